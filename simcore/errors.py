@@ -1,0 +1,82 @@
+"""Every error that a caller may catch derives from `SimCoreError`.
+
+A message says what is wrong, where, what was got against what was expected, and what to do. The same values are
+attributes of the error, so that callers never parse text.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+from typing import Any
+
+
+class SimCoreError(Exception):
+    """Base of all errors raised by this distribution; keyword values become attributes."""
+
+    def __init__(self, message: str, **values: Any) -> None:
+        super().__init__(message)
+        self.message = message
+        self.values = values
+        for name, value in values.items():
+            setattr(self, name, value)
+
+
+class ConfigError(SimCoreError):
+    """A configuration value is missing, unknown, of the wrong type or out of its range."""
+
+
+class PluginError(SimCoreError):
+    """A plugin could not be found, loaded or registered."""
+
+
+class UnknownEntryError(PluginError):
+    """A name is not in its catalog."""
+
+
+class DuplicateEntryError(PluginError):
+    """Two distributions register the same name in one catalog."""
+
+
+class AssetError(SimCoreError):
+    """An asset (URDF, mesh, annotation) is missing, damaged or inconsistent."""
+
+
+class WorldError(SimCoreError):
+    """The simulated world was asked for something that it does not have or cannot do."""
+
+
+class FrameNotFoundError(WorldError):
+    """A link or joint name does not exist on a body."""
+
+
+class SolverError(SimCoreError):
+    """A planning problem is malformed."""
+
+
+class NoSolutionError(SolverError):
+    """The solution of a problem that has none was read."""
+
+
+class SkillError(SimCoreError):
+    """A skill was used against its contract."""
+
+
+class RecordingError(SimCoreError):
+    """A data set or an episode cannot be written or read."""
+
+
+class FormatVersionError(RecordingError):
+    """A data set was written in a format that this version does not read."""
+
+
+class ReplayDivergedError(RecordingError):
+    """A replayed episode left its record by more than allowed."""
+
+
+def close_matches(name: str, available: Iterable[str]) -> str:
+    """Returns ` Did you mean 'x'?` for a misspelt name, or an empty string."""
+    matches = difflib.get_close_matches(name, list(available), n=3, cutoff=0.5)
+    if not matches:
+        return ""
+    return " Did you mean " + " or ".join(f"'{m}'" for m in matches) + "?"

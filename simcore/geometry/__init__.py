@@ -1,0 +1,27 @@
+"""Poses, rotations and keypoints; NumPy and SciPy only."""
+
+from simcore.geometry.pose import Pose
+from simcore.geometry.rotations import (
+    angle_between,
+    matrix_from_axis_angle,
+    matrix_from_quat_xyzw,
+    matrix_from_rpy,
+    quat_wxyz_from_xyzw,
+    quat_xyzw_from_matrix,
+    quat_xyzw_from_rpy,
+    quat_xyzw_from_wxyz,
+    unit,
+)
+
+__all__ = [
+    "Pose",
+    "angle_between",
+    "matrix_from_axis_angle",
+    "matrix_from_quat_xyzw",
+    "matrix_from_rpy",
+    "quat_wxyz_from_xyzw",
+    "quat_xyzw_from_matrix",
+    "quat_xyzw_from_rpy",
+    "quat_xyzw_from_wxyz",
+    "unit",
+]

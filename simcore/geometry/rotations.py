@@ -1,0 +1,111 @@
+"""Rotations between the forms in use; quaternions carry their order in the name."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+Array = np.ndarray
+
+
+def unit(vector: ArrayLike) -> Array:
+    """The vector scaled to length 1.
+
+    Args:
+        vector: (3,) any length above 1e-12.
+
+    Raises:
+        ValueError: The vector has no direction.
+    """
+    v = np.asarray(vector, dtype=float)
+    length = float(np.linalg.norm(v))
+    if not math.isfinite(length) or length < 1e-12:
+        raise ValueError(f"A direction must have a length above 1e-12, got {v.tolist()}.")
+    return v / length
+
+
+def angle_between(a: ArrayLike, b: ArrayLike) -> float:
+    """The angle between two vectors [rad], exact near 0 and pi (atan2 form).
+
+    Args:
+        a: (3,) a vector.
+        b: (3,) a vector in the same frame.
+    """
+    u, v = unit(a), unit(b)
+    return float(np.arctan2(np.linalg.norm(np.cross(u, v)), np.dot(u, v)))
+
+
+def matrix_from_quat_xyzw(quat_xyzw: ArrayLike) -> Array:
+    """(3, 3) rotation of a unit quaternion (x, y, z, w)."""
+    x, y, z, w = (float(c) for c in np.asarray(quat_xyzw, dtype=float))
+    n = math.sqrt(x * x + y * y + z * z + w * w)
+    x, y, z, w = x / n, y / n, z / n, w / n
+    return np.array(
+        [
+            [1 - 2 * (y * y + z * z), 2 * (x * y - z * w), 2 * (x * z + y * w)],
+            [2 * (x * y + z * w), 1 - 2 * (x * x + z * z), 2 * (y * z - x * w)],
+            [2 * (x * z - y * w), 2 * (y * z + x * w), 1 - 2 * (x * x + y * y)],
+        ]
+    )
+
+
+def quat_xyzw_from_matrix(R: ArrayLike) -> Array:
+    """(4,) unit quaternion (x, y, z, w), w >= 0, of a (3, 3) rotation."""
+    m = np.asarray(R, dtype=float)
+    trace = m[0, 0] + m[1, 1] + m[2, 2]
+    # the largest of the four is never small: no division by nearly zero
+    candidates = np.array([m[0, 0], m[1, 1], m[2, 2], trace])
+    k = int(np.argmax(candidates))
+    q = np.empty(4)
+    if k == 3:
+        q[:] = (m[2, 1] - m[1, 2], m[0, 2] - m[2, 0], m[1, 0] - m[0, 1], 1 + trace)
+    else:
+        i, j, l = k, (k + 1) % 3, (k + 2) % 3  # noqa: E741 - cyclic indices of the matrix
+        q[i] = 1 + m[i, i] - m[j, j] - m[l, l]
+        q[j] = m[j, i] + m[i, j]
+        q[l] = m[l, i] + m[i, l]
+        q[3] = m[l, j] - m[j, l]
+    q /= np.linalg.norm(q)
+    return -q if q[3] < 0 else q
+
+
+def matrix_from_rpy(rpy: ArrayLike) -> Array:
+    """(3, 3) rotation of URDF roll, pitch, yaw [rad]: Rz(yaw) Ry(pitch) Rx(roll)."""
+    r, p, y = (float(c) for c in np.asarray(rpy, dtype=float))
+    cr, sr, cp, sp, cy, sy = math.cos(r), math.sin(r), math.cos(p), math.sin(p), math.cos(y), math.sin(y)
+    return np.array(
+        [
+            [cy * cp, cy * sp * sr - sy * cr, cy * sp * cr + sy * sr],
+            [sy * cp, sy * sp * sr + cy * cr, sy * sp * cr - cy * sr],
+            [-sp, cp * sr, cp * cr],
+        ]
+    )
+
+
+def quat_xyzw_from_rpy(rpy: ArrayLike) -> Array:
+    """(4,) unit quaternion (x, y, z, w) of URDF roll, pitch, yaw [rad]."""
+    return quat_xyzw_from_matrix(matrix_from_rpy(rpy))
+
+
+def matrix_from_axis_angle(axis: ArrayLike, angle_rad: float) -> Array:
+    """(3, 3) rotation by an angle about an axis (Rodrigues).
+
+    Args:
+        axis: (3,) direction, any length above 0.
+        angle_rad: Angle [rad], right-handed.
+    """
+    x, y, z = unit(axis)
+    K = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
+    return np.eye(3) + math.sin(angle_rad) * K + (1.0 - math.cos(angle_rad)) * (K @ K)
+
+
+def quat_wxyz_from_xyzw(quat_xyzw: ArrayLike) -> Array:
+    """(4,) the quaternion with w first."""
+    return np.roll(np.asarray(quat_xyzw, dtype=float), 1)
+
+
+def quat_xyzw_from_wxyz(quat_wxyz: ArrayLike) -> Array:
+    """(4,) the quaternion with w last."""
+    return np.roll(np.asarray(quat_wxyz, dtype=float), -1)

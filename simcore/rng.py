@@ -1,0 +1,53 @@
+"""Seeds and named random streams.
+
+An episode is a pure function of its configuration and number, so every draw comes from a generator that is derived
+from both. Each concern has a stream of its own: a new draw in one leaves the others as they were.
+"""
+
+from __future__ import annotations
+
+import hashlib
+
+import numpy as np
+
+STREAMS = ("layout", "physics", "visuals", "planner", "sensors")
+"""The named streams of an episode."""
+
+
+def episode_seed(run_seed: int, number: int) -> int:
+    """The 63-bit seed of an episode, the same on every machine and in every process.
+
+    Args:
+        run_seed: Seed of the run.
+        number: Episode number, from 0.
+    """
+    digest = hashlib.sha256(f"unlatch-episode:{run_seed}:{number}".encode()).digest()
+    return int.from_bytes(digest[:8], "big") >> 1
+
+
+def stream(seed: int, name: str) -> np.random.Generator:
+    """A generator that depends on the seed and the stream's name only.
+
+    Args:
+        seed: Seed of the episode.
+        name: Name of the stream, one of `STREAMS` or a plugin's own.
+    """
+    digest = hashlib.sha256(name.encode()).digest()
+    words = [int.from_bytes(digest[i : i + 4], "big") for i in range(0, 16, 4)]
+    return np.random.Generator(np.random.PCG64(np.random.SeedSequence([seed, *words])))
+
+
+class EpisodeStreams:
+    """The named generators of one episode, made on first use."""
+
+    def __init__(self, seed: int) -> None:
+        self.seed = seed
+        self._generators: dict[str, np.random.Generator] = {}
+
+    def __getitem__(self, name: str) -> np.random.Generator:
+        if name not in self._generators:
+            self._generators[name] = stream(self.seed, name)
+        return self._generators[name]
+
+    def __repr__(self) -> str:
+        return f"EpisodeStreams(seed={self.seed})"

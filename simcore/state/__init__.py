@@ -1,0 +1,6 @@
+"""The tree of everything that has state; no simulator inside."""
+
+from simcore.state.buffer import Buffer
+from simcore.state.module import Module
+
+__all__ = ["Buffer", "Module"]
