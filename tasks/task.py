@@ -1,0 +1,107 @@
+"""A task: what stands in the scene, where, how it varies, its goal and its words."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import Enum
+
+from omegaconf import MISSING
+
+from simcore.errors import ConfigError
+
+
+class GoalKind(Enum):
+    """How a joint position is judged at the end of an episode."""
+
+    moved = "moved"
+    moved_fraction = "moved_fraction"
+    within_closed = "within_closed"
+
+
+@dataclass
+class RegionCfg:
+    """Where an object is put: a box of positions and a range of yaw about a nominal pose."""
+
+    object: str = MISSING
+    """Name of the object."""
+    center_m: list[float] = field(default_factory=lambda: [0.7, 0.0])
+    """Nominal x, y of the middle of the object's front, in the world frame [m]."""
+    half_extent_m: list[float] = field(default_factory=lambda: [0.15, 0.15])
+    """Largest deviation in x and y [m]."""
+    yaw_deg: float = 25.0
+    """Largest deviation of the yaw from facing the robot [deg]."""
+    height_m: list[float] = field(default_factory=lambda: [0.0, 0.08])
+    """Range of the height of the object's underside above the table [m]; the object stands on a plinth."""
+
+    def __post_init__(self) -> None:
+        for key, want in (("center_m", 2), ("half_extent_m", 2), ("height_m", 2)):
+            if len(getattr(self, key)) != want:
+                raise ConfigError(
+                    f"task.regions[{self.object}].{key} has {len(getattr(self, key))} values, expected {want}.",
+                    key=f"task.regions.{key}",
+                )
+        if self.height_m[0] > self.height_m[1] or self.height_m[0] < 0.0:
+            raise ConfigError(
+                f"task.regions[{self.object}].height_m={list(self.height_m)} must be 0 <= low <= high. Swap or raise them.",
+                key="task.regions.height_m",
+            )
+        if not 0.0 <= self.yaw_deg <= 180.0:
+            raise ConfigError(
+                f"task.regions[{self.object}].yaw_deg={self.yaw_deg} is out of range. Expected 0 to 180.",
+                key="task.regions.yaw_deg",
+            )
+
+
+@dataclass
+class OpennessCfg:
+    """How far a part is open at episode start."""
+
+    object: str = MISSING
+    """Name of the object."""
+    part: str = MISSING
+    """Name of the part in its annotation."""
+    range: list[float] = field(default_factory=lambda: [0.0, 0.0])
+    """Range of the start opening, measured from closed in the opening direction [rad or m]."""
+
+    def __post_init__(self) -> None:
+        if len(self.range) != 2 or not 0.0 <= self.range[0] <= self.range[1]:
+            raise ConfigError(
+                f"task.openness[{self.object}.{self.part}].range={list(self.range)} must be two values, 0 <= low <= high.",
+                key="task.openness.range",
+            )
+
+
+@dataclass
+class GoalCfg:
+    """One condition on a joint that must hold after settling."""
+
+    object: str = MISSING
+    """Name of the object."""
+    part: str = MISSING
+    """Name of the part in its annotation."""
+    kind: GoalKind = GoalKind.moved
+    """`moved`: abs(s - s0) >= value; `moved_fraction`: that over the joint's range; `within_closed`: abs(s - closed) <= value."""
+    value: float = MISSING
+    """Threshold [rad or m, or a share]."""
+
+
+@dataclass
+class TaskCfg:
+    """A task."""
+
+    name: str = MISSING
+    """Name of the task."""
+    summary: str = ""
+    """One line for `unlatch list tasks`."""
+    regions: list[RegionCfg] = field(default_factory=list)
+    """Where each object is put."""
+    openness: list[OpennessCfg] = field(default_factory=list)
+    """How far parts are open at the start."""
+    goal: list[GoalCfg] = field(default_factory=list)
+    """Conditions that must all hold at the end."""
+    language: list[str] = field(default_factory=list)
+    """Phrasings; `{object}`, `{part}` and `{side}` are filled in."""
+    settle_s: float = 0.5
+    """How long the scene must stay as it is after the last command [s]."""
+    max_duration_s: float = 40.0
+    """Simulated time after which an episode is a `timeout` [s]."""
