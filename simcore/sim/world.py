@@ -2,37 +2,168 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from pathlib import Path
 
-from simcore.errors import ConfigError
+import numpy as np
+import pybullet as p
+from numpy.typing import ArrayLike
+
+from simcore.errors import WorldError
+from simcore.geometry import Pose
+from simcore.sim.bodies import Body
+from simcore.sim.rates import WorldCfg
 
 
-@dataclass
-class WorldCfg:
-    """Rates and solver settings of a world."""
+class World:
+    """One Bullet client; use as a context manager, so that it is always disconnected.
 
-    physics_hz: int = 240
-    """Physics steps per second."""
-    control_hz: int = 60
-    """Control steps per second; a divisor of `physics_hz`."""
-    record_hz: int = 30
-    """Record frames and actions per second; a divisor of `control_hz`."""
-    solver_iterations: int = 100
-    """Iterations of Bullet's contact solver in a step."""
-    gravity_m_s2: float = -9.81
-    """Gravity along world z [m/s^2]."""
+    Every call to the engine passes this client. Bodies are found by name. After `reset` and the same loads and steps
+    the state is the same to the bit, whatever ran before in this process.
+    """
 
-    def __post_init__(self) -> None:
-        for fast, slow in (("physics_hz", "control_hz"), ("control_hz", "record_hz")):
-            a, b = getattr(self, fast), getattr(self, slow)
-            if b <= 0 or a % b != 0:
-                raise ConfigError(
-                    f"world.{slow}={b} does not divide world.{fast}={a}. "
-                    f"Choose {slow} so that {fast} is a whole multiple of it.",
-                    key=f"world.{slow}",
-                )
-        if not 1 <= self.solver_iterations <= 10_000:
-            raise ConfigError(
-                f"world.solver_iterations={self.solver_iterations} is out of range. Expected 1 to 10000.",
-                key="world.solver_iterations",
-            )
+    def __init__(self, cfg: WorldCfg) -> None:
+        self.cfg = cfg
+        self.bodies: dict[str, Body] = {}
+        self.steps = 0
+        self._client: int | None = None
+
+    def __enter__(self) -> World:
+        self._client = p.connect(p.DIRECT)
+        if self._client < 0:
+            raise WorldError("Bullet refused a DIRECT connection. Close other clients of this process and try again.")
+        self.reset()
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        if self._client is not None:
+            p.disconnect(physicsClientId=self._client)
+            self._client = None
+
+    @property
+    def client(self) -> int:
+        """Bullet's client number.
+
+        Raises:
+            WorldError: The world is not open.
+        """
+        if self._client is None:
+            raise WorldError("This World is closed. Use it inside `with World(cfg) as world:`.")
+        return self._client
+
+    @property
+    def dt(self) -> float:
+        """Physics step [s]."""
+        return 1.0 / self.cfg.physics_hz
+
+    @property
+    def time_s(self) -> float:
+        """Simulated time since the last reset [s]."""
+        return self.steps * self.dt
+
+    def reset(self) -> None:
+        """Removes everything and sets the engine's parameters anew."""
+        client = self.client
+        p.resetSimulation(physicsClientId=client)
+        p.setPhysicsEngineParameter(
+            fixedTimeStep=self.dt,
+            numSolverIterations=self.cfg.solver_iterations,
+            numSubSteps=0,  # with substeps, contact forces read a fraction of what they are
+            deterministicOverlappingPairs=1,
+            enableFileCaching=1,  # meshes only; the state of a run does not depend on it
+            restitutionVelocityThreshold=0.2,
+            physicsClientId=client,
+        )
+        p.setGravity(0.0, 0.0, self.cfg.gravity_m_s2, physicsClientId=client)
+        self.bodies = {}
+        self.steps = 0
+
+    def step(self) -> None:
+        """One physics step of `dt`."""
+        p.stepSimulation(physicsClientId=self.client)
+        self.steps += 1
+
+    def load_urdf(
+        self,
+        path: Path,
+        *,
+        name: str,
+        T_world_root: Pose,
+        self_collision: bool = False,
+        friction: float = 0.5,
+    ) -> Body:
+        """Loads a URDF with a fixed root and its motors off.
+
+        Args:
+            path: The URDF file.
+            name: Name of the body in this world.
+            T_world_root: Pose of the root link's frame.
+            self_collision: Whether links of this body meet each other (parent and child never do).
+            friction: Lateral friction of every link; Bullet multiplies the two of a contact.
+
+        Raises:
+            WorldError: The name is taken or Bullet cannot read the file.
+        """
+        self._check_name(name)
+        flags = p.URDF_USE_INERTIA_FROM_FILE
+        if self_collision:
+            flags |= p.URDF_USE_SELF_COLLISION
+        try:
+            body_id = p.loadURDF(str(path), useFixedBase=True, flags=flags, physicsClientId=self.client)
+        except p.error as exc:
+            raise WorldError(
+                f"Bullet cannot load '{path}' ({exc}). Expected a URDF whose meshes exist. Check it with `unlatch convert`.",
+                path=str(path),
+            ) from exc
+        body = Body(self.client, body_id, name=name, friction=friction)
+        body.set_root_pose(T_world_root)
+        self.bodies[name] = body
+        return body
+
+    def add_box(
+        self,
+        name: str,
+        *,
+        size_m: ArrayLike,
+        T_world_box: Pose,
+        rgba: tuple[float, float, float, float] = (0.7, 0.7, 0.7, 1.0),
+        friction: float = 0.5,
+    ) -> Body:
+        """Adds an immovable box (floor, table, plinth).
+
+        Args:
+            name: Name of the body in this world.
+            size_m: (3,) edge lengths [m].
+            T_world_box: Pose of its centre.
+            rgba: Colour.
+            friction: Lateral friction.
+        """
+        self._check_name(name)
+        half = (np.asarray(size_m, dtype=float) / 2.0).tolist()
+        shape = p.createCollisionShape(p.GEOM_BOX, halfExtents=half, physicsClientId=self.client)
+        visual = p.createVisualShape(p.GEOM_BOX, halfExtents=half, rgbaColor=rgba, physicsClientId=self.client)
+        body_id = p.createMultiBody(
+            baseMass=0.0,
+            baseCollisionShapeIndex=shape,
+            baseVisualShapeIndex=visual,
+            basePosition=T_world_box.p.tolist(),
+            baseOrientation=T_world_box.quat_xyzw.tolist(),
+            physicsClientId=self.client,
+        )
+        body = Body(self.client, body_id, name=name, friction=friction)
+        self.bodies[name] = body
+        return body
+
+    def name_of(self, body_id: int) -> str:
+        """The name of a body by Bullet's number."""
+        for name, body in self.bodies.items():
+            if body.body_id == body_id:
+                return name
+        raise WorldError(f"No body has number {body_id}. Bodies: {sorted(self.bodies)}.")
+
+    def _check_name(self, name: str) -> None:
+        if name in self.bodies:
+            raise WorldError(f"A body named '{name}' is already in this world. Choose another name.", name=name)
+
+    def __repr__(self) -> str:
+        state = "closed" if self._client is None else f"{sorted(self.bodies)}, t={self.time_s:.3f} s"
+        return f"World({state})"

@@ -1,0 +1,34 @@
+"""The unit of action: what the robot is told for one record frame."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from simcore.geometry import Pose
+
+Array = np.ndarray
+
+
+@dataclass(frozen=True)
+class ArmAction:
+    """Targets of one arm at the end of a record frame."""
+
+    joint_targets: Array
+    """(n,) joint positions [rad]."""
+    gripper_target_m: float
+    """Opening between the pads [m]."""
+    T_base_ee: Pose
+    """The ee pose of those joints in the arm's base frame."""
+
+
+@dataclass(frozen=True)
+class Action:
+    """One record frame's action."""
+
+    arms: Mapping[str, ArmAction]
+    """Targets by arm name."""
+    hold: Mapping[str, tuple[bool, ...]] = field(default_factory=dict)
+    """Per object: which of its joints are held (never beyond their own friction)."""

@@ -1,0 +1,65 @@
+"""Franka Emika Panda with the Franka Hand; the model is the one that PyBullet's wheel ships.
+
+Limits are those of the maker's data sheet (Franka Control Interface documentation, "Robot limits" and "Franka Hand"),
+which are narrower than the model's own in joints 2, 4 and 6.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from robots.description import ArmCfg, GripperCfg, RobotCfg
+
+
+def urdf_path() -> Path:
+    """The URDF in the installed `pybullet_data` package."""
+    import pybullet_data
+
+    return Path(pybullet_data.getDataPath()) / "franka_panda" / "panda.urdf"
+
+
+def franka_panda() -> RobotCfg:
+    """The Panda's configuration."""
+    links = [f"panda_link{i}" for i in range(8)]
+    hand = GripperCfg(
+        joints=["panda_finger_joint1", "panda_finger_joint2"],
+        max_width_m=0.08,
+        max_force_n=70.0,
+        grip_force_n=50.0,
+        max_speed_m_s=0.05,
+        finger_links=["panda_leftfinger", "panda_rightfinger"],
+        friction=1.2,
+        symmetric=True,
+    )
+    arm = ArmCfg(
+        name="left",
+        base_link="panda_link0",
+        ee_link="panda_hand",
+        joints=[f"panda_joint{i}" for i in range(1, 8)],
+        home=[0.0, -0.785, 0.0, -2.356, 0.0, 1.571, 0.785],
+        home_std=0.02,
+        lower=[-2.8973, -1.7628, -2.8973, -3.0718, -2.8973, -0.0175, -2.8973],
+        upper=[2.8973, 1.7628, 2.8973, -0.0698, 2.8973, 3.7525, 2.8973],
+        max_velocity=[2.175, 2.175, 2.175, 2.175, 2.61, 2.61, 2.61],
+        max_acceleration=[15.0, 7.5, 10.0, 12.5, 15.0, 20.0, 20.0],
+        max_effort=[87.0, 87.0, 87.0, 87.0, 12.0, 12.0, 12.0],
+        keypoints={
+            "tool_head": [0.0, 0.0, 0.1034],
+            "tool_tail": [0.0, 0.0, 0.0584],
+            "tool_side": [0.0, 0.04, 0.1034],
+        },
+        forbidden_links=[*links, "panda_hand"],
+        workspace=[[-0.3, -0.85, -0.1], [0.9, 0.85, 1.1]],
+        gripper=hand,
+    )
+    return RobotCfg(
+        name="franka_panda",
+        arms=[arm],
+        self_collision_ignored=[
+            ["panda_leftfinger", "panda_rightfinger"],
+            ["panda_hand", "panda_link7"],
+            ["panda_link5", "panda_link7"],
+            ["panda_hand", "panda_link6"],
+        ],
+        base_height_m=0.0,
+    )

@@ -1,0 +1,233 @@
+"""A robot in a world: its arms as Modules, and `apply`, the only way to move it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from robots.action import Action, ArmAction
+from robots.description import ArmCfg, RobotCfg
+from simcore.errors import WorldError, close_matches
+from simcore.geometry import Pose
+from simcore.sim.bodies import Body
+from simcore.sim.drives import DriveGroup, DriveMode, JointDrive, couple_fingers
+from simcore.sim.rates import WorldCfg
+from simcore.sim.world import World
+from simcore.state import Buffer, Module
+
+Array = np.ndarray
+_FINGER_COUPLING_N = 140.0
+
+
+class Arm(Module):
+    """One arm with its gripper: state buffers and motor targets."""
+
+    def __init__(self, body: Body, cfg: ArmCfg) -> None:
+        super().__init__()
+        self._body = body
+        self._cfg = cfg
+        gripper = cfg.gripper
+        drives = {
+            joint: JointDrive(mode=DriveMode.servo, max_effort=effort, max_velocity=speed)
+            for joint, effort, speed in zip(cfg.joints, cfg.max_effort, cfg.max_velocity, strict=True)
+        }
+        for joint in gripper.joints:
+            drives[joint] = JointDrive(
+                mode=DriveMode.servo, max_effort=gripper.grip_force_n, max_velocity=gripper.max_speed_m_s
+            )
+        self._drives = DriveGroup(body, drives)
+        if len(gripper.joints) == 2:
+            couple_fingers(body, *gripper.joints, max_force_n=_FINGER_COUPLING_N)
+        for link in gripper.finger_links:
+            body.set_contact_material(
+                link, friction=gripper.friction, spinning_friction=0.005, friction_anchor=True
+            )
+        self.joint_positions = Buffer()
+        self.joint_velocities = Buffer()
+        self.joint_efforts = Buffer()
+        self.ee_position = Buffer()
+        self.ee_quat_xyzw = Buffer()
+        self.tcp_position = Buffer()
+        self.tcp_quat_xyzw = Buffer()
+        self.gripper_opening = Buffer()
+        self.gripper_target = Buffer()
+        self._gripper_joint_velocities = np.zeros(len(gripper.joints))
+        self._from = np.array(cfg.home)
+        self._to = np.array(cfg.home)
+        self._gripper_target_m = gripper.max_width_m
+
+    @property
+    def cfg(self) -> ArmCfg:
+        """Configuration of this arm."""
+        return self._cfg
+
+    @property
+    def name(self) -> str:
+        """`left` or `right`."""
+        return self._cfg.name
+
+    @property
+    def T_world_base(self) -> Pose:
+        """Pose of the arm's base frame."""
+        return self._body.link_pose(self._cfg.base_link)
+
+    @property
+    def q(self) -> Array:
+        """(n,) joint positions now [rad]."""
+        return self._body.joint_states(self._cfg.joints)[0]
+
+    @property
+    def q_target(self) -> Array:
+        """(n,) joint targets last applied [rad]."""
+        return self._to.copy()
+
+    @property
+    def gripper_target_m(self) -> float:
+        """Opening last asked for [m]."""
+        return self._gripper_target_m
+
+    @property
+    def gripper_opening_m(self) -> float:
+        """Opening between the pads now [m]."""
+        return float(np.sum(self._body.joint_states(self._cfg.gripper.joints)[0]))
+
+    @property
+    def T_base_ee(self) -> Pose:
+        """Pose of the ee frame in the arm's base frame now."""
+        return self.T_world_base.inverse() @ self._body.link_pose(self._cfg.ee_link)
+
+    def reset(self, q: ArrayLike, *, gripper_m: float) -> None:
+        """Puts the arm at joint positions (n,) [rad] and an opening [m], at rest."""
+        positions = np.array(q, dtype=float)
+        gripper = self._cfg.gripper
+        self._body.set_joint_positions(self._cfg.joints, positions)
+        self._body.set_joint_positions(gripper.joints, np.full(len(gripper.joints), gripper_m / len(gripper.joints)))
+        self._from = positions.copy()
+        self._to = positions.copy()
+        self._gripper_target_m = gripper_m
+        self._set_motors(positions, np.zeros(len(positions)))
+
+    def begin_frame(self, action: ArmAction) -> None:
+        """Takes the targets of the next record frame."""
+        if action.joint_targets.shape != self._to.shape:
+            raise WorldError(
+                f"Arm '{self.name}' got {action.joint_targets.shape[0]} joint targets, expected {len(self._to)}."
+            )
+        self._from = self._to
+        self._to = np.array(action.joint_targets, dtype=float)
+        self._gripper_target_m = float(action.gripper_target_m)
+
+    def control_step(self, index: int, count: int, *, frame_s: float) -> None:
+        """Sets the motors for one of the frame's control steps, linearly interpolated.
+
+        Args:
+            index: Which control step of the frame, from 0.
+            count: Control steps in a frame.
+            frame_s: Length of a record frame [s].
+        """
+        # the middle of the step: the servo's error then has zero mean over it
+        share = (index + 0.5) / count
+        self._set_motors(self._from + share * (self._to - self._from), (self._to - self._from) / frame_s)
+
+    def _set_motors(self, positions: Array, velocities: Array) -> None:
+        gripper = self._cfg.gripper
+        n = len(gripper.joints)
+        self._drives.set_targets(self._cfg.joints, positions, velocities)
+        self._drives.set_targets(gripper.joints, np.full(n, self._gripper_target_m / n), np.zeros(n))
+
+    def _read_state(self) -> None:
+        cfg = self._cfg
+        positions, velocities, efforts = self._body.joint_states(cfg.joints)
+        fingers = self._body.joint_states(cfg.gripper.joints)[0]
+        T_world_ee = self._body.link_pose(cfg.ee_link)
+        quat_xyzw = T_world_ee.quat_xyzw
+        self.joint_positions.set_value(positions)
+        self.joint_velocities.set_value(velocities)
+        self.joint_efforts.set_value(efforts)
+        self.ee_position.set_value(T_world_ee.p)
+        self.ee_quat_xyzw.set_value(quat_xyzw)
+        self.tcp_position.set_value(T_world_ee @ np.array(cfg.keypoints["tool_head"]))
+        self.tcp_quat_xyzw.set_value(quat_xyzw)
+        self.gripper_opening.set_value([np.sum(fingers)])
+        self.gripper_target.set_value([self._gripper_target_m])
+
+    def _write_state(self) -> None:
+        cfg = self._cfg
+        positions, opening = self.joint_positions.get_value(), self.gripper_opening.get_value()
+        if positions is not None:
+            self._body.set_joint_positions(cfg.joints, positions, self.joint_velocities.get_value())
+        if opening is not None:
+            n = len(cfg.gripper.joints)
+            self._body.set_joint_positions(cfg.gripper.joints, np.full(n, float(opening[0]) / n))
+
+
+class Robot(Module):
+    """All arms of one body."""
+
+    def __init__(self, world: World, cfg: RobotCfg, urdf_path: Path, *, T_world_root: Pose) -> None:
+        """Loads the robot into a world.
+
+        Args:
+            world: The world.
+            cfg: The robot's configuration.
+            urdf_path: Its model.
+            T_world_root: Pose of its root link.
+        """
+        super().__init__()
+        self._cfg = cfg
+        self._world = world
+        self._body = world.load_urdf(urdf_path, name=cfg.name, T_world_root=T_world_root, self_collision=True)
+        for first, second in cfg.self_collision_ignored:
+            self._body.ignore_collision(self._body, first, second)
+        self._arms: dict[str, Arm] = {}
+        for arm_cfg in cfg.arms:
+            self._arms[arm_cfg.name] = Arm(self._body, arm_cfg)
+            self.add_child(arm_cfg.name, self._arms[arm_cfg.name])
+
+    @property
+    def cfg(self) -> RobotCfg:
+        """Configuration."""
+        return self._cfg
+
+    @property
+    def body(self) -> Body:
+        """The body in the world."""
+        return self._body
+
+    @property
+    def arms(self) -> dict[str, Arm]:
+        """Arms by name."""
+        return self._arms
+
+    def arm(self, name: str | None) -> Arm:
+        """An arm by name; the only one if the name is None.
+
+        Raises:
+            WorldError: No such arm, or several and no name.
+        """
+        if name is None and len(self._arms) == 1:
+            return next(iter(self._arms.values()))
+        if name is None or name not in self._arms:
+            raise WorldError(
+                f"Robot '{self._cfg.name}' has no arm '{name}'.{close_matches(str(name), self._arms)} "
+                f"Arms: {sorted(self._arms)}. Set `arm:` of the skill to one of them.",
+                arm=name,
+            )
+        return self._arms[name]
+
+    def apply(self, action: Action) -> None:
+        """Takes one record frame's action; `control_step` then turns it into motor targets."""
+        for name, arm_action in action.arms.items():
+            self.arm(name).begin_frame(arm_action)
+
+    def control_step(self, index: int) -> None:
+        """Sets the motors of all arms for one control step of the frame."""
+        rates: WorldCfg = self._world.cfg
+        for arm in self._arms.values():
+            arm.control_step(index, rates.control_steps, frame_s=1.0 / rates.record_hz)
+
+    def max_joint_speed(self) -> float:
+        """Largest joint speed now [rad/s or m/s]."""
+        return float(np.abs(self._body.joint_states()[1]).max())

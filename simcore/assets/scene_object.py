@@ -1,0 +1,122 @@
+"""An articulated object in a world, as a Module."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from simcore.assets.articulated_object import ObjectAsset
+from simcore.geometry import Pose
+from simcore.sim.bodies import Body
+from simcore.sim.drives import DriveGroup, DriveMode, JointDrive
+from simcore.state import Buffer, Module
+
+Array = np.ndarray
+
+
+class SceneObject(Module):
+    """The body, its joints' friction, and its annotated points in the world."""
+
+    def __init__(self, body: Body, asset: ObjectAsset) -> None:
+        super().__init__()
+        self._body = body
+        self._asset = asset
+        self.joint_names = [j.name for j in body.movable_joints]
+        self._drives = DriveGroup(
+            body,
+            {
+                name: JointDrive(
+                    mode=DriveMode.passive,
+                    damping=asset.damping.get(name, 0.0),
+                    friction=asset.friction.get(name, 0.0),
+                )
+                for name in self.joint_names
+            },
+        )
+        self.root_position = Buffer()
+        self.root_quat_xyzw = Buffer()
+        self.joint_positions = Buffer()
+        self.joint_velocities = Buffer()
+
+    @property
+    def body(self) -> Body:
+        """The body in the world."""
+        return self._body
+
+    @property
+    def asset(self) -> ObjectAsset:
+        """Model and annotation."""
+        return self._asset
+
+    @property
+    def drives(self) -> DriveGroup:
+        """Friction and damping of its joints."""
+        return self._drives
+
+    def joint_index(self, joint: str) -> int:
+        """Place of a joint in the arrays of this module."""
+        self._body.joint(joint)
+        return self.joint_names.index(joint)
+
+    def joint_position(self, joint: str) -> float:
+        """Position of a joint now [rad or m]."""
+        return float(self._body.joint_states([joint])[0][0])
+
+    def set_joints(self, positions: Mapping[str, float]) -> None:
+        """Writes joint positions [rad or m]; resets only."""
+        self._body.set_joint_positions(list(positions), list(positions.values()))
+
+    def keypoints_world(self, part: str) -> dict[str, Array]:
+        """Annotated points (3,) of a part in the world, by name [m]."""
+        found = self._asset.articulation.part(part)
+        frames = self.frames(part)
+        return {name: frames[point.frame] @ point.xyz for name, point in found.keypoints.items()}
+
+    def axes_world(self, part: str) -> dict[str, Array]:
+        """Annotated unit vectors (3,) of a part in the world, by name."""
+        found = self._asset.articulation.part(part)
+        frames = self.frames(part)
+        return {name: frames[axis.frame].rotate(axis.xyz) for name, axis in found.axes.items()}
+
+    def frames(self, part: str) -> dict[str, Pose]:
+        """`T_world_*` of the frames that an annotation may name."""
+        found = self._asset.articulation.part(part)
+        return {
+            "link": self._body.link_pose(found.link),
+            "base": self._body.link_pose(found.base),
+            "obj": self._body.root_pose(),
+        }
+
+    def _read_state(self) -> None:
+        T_world_root = self._body.root_pose()
+        positions, velocities, _ = self._body.joint_states()
+        self.root_position.set_value(T_world_root.p)
+        self.root_quat_xyzw.set_value(T_world_root.quat_xyzw)
+        self.joint_positions.set_value(positions)
+        self.joint_velocities.set_value(velocities)
+
+    def _write_state(self) -> None:
+        position, quat_xyzw = self.root_position.get_value(), self.root_quat_xyzw.get_value()
+        if position is not None and quat_xyzw is not None:
+            self._body.set_root_pose(Pose.from_quat_xyzw(position, quat_xyzw))
+        positions = self.joint_positions.get_value()
+        if positions is not None:
+            self._body.set_joint_positions(self.joint_names, positions, self.joint_velocities.get_value())
+
+
+class ObjectKeypoints(Module):
+    """The annotated points of one part of an object, in the world frame."""
+
+    def __init__(self, owner: SceneObject, part: str) -> None:
+        super().__init__()
+        self._owner = owner
+        self._part = part
+        self._points: dict[str, Buffer] = {}
+        for name in owner.asset.articulation.part(part).keypoints:
+            self._points[name] = Buffer()
+            setattr(self, name, self._points[name])
+
+    def _read_state(self) -> None:
+        for name, point in self._owner.keypoints_world(self._part).items():
+            self._points[name].set_value(point)

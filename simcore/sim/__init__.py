@@ -1,0 +1,1 @@
+"""Bullet behind typed functions: the only place that imports it."""

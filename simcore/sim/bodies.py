@@ -1,0 +1,202 @@
+"""Bodies, links and joints by name; poses are those of URDF link frames."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pybullet as p
+from numpy.typing import ArrayLike
+
+from simcore.errors import FrameNotFoundError, close_matches
+from simcore.geometry import Pose
+
+Array = np.ndarray
+ROOT = -1
+"""Bullet's number of a body's root link."""
+
+
+@dataclass(frozen=True)
+class JointInfo:
+    """One joint as the model states it."""
+
+    name: str
+    index: int
+    prismatic: bool
+    movable: bool
+    lower: float
+    upper: float
+    max_effort: float
+    max_velocity: float
+    child_link: str
+    axis: tuple[float, float, float]
+    """Direction in the child link's frame."""
+
+
+class Body:
+    """One body of a world. Bullet reports centre-of-mass frames; they are converted here and nowhere else."""
+
+    def __init__(self, client: int, body_id: int, *, name: str, friction: float) -> None:
+        """Wraps a loaded body: motors off, no hidden damping, no restitution, no sleeping."""
+        self.client = client
+        self.body_id = body_id
+        self.name = name
+        root, _ = p.getBodyInfo(body_id, physicsClientId=client)
+        self.root_link: str = root.decode()
+        self.links: dict[str, int] = {self.root_link: ROOT}
+        self.joints: dict[str, JointInfo] = {}
+        for index in range(p.getNumJoints(body_id, physicsClientId=client)):
+            info = p.getJointInfo(body_id, index, physicsClientId=client)
+            kind, link = info[2], info[12].decode()
+            self.links[link] = index
+            self.joints[info[1].decode()] = JointInfo(
+                name=info[1].decode(),
+                index=index,
+                prismatic=kind == p.JOINT_PRISMATIC,
+                movable=kind in (p.JOINT_REVOLUTE, p.JOINT_PRISMATIC),
+                lower=info[8],
+                upper=info[9],
+                max_effort=info[10],
+                max_velocity=info[11],
+                child_link=link,
+                axis=tuple(info[13]),
+            )
+        self.link_names = {index: link for link, index in self.links.items()}
+        self.movable_joints = [j for j in self.joints.values() if j.movable]
+        self._movable_indices = [j.index for j in self.movable_joints]
+        self._T_root_com = self._root_inertial_frame()
+        for index in self.links.values():
+            p.changeDynamics(
+                body_id,
+                index,
+                lateralFriction=friction,
+                restitution=0.0,
+                linearDamping=0.0,
+                angularDamping=0.0,
+                activationState=p.ACTIVATION_STATE_DISABLE_SLEEPING,
+                physicsClientId=client,
+            )
+        for joint in self.movable_joints:
+            # every free joint carries a default velocity motor that would brake it
+            p.setJointMotorControl2(
+                body_id, joint.index, p.VELOCITY_CONTROL, targetVelocity=0.0, force=0.0, physicsClientId=client
+            )
+            p.changeDynamics(body_id, joint.index, jointDamping=0.0, physicsClientId=client)
+
+    def _root_inertial_frame(self) -> Pose:
+        info = p.getDynamicsInfo(self.body_id, ROOT, physicsClientId=self.client)
+        return Pose.from_quat_xyzw(info[3], info[4])
+
+    def joint(self, name: str) -> JointInfo:
+        """A joint by name.
+
+        Raises:
+            FrameNotFoundError: No such joint.
+        """
+        if name not in self.joints:
+            raise FrameNotFoundError(
+                f"Joint '{name}' is not on body '{self.name}'.{close_matches(name, self.joints)} "
+                f"Joints: {sorted(self.joints)}.",
+                joint=name,
+                available=sorted(self.joints),
+            )
+        return self.joints[name]
+
+    def link_index(self, name: str) -> int:
+        """Bullet's number of a link.
+
+        Raises:
+            FrameNotFoundError: No such link.
+        """
+        if name not in self.links:
+            raise FrameNotFoundError(
+                f"Link '{name}' is not on body '{self.name}'.{close_matches(name, self.links)} "
+                f"Links: {sorted(self.links)}.",
+                link=name,
+                available=sorted(self.links),
+            )
+        return self.links[name]
+
+    def root_pose(self) -> Pose:
+        """`T_world_root` of the root link's frame."""
+        position, quat_xyzw = p.getBasePositionAndOrientation(self.body_id, physicsClientId=self.client)
+        return Pose.from_quat_xyzw(position, quat_xyzw) @ self._T_root_com.inverse()
+
+    def set_root_pose(self, T_world_root: Pose) -> None:
+        """Moves the root link's frame, without velocity."""
+        T_world_com = T_world_root @ self._T_root_com
+        p.resetBasePositionAndOrientation(
+            self.body_id, T_world_com.p.tolist(), T_world_com.quat_xyzw.tolist(), physicsClientId=self.client
+        )
+
+    def link_pose(self, name: str) -> Pose:
+        """`T_world_link` of a link's URDF frame.
+
+        Raises:
+            FrameNotFoundError: No such link.
+        """
+        index = self.link_index(name)
+        if index == ROOT:
+            return self.root_pose()
+        state = p.getLinkState(self.body_id, index, computeForwardKinematics=1, physicsClientId=self.client)
+        return Pose.from_quat_xyzw(state[4], state[5])
+
+    def joint_states(self, names: Sequence[str] | None = None) -> tuple[Array, Array, Array]:
+        """Positions, velocities and motor efforts (n,) of joints; all movable ones by default [rad or m, s, N m or N]."""
+        indices = self._movable_indices if names is None else [self.joint(n).index for n in names]
+        if not indices:
+            return np.zeros(0), np.zeros(0), np.zeros(0)
+        states = p.getJointStates(self.body_id, indices, physicsClientId=self.client)
+        return (
+            np.array([s[0] for s in states]),
+            np.array([s[1] for s in states]),
+            np.array([s[3] for s in states]),
+        )
+
+    def set_joint_positions(self, names: Sequence[str], positions: ArrayLike, velocities: ArrayLike | None = None) -> None:
+        """Writes joint positions (n,) and velocities (n,; zero by default), past any motor: resets and replay only."""
+        values = np.asarray(positions, dtype=float)
+        speeds = np.zeros_like(values) if velocities is None else np.asarray(velocities, dtype=float)
+        for name, value, speed in zip(names, values, speeds, strict=True):
+            p.resetJointState(
+                self.body_id, self.joint(name).index, float(value), float(speed), physicsClientId=self.client
+            )
+
+    def set_contact_material(
+        self,
+        link: str,
+        *,
+        friction: float,
+        spinning_friction: float = 0.0,
+        friction_anchor: bool = False,
+    ) -> None:
+        """Sets the friction of one link; Bullet multiplies the coefficients of the two in contact."""
+        p.changeDynamics(
+            self.body_id,
+            self.link_index(link),
+            lateralFriction=friction,
+            spinningFriction=spinning_friction,
+            frictionAnchor=int(friction_anchor),
+            physicsClientId=self.client,
+        )
+
+    def ignore_collision(self, other: Body, link: str, other_link: str) -> None:
+        """Switches contacts between two links off for good."""
+        p.setCollisionFilterPair(
+            self.body_id,
+            other.body_id,
+            self.link_index(link),
+            other.link_index(other_link),
+            0,
+            physicsClientId=self.client,
+        )
+
+    def aabb(self) -> Array:
+        """(2, 3) lower and upper corner of all links' bounding boxes in the world [m]."""
+        boxes = [p.getAABB(self.body_id, index, physicsClientId=self.client) for index in self.links.values()]
+        corners = np.array(boxes)  # (L, 2, 3)
+        return np.stack([corners[:, 0].min(axis=0), corners[:, 1].max(axis=0)])
+
+    def __repr__(self) -> str:
+        return f"Body({self.name}, joints={[j.name for j in self.movable_joints]})"

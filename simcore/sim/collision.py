@@ -1,0 +1,195 @@
+"""Collision queries for planning, in a Bullet client of their own.
+
+Never in the episode's world: a query moves the arm there and back, and a gripped part is no longer where it was to the
+last bit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pybullet as p
+
+from simcore.errors import WorldError
+from simcore.geometry import Pose
+from simcore.sim.bodies import Body
+from simcore.sim.rates import WorldCfg
+from simcore.sim.world import World
+
+Array = np.ndarray
+
+_EMPTY = "The collision checker is empty. Call load(robot, obstacles) before asking it."
+
+
+@dataclass(frozen=True)
+class LinkCollision:
+    """Two links that are nearer than allowed."""
+
+    link_a: str
+    link_b: str
+    distance_m: float
+    where: tuple[float, float, float]
+    """World position of the nearest point [m]."""
+
+
+@dataclass(frozen=True)
+class RobotModel:
+    """What the checker needs to know of one arm."""
+
+    urdf_path: Path
+    T_world_base: Pose
+    arm_joints: tuple[str, ...]
+    finger_joints: tuple[str, ...]
+    finger_links: frozenset[str]
+    ignored_pairs: frozenset[frozenset[str]]
+    home: Mapping[str, float]
+    """Positions of all movable joints; those of other arms stay there."""
+
+
+@dataclass(frozen=True)
+class ObstacleModel:
+    """An articulated object, or a box."""
+
+    name: str
+    urdf_path: Path | None
+    T_world_root: Pose
+    size_m: tuple[float, float, float] | None = None
+    joint: str | None = None
+    """The joint that `s` sets."""
+    joint_positions: Mapping[str, float] | None = None
+
+
+class BulletCollisionChecker:
+    """Answers whether a joint configuration of one arm touches anything.
+
+    The pairs that may touch are a state of the checker (`allow`), as the command list states them.
+    """
+
+    def __init__(self, *, clearance_m: float = 0.004, self_clearance_m: float = 0.0) -> None:
+        """Makes a checker; use as a context manager.
+
+        Args:
+            clearance_m: Distance to other bodies below which a pair counts as colliding [m].
+            self_clearance_m: The same between links of the robot [m].
+        """
+        self.clearance_m = clearance_m
+        self.self_clearance_m = self_clearance_m
+        self.queries = 0
+        self._world = World(WorldCfg())
+        self._robot: Body | None = None
+        self._model: RobotModel | None = None
+        self._obstacles: dict[str, tuple[Body, ObstacleModel]] = {}
+        self._joint_of: tuple[Body, int] | None = None
+        self._allowed: frozenset[tuple[str, str]] = frozenset()
+
+    def __enter__(self) -> BulletCollisionChecker:
+        self._world.__enter__()
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self._world.__exit__(*exc)
+
+    def load(self, robot: RobotModel, obstacles: Sequence[ObstacleModel]) -> None:
+        """Replaces everything in the checker by a robot and obstacles."""
+        self._world.reset()
+        self.queries = 0
+        self._model = robot
+        self._allowed = frozenset()
+        self._obstacles = {}
+        self._joint_of = None
+        self._robot = self._world.load_urdf(
+            robot.urdf_path, name="robot", T_world_root=robot.T_world_base, self_collision=True
+        )
+        for pair in robot.ignored_pairs:
+            first, second = sorted(pair)
+            self._robot.ignore_collision(self._robot, first, second)
+        self._robot.set_joint_positions(list(robot.home), list(robot.home.values()))
+        self._arm_indices = [self._robot.joint(j).index for j in robot.arm_joints]
+        self._finger_indices = [self._robot.joint(j).index for j in robot.finger_joints]
+        for obstacle in obstacles:
+            self._add(obstacle)
+
+    def _add(self, obstacle: ObstacleModel) -> None:
+        if obstacle.urdf_path is None:
+            size = obstacle.size_m if obstacle.size_m is not None else (0.0, 0.0, 0.0)
+            body = self._world.add_box(obstacle.name, size_m=size, T_world_box=obstacle.T_world_root)
+        else:
+            body = self._world.load_urdf(obstacle.urdf_path, name=obstacle.name, T_world_root=obstacle.T_world_root)
+            positions = dict(obstacle.joint_positions or {})
+            body.set_joint_positions(list(positions), list(positions.values()))
+            if obstacle.joint is not None:
+                self._joint_of = (body, body.joint(obstacle.joint).index)
+        self._obstacles[obstacle.name] = (body, obstacle)
+
+    @contextmanager
+    def allow(self, pairs: Collection[tuple[str, str]]) -> Iterator[None]:
+        """Lets pairs (robot link, `<body>/<link>`) touch inside the block, instead of those allowed before."""
+        before = self._allowed
+        self._allowed = frozenset(pairs)
+        try:
+            yield
+        finally:
+            self._allowed = before
+
+    def first_collision(
+        self, q: Array, *, s: float | None = None, gripper: float | None = None, clearance_m: float | None = None
+    ) -> LinkCollision | None:
+        """The deepest collision of a configuration, or None if it is free.
+
+        Args:
+            q: (n_q,) joint positions of the arm [rad].
+            s: Position of the acted-on joint of the object [rad or m]; where it was if None.
+            gripper: Opening between the fingers [m]; as it was if None.
+            clearance_m: Overrides the checker's clearance to other bodies [m].
+        """
+        robot, model = self._robot, self._model
+        if robot is None or model is None:
+            raise WorldError(_EMPTY)
+        self.queries += 1
+        client = self._world.client
+        reset = p.resetJointState
+        for index, value in zip(self._arm_indices, q, strict=True):
+            reset(robot.body_id, index, float(value), 0.0, physicsClientId=client)
+        if gripper is not None:
+            for index in self._finger_indices:
+                reset(robot.body_id, index, 0.5 * gripper, 0.0, physicsClientId=client)
+        if s is not None and self._joint_of is not None:
+            reset(self._joint_of[0].body_id, self._joint_of[1], float(s), 0.0, physicsClientId=client)
+        p.performCollisionDetection(physicsClientId=client)
+        limit = self.clearance_m if clearance_m is None else clearance_m
+        worst: LinkCollision | None = None
+        for point in p.getContactPoints(bodyA=robot.body_id, physicsClientId=client):
+            distance = point[8]
+            if distance >= (limit if point[1] != point[2] else self.self_clearance_m):
+                continue
+            if worst is not None and distance >= worst.distance_m:
+                continue
+            found = self._named(point)
+            if found is not None:
+                worst = found
+        return worst
+
+    def _named(self, point: tuple[Any, ...]) -> LinkCollision | None:
+        """The collision of a contact point, unless its pair may touch."""
+        robot, model = self._robot, self._model
+        if robot is None or model is None:
+            raise WorldError(_EMPTY)
+        body_a, body_b, link_a, link_b, where = point[1], point[2], point[3], point[4], point[5]
+        if body_a != robot.body_id:
+            body_a, body_b, link_a, link_b = body_b, body_a, link_b, link_a
+        name_a = robot.link_names[link_a]
+        if body_b == robot.body_id:
+            name_b = robot.link_names[link_b]
+            if frozenset((name_a, name_b)) in model.ignored_pairs:
+                return None
+        else:
+            other = self._world.name_of(body_b)
+            name_b = f"{other}/{self._obstacles[other][0].link_names[link_b]}"
+            if (name_a, name_b) in self._allowed:
+                return None
+        return LinkCollision(name_a, name_b, float(point[8]), tuple(where))

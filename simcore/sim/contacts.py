@@ -1,0 +1,141 @@
+"""Contact views: who touches whom, with how much force, at every physics step.
+
+Validity is judged by force, never by the number of contact points: Bullet lists points that carry none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+
+import numpy as np
+import pybullet as p
+
+from simcore.sim.bodies import Body
+from simcore.sim.world import World
+from simcore.state import Buffer, Module
+
+Array = np.ndarray
+Pair = tuple[str, str]
+
+
+@dataclass(frozen=True)
+class Violation:
+    """The first force above a threshold in a view that should see none."""
+
+    view: str
+    pair: Pair
+    force_n: float
+    physics_step: int
+    time_s: float
+
+
+class ContactView(Module):
+    """Normal force between two sets of links, sampled at every physics step.
+
+    Buffers hold one record frame: the largest and the mean over its physics steps of the sum over all pairs.
+    """
+
+    def __init__(self, name: str, selects: Callable[[str, str, str], bool]) -> None:
+        """Makes a view.
+
+        Args:
+            name: Full name, `<robot>.<arm>.<object>.fingers_link` and so on.
+            selects: Whether (robot link, other body, other link) belongs to this view.
+        """
+        super().__init__()
+        self._name = name
+        self._selects = selects
+        self.force_max_n = Buffer(np.zeros(()))
+        self.force_mean_n = Buffer(np.zeros(()))
+        self._frame: list[float] = []
+        self._threshold_n: float | None = None
+        self._violation: Violation | None = None
+        self._zero_force_points = 0
+        self._cache: dict[tuple[str, str, str], bool] = {}
+
+    @property
+    def name(self) -> str:
+        """Full name of the view."""
+        return self._name
+
+    @property
+    def violation(self) -> Violation | None:
+        """The first force above the threshold since `watch`, latched."""
+        return self._violation
+
+    @property
+    def zero_force_points(self) -> int:
+        """Contacts without force seen since `watch`: reported, never judged."""
+        return self._zero_force_points
+
+    def watch(self, threshold_n: float | None) -> None:
+        """Starts to latch the first force above a threshold [N]; None stops it."""
+        self._threshold_n = threshold_n
+        self._violation = None
+        self._zero_force_points = 0
+
+    def takes(self, robot_link: str, other_body: str, other_link: str) -> bool:
+        """Whether a pair belongs to this view."""
+        key = (robot_link, other_body, other_link)
+        if key not in self._cache:
+            self._cache[key] = self._selects(*key)
+        return self._cache[key]
+
+    def sample(self, forces: dict[Pair, float], *, step: int, time_s: float) -> None:
+        """Takes the forces [N] by pair of one physics step."""
+        self._frame.append(sum(forces.values()))
+        for pair, force_n in forces.items():
+            if force_n <= 0.0:
+                self._zero_force_points += 1
+            elif self._threshold_n is not None and self._violation is None and force_n > self._threshold_n:
+                self._violation = Violation(self._name, pair, force_n, step, time_s)
+
+    def end_frame(self) -> None:
+        """Writes the frame's largest and mean force to the buffers."""
+        self.force_max_n.set_value(max(self._frame, default=0.0))
+        self.force_mean_n.set_value(float(np.mean(self._frame)) if self._frame else 0.0)
+        self._frame.clear()
+
+
+class ContactMonitor:
+    """All contact views of one robot: one query a physics step, split by link."""
+
+    def __init__(self, world: World, robot: Body, *, ignored_self_pairs: Collection[frozenset[str]] = ()) -> None:
+        self._world = world
+        self._robot = robot
+        self._ignored = frozenset(ignored_self_pairs)
+        self.views: dict[str, ContactView] = {}
+
+    def add(self, view: ContactView) -> ContactView:
+        """Adds a view; it is sampled from the next physics step on."""
+        self.views[view.name] = view
+        return view
+
+    def sample(self) -> None:
+        """Reads the contacts of the last physics step into all views."""
+        found: dict[str, dict[Pair, float]] = {name: {} for name in self.views}
+        robot = self._robot
+        for point in p.getContactPoints(bodyA=robot.body_id, physicsClientId=self._world.client):
+            link_a, link_b, force_n = point[3], point[4], point[9]
+            body_b = point[2]
+            if body_b == robot.body_id:
+                other_body = robot.name
+                name_a, name_b = robot.link_names[link_a], robot.link_names[link_b]
+                if frozenset((name_a, name_b)) in self._ignored:
+                    continue
+            else:
+                other_body = self._world.name_of(body_b)
+                name_a = robot.link_names[link_a]
+                name_b = self._world.bodies[other_body].link_names[link_b]
+            for name, view in self.views.items():
+                if view.takes(name_a, other_body, name_b):
+                    pair = (name_a, f"{other_body}/{name_b}")
+                    found[name][pair] = found[name].get(pair, 0.0) + force_n
+        for name, view in self.views.items():
+            view.sample(found[name], step=self._world.steps, time_s=self._world.time_s)
+
+    def end_frame(self) -> None:
+        """Closes the record frame in all views."""
+        for view in self.views.values():
+            view.end_frame()

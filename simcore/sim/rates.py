@@ -1,0 +1,48 @@
+"""Rates of a world, checked to divide each other; no engine is imported to read a configuration."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from simcore.errors import ConfigError
+
+
+@dataclass
+class WorldCfg:
+    """Rates and solver settings of a world."""
+
+    physics_hz: int = 240
+    """Physics steps per second."""
+    control_hz: int = 60
+    """Control steps per second; a divisor of `physics_hz`."""
+    record_hz: int = 30
+    """Record frames and actions per second; a divisor of `control_hz`."""
+    solver_iterations: int = 100
+    """Iterations of Bullet's contact solver in a step."""
+    gravity_m_s2: float = -9.81
+    """Gravity along world z [m/s^2]."""
+
+    def __post_init__(self) -> None:
+        for fast, slow in (("physics_hz", "control_hz"), ("control_hz", "record_hz")):
+            a, b = getattr(self, fast), getattr(self, slow)
+            if b <= 0 or a % b != 0:
+                raise ConfigError(
+                    f"world.{slow}={b} does not divide world.{fast}={a}. "
+                    f"Choose {slow} so that {fast} is a whole multiple of it.",
+                    key=f"world.{slow}",
+                )
+        if not 1 <= self.solver_iterations <= 10_000:
+            raise ConfigError(
+                f"world.solver_iterations={self.solver_iterations} is out of range. Expected 1 to 10000.",
+                key="world.solver_iterations",
+            )
+
+    @property
+    def control_steps(self) -> int:
+        """Control steps in a record frame."""
+        return self.control_hz // self.record_hz
+
+    @property
+    def physics_steps(self) -> int:
+        """Physics steps in a control step."""
+        return self.physics_hz // self.control_hz
