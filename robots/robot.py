@@ -228,6 +228,11 @@ class Robot(Module):
         for arm in self._arms.values():
             arm.control_step(index, rates.control_steps, frame_s=1.0 / rates.record_hz)
 
+    @property
+    def time_s(self) -> float:
+        """Simulated time of its world [s]."""
+        return self._world.time_s
+
     def max_joint_speed(self) -> float:
         """Largest joint speed now [rad/s or m/s]."""
         return float(np.abs(self._body.joint_states()[1]).max())

@@ -31,7 +31,7 @@ class JointInfo:
     max_velocity: float
     child_link: str
     axis: tuple[float, float, float]
-    """Direction in the child link's frame."""
+    """Direction in the child link's URDF frame."""
 
 
 class Body:
@@ -60,7 +60,7 @@ class Body:
                 max_effort=info[10],
                 max_velocity=info[11],
                 child_link=link,
-                axis=tuple(info[13]),
+                axis=self._axis(index, info[13]),
             )
         self.link_names = {index: link for link, index in self.links.items()}
         self.movable_joints = [j for j in self.joints.values() if j.movable]
@@ -87,6 +87,12 @@ class Body:
     def _root_inertial_frame(self) -> Pose:
         info = p.getDynamicsInfo(self.body_id, ROOT, physicsClientId=self.client)
         return Pose.from_quat_xyzw(info[3], info[4])
+
+    def _axis(self, index: int, axis_com: Sequence[float]) -> tuple[float, float, float]:
+        """A joint's axis in the link frame; Bullet states it in the inertial frame of the child link."""
+        info = p.getDynamicsInfo(self.body_id, index, physicsClientId=self.client)
+        x, y, z = Pose.from_quat_xyzw(info[3], info[4]).rotate(np.array(axis_com, dtype=float)).tolist()
+        return (x, y, z)
 
     def joint(self, name: str) -> JointInfo:
         """A joint by name.

@@ -1,0 +1,157 @@
+"""What the skills that move a part of an object have in common: the snapshot, the plan and the checks."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import replace
+
+import numpy as np
+
+from simcore.assets.annotation import Part
+from simcore.assets.scene_object import SceneObject
+from simcore.geometry import Pose
+from simcore.sim.collision import ObstacleModel
+from skills.command import JointMotion, ManipCommand, ManipKind, Phase
+from skills.config import SkillCfg
+from skills.context import SkillContext, Views
+from skills.skill import Skill
+from solver.planner import KeyframePlan, PlanRequest, Segment, plan_keyframes
+from solver.scene import JointGeometry, PlanningScene
+
+Array = np.ndarray
+
+
+class ArticulationSkill(Skill):
+    """Acts on one part of one object along its joint."""
+
+    def __init__(self, cfg: SkillCfg, context: SkillContext) -> None:
+        super().__init__(cfg, context)
+        self.object_name = cfg.objects[0]
+        self.object: SceneObject = context.objects[self.object_name]
+        parts = self.object.asset.articulation.parts
+        self.part: Part = self.object.asset.articulation.part(cfg.part or next(iter(parts)))
+        self.views: Views = context.views[(self.object_name, self.part.name)]
+        self.s0 = self.s
+        joint = self.object.body.joint(self.part.joint)
+        self.range = joint.upper - joint.lower
+
+    @property
+    def s(self) -> float:
+        """Position of the part's joint now [rad or m]."""
+        return self.object.joint_position(self.part.joint)
+
+    @property
+    @abstractmethod
+    def follow_to(self) -> float:
+        """Joint position to which the part is moved [rad or m]."""
+
+    @abstractmethod
+    def _commands_of(self, plan: KeyframePlan) -> list[ManipCommand]:
+        """The command list of a plan that was found."""
+
+    @property
+    def closed_gripper(self) -> bool:
+        """Whether the fingers are closed throughout."""
+        return False
+
+    def plan(self, rng: np.random.Generator) -> bool:
+        """Solves the keyframes and the whole motion; see `Skill.plan`."""
+        request = self.request()
+        checker = self.context.checker
+        obstacles = [
+            replace(item, joint=self.part.joint) if item.name == self.object_name else item
+            for item in self.context.obstacles()
+        ]
+        checker.load(self.context.robot_model, obstacles)
+        self.keyframe_plan = plan_keyframes(request, checker, rng)
+        if not self.keyframe_plan.found:
+            diagnosis = self.keyframe_plan.diagnosis
+            self._planning_failures += 1
+            if diagnosis is None:
+                self.fail("plan_infeasible", "The planner found no plan and gave no diagnosis")
+            else:
+                self.fail(diagnosis.code, diagnosis.message, **diagnosis.evidence)
+            return False
+        self.commands = self._commands_of(self.keyframe_plan)
+        return True
+
+    def request(self) -> PlanRequest:
+        """What the planner is asked, from a snapshot of the scene."""
+        context = self.context
+        return PlanRequest(
+            arm=context.arm_model,
+            scene=self.snapshot(),
+            setting=self.cfg.planner_setting,
+            q_current=context.arm.q,
+            follow_to=self.follow_to,
+            closed_gripper=self.closed_gripper,
+            part_pairs=self.part_pairs(),
+            frame_s=context.frame_s,
+        )
+
+    def part_pairs(self) -> frozenset[tuple[str, str]]:
+        """Pairs of links that may touch from contact on: the fingers and the moving part."""
+        fingers = self.context.arm.cfg.gripper.finger_links
+        return frozenset((finger, f"{self.object_name}/{self.part.link}") for finger in fingers)
+
+    def snapshot(self) -> PlanningScene:
+        """Keypoints, axes and the joint in the arm's base frame, as they are now."""
+        T_base_world = self.context.arm.T_world_base.inverse()
+        frames = {name: T_base_world @ pose for name, pose in self.object.frames(self.part.name).items()}
+        keypoints = {name: frames[v.frame] @ v.xyz for name, v in self.part.keypoints.items()}
+        axes = {name: frames[v.frame].rotate(v.xyz) for name, v in self.part.axes.items()}
+        joint = self.object.body.joint(self.part.joint)
+        T_base_link: Pose = frames["link"]
+        return PlanningScene(
+            keypoints=keypoints,
+            axes=axes,
+            link_frame=frozenset(
+                name for name, v in {**self.part.keypoints, **self.part.axes}.items() if v.frame == "link"
+            ),
+            R_base_link=T_base_link.R,
+            R_base_world=T_base_world.R,
+            joint=JointGeometry(
+                prismatic=joint.prismatic,
+                origin=T_base_link.p,
+                axis=T_base_link.rotate(np.array(joint.axis)),
+                position=self.s,
+                lower=joint.lower,
+                upper=joint.upper,
+            ),
+            s_closed=self.part.openness.closed,
+            s_open=self.part.openness.open,
+        )
+
+    def _on_frame(self) -> None:
+        """Nothing beyond the checks that every skill has."""
+
+    def _moves(
+        self, plan: KeyframePlan, segment_kind: str, kind: ManipKind, phase: Phase, *, gripper_m: float | None = None
+    ) -> list[ManipCommand]:
+        """Motion commands for the plan's segments of one kind."""
+        return [
+            _move(segment, plan, kind=kind, phase=phase, gripper_m=gripper_m)
+            for segment in plan.segments
+            if segment.kind == segment_kind
+        ]
+
+    def _allow(self, plan: KeyframePlan, *, touching: bool) -> ManipCommand:
+        """States which pairs may touch from here on."""
+        pairs = sorted(self.part_pairs()) if touching else []
+        return ManipCommand(
+            ManipKind.update_specific,
+            plan.keyframes[0].T_base_ee,
+            Phase.idle,
+            params={"allowed_pairs": pairs, "ignore_substring": list(self.cfg.ignore_substring)},
+        )
+
+
+def _move(
+    segment: Segment, plan: KeyframePlan, *, kind: ManipKind, phase: Phase, gripper_m: float | None
+) -> ManipCommand:
+    return ManipCommand(
+        kind,
+        segment.T_base_ee_end,
+        phase,
+        motion=JointMotion(q=segment.q, s=segment.s, gripper_m=gripper_m),
+    )

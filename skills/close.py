@@ -1,0 +1,55 @@
+"""Close a part: push it along its joint with the fingers closed, and step back."""
+
+from __future__ import annotations
+
+from skills.articulation import ArticulationSkill
+from skills.command import ManipCommand, ManipKind, Phase
+from solver.planner import KeyframePlan
+
+
+class Close(ArticulationSkill):
+    """Success: the joint is near closed, contacts and speeds valid."""
+
+    @property
+    def closed_gripper(self) -> bool:
+        """See `ArticulationSkill.closed_gripper`."""
+        return True
+
+    @property
+    def follow_to(self) -> float:
+        """See `ArticulationSkill.follow_to`; the position that the setting's `follow_joint` names."""
+        return self.follow_target()
+
+    def _commands_of(self, plan: KeyframePlan) -> list[ManipCommand]:
+        return [
+            self._allow(plan, touching=False),
+            *self._moves(plan, "transit", ManipKind.close_gripper, Phase.transit),
+            *self._moves(plan, "approach", ManipKind.close_gripper, Phase.approach),
+            self._allow(plan, touching=True),
+            *self._moves(plan, "follow", ManipKind.close_gripper, Phase.follow),
+            *self._moves(plan, "retreat", ManipKind.close_gripper, Phase.retreat),
+        ]
+
+    def _judge(self) -> None:
+        moved, wanted = self.moved()
+        distance = abs(self.s - self.part.openness.closed)
+        threshold = self.cfg.planner_setting.success_threshold
+        if self.cfg.planner_setting.success_mode.value == "zero":
+            if distance > threshold:
+                self.fail(
+                    "not_reached",
+                    f"'{self.part.name}' is {distance:.3f} from closed, expected at most {threshold:.3f}",
+                    distance=distance,
+                    allowed=threshold,
+                    s=self.s,
+                    s0=self.s0,
+                )
+        elif moved < wanted:
+            self.fail(
+                "not_reached",
+                f"'{self.part.name}' moved {moved:.3f} of the {wanted:.3f} wanted",
+                moved=moved,
+                wanted=wanted,
+                s=self.s,
+                s0=self.s0,
+            )

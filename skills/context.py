@@ -1,0 +1,86 @@
+"""What a skill may see and use of an episode."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from robots.robot import Arm, Robot
+from simcore.assets.scene_object import SceneObject
+from simcore.sim.collision import BulletCollisionChecker, ObstacleModel, RobotModel
+from simcore.sim.contacts import ContactView
+from simcore.sim.rates import WorldCfg
+from solver.scene import ArmModel
+
+Array = np.ndarray
+
+
+@dataclass(frozen=True)
+class Views:
+    """The four contact views of one (robot, arm, object part)."""
+
+    fingers_link: ContactView
+    """Fingers on the moving part."""
+    fingers_base: ContactView
+    """Fingers on the object's body."""
+    forbid_collision: ContactView
+    """Arm links on any link of the object."""
+    environment: ContactView
+    """Every robot link against floor, furniture, other objects and itself."""
+
+    @property
+    def forbidden(self) -> tuple[ContactView, ...]:
+        """Those that should see no force."""
+        return (self.fingers_base, self.forbid_collision, self.environment)
+
+
+@dataclass(frozen=True)
+class FrameSpeeds:
+    """Largest joint speeds over the physics steps of a record frame [rad/s or m/s]."""
+
+    robot: float
+    objects: Mapping[str, float]
+
+
+@dataclass(frozen=True)
+class SkillContext:
+    """The parts of the scene that a skill acts on."""
+
+    robot: Robot
+    arm: Arm
+    arm_model: ArmModel
+    objects: Mapping[str, SceneObject]
+    views: Mapping[tuple[str, str], Views]
+    """By (object, part)."""
+    checker: BulletCollisionChecker
+    robot_model: RobotModel
+    fixtures: tuple[ObstacleModel, ...]
+    """Table, floor and plinths."""
+    rates: WorldCfg
+
+    @property
+    def frame_s(self) -> float:
+        """Length of a record frame [s]."""
+        return 1.0 / self.rates.record_hz
+
+    @property
+    def time_s(self) -> float:
+        """Simulated time [s]."""
+        return self.robot.time_s
+
+    def obstacles(self) -> list[ObstacleModel]:
+        """Everything the planner must stay clear of, as it is now."""
+        items = list(self.fixtures)
+        for name, item in self.objects.items():
+            positions, _, _ = item.body.joint_states()
+            items.append(
+                ObstacleModel(
+                    name=name,
+                    urdf_path=item.asset.urdf_path,
+                    T_world_root=item.body.root_pose(),
+                    joint_positions=dict(zip(item.joint_names, positions.tolist(), strict=True)),
+                )
+            )
+        return items

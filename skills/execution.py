@@ -1,0 +1,125 @@
+"""Turns a list of commands into one action a record frame."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from robots.action import ArmAction
+from robots.robot import Arm
+from simcore.geometry import Pose
+from skills.command import ManipCommand, ManipKind, Phase
+
+Array = np.ndarray
+
+_ARRIVAL_TOLERANCE_RAD = 5e-3
+_ARRIVAL_FRAMES = 10
+"""After this many frames at its target a command is done, whether the arm has arrived or not."""
+_NO_MOTION = frozenset(
+    {
+        ManipKind.update_specific,
+        ManipKind.update_pose_cost_metric,
+        ManipKind.attach_obj,
+        ManipKind.detach_obj,
+    }
+)
+
+
+class CommandExecutor:
+    """Steps through commands; asked once a record frame."""
+
+    def __init__(self, arm: Arm, *, forward: Callable[[Array], Array]) -> None:
+        """Makes an executor.
+
+        Args:
+            arm: The arm that carries the commands out.
+            forward: Forward kinematics, (n,) joints to (4, 4) `T_base_ee`.
+        """
+        self._arm = arm
+        self._forward = forward
+        self._commands: list[ManipCommand] = []
+        self._index = 0
+        self._frame = 0
+        self._q = arm.q_target
+        self._gripper_m = arm.gripper_target_m
+
+    def load(self, commands: Sequence[ManipCommand]) -> None:
+        """Replaces the commands and starts at the first."""
+        self._commands = list(commands)
+        self._index = 0
+        self._frame = 0
+        self._q = self._arm.q_target
+        self._gripper_m = self._arm.gripper_target_m
+        self._skip_motionless()
+
+    @property
+    def index(self) -> int:
+        """Number of the current command."""
+        return self._index
+
+    @property
+    def current(self) -> ManipCommand | None:
+        """The current command; None when all are done."""
+        return self._commands[self._index] if self._index < len(self._commands) else None
+
+    @property
+    def phase(self) -> Phase:
+        """What the arm is doing."""
+        return self.current.phase if self.current is not None else Phase.idle
+
+    @property
+    def expected_s(self) -> float | None:
+        """Position that the part's joint should have now [rad or m]; None where the plan does not say."""
+        command = self.current
+        if command is None or command.motion is None or command.motion.s is None or self._frame == 0:
+            return None
+        return float(command.motion.s[min(self._frame, len(command.motion)) - 1])
+
+    def next_action(self) -> ArmAction:
+        """The arm's action for the next record frame."""
+        command = self.current
+        if command is not None:
+            motion = command.motion
+            if motion is not None and len(motion):
+                self._q = motion.q[min(self._frame, len(motion) - 1)]
+            if motion is not None and motion.gripper_m is not None:
+                self._gripper_m = motion.gripper_m
+            elif command.kind is ManipKind.open_gripper:
+                self._gripper_m = self._arm.cfg.gripper.max_width_m
+            elif command.kind is ManipKind.close_gripper:
+                self._gripper_m = 0.0
+            self._frame += 1
+        return ArmAction(np.array(self._q), self._gripper_m, Pose.from_matrix(self._forward(self._q)))
+
+    def update(self) -> None:
+        """Goes on to the next command once the current one is done; called after each record frame."""
+        if self.is_subtask_done():
+            self._index += 1
+            self._frame = 0
+            self._skip_motionless()
+
+    def is_subtask_done(self) -> bool:
+        """Whether the current command is done: its frames are over and the arm has arrived, or has had its time."""
+        command = self.current
+        if command is None:
+            return False
+        length = (len(command.motion) if command.motion is not None else 0) + command.dwell_frames
+        if self._frame < max(length, 1):
+            return False
+        if command.motion is None:
+            return True
+        arrived = float(np.abs(self._arm.q - self._q).max()) < _ARRIVAL_TOLERANCE_RAD
+        return arrived or self._frame >= length + _ARRIVAL_FRAMES
+
+    def is_done(self) -> bool:
+        """Whether all commands are done."""
+        return self.current is None
+
+    def stop(self) -> None:
+        """Drops what is left; the arm stays at its last target."""
+        self._index = len(self._commands)
+
+    def _skip_motionless(self) -> None:
+        while self.current is not None and self.current.kind in _NO_MOTION:
+            self._index += 1

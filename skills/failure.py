@@ -1,0 +1,43 @@
+"""Why an attempt failed: one code, with numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+CODES = (
+    "invalid_layout",
+    "plan_infeasible",
+    "path_infeasible",
+    "motion_blocked",
+    "collision",
+    "grasp_missed",
+    "slipped",
+    "not_reached",
+    "unsettled",
+    "overspeed",
+    "timeout",
+    "diverged",
+    "error",
+)
+"""All codes; at the same time the first of the list wins."""
+
+
+@dataclass(frozen=True)
+class Failure:
+    """One violated condition."""
+
+    code: str
+    message: str
+    time_s: float
+    """Simulated time at which it was violated [s]."""
+    evidence: Mapping[str, Any] = field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        return f"Failure({self.code} at {self.time_s:.2f} s: {self.message})"
+
+
+def earliest(failures: list[Failure]) -> Failure | None:
+    """The failure that happened first; at the same time the one whose code stands first in `CODES`."""
+    return min(failures, key=lambda f: (f.time_s, CODES.index(f.code)), default=None)

@@ -1,0 +1,107 @@
+"""Open a part: take its handle or edge, move it along its joint, let go and step back."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from skills.articulation import ArticulationSkill
+from skills.command import ManipCommand, ManipKind, Phase
+from skills.config import SkillCfg
+from skills.context import SkillContext
+from solver.planner import KeyframePlan
+
+_GRASP_FRAMES = 26
+"""Frames to close the fingers: 40 mm at 50 mm/s, and a little to settle."""
+_RELEASE_FRAMES = 12
+_EMPTY_GRIPPER_M = 0.002
+_LOST_FRAMES = 15
+"""So many frames without a finger on the part, while it should move, are a slip."""
+_MOVING = 1e-4
+"""A joint that moves more than this in a frame [rad or m] is moving."""
+_CONTACT_SHARE = 0.8
+
+
+class Open(ArticulationSkill):
+    """Success: the joint moved by the threshold, fingers on the part while it moved, contacts and speeds valid."""
+
+    def __init__(self, cfg: SkillCfg, context: SkillContext) -> None:
+        super().__init__(cfg, context)
+        self._lost_frames = 0
+        self._moving_frames = 0
+        self._touching_frames = 0
+        self._last_s = self.s0
+        self._grasped = False
+
+    @property
+    def follow_to(self) -> float:
+        """See `ArticulationSkill.follow_to`; the position that the setting's `follow_joint` names."""
+        return self.follow_target()
+
+    def _commands_of(self, plan: KeyframePlan) -> list[ManipCommand]:
+        contact = plan.keyframes[plan.contact_pose_index].T_base_ee
+        last = plan.keyframes[-1].T_base_ee
+        width = self.context.arm.cfg.gripper.max_width_m
+        return [
+            self._allow(plan, touching=False),
+            *self._moves(plan, "transit", ManipKind.open_gripper, Phase.transit),
+            *self._moves(plan, "approach", ManipKind.open_gripper, Phase.approach),
+            self._allow(plan, touching=True),
+            ManipCommand(ManipKind.close_gripper, contact, Phase.grasp, dwell_frames=_GRASP_FRAMES),
+            *self._moves(plan, "follow", ManipKind.close_gripper, Phase.follow),
+            ManipCommand(ManipKind.open_gripper, last, Phase.release, dwell_frames=_RELEASE_FRAMES),
+            *self._moves(plan, "retreat", ManipKind.open_gripper, Phase.retreat, gripper_m=width),
+        ]
+
+    def _on_frame(self) -> None:
+        s = self.s
+        touching = float(np.asarray(self.views.fingers_link.force_max_n.get_value())) > 0.0
+        if abs(s - self._last_s) > _MOVING:
+            self._moving_frames += 1
+            self._touching_frames += touching
+        self._last_s = s
+        if self.phase is Phase.follow:
+            if not self._grasped:
+                self._check_grasp(touching=touching)
+                self._grasped = True
+            self._lost_frames = 0 if touching else self._lost_frames + 1
+            expected = self.executor.expected_s
+            if self._lost_frames >= _LOST_FRAMES:
+                self.fail(
+                    "slipped",
+                    f"The fingers lost '{self.part.name}' at joint position {s:.3f} "
+                    f"(should be {expected if expected is not None else self.follow_to:.3f})",
+                    s=s,
+                    expected=expected,
+                    frames_without_contact=self._lost_frames,
+                )
+
+    def _check_grasp(self, *, touching: bool) -> None:
+        opening = self.context.arm.gripper_opening_m
+        if opening < _EMPTY_GRIPPER_M or not touching:
+            self.fail(
+                "grasp_missed",
+                f"The fingers closed to {1e3 * opening:.1f} mm and hold nothing of '{self.part.name}'",
+                gripper_opening_m=opening,
+                touching=touching,
+            )
+
+    def _judge(self) -> None:
+        moved, wanted = self.moved()
+        if moved < wanted:
+            self.fail(
+                "not_reached",
+                f"'{self.part.name}' moved {moved:.3f} of the {wanted:.3f} wanted",
+                moved=moved,
+                wanted=wanted,
+                s=self.s,
+                s0=self.s0,
+            )
+        share = self._touching_frames / self._moving_frames if self._moving_frames else 1.0
+        if share < _CONTACT_SHARE:
+            self.fail(
+                "slipped",
+                f"The fingers touched '{self.part.name}' in {share:.0%} of the frames in which it moved, "
+                f"expected at least {_CONTACT_SHARE:.0%}",
+                share=share,
+                moving_frames=self._moving_frames,
+            )

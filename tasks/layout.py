@@ -1,0 +1,136 @@
+"""Where things stand at the start of an episode, drawn from the layout stream."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from simcore.assets.articulated_object import ObjectAsset
+from simcore.errors import ConfigError, close_matches
+from simcore.geometry import Pose
+from tasks.task import RegionCfg, TaskCfg
+
+Array = np.ndarray
+
+_PLINTH_INSET_M = 0.02
+_PLINTH_FRONT_INSET_M = 0.06
+_MIN_PLINTH_M = 0.005
+
+
+@dataclass(frozen=True)
+class Placement:
+    """One object as placed."""
+
+    T_world_root: Pose
+    """Pose of the object's root link."""
+    joint_positions: Mapping[str, float]
+    """Start positions of its movable joints [rad or m]."""
+    plinth_size_m: tuple[float, float, float] | None
+    """Edge lengths of the box it stands on; None if it stands on the table."""
+    T_world_plinth: Pose | None
+    """Pose of that box's centre."""
+    drawn: Mapping[str, float] = field(default_factory=dict)
+    """What was drawn: x, y, yaw, height and openings."""
+
+
+@dataclass(frozen=True)
+class Layout:
+    """The start of an episode."""
+
+    objects: Mapping[str, Placement]
+    """By object name."""
+    q_home: Mapping[str, Array]
+    """Start joint positions (n,) by arm [rad]."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """The layout as plain values, for the record."""
+        return {
+            "objects": {
+                name: {
+                    "position": item.T_world_root.p.tolist(),
+                    "quat_xyzw": item.T_world_root.quat_xyzw.tolist(),
+                    "joint_positions": dict(item.joint_positions),
+                    "plinth_size_m": None if item.plinth_size_m is None else list(item.plinth_size_m),
+                    "plinth_position": None if item.T_world_plinth is None else item.T_world_plinth.p.tolist(),
+                    "plinth_quat_xyzw": None
+                    if item.T_world_plinth is None
+                    else item.T_world_plinth.quat_xyzw.tolist(),
+                    "drawn": dict(item.drawn),
+                }
+                for name, item in self.objects.items()
+            },
+            "q_home": {arm: q.tolist() for arm, q in self.q_home.items()},
+        }
+
+
+def sample_layout(
+    cfg: TaskCfg,
+    assets: Mapping[str, ObjectAsset],
+    homes: Sequence[tuple[str, Sequence[float], float]],
+    rng: np.random.Generator,
+) -> Layout:
+    """Draws where every object stands, how far its parts are open and where the arms start.
+
+    Args:
+        cfg: The task.
+        assets: Objects by name.
+        homes: Per arm its name, home joints [rad] and the standard deviation of the noise on them [rad].
+        rng: The layout stream.
+
+    Raises:
+        ConfigError: A region or an opening names an object or a part that is not there, or an object has no region.
+    """
+    regions = {region.object: region for region in cfg.regions}
+    for name in (*regions, *(o.object for o in cfg.openness)):
+        if name not in assets:
+            raise ConfigError(
+                f"task.regions or task.openness of '{cfg.name}' names object '{name}', which the episode does not have."
+                f"{close_matches(name, assets)} Objects: {sorted(assets)}.",
+                object=name,
+            )
+    placements: dict[str, Placement] = {}
+    for name, asset in assets.items():
+        if name not in regions:
+            raise ConfigError(
+                f"Object '{name}' has no entry in task.regions of '{cfg.name}'. Add one with `object: {name}`.",
+                object=name,
+            )
+        placements[name] = _place(cfg, regions[name], asset, rng)
+    q_home = {arm: np.asarray(home, dtype=float) + std * rng.standard_normal(len(home)) for arm, home, std in homes}
+    return Layout(objects=placements, q_home=q_home)
+
+
+def _place(cfg: TaskCfg, region: RegionCfg, asset: ObjectAsset, rng: np.random.Generator) -> Placement:
+    x = region.center_m[0] + region.half_extent_m[0] * rng.uniform(-1.0, 1.0)
+    y = region.center_m[1] + region.half_extent_m[1] * rng.uniform(-1.0, 1.0)
+    yaw_rad = np.deg2rad(region.yaw_deg) * rng.uniform(-1.0, 1.0)
+    height_m = rng.uniform(*region.height_m)
+    low, high = asset.bounds_obj
+    # the object's front (+x of its root) faces the robot: turned by pi, then by the drawn yaw about its middle
+    R = Pose.from_rpy((0.0, 0.0, 0.0), (0.0, 0.0, np.pi + yaw_rad)).R
+    front_obj = np.array([high[0], 0.5 * (low[1] + high[1]), low[2]])
+    T_world_root = Pose(R, np.array([x, y, height_m]) - R @ front_obj)
+    positions: dict[str, float] = {}
+    drawn = {"x_m": x, "y_m": y, "yaw_rad": float(yaw_rad), "height_m": height_m}
+    for part_name, part in asset.articulation.parts.items():
+        positions[part.joint] = part.openness.closed
+        for entry in cfg.openness:
+            if entry.object == region.object and entry.part == part_name:
+                sign = np.sign(part.openness.open - part.openness.closed)
+                opening = rng.uniform(*entry.range)
+                positions[part.joint] = float(part.openness.closed + sign * opening)
+                drawn[f"opening.{part_name}"] = opening
+    for entry in cfg.openness:
+        if entry.object == region.object:
+            asset.articulation.part(entry.part)
+    if height_m < _MIN_PLINTH_M:
+        T_world_root = Pose(R, T_world_root.p - np.array([0.0, 0.0, height_m]))
+        return Placement(T_world_root, positions, None, None, {**drawn, "height_m": 0.0})
+    depth = high[0] - low[0] - _PLINTH_INSET_M - _PLINTH_FRONT_INSET_M
+    width = high[1] - low[1] - 2 * _PLINTH_INSET_M
+    middle_obj = np.array([low[0] + _PLINTH_INSET_M + 0.5 * depth, 0.5 * (low[1] + high[1]), low[2] - 0.5 * height_m])
+    size = (float(depth), float(width), float(height_m))
+    return Placement(T_world_root, positions, size, Pose(R, T_world_root @ middle_obj), drawn)
