@@ -63,6 +63,11 @@ class SceneObject(Module):
         """Position of a joint now [rad or m]."""
         return float(self._body.joint_states([joint])[0][0])
 
+    def max_joint_speed(self) -> float:
+        """Largest joint speed now [rad/s or m/s]."""
+        velocities = self._body.joint_states()[1]
+        return float(np.abs(velocities).max()) if velocities.size else 0.0
+
     def set_joints(self, positions: Mapping[str, float]) -> None:
         """Writes joint positions [rad or m]; resets only."""
         self._body.set_joint_positions(list(positions), list(positions.values()))

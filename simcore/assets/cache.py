@@ -1,0 +1,165 @@
+"""Folders of files that are written once, under a name made of their content."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+from simcore.errors import AssetError
+
+CACHE_VARIABLE = "UNLATCH_CACHE_DIR"
+"""Environment variable that names the cache directory."""
+
+MANIFEST_FILE = "manifest.json"
+"""Written last: a folder without it, or whose files differ from it, does not count."""
+
+
+def cache_root(cache_dir: str | None = None) -> Path:
+    """The cache directory: the argument, else `UNLATCH_CACHE_DIR`, else `~/.cache/unlatch`."""
+    chosen = cache_dir or os.environ.get(CACHE_VARIABLE)
+    if chosen:
+        return Path(chosen).expanduser().resolve()
+    return Path.home() / ".cache" / "unlatch"
+
+
+def content_hash(files: Mapping[str, bytes]) -> str:
+    """SHA-256 over names and contents, in the order of the names."""
+    digest = hashlib.sha256()
+    for name in sorted(files):
+        digest.update(f"{name}\0{len(files[name])}\0".encode())
+        digest.update(files[name])
+    return digest.hexdigest()
+
+
+def store_files(folder: Path, files: Mapping[str, bytes]) -> Path:
+    """Makes a folder hold exactly these files; an intact one is left as it is.
+
+    Args:
+        folder: Where they go; its parent is made if needed.
+        files: Contents by relative name.
+
+    Raises:
+        AssetError: The cache cannot be written.
+    """
+    if _holds(folder, files):
+        return folder
+    with replaced_folder(folder) as temporary:
+        for name, data in files.items():
+            (temporary / name).write_bytes(data)
+    return folder
+
+
+@contextmanager
+def replaced_folder(folder: Path) -> Iterator[Path]:
+    """Gives a temporary folder and, if the block ends well, renames it into place.
+
+    Two processes may do this at once: they write the same content under the same name, and one of the two results stays.
+    A process that is killed leaves only a `.writing-` folder.
+
+    Raises:
+        AssetError: The cache cannot be written.
+    """
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        temporary = Path(tempfile.mkdtemp(prefix=".writing-", dir=folder.parent))
+    except OSError as exc:
+        raise _unwritable(folder, exc) from exc
+    try:
+        yield temporary
+        _move_into_place(temporary, folder)
+    except OSError as exc:
+        raise _unwritable(folder, exc) from exc
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)
+
+
+def write_manifest(folder: Path, *, key: str) -> str:
+    """Writes the manifest of a complete folder and returns the hash of its content.
+
+    Args:
+        folder: The folder; every file in it is listed.
+        key: What the content was made from.
+    """
+    files = {str(p.relative_to(folder)): _file_hash(p) for p in _files(folder)}
+    total = hashlib.sha256(json.dumps(files, sort_keys=True).encode()).hexdigest()
+    text = json.dumps({"key": key, "content_hash": total, "files": files}, indent=1, sort_keys=True)
+    (folder / MANIFEST_FILE).write_text(text + "\n", encoding="utf-8")
+    return total
+
+
+def intact_hash(folder: Path, *, key: str) -> str | None:
+    """The content hash of a folder whose files are all there and unchanged, else None.
+
+    Args:
+        folder: The folder.
+        key: What its content must have been made from.
+    """
+    try:
+        manifest = json.loads((folder / MANIFEST_FILE).read_text(encoding="utf-8"))
+        listed: dict[str, str] = manifest["files"]
+        if manifest["key"] != key:
+            return None
+        present = {str(p.relative_to(folder)) for p in _files(folder)}
+        if present != set(listed) or any(_file_hash(folder / name) != value for name, value in listed.items()):
+            return None
+        return str(manifest["content_hash"])
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        # Whatever is wrong with it, a cache that cannot be read is made anew.
+        return None
+
+
+def _files(folder: Path) -> list[Path]:
+    return sorted(p for p in folder.rglob("*") if p.is_file() and p.name != MANIFEST_FILE)
+
+
+def _file_hash(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def _holds(folder: Path, files: Mapping[str, bytes]) -> bool:
+    try:
+        return all((folder / name).read_bytes() == data for name, data in files.items())
+    except OSError:
+        return False
+
+
+def _move_into_place(temporary: Path, folder: Path) -> None:
+    # mkdtemp makes folders that only their owner can read; a shared cache wants the usual mode.
+    umask = os.umask(0)
+    os.umask(umask)
+    temporary.chmod(0o777 & ~umask)
+    if folder.exists():
+        # It is damaged, or another process was quicker with the same content: either way it may go.
+        trash = Path(tempfile.mkdtemp(prefix=".writing-", dir=folder.parent))
+        try:
+            folder.rename(trash / "old")
+        except FileNotFoundError:
+            pass
+        finally:
+            _rename_or_keep(temporary, folder)
+            shutil.rmtree(trash, ignore_errors=True)
+        return
+    _rename_or_keep(temporary, folder)
+
+
+def _rename_or_keep(temporary: Path, folder: Path) -> None:
+    try:
+        temporary.rename(folder)
+    except OSError:
+        # Another process has just put its own there: same name, same content.
+        if not folder.is_dir():
+            raise
+
+
+def _unwritable(folder: Path, exc: OSError) -> AssetError:
+    return AssetError(
+        f"The asset cache at {folder.parent} cannot be written ({exc.strerror or exc}). "
+        f"Set object.cache_dir or {CACHE_VARIABLE} to a folder that can.",
+        path=str(folder),
+    )

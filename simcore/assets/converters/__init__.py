@@ -1,0 +1,1 @@
+"""Importers and converters: from meshes and foreign URDFs to simulation-ready ones, cached by content."""

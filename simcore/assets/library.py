@@ -1,0 +1,145 @@
+"""One door to all objects: generated ones and those of data sets on disk."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import Enum
+
+import numpy as np
+from omegaconf import MISSING
+
+from simcore.assets.annotation import ANNOTATION_FILE
+from simcore.assets.articulated_object import ObjectAsset
+from simcore.assets.cache import cache_root, content_hash, store_files
+from simcore.assets.procedural.generated import GeneratedObject
+from simcore.assets.validation import check_articulation
+from simcore.errors import ConfigError, close_matches
+from simcore.registry import Catalog, CatalogEntry
+
+logger = logging.getLogger(__name__)
+
+URDF_FILE = "object.urdf"
+"""Name of the URDF in the folder of a generated or converted object."""
+
+
+class ObjectSource(Enum):
+    """Where an object comes from."""
+
+    procedural = "procedural"
+    partnet_mobility = "partnet_mobility"
+
+
+GENERATORS = Catalog(
+    "procedural object",
+    {
+        "drawer": CatalogEntry(
+            "simcore.assets.procedural.drawer:generate", "low cabinet with 1 or 2 drawers, bar handle or knob"
+        ),
+        "microwave": CatalogEntry(
+            "simcore.assets.procedural.microwave:generate", "microwave oven, door hinged left or right, bar handle"
+        ),
+    },
+    group="unlatch.objects",
+)
+"""Generators by category: functions `generate(seed, *, name) -> GeneratedObject`."""
+
+
+@dataclass
+class ObjectCfg:
+    """One object of a scene."""
+
+    name: str = MISSING
+    """Name in the scene; skills refer to it."""
+    category: str = MISSING
+    """What it is: a generator's name, or a category of the data set."""
+    source: ObjectSource = ObjectSource.procedural
+    root: str | None = None
+    """Folder of the data set; without it the environment variable of the source says where."""
+    instance: str | None = None
+    """Id of the data set's object, or seed of a procedural one; without it, each episode draws one."""
+    scale: float | None = None
+    """Metres per unit of a data set's object; without it, the annotation or the category decides."""
+    cache_dir: str | None = None
+    """Where generated and converted objects are kept; see `simcore.assets.cache`."""
+
+    def __post_init__(self) -> None:
+        if self.scale is not None and not 0.001 <= self.scale <= 100.0:
+            raise ConfigError(f"object.scale={self.scale} is out of range. Expected 0.001 to 100.", key="object.scale")
+        if self.source is ObjectSource.procedural:
+            if self.instance is not None and not (self.instance.isascii() and self.instance.isdigit()):
+                raise ConfigError(
+                    f"object.instance='{self.instance}' is no seed of a procedural object. Expected a whole number.",
+                    key="object.instance",
+                )
+            for key in ("scale", "root"):
+                if getattr(self, key) is not None:
+                    raise ConfigError(
+                        f"object.{key}={getattr(self, key)} has no meaning for source=procedural. "
+                        "Remove it, or set object.source=partnet_mobility.",
+                        key=f"object.{key}",
+                    )
+
+
+def load_object(cfg: ObjectCfg, *, rng: np.random.Generator) -> ObjectAsset:
+    """Finds, generates or converts an object and checks its annotation.
+
+    Exactly one number is drawn from `rng`, whatever the source, so that later draws do not depend on it.
+
+    Args:
+        cfg: Which object.
+        rng: Draws the instance where the configuration names none.
+
+    Raises:
+        ConfigError: Unknown category or instance, or no data set folder.
+        AssetError: The object is damaged or its annotation does not fit it.
+    """
+    draw = int(rng.integers(2**31))
+    if cfg.source is ObjectSource.procedural:
+        asset = _load_procedural(cfg, draw)
+    else:
+        # Imported on use: trimesh and coacd take a second to import.
+        from simcore.assets.converters.partnet_mobility import load_partnet_object
+
+        asset = load_partnet_object(cfg, draw=draw)
+    check_articulation(asset)
+    return asset
+
+
+def list_objects() -> list[str]:
+    """One line an object category and source, for `unlatch list objects`."""
+    lines = [f"{name:14} procedural        {entry.summary}" for name, entry in GENERATORS.entries().items()]
+    from simcore.assets.converters.partnet_categories import CATEGORIES
+
+    lines += [f"{name:14} partnet_mobility  {category.summary}" for name, category in CATEGORIES.items()]
+    return sorted(lines)
+
+
+def _load_procedural(cfg: ObjectCfg, draw: int) -> ObjectAsset:
+    known = GENERATORS.names()
+    if cfg.category not in known:
+        raise ConfigError(
+            f"object.category='{cfg.category}' has no procedural generator.{close_matches(cfg.category, known)} "
+            f"Known: {', '.join(known)}. Or set object.source=partnet_mobility.",
+            key="object.category",
+        )
+    generate: Callable[..., GeneratedObject] = GENERATORS.load(cfg.category)
+    seed = int(cfg.instance) if cfg.instance is not None else draw
+    made = generate(seed, name=cfg.category)
+    files = {URDF_FILE: made.model.to_urdf().encode(), ANNOTATION_FILE: made.articulation.to_yaml().encode()}
+    digest = content_hash(files)
+    folder = store_files(cache_root(cfg.cache_dir) / "procedural" / cfg.category / digest[:24], files)
+    return ObjectAsset(
+        name=cfg.name,
+        category=cfg.category,
+        instance=str(seed),
+        source=cfg.source.value,
+        urdf_path=folder / URDF_FILE,
+        articulation=made.articulation,
+        content_hash=digest,
+        bounds_obj=made.bounds_obj,
+        friction=made.friction,
+        damping=made.damping,
+        parameters=made.parameters,
+    )

@@ -1,0 +1,131 @@
+"""What a generator returns, and the pieces that generators share."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from enum import Enum
+from typing import Any
+
+import numpy as np
+
+from simcore.assets.annotation import Articulation
+from simcore.assets.urdf_model import Link, Shape, ShapeKind, UrdfModel, composed_inertial, primitive_bounds
+from simcore.geometry import Pose
+
+Colour = tuple[float, float, float, float]
+
+BODY_COLOURS: tuple[Colour, ...] = (
+    (0.93, 0.93, 0.91, 1.0),
+    (0.24, 0.25, 0.27, 1.0),
+    (0.72, 0.74, 0.76, 1.0),
+    (0.72, 0.20, 0.17, 1.0),
+    (0.62, 0.75, 0.72, 1.0),
+)
+"""Casings: white, anthracite, steel, red, mint."""
+
+HANDLE_COLOURS: tuple[Colour, ...] = ((0.80, 0.81, 0.83, 1.0), (0.12, 0.12, 0.13, 1.0), (0.86, 0.72, 0.42, 1.0))
+"""Chrome, black, brass."""
+
+
+@dataclass(frozen=True)
+class GeneratedObject:
+    """An object in memory, before it is written."""
+
+    model: UrdfModel
+    articulation: Articulation
+    bounds_obj: np.ndarray
+    """(2, 3) bounds of the closed object in its root link frame [m]."""
+    friction: dict[str, float]
+    damping: dict[str, float]
+    parameters: dict[str, float | str]
+
+
+class LinkBuilder:
+    """Collects the primitives of one link; what is seen is what collides, unless said otherwise."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self._visuals: list[Shape] = []
+        self._collisions: list[Shape] = []
+
+    def box(
+        self, name: str, lower: Sequence[float], upper: Sequence[float], *, rgba: Colour, collide: bool = True
+    ) -> None:
+        """Adds a box by two opposite corners in the link frame [m]."""
+        a, b = np.asarray(lower, dtype=float), np.asarray(upper, dtype=float)
+        size = np.round(b - a, 6)
+        centre = np.round((a + b) / 2, 7)
+        shape = Shape(
+            ShapeKind.box, (float(size[0]), float(size[1]), float(size[2])), Pose.from_translation(centre), name, rgba
+        )
+        self._add(shape, collide)
+
+    def cylinder(
+        self,
+        name: str,
+        centre: Sequence[float],
+        *,
+        axis: str,
+        radius: float,
+        length: float,
+        rgba: Colour,
+        collide: bool = True,
+    ) -> None:
+        """Adds a cylinder about its centre in the link frame, along the axis `x`, `y` or `z` [m]."""
+        rpy = {"x": (0.0, np.pi / 2, 0.0), "y": (-np.pi / 2, 0.0, 0.0), "z": (0.0, 0.0, 0.0)}[axis]
+        pose = Pose.from_rpy(np.round(np.asarray(centre, dtype=float), 7), rpy)
+        self._add(Shape(ShapeKind.cylinder, (round(radius, 6), round(length, 6)), pose, name, rgba), collide)
+
+    def build(self, *, mass_kg: float) -> Link:
+        """The link; its inertia is that of the colliding primitives with one common density."""
+        return Link(
+            name=self.name,
+            visuals=tuple(self._visuals),
+            collisions=tuple(self._collisions),
+            inertial=composed_inertial(self._collisions, mass_kg),
+        )
+
+    def _add(self, shape: Shape, collide: bool) -> None:
+        self._visuals.append(shape)
+        if collide:
+            self._collisions.append(shape)
+
+
+def model_bounds(model: UrdfModel) -> np.ndarray:
+    """(2, 3) bounds of all colliding primitives at joint positions 0, in the root link frame [m]."""
+    corners: list[np.ndarray] = []
+    for link in model.links.values():
+        pose = model.link_pose(link.name)
+        for shape in link.collisions:
+            low, high = primitive_bounds(shape)
+            corners += [pose @ np.array([x, y, z]) for x in (low[0], high[0]) for y in (low[1], high[1])
+                        for z in (low[2], high[2])]  # fmt: skip
+    points = np.array(corners)
+    return np.stack([points.min(axis=0), points.max(axis=0)])
+
+
+def draw_m(rng: np.random.Generator, low: float, high: float) -> float:
+    """A uniform draw, rounded to a tenth of a millimetre (or of a unit of four digits)."""
+    return round(float(rng.uniform(low, high)), 4)
+
+
+def draw_colour(rng: np.random.Generator, colours: Sequence[Colour]) -> Colour:
+    """One of the colours."""
+    return colours[int(rng.integers(len(colours)))]
+
+
+def recorded(parameters: Any) -> dict[str, float | str]:
+    """A flat record of a parameters dataclass: numbers as they are, the rest as text."""
+    values: dict[str, float | str] = {}
+    for entry in fields(parameters):
+        value = getattr(parameters, entry.name)
+        if isinstance(value, Enum):
+            values[entry.name] = value.name
+        elif isinstance(value, str):
+            values[entry.name] = value
+        elif isinstance(value, (bool, int, float)):
+            values[entry.name] = float(value)
+        else:
+            values[entry.name] = ",".join(f"{v:g}" for v in value)
+    return values

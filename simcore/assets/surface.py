@@ -1,0 +1,98 @@
+"""Distances from points to the surface of a link."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+import numpy as np
+
+from simcore.assets.urdf_model import Shape, ShapeKind
+from simcore.errors import AssetError
+
+
+def surface_distance(shapes: Iterable[Shape], point: np.ndarray) -> float:
+    """Distance from a point to the nearest surface of the shapes, inside or outside [m]; infinite without shapes.
+
+    Args:
+        shapes: Shapes of one link.
+        point: (3,) in the link frame [m].
+    """
+    return min((_distance(shape, point) for shape in shapes), default=float("inf"))
+
+
+def read_obj(path: Path) -> tuple[np.ndarray, np.ndarray]:
+    """Vertices (V, 3) and triangles (F, 3) of an OBJ file; polygons are fanned, everything else is skipped.
+
+    Raises:
+        AssetError: The file holds no mesh, or an index out of range.
+    """
+    vertices: list[list[float]] = []
+    faces: list[tuple[int, int, int]] = []
+    try:
+        for line in path.read_text(encoding="utf-8", errors="replace").splitlines():
+            words = line.split()
+            if not words:
+                continue
+            if words[0] == "v":
+                vertices.append([float(word) for word in words[1:4]])
+            elif words[0] == "f":
+                index = [int(word.split("/", 1)[0]) for word in words[1:]]
+                index = [i - 1 if i > 0 else len(vertices) + i for i in index]
+                faces += [(index[0], index[k], index[k + 1]) for k in range(1, len(index) - 1)]
+    except (OSError, ValueError) as exc:
+        raise AssetError(f"{path}: no readable OBJ mesh ({exc}).", path=str(path)) from exc
+    v, f = np.array(vertices, dtype=float).reshape(-1, 3), np.array(faces, dtype=int).reshape(-1, 3)
+    if len(f) and (f.min() < 0 or f.max() >= len(v)):
+        raise AssetError(f"{path}: a face names vertex {int(f.max()) + 1} of {len(v)}.", path=str(path))
+    if not np.all(np.isfinite(v)):
+        raise AssetError(f"{path}: a vertex is not finite.", path=str(path))
+    return v, f
+
+
+def triangle_distances(point: np.ndarray, triangles: np.ndarray) -> np.ndarray:
+    """(F,) distances from a point (3,) to triangles (F, 3, 3)."""
+    a, b, c = triangles[:, 0], triangles[:, 1], triangles[:, 2]
+    ab, ac, ap = b - a, c - a, point - a
+    d00, d01, d11 = _dot(ab, ab), _dot(ab, ac), _dot(ac, ac)
+    d20, d21 = _dot(ap, ab), _dot(ap, ac)
+    area = d00 * d11 - d01 * d01
+    safe = np.where(area > 0, area, 1.0)
+    v, w = (d11 * d20 - d01 * d21) / safe, (d00 * d21 - d01 * d20) / safe
+    within = (area > 1e-18) & (v >= 0) & (w >= 0) & (v + w <= 1)
+    plane = np.linalg.norm(ap - v[:, None] * ab - w[:, None] * ac, axis=1)
+    edges = np.min([_segment(point, p, q) for p, q in ((a, b), (b, c), (c, a))], axis=0)
+    distances: np.ndarray = np.where(within, plane, edges)
+    return distances
+
+
+def _distance(shape: Shape, point: np.ndarray) -> float:
+    local = shape.T_link_shape.inverse() @ point
+    if shape.kind is ShapeKind.sphere:
+        return abs(float(np.linalg.norm(local)) - shape.size[0])
+    if shape.kind is ShapeKind.mesh:
+        if shape.path is None:
+            return float("inf")
+        vertices, faces = read_obj(shape.path)
+        triangles = (vertices * np.asarray(shape.size))[faces]
+        return float(triangle_distances(local, triangles).min()) if len(triangles) else float("inf")
+    if shape.kind is ShapeKind.box:
+        excess = np.abs(local) - np.asarray(shape.size) / 2
+    else:
+        radius, length = shape.size
+        excess = np.array([float(np.hypot(local[0], local[1])) - radius, abs(float(local[2])) - length / 2])
+    outside = float(np.linalg.norm(np.maximum(excess, 0.0)))
+    return outside if outside > 0 else -float(excess.max())
+
+
+def _segment(point: np.ndarray, p: np.ndarray, q: np.ndarray) -> np.ndarray:
+    edge = q - p
+    length = _dot(edge, edge)
+    t = np.clip(_dot(point - p, edge) / np.where(length > 0, length, 1.0), 0.0, 1.0)
+    distances: np.ndarray = np.linalg.norm(point - p - t[:, None] * edge, axis=1)
+    return distances
+
+
+def _dot(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    product: np.ndarray = np.einsum("ij,ij->i", a, b)
+    return product
