@@ -1,0 +1,214 @@
+"""Proves a data set: every file whole, every array as the table says, every verdict as the record says."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from simcore.errors import RecordingError
+from simcore.recording import index
+from simcore.recording.episode import EPISODE_FILE, STATE_FILE, EpisodeRecord
+from simcore.recording.keys import KEYS, STATE, KeySpec, kind_of, match_key
+from simcore.recording.storage import EPISODES, DataSet
+from simcore.recording.verdict import recompute_success
+
+Array = np.ndarray
+
+_QUAT_TOLERANCE = 1e-6
+
+
+@dataclass(frozen=True)
+class Problem:
+    """One thing that is wrong with a data set."""
+
+    number: int | None
+    """Episode number; None if it concerns the set."""
+    message: str
+    """What, where, and what to do."""
+
+    def __str__(self) -> str:
+        return self.message if self.number is None else f"Episode {self.number}: {self.message}"
+
+
+def check_dataset(path: str | Path, *, on_episode: Callable[[int, int], None] | None = None) -> list[Problem]:
+    """Everything that is wrong with a data set; an empty list proves it.
+
+    Args:
+        path: Folder of the data set.
+        on_episode: Called after each episode with how many are done and how many there are.
+    """
+    try:
+        data_set = DataSet.open(path)
+    except RecordingError as exc:
+        return [Problem(None, str(exc))]
+    problems = [Problem(None, message) for message in _foreign_entries(data_set)]
+    numbers = data_set.numbers()
+    records: dict[int, tuple[bool, str | None, int]] = {}
+    for done, number in enumerate(numbers, start=1):
+        try:
+            record = data_set.read(number)
+        except RecordingError as exc:
+            problems.append(Problem(number, str(exc)))
+        else:
+            records[number] = (record.success, record.code, record.seed)
+            problems += [Problem(number, message) for message in check_record(record)]
+        if on_episode is not None:
+            on_episode(done, len(numbers))
+    problems += _index_problems(data_set, records)
+    return problems
+
+
+def check_record(record: EpisodeRecord) -> list[str]:
+    """Everything that is wrong with one attempt as it was read."""
+    messages = [*_array_problems(record), *_missing_keys(record)]
+    # a verdict over arrays of the wrong shape would only repeat or hide what is wrong with them
+    return messages or list(_verdict_problems(record))
+
+
+def _foreign_entries(data_set: DataSet) -> Iterator[str]:
+    root = data_set.path / EPISODES
+    if not root.exists():
+        return
+    known = set(data_set.numbers())
+    for shard in sorted(root.iterdir()):
+        inside = sorted(shard.iterdir()) if shard.is_dir() and not shard.is_symlink() else []
+        if not inside and (not shard.is_dir() or len(shard.name) != 7 or not shard.name.isdigit()):
+            yield _foreign(shard)
+        for folder in inside:
+            right_place = folder.name.isdigit() and len(folder.name) == 10 and int(folder.name) in known
+            if not right_place or folder.parent != data_set.folder_of(int(folder.name)).parent:
+                yield _foreign(folder)
+            elif not folder.is_symlink() and folder.is_dir():
+                for name in sorted({entry.name for entry in folder.iterdir()} - {EPISODE_FILE, STATE_FILE}):
+                    yield _foreign(folder / name)
+            else:
+                yield _foreign(folder)
+
+
+def _foreign(path: Path) -> str:
+    return (
+        f"'{path}' does not belong into a data set. Expected episode folders with {EPISODE_FILE} and {STATE_FILE} "
+        "only. Remove it."
+    )
+
+
+def _array_problems(record: EpisodeRecord) -> Iterator[str]:
+    n_actions = record.n_actions
+    sizes: dict[tuple[str, str], tuple[int, str]] = {}
+    for key, array in sorted(record.arrays.items()):
+        known = match_key(key)
+        if known is None:
+            yield f"array '{key}' is not in the table of keys (docs/record_format.md)."
+            continue
+        spec, names = known
+        rows = n_actions + 1 if kind_of(key) == STATE else n_actions
+        if array.ndim == 0 or len(array) != rows:
+            yield f"'{key}' has shape {list(array.shape)}, expected {rows} rows ({n_actions} actions)."
+            continue
+        if spec.shape is not None:
+            yield from _row_problems(key, array, spec, names, sizes)
+        if array.dtype.kind == "f" and record.code not in ("diverged", "error") and not np.isfinite(array).all():
+            yield f"'{key}' holds values that are not finite in a record that is not of code diverged."
+        elif "quat_xyzw" in key and len(array):
+            error = float(np.abs(np.linalg.norm(array, axis=-1) - 1.0).max())
+            if error > _QUAT_TOLERANCE:
+                yield f"'{key}' is not of unit length: off by {error:.1e}, expected at most {_QUAT_TOLERANCE:.0e}."
+    time = record.arrays.get("time")
+    if time is not None and time.ndim == 1 and (np.diff(time) <= 0).any():
+        yield f"'time' does not grow from frame {int(np.argmax(np.diff(time) <= 0))} to the next."
+
+
+def _row_problems(
+    key: str, array: Array, spec: KeySpec, names: dict[str, str], sizes: dict[tuple[str, str], tuple[int, str]]
+) -> Iterator[str]:
+    if array.dtype.name != spec.dtype:
+        yield f"'{key}' is {array.dtype}, expected {spec.dtype}."
+    row, wanted = array.shape[1:], spec.shape or ()
+    if len(row) != len(wanted):
+        yield f"'{key}' has rows of shape {list(row)}, expected {list(wanted)}."
+        return
+    for size, want in zip(row, wanted, strict=True):
+        if isinstance(want, str):
+            owner = ".".join(names[n] for n in ("robot", "arm", "object") if n in names)
+            first = sizes.setdefault((owner, want), (size, key))
+            if first[0] != size:
+                yield f"'{key}' has rows of {size}, expected {first[0]} as '{first[1]}'."
+        elif size != want:
+            yield f"'{key}' has rows of shape {list(row)}, expected {list(wanted)}."
+
+
+def _missing_keys(record: EpisodeRecord) -> Iterator[str]:
+    """Keys that the robots, arms and objects seen in the record should have and have not."""
+    if not record.arrays:
+        if record.code not in ("invalid_layout", "plan_infeasible", "error"):
+            yield f"it has no arrays, which only an attempt that never began may lack (code {record.code!r})."
+        return
+    matches = [match for key in record.arrays if (match := match_key(key)) is not None]
+    arms = sorted({(n["robot"], n["arm"]) for _, n in matches if "arm" in n and "object" not in n})
+    objects = sorted({n["object"] for spec, n in matches if "object" in n and spec.pattern.startswith("objects.")})
+    robots = sorted({robot for robot, _ in arms})
+    for spec in KEYS:
+        if not spec.required or "<keypoint>" in spec.pattern:
+            continue
+        if spec.kind != STATE and record.n_actions == 0:
+            continue
+        for owner in _owners(spec.pattern, arms, objects, robots):
+            key = spec.pattern
+            for name, value in owner.items():
+                key = key.replace(f"<{name}>", value)
+            if key not in record.arrays:
+                yield f"array '{key}' is missing."
+
+
+def _owners(pattern: str, arms: list[tuple[str, str]], objects: list[str], robots: list[str]) -> list[dict[str, str]]:
+    if "<arm>" in pattern and "<object>" in pattern:
+        return [{"robot": r, "arm": a, "object": o} for r, a in arms for o in objects]
+    if "<arm>" in pattern:
+        return [{"robot": r, "arm": a} for r, a in arms]
+    if "<robot>" in pattern:
+        return [{"robot": r} for r in robots]
+    if "<object>" in pattern:
+        return [{"object": o} for o in objects]
+    if "<body>" in pattern:
+        return [{"body": b} for b in [*robots, *objects]]
+    return [{}]
+
+
+def _verdict_problems(record: EpisodeRecord) -> Iterator[str]:
+    try:
+        verdict = recompute_success(record)
+    except (RecordingError, KeyError, TypeError) as exc:
+        yield f"its verdict cannot be recomputed: {exc}."
+        return
+    if verdict.success != record.success:
+        yield (
+            f"success is {record.success} (code {record.code!r}) in the record, recomputed {verdict.success} "
+            f"(code {verdict.code!r}, {verdict.evidence})."
+        )
+    elif verdict.code != record.code:
+        yield f"code is {record.code!r} in the record, recomputed {verdict.code!r} ({verdict.evidence})."
+    for number, (skill, judged) in enumerate(zip(record.skills, verdict.skills, strict=True)):
+        yield from _skill_problems(record, number, skill, judged)
+
+
+def _skill_problems(record: EpisodeRecord, number: int, skill: dict[str, Any], judged: bool | None) -> Iterator[str]:
+    said = skill.get("success")
+    if judged is not None and said is not None and said != judged:
+        yield f"skill {number} ({skill.get('name')}) has success={said} in the record, recomputed {judged}."
+    if skill.get("frame_start") is None or skill.get("success_mode") is None:
+        return
+    s = record.arrays[f"objects.{skill['object']}.joint_positions"][:, skill["joint_index"]]
+    for key, frame in (("s0", 0), ("s_end", skill["frame_end"])):
+        if skill.get(key) is not None and skill[key] != float(s[frame]):
+            yield f"skill {number} has {key}={skill[key]}, the state at frame {frame} is {float(s[frame])}."
+
+
+def _index_problems(data_set: DataSet, records: dict[int, tuple[bool, str | None, int]]) -> Iterator[Problem]:
+    for line in index.read_lines(data_set.path):
+        known = records.get(line.number)
+        if known is not None and known != (line.success, line.code, line.seed):
+            yield Problem(line.number, "its line in the index contradicts its folder. Rebuild the index.")

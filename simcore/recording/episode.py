@@ -1,0 +1,222 @@
+"""One attempt, as it is kept: `episode.json` for what happened, `state.npz` for the arrays."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from simcore.errors import FormatVersionError, RecordingError
+from simcore.recording.codes import FAILURE_CODES
+from simcore.recording.files import read_bounded
+from simcore.recording.json_values import decode_json_object, encode_json, plain
+from simcore.recording.keys import is_state_key
+from simcore.recording.state_file import MAX_STATE_BYTES, decode_state, encode_state
+
+Array = np.ndarray
+
+EPISODE_FORMAT = "unlatch-episode"
+FORMAT_VERSION = 1
+"""Version of the format of data sets and episodes."""
+EPISODE_FILE = "episode.json"
+STATE_FILE = "state.npz"
+MAX_JSON_BYTES = 64 << 20
+"""Largest `episode.json` that is read [bytes]."""
+
+_FIELDS: dict[str, tuple[type, ...]] = {
+    "number": (int,),
+    "seed": (int,),
+    "success": (bool,),
+    "code": (str, type(None)),
+    "evidence": (dict,),
+    "language": (list,),
+    "assets": (dict,),
+    "layout": (dict,),
+    "applied": (dict,),
+    "skills": (list,),
+    "goal": (dict,),
+    "settle": (dict, type(None)),
+    "events": (list,),
+    "timings_ms": (dict,),
+}
+
+
+@dataclass
+class EpisodeRecord:
+    """Everything that is kept of one attempt; a failed one is kept like any other."""
+
+    number: int
+    """Episode number, from 0."""
+    seed: int
+    """Seed of the episode."""
+    success: bool
+    """Whether every skill succeeded and the goal lasted."""
+    code: str | None = None
+    """Why it failed, one of `FAILURE_CODES`; None on success."""
+    evidence: dict[str, Any] = field(default_factory=dict)
+    """The numbers behind the code: which constraint, which pair, reached against wanted."""
+    language: list[str] = field(default_factory=list)
+    """Phrasings of the instruction, filled in."""
+    assets: dict[str, str] = field(default_factory=dict)
+    """Content hash of every asset by name."""
+    layout: dict[str, Any] = field(default_factory=dict)
+    """What the reset applied: poses, joint openness, start joints, drawn object parameters."""
+    applied: dict[str, Any] = field(default_factory=dict)
+    """Randomization values applied, at reset and at each firing."""
+    skills: list[dict[str, Any]] = field(default_factory=list)
+    """One map a skill of the chain; keys in `keys.SKILL_FIELDS`."""
+    goal: dict[str, Any] = field(default_factory=dict)
+    """`{"conditions": [...]}`: what must hold at the end; keys in `keys.GOAL_FIELDS`."""
+    settle: dict[str, Any] | None = None
+    """`{"frame_start", "frame_end", "max_change"}`, or None if the episode never came to settling."""
+    events: list[dict[str, Any]] = field(default_factory=list)
+    """What else happened, in order of time."""
+    timings_ms: dict[str, float] = field(default_factory=dict)
+    """Wall time of plan, reset, execute and write [ms]; the only values that differ between equal runs."""
+    arrays: dict[str, Array] = field(default_factory=dict)
+    """The arrays of `state.npz` by key; see `docs/record_format.md`."""
+
+    def __post_init__(self) -> None:
+        if self.success != (self.code is None) or (self.code is not None and self.code not in FAILURE_CODES):
+            raise RecordingError(
+                f"Episode {self.number} has success={self.success} with code={self.code!r}. Expected no code on "
+                f"success and one of {', '.join(FAILURE_CODES)} on failure. Set one of them.",
+                number=self.number,
+                code=self.code,
+            )
+
+    @property
+    def n_actions(self) -> int:
+        """T, the number of actions; there are T+1 states, or none at all."""
+        return max((len(a) - 1 for k, a in self.arrays.items() if is_state_key(k) and a.ndim), default=0)
+
+    def state_at(self, index: int) -> dict[str, Array]:
+        """The state of one frame by key, as `Module.load_state_dict` takes it.
+
+        Args:
+            index: Frame, from 0 to `n_actions`; negative ones count from the end.
+
+        Raises:
+            RecordingError: There is no such frame.
+        """
+        n_states = self.n_actions + 1
+        if not -n_states <= index < n_states:
+            raise RecordingError(
+                f"Episode {self.number} has no frame {index}. Expected {-n_states} to {n_states - 1}.",
+                number=self.number,
+                index=index,
+            )
+        return {key: array[index] for key, array in self.arrays.items() if is_state_key(key)}
+
+    def to_json(self) -> dict[str, Any]:
+        """Everything except the arrays, as plain JSON."""
+        return {name: plain(getattr(self, name), where=name) for name in _FIELDS}
+
+    def __repr__(self) -> str:
+        outcome = "success" if self.success else f"code={self.code}"
+        return f"EpisodeRecord(number={self.number}, {outcome}, n_actions={self.n_actions}, arrays={len(self.arrays)})"
+
+
+def encode_episode(record: EpisodeRecord, *, state: bytes | None = None) -> tuple[bytes, bytes]:
+    """The bytes of `episode.json` and `state.npz`.
+
+    Args:
+        record: The attempt.
+        state: Bytes of `state.npz` if they were made before.
+
+    Raises:
+        RecordingError: A value cannot be stored.
+    """
+    state = encode_state(record.arrays) if state is None else state
+    content = record.to_json()
+    content["format"] = EPISODE_FORMAT
+    content["format_version"] = FORMAT_VERSION
+    content["state"] = {
+        "file": STATE_FILE,
+        "sha256": hashlib.sha256(state).hexdigest(),
+        "bytes": len(state),
+        "n_actions": record.n_actions,
+    }
+    data = encode_json(content)
+    if len(data) > MAX_JSON_BYTES:
+        raise RecordingError(
+            f"{EPISODE_FILE} of episode {record.number} would take {len(data)} bytes, expected at most "
+            f"{MAX_JSON_BYTES}. Record long values as arrays.",
+            number=record.number,
+        )
+    return data, state
+
+
+def read_episode(folder: Path, *, arrays: bool = True) -> EpisodeRecord:
+    """The attempt kept in a folder; whole and verified, or an error.
+
+    Args:
+        folder: Folder with `episode.json` and `state.npz`.
+        arrays: Whether to read and verify the arrays too.
+
+    Raises:
+        FormatVersionError: It was written in a format that this version does not read.
+        RecordingError: A file is missing, damaged, truncated or not ours.
+    """
+    path = folder / EPISODE_FILE
+    content = decode_json_object(read_bounded(path, limit=MAX_JSON_BYTES), where=str(path))
+    check_format(content, expected=EPISODE_FORMAT, where=str(path))
+    for name, types in _FIELDS.items():
+        value = content.get(name)
+        if name not in content or not isinstance(value, types) or (isinstance(value, bool) and bool not in types):
+            raise _bad_field(path, name, value)
+    state = content.get("state")
+    if not isinstance(state, dict) or state.get("file") != STATE_FILE or not isinstance(state.get("sha256"), str):
+        raise _bad_field(path, "state", state)
+    try:
+        record = EpisodeRecord(**{name: content[name] for name in _FIELDS})
+    except RecordingError as exc:
+        raise RecordingError(f"File '{path}' contradicts itself: {exc}", path=str(path)) from exc
+    if arrays:
+        state_path = folder / STATE_FILE
+        data = read_bounded(state_path, limit=MAX_STATE_BYTES)
+        digest = hashlib.sha256(data).hexdigest()
+        if digest != state["sha256"]:
+            raise RecordingError(
+                f"File '{state_path}' is damaged: its SHA-256 is {digest[:12]}..., expected {state['sha256'][:12]}... "
+                f"({len(data)} bytes, expected {state.get('bytes')}). Remove the episode's folder and run the same "
+                "command again to remake it.",
+                path=str(state_path),
+            )
+        record.arrays = decode_state(data, where=str(state_path))
+    return record
+
+
+def check_format(content: dict[str, Any], *, expected: str, where: str) -> None:
+    """Raises unless a JSON file is ours and of a version that is read here.
+
+    Raises:
+        RecordingError: It is not ours.
+        FormatVersionError: It is of another version.
+    """
+    if content.get("format") != expected:
+        raise RecordingError(
+            f"File '{where}' is not ours: its format is {content.get('format')!r}, expected '{expected}'. "
+            "Name a data set made by this program.",
+            path=where,
+        )
+    version = content.get("format_version")
+    if version != FORMAT_VERSION or isinstance(version, bool):
+        raise FormatVersionError(
+            f"File '{where}' has format version {version!r}, this version reads {FORMAT_VERSION}. "
+            "Read it with the version that wrote it (its dataset.json says which), or make it again.",
+            path=where,
+            version=version,
+        )
+
+
+def _bad_field(path: Path, name: str, value: Any) -> RecordingError:
+    return RecordingError(
+        f"File '{path}' has {name}={str(value)[:60]!r} of type {type(value).__name__}, which is missing or of "
+        "the wrong type. It is damaged or not ours. Remove the episode's folder and run the same command again to remake it.",
+        path=str(path),
+        key=name,
+    )

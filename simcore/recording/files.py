@@ -1,0 +1,81 @@
+"""Files on disk: durable writes, bounded reads of plain files, and what stands in the way of writing."""
+
+from __future__ import annotations
+
+import os
+import stat
+from pathlib import Path
+
+from simcore.errors import RecordingError
+
+
+def write_durably(path: Path, data: bytes) -> None:
+    """Writes a new file and waits until it is on the disk.
+
+    Raises:
+        OSError: It cannot be written; FileExistsError if it is there already.
+    """
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0), 0o644)
+    try:
+        view = memoryview(data)
+        while view:
+            view = view[os.write(descriptor, view) :]
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def sync_folder(path: Path) -> None:
+    """Waits until the entries of a folder are on the disk, where the system can do that."""
+    if os.name == "nt":
+        return
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def read_bounded(path: Path, *, limit: int) -> bytes:
+    """The content of a plain file of at most `limit` bytes.
+
+    Raises:
+        RecordingError: It is missing, not a plain file, too large or unreadable.
+    """
+    try:
+        # links and devices are refused: a data set from elsewhere must not make us read other files, or for ever
+        descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
+    except FileNotFoundError as exc:
+        raise RecordingError(
+            f"File '{path}' is missing. Expected it in every data set of ours. Restore it from a copy, or remove its "
+            "folder and run the same command again.",
+            path=str(path),
+        ) from exc
+    except OSError as exc:
+        raise RecordingError(
+            f"File '{path}' cannot be read: {exc.strerror}. Expected a plain file. Check its permissions.",
+            path=str(path),
+        ) from exc
+    with os.fdopen(descriptor, "rb") as file:
+        status = os.fstat(file.fileno())
+        if not stat.S_ISREG(status.st_mode):
+            raise RecordingError(
+                f"'{path}' is not a plain file. It is not ours. Remove it.",
+                path=str(path),
+            )
+        if status.st_size > limit:
+            raise RecordingError(
+                f"File '{path}' has {status.st_size} bytes, expected at most {limit}. It is not ours. Remove it.",
+                path=str(path),
+            )
+        data = file.read(limit + 1)
+    return data
+
+
+def not_writable(path: Path, exc: OSError) -> RecordingError:
+    """The error of a folder into which nothing can be written."""
+    return RecordingError(
+        f"Output folder '{path}' cannot be written: {exc.strerror or exc}. Expected a folder that this user can write "
+        "to. Choose another folder, or change its permissions or free some space.",
+        path=str(path),
+    )

@@ -1,0 +1,127 @@
+"""One line an episode, so that a report need not open every folder. It may be lost: the folders are the truth."""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from simcore.recording.episode import EpisodeRecord
+from simcore.recording.json_values import plain
+
+logger = logging.getLogger(__name__)
+
+FOLDER = "index"
+"""Name of the folder of all indices in a data set."""
+REBUILT = "rebuilt"
+"""Name of the index that `DataSet.rebuild_index` writes."""
+_MAX_LINE_BYTES = 1 << 20
+
+
+@dataclass(frozen=True)
+class EpisodeSummary:
+    """What a report counts by, of one episode."""
+
+    number: int
+    seed: int
+    success: bool
+    code: str | None
+    n_actions: int
+    state_sha256: str
+    """Of `state.npz`: equal for equal runs."""
+    timings_ms: dict[str, float]
+    """Wall time of plan, reset, execute and write [ms]."""
+
+    @classmethod
+    def of(cls, record: EpisodeRecord, *, state_sha256: str, n_actions: int) -> EpisodeSummary:
+        """The summary of a record."""
+        return cls(
+            number=record.number,
+            seed=record.seed,
+            success=record.success,
+            code=record.code,
+            n_actions=n_actions,
+            state_sha256=state_sha256,
+            timings_ms=plain(record.timings_ms),
+        )
+
+    def line(self) -> bytes:
+        """The line of the index file."""
+        return json.dumps(asdict(self), sort_keys=True, allow_nan=False).encode() + b"\n"
+
+
+def append_line(data_set: Path, worker: str, summary: EpisodeSummary) -> None:
+    """Appends a line to a worker's index with one write.
+
+    A failure is logged only: the episode is in its place, and its line is made again from its folder.
+    """
+    try:
+        folder = data_set / FOLDER
+        folder.mkdir(exist_ok=True)
+        descriptor = os.open(folder / f"{worker}.jsonl", os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o644)
+        try:
+            size = os.fstat(descriptor).st_size
+            line = summary.line()
+            # a line that was cut off (disk full, machine lost) must not swallow the next one
+            if size and os.pread(descriptor, 1, size - 1) != b"\n":
+                line = b"\n" + line
+            os.write(descriptor, line)
+        finally:
+            os.close(descriptor)
+    except OSError as exc:
+        logger.warning("Index of '%s' was not extended (%s); the episode itself is safe.", data_set, exc)
+
+
+def read_lines(data_set: Path) -> Iterator[EpisodeSummary]:
+    """Every readable line of every index; damaged lines are skipped."""
+    for path in sorted((data_set / FOLDER).glob("*.jsonl")):
+        with path.open("rb") as file:
+            while line := file.readline(_MAX_LINE_BYTES):
+                summary = _parse(line)
+                if summary is not None:
+                    yield summary
+
+
+def write_all(data_set: Path, summaries: Iterable[EpisodeSummary], *, scratch: Path) -> None:
+    """Replaces every index by one.
+
+    Args:
+        data_set: Folder of the data set.
+        summaries: One summary an episode.
+        scratch: An empty folder on the same file system.
+    """
+    folder = data_set / FOLDER
+    folder.mkdir(exist_ok=True)
+    old = sorted(folder.glob("*.jsonl"))
+    new = scratch / "index.jsonl"
+    with new.open("wb") as file:
+        for summary in summaries:
+            file.write(summary.line())
+        file.flush()
+        os.fsync(file.fileno())
+    new.replace(folder / f"{REBUILT}.jsonl")
+    for path in old:
+        if path.stem != REBUILT:
+            path.unlink(missing_ok=True)
+
+
+def _parse(line: bytes) -> EpisodeSummary | None:
+    try:
+        content: Any = json.loads(line)
+        summary = EpisodeSummary(**content)
+    except (ValueError, TypeError, RecursionError):
+        return None
+    typed = (
+        type(summary.number) is int
+        and type(summary.seed) is int
+        and type(summary.success) is bool
+        and isinstance(summary.code, str | None)
+        and type(summary.n_actions) is int
+        and isinstance(summary.state_sha256, str)
+        and isinstance(summary.timings_ms, dict)
+    )
+    return summary if typed else None

@@ -1,0 +1,141 @@
+"""Plain JSON values: making them, reading them with bounds, and saying how two of them differ."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import math
+from collections.abc import Iterator, Mapping
+from enum import Enum
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from simcore.errors import RecordingError
+from simcore.geometry import Pose
+
+_ABSENT = object()
+
+
+def plain(value: Any, *, where: str = "value") -> Any:
+    """The value as plain JSON: maps, lists, strings, numbers, booleans and None.
+
+    Arrays become lists, enums their values, dataclasses maps, poses `{"p": ..., "quat_xyzw": ...}`. JSON has no word
+    for numbers that are not finite: they become the strings "nan", "inf" and "-inf".
+
+    Args:
+        value: What is to be written.
+        where: Key of the value, for messages.
+
+    Raises:
+        RecordingError: A value has no plain form.
+    """
+    if value is None or isinstance(value, bool | str):
+        return value
+    if isinstance(value, Enum):
+        return plain(value.value, where=where)
+    if isinstance(value, int | np.integer):
+        return int(value)
+    if isinstance(value, float | np.floating):
+        number = float(value)
+        return number if math.isfinite(number) else repr(number)
+    if isinstance(value, np.bool_):
+        return bool(value)
+    if isinstance(value, np.ndarray):
+        return plain(value.tolist(), where=where)
+    if isinstance(value, Path):
+        return str(value)
+    if isinstance(value, Pose):
+        return {"p": plain(value.p), "quat_xyzw": plain(value.quat_xyzw)}
+    if isinstance(value, Mapping):
+        return {_plain_key(key, where): plain(item, where=f"{where}.{key}") for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(item, where=f"{where}[{index}]") for index, item in enumerate(value)]
+    if isinstance(value, set | frozenset):
+        return sorted((plain(item, where=where) for item in value), key=str)
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        fields = dataclasses.fields(value)
+        return {f.name: plain(getattr(value, f.name), where=f"{where}.{f.name}") for f in fields}
+    raise RecordingError(
+        f"'{where}' holds a {type(value).__name__}, which has no JSON form. Expected maps, lists, strings, numbers, "
+        "booleans, arrays or None. Convert it before recording.",
+        key=where,
+    )
+
+
+def _plain_key(key: Any, where: str) -> str:
+    if isinstance(key, Enum):
+        key = key.value
+    if isinstance(key, bool) or not isinstance(key, str | int | np.integer):
+        raise RecordingError(
+            f"'{where}' has the key {key!r} of type {type(key).__name__}. Expected a string. Rename it.", key=where
+        )
+    return str(key)
+
+
+def encode_json(value: Any, *, where: str = "value") -> bytes:
+    """The plain form of a value as UTF-8 with sorted keys: the same value gives the same bytes."""
+    text = json.dumps(plain(value, where=where), sort_keys=True, allow_nan=False, ensure_ascii=False, indent=1)
+    # a lone surrogate (an undecodable file name in a traceback) must not lose the episode
+    return (text + "\n").encode("utf-8", errors="backslashreplace")
+
+
+def decode_json_object(data: bytes, *, where: str) -> dict[str, Any]:
+    """The map that UTF-8 JSON holds; nothing is executed or constructed from it.
+
+    Args:
+        data: The bytes of the file.
+        where: Path of the file, for messages.
+
+    Raises:
+        RecordingError: It is not JSON, or not a map.
+    """
+    try:
+        value = json.loads(data.decode("utf-8"), parse_constant=_refuse_constant)
+    except (ValueError, RecursionError) as exc:
+        raise RecordingError(
+            f"File '{where}' is not valid JSON ({exc}). It is damaged or not ours. Remove or restore it.",
+            path=where,
+        ) from exc
+    if not isinstance(value, dict):
+        raise RecordingError(
+            f"File '{where}' holds a {type(value).__name__}, expected a JSON map. It is damaged or not ours. "
+            "Remove it or restore it from a copy.",
+            path=where,
+        )
+    return value
+
+
+def _refuse_constant(name: str) -> Any:
+    raise ValueError(f"the number {name} is not JSON")
+
+
+def differences(old: Any, new: Any, *, key: str = "") -> Iterator[tuple[str, str, str]]:
+    """Every key in which two plain values differ, with both values as text ("absent" where there is none).
+
+    Args:
+        old: Plain value, as read.
+        new: Plain value, as asked for.
+        key: Key of both, for the results.
+    """
+    if isinstance(old, dict) and isinstance(new, dict):
+        for name in sorted(old.keys() | new.keys()):
+            inner = f"{key}.{name}" if key else name
+            yield from differences(old.get(name, _ABSENT), new.get(name, _ABSENT), key=inner)
+    elif isinstance(old, list) and isinstance(new, list) and len(old) == len(new):
+        for index, (a, b) in enumerate(zip(old, new, strict=True)):
+            yield from differences(a, b, key=f"{key}[{index}]")
+    elif old != new or (type(old) is not type(new) and not (_is_number(old) and _is_number(new))):
+        yield key, _shown(old), _shown(new)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _shown(value: Any) -> str:
+    if value is _ABSENT:
+        return "absent"
+    text = json.dumps(value, sort_keys=True, ensure_ascii=False)
+    return text if len(text) <= 80 else text[:77] + "..."

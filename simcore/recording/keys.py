@@ -1,0 +1,214 @@
+"""The table of everything in a record: keys, shapes, types, units. The page `docs/record_format.md` is made from it."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+
+STATE = "state"
+"""T+1 rows: what holds at the moment of a frame."""
+ACTION = "action"
+"""T rows: what was commanded from one frame to the next."""
+INTERVAL = "interval"
+"""T rows: what was measured over the physics steps from one frame to the next."""
+
+_PREFIX_KINDS = {"actions": ACTION, "contacts": INTERVAL, "speeds": INTERVAL}
+_STATE_PREFIXES = frozenset({"robots", "objects", "keypoints", "sensors", "skills", "validity", "time"})
+_NAME = r"[A-Za-z0-9_-]+"
+
+
+@dataclass(frozen=True)
+class KeySpec:
+    """One kind of array in `state.npz`."""
+
+    pattern: str
+    """The key; `<robot>`, `<arm>`, `<object>`, `<part>`, ... stand for a name each."""
+    kind: str
+    """`STATE`, `ACTION` or `INTERVAL`; decides the number of rows."""
+    shape: tuple[int | str, ...] | None
+    """Shape of one row; a letter is a size that the key's owner fixes. None for any shape."""
+    dtype: str
+    """`float64`, `int64` or `bool`."""
+    unit: str
+    """Unit, or `-`."""
+    meaning: str
+    """What it is, and in which frame."""
+    required: bool = True
+    """Whether every record has it for every owner (robot arm, object) it names."""
+
+    @property
+    def regex(self) -> re.Pattern[str]:
+        """What matches a key of this pattern."""
+        parts = [f"(?P<{part[1:-1]}>{_NAME})" if part.startswith("<") else re.escape(part) for part in self._parts()]
+        return re.compile(r"\.".join(parts) + r"\Z")
+
+    def _parts(self) -> list[str]:
+        return self.pattern.split(".")
+
+
+def _state(pattern: str, shape: tuple[int | str, ...], unit: str, meaning: str, *, dtype: str = "float64") -> KeySpec:
+    return KeySpec(pattern, STATE, shape, dtype, unit, meaning)
+
+
+def _force(view: str, meaning: str) -> tuple[KeySpec, KeySpec]:
+    return (
+        KeySpec(
+            f"contacts.{view}.force_max_n",
+            INTERVAL,
+            (),
+            "float64",
+            "N",
+            f"Largest force of one pair of links in one physics step; {meaning}",
+        ),
+        KeySpec(
+            f"contacts.{view}.force_mean_n",
+            INTERVAL,
+            (),
+            "float64",
+            "N",
+            f"Mean over the physics steps of the largest force of one pair; {meaning}",
+        ),
+    )
+
+
+_ARM = "robots.<robot>.<arm>"
+_ARM_ACTION = "actions.<robot>.<arm>"
+_ARM_VIEW = "<robot>.<arm>.<object>"
+
+KEYS: tuple[KeySpec, ...] = (
+    _state("time", (), "s", "Simulated time since the episode began."),
+    _state(f"{_ARM}.joint_positions", ("n",), "rad", "Arm joint positions q, from base to ee."),
+    _state(f"{_ARM}.joint_velocities", ("n",), "rad/s", "Arm joint velocities dq."),
+    _state(f"{_ARM}.joint_efforts", ("n",), "N m", "Efforts of the arm's motors in the last physics step."),
+    _state(f"{_ARM}.ee_position", (3,), "m", "Origin of the ee link, world frame."),
+    _state(f"{_ARM}.ee_quat_xyzw", (4,), "-", "Orientation of the ee link, world frame."),
+    _state(f"{_ARM}.tcp_position", (3,), "m", "The point between the fingertips, world frame."),
+    _state(f"{_ARM}.tcp_quat_xyzw", (4,), "-", "Orientation of the tcp frame, world frame."),
+    _state(f"{_ARM}.gripper_opening", (1,), "m", "Distance between the finger pads."),
+    _state(f"{_ARM}.gripper_target", (1,), "m", "Distance between the finger pads that was last asked for."),
+    _state("objects.<object>.root_position", (3,), "m", "Origin of the object's root link, world frame."),
+    _state("objects.<object>.root_quat_xyzw", (4,), "-", "Orientation of the object's root link, world frame."),
+    _state("objects.<object>.joint_positions", ("m",), "rad or m", "Positions s of the object's movable joints."),
+    _state("objects.<object>.joint_velocities", ("m",), "rad/s or m/s", "Velocities of the object's movable joints."),
+    _state("keypoints.<object>.<part>.<keypoint>", (3,), "m", "A keypoint of the annotation, world frame."),
+    KeySpec("sensors.<sensor>.<value>", STATE, None, "float64", "-", "A value of a sensor (see the sensor).", False),
+    _state("skills.index", (), "-", "Index into the skills of episode.json; -1 before the first.", dtype="int64"),
+    _state("skills.command_index", (), "-", "Index into the command list of that skill.", dtype="int64"),
+    _state("skills.phase", (), "-", "Phase inside the command, as the skill counts them.", dtype="int64"),
+    _state("validity.collision_valid", (), "-", "False from the first forbidden contact on.", dtype="bool"),
+    _state("validity.process_valid", (), "-", "False from the first overspeed on.", dtype="bool"),
+    KeySpec(
+        f"{_ARM_ACTION}.joint_targets", ACTION, ("n",), "float64", "rad", "Joint positions to reach at the next frame."
+    ),
+    KeySpec(
+        f"{_ARM_ACTION}.ee_target_position",
+        ACTION,
+        (3,),
+        "float64",
+        "m",
+        "Origin of the ee link at joint_targets, world frame.",
+    ),
+    KeySpec(
+        f"{_ARM_ACTION}.ee_target_quat_xyzw",
+        ACTION,
+        (4,),
+        "float64",
+        "-",
+        "Orientation of the ee link at joint_targets, world frame.",
+    ),
+    KeySpec(
+        f"{_ARM_ACTION}.gripper_target", ACTION, (1,), "float64", "m", "Distance between the finger pads to reach."
+    ),
+    KeySpec(
+        "actions.hold",
+        ACTION,
+        None,
+        "float64",
+        "-",
+        "One value an object joint: 1 where it is held by its own friction.",
+        False,
+    ),
+    *_force(f"{_ARM_VIEW}.fingers_link", "fingers on the moving part."),
+    *_force(f"{_ARM_VIEW}.fingers_base", "fingers on the object's body."),
+    *_force(f"{_ARM_VIEW}.forbid_collision", "arm links on any link of the object."),
+    *_force("<robot>.environment", "the robot on floor, furniture, other objects and itself."),
+    KeySpec(
+        "speeds.<body>.max",
+        INTERVAL,
+        (),
+        "float64",
+        "rad/s or m/s",
+        "Largest joint speed of a robot or object in a physics step.",
+    ),
+)
+"""Every key of `state.npz`, in the order of the page."""
+
+_COMPILED = tuple((spec, spec.regex) for spec in KEYS)
+
+SKILL_FIELDS: dict[str, str] = {
+    "name": "Name of the skill in the catalog.",
+    "object": "Name of the object acted on; null for a skill that moves nothing.",
+    "part": "Name of the part in its annotation.",
+    "joint": "Name of the part's joint.",
+    "joint_index": "Its column in `objects.<object>.joint_positions`.",
+    "success_mode": "`abs`, `normal`, `zero`, `dis_to_init` or `fraction`; null where the skill moves nothing.",
+    "success_threshold": "What the joint must reach under that mode [rad, m or share].",
+    "s0": "Position of the joint at episode start [rad or m].",
+    "s_end": "Position of the joint at `frame_end` [rad or m].",
+    "s_closed": "Position of the joint when closed [rad or m].",
+    "s_open": "Position of the joint when open [rad or m].",
+    "frame_start": "State frame at which the skill began; null if it never did. Its actions are the rows from here on.",
+    "frame_end": "State frame at which it ended; its last action is the row before.",
+    "collision_valid_enabled": "Whether a forbidden contact fails the skill.",
+    "process_valid_enabled": "Whether overspeed fails the skill.",
+    "contact_force_threshold_n": "Force above which a forbidden contact counts [N].",
+    "first_violation": "`{view, pair, force_n, physics_step, time_s}` of the first forbidden contact, or null.",
+    "success": "What the skill itself said at its end.",
+    "finger_contact_required": "Optional; whether the fingers must hold the part while it moves (open, rotate).",
+}
+"""Keys of each entry of `skills` in `episode.json`."""
+
+GOAL_FIELDS: dict[str, str] = {
+    "object": "Name of the object.",
+    "part": "Name of the part in its annotation.",
+    "joint_index": "Column of its joint in `objects.<object>.joint_positions`.",
+    "kind": "`moved`: abs(s - s0) >= value; `moved_fraction`: that over abs(open - closed); "
+    "`within_closed`: abs(s - closed) <= value.",
+    "value": "Threshold [rad, m or share].",
+    "s_closed": "Optional; position of the joint when closed, else that of the skill on the same joint.",
+    "s_open": "Optional; position of the joint when open, else that of the skill on the same joint.",
+}
+"""Keys of each entry of `goal.conditions` in `episode.json`."""
+
+SETTLE_FIELDS: dict[str, str] = {
+    "frame_start": "State frame at which settling began: the last command was over.",
+    "frame_end": "State frame at which it ended, the last one of the episode.",
+    "max_change": "Largest change of an acted-on joint in between that counts as staying [rad or m].",
+}
+"""Keys of `settle` in `episode.json`."""
+
+
+@lru_cache(maxsize=4096)
+def match_key(key: str) -> tuple[KeySpec, dict[str, str]] | None:
+    """The entry of the table that a key belongs to, with the names in it; None for an unknown key.
+
+    Args:
+        key: Key of an array.
+    """
+    for spec, regex in _COMPILED:
+        found = regex.match(key)
+        if found:
+            return spec, found.groupdict()
+    return None
+
+
+def kind_of(key: str) -> str | None:
+    """`STATE`, `ACTION` or `INTERVAL` by the first word of a key; None for any other."""
+    first = key.partition(".")[0]
+    return STATE if first in _STATE_PREFIXES else _PREFIX_KINDS.get(first)
+
+
+def is_state_key(key: str) -> bool:
+    """Whether an array of this key has T+1 rows."""
+    return kind_of(key) == STATE

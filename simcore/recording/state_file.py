@@ -1,0 +1,118 @@
+"""`state.npz`: named arrays in a zip of `.npy` members, the same bytes for the same arrays, read without trust.
+
+`numpy.load` reads the file too. Written by hand because `numpy.savez_compressed` stamps the time of day into it and
+keeps the caller's key order, and because `numpy.load` allocates whatever size a damaged header claims.
+"""
+
+from __future__ import annotations
+
+import io
+import math
+import re
+import zipfile
+import zlib
+from collections.abc import Mapping
+
+import numpy as np
+
+from simcore.errors import RecordingError
+
+Array = np.ndarray
+
+MAX_STATE_BYTES = 1 << 30
+"""Largest sum of unpacked arrays of one episode that is written or read [bytes]."""
+MAX_KEYS = 10_000
+"""Largest number of arrays in one episode."""
+
+_KEY = re.compile(r"[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*\Z")
+_KINDS = "biuf"
+_EPOCH = (1980, 1, 1, 0, 0, 0)
+# floating-point states hardly shrink further at higher levels, which take twice the time
+_LEVEL = 1
+
+
+def encode_state(arrays: Mapping[str, Array]) -> bytes:
+    """The bytes of `state.npz`: keys sorted, fixed timestamps, little-endian C-ordered arrays.
+
+    Args:
+        arrays: Arrays of booleans, integers or floats by key.
+
+    Raises:
+        RecordingError: A key or an array cannot be stored.
+    """
+    total = 0
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED, compresslevel=_LEVEL) as archive:
+        for key in sorted(arrays):
+            array = np.asarray(arrays[key])
+            if not _KEY.match(key) or array.dtype.kind not in _KINDS:
+                raise RecordingError(
+                    f"Array '{key}' of type {array.dtype} cannot be recorded. Expected a key of words joined by dots "
+                    "and booleans, integers or floats. Rename or convert it.",
+                    key=key,
+                )
+            array = np.ascontiguousarray(array, dtype=array.dtype.newbyteorder("<")).reshape(array.shape)
+            total += array.nbytes
+            member = io.BytesIO()
+            np.lib.format.write_array(member, array, version=(1, 0), allow_pickle=False)
+            info = zipfile.ZipInfo(f"{key}.npy", date_time=_EPOCH)
+            info.compress_type = zipfile.ZIP_DEFLATED
+            info.create_system = 3
+            info.external_attr = 0o644 << 16
+            archive.writestr(info, member.getbuffer(), compresslevel=_LEVEL)
+    if total > MAX_STATE_BYTES or len(arrays) > MAX_KEYS:
+        raise RecordingError(
+            f"The arrays of this episode take {total} bytes in {len(arrays)} keys, expected at most {MAX_STATE_BYTES} "
+            f"in {MAX_KEYS}. Record fewer frames or fewer keys.",
+            n_bytes=total,
+        )
+    return out.getvalue()
+
+
+def decode_state(data: bytes, *, where: str) -> dict[str, Array]:
+    """The arrays of `state.npz` by key; all of them or none.
+
+    Args:
+        data: The bytes of the file.
+        where: Path of the file, for messages.
+
+    Raises:
+        RecordingError: The file is damaged, foreign or larger than allowed.
+    """
+    try:
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            members = archive.infolist()
+            total = sum(member.file_size for member in members)
+            if total > MAX_STATE_BYTES or len(members) > MAX_KEYS:
+                raise _damaged(where, f"{total} bytes in {len(members)} arrays, more than {MAX_STATE_BYTES}")
+            arrays: dict[str, Array] = {}
+            for member in members:
+                key = member.filename.removesuffix(".npy")
+                if key == member.filename or not _KEY.match(key) or key in arrays:
+                    raise _damaged(where, f"the member name {member.filename!r}")
+                arrays[key] = _decode_array(archive.read(member), key, where)
+    except (zipfile.BadZipFile, zlib.error, EOFError, OSError, ValueError, NotImplementedError, RuntimeError) as exc:
+        raise _damaged(where, str(exc)) from exc
+    return arrays
+
+
+def _decode_array(data: bytes, key: str, where: str) -> Array:
+    stream = io.BytesIO(data)
+    if np.lib.format.read_magic(stream) != (1, 0):
+        raise _damaged(where, f"'{key}' in another .npy version")
+    shape, fortran_order, dtype = np.lib.format.read_array_header_1_0(stream)
+    body = data[stream.tell() :]
+    if dtype.kind not in _KINDS or fortran_order:
+        raise _damaged(where, f"'{key}' of type {dtype}, which we never write")
+    # checked before anything of that size is made: a damaged header may claim any shape
+    if any(n < 0 for n in shape) or math.prod(shape) * dtype.itemsize != len(body):
+        raise _damaged(where, f"'{key}' with shape {list(shape)} but {len(body)} bytes")
+    return np.frombuffer(body, dtype=dtype).reshape(shape).copy()
+
+
+def _damaged(where: str, what: str) -> RecordingError:
+    return RecordingError(
+        f"File '{where}' is damaged or not ours: {what}. Expected arrays as this version writes them. "
+        "Remove the episode's folder and run the same command again to remake it.",
+        path=where,
+    )

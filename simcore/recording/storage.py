@@ -1,0 +1,445 @@
+"""A data set on disk: one folder, episodes written in one step, safe for many writers and for being killed.
+
+    dataset.json                                        format version, header (must match on resume), info
+    episodes/<number // 1000>/<number>/episode.json     what happened
+    episodes/<number // 1000>/<number>/state.npz        the arrays
+    index/<worker>.jsonl                                one line an episode; may be lost
+    .tmp/                                               episodes being written
+
+An episode folder is there whole or not at all: it is written under `.tmp/` and renamed into its place.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import shutil
+import time
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from simcore.errors import RecordingError
+from simcore.recording import index, writer_area
+from simcore.recording.episode import (
+    EPISODE_FILE,
+    FORMAT_VERSION,
+    STATE_FILE,
+    EpisodeRecord,
+    check_format,
+    encode_episode,
+    read_episode,
+)
+from simcore.recording.files import not_writable, read_bounded, sync_folder, write_durably
+from simcore.recording.index import EpisodeSummary
+from simcore.recording.json_values import decode_json_object, differences, encode_json, plain
+from simcore.recording.state_file import encode_state
+
+DATASET_FORMAT = "unlatch-dataset"
+DATASET_FILE = "dataset.json"
+EPISODES = "episodes"
+SHARD_SIZE = 1000
+"""Episodes in one folder at most."""
+MAX_NUMBER = 10**10 - 1
+"""Largest episode number."""
+_MAX_HEADER_BYTES = 16 << 20
+_SHARD = re.compile(r"\d{7}\Z", re.ASCII)
+_EPISODE = re.compile(r"\d{10}\Z", re.ASCII)
+_WORKER = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}\Z")
+
+
+class DataSet:
+    """A folder of episodes. Made by `create_or_resume` or `open`; a context manager that leaves no scratch behind.
+
+    Several processes may write into one data set at once, each with its own `worker` name. If two write the same
+    episode, the first one stays. A `DataSet` may be sent to another process.
+    """
+
+    def __init__(self, path: Path, *, header: dict[str, Any], info: dict[str, Any], worker: str) -> None:
+        """Use `create_or_resume` or `open`."""
+        self.path = path
+        """Folder of the data set."""
+        self.header = header
+        """What must be equal for two runs to write into one data set."""
+        self.info = info
+        """What was noted when it was made, and may differ."""
+        self.worker = worker
+        """Name of this writer's index."""
+        self._area: writer_area.WriterArea | None = None
+
+    @classmethod
+    def create_or_resume(
+        cls,
+        path: str | Path,
+        *,
+        header: Mapping[str, Any],
+        info: Mapping[str, Any] | None = None,
+        worker: str = "main",
+    ) -> DataSet:
+        """Makes a data set, or opens the one that an earlier run with the same header made.
+
+        Args:
+            path: Its folder: new, empty, or a data set of ours.
+            header: What must be equal on resume: resolved config without what does not matter, versions, seed.
+            info: What is noted once, when it is made: command, date, host.
+            worker: Name of this writer's index: letters, digits, `_`, `.`, `-`.
+
+        Raises:
+            RecordingError: The folder is not ours, has another header, or cannot be written; nothing was written.
+            FormatVersionError: It was written in a format that this version does not read.
+        """
+        folder = _absolute(path)
+        wanted = plain(header, where="header")
+        _check_worker(worker)
+        if _is_ours(folder):
+            data_set = cls._read(folder, worker)
+            _check_same_header(data_set.header, wanted, folder)
+        else:
+            data_set = cls(folder, header=wanted, info=plain(info or {}, where="info"), worker=worker)
+        made = _missing_parents(folder)
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            area = writer_area.WriterArea(folder)
+        except OSError as exc:
+            _remove_made(folder, made)
+            raise not_writable(folder, exc) from exc
+        data_set._area = area
+        try:
+            data_set._publish_header(area)
+        except OSError as exc:
+            data_set.close()
+            _remove_made(folder, made)
+            raise not_writable(folder, exc) from exc
+        except RecordingError:
+            data_set.close()
+            raise
+        writer_area.clean_areas(folder)
+        return data_set
+
+    @classmethod
+    def open(cls, path: str | Path, *, worker: str = "main") -> DataSet:
+        """Opens a data set that is there, for reading or, as another worker of the same run, for writing.
+
+        Args:
+            path: Its folder.
+            worker: Name of this writer's index, if it writes.
+
+        Raises:
+            RecordingError: It is not there, or not ours.
+            FormatVersionError: It was written in a format that this version does not read.
+        """
+        folder = _absolute(path)
+        _check_worker(worker)
+        if not folder.is_dir() or not _is_ours(folder):
+            raise RecordingError(
+                f"'{folder}' is not a data set: it has no {DATASET_FILE}. Expected a folder that `unlatch collect` "
+                "made. Check the path.",
+                path=str(folder),
+            )
+        return cls._read(folder, worker)
+
+    @classmethod
+    def _read(cls, folder: Path, worker: str) -> DataSet:
+        path = folder / DATASET_FILE
+        content = decode_json_object(read_bounded(path, limit=_MAX_HEADER_BYTES), where=str(path))
+        check_format(content, expected=DATASET_FORMAT, where=str(path))
+        header, info = content.get("header"), content.get("info")
+        if not isinstance(header, dict) or not isinstance(info, dict):
+            raise RecordingError(
+                f"File '{path}' has no 'header' or no 'info' map. It is damaged. Restore it from a copy.",
+                path=str(path),
+            )
+        return cls(folder, header=header, info=info, worker=worker)
+
+    def _publish_header(self, area: writer_area.WriterArea) -> None:
+        target = self.path / DATASET_FILE
+        if not target.exists():
+            content = {
+                "format": DATASET_FORMAT,
+                "format_version": FORMAT_VERSION,
+                "header": self.header,
+                "info": self.info,
+            }
+            draft = area.folder / DATASET_FILE
+            write_durably(draft, encode_json(content))
+            try:
+                os.link(draft, target)  # unlike a rename, never replaces the file of a run that was faster
+            except FileExistsError:
+                pass
+            except OSError:  # a file system without hard links
+                draft.rename(target)
+            draft.unlink(missing_ok=True)
+            sync_folder(self.path)
+        there = self._read(self.path, self.worker)
+        _check_same_header(there.header, self.header, self.path)
+        self.info = there.info
+
+    def folder_of(self, number: int) -> Path:
+        """The folder of an episode, whether it is there or not.
+
+        Raises:
+            RecordingError: The number is negative or too large.
+        """
+        if isinstance(number, bool) or not 0 <= number <= MAX_NUMBER:
+            raise RecordingError(f"Episode number {number} is out of range. Expected 0 to {MAX_NUMBER}.", number=number)
+        return self.path / EPISODES / f"{number // SHARD_SIZE:07d}" / f"{number:010d}"
+
+    def numbers(self) -> list[int]:
+        """Numbers of all episodes, sorted; from the folders, which are the truth."""
+        return sorted(number for shard in self._shards() for number in self._numbers_in(shard))
+
+    def missing(self, numbers: Iterable[int]) -> list[int]:
+        """Those of the numbers whose episode is not there, in their order; looks only where they would be."""
+        there: dict[int, set[int]] = {}
+        missing = []
+        for number in numbers:
+            shard = self.folder_of(number).parent
+            key = number // SHARD_SIZE
+            if key not in there:
+                there[key] = set(self._numbers_in(shard))
+            if number not in there[key]:
+                missing.append(number)
+        return missing
+
+    def write(self, record: EpisodeRecord) -> bool:
+        """Writes an episode in one step; its time goes into `record.timings_ms["write"]`.
+
+        Args:
+            record: The attempt; what is in `timings_ms["write"]` of the file ends before the files are made durable.
+
+        Returns:
+            Whether it was written; False if the episode was there already, which then stays as it is.
+
+        Raises:
+            RecordingError: A value cannot be stored, or the disk cannot be written.
+        """
+        started = time.perf_counter()
+        target = self.folder_of(record.number)
+        state = encode_state(record.arrays)
+        record.timings_ms["write"] = _ms_since(started)
+        content, state = encode_episode(record, state=state)
+        if target.exists():
+            return False
+        try:
+            written = self._place(target, content, state)
+        except OSError as exc:
+            raise RecordingError(
+                f"Episode {record.number} cannot be written into '{self.path}': {exc.strerror or exc}. Expected "
+                "a folder that this user can write to. Free some space or change its permissions, and run the same "
+                "command again.",
+                path=str(self.path),
+                number=record.number,
+            ) from exc
+        record.timings_ms["write"] = _ms_since(started)
+        if written:
+            digest = hashlib.sha256(state).hexdigest()
+            summary = EpisodeSummary.of(record, state_sha256=digest, n_actions=record.n_actions)
+            index.append_line(self.path, self.worker, summary)
+        return written
+
+    def _place(self, target: Path, content: bytes, state: bytes) -> bool:
+        if self._area is None or self._area.pid != os.getpid():
+            self._area = writer_area.WriterArea(self.path)
+        draft = self._area.new_folder(target.name)
+        try:
+            write_durably(draft / STATE_FILE, state)
+            write_durably(draft / EPISODE_FILE, content)
+            sync_folder(draft)
+            target.parent.mkdir(parents=True, exist_ok=True)
+            try:
+                draft.rename(target)
+            except OSError:
+                if target.exists():  # another writer was faster
+                    return False
+                raise
+            sync_folder(target.parent)
+        finally:
+            shutil.rmtree(draft, ignore_errors=True)
+        return True
+
+    def read(self, number: int, *, arrays: bool = True) -> EpisodeRecord:
+        """Reads an episode, whole and verified.
+
+        Args:
+            number: Its number.
+            arrays: Whether to read and verify the arrays too.
+
+        Raises:
+            RecordingError: It is not there, damaged or not ours.
+            FormatVersionError: It was written in a format that this version does not read.
+        """
+        folder = self.folder_of(number)
+        if not folder.is_dir():
+            raise RecordingError(
+                f"Episode {number} is not in '{self.path}'. It has {len(self.numbers())} episodes. Name one of them.",
+                number=number,
+                path=str(self.path),
+            )
+        record = read_episode(folder, arrays=arrays)
+        if record.number != number:
+            raise RecordingError(
+                f"Folder '{folder}' holds episode {record.number}, expected {number}. It was copied or renamed. "
+                "Remove it.",
+                path=str(folder),
+                number=record.number,
+            )
+        return record
+
+    def summaries(self) -> list[EpisodeSummary]:
+        """One summary an episode, sorted by number: from the index, and from the folder where that lacks or doubts one.
+
+        Raises:
+            RecordingError: An episode without a line in the index cannot be read.
+        """
+        lines: dict[int, EpisodeSummary | None] = {}
+        for line in index.read_lines(self.path):
+            known = lines.setdefault(line.number, line)
+            if known != line:
+                lines[line.number] = None  # two stories of one episode: its folder tells
+        return [lines.get(number) or self._summary_from_folder(number) for number in self.numbers()]
+
+    def _summary_from_folder(self, number: int) -> EpisodeSummary:
+        record = self.read(number)
+        digest = hashlib.sha256((self.folder_of(number) / STATE_FILE).read_bytes()).hexdigest()
+        return EpisodeSummary.of(record, state_sha256=digest, n_actions=record.n_actions)
+
+    def rebuild_index(self) -> int:
+        """Makes the index anew from the folders, and returns the number of episodes in it.
+
+        Raises:
+            RecordingError: An episode cannot be read, or the data set cannot be written.
+        """
+        numbers = self.numbers()
+        try:
+            if self._area is None or self._area.pid != os.getpid():
+                self._area = writer_area.WriterArea(self.path)
+            scratch = self._area.new_folder("index")
+            index.write_all(self.path, map(self._summary_from_folder, numbers), scratch=scratch)
+        except OSError as exc:
+            raise not_writable(self.path, exc) from exc
+        return len(numbers)
+
+    def close(self) -> None:
+        """Removes this writer's scratch; it can go on writing."""
+        if self._area is not None:
+            self._area.close()
+            self._area = None
+
+    def __enter__(self) -> DataSet:
+        return self
+
+    def __exit__(self, *exc_info: object) -> None:
+        self.close()
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_area": None}
+
+    def __len__(self) -> int:
+        return len(self.numbers())
+
+    def __contains__(self, number: int) -> bool:
+        return self.folder_of(number).is_dir()
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self.numbers())
+
+    def __repr__(self) -> str:
+        return f"DataSet({str(self.path)!r}, worker={self.worker!r})"
+
+    def _shards(self) -> list[Path]:
+        root = self.path / EPISODES
+        if not root.is_dir():
+            return []
+        return [root / name for name in sorted(entry.name for entry in root.iterdir()) if _SHARD.match(name)]
+
+    def _numbers_in(self, shard: Path) -> list[int]:
+        try:
+            names = [entry.name for entry in os.scandir(shard)]
+        except (FileNotFoundError, NotADirectoryError):
+            return []
+        numbers = [int(name) for name in names if _EPISODE.match(name)]
+        return [number for number in numbers if f"{number // SHARD_SIZE:07d}" == shard.name]
+
+
+def _absolute(path: str | Path) -> Path:
+    try:
+        return Path(path).expanduser().absolute()
+    except (RuntimeError, ValueError) as exc:
+        raise RecordingError(f"'{path}' is not a path: {exc}. Expected a folder. Change it.", path=str(path)) from exc
+
+
+def _check_worker(worker: str) -> None:
+    if not _WORKER.match(worker):
+        raise RecordingError(
+            f"Worker name {worker!r} cannot name a file. Expected 1 to 64 letters, digits, '_', '.' or '-'. Rename it.",
+            worker=worker,
+        )
+
+
+def _is_ours(folder: Path) -> bool:
+    """Whether a data set is there; False for a new or empty folder.
+
+    Raises:
+        RecordingError: Something else is there.
+    """
+    for place in (folder, *folder.parents):
+        if place.exists() or place.is_symlink():
+            if not place.is_dir():
+                raise RecordingError(
+                    f"Output folder '{folder}' cannot be made: '{place}' is a file. Expected a folder or nothing. "
+                    "Choose another folder or move the file.",
+                    path=str(folder),
+                    obstacle=str(place),
+                )
+            break
+    try:
+        names = sorted(entry.name for entry in folder.iterdir())
+    except FileNotFoundError:
+        return False
+    except OSError as exc:
+        raise not_writable(folder, exc) from exc
+    if DATASET_FILE in names:
+        return True
+    # a run that was killed before it wrote dataset.json leaves this one folder
+    foreign = [name for name in names if name != writer_area.FOLDER]
+    if foreign:
+        shown = ", ".join(f"'{name}'" for name in foreign[:3]) + (", ..." if len(foreign) > 3 else "")
+        raise RecordingError(
+            f"Output folder '{folder}' is not a data set of ours: it has no {DATASET_FILE} and holds {shown} "
+            f"({len(foreign)} entries). Expected a new or empty folder, or a data set of the same run. "
+            "Choose another folder.",
+            path=str(folder),
+            entries=foreign,
+        )
+    return False
+
+
+def _check_same_header(there: dict[str, Any], wanted: dict[str, Any], folder: Path) -> None:
+    found = list(differences(there, wanted))
+    if found:
+        listed = "; ".join(f"{key}: there {old}, now {new}" for key, old, new in found)
+        raise RecordingError(
+            f"Data set '{folder}' was made with another configuration; {len(found)} values differ: {listed}. "
+            "Expected the same values on resume. Use them, or choose another folder.",
+            path=str(folder),
+            differences=found,
+        )
+
+
+def _missing_parents(folder: Path) -> list[Path]:
+    """The folders that will have to be made, innermost first."""
+    return [place for place in (folder, *folder.parents) if not place.exists()]
+
+
+def _remove_made(folder: Path, made: list[Path]) -> None:
+    leftovers = [folder / writer_area.FOLDER, *made]
+    for place in leftovers:
+        try:
+            place.rmdir()
+        except OSError:
+            return
+
+
+def _ms_since(started: float) -> float:
+    return round(1000.0 * (time.perf_counter() - started), 3)
