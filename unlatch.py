@@ -1,0 +1,136 @@
+"""The `unlatch` command, also `python -m unlatch`; standard library only.
+
+Our packages have common names, and six of them are names of other distributions. Before anything of ours is imported,
+this module makes sure that each one is the one that was installed beside it, and says which file is in the way.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+
+__version__ = "0.1.0"
+
+PACKAGES = ("configs", "robots", "simcore", "skills", "solver", "tasks", "workflows")
+"""The packages of this distribution."""
+
+
+@dataclass(frozen=True)
+class Command:
+    """One command: where it is and what it does, in one line."""
+
+    target: str
+    """`module:function`, called with the arguments after the command's name; imported on use."""
+    usage: str
+    """Its arguments, as in a usage line."""
+    summary: str
+    """One line."""
+
+
+COMMANDS = {
+    "bench": Command("workflows.bench:main", "NAME [key=value ...]", "measure what the README promises"),
+    "check": Command("workflows.check:main", "DATA [DATA ...]", "verify every episode of a data set"),
+    "collect": Command("workflows.collect:main", "task=TASK [key=value ...]", "make verified demonstrations"),
+    "list": Command("workflows.listing:main", "WHAT", "list tasks, skills, robots, objects or terms"),
+    "plan": Command("workflows.plan:main", "task=TASK [key=value ...]", "plan one episode without executing it"),
+    "preview": Command("workflows.preview:main", "task=TASK [key=value ...]", "draw the scene without planning"),
+}
+"""The commands by name."""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Runs a command.
+
+    Args:
+        argv: The arguments after the program's name; those of the process if None.
+
+    Returns:
+        The exit code: 0, 1 where something failed, 2 for a mistake in the input, 130 after Ctrl-C.
+    """
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    if not arguments or arguments[0] in ("-h", "--help", "help"):
+        sys.stdout.write(_help())
+        return 0
+    if arguments[0] in ("-V", "--version"):
+        sys.stdout.write(f"unlatch {__version__}\n")
+        return 0
+    shadowed = find_shadowed_packages()
+    if shadowed:
+        name, foreign = next(iter(shadowed.items()))
+        return _refuse(
+            f"Package '{name}' of unlatch ({_home() / name}) is shadowed by {foreign}. "
+            "Run from another directory, take that place out of PYTHONPATH, or uninstall what brought it."
+        )
+    if arguments[0] not in COMMANDS:
+        return _refuse(f"Unknown command '{arguments[0]}'.{_close_matches(arguments[0])} Known: {', '.join(COMMANDS)}.")
+    module, _, function = COMMANDS[arguments[0]].target.partition(":")
+    code: int = getattr(import_module(module), function)(arguments[1:])
+    return code
+
+
+def find_shadowed_packages(home: Path | None = None) -> dict[str, str]:
+    """Finds which of our packages Python would take from elsewhere.
+
+    Args:
+        home: The folder that our packages must come from; that of this file if None.
+
+    Returns:
+        By package, the file or folder that shadows it.
+    """
+    home = home or _home()
+    shadowed = {}
+    for name in PACKAGES:
+        found = _location(name)
+        if found is None:
+            shadowed[name] = "nothing: it is not installed completely"
+        elif found.resolve() != (home / name / "__init__.py").resolve():
+            shadowed[name] = f"'{found}'"
+    return shadowed
+
+
+def _location(name: str) -> Path | None:
+    """The file that `import name` would run, or the folder of a package without one."""
+    loaded = sys.modules.get(name)
+    try:
+        spec = loaded.__spec__ if loaded is not None else importlib.util.find_spec(name)
+    except (ImportError, ValueError):
+        return None
+    if spec is None:
+        return None
+    if spec.origin is not None:
+        return Path(spec.origin)
+    places = list(spec.submodule_search_locations or [])
+    return Path(places[0]) if places else None
+
+
+def _home() -> Path:
+    return Path(__file__).resolve().parent
+
+
+def _refuse(message: str) -> int:
+    sys.stderr.write(f"unlatch: {message}\n")
+    return 2
+
+
+def _close_matches(name: str) -> str:
+    import difflib
+
+    matches = difflib.get_close_matches(name, COMMANDS, n=2, cutoff=0.5)
+    return f" Did you mean {' or '.join(repr(m) for m in matches)}?" if matches else ""
+
+
+def _help() -> str:
+    lines = ["usage: unlatch COMMAND [arguments]", "", "Verified demonstrations of opening, closing and turning things.", ""]
+    width = max(len(f"{name} {command.usage}") for name, command in COMMANDS.items())
+    for name, command in COMMANDS.items():
+        lines.append(f"  {f'{name} {command.usage}':<{width}}  {command.summary}")
+    lines += ["", "`unlatch COMMAND --help` tells more. `--version` prints the version.", ""]
+    return "\n".join(lines)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

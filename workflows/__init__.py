@@ -1,0 +1,1 @@
+"""The commands of `unlatch`, and what runs episodes for them."""
