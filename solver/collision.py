@@ -1,0 +1,48 @@
+"""What the planner asks of a collision checker; implementations live elsewhere (`simcore.sim`)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import Protocol, runtime_checkable
+
+import numpy as np
+
+Array = np.ndarray
+
+
+@dataclass(frozen=True)
+class Collision:
+    """One pair of links that touch or come too close."""
+
+    link_a: str
+    """A link of the robot."""
+    link_b: str
+    """A link of the object, of the robot itself, or a thing of the environment."""
+    distance_m: float
+    """Signed distance, negative when they overlap [m]."""
+    where: tuple[float, float, float]
+    """The point between the two, arm's base frame [m]."""
+
+    def __str__(self) -> str:
+        return f"{self.link_a} and {self.link_b} ({1000.0 * self.distance_m:.1f} mm)"
+
+
+@runtime_checkable
+class CollisionChecker(Protocol):
+    """Answers for one arm and one scene; holds the object where it is told."""
+
+    def first_collision(self, q: Array, *, s: float | None = None, gripper: float | None = None) -> Collision | None:
+        """The first colliding pair with the arm at q, or None when free.
+
+        Args:
+            q: (n,) arm joint positions [rad].
+            s: Position of the object's joint [rad or m]; None = as in the scene at the start.
+            gripper: Opening between the pads [m]; None = fully open.
+        """
+        ...
+
+    def allow(self, links: Iterable[str]) -> AbstractContextManager[object]:
+        """While the context is open, the fingers may touch these links of the object (`update_specific`)."""
+        ...

@@ -1,0 +1,332 @@
+"""Serial kinematics of a URDF chain: one symbolic CasADi form, from which numbers and derivatives come."""
+
+from __future__ import annotations
+
+import math
+import xml.etree.ElementTree as ET
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from simcore.errors import AssetError, FrameNotFoundError
+from simcore.geometry import Pose, matrix_from_rpy, unit
+
+Array = np.ndarray
+
+MAX_URDF_BYTES = 20_000_000
+"""A larger URDF is refused: robots are text of some kilobytes."""
+
+_MOVING = ("revolute", "continuous", "prismatic")
+_FREE_LIMIT_RAD = 2.0 * math.pi
+"""Limit given to a continuous joint, so that every joint has a bounded range to sample."""
+
+
+@dataclass(frozen=True)
+class ChainJoint:
+    """One moving joint of the chain, with the fixed transform before it."""
+
+    name: str
+    prismatic: bool
+    T_previous_joint: Array
+    """(4, 4) joint frame at position 0 in the frame of the previous moving joint (or the base link) [m]."""
+    axis: Array
+    """(3,) unit axis in the joint frame."""
+    lower: float
+    upper: float
+    max_velocity: float
+    """Joint speed limit of the URDF [rad/s or m/s]; infinite where the URDF gives none."""
+
+
+class Kinematics:
+    """Forward kinematics of the chain from a base link to a tip link.
+
+    `T_base_tip(q)` is the URDF link frame of the tip in the base link's frame, never a centre of mass.
+
+    Note:
+        Mimic joints on the chain are not supported; the chains of arms have none.
+    """
+
+    def __init__(self, joints: list[ChainJoint], T_last_tip: Array, *, base_link: str, tip_link: str) -> None:
+        """Makes a chain; `Kinematics.from_urdf` is the usual way.
+
+        Args:
+            joints: Moving joints from base to tip.
+            T_last_tip: (4, 4) tip frame in the last joint's frame.
+            base_link: Name of the base link.
+            tip_link: Name of the tip link.
+        """
+        self.joints = tuple(joints)
+        self.T_last_tip = np.array(T_last_tip, dtype=float)
+        self.base_link = base_link
+        self.tip_link = tip_link
+        self.joint_names = tuple(joint.name for joint in joints)
+        self.n_q = len(joints)
+        self.lower = _frozen([joint.lower for joint in joints])
+        self.upper = _frozen([joint.upper for joint in joints])
+        self.max_velocity = _frozen([joint.max_velocity for joint in joints])
+
+    @classmethod
+    def from_urdf(cls, urdf_path: str | Path, *, base_link: str, tip_link: str) -> Kinematics:
+        """Reads the chain between two links of a URDF.
+
+        Args:
+            urdf_path: URDF file.
+            base_link: Link whose frame is the arm's base frame.
+            tip_link: Link whose pose is computed.
+
+        Raises:
+            AssetError: The file is missing, too large or no URDF, or the chain has no moving joint.
+            FrameNotFoundError: A link does not exist or the tip does not hang on the base.
+        """
+        root = _read_xml(Path(urdf_path))
+        links = [element.get("name", "") for element in root.findall("link")]
+        for link in (base_link, tip_link):
+            if link not in links:
+                raise FrameNotFoundError(
+                    f"Link '{link}' is not in {urdf_path}. Links: {', '.join(links)}. Name one of them.",
+                    link=link,
+                    available=links,
+                )
+        by_child = {_attribute(joint, "child", "link"): joint for joint in root.findall("joint")}
+        chain: list[ET.Element] = []
+        link = tip_link
+        while link != base_link:
+            if link not in by_child or len(chain) > len(by_child):
+                raise FrameNotFoundError(
+                    f"Link '{tip_link}' does not hang on '{base_link}' in {urdf_path}: the chain ends at '{link}'. "
+                    "Name a base link between the root and the tip.",
+                    link=tip_link,
+                    available=links,
+                )
+            chain.append(by_child[link])
+            link = _attribute(by_child[link], "parent", "link")
+        joints: list[ChainJoint] = []
+        T = np.eye(4)
+        for element in reversed(chain):
+            T = T @ _origin(element)
+            if element.get("type") in _MOVING:
+                joints.append(_chain_joint(element, T, urdf_path=Path(urdf_path)))
+                T = np.eye(4)
+        if not joints:
+            raise AssetError(
+                f"The chain '{base_link}' to '{tip_link}' in {urdf_path} has no moving joint. Name another tip link.",
+                path=str(urdf_path),
+            )
+        return cls(joints, T, base_link=base_link, tip_link=tip_link)
+
+    def symbolic(self) -> Any:
+        """The CasADi Function `q -> (R, p)`: (3, 3) rotation and (3,) position [m] of the tip in the base frame."""
+        return self._function
+
+    @cached_property
+    def _function(self) -> Any:
+        import casadi as ca
+
+        q = ca.SX.sym("q", self.n_q)
+        R, p, _, _ = self.expressions(q)
+        return ca.Function("fk", [q], [R, p], ["q"], ["R", "p"])
+
+    def expressions(self, q: Any) -> tuple[Any, Any, list[Any], list[Any]]:
+        """CasADi expressions of the tip pose and of its geometric Jacobian.
+
+        Args:
+            q: CasADi SX or MX column of n_q joint positions.
+
+        Returns:
+            R (3, 3), p (3,), and per joint the columns of the linear and of the angular velocity (3,), base frame.
+        """
+        import casadi as ca
+
+        R, p = ca.SX.eye(3), ca.SX.zeros(3)
+        axes, origins = [], []
+        for i, joint in enumerate(self.joints):
+            R, p = _compose(R, p, joint.T_previous_joint)
+            axis = ca.SX(ca.DM(_rounded(joint.axis)).sparsity(), ca.DM(_rounded(joint.axis)).nonzeros())
+            world_axis = R @ axis
+            axes.append(world_axis)
+            origins.append(p)
+            if joint.prismatic:
+                p = p + world_axis * q[i]
+            else:
+                R = R @ _axis_rotation(joint.axis, ca.cos(q[i]), ca.sin(q[i]))
+        R, p = _compose(R, p, self.T_last_tip)
+        linear, angular = [], []
+        for joint, axis, origin in zip(self.joints, axes, origins, strict=True):
+            if joint.prismatic:
+                linear.append(axis)
+                angular.append(ca.SX.zeros(3))
+            else:
+                linear.append(ca.cross(axis, p - origin))
+                angular.append(axis)
+        return R, p, linear, angular
+
+    def fk(self, q: Array) -> Array:
+        """(4, 4) pose of the tip in the base frame at joint positions (n_q,) [rad or m]."""
+        R, p = self.fk_batch(np.asarray(q, dtype=float).reshape(1, -1))
+        T = np.eye(4)
+        T[:3, :3], T[:3, 3] = R[0], p[0]
+        return T
+
+    def pose(self, q: Array) -> Pose:
+        """`T_base_tip` at joint positions (n_q,) [rad or m]."""
+        R, p = self.fk_batch(np.asarray(q, dtype=float).reshape(1, -1))
+        return Pose(R[0], p[0])
+
+    def fk_batch(self, q: Array) -> tuple[Array, Array]:
+        """Tip poses at many joint positions.
+
+        Args:
+            q: (B, n_q) joint positions [rad or m].
+
+        Returns:
+            (B, 3, 3) rotations and (B, 3) positions [m] in the base frame.
+        """
+        R, p, _, _ = self._sweep(np.asarray(q, dtype=float))
+        return R, p
+
+    def _sweep(self, q: Array) -> tuple[Array, Array, Array, Array]:
+        count = q.shape[0]
+        R = np.broadcast_to(np.eye(3), (count, 3, 3))
+        p = np.zeros((count, 3))
+        axes, origins = np.empty((self.n_q, count, 3)), np.empty((self.n_q, count, 3))
+        for i, joint in enumerate(self.joints):
+            p = p + R @ joint.T_previous_joint[:3, 3]
+            R = R @ joint.T_previous_joint[:3, :3]
+            axes[i], origins[i] = R @ joint.axis, p
+            if joint.prismatic:
+                p = p + axes[i] * q[:, i, None]
+            else:
+                R = R @ _rodrigues(joint.axis, q[:, i])
+        p = p + R @ self.T_last_tip[:3, 3]
+        return R @ self.T_last_tip[:3, :3], p, axes, origins
+
+    def jacobian(self, q: Array) -> Array:
+        """(6, n_q) geometric Jacobian at q: linear then angular velocity of the tip origin, base frame."""
+        _, p, axes, origins = self._sweep(np.asarray(q, dtype=float).reshape(1, -1))
+        J = np.zeros((6, self.n_q))
+        for i, joint in enumerate(self.joints):
+            if joint.prismatic:
+                J[:3, i] = axes[i, 0]
+            else:
+                J[:3, i] = np.cross(axes[i, 0], p[0] - origins[i, 0])
+                J[3:, i] = axes[i, 0]
+        return J
+
+    def __repr__(self) -> str:
+        return f"Kinematics({self.base_link} -> {self.tip_link}, n_q={self.n_q}: {', '.join(self.joint_names)})"
+
+
+def _frozen(values: list[float]) -> Array:
+    array = np.array(values, dtype=float)
+    array.setflags(write=False)
+    return array
+
+
+def _read_xml(path: Path) -> ET.Element:
+    try:
+        size = path.stat().st_size
+        text = path.read_text(encoding="utf-8") if size <= MAX_URDF_BYTES else ""
+    except OSError as exc:
+        raise AssetError(
+            f"The robot model {path} cannot be read: {exc.strerror}. Give the path of a URDF.", path=str(path)
+        ) from exc
+    if size > MAX_URDF_BYTES or "<!DOCTYPE" in text or "<!ENTITY" in text:
+        raise AssetError(
+            f"{path} is refused: a URDF has no document type or entities and at most {MAX_URDF_BYTES} bytes "
+            f"(got {size}). Remove them.",
+            path=str(path),
+        )
+    try:
+        root = ET.fromstring(text)
+    except ET.ParseError as exc:
+        raise AssetError(f"{path} is not well-formed XML: {exc}. Mend the file.", path=str(path)) from exc
+    if root.tag != "robot":
+        raise AssetError(f"{path} is no URDF: its root is <{root.tag}>, expected <robot>.", path=str(path))
+    return root
+
+
+def _attribute(joint: ET.Element, tag: str, attribute: str) -> str:
+    child = joint.find(tag)
+    return child.get(attribute, "") if child is not None else ""
+
+
+def _triple(text: str | None, default: tuple[float, float, float]) -> list[float]:
+    return [float(value) for value in text.split()] if text else list(default)
+
+
+def _origin(joint: ET.Element) -> Array:
+    element = joint.find("origin")
+    T = np.eye(4)
+    if element is not None:
+        T[:3, :3] = _rounded(matrix_from_rpy(_triple(element.get("rpy"), (0.0, 0.0, 0.0))))
+        T[:3, 3] = _triple(element.get("xyz"), (0.0, 0.0, 0.0))
+    return T
+
+
+def _rounded(values: Array) -> Array:
+    """The values with rounding residues of right angles (1e-11 of `rpy=1.57079632679`) set to 0 or +-1."""
+    snapped = np.round(values)
+    return np.where(np.abs(values - snapped) < 1e-10, snapped, values)
+
+
+def _chain_joint(element: ET.Element, T: Array, *, urdf_path: Path) -> ChainJoint:
+    name, kind = element.get("name", ""), element.get("type", "")
+    axis = element.find("axis")
+    limit = element.find("limit")
+    if element.find("mimic") is not None:
+        raise AssetError(
+            f"Joint '{name}' of {urdf_path} is a mimic joint on the arm's chain, which is not supported. "
+            "Choose a tip link before it.",
+            joint=name,
+        )
+    if limit is None and kind != "continuous":
+        raise AssetError(f"Joint '{name}' of {urdf_path} has no <limit>. Give its lower and upper.", joint=name)
+    lower, upper, velocity = -_FREE_LIMIT_RAD, _FREE_LIMIT_RAD, math.inf
+    if limit is not None:
+        velocity = float(limit.get("velocity", "inf"))
+        if kind != "continuous":
+            lower, upper = float(limit.get("lower", "0")), float(limit.get("upper", "0"))
+    try:
+        direction = unit(_triple(axis.get("xyz") if axis is not None else None, (1.0, 0.0, 0.0)))
+    except ValueError as exc:
+        raise AssetError(f"Joint '{name}' of {urdf_path} has no axis: {exc} Mend the file.", joint=name) from exc
+    return ChainJoint(name, kind == "prismatic", T, direction, lower, upper, velocity)
+
+
+def _rodrigues(axis: Array, angles: Array) -> Array:
+    """(B, 3, 3) rotations by angles (B,) [rad] about one unit axis (3,)."""
+    x, y, z = axis
+    K = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
+    turned: Array = np.eye(3) + np.sin(angles)[:, None, None] * K + (1.0 - np.cos(angles))[:, None, None] * (K @ K)
+    return turned
+
+
+def _axis_rotation(axis: Array, c: Any, s: Any) -> Any:
+    """Symbolic rotation about a constant axis; zeros stay structural, which halves the size of the program."""
+    import casadi as ca
+
+    x, y, z = (float(v) for v in axis)
+    K = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
+    KK = K @ K
+    R = ca.SX(3, 3)
+    for i in range(3):
+        for j in range(3):
+            value = (1.0 if i == j else 0.0) + s * K[i, j] + (1.0 - c) * KK[i, j]
+            if i == j and KK[i, i] == -1.0 and K[i, i] == 0.0:
+                value = c
+            elif KK[i, j] == 0.0:
+                value = (1.0 if i == j else 0.0) + (s * K[i, j] if K[i, j] != 0.0 else 0.0)
+            if not (isinstance(value, float) and value == 0.0):
+                R[i, j] = value
+    return R
+
+
+def _compose(R: Any, p: Any, T: Array) -> tuple[Any, Any]:
+    import casadi as ca
+
+    constant = ca.sparsify(ca.DM(_rounded(T[:3, :3])))
+    offset = ca.sparsify(ca.DM(T[:3, 3]))
+    return R @ ca.SX(constant), p + R @ ca.SX(offset)

@@ -1,0 +1,317 @@
+"""Reads a `planner_setting` mapping: rewrites the inherited form, one line each, and checks every key."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Mapping
+from dataclasses import fields
+from typing import TYPE_CHECKING, Any
+
+from simcore.errors import ConfigError, close_matches
+from solver.setting import KeyposeRandomRangeCfg, PlannerSettingCfg, RangeXyzCfg, SuccessMode
+from solver.terms.term import Term, read_number
+
+if TYPE_CHECKING:
+    from solver.terms.axis import AxisAngle
+
+_IGNORED = ("actuation_time", "mobile_move", "post_actuation_times", "pre_actuation_times")
+_CONSTRAINT_TYPES = ("frame_axis_parallel", "frame_axis_orthogonal", "keypoint_axis_parallel", "keypoint_axis_orthogonal")
+_CROSS = ("cross_target_axis1_from_keypoint_name", "cross_target_axis1_to_keypoint_name")
+_TARGET_PAIR = ("target_axis_from_keypoint_name", "target_axis_to_keypoint_name")
+
+_KEPT_BY_NAME: dict[str, tuple[tuple[str, ...], tuple[str, ...], str]] = {
+    "fingers_orthogonal_to_link0": (("target_axis", *_CROSS), _TARGET_PAIR, "cross product"),
+    "hand_parallel_to_axis_computed_by_keypoints": (
+        _TARGET_PAIR,
+        ("target_axis", "target_axis_frame", *_CROSS),
+        "the two target keypoints",
+    ),
+    "hand_parallel_to_link0_edge": (("target_axis",), (*_CROSS, *_TARGET_PAIR), "target_axis alone"),
+    "hand_parallel_to_link0_edge_door": (
+        _CROSS,
+        ("target_axis", "target_axis_frame", *_TARGET_PAIR),
+        "the object keypoint axis alone",
+    ),
+    "hand_parallel_to_link0_move_axis": (("target_axis",), (*_CROSS, *_TARGET_PAIR), "target_axis alone"),
+}
+"""Free-text names that carried meaning in the inherited form: fields needed, fields without effect, meaning."""
+
+
+def read_planner_setting(raw: Mapping[str, Any], *, where: str) -> tuple[PlannerSettingCfg, list[str]]:
+    """Reads and checks one `planner_setting`.
+
+    Args:
+        raw: Plain mapping, as from YAML.
+        where: Its full key, for messages (`skills[0].planner_setting`).
+
+    Returns:
+        The setting, and one line for each rewrite of the inherited form.
+
+    Raises:
+        ConfigError: A key is unknown, missing, of the wrong type or out of range, or constraints contradict.
+    """
+    if not isinstance(raw, Mapping):
+        raise ConfigError(f"{where} is a {type(raw).__name__}, expected a mapping.", key=where)
+    notices: list[str] = []
+    known = [f.name for f in fields(PlannerSettingCfg)]
+    values: dict[str, Any] = {}
+    for key, value in raw.items():
+        if key in _IGNORED:
+            notices.append(f"{where}.{key}: ignored, motions are timed inside the joint limits.")
+        elif key not in known:
+            raise ConfigError(
+                f"{where}.{key} is unknown.{close_matches(str(key), known)} Keys: {', '.join(known)}. "
+                "Remove or rename it.",
+                key=f"{where}.{key}",
+                available=known,
+            )
+        else:
+            values[str(key)] = value
+    if values.get("success_threshold") is None or values["success_threshold"] == "???":
+        raise ConfigError(
+            f"{where}.success_threshold is missing, expected the joint displacement that counts as success "
+            "[rad or m]. Add it.",
+            key=f"{where}.success_threshold",
+        )
+    if not values.get("constraint_list"):
+        raise ConfigError(
+            f"{where}.constraint_list is missing or empty, expected at least one constraint. Add it.",
+            key=f"{where}.constraint_list",
+        )
+    setting = PlannerSettingCfg()  # unfilled: fields are set below, then checked with the full key
+    for key, value in values.items():
+        setattr(setting, key, _read_field(key, value, f"{where}.{key}", notices))
+    setting.check(where)
+    check_contradictions(setting.constraints, where=f"{where}.constraint_list")
+    return setting, notices
+
+
+def check_names(
+    setting: PlannerSettingCfg,
+    tool_names: Collection[str],
+    object_names: Collection[str],
+    where: str,
+    axis_names: Collection[str] | None = None,
+) -> None:
+    """Checks that every keypoint (and axis) that a setting names exists.
+
+    Args:
+        setting: The setting.
+        tool_names: Tool keypoints of the arm.
+        object_names: Keypoints of the object's part.
+        where: Full key of the setting, for messages.
+        axis_names: Axes of the object's annotation; None = not checked.
+
+    Raises:
+        ConfigError: One does not exist; close and known names in the message.
+    """
+    for key, names in (
+        ("tool_keypoint_name_list", tool_names),
+        ("object_keypoint_name_list", object_names),
+    ):
+        for name in getattr(setting, key):
+            _check_name(name, names, f"{where}.{key}")
+    for list_key in ("constraint_list", "cost_list"):
+        for i, term in enumerate(setting.constraints if list_key == "constraint_list" else setting.costs):
+            place = f"{where}.{list_key}[{i}]"
+            for key, name in term.tool_names().items():
+                _check_name(name, tool_names, f"{place}.{key}", kind="tool keypoint")
+            for key, name in term.object_names().items():
+                _check_name(name, object_names, f"{place}.{key}", kind="keypoint of the object")
+            for key in ("target_axis", "plane_normal"):
+                axis = getattr(term, key, None)
+                if isinstance(axis, str) and axis_names is not None:
+                    short = {n.removeprefix("object_") for n in axis_names}
+                    if {"link0_move_axis", "link0_contact_axis"} <= short:
+                        short.add("link0_vertical_axis")
+                    _check_name(axis.removeprefix("object_"), sorted(short), f"{place}.{key}", kind="axis of the object")
+
+
+def check_contradictions(terms: list[Term], *, where: str) -> None:
+    """Refuses two angle constraints on one tool axis (or one target) that no direction can satisfy both.
+
+    With angle g between the two targets, directions at angles a and b from them exist only if
+    `|a - b| <= g <= min(a + b, 2 pi - a - b)` (triangle inequality on the sphere). Only pairs whose g is known without
+    a scene are checked here: the same target, or two vectors of one frame; the planner checks the others.
+
+    Raises:
+        ConfigError: Two constraints contradict each other.
+    """
+    from solver.terms.axis import AxisAngle
+
+    axes = [(i, term) for i, term in enumerate(terms) if isinstance(term, AxisAngle)]
+    for n, (i, first) in enumerate(axes):
+        for j, second in axes[n + 1 :]:
+            sign = _same_tool_axis(first, second)
+            between = _known_angle(first, second)
+            if sign == 0 or between is None:
+                continue
+            between = between if sign > 0 else math.pi - between
+            out = triangle_excess(first.interval()[:2], second.interval()[:2], between)
+            if out > 1e-9:
+                raise ConfigError(
+                    f"{where}[{i}] '{first.label}' and {where}[{j}] '{second.label}' contradict each other: the same "
+                    f"tool axis would have to be {_range(first)} from {first.describe_target()} and {_range(second)} "
+                    f"from {second.describe_target()}, which are {math.degrees(between):.1f} degrees apart; no "
+                    f"direction does both (out by {out:.4g} rad). Change or remove one of them.",
+                    key=where,
+                    constraints=(first.label, second.label),
+                    out_by_rad=out,
+                )
+
+
+def triangle_excess(first: tuple[float, float], second: tuple[float, float], between: float) -> float:
+    """By how much two ranges of angles to two directions contradict each other [rad]; 0 = they can both hold.
+
+    Args:
+        first: Smallest and largest angle to the first direction [rad].
+        second: Smallest and largest angle to the second direction [rad].
+        between: Angle between the two directions [rad].
+    """
+    (low_1, high_1), (low_2, high_2) = first, second
+    apart = between - (high_1 + high_2)  # too far apart to be near both
+    inside = max(low_1 - high_2, low_2 - high_1) - between  # too close to be near one and far from the other
+    around = (low_1 + low_2) - (2.0 * math.pi - between)  # too large for the sphere
+    return max(0.0, apart, inside, around)
+
+
+def _range(term: AxisAngle) -> str:
+    low, high, _ = term.interval()
+    return f"{math.degrees(low):.1f} to {math.degrees(high):.1f} degrees"
+
+
+def _same_tool_axis(first: AxisAngle, second: AxisAngle) -> int:
+    a = (first.axis_from_keypoint_name, first.axis_to_keypoint_name)
+    b = (second.axis_from_keypoint_name, second.axis_to_keypoint_name)
+    if a == b:
+        return 1
+    return -1 if a == b[::-1] else 0
+
+
+def _known_angle(first: AxisAngle, second: AxisAngle) -> float | None:
+    if first.target_key() == second.target_key():
+        return 0.0
+    literal = [
+        t.target_axis
+        for t in (first, second)
+        if isinstance(t.target_axis, list) and t.cross_target_axis1_from_keypoint_name is None
+    ]
+    if len(literal) == 2 and first.target_axis_frame == second.target_axis_frame:
+        from simcore.geometry import angle_between
+
+        return angle_between(literal[0], literal[1])
+    return None
+
+
+def _check_name(name: str, known: Collection[str], where: str, *, kind: str = "keypoint") -> None:
+    if name not in known:
+        raise ConfigError(
+            f"{where}='{name}' is no {kind}.{close_matches(name, known)} Known: {', '.join(sorted(known))}. "
+            "Name one of them.",
+            key=where,
+            available=sorted(known),
+        )
+
+
+def _read_field(key: str, value: Any, where: str, notices: list[str]) -> Any:
+    if key == "success_mode" and value is not None and not isinstance(value, SuccessMode):
+        if value not in SuccessMode.__members__:
+            known = list(SuccessMode.__members__)
+            raise ConfigError(
+                f"{where}='{value}' is unknown.{close_matches(str(value), known)} Modes: {', '.join(known)}.",
+                key=where,
+                available=known,
+            )
+        return SuccessMode[value]
+    if key == "update_art_joint" and not isinstance(value, bool):
+        raise ConfigError(f"{where}={value!r} is a {type(value).__name__}, expected true or false.", key=where)
+    if key == "contact_pose_index" and (isinstance(value, bool) or not isinstance(value, int | None)):
+        raise ConfigError(f"{where}={value!r} is a {type(value).__name__}, expected a whole number.", key=where)
+    if key in ("task_name", "category_name") and value is not None and not isinstance(value, str):
+        raise ConfigError(f"{where}={value!r} is a {type(value).__name__}, expected a text.", key=where)
+    if key in ("tool_keypoint_name_list", "object_keypoint_name_list"):
+        if isinstance(value, str) or not all(isinstance(v, str) for v in _entries(value, where)):
+            raise ConfigError(f"{where}={value!r} is no list of names.", key=where)
+        return list(value)
+    if key == "keypose_random_range" and not isinstance(value, KeyposeRandomRangeCfg):
+        return _read_random_range(value, where)
+    if key == "additional_labels" and not isinstance(value, Mapping):
+        raise ConfigError(f"{where} is a {type(value).__name__}, expected a mapping by asset.", key=where)
+    if key in ("constraint_list", "cost_list"):
+        entries = _entries(value, where)
+        return [_rewrite(e, f"{where}[{i}]", notices, cost=key == "cost_list") for i, e in enumerate(entries)]
+    return value
+
+
+def _entries(value: Any, where: str) -> list[Any]:
+    if isinstance(value, str | Mapping) or not hasattr(value, "__iter__"):
+        raise ConfigError(f"{where} is a {type(value).__name__}, expected a list.", key=where)
+    return list(value)
+
+
+def _read_random_range(value: Any, where: str) -> KeyposeRandomRangeCfg:
+    def one(name: str, bound: float) -> RangeXyzCfg:
+        inner = value.get(name)
+        if inner is None:
+            return RangeXyzCfg()
+        known = [f.name for f in fields(RangeXyzCfg)]
+        if not isinstance(inner, Mapping):
+            raise ConfigError(f"{where}.{name} is a {type(inner).__name__}, expected a mapping.", key=f"{where}.{name}")
+        for key in inner:
+            if key not in known:
+                raise ConfigError(
+                    f"{where}.{name}.{key} is unknown.{close_matches(str(key), known)} Keys: {', '.join(known)}.",
+                    key=f"{where}.{name}.{key}",
+                )
+        numbers = {
+            str(k): read_number(v, f"{where}.{name}.{k}", lower=-bound, upper=bound) for k, v in inner.items()
+        }
+        try:
+            return RangeXyzCfg(**numbers)
+        except ConfigError as exc:
+            raise ConfigError(f"{where}.{name}{exc.message}", key=f"{where}.{name}") from exc
+
+    if not isinstance(value, Mapping) or set(value) - {"orientation", "position"}:
+        raise ConfigError(f"{where}={value!r} is wrong, expected the keys orientation [deg] and position [m].", key=where)
+    return KeyposeRandomRangeCfg(orientation=one("orientation", 180.0), position=one("position", 1.0))
+
+
+def _rewrite(entry: Any, where: str, notices: list[str], *, cost: bool) -> Any:
+    """One entry of the inherited form in ours: `type` inferred, fields without effect dropped."""
+    if not isinstance(entry, Mapping):
+        return entry
+    out = dict(entry)
+    name = str(out.get("name", ""))
+    if out.get("type") is None:
+        inferred = _infer_type(out, cost=cost)
+        if inferred is not None:
+            out["type"] = inferred
+            notices.append(f"{where}.type: missing, read as {inferred} from its fields.")
+    if name in _KEPT_BY_NAME and out.get("type") in _CONSTRAINT_TYPES:
+        needed, without_effect, meaning = _KEPT_BY_NAME[name]
+        dropped = [key for key in without_effect if out.get(key) is not None]
+        if dropped and all(out.get(key) is not None for key in needed):
+            for key in dropped:
+                del out[key]
+            notices.append(f"{where} '{name}': read as {meaning}; dropped {', '.join(dropped)} (without effect there).")
+    if name == "fingers_contact_with_link0" and out.get("type") in _CONSTRAINT_TYPES and "keypoint_name" in out:
+        notices.append(f"{where} '{name}': type {out['type']} read as point2point_constraint.")
+        out["type"] = "point2point_constraint"
+    frame = out.get("target_axis_frame")
+    if frame == "link":
+        out["target_axis_frame"] = "object"
+        notices.append(f"{where}.target_axis_frame: link read as object (the moving part's frame).")
+    return out
+
+
+def _infer_type(entry: Mapping[str, Any], *, cost: bool) -> str | None:
+    suffix = "cost" if cost else "constraint"
+    if entry.get("plane_normal") is not None:
+        return f"point2plane_{suffix}"
+    if entry.get("keypoint_name") is not None and entry.get("target_keypoint_name") is not None:
+        return f"point2point_{suffix}"
+    if entry.get("axis_from_keypoint_name") is None or cost:
+        return None
+    keypoints = entry.get("target_axis_from_keypoint_name") is not None
+    orthogonal = entry.get("target_inner_product") == 0
+    return f"{'keypoint' if keypoints else 'frame'}_axis_{'orthogonal' if orthogonal else 'parallel'}"

@@ -1,0 +1,328 @@
+"""Planner settings: the mapping `planner_setting` under a skill, as dataclasses that check themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, fields
+from enum import Enum
+from typing import Any
+
+from simcore.errors import ConfigError, UnknownEntryError, close_matches
+from simcore.registry import Catalog
+from solver.terms.catalog import COSTS, TERMS
+from solver.terms.term import Term, read_number, read_term
+
+MISSING: Any = "???"
+"""OmegaConf's mark of a required value, written out so that OmegaConf is not imported here."""
+
+MOTION_WORDS: dict[str, tuple[int, float]] = {
+    "move-backward": (0, -0.1),
+    "move-down": (2, -0.06),
+    "move-forward": (0, 0.1),
+    "move-left": (1, 0.08),
+    "move-right": (1, -0.08),
+    "move-up": (2, 0.06),
+}
+"""Words of `post_actuation_motions`: axis of the arm's base frame and distance [m]."""
+
+MOTION_MODES = ("translate_x", "translate_y", "translate_z", "rotate")
+"""Modes of a motion: metres along an axis of the ee frame, or radians about the object's joint."""
+
+
+class SuccessMode(Enum):
+    """How the displacement of the joint is compared with `success_threshold`."""
+
+    abs = "abs"
+    normal = "normal"
+    zero = "zero"
+    dis_to_init = "dis_to_init"
+    fraction = "fraction"
+
+
+@dataclass
+class RangeXyzCfg:
+    """A range for each of three components."""
+
+    x_min: float = 0.0
+    """Lowest x."""
+    x_max: float = 0.0
+    """Highest x."""
+    y_min: float = 0.0
+    """Lowest y."""
+    y_max: float = 0.0
+    """Highest y."""
+    z_min: float = 0.0
+    """Lowest z."""
+    z_max: float = 0.0
+    """Highest z."""
+
+    def __post_init__(self) -> None:
+        for axis in "xyz":
+            low, high = getattr(self, f"{axis}_min"), getattr(self, f"{axis}_max")
+            if low > high:
+                raise ConfigError(f".{axis}_min={low} is above {axis}_max={high}. Exchange them.")
+
+    @property
+    def lower(self) -> list[float]:
+        """The three lowest values."""
+        return [self.x_min, self.y_min, self.z_min]
+
+    @property
+    def upper(self) -> list[float]:
+        """The three highest values."""
+        return [self.x_max, self.y_max, self.z_max]
+
+
+@dataclass
+class KeyposeRandomRangeCfg:
+    """Uniform noise on the goal pose, ee frame, drawn from the planner stream."""
+
+    orientation: RangeXyzCfg = field(default_factory=RangeXyzCfg)
+    """Roll, pitch, yaw in DEGREES (inherited unit)."""
+    position: RangeXyzCfg = field(default_factory=RangeXyzCfg)
+    """Offsets in m."""
+
+    @property
+    def is_zero(self) -> bool:
+        """Whether nothing is drawn."""
+        both = (self.orientation, self.position)
+        return not any(any(r.lower) or any(r.upper) for r in both)
+
+
+@dataclass
+class FollowJointCfg:
+    """Post motion: follow the part along its own joint."""
+
+    to: Any = None
+    """Joint position [rad or m]; or a text like `80%`, the fraction of the way from closed to open; None = the skill's."""
+    step: float | None = None
+    """Largest joint step between two planned waypoints [rad or m]; None = 0.04 rad or 0.01 m."""
+
+    def target(self, *, s_closed: float, s_open: float) -> float | None:
+        """The joint position to follow to, or None where the skill decides [rad or m]."""
+        if self.to is None:
+            return None
+        if isinstance(self.to, str):
+            return s_closed + float(self.to.rstrip("% ")) / 100.0 * (s_open - s_closed)
+        return float(self.to)
+
+
+@dataclass
+class PlannerSettingCfg:
+    """What the planner solves for one skill; the field names of the reference system, each with one exact meaning."""
+
+    task_name: str | None = None
+    """Label only."""
+    category_name: str | None = None
+    """Label only."""
+    tool_keypoint_name_list: list[str] = field(default_factory=list)
+    """Tool keypoints that must exist."""
+    object_keypoint_name_list: list[str] = field(default_factory=list)
+    """Object keypoints that must exist."""
+    contact_pose_index: int | None = None
+    """Index into keyframes [current] + pre + [goal] + post where the fingers meet the part; None = the goal."""
+    success_threshold: float = MISSING
+    """Displacement of the object's joint [rad or m], see `success_mode`."""
+    success_mode: SuccessMode | None = None
+    """How it is compared; None = the skill's default."""
+    update_art_joint: bool = False
+    """Whether the object's joint is held where it is."""
+    constraint_list: list[Any] = field(default_factory=list)
+    """Constraints, plain mappings chosen by `type`; `constraints` has them as terms."""
+    cost_list: list[Any] = field(default_factory=list)
+    """Costs, plain mappings chosen by `type`; `costs` has them as terms."""
+    pre_actuation_motions: list[Any] = field(default_factory=list)
+    """[[mode, value], ...] from the goal backwards."""
+    post_actuation_motions: Any = None
+    """[[mode, value] or word, ...] cumulative from the goal, or {follow_joint: {to, step}}; None = follow_joint."""
+    keypose_random_range: KeyposeRandomRangeCfg = field(default_factory=KeyposeRandomRangeCfg)
+    """Noise on the goal pose."""
+    modify_actuation_motion: list[Any] | None = None
+    """[mode, value]: extra offset on the goal."""
+    additional_labels: dict[str, Any] = field(default_factory=dict)
+    """[mode, value] by asset name, in place of `modify_actuation_motion`."""
+
+    def __post_init__(self) -> None:
+        if self.constraint_list == MISSING or self.success_threshold == MISSING:
+            return  # a schema that is not filled yet; OmegaConf refuses what is still missing
+        self.check("planner_setting")
+
+    def check(self, where: str) -> None:
+        """Brings the lists into plain form and checks every value.
+
+        Args:
+            where: Full key of this setting, for messages.
+
+        Raises:
+            ConfigError: A value is of the wrong type or out of range.
+        """
+        self.success_threshold = read_number(self.success_threshold, f"{where}.success_threshold", lower=0.0, upper=10.0)
+        self.constraint_list = _plain(_terms(self.constraint_list, TERMS, f"{where}.constraint_list"))
+        self.cost_list = _plain(_terms(self.cost_list, COSTS, f"{where}.cost_list"))
+        self.pre_actuation_motions = [
+            read_motion(entry, f"{where}.pre_actuation_motions[{i}]", words=False)
+            for i, entry in enumerate(_list(self.pre_actuation_motions, f"{where}.pre_actuation_motions"))
+        ]
+        self.post_actuation_motions = _read_post(self.post_actuation_motions, f"{where}.post_actuation_motions")
+        if self.modify_actuation_motion is not None:
+            key = f"{where}.modify_actuation_motion"
+            self.modify_actuation_motion = read_motion(self.modify_actuation_motion, key, words=False)
+        self.additional_labels = {
+            str(name): read_motion(value, f"{where}.additional_labels.{name}", words=False)
+            for name, value in self.additional_labels.items()
+        }
+        post = 1 if self.follow_joint is not None else len(self.post_actuation_motions)
+        last = 1 + len(self.pre_actuation_motions) + post
+        if self.contact_pose_index is not None and not 1 <= self.contact_pose_index <= last:
+            raise ConfigError(
+                f"{where}.contact_pose_index={self.contact_pose_index} is out of range, expected 1 to {last}: the "
+                f"keyframes are [current] + {len(self.pre_actuation_motions)} pre + [goal] + {post} post. "
+                "Leave it out to mean the goal.",
+                key=f"{where}.contact_pose_index",
+            )
+
+    @property
+    def constraints(self) -> list[Term]:
+        """The constraints as terms."""
+        return _terms(self.constraint_list, TERMS, "constraint_list")
+
+    @property
+    def costs(self) -> list[Term]:
+        """The costs as terms."""
+        return _terms(self.cost_list, COSTS, "cost_list")
+
+    @property
+    def follow_joint(self) -> FollowJointCfg | None:
+        """How the part is followed along its joint, or None where post motions are listed."""
+        post = self.post_actuation_motions
+        if post is None:
+            return FollowJointCfg()
+        return FollowJointCfg(**post["follow_joint"]) if isinstance(post, Mapping) else None
+
+    @property
+    def goal_index(self) -> int:
+        """Index of the goal in [current] + pre + [goal] + post."""
+        return 1 + len(self.pre_actuation_motions)
+
+    def goal_offset(self, asset: str | None = None) -> list[Any] | None:
+        """[mode, value] that is added to the goal of an asset, or None."""
+        if asset is not None and asset in self.additional_labels:
+            return list(self.additional_labels[asset])
+        return self.modify_actuation_motion
+
+
+def _list(value: Any, where: str) -> list[Any]:
+    if isinstance(value, str | Mapping) or not hasattr(value, "__iter__"):
+        raise ConfigError(f"{where} is a {type(value).__name__}, expected a list.", key=where)
+    return list(value)
+
+
+def _terms(entries: Any, catalog: Catalog, where: str) -> list[Any]:
+    return [_term(entry, catalog, f"{where}[{i}]") for i, entry in enumerate(_list(entries, where))]
+
+
+def _plain(terms: list[Term]) -> list[Any]:
+    return [{"type": term.TYPE, **{k: v for k, v in asdict(term).items() if v is not None}} for term in terms]
+
+
+def _term(entry: Any, catalog: Catalog, where: str) -> Term:
+    if isinstance(entry, Term):
+        return entry
+    if not isinstance(entry, Mapping):
+        raise ConfigError(f"{where} is a {type(entry).__name__}, expected a mapping with a `type`.", key=where)
+    kind = entry.get("type")
+    if kind is None:
+        raise ConfigError(f"{where}.type is missing. Types: {', '.join(catalog.names())}. Add it.", key=f"{where}.type")
+    try:
+        cls = catalog.load(str(kind))
+    except UnknownEntryError as exc:
+        raise ConfigError(
+            f"{where}.type='{kind}' is unknown.{close_matches(str(kind), catalog.names())} "
+            f"Types: {', '.join(catalog.names())}. Choose one of them.",
+            key=f"{where}.type",
+            available=catalog.names(),
+        ) from exc
+    term: Term = read_term(cls, {k: v for k, v in entry.items() if k != "type"}, where=where)
+    return term
+
+
+def read_motion(entry: Any, where: str, *, words: bool) -> list[Any]:
+    """Reads one motion.
+
+    Args:
+        entry: [mode, value], or a word where those are allowed.
+        where: Full key, for messages.
+        words: Whether `move-up` and its siblings are allowed.
+
+    Returns:
+        [mode, value]; a word becomes [word, its distance in m].
+
+    Raises:
+        ConfigError: It is neither.
+    """
+    known = [*MOTION_MODES, *(MOTION_WORDS if words else ())]
+    if isinstance(entry, str):
+        if words and entry in MOTION_WORDS:
+            return [entry, MOTION_WORDS[entry][1]]
+        raise ConfigError(
+            f"{where}='{entry}' is unknown.{close_matches(entry, known)} Expected [mode, value] with a mode of "
+            f"{', '.join(MOTION_MODES)}" + (f", or a word of {', '.join(MOTION_WORDS)}." if words else "."),
+            key=where,
+        )
+    pair = _list(entry, where)
+    if len(pair) == 2 and words and pair[0] in MOTION_WORDS:
+        return [pair[0], read_number(pair[1], where, lower=-2.0, upper=2.0)]
+    if len(pair) != 2 or pair[0] not in MOTION_MODES:
+        near = close_matches(str(pair[0]), known) if pair else ""
+        raise ConfigError(
+            f"{where}={pair} is no motion.{near} Expected [mode, value] with a mode of {', '.join(MOTION_MODES)}.",
+            key=where,
+        )
+    bound = 6.3 if pair[0] == "rotate" else 2.0
+    return [pair[0], read_number(pair[1], where, lower=-bound, upper=bound)]
+
+
+def _read_post(value: Any, where: str) -> list[Any] | dict[str, Any]:
+    if value is None:
+        return {"follow_joint": asdict(FollowJointCfg())}
+    if isinstance(value, FollowJointCfg):
+        return {"follow_joint": asdict(_check_follow(value, where))}
+    if isinstance(value, Mapping):
+        if set(value) != {"follow_joint"}:
+            raise ConfigError(
+                f"{where} has the keys {sorted(str(k) for k in value)}, expected follow_joint alone, or a list of motions.",
+                key=where,
+            )
+        inner = value["follow_joint"]
+        inner = {} if inner is None else inner
+        if not isinstance(inner, Mapping):
+            raise ConfigError(f"{where}.follow_joint={inner!r} is no mapping, expected {{to, step}}.", key=where)
+        known = [f.name for f in fields(FollowJointCfg)]
+        for key in inner:
+            if key not in known:
+                raise ConfigError(
+                    f"{where}.follow_joint.{key} is unknown.{close_matches(str(key), known)} Keys: {', '.join(known)}.",
+                    key=f"{where}.follow_joint.{key}",
+                )
+        follow = FollowJointCfg(**{str(k): v for k, v in inner.items()})
+        return {"follow_joint": asdict(_check_follow(follow, f"{where}.follow_joint"))}
+    return [read_motion(entry, f"{where}[{i}]", words=True) for i, entry in enumerate(_list(value, where))]
+
+
+def _check_follow(follow: FollowJointCfg, where: str) -> FollowJointCfg:
+    if isinstance(follow.to, str):
+        number = follow.to.strip().rstrip("%").strip()
+        try:
+            percent = float(number)
+        except ValueError:
+            percent = float("nan")
+        if not follow.to.strip().endswith("%") or not -20.0 <= percent <= 120.0:
+            raise ConfigError(
+                f"{where}.to='{follow.to}' is neither a joint position nor a fraction like 80%. Give one of them.",
+                key=f"{where}.to",
+            )
+    elif follow.to is not None:
+        read_number(follow.to, f"{where}.to", lower=-20.0, upper=20.0)
+    if follow.step is not None:
+        read_number(follow.step, f"{where}.step", lower=1e-4, upper=1.0)
+    return follow

@@ -1,0 +1,120 @@
+"""The result of a goal solve: what was found, and how far each constraint is from its tolerance."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from simcore.errors import NoSolutionError
+
+Array = np.ndarray
+
+
+@dataclass(frozen=True)
+class ConstraintResidual:
+    """One constraint at a solution, in its own unit."""
+
+    name: str
+    """Its name in the YAML."""
+    type: str
+    """Its type."""
+    value: float
+    """How far from the target [unit]."""
+    tolerance: float
+    """How far is allowed [unit]."""
+    unit: str
+    """`m` or `rad`."""
+    satisfied: bool
+    """Whether it holds, within 1e-6 beyond the tolerance."""
+
+    @property
+    def excess(self) -> float:
+        """How much the value lies beyond the tolerance, 0 when it holds [unit]."""
+        return max(0.0, self.value - self.tolerance)
+
+    def __str__(self) -> str:
+        mark = "ok" if self.satisfied else f"OUT by {self.excess:.4g}"
+        return f"{self.name} ({self.type}): {self.value:.3g} of {self.tolerance:.3g} {self.unit}, {mark}"
+
+
+@dataclass(frozen=True, repr=False)
+class Solution:
+    """A goal configuration, or the best compromise and why it is none."""
+
+    found: bool
+    """Whether every constraint, joint limit and the workspace box holds."""
+    residuals: tuple[ConstraintResidual, ...]
+    """One per constraint, at the goal or at the best compromise."""
+    cost: float
+    """Cost of the solution; lower is nearer to the reference joints."""
+    starts_tried: int
+    """Starts that were run."""
+    build_ms: float
+    """Time to build or fetch the program [ms]."""
+    solve_ms: float
+    """Time to solve [ms]."""
+    status: str
+    """`solved`, or what kept it from being solved."""
+    tool_variant: str = "+"
+    """`+` for the tool keypoints as given, `-` for those turned by pi about the approach axis."""
+    active_bounds: tuple[str, ...] = ()
+    """Joint limits and workspace faces that the configuration lies on, in words."""
+    configuration: Array | None = field(default=None)
+    """(n,) joints at the goal or at the best compromise [rad]; diagnosis and pictures only, see `q`."""
+
+    @property
+    def q(self) -> Array:
+        """(n,) joint positions of the goal [rad].
+
+        Raises:
+            NoSolutionError: Nothing was found; carries the residuals and the status.
+        """
+        if not self.found or self.configuration is None:
+            raise NoSolutionError(
+                "This problem has no solution, so it has no joints to read: "
+                f"{self.status}; {self._worst()}. Test `found` first; `residuals` say what is out by how much.",
+                residuals=self.residuals,
+                status=self.status,
+            )
+        return self.configuration
+
+    def _worst(self) -> str:
+        out = [str(r) for r in self.residuals if not r.satisfied]
+        return "; ".join(out) if out else "no constraint is out"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for a record or a report."""
+        return {
+            "found": self.found,
+            "q": self.configuration.tolist() if self.found and self.configuration is not None else None,
+            "residuals": [
+                {
+                    "name": r.name,
+                    "type": r.type,
+                    "value": r.value,
+                    "tolerance": r.tolerance,
+                    "unit": r.unit,
+                    "satisfied": r.satisfied,
+                }
+                for r in self.residuals
+            ],
+            "cost": self.cost,
+            "starts_tried": self.starts_tried,
+            "build_ms": self.build_ms,
+            "solve_ms": self.solve_ms,
+            "status": self.status,
+            "tool_variant": self.tool_variant,
+            "active_bounds": list(self.active_bounds),
+        }
+
+    def __repr__(self) -> str:
+        joints = np.round(self.configuration, 3).tolist() if self.found and self.configuration is not None else None
+        lines = [
+            f"Solution(found={self.found}, status={self.status!r}, q={joints}, cost={self.cost:.4g}, "
+            f"starts_tried={self.starts_tried}, solve_ms={self.solve_ms:.2f})"
+        ]
+        lines += [f"  {residual}" for residual in self.residuals]
+        lines += [f"  at bound: {bound}" for bound in self.active_bounds]
+        return "\n".join(lines)

@@ -1,0 +1,194 @@
+"""A direction of the tool at an angle to a direction of the object."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+import numpy as np
+
+from simcore.errors import ConfigError
+from simcore.geometry import unit
+from solver.scene import PlanningScene, axis_name
+from solver.terms.row import AxisRow
+from solver.terms.term import Term, tool_point, vector_in_base
+
+Array = np.ndarray
+
+_PAIRS = ("target_axis", "cross_target_axis1")
+
+
+@dataclass
+class AxisAngle(Term):
+    """`angle(R x_tool, a)` within `acos(c) +- tolerance`.
+
+    The tool axis x runs from one tool keypoint to another. The target a is one of: `target_axis` (a vector of
+    `target_axis_frame`, or an axis of the annotation by name); the line of two object keypoints
+    (`target_axis_from/to_keypoint_name`, or `cross_target_axis1_from/to_keypoint_name` alone); or the cross product of
+    the line `cross_target_axis1_from/to_keypoint_name` with `target_axis`.
+
+    Source: the target forms are those of the reference system; the angle form is our own (the reference bounds the
+    same angle).
+    """
+
+    INNER_PRODUCT: ClassVar[float] = 1.0
+    """Default cosine of the wanted angle."""
+
+    axis_from_keypoint_name: str = field(metadata={"kind": "name"})
+    """Tool keypoint where the tool axis starts."""
+    axis_to_keypoint_name: str = field(metadata={"kind": "name"})
+    """Tool keypoint where it ends."""
+    tolerance: float = field(metadata={"kind": "tolerance_rad", "expects": "radians"})
+    """Allowed angle to either side [rad]."""
+    target_axis: Any = field(default=None, metadata={"kind": "axis"})
+    """(3,) vector, or the name of an axis of the annotation."""
+    target_axis_frame: str = field(default="object", metadata={"kind": "frame"})
+    """Frame of a vector: `object` (the moving part), `base` (the arm's) or `world`."""
+    target_axis_from_keypoint_name: str | None = field(default=None, metadata={"kind": "name"})
+    """Object keypoint where the target starts."""
+    target_axis_to_keypoint_name: str | None = field(default=None, metadata={"kind": "name"})
+    """Object keypoint where it ends."""
+    cross_target_axis1_from_keypoint_name: str | None = field(default=None, metadata={"kind": "name"})
+    """Object keypoint where the first factor of the cross product starts."""
+    cross_target_axis1_to_keypoint_name: str | None = field(default=None, metadata={"kind": "name"})
+    """Object keypoint where it ends."""
+    target_inner_product: float | None = field(default=None, metadata={"kind": "inner_product"})
+    """Cosine of the wanted angle; 1 for parallel types, 0 for orthogonal ones."""
+    name: str = field(default="", metadata={"kind": "text"})
+    """Free label."""
+
+    def __post_init__(self) -> None:
+        if self.axis_from_keypoint_name == self.axis_to_keypoint_name:
+            raise ConfigError(
+                f".axis_to_keypoint_name is '{self.axis_to_keypoint_name}', the same as where the axis starts. "
+                "Name two different tool keypoints."
+            )
+        for prefix in _PAIRS:
+            start, end = self._pair(prefix)
+            if (start is None) != (end is None) or (start is not None and start == end):
+                raise ConfigError(
+                    f".{prefix}_from/to_keypoint_name are {start!r} and {end!r}, expected two different object "
+                    "keypoints. Name both."
+                )
+        keypoint_target = self.target_axis_from_keypoint_name is not None
+        if keypoint_target and (self.target_axis is not None or self._pair("cross_target_axis1")[0] is not None):
+            raise ConfigError(
+                " names target_axis_from/to_keypoint_name and another target as well. Keep one of them."
+            )
+        if not keypoint_target and self.target_axis is None and self._pair("cross_target_axis1")[0] is None:
+            raise ConfigError(
+                " has no target. Give target_axis, target_axis_from/to_keypoint_name or "
+                "cross_target_axis1_from/to_keypoint_name."
+            )
+
+    def _pair(self, prefix: str) -> tuple[str | None, str | None]:
+        return (
+            getattr(self, f"{prefix}_from_keypoint_name"),
+            getattr(self, f"{prefix}_to_keypoint_name"),
+        )
+
+    def cosine(self) -> float:
+        """Cosine of the wanted angle."""
+        return self.INNER_PRODUCT if self.target_inner_product is None else self.target_inner_product
+
+    def interval(self) -> tuple[float, float, float]:
+        """Smallest, largest and wanted angle [rad]."""
+        wanted = math.acos(self.cosine())
+        return max(0.0, wanted - self.tolerance), min(math.pi, wanted + self.tolerance), wanted
+
+    def target(self, scene: PlanningScene) -> Array:
+        """(3,) unit target direction, base frame.
+
+        Raises:
+            ConfigError: The target has no direction in this scene, or a name does not exist.
+        """
+        start, end = self._pair("target_axis")
+        first, last = self._pair("cross_target_axis1")
+        if start is not None and end is not None:
+            vector = scene.keypoint(end) - scene.keypoint(start)
+        elif first is not None and last is not None:
+            vector = scene.keypoint(last) - scene.keypoint(first)
+            if self.target_axis is not None:
+                vector = np.cross(unit(vector), unit(vector_in_base(self.target_axis, self.target_axis_frame, scene)))
+        else:
+            vector = vector_in_base(self.target_axis, self.target_axis_frame, scene)
+        if float(np.linalg.norm(vector)) < 1e-6:
+            raise ConfigError(
+                f"The target of constraint '{self.label}' has no direction on this object: {self.describe_target()} "
+                f"gives {np.round(vector, 9).tolist()}. Choose another target or mend the annotation.",
+                constraint=self.label,
+            )
+        return unit(vector)
+
+    def target_key(self) -> tuple[object, ...]:
+        """What the target hangs on: equal keys mean equal directions in every scene."""
+        axis = axis_name(self.target_axis) if isinstance(self.target_axis, str) else self.target_axis
+        frame = None if isinstance(self.target_axis, str) or axis is None else self.target_axis_frame
+        literal = tuple(axis) if isinstance(axis, list | tuple) else axis
+        return (literal, frame, *self._pair("target_axis"), *self._pair("cross_target_axis1"))
+
+    def describe_target(self) -> str:
+        """The target in the words of the YAML."""
+        start, end = self._pair("target_axis")
+        first, last = self._pair("cross_target_axis1")
+        axis = self.target_axis if isinstance(self.target_axis, str) else f"{self.target_axis} ({self.target_axis_frame})"
+        if start is not None:
+            return f"{start} -> {end}"
+        if first is not None:
+            return f"({first} -> {last}) x {axis}" if self.target_axis is not None else f"{first} -> {last}"
+        return str(axis)
+
+    def row(self, tool: Mapping[str, Array], scene: PlanningScene) -> AxisRow:
+        """The range of angles about the target."""
+        start = tool_point(tool, self.axis_from_keypoint_name)
+        x_ee = unit(tool_point(tool, self.axis_to_keypoint_name) - start)
+        lower, upper, wanted = self.interval()
+        return AxisRow(x_ee, self.target(scene), lower, upper, wanted)
+
+    def tool_names(self) -> dict[str, str]:
+        """The two tool keypoints."""
+        return {
+            "axis_from_keypoint_name": self.axis_from_keypoint_name,
+            "axis_to_keypoint_name": self.axis_to_keypoint_name,
+        }
+
+    def object_names(self) -> dict[str, str]:
+        """The object keypoints of the target."""
+        names = {}
+        for prefix in _PAIRS:
+            for end, value in zip(("from", "to"), self._pair(prefix), strict=True):
+                if value is not None:
+                    names[f"{prefix}_{end}_keypoint_name"] = value
+        return names
+
+
+@dataclass
+class FrameAxisParallel(AxisAngle):
+    """Tool axis along the target, unless `target_inner_product` says another angle."""
+
+    TYPE: ClassVar[str] = "frame_axis_parallel"
+
+
+@dataclass
+class FrameAxisOrthogonal(AxisAngle):
+    """Tool axis at right angles to the target, unless `target_inner_product` says another angle."""
+
+    TYPE: ClassVar[str] = "frame_axis_orthogonal"
+    INNER_PRODUCT: ClassVar[float] = 0.0
+
+
+@dataclass
+class KeypointAxisParallel(AxisAngle):
+    """The same as `frame_axis_parallel`; the name that goes with a target of two keypoints."""
+
+    TYPE: ClassVar[str] = "keypoint_axis_parallel"
+
+
+@dataclass
+class KeypointAxisOrthogonal(AxisAngle):
+    """The same as `frame_axis_orthogonal`; the name that goes with a target of two keypoints."""
+
+    TYPE: ClassVar[str] = "keypoint_axis_orthogonal"
+    INNER_PRODUCT: ClassVar[float] = 0.0

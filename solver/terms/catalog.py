@@ -1,0 +1,43 @@
+"""Catalog of terms by their YAML `type`; a new one is a file, a line here, and a test."""
+
+from __future__ import annotations
+
+from simcore.registry import Catalog, CatalogEntry
+
+TERMS = Catalog(
+    "constraint type",
+    {
+        "frame_axis_orthogonal": CatalogEntry(
+            "solver.terms.axis:FrameAxisOrthogonal", "tool axis at right angles to an axis of the object [rad]"
+        ),
+        "frame_axis_parallel": CatalogEntry(
+            "solver.terms.axis:FrameAxisParallel", "tool axis along an axis of the object [rad]"
+        ),
+        "keypoint_axis_orthogonal": CatalogEntry(
+            "solver.terms.axis:KeypointAxisOrthogonal", "tool axis at right angles to a line of two keypoints [rad]"
+        ),
+        "keypoint_axis_parallel": CatalogEntry(
+            "solver.terms.axis:KeypointAxisParallel", "tool axis along a line of two keypoints [rad]"
+        ),
+        "point2plane_constraint": CatalogEntry(
+            "solver.terms.point2plane:Point2Plane", "tool keypoint in a plane through an object keypoint [m]"
+        ),
+        "point2point_constraint": CatalogEntry(
+            "solver.terms.point2point:Point2Point", "tool keypoint at an object keypoint [m]"
+        ),
+    },
+    group="unlatch.terms",
+)
+
+COSTS = Catalog(
+    "cost type",
+    {
+        "point2plane_cost": CatalogEntry(
+            "solver.terms.point2plane:Point2PlaneCost", "squared distance of a tool keypoint to a plane [m^2]"
+        ),
+        "point2point_cost": CatalogEntry(
+            "solver.terms.point2point:Point2PointCost", "squared distance of a tool keypoint to an object keypoint [m^2]"
+        ),
+    },
+    group="unlatch.costs",
+)

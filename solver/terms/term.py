@@ -1,0 +1,184 @@
+"""The contract of a term, and how its fields are read from a YAML mapping."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import MISSING, dataclass, fields
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+
+from simcore.errors import ConfigError, close_matches
+
+if TYPE_CHECKING:  # the reader must stay quick to import: NumPy is loaded by the terms themselves
+    import numpy as np
+
+    from solver.scene import PlanningScene
+    from solver.terms.row import Row
+
+    Array = np.ndarray
+T = TypeVar("T", bound="Term")
+
+
+@dataclass
+class Term(ABC):
+    """One entry of `constraint_list` or `cost_list`.
+
+    A subclass is a dataclass of its YAML fields and writes `row` (called once per solve), `tool_names` and
+    `object_names` (called by the reader).
+    """
+
+    TYPE: ClassVar[str] = ""
+    """The YAML `type`."""
+
+    @abstractmethod
+    def row(self, tool: Mapping[str, Array], scene: PlanningScene) -> Row:
+        """The geometric form of this term.
+
+        Args:
+            tool: Tool keypoints in the ee frame, (3,) each [m].
+            scene: The object, base frame.
+        """
+
+    @abstractmethod
+    def tool_names(self) -> dict[str, str]:
+        """Tool keypoints that it names, by field."""
+
+    @abstractmethod
+    def object_names(self) -> dict[str, str]:
+        """Object keypoints that it names, by field."""
+
+    @property
+    def label(self) -> str:
+        """Its name in messages."""
+        return str(getattr(self, "name", "") or self.TYPE)
+
+
+def read_term(cls: type[T], entry: Mapping[str, Any], *, where: str) -> T:
+    """Makes a term from a YAML mapping; every field is checked.
+
+    Args:
+        cls: The term's class.
+        entry: The mapping, with its `type`.
+        where: Full key of the entry, for messages.
+
+    Raises:
+        ConfigError: A key is unknown, missing, of the wrong type or out of range.
+    """
+    known = {f.name: f for f in fields(cls)}
+    for key in entry:
+        if key != "type" and key not in known:
+            raise ConfigError(
+                f"{where}.{key} is not a field of {cls.TYPE}.{close_matches(str(key), known)} "
+                f"Fields: {', '.join(known)}. Remove or rename it.",
+                key=f"{where}.{key}",
+                available=list(known),
+            )
+    values: dict[str, Any] = {}
+    for name, field in known.items():
+        kind = str(field.metadata.get("kind", "name"))
+        required = field.default is MISSING and field.default_factory is MISSING
+        if entry.get(name) is None:
+            if required:
+                raise ConfigError(
+                    f"{where}.{name} is missing; {cls.TYPE} needs it ({field.metadata.get('expects', kind)}). Add it.",
+                    key=f"{where}.{name}",
+                )
+            continue
+        values[name] = _READERS[kind](entry[name], f"{where}.{name}")
+    try:
+        return cls(**values)
+    except ConfigError as exc:
+        raise ConfigError(f"{where}{exc.message}", key=where) from exc
+
+
+def read_number(value: Any, where: str, *, lower: float = -math.inf, upper: float = math.inf) -> float:
+    """A finite number inside a range.
+
+    Raises:
+        ConfigError: It is none.
+    """
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise ConfigError(f"{where}={value!r} is a {type(value).__name__}, expected a number.", key=where)
+    number = float(value)
+    if not math.isfinite(number) or not lower <= number <= upper:
+        raise ConfigError(f"{where}={value} is out of range, expected {lower:g} to {upper:g}.", key=where)
+    return number
+
+
+def read_name(value: Any, where: str) -> str:
+    """A string.
+
+    Raises:
+        ConfigError: It is none.
+    """
+    if not isinstance(value, str) or not value:
+        raise ConfigError(f"{where}={value!r} is a {type(value).__name__}, expected a name.", key=where)
+    return value
+
+
+def read_axis(value: Any, where: str) -> str | list[float]:
+    """Three numbers with a direction, or the name of an axis.
+
+    Raises:
+        ConfigError: It is neither.
+    """
+    if isinstance(value, str):
+        return read_name(value, where)
+    try:
+        vector = [read_number(v, where) for v in value]
+    except TypeError as exc:
+        raise ConfigError(f"{where}={value!r} is neither three numbers nor the name of an axis.", key=where) from exc
+    if len(vector) != 3 or math.hypot(*vector) < 1e-9:
+        raise ConfigError(
+            f"{where}={list(value)} has no direction, expected three numbers of which one is not 0.", key=where
+        )
+    return vector
+
+
+def _read_frame(value: Any, where: str) -> str:
+    if value not in ("object", "base", "world"):
+        raise ConfigError(f"{where}={value!r} is unknown, expected object, base or world.", key=where)
+    return str(value)
+
+
+_READERS = {
+    "name": read_name,
+    "text": lambda value, where: str(value),
+    "tolerance_m": lambda value, where: read_number(value, where, lower=1e-9, upper=10.0),
+    "tolerance_rad": lambda value, where: read_number(value, where, lower=1e-9, upper=math.pi),
+    "inner_product": lambda value, where: read_number(value, where, lower=-1.0, upper=1.0),
+    "weight": lambda value, where: read_number(value, where, lower=0.0, upper=1e6),
+    "axis": read_axis,
+    "frame": _read_frame,
+}
+
+
+def tool_point(tool: Mapping[str, Array], name: str) -> Array:
+    """(3,) a tool keypoint in the ee frame [m].
+
+    Raises:
+        ConfigError: No such tool keypoint.
+    """
+    if name not in tool:
+        raise ConfigError(
+            f"Tool keypoint '{name}' does not exist.{close_matches(name, tool)} "
+            f"Tool keypoints: {', '.join(sorted(tool))}. Name one of them.",
+            keypoint=name,
+            available=sorted(tool),
+        )
+    return tool[name]
+
+
+def vector_in_base(value: str | list[float], frame: str, scene: PlanningScene) -> Array:
+    """(3,) a named axis of the annotation or a vector of a frame, turned into the base frame."""
+    if isinstance(value, str):
+        return scene.axis(value)
+    import numpy as np
+
+    vector: Array = np.asarray(value, dtype=float)
+    if frame == "object":
+        vector = scene.R_base_link @ vector
+    elif frame == "world":
+        vector = scene.R_base_world @ vector
+    return vector
