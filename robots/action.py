@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -22,6 +22,17 @@ class ArmAction:
     """Opening between the pads [m]."""
     T_base_ee: Pose
     """The ee pose of those joints in the arm's base frame."""
+
+    @classmethod
+    def hold(cls, q: Array, gripper_m: float, forward: Callable[[Array], Array]) -> ArmAction:
+        """The action of an arm that stays at joint positions q (n,) [rad].
+
+        Args:
+            q: Joint positions [rad].
+            gripper_m: Opening [m].
+            forward: Forward kinematics, (n,) joints to (4, 4) `T_base_ee`.
+        """
+        return cls(np.array(q), gripper_m, Pose.from_matrix(forward(q)))
 
 
 @dataclass(frozen=True)

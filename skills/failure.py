@@ -6,23 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-CODES = (
-    "invalid_layout",
-    "plan_infeasible",
-    "path_infeasible",
-    "motion_blocked",
-    "collision",
-    "grasp_missed",
-    "slipped",
-    "not_reached",
-    "unsettled",
-    "overspeed",
-    "timeout",
-    "diverged",
-    "error",
-)
-"""All codes; at the same time the first of the list wins."""
-
+from simcore.recording.codes import CODE_ORDER
 
 @dataclass(frozen=True)
 class Failure:
@@ -39,5 +23,5 @@ class Failure:
 
 
 def earliest(failures: list[Failure]) -> Failure | None:
-    """The failure that happened first; at the same time the one whose code stands first in `CODES`."""
-    return min(failures, key=lambda f: (f.time_s, CODES.index(f.code)), default=None)
+    """The failure that happened first; at the same time the one whose code stands first in `FAILURE_CODES`."""
+    return min(failures, key=lambda f: (f.time_s, CODE_ORDER[f.code]), default=None)

@@ -37,6 +37,11 @@ class Open(ArticulationSkill):
         """See `ArticulationSkill.follow_to`; the position that the setting's `follow_joint` names."""
         return self.follow_target()
 
+    @property
+    def finger_contact_required(self) -> bool:
+        """True: the part is led, not thrown."""
+        return True
+
     def _commands_of(self, plan: KeyframePlan) -> list[ManipCommand]:
         contact = plan.keyframes[plan.contact_pose_index].T_base_ee
         last = plan.keyframes[-1].T_base_ee

@@ -121,6 +121,11 @@ class Skill(ABC):
         return earliest(self._failures)
 
     @property
+    def finger_contact_required(self) -> bool:
+        """Whether the fingers must be on the part while it moves."""
+        return False
+
+    @property
     def phase(self) -> Phase:
         """What the arm is doing."""
         return self.executor.phase

@@ -34,6 +34,7 @@ class SceneObject(Module):
                 for name in self.joint_names
             },
         )
+        self._acted_link = next(iter(asset.articulation.parts.values())).link
         self.root_position = Buffer()
         self.root_quat_xyzw = Buffer()
         self.joint_positions = Buffer()
@@ -53,6 +54,15 @@ class SceneObject(Module):
     def drives(self) -> DriveGroup:
         """Friction and damping of its joints."""
         return self._drives
+
+    @property
+    def acted_link(self) -> str:
+        """Link of the part that is acted on now; contact views split by it."""
+        return self._acted_link
+
+    def act_on(self, part: str) -> None:
+        """Says which part is acted on from here on."""
+        self._acted_link = self._asset.articulation.part(part).link
 
     def joint_index(self, joint: str) -> int:
         """Place of a joint in the arrays of this module."""

@@ -6,7 +6,7 @@ last bit.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -127,10 +127,11 @@ class BulletCollisionChecker:
         self._obstacles[obstacle.name] = (body, obstacle)
 
     @contextmanager
-    def allow(self, pairs: Collection[tuple[str, str]]) -> Iterator[None]:
-        """Lets pairs (robot link, `<body>/<link>`) touch inside the block, instead of those allowed before."""
+    def allow(self, links: Iterable[str]) -> Iterator[None]:
+        """Lets the fingers touch these links (`<body>/<link>`) inside the block, instead of those allowed before."""
         before = self._allowed
-        self._allowed = frozenset(pairs)
+        fingers = self._model.finger_links if self._model is not None else frozenset()
+        self._allowed = frozenset((finger, link) for finger in fingers for link in links)
         try:
             yield
         finally:

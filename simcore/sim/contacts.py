@@ -33,7 +33,7 @@ class Violation:
 class ContactView(Module):
     """Normal force between two sets of links, sampled at every physics step.
 
-    Buffers hold one record frame: the largest and the mean over its physics steps of the sum over all pairs.
+    Buffers hold one record frame: the largest and the mean over its physics steps of the largest force of one pair.
     """
 
     def __init__(self, name: str, selects: Callable[[str, str, str], bool]) -> None:
@@ -52,7 +52,6 @@ class ContactView(Module):
         self._threshold_n: float | None = None
         self._violation: Violation | None = None
         self._zero_force_points = 0
-        self._cache: dict[tuple[str, str, str], bool] = {}
 
     @property
     def name(self) -> str:
@@ -77,14 +76,11 @@ class ContactView(Module):
 
     def takes(self, robot_link: str, other_body: str, other_link: str) -> bool:
         """Whether a pair belongs to this view."""
-        key = (robot_link, other_body, other_link)
-        if key not in self._cache:
-            self._cache[key] = self._selects(*key)
-        return self._cache[key]
+        return self._selects(robot_link, other_body, other_link)
 
     def sample(self, forces: dict[Pair, float], *, step: int, time_s: float) -> None:
         """Takes the forces [N] by pair of one physics step."""
-        self._frame.append(sum(forces.values()))
+        self._frame.append(max(forces.values(), default=0.0))
         for pair, force_n in forces.items():
             if force_n <= 0.0:
                 self._zero_force_points += 1

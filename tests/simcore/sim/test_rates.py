@@ -1,0 +1,27 @@
+"""Rates divide each other."""
+
+from __future__ import annotations
+
+import pytest
+
+from simcore.errors import ConfigError
+from simcore.sim.rates import WorldCfg
+
+
+def test_steps_per_frame() -> None:
+    cfg = WorldCfg()
+    assert (cfg.control_steps, cfg.physics_steps) == (2, 4)
+
+
+@pytest.mark.parametrize(
+    ("kwargs", "message"),
+    [
+        ({"control_hz": 70}, r"world\.control_hz=70 does not divide world\.physics_hz=240"),
+        ({"record_hz": 25}, r"world\.record_hz=25 does not divide world\.control_hz=60"),
+        ({"record_hz": 0}, r"world\.record_hz=0 does not divide"),
+        ({"solver_iterations": 0}, r"world\.solver_iterations=0 is out of range\. Expected 1 to 10000"),
+    ],
+)
+def test_bad_rates_say_both_values(kwargs: dict[str, int], message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        WorldCfg(**kwargs)

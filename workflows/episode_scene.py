@@ -1,0 +1,211 @@
+"""Builds the scene of one episode in a world: for collection, for planning alone, for pictures and for replay."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+
+from robots.description import ArmCfg, RobotCfg
+from robots.model import model_path
+from robots.robot import Robot
+from simcore.assets.articulated_object import ObjectAsset
+from simcore.assets.scene_object import ObjectKeypoints, SceneObject
+from simcore.geometry import Pose
+from simcore.sim.collision import ObstacleModel, RobotModel
+from simcore.sim.contacts import ContactMonitor, ContactView
+from simcore.sim.scene import Scene
+from simcore.sim.world import World
+from skills.context import FrameSpeeds, Views
+from solver.kinematics import Kinematics
+from solver.scene import ArmModel
+from tasks.layout import Layout
+
+TABLE_SIZE_M = (1.8, 2.0, 0.06)
+TABLE_CENTER_M = (0.5, 0.0, -0.03)
+_LIMIT_MARGIN_RAD = 0.03
+_OBJECT_FRICTION = 0.8
+"""Lateral friction of objects; times the pads' 1.2 it is 0.96, inside the design's 0.3 to 1.2."""
+
+
+@dataclass(frozen=True)
+class EpisodeScene:
+    """The world of one episode and everything in it by name."""
+
+    world: World
+    scene: Scene
+    robot: Robot
+    objects: Mapping[str, SceneObject]
+    views: Mapping[str, Mapping[tuple[str, str], Views]]
+    """By arm, then by (object, part)."""
+    monitor: ContactMonitor
+    fixtures: tuple[ObstacleModel, ...]
+
+    def advance_frame(self, before_control_step: Callable[[], None] | None = None) -> FrameSpeeds:
+        """One record frame: control steps, each with its physics steps; contacts and speeds are read at every one.
+
+        Args:
+            before_control_step: Called once a control step, before its physics steps (randomization).
+        """
+        world, robot, rates = self.world, self.robot, self.world.cfg
+        robot_speed = 0.0
+        object_speeds = dict.fromkeys(self.objects, 0.0)
+        for control_step in range(rates.control_steps):
+            if before_control_step is not None:
+                before_control_step()
+            robot.control_step(control_step)
+            for _ in range(rates.physics_steps):
+                world.step()
+                self.monitor.sample()
+                robot_speed = max(robot_speed, robot.max_joint_speed())
+                for name, item in self.objects.items():
+                    object_speeds[name] = max(object_speeds[name], item.max_joint_speed())
+        self.monitor.end_frame()
+        self.scene.update_state()
+        return FrameSpeeds(robot_speed, object_speeds)
+
+    def contact_values(self) -> dict[str, np.ndarray]:
+        """Forces of the frame by record key."""
+        values = {}
+        for name, view in self.monitor.views.items():
+            for key, value in view.state_dict().items():
+                values[f"contacts.{name}.{key}"] = value
+        return values
+
+
+def build_scene(
+    world: World,
+    robot_cfg: RobotCfg,
+    assets: Mapping[str, ObjectAsset],
+    layout: Layout,
+    acted_on: Sequence[tuple[str, str]],
+) -> EpisodeScene:
+    """Empties a world and puts table, plinths, robot and objects into it.
+
+    Args:
+        world: An open world.
+        robot_cfg: The robot.
+        assets: Objects by name.
+        layout: Where they stand.
+        acted_on: (object, part) of every skill; contact views are made for these.
+    """
+    world.reset()
+    fixtures = [
+        ObstacleModel(
+            name="table", urdf_path=None, T_world_root=Pose.from_translation(TABLE_CENTER_M), size_m=TABLE_SIZE_M
+        )
+    ]
+    world.add_box("table", size_m=TABLE_SIZE_M, T_world_box=fixtures[0].T_world_root, rgba=(0.76, 0.7, 0.62, 1.0))
+    robot = Robot(world, robot_cfg, model_path(robot_cfg.name), T_world_root=base_pose(robot_cfg))
+    for name, arm in robot.arms.items():
+        arm.reset(layout.q_home[name], gripper_m=arm.cfg.gripper.max_width_m)
+    scene = Scene(world)
+    scene.add_robot(robot_cfg.name, robot)
+    objects: dict[str, SceneObject] = {}
+    for name, asset in assets.items():
+        place = layout.objects[name]
+        if place.plinth_size_m is not None and place.T_world_plinth is not None:
+            plinth = f"{name}_plinth"
+            world.add_box(
+                plinth, size_m=place.plinth_size_m, T_world_box=place.T_world_plinth, rgba=(0.45, 0.47, 0.5, 1.0)
+            )
+            fixtures.append(
+                ObstacleModel(
+                    name=plinth, urdf_path=None, T_world_root=place.T_world_plinth, size_m=place.plinth_size_m
+                )
+            )
+        body = world.load_urdf(asset.urdf_path, name=name, T_world_root=place.T_world_root, friction=_OBJECT_FRICTION)
+        objects[name] = SceneObject(body, asset)
+        objects[name].set_joints(place.joint_positions)
+        scene.add_object(name, objects[name])
+        for part in asset.articulation.parts:
+            scene.add_keypoints(name, part, ObjectKeypoints(objects[name], part))
+    monitor = ContactMonitor(
+        world, robot.body, ignored_self_pairs=[frozenset(pair) for pair in robot_cfg.self_collision_ignored]
+    )
+    views = {arm.name: _views(robot_cfg, arm, objects, acted_on, monitor) for arm in robot_cfg.arms}
+    episode = EpisodeScene(world, scene, robot, objects, views, monitor, tuple(fixtures))
+    scene.update_state()
+    return episode
+
+
+def _views(
+    robot: RobotCfg,
+    arm: ArmCfg,
+    objects: Mapping[str, SceneObject],
+    acted_on: Sequence[tuple[str, str]],
+    monitor: ContactMonitor,
+) -> dict[tuple[str, str], Views]:
+    fingers = frozenset(arm.gripper.finger_links)
+    forbidden = frozenset(arm.forbidden_links)
+    environment_name = f"{robot.name}.environment"
+    targets = frozenset(name for name, _ in acted_on)
+    if environment_name not in monitor.views:
+        monitor.add(ContactView(environment_name, lambda _link, body, _other: body not in targets))
+    found: dict[tuple[str, str], Views] = {}
+    for name in dict.fromkeys(name for name, _ in acted_on):
+        item = objects[name]
+        prefix = f"{robot.name}.{arm.name}.{name}"
+
+        def on_part(link: str, body: str, other: str, name: str = name, item: SceneObject = item) -> bool:
+            return link in fingers and body == name and other == item.acted_link
+
+        def on_base(link: str, body: str, other: str, name: str = name, item: SceneObject = item) -> bool:
+            return link in fingers and body == name and other != item.acted_link
+
+        def by_arm(link: str, body: str, other: str, name: str = name) -> bool:
+            return link in forbidden and body == name
+
+        views = Views(
+            fingers_link=monitor.add(ContactView(f"{prefix}.fingers_link", on_part)),
+            fingers_base=monitor.add(ContactView(f"{prefix}.fingers_base", on_base)),
+            forbid_collision=monitor.add(ContactView(f"{prefix}.forbid_collision", by_arm)),
+            environment=monitor.views[environment_name],
+        )
+        found.update({(name, part): views for owner, part in acted_on if owner == name})
+    return found
+
+
+def base_pose(cfg: RobotCfg) -> Pose:
+    """`T_world_root` of a robot: at the origin, looking along +x."""
+    return Pose.from_translation((0.0, 0.0, cfg.base_height_m))
+
+
+def robot_model(cfg: RobotCfg, arm: ArmCfg, layout: Layout) -> RobotModel:
+    """What the collision checker needs to know of one arm."""
+    home: dict[str, float] = {}
+    for other in cfg.arms:
+        home.update(zip(other.joints, (float(v) for v in layout.q_home[other.name]), strict=True))
+        home.update(dict.fromkeys(other.gripper.joints, 0.5 * other.gripper.max_width_m))
+    return RobotModel(
+        urdf_path=model_path(cfg.name),
+        T_world_base=base_pose(cfg),
+        arm_joints=tuple(arm.joints),
+        finger_joints=tuple(arm.gripper.joints),
+        finger_links=frozenset(arm.gripper.finger_links),
+        ignored_pairs=frozenset(frozenset(pair) for pair in cfg.self_collision_ignored),
+        home=home,
+    )
+
+
+def arm_model(cfg: RobotCfg, arm: ArmCfg) -> ArmModel:
+    """The arm as the planner sees it: the maker's limits less a margin."""
+    kinematics = _kinematics(cfg.name, arm.base_link, arm.ee_link)
+    return ArmModel(
+        kinematics=kinematics,
+        tool_keypoints={name: np.array(xyz) for name, xyz in arm.keypoints.items()},
+        q_lower=np.array(arm.lower) + _LIMIT_MARGIN_RAD,
+        q_upper=np.array(arm.upper) - _LIMIT_MARGIN_RAD,
+        max_velocity=np.array(arm.max_velocity),
+        max_acceleration=np.array(arm.max_acceleration),
+        workspace=np.array(arm.workspace),
+        q_home=np.array(arm.home),
+        symmetric_gripper=arm.gripper.symmetric,
+    )
+
+
+@lru_cache(maxsize=16)
+def _kinematics(robot: str, base_link: str, ee_link: str) -> Kinematics:
+    return Kinematics.from_urdf(model_path(robot), base_link=base_link, tip_link=ee_link)

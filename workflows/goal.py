@@ -1,0 +1,67 @@
+"""The goal of a task: conditions on joints that must hold after settling."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from simcore.assets.scene_object import SceneObject
+from skills.failure import Failure
+from tasks.task import TaskCfg
+
+
+def goal_conditions(task: TaskCfg, objects: Mapping[str, SceneObject]) -> list[dict[str, Any]]:
+    """The conditions as plain values, for the record."""
+    conditions = []
+    for goal in task.goal:
+        item = objects[goal.object]
+        part = item.asset.articulation.part(goal.part)
+        conditions.append(
+            {
+                "object": goal.object,
+                "part": goal.part,
+                "joint_index": item.joint_index(part.joint),
+                "kind": goal.kind.value,
+                "value": goal.value,
+                "s_closed": part.openness.closed,
+                "s_open": part.openness.open,
+            }
+        )
+    return conditions
+
+
+def goal_failure(
+    conditions: list[dict[str, Any]],
+    objects: Mapping[str, SceneObject],
+    start: Mapping[tuple[str, int], float],
+    time_s: float,
+) -> Failure | None:
+    """The first condition that does not hold, or None.
+
+    Args:
+        conditions: From `goal_conditions`.
+        objects: Objects by name, as they are now.
+        start: Joint positions at episode start by (object, joint index) [rad or m].
+        time_s: Simulated time [s].
+    """
+    for condition in conditions:
+        name, index = condition["object"], condition["joint_index"]
+        s = float(objects[name].body.joint_states()[0][index])
+        moved = abs(s - start[(name, index)])
+        value = condition["value"]
+        if condition["kind"] == "moved":
+            reached, holds = moved, moved >= value
+        elif condition["kind"] == "moved_fraction":
+            reached = moved / abs(condition["s_open"] - condition["s_closed"])
+            holds = reached >= value
+        else:
+            reached = abs(s - condition["s_closed"])
+            holds = reached <= value
+        if not holds:
+            return Failure(
+                "not_reached",
+                f"Goal '{condition['kind']} {value:g}' of {name}.{condition['part']} does not hold: {reached:.4f}",
+                time_s,
+                {"condition": condition, "reached": reached, "s": s},
+            )
+    return None
