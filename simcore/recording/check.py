@@ -12,6 +12,7 @@ import numpy as np
 from simcore.errors import RecordingError
 from simcore.recording import index
 from simcore.recording.episode import EPISODE_FILE, STATE_FILE, EpisodeRecord
+from simcore.recording.evidence import forbidden_rows, overspeed_rows, start_position
 from simcore.recording.keys import KEYS, STATE, KeySpec, kind_of, match_key
 from simcore.recording.storage import EPISODES, DataSet
 from simcore.recording.verdict import recompute_success
@@ -196,15 +197,32 @@ def _verdict_problems(record: EpisodeRecord) -> Iterator[str]:
 
 
 def _skill_problems(record: EpisodeRecord, number: int, skill: dict[str, Any], judged: bool | None) -> Iterator[str]:
-    said = skill.get("success")
+    label, said = f"skill {number} ({skill.get('name')})", skill.get("success")
     if judged is not None and said is not None and said != judged:
-        yield f"skill {number} ({skill.get('name')}) has success={said} in the record, recomputed {judged}."
-    if skill.get("frame_start") is None or skill.get("success_mode") is None:
+        yield f"{label} has success={said} in the record, recomputed {judged}."
+    if skill.get("frame_start") is None:
         return
-    s = record.arrays[f"objects.{skill['object']}.joint_positions"][:, skill["joint_index"]]
-    for key, frame in (("s0", 0), ("s_end", skill["frame_end"])):
-        if skill.get(key) is not None and skill[key] != float(s[frame]):
-            yield f"skill {number} has {key}={skill[key]}, the state at frame {frame} is {float(s[frame])}."
+    start, end = skill["frame_start"], skill["frame_end"]
+    if skill.get("success_mode") is not None:
+        s = record.arrays[f"objects.{skill['object']}.joint_positions"][:, skill["joint_index"]]
+        if "s0" in skill and skill["s0"] != start_position(skill, s):
+            yield f"{label} has s0={skill['s0']}, the states at frames {start} and 0 are {s[start]} and {s[0]}."
+        if "s_end" in skill and skill["s_end"] != float(s[end]):
+            yield f"{label} has s_end={skill['s_end']}, the state at frame {end} is {s[end]}."
+    hits = forbidden_rows(record, slice(start, end), float(skill["contact_force_threshold_n"]))
+    fast = overspeed_rows(record, slice(start, end))
+    for flag, rows in (("collision", hits), ("process", fast)):
+        if not skill[f"{flag}_valid_enabled"]:
+            continue
+        recorded = record.arrays[f"validity.{flag}_valid"][start + 1 : end + 1]
+        expected = np.arange(start, end) < min((row for row, *_ in rows), default=end)
+        if (recorded != expected).any():
+            frame = start + 1 + int(np.argmax(recorded != expected))
+            yield f"{label} has validity.{flag}_valid={not expected[frame - start - 1]} at frame {frame} of the record."
+    violation = skill.get("first_violation")
+    if skill["collision_valid_enabled"] and (violation is None) != (not hits):
+        seen = f"in row {hits[0][0]} of '{hits[0][1]}'" if hits else "nowhere"
+        yield f"{label} has first_violation={violation}, its contact forces exceed the threshold {seen}."
 
 
 def _index_problems(data_set: DataSet, records: dict[int, tuple[bool, str | None, int]]) -> Iterator[Problem]:

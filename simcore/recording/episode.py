@@ -216,7 +216,8 @@ def check_format(content: dict[str, Any], *, expected: str, where: str) -> None:
 def _bad_field(path: Path, name: str, value: Any) -> RecordingError:
     return RecordingError(
         f"File '{path}' has {name}={str(value)[:60]!r} of type {type(value).__name__}, which is missing or of "
-        "the wrong type. It is damaged or not ours. Remove the episode's folder and run the same command again to remake it.",
+        "the wrong type. It is damaged or not ours. Remove the episode's folder and run the same command again to "
+        "remake it.",
         path=str(path),
         key=name,
     )

@@ -33,11 +33,19 @@ from simcore.recording.episode import (
 )
 from simcore.recording.files import not_writable, read_bounded, sync_folder, write_durably
 from simcore.recording.index import EpisodeSummary
-from simcore.recording.json_values import decode_json_object, differences, encode_json, plain
+from simcore.recording.json_values import decode_json_object, encode_json, plain
+from simcore.recording.location import (
+    DATASET_FILE,
+    absolute_folder,
+    check_same_header,
+    check_worker,
+    is_data_set,
+    missing_folders,
+    remove_folders,
+)
 from simcore.recording.state_file import encode_state
 
 DATASET_FORMAT = "unlatch-dataset"
-DATASET_FILE = "dataset.json"
 EPISODES = "episodes"
 SHARD_SIZE = 1000
 """Episodes in one folder at most."""
@@ -46,7 +54,6 @@ MAX_NUMBER = 10**10 - 1
 _MAX_HEADER_BYTES = 16 << 20
 _SHARD = re.compile(r"\d{7}\Z", re.ASCII)
 _EPISODE = re.compile(r"\d{10}\Z", re.ASCII)
-_WORKER = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}\Z")
 
 
 class DataSet:
@@ -89,27 +96,27 @@ class DataSet:
             RecordingError: The folder is not ours, has another header, or cannot be written; nothing was written.
             FormatVersionError: It was written in a format that this version does not read.
         """
-        folder = _absolute(path)
+        folder = absolute_folder(path)
         wanted = plain(header, where="header")
-        _check_worker(worker)
-        if _is_ours(folder):
+        check_worker(worker)
+        if is_data_set(folder):
             data_set = cls._read(folder, worker)
-            _check_same_header(data_set.header, wanted, folder)
+            check_same_header(data_set.header, wanted, folder)
         else:
             data_set = cls(folder, header=wanted, info=plain(info or {}, where="info"), worker=worker)
-        made = _missing_parents(folder)
+        made = missing_folders(folder)
         try:
             folder.mkdir(parents=True, exist_ok=True)
             area = writer_area.WriterArea(folder)
         except OSError as exc:
-            _remove_made(folder, made)
+            remove_folders(folder, made)
             raise not_writable(folder, exc) from exc
         data_set._area = area
         try:
             data_set._publish_header(area)
         except OSError as exc:
             data_set.close()
-            _remove_made(folder, made)
+            remove_folders(folder, made)
             raise not_writable(folder, exc) from exc
         except RecordingError:
             data_set.close()
@@ -129,9 +136,9 @@ class DataSet:
             RecordingError: It is not there, or not ours.
             FormatVersionError: It was written in a format that this version does not read.
         """
-        folder = _absolute(path)
-        _check_worker(worker)
-        if not folder.is_dir() or not _is_ours(folder):
+        folder = absolute_folder(path)
+        check_worker(worker)
+        if not folder.is_dir() or not is_data_set(folder):
             raise RecordingError(
                 f"'{folder}' is not a data set: it has no {DATASET_FILE}. Expected a folder that `unlatch collect` "
                 "made. Check the path.",
@@ -172,7 +179,7 @@ class DataSet:
             draft.unlink(missing_ok=True)
             sync_folder(self.path)
         there = self._read(self.path, self.worker)
-        _check_same_header(there.header, self.header, self.path)
+        check_same_header(there.header, self.header, self.path)
         self.info = there.info
 
     def folder_of(self, number: int) -> Path:
@@ -360,85 +367,6 @@ class DataSet:
             return []
         numbers = [int(name) for name in names if _EPISODE.match(name)]
         return [number for number in numbers if f"{number // SHARD_SIZE:07d}" == shard.name]
-
-
-def _absolute(path: str | Path) -> Path:
-    try:
-        return Path(path).expanduser().absolute()
-    except (RuntimeError, ValueError) as exc:
-        raise RecordingError(f"'{path}' is not a path: {exc}. Expected a folder. Change it.", path=str(path)) from exc
-
-
-def _check_worker(worker: str) -> None:
-    if not _WORKER.match(worker):
-        raise RecordingError(
-            f"Worker name {worker!r} cannot name a file. Expected 1 to 64 letters, digits, '_', '.' or '-'. Rename it.",
-            worker=worker,
-        )
-
-
-def _is_ours(folder: Path) -> bool:
-    """Whether a data set is there; False for a new or empty folder.
-
-    Raises:
-        RecordingError: Something else is there.
-    """
-    for place in (folder, *folder.parents):
-        if place.exists() or place.is_symlink():
-            if not place.is_dir():
-                raise RecordingError(
-                    f"Output folder '{folder}' cannot be made: '{place}' is a file. Expected a folder or nothing. "
-                    "Choose another folder or move the file.",
-                    path=str(folder),
-                    obstacle=str(place),
-                )
-            break
-    try:
-        names = sorted(entry.name for entry in folder.iterdir())
-    except FileNotFoundError:
-        return False
-    except OSError as exc:
-        raise not_writable(folder, exc) from exc
-    if DATASET_FILE in names:
-        return True
-    # a run that was killed before it wrote dataset.json leaves this one folder
-    foreign = [name for name in names if name != writer_area.FOLDER]
-    if foreign:
-        shown = ", ".join(f"'{name}'" for name in foreign[:3]) + (", ..." if len(foreign) > 3 else "")
-        raise RecordingError(
-            f"Output folder '{folder}' is not a data set of ours: it has no {DATASET_FILE} and holds {shown} "
-            f"({len(foreign)} entries). Expected a new or empty folder, or a data set of the same run. "
-            "Choose another folder.",
-            path=str(folder),
-            entries=foreign,
-        )
-    return False
-
-
-def _check_same_header(there: dict[str, Any], wanted: dict[str, Any], folder: Path) -> None:
-    found = list(differences(there, wanted))
-    if found:
-        listed = "; ".join(f"{key}: there {old}, now {new}" for key, old, new in found)
-        raise RecordingError(
-            f"Data set '{folder}' was made with another configuration; {len(found)} values differ: {listed}. "
-            "Expected the same values on resume. Use them, or choose another folder.",
-            path=str(folder),
-            differences=found,
-        )
-
-
-def _missing_parents(folder: Path) -> list[Path]:
-    """The folders that will have to be made, innermost first."""
-    return [place for place in (folder, *folder.parents) if not place.exists()]
-
-
-def _remove_made(folder: Path, made: list[Path]) -> None:
-    leftovers = [folder / writer_area.FOLDER, *made]
-    for place in leftovers:
-        try:
-            place.rmdir()
-        except OSError:
-            return
 
 
 def _ms_since(started: float) -> float:

@@ -8,7 +8,8 @@ Each violated condition has a moment (a state frame), and the earliest wins; of 
 
 - `collision`: a force of `fingers_base`, `forbid_collision` or `environment` above the skill's
   `contact_force_threshold_n`. `overspeed`: a joint above 5 rad/s or 5 m/s. Moment: the state after the row. Each row
-  belongs to the skill that ran last; the rows after the last skill (settling) to the last skill.
+  belongs to the skill that began last, so settling belongs to the last skill; rows before the first skill (the scene
+  comes to rest) are not judged.
 - `grasp_missed`, `slipped` (open and rotate only): the fingers touched the moving part in no row of the skill, or in
   less than 80 % of the rows in which its joint moved. `not_reached`: the joint misses the threshold of the skill's
   mode. Moment: the skill's `frame_end`.
@@ -32,20 +33,26 @@ import numpy as np
 from simcore.errors import RecordingError
 from simcore.recording.codes import CODE_ORDER
 from simcore.recording.episode import EpisodeRecord
+from simcore.recording.evidence import (
+    MAX_JOINT_SPEED,
+    forbidden_rows,
+    frame_of,
+    interval_arrays,
+    joint_positions,
+    number_of,
+    overspeed_rows,
+    start_position,
+)
 from simcore.recording.keys import kind_of
 
 Array = np.ndarray
 
-MAX_JOINT_SPEED = 5.0
-"""Joint speed above which an attempt is invalid [rad/s or m/s]."""
 MOVING_STEP = 1e-4
 """Change of a joint over one frame above which it moves [rad or m]."""
 MIN_CONTACT_SHARE = 0.8
 """Least share of the moving frames in which the fingers must touch the part."""
 HOLDING_SKILLS = frozenset({"open", "rotate"})
 """Skills that must hold the part while it moves."""
-FORBIDDEN_VIEWS = ("fingers_base", "forbid_collision", "environment")
-"""Contact views in which a force above the threshold is a collision."""
 ABORT_CODES = frozenset(
     {
         "invalid_layout",
@@ -73,7 +80,7 @@ class Verdict:
     evidence: dict[str, Any]
     """The numbers behind the code."""
     skills: tuple[bool | None, ...]
-    """Success of each skill at its own end; None where it never ran."""
+    """Success of each skill at its own end; None where the attempt ended before it could be judged."""
 
 
 @dataclass(frozen=True)
@@ -102,15 +109,23 @@ def recompute_success(record: EpisodeRecord) -> Verdict:
     for index, skill in enumerate(record.skills):
         found = list(_judge_skill(record, index, skill, limit=limit))
         violations += found
-        ran = skill.get("frame_start") is not None
-        skill_results.append(not any(v.frame <= _frame(skill, "frame_end", n_actions) for v in found) if ran else None)
-    if aborted is None:
+        skill_results.append(_skill_result(skill, found, n_actions=n_actions, limit=limit))
+    if aborted is None and (record.settle is not None or not violations):
         violations += _judge_end(record)
     if not violations:
         return Verdict(success=True, code=None, evidence={}, skills=tuple(skill_results))
     first = min(violations, key=lambda v: (v.frame, CODE_ORDER[v.code]))
     evidence = {"frame": first.frame, **first.evidence}
     return Verdict(success=False, code=first.code, evidence=evidence, skills=tuple(skill_results))
+
+
+def _skill_result(skill: Mapping[str, Any], found: list[_Violation], *, n_actions: int, limit: int) -> bool | None:
+    if not _ran(skill):
+        return None
+    end = frame_of(skill, "frame_end", n_actions)
+    if any(violation.frame <= end for violation in found):
+        return False
+    return True if end < limit else None
 
 
 def _declared_abort(record: EpisodeRecord, n_actions: int) -> _Violation | None:
@@ -134,57 +149,53 @@ def _not_finite(record: EpisodeRecord) -> Iterator[_Violation]:
 def _judge_skill(record: EpisodeRecord, index: int, skill: Mapping[str, Any], *, limit: int) -> Iterator[_Violation]:
     n_actions = record.n_actions
     label = {"skill": index, "name": skill.get("name")}
-    if skill.get("frame_start") is None:
+    if not _ran(skill):
         if limit > n_actions:  # nothing broke the attempt off, so it should have run
             yield _Violation(n_actions, "not_reached", {**label, "reason": "the skill never ran"})
         return
-    start, end = _frame(skill, "frame_start", n_actions), _frame(skill, "frame_end", n_actions)
-    rows = _rows_of(record, index, start)
-    if skill["collision_valid_enabled"]:
-        yield from _collision(record, rows, _number(skill, "contact_force_threshold_n"), label)
-    if skill["process_valid_enabled"]:
-        yield from _overspeed(record, rows, label)
+    start, end = frame_of(skill, "frame_start", n_actions), frame_of(skill, "frame_end", n_actions)
+    rows = slice(start, _next_start(record, index))
+    latched = list(_latches(record, skill, rows, label))
+    yield from latched
+    # a skill that broke a rule was stopped there: how far it came by then is no failure of its own
+    if any(violation.frame <= end for violation in latched):
+        return
     if end < limit and skill.get("success_mode") is not None:
-        s = _joint(record, skill)
+        s = joint_positions(record, skill)
         if skill.get("finger_contact_required", skill.get("name") in HOLDING_SKILLS):
             yield from _finger_contact(record, skill, s, start, end, label)
         yield from _threshold(skill, s, end, label)
 
 
-def _rows_of(record: EpisodeRecord, index: int, start: int) -> slice:
-    """Rows that belong to a skill: from its start (the first: from 0) to the start of the next that ran."""
-    starts = [s["frame_start"] for s in record.skills[index + 1 :] if s.get("frame_start") is not None]
-    earlier = any(s.get("frame_start") is not None for s in record.skills[:index])
-    return slice(start if earlier else 0, starts[0] if starts else record.n_actions)
-
-
-def _collision(record: EpisodeRecord, rows: slice, threshold_n: float, label: dict[str, Any]) -> Iterator[_Violation]:
-    for key, force in _interval_arrays(record, "contacts.", ".force_max_n"):
-        view = key[len("contacts.") : -len(".force_max_n")]
-        if view.rpartition(".")[2] not in FORBIDDEN_VIEWS:
-            continue
-        above = np.flatnonzero(force[rows] > threshold_n)
-        if above.size:
-            row = int(above[0]) + rows.start
-            evidence = {**label, "view": view, "force_n": float(force[row]), "threshold_n": threshold_n}
+def _latches(
+    record: EpisodeRecord, skill: Mapping[str, Any], rows: slice, label: dict[str, Any]
+) -> Iterator[_Violation]:
+    if skill["collision_valid_enabled"]:
+        threshold_n = number_of(skill, "contact_force_threshold_n")
+        for row, view, force_n in forbidden_rows(record, rows, threshold_n)[:1]:
+            evidence = {**label, "view": view, "force_n": force_n, "threshold_n": threshold_n}
             yield _Violation(row + 1, "collision", evidence)
+    if skill["process_valid_enabled"]:
+        for row, body, speed in overspeed_rows(record, rows)[:1]:
+            yield _Violation(row + 1, "overspeed", {**label, "body": body, "speed": speed, "limit": MAX_JOINT_SPEED})
 
 
-def _overspeed(record: EpisodeRecord, rows: slice, label: dict[str, Any]) -> Iterator[_Violation]:
-    for key, speed in _interval_arrays(record, "speeds.", ".max"):
-        above = np.flatnonzero(speed[rows] > MAX_JOINT_SPEED)
-        if above.size:
-            row = int(above[0]) + rows.start
-            evidence = {**label, "body": key.split(".")[1], "speed": float(speed[row]), "limit": MAX_JOINT_SPEED}
-            yield _Violation(row + 1, "overspeed", evidence)
+def _next_start(record: EpisodeRecord, index: int) -> int:
+    """The first row that no longer belongs to a skill: where the next one that ran began, else the end."""
+    starts = (frame_of(s, "frame_start", record.n_actions) for s in record.skills[index + 1 :] if _ran(s))
+    return next(starts, record.n_actions)
+
+
+def _ran(skill: Mapping[str, Any]) -> bool:
+    return skill.get("frame_start") is not None
 
 
 def _finger_contact(
     record: EpisodeRecord, skill: Mapping[str, Any], s: Array, start: int, end: int, label: dict[str, Any]
 ) -> Iterator[_Violation]:
     suffix = f".{skill['object']}.fingers_link.force_max_n"
-    touching = np.zeros(end - start, dtype=bool)
-    for _, force in _interval_arrays(record, "contacts.", suffix):
+    touching: Array = np.zeros(end - start, dtype=bool)
+    for _, force in interval_arrays(record, "contacts.", suffix):
         touching |= force[start:end] > 0.0
     moving = np.abs(np.diff(s[start : end + 1])) > MOVING_STEP
     if not touching.any():
@@ -202,9 +213,9 @@ def _finger_contact(
 
 
 def _threshold(skill: Mapping[str, Any], s: Array, end: int, label: dict[str, Any]) -> Iterator[_Violation]:
-    mode, wanted = skill["success_mode"], _number(skill, "success_threshold")
-    s_closed, s_open = _number(skill, "s_closed"), _number(skill, "s_open")
-    s0, s_end = float(s[0]), float(s[end])
+    mode, wanted = skill["success_mode"], number_of(skill, "success_threshold")
+    s_closed, s_open = number_of(skill, "s_closed"), number_of(skill, "s_open")
+    s0, s_end = start_position(skill, s), float(s[end])
     if mode in ("abs", "dis_to_init"):
         reached, holds = abs(s_end - s0), abs(s_end - s0) >= wanted
     elif mode == "normal":
@@ -236,32 +247,32 @@ def _judge_end(record: EpisodeRecord) -> Iterator[_Violation]:
     if settle is None:
         yield _Violation(n_actions, "unsettled", {"reason": "the record has no settling"})
         return
-    start, end = _frame(settle, "frame_start", n_actions), _frame(settle, "frame_end", n_actions)
+    start, end = frame_of(settle, "frame_start", n_actions), frame_of(settle, "frame_end", n_actions)
     for index, condition in enumerate(conditions):
-        s = _joint(record, condition)
+        s = joint_positions(record, condition)
         label = {"condition": index, "object": condition["object"], "part": condition.get("part")}
         before, after = (_goal_value(record, condition, s, frame) for frame in (start, end))
-        wanted = {"kind": condition["kind"], "wanted": _number(condition, "value")}
+        wanted = {"kind": condition["kind"], "wanted": number_of(condition, "value")}
         if not before[1]:
             yield _Violation(start, "not_reached", {**label, **wanted, "reached": before[0]})
         elif not after[1]:
             yield _Violation(end, "unsettled", {**label, **wanted, "reached": after[0], "at_start": before[0]})
     for name, joint_index in sorted({(e["object"], e["joint_index"]) for e in _acted_on(record)}):
-        s = _joint(record, {"object": name, "joint_index": joint_index})[start : end + 1]
+        s = joint_positions(record, {"object": name, "joint_index": joint_index})[start : end + 1]
         change = np.abs(s - s[0])
-        above = np.flatnonzero(change > _number(settle, "max_change"))
+        above = np.flatnonzero(change > number_of(settle, "max_change"))
         if above.size:
             evidence = {"object": name, "joint_index": joint_index, "change": float(change.max())}
             yield _Violation(start + int(above[0]), "unsettled", {**evidence, "allowed": settle["max_change"]})
 
 
 def _goal_value(record: EpisodeRecord, condition: Mapping[str, Any], s: Array, frame: int) -> tuple[float, bool]:
-    kind, wanted = condition["kind"], _number(condition, "value")
+    kind, wanted = condition["kind"], number_of(condition, "value")
     if kind == "moved":
         moved = abs(float(s[frame]) - float(s[0]))
         return moved, moved >= wanted
     source = _limits_source(record, condition)
-    s_closed, s_open = _number(source, "s_closed"), _number(source, "s_open")
+    s_closed, s_open = number_of(source, "s_closed"), number_of(source, "s_open")
     if kind == "moved_fraction":
         share = _share(abs(float(s[frame]) - float(s[0])), s_closed, s_open, condition)
         return share, share >= wanted
@@ -291,48 +302,6 @@ def _limits_source(record: EpisodeRecord, condition: Mapping[str, Any]) -> Mappi
 def _acted_on(record: EpisodeRecord) -> Iterator[Mapping[str, Any]]:
     yield from record.goal.get("conditions", [])
     yield from (skill for skill in record.skills if skill.get("success_mode") is not None)
-
-
-def _joint(record: EpisodeRecord, entry: Mapping[str, Any]) -> Array:
-    """(T+1,) position of the joint that a skill or condition names [rad or m]."""
-    key, column = f"objects.{entry['object']}.joint_positions", entry["joint_index"]
-    array = record.arrays.get(key)
-    if array is None or array.ndim != 2 or not isinstance(column, int) or not 0 <= column < array.shape[1]:
-        raise RecordingError(
-            f"Episode {record.number} has no column {column!r} of '{key}', which its verdict needs. "
-            "The record is incomplete.",
-            key=key,
-            column=column,
-        )
-    s: Array = array[:, column]
-    return s
-
-
-def _interval_arrays(record: EpisodeRecord, prefix: str, suffix: str) -> list[tuple[str, Array]]:
-    found = [(k, a) for k, a in sorted(record.arrays.items()) if k.startswith(prefix) and k.endswith(suffix)]
-    if not found and record.n_actions:
-        raise RecordingError(
-            f"Episode {record.number} has no array '{prefix}...{suffix}', which its verdict needs. "
-            "The record is incomplete.",
-            key=f"{prefix}*{suffix}",
-        )
-    return found
-
-
-def _frame(entry: Mapping[str, Any], key: str, n_actions: int) -> int:
-    frame = entry.get(key)
-    if isinstance(frame, bool) or not isinstance(frame, int) or not 0 <= frame <= n_actions:
-        raise RecordingError(
-            f"'{key}' is {frame!r}, expected a state frame from 0 to {n_actions}. The record is incomplete.", key=key
-        )
-    return frame
-
-
-def _number(entry: Mapping[str, Any], key: str) -> float:
-    value = entry.get(key)
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-        raise RecordingError(f"'{key}' is {value!r}, expected a finite number. The record is incomplete.", key=key)
-    return float(value)
 
 
 def _share(moved: float, s_closed: float, s_open: float, entry: Mapping[str, Any]) -> float:

@@ -1,0 +1,124 @@
+"""What a record shows of its attempt: joints, forbidden contacts, speeds; or an error that names what it lacks."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from simcore.errors import RecordingError
+from simcore.recording.episode import EpisodeRecord
+
+Array = np.ndarray
+
+MAX_JOINT_SPEED = 5.0
+"""Joint speed above which an attempt is invalid [rad/s or m/s]."""
+FORBIDDEN_VIEWS = ("fingers_base", "forbid_collision", "environment")
+"""Contact views in which a force above the threshold is a collision."""
+
+
+def forbidden_rows(record: EpisodeRecord, rows: slice, threshold_n: float) -> list[tuple[int, str, float]]:
+    """First forbidden contact of each view: (row, view, force [N]), the earliest first.
+
+    Args:
+        record: The attempt.
+        rows: Rows to look at.
+        threshold_n: Force above which a contact counts [N].
+    """
+    found = []
+    for key, force in interval_arrays(record, "contacts.", ".force_max_n"):
+        view = key[len("contacts.") : -len(".force_max_n")]
+        above = np.flatnonzero(force[rows] > threshold_n)
+        if above.size and view.rpartition(".")[2] in FORBIDDEN_VIEWS:
+            row = int(above[0]) + rows.start
+            found.append((row, view, float(force[row])))
+    return sorted(found)
+
+
+def overspeed_rows(record: EpisodeRecord, rows: slice) -> list[tuple[int, str, float]]:
+    """First overspeed of each robot and object: (row, name, speed [rad/s or m/s]), the earliest first.
+
+    Args:
+        record: The attempt.
+        rows: Rows to look at.
+    """
+    found = []
+    for key, speed in interval_arrays(record, "speeds.", ".max"):
+        above = np.flatnonzero(speed[rows] > MAX_JOINT_SPEED)
+        if above.size:
+            row = int(above[0]) + rows.start
+            found.append((row, key.split(".")[1], float(speed[row])))
+    return sorted(found)
+
+
+def start_position(skill: Mapping[str, Any], s: Array) -> float:
+    """The joint position that a skill measures from: its `s0`, which must be a recorded position.
+
+    Args:
+        skill: Entry of `skills`.
+        s: (T+1,) positions of its joint [rad or m].
+
+    Returns:
+        `s0` if that is the position when the skill began, else the one at episode start [rad or m].
+    """
+    at_start = float(s[skill["frame_start"]])
+    return at_start if skill.get("s0") == at_start else float(s[0])
+
+
+def joint_positions(record: EpisodeRecord, entry: Mapping[str, Any]) -> Array:
+    """(T+1,) position of the joint that a skill or condition names [rad or m]."""
+    key, column = f"objects.{entry['object']}.joint_positions", entry["joint_index"]
+    array = record.arrays.get(key)
+    if array is None or array.ndim != 2 or not isinstance(column, int) or not 0 <= column < array.shape[1]:
+        raise RecordingError(
+            f"Episode {record.number} has no column {column!r} of '{key}', which its verdict needs. "
+            "The record is incomplete.",
+            key=key,
+            column=column,
+        )
+    s: Array = array[:, column]
+    return s
+
+
+def interval_arrays(record: EpisodeRecord, prefix: str, suffix: str) -> list[tuple[str, Array]]:
+    """Arrays of contacts or speeds by key, sorted.
+
+    Raises:
+        RecordingError: There are actions and no such array.
+    """
+    found = [(k, a) for k, a in sorted(record.arrays.items()) if k.startswith(prefix) and k.endswith(suffix)]
+    if not found and record.n_actions:
+        raise RecordingError(
+            f"Episode {record.number} has no array '{prefix}...{suffix}', which its verdict needs. "
+            "The record is incomplete.",
+            key=f"{prefix}*{suffix}",
+        )
+    return found
+
+
+def frame_of(entry: Mapping[str, Any], key: str, n_actions: int) -> int:
+    """A state frame that an entry names.
+
+    Raises:
+        RecordingError: It names none from 0 to `n_actions`.
+    """
+    frame = entry.get(key)
+    if isinstance(frame, bool) or not isinstance(frame, int) or not 0 <= frame <= n_actions:
+        raise RecordingError(
+            f"'{key}' is {frame!r}, expected a state frame from 0 to {n_actions}. The record is incomplete.", key=key
+        )
+    return frame
+
+
+def number_of(entry: Mapping[str, Any], key: str) -> float:
+    """A number that an entry names.
+
+    Raises:
+        RecordingError: It names none that is finite.
+    """
+    value = entry.get(key)
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        raise RecordingError(f"'{key}' is {value!r}, expected a finite number. The record is incomplete.", key=key)
+    return float(value)
