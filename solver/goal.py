@@ -1,0 +1,228 @@
+"""Goals: joints at which every constraint holds, from many starts at once."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from solver.library import library_of
+from solver.program import POINT_WEIGHT, Program, Schedule, Structure, program_of
+from solver.scene import ArmModel, PlanningScene
+from solver.solution import Solution
+from solver.terms.row import AxisRow, Row
+from solver.terms.term import Term
+from solver.verify import SLACK, active_bounds, box_excess, excess, residuals_of
+
+Array = np.ndarray
+
+_SOLVE = Schedule(
+    ((30.0, 0.3, 0.1, 0.6),) * 4
+    + ((300.0, 0.3, 0.1, 0.6),) * 4
+    + ((1e4, 0.3, 0.03, 0.4),) * 5
+    + ((1e4, 1e-3, 0.0, 0.3),) * 5
+)
+"""Steps from a start: soft first, so that starts move to the goal together with their posture; at last exact."""
+
+_DISTINCT_RAD = 0.05
+_COST_OF_REFERENCE = 0.1
+
+
+@dataclass(frozen=True)
+class GoalBatch:
+    """What came of all starts for one set of tool keypoints."""
+
+    variant: str
+    rows: tuple[Row, ...]
+    q: Array
+    """(B, n) joints at the end of each start [rad]."""
+    R: Array
+    """(B, 3, 3) tool rotations."""
+    p: Array
+    """(B, 3) tool positions [m]."""
+    violation: Array
+    """(B,) largest excess of any constraint or of the workspace, metres and radians alike."""
+
+    @property
+    def solved(self) -> Array:
+        """(B,) whether everything holds."""
+        mask: Array = self.violation <= SLACK
+        return mask
+
+
+class GoalSolver:
+    """Solves constraint lists for one arm; programs are compiled once for each structure of a list."""
+
+    def __init__(self, arm: ArmModel) -> None:
+        self.arm = arm
+
+    def solve(
+        self,
+        terms: Sequence[Term],
+        scene: PlanningScene,
+        *,
+        q_reference: Array,
+        costs: Sequence[Term] = (),
+        starts: int = 24,
+        waves: int = 3,
+    ) -> Solution:
+        """The solution of least cost, or the best compromise with `found` False.
+
+        Args:
+            terms: Constraints.
+            scene: The object.
+            q_reference: (n,) joints to stay near [rad].
+            costs: Cost terms.
+            starts: Starts of a wave and set of tool keypoints.
+            waves: How often new starts are tried while nothing is found.
+        """
+        return self.solve_all(terms, scene, q_reference=q_reference, costs=costs, starts=starts, waves=waves)[0]
+
+    def solve_all(
+        self,
+        terms: Sequence[Term],
+        scene: PlanningScene,
+        *,
+        q_reference: Array,
+        costs: Sequence[Term] = (),
+        starts: int = 24,
+        waves: int = 3,
+    ) -> list[Solution]:
+        """All distinct solutions, least cost first; one entry that was not found when there is none.
+
+        Args:
+            terms: Constraints.
+            scene: The object.
+            q_reference: (n,) joints to stay near [rad].
+            costs: Cost terms.
+            starts: Starts of a wave and set of tool keypoints.
+            waves: How often new starts are tried while nothing is found.
+        """
+        began = time.perf_counter()
+        build_ms = 0.0
+        tried = 0
+        nearest: tuple[float, GoalBatch] | None = None
+        for wave in range(waves):
+            batches: list[GoalBatch] = []
+            for variant, tool in self.arm.tool_variants():
+                rows = tuple(term.row(tool, scene) for term in [*terms, *costs])
+                built = time.perf_counter()
+                program_of(self.arm.kinematics, Structure.of(rows))
+                build_ms += 1e3 * (time.perf_counter() - built)
+                batch = self.run(rows, variant=variant, q_reference=q_reference, starts=starts, wave=wave)
+                tried += len(batch.q)
+                batches.append(batch)
+                best = float(batch.violation.min())
+                if nearest is None or best < nearest[0]:
+                    nearest = (best, batch)
+            found = self._solutions(batches, terms, costs, q_reference)
+            if found:
+                break
+        solve_ms = 1e3 * (time.perf_counter() - began) - build_ms
+        if found:
+            return [
+                self._solution(b, i, terms, cost, tried=tried, build_ms=build_ms, solve_ms=solve_ms)
+                for cost, b, i in found
+            ]
+        if nearest is None:
+            raise ValueError("waves must be at least 1.")
+        batch = nearest[1]
+        index = int(np.argmin(batch.violation))
+        cost = self._cost(batch, index, costs, len(terms), q_reference)
+        return [self._solution(batch, index, terms, cost, tried=tried, build_ms=build_ms, solve_ms=solve_ms)]
+
+    def run(
+        self, rows: tuple[Row, ...], *, variant: str, q_reference: Array, starts: int, wave: int = 0
+    ) -> GoalBatch:
+        """Runs one wave of starts on rows.
+
+        Args:
+            rows: The problem.
+            variant: Label of the tool keypoints in the rows.
+            q_reference: (n,) joints to stay near [rad].
+            starts: Number of starts; the first is the reference itself.
+            wave: 0 for the best starts of the library, higher for the next ones.
+        """
+        arm = self.arm
+        program = program_of(arm.kinematics, Structure.of(rows))
+        first = self._starts(rows, q_reference, starts, wave)
+        parameters = self.parameters(program, rows)
+        q = program.solve(first, first, parameters, _SOLVE)
+        R, p = arm.kinematics.fk_batch(q)
+        violation = np.maximum(excess(rows, R, p).max(axis=1, initial=0.0), box_excess(arm, p))
+        violation[~np.isfinite(violation)] = np.inf
+        return GoalBatch(variant, rows, q, R, p, violation)
+
+    def parameters(self, program: Program, rows: Sequence[Row]) -> Array:
+        """The parameter vector of rows with the limits and the workspace of this arm."""
+        arm = self.arm
+        return program.pack(
+            rows, lower=arm.q_lower, upper=arm.q_upper, box=arm.workspace, reference_weight=np.ones(arm.n_q)
+        )
+
+    def _starts(self, rows: Sequence[Row], q_reference: Array, count: int, wave: int) -> Array:
+        library = library_of(self.arm)
+        out = excess(rows, library.R, library.p)
+        weight = np.array([1.0 if isinstance(row, AxisRow) else POINT_WEIGHT for row in rows])
+        score = 10.0 * (out * out) @ weight + _COST_OF_REFERENCE * ((library.q - q_reference) ** 2).sum(axis=1)
+        picked = library.pick(score, count=(count - 1) * (wave + 1))[(count - 1) * wave :]
+        filled = np.vstack([np.clip(q_reference, self.arm.q_lower, self.arm.q_upper)[None], picked])
+        if len(filled) < count:  # a fixed size keeps one compiled map; repeats cost little
+            filled = np.vstack([filled, np.repeat(filled[-1:], count - len(filled), axis=0)])
+        return filled
+
+    def _solutions(
+        self, batches: list[GoalBatch], terms: Sequence[Term], costs: Sequence[Term], q_reference: Array
+    ) -> list[tuple[float, GoalBatch, int]]:
+        entries = [
+            (self._cost(batch, int(i), costs, len(terms), q_reference), batch, int(i))
+            for batch in batches
+            for i in np.flatnonzero(batch.solved)
+        ]
+        entries.sort(key=lambda entry: entry[0])
+        distinct: list[tuple[float, GoalBatch, int]] = []
+        for entry in entries:
+            q = entry[1].q[entry[2]]
+            if all(np.abs(q - other.q[i]).max() > _DISTINCT_RAD for _, other, i in distinct):
+                distinct.append(entry)
+        return distinct
+
+    def _cost(self, batch: GoalBatch, index: int, costs: Sequence[Term], n_terms: int, q_reference: Array) -> float:
+        total = float(((batch.q[index] - q_reference) ** 2).sum())
+        for row in batch.rows[n_terms : n_terms + len(costs)]:
+            weight = getattr(row, "weight", None)
+            if weight is not None:
+                total += weight * row.value(batch.R[index], batch.p[index]) ** 2
+        return total
+
+    def _solution(
+        self,
+        batch: GoalBatch,
+        index: int,
+        terms: Sequence[Term],
+        cost: float,
+        *,
+        tried: int,
+        build_ms: float,
+        solve_ms: float,
+    ) -> Solution:
+        q = np.array(batch.q[index])
+        q.setflags(write=False)
+        found = bool(batch.solved[index])
+        bounds = active_bounds(self.arm, q, batch.p[index])
+        residuals = residuals_of(terms, batch.rows[: len(terms)], batch.R[index], batch.p[index])
+        status = "solved" if found else "no start met every constraint"
+        return Solution(
+            found=found,
+            residuals=residuals,
+            cost=cost,
+            starts_tried=tried,
+            build_ms=build_ms,
+            solve_ms=solve_ms,
+            status=status,
+            tool_variant=batch.variant,
+            active_bounds=bounds,
+            configuration=q,
+        )
