@@ -50,6 +50,10 @@ class FrameNotFoundError(WorldError):
     """A link or joint name does not exist on a body."""
 
 
+class GeometryError(SimCoreError, ValueError):
+    """A vector, rotation or pose is made from values that are none."""
+
+
 class SolverError(SimCoreError):
     """A planning problem is malformed."""
 

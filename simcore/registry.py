@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import reduce
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any
@@ -92,10 +93,11 @@ class Catalog:
         entry = self.entry(name)
         module_name, _, attribute = entry.target.partition(":")
         try:
-            return getattr(import_module(module_name), attribute)
-        except (ImportError, AttributeError) as exc:
+            return reduce(getattr, attribute.split("."), import_module(module_name))
+        except Exception as exc:
             raise PluginError(
-                f"The {self.kind} '{name}' of {entry.origin} cannot be loaded from '{entry.target}': {exc}. "
+                f"The {self.kind} '{name}' of {entry.origin} cannot be loaded from '{entry.target}': "
+                f"{type(exc).__name__}: {exc}. "
                 "Reinstall or mend that distribution.",
                 name=name,
                 origin=entry.origin,
@@ -107,4 +109,5 @@ class Catalog:
 
 def _entry_of(point: EntryPoint) -> CatalogEntry:
     origin = point.dist.name if point.dist is not None else "an unknown distribution"
-    return CatalogEntry(target=point.value, summary=f"from {origin}", origin=origin)
+    target = point.value.partition("[")[0].replace(" ", "")  # without the extras it may name
+    return CatalogEntry(target=target, summary=f"from {origin}", origin=origin)

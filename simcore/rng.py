@@ -10,6 +10,8 @@ import hashlib
 
 import numpy as np
 
+from simcore.errors import ConfigError
+
 STREAMS = ("layout", "physics", "visuals", "planner", "sensors")
 """The named streams of an episode."""
 
@@ -31,7 +33,12 @@ def stream(seed: int, name: str) -> np.random.Generator:
     Args:
         seed: Seed of the episode.
         name: Name of the stream, one of `STREAMS` or a plugin's own.
+
+    Raises:
+        ConfigError: The seed is negative.
     """
+    if seed < 0:
+        raise ConfigError(f"seed={seed} is out of range. Expected 0 or more.", key="seed")
     digest = hashlib.sha256(name.encode()).digest()
     words = [int.from_bytes(digest[i : i + 4], "big") for i in range(0, 16, 4)]
     return np.random.Generator(np.random.PCG64(np.random.SeedSequence([seed, *words])))

@@ -7,6 +7,7 @@ from typing import overload
 import numpy as np
 from numpy.typing import ArrayLike
 
+from simcore.errors import GeometryError
 from simcore.geometry.rotations import (
     matrix_from_quat_xyzw,
     matrix_from_rpy,
@@ -28,9 +29,21 @@ class Pose:
     """(3,) position [m]."""
 
     def __init__(self, R: ArrayLike, p: ArrayLike) -> None:
-        """Makes a pose from a rotation matrix (3, 3) and a position (3,) [m]."""
-        rotation = np.array(R, dtype=float).reshape(3, 3)
-        position = np.array(p, dtype=float).reshape(3)
+        """Makes a pose from a rotation matrix (3, 3) and a position (3,) [m].
+
+        Raises:
+            GeometryError: There are not 9 and 3 numbers. Whether the matrix is a rotation is not checked.
+        """
+        rotation = np.array(R, dtype=float)
+        position = np.array(p, dtype=float)
+        if rotation.size != 9 or position.size != 3:
+            raise GeometryError(
+                f"A pose needs a (3, 3) rotation and a (3,) position, got shapes {list(rotation.shape)} and "
+                f"{list(position.shape)}. Give 9 and 3 numbers.",
+                shapes=(rotation.shape, position.shape),
+            )
+        rotation = rotation.reshape(3, 3)
+        position = position.reshape(3)
         rotation.setflags(write=False)
         position.setflags(write=False)
         object.__setattr__(self, "R", rotation)

@@ -7,6 +7,8 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike
 
+from simcore.errors import GeometryError
+
 Array = np.ndarray
 
 
@@ -17,12 +19,15 @@ def unit(vector: ArrayLike) -> Array:
         vector: (3,) any length above 1e-12.
 
     Raises:
-        ValueError: The vector has no direction.
+        GeometryError: The vector has no direction.
     """
     v = np.asarray(vector, dtype=float)
     length = float(np.linalg.norm(v))
     if not math.isfinite(length) or length < 1e-12:
-        raise ValueError(f"A direction must have a length above 1e-12, got {v.tolist()}.")
+        raise GeometryError(
+            f"A direction must have a finite length above 1e-12, got {v.tolist()}. Give it a direction.",
+            vector=v.tolist(),
+        )
     return v / length
 
 
@@ -38,9 +43,20 @@ def angle_between(a: ArrayLike, b: ArrayLike) -> float:
 
 
 def matrix_from_quat_xyzw(quat_xyzw: ArrayLike) -> Array:
-    """(3, 3) rotation of a unit quaternion (x, y, z, w)."""
-    x, y, z, w = (float(c) for c in np.asarray(quat_xyzw, dtype=float))
-    n = math.sqrt(x * x + y * y + z * z + w * w)
+    """(3, 3) rotation of a quaternion (x, y, z, w) of any length above 0.
+
+    Raises:
+        GeometryError: It has not four finite components, or no length.
+    """
+    quat = np.asarray(quat_xyzw, dtype=float)
+    n = math.sqrt(float(quat.ravel() @ quat.ravel()))
+    if quat.shape != (4,) or not math.isfinite(n) or n < 1e-12:
+        raise GeometryError(
+            f"A rotation needs a quaternion of 4 finite numbers and a length above 1e-12, got {quat.tolist()}. "
+            "Give x, y, z, w.",
+            quat_xyzw=quat.tolist(),
+        )
+    x, y, z, w = (float(c) for c in quat)
     x, y, z, w = x / n, y / n, z / n, w / n
     return np.array(
         [

@@ -13,7 +13,7 @@ from simcore.errors import RecordingError
 from simcore.recording import index
 from simcore.recording.episode import EPISODE_FILE, STATE_FILE, EpisodeRecord
 from simcore.recording.evidence import forbidden_rows, overspeed_rows, start_position
-from simcore.recording.keys import KEYS, STATE, KeySpec, kind_of, match_key
+from simcore.recording.keys import INTERVAL, KEYS, STATE, KeySpec, kind_of, match_key
 from simcore.recording.storage import EPISODES, DataSet
 from simcore.recording.verdict import recompute_success
 
@@ -152,12 +152,15 @@ def _missing_keys(record: EpisodeRecord) -> Iterator[str]:
     arms = sorted({(n["robot"], n["arm"]) for _, n in matches if "arm" in n and "object" not in n})
     objects = sorted({n["object"] for spec, n in matches if "object" in n and spec.pattern.startswith("objects.")})
     robots = sorted({robot for robot, _ in arms})
+    acted_on = [name for name in objects if any(skill.get("object") == name for skill in record.skills)]
     for spec in KEYS:
         if not spec.required or "<keypoint>" in spec.pattern:
             continue
         if spec.kind != STATE and record.n_actions == 0:
             continue
-        for owner in _owners(spec.pattern, arms, objects, robots):
+        # contact views of the arms are made for the objects that a skill acts on only
+        owned = acted_on if spec.kind == INTERVAL and "<arm>" in spec.pattern else objects
+        for owner in _owners(spec.pattern, arms, owned, robots):
             key = spec.pattern
             for name, value in owner.items():
                 key = key.replace(f"<{name}>", value)
@@ -182,8 +185,8 @@ def _owners(pattern: str, arms: list[tuple[str, str]], objects: list[str], robot
 def _verdict_problems(record: EpisodeRecord) -> Iterator[str]:
     try:
         verdict = recompute_success(record)
-    except (RecordingError, KeyError, TypeError) as exc:
-        yield f"its verdict cannot be recomputed: {exc}."
+    except RecordingError as exc:
+        yield f"its verdict cannot be recomputed: {exc}"
         return
     if verdict.success != record.success:
         yield (

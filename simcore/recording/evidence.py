@@ -19,6 +19,34 @@ FORBIDDEN_VIEWS = ("fingers_base", "forbid_collision", "environment")
 """Contact views in which a force above the threshold is a collision."""
 
 
+_NUMBER = (int, float)
+_ENTRY_TYPES: dict[str, dict[str, tuple[type, ...]]] = {
+    "skills": {"name": (str,), "collision_valid_enabled": (bool,), "process_valid_enabled": (bool,)},
+    "acting skills": {"object": (str,), "joint_index": (int,), "success_mode": (str,), "success_threshold": _NUMBER},
+    "goal.conditions": {"object": (str,), "joint_index": (int,), "kind": (str,), "value": _NUMBER},
+}
+
+
+def check_entries(record: EpisodeRecord) -> None:
+    """Raises unless skills and goal conditions have what a verdict reads of them.
+
+    Raises:
+        RecordingError: An entry lacks a key, or its value is of another type.
+    """
+    conditions = record.goal.get("conditions", [])
+    acting = [s for s in record.skills if isinstance(s, dict) and s.get("success_mode") is not None]
+    for place, entries in (("skills", record.skills), ("acting skills", acting), ("goal.conditions", conditions)):
+        for index, entry in enumerate(entries):
+            for key, types in _ENTRY_TYPES[place].items():
+                value = entry.get(key) if isinstance(entry, dict) else None
+                if not isinstance(value, types) or (isinstance(value, bool) and bool not in types):
+                    raise RecordingError(
+                        f"Episode {record.number} has {key}={value!r} in entry {index} of its {place}, expected "
+                        f"{' or '.join(t.__name__ for t in types)}. The record is incomplete.",
+                        key=key,
+                    )
+
+
 def forbidden_rows(record: EpisodeRecord, rows: slice, threshold_n: float) -> list[tuple[int, str, float]]:
     """First forbidden contact of each view: (row, view, force [N]), the earliest first.
 

@@ -35,6 +35,7 @@ from simcore.recording.codes import CODE_ORDER
 from simcore.recording.episode import EpisodeRecord
 from simcore.recording.evidence import (
     MAX_JOINT_SPEED,
+    check_entries,
     forbidden_rows,
     frame_of,
     interval_arrays,
@@ -99,6 +100,7 @@ def recompute_success(record: EpisodeRecord) -> Verdict:
     Raises:
         RecordingError: The record lacks what a judgement needs.
     """
+    check_entries(record)
     n_actions = record.n_actions
     aborted = _declared_abort(record, n_actions)
     violations = list(_not_finite(record))
@@ -113,10 +115,19 @@ def recompute_success(record: EpisodeRecord) -> Verdict:
     if aborted is None and (record.settle is not None or not violations):
         violations += _judge_end(record)
     if not violations:
+        violations += _never_ran(record)
+    if not violations:
         return Verdict(success=True, code=None, evidence={}, skills=tuple(skill_results))
     first = min(violations, key=lambda v: (v.frame, CODE_ORDER[v.code]))
     evidence = {"frame": first.frame, **first.evidence}
     return Verdict(success=False, code=first.code, evidence=evidence, skills=tuple(skill_results))
+
+
+def _never_ran(record: EpisodeRecord) -> Iterator[_Violation]:
+    for index, skill in enumerate(record.skills):
+        if not _ran(skill):
+            evidence = {"skill": index, "name": skill["name"], "reason": "the skill never ran"}
+            yield _Violation(record.n_actions, "not_reached", evidence)
 
 
 def _skill_result(skill: Mapping[str, Any], found: list[_Violation], *, n_actions: int, limit: int) -> bool | None:
@@ -150,8 +161,6 @@ def _judge_skill(record: EpisodeRecord, index: int, skill: Mapping[str, Any], *,
     n_actions = record.n_actions
     label = {"skill": index, "name": skill.get("name")}
     if not _ran(skill):
-        if limit > n_actions:  # nothing broke the attempt off, so it should have run
-            yield _Violation(n_actions, "not_reached", {**label, "reason": "the skill never ran"})
         return
     start, end = frame_of(skill, "frame_start", n_actions), frame_of(skill, "frame_end", n_actions)
     rows = slice(start, _next_start(record, index))

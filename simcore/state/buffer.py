@@ -7,11 +7,16 @@ from collections.abc import Iterable
 import numpy as np
 from numpy.typing import ArrayLike
 
+from simcore.errors import RecordingError
+
 Array = np.ndarray
 
 
 class Buffer:
-    """Holds one array of simulation data (a joint state, a pose, an image) and the tags it is selected by."""
+    """Holds one array of simulation data (a joint state, a pose, an image) and the tags it is selected by.
+
+    The array is copied in and cannot be written to: what `state_dict` handed out stays as it was.
+    """
 
     def __init__(self, value: ArrayLike | None = None, *, tags: Iterable[str] = ()) -> None:
         """Makes a buffer.
@@ -20,16 +25,36 @@ class Buffer:
             value: First value; None until something is written.
             tags: Names that `Module.state_dict` filters by, such as "rgb".
         """
+        if isinstance(tags, str):
+            raise RecordingError(f"Tags of a buffer are a list of names, got the text {tags!r}. Write [{tags!r}].")
         self.tags = frozenset(tags)
-        self._value: Array | None = None if value is None else np.array(value)
+        self._value: Array | None = None
+        self.set_value(value)
 
     def get_value(self) -> Array | None:
-        """The value last written, or None before the first."""
+        """The value last written, or None before the first; read-only."""
         return self._value
 
     def set_value(self, value: ArrayLike | None) -> None:
-        """Writes a value; the array is copied in."""
-        self._value = None if value is None else np.array(value)
+        """Writes a value; the array is copied in.
+
+        Raises:
+            RecordingError: It is not an array of booleans, numbers or text.
+        """
+        if value is None:
+            self._value = None
+            return
+        try:
+            array = np.array(value)
+        except ValueError as exc:
+            raise RecordingError(f"A buffer holds one array: {exc}. Give rows of equal length.") from exc
+        if array.dtype == object:
+            raise RecordingError(
+                f"A buffer holds an array of booleans, numbers or text, got a {type(value).__name__} that NumPy "
+                "keeps as objects. Convert it to an array first."
+            )
+        array.setflags(write=False)
+        self._value = array
 
     def __repr__(self) -> str:
         shape = "empty" if self._value is None else f"{self._value.dtype}{list(self._value.shape)}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterator, Mapping
 
 import numpy as np
@@ -10,6 +11,8 @@ from simcore.errors import RecordingError, close_matches
 from simcore.state.buffer import Buffer
 
 Array = np.ndarray
+
+_NAME = re.compile(r"[A-Za-z0-9_-]+\Z")  # a word of the keys of a record
 
 
 class Module:
@@ -26,21 +29,40 @@ class Module:
 
     def __setattr__(self, name: str, value: object) -> None:
         if not name.startswith("_"):
-            if isinstance(value, Buffer):
-                self._buffers[name] = value
-            elif isinstance(value, Module):
-                self._children[name] = value
+            buffers: dict[str, Buffer] | None = self.__dict__.get("_buffers")
+            if buffers is not None:
+                # the name may have held one of them before
+                buffers.pop(name, None)
+                self._children.pop(name, None)
+            if isinstance(value, Buffer | Module):
+                if buffers is None:
+                    raise RecordingError(
+                        f"'{name}' is set on {type(self).__name__} before its Module part exists. "
+                        "Call super().__init__() first.",
+                        name=name,
+                    )
+                if isinstance(value, Buffer):
+                    buffers[name] = value
+                else:
+                    self._children[name] = value
         object.__setattr__(self, name, value)
+
+    def __delattr__(self, name: str) -> None:
+        self._buffers.pop(name, None)
+        self._children.pop(name, None)
+        object.__delattr__(self, name)
 
     def add_child(self, name: str, child: Module) -> None:
         """Adds a child under a name that need not be an attribute.
 
         Raises:
-            RecordingError: The name is taken or contains a dot.
+            RecordingError: The name is taken, or has other characters than letters, digits, `_` and `-`.
         """
-        if "." in name or name in self._children:
+        taken = sorted({*self._children, *self._buffers})
+        if not _NAME.match(name) or name in taken:
             raise RecordingError(
-                f"Module name '{name}' has a dot or is taken. Taken: {sorted(self._children)}. Choose another name.",
+                f"Module name '{name}' is taken or has other characters than letters, digits, '_' and '-'. "
+                f"Taken: {', '.join(taken) or 'none'}. Choose another name.",
                 name=name,
             )
         self._children[name] = child
@@ -98,14 +120,15 @@ class Module:
         """Writes values into the buffers of the tree.
 
         Raises:
-            RecordingError: A path names no buffer of this tree.
+            RecordingError: A path names no buffer of this tree; then nothing was written.
         """
         buffers = dict(self.named_buffers())
-        for path, value in state.items():
+        for path in state:
             if path not in buffers:
                 raise RecordingError(
                     f"State '{path}' has no buffer in {type(self).__name__}.{close_matches(path, buffers)} "
                     "Load a record of the same scene.",
                     path=path,
                 )
+        for path, value in state.items():
             buffers[path].set_value(value)

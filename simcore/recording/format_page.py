@@ -1,0 +1,89 @@
+"""The page `docs/record_format.md`, made from the tables in `keys`.
+
+`python -m simcore.recording.format_page docs/record_format.md` writes it; a test says when it is out of date.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from simcore.recording.codes import FAILURE_CODES
+from simcore.recording.episode import FORMAT_VERSION
+from simcore.recording.keys import ACTION, GOAL_FIELDS, INTERVAL, KEYS, SETTLE_FIELDS, SKILL_FIELDS, STATE, KeySpec
+
+_EPISODE_FIELDS = {
+    "format, format_version": "`unlatch-episode` and the version of this page.",
+    "number, seed": "Episode number from 0, and the seed that all its random streams come from.",
+    "success, code, evidence": "The verdict: true, or false with one failure code and the numbers behind it.",
+    "language": "Phrasings of the instruction.",
+    "assets": "Content hash of every asset by name.",
+    "layout": "What the reset applied: poses, joint openness, start joints, drawn object parameters.",
+    "applied": "Randomization values applied, at reset and at each firing.",
+    "skills": "One entry a skill, below.",
+    "goal": "`conditions`: what must hold at the end, below.",
+    "settle": "The window in which the scene had to stay as it was, below; null if it never came to that.",
+    "events": "What else happened, in order of time.",
+    "timings_ms": "Wall time of plan, reset, execute and write [ms]. Equal runs differ here and nowhere else.",
+    "state": "File name, SHA-256, size and number of actions of `state.npz`.",
+}
+
+_HEAD = f"""# Record format, version {FORMAT_VERSION}
+
+This page is generated: `python -m simcore.recording.format_page docs/record_format.md`.
+
+    dataset.json                                        format version, header (equal for all runs into it), info
+    episodes/<number // 1000, 7 digits>/<number, 10 digits>/episode.json
+    episodes/<number // 1000, 7 digits>/<number, 10 digits>/state.npz
+    index/<worker>.jsonl                                one line an episode; may be lost, and is made again
+    renders/<render name>/                              images made later, with the same folders
+    .tmp/                                               episodes that are being written; leftovers are cleaned up
+
+An episode folder is whole or not there. SI units, radians, seconds; quaternions are x, y, z, w; the world frame has
+z up and z = 0 at the top of the table. JSON has no word for numbers that are not finite: they are the strings "nan",
+"inf" and "-inf". Nothing is pickled; `numpy.load` reads `state.npz`.
+
+## Arrays in state.npz
+
+An episode of T actions has T+1 states. Row t of the actions, contacts and speeds lies between the states t and t+1.
+`n` is the number of arm joints, `m` that of an object's movable joints. An attempt that never began has no arrays.
+"""
+
+
+def record_format_page() -> str:
+    """The text of `docs/record_format.md`."""
+    parts = [_HEAD]
+    for title, kind in (
+        ("States, T+1 rows", STATE),
+        ("Actions, T rows", ACTION),
+        ("Measured in between, T rows", INTERVAL),
+    ):
+        parts.append(f"### {title}\n\n" + _key_table([spec for spec in KEYS if spec.kind == kind]))
+    parts.append("## episode.json\n\n" + _table(_EPISODE_FIELDS, "Key"))
+    parts.append("### Each entry of `skills`\n\n" + _table(SKILL_FIELDS, "Key"))
+    parts.append("### Each entry of `goal.conditions`\n\n" + _table(GOAL_FIELDS, "Key"))
+    parts.append("### `settle`\n\n" + _table(SETTLE_FIELDS, "Key"))
+    parts.append("## Failure codes\n\nThe earliest violated condition wins; of those at one frame the first here.\n")
+    parts.append(_table(FAILURE_CODES, "Code"))
+    return "\n".join(parts)
+
+
+def _key_table(specs: list[KeySpec]) -> str:
+    lines = ["| Key | Row shape | Type | Unit | Meaning |", "|---|---|---|---|---|"]
+    for spec in specs:
+        shape = "any" if spec.shape is None else "(" + ", ".join(str(size) for size in spec.shape) + ")"
+        optional = "" if spec.required else " Optional."
+        lines.append(f"| `{spec.pattern}` | {shape} | {spec.dtype} | {spec.unit} | {spec.meaning}{optional} |")
+    return "\n".join(lines) + "\n"
+
+
+def _table(rows: dict[str, str], title: str) -> str:
+    lines = [f"| {title} | Meaning |", "|---|---|"]
+    for key, meaning in rows.items():
+        keys = ", ".join(f"`{word}`" for word in key.split(", "))
+        lines.append(f"| {keys} | {meaning} |")
+    return "\n".join(lines) + "\n"
+
+
+if __name__ == "__main__":
+    Path(sys.argv[1]).write_text(record_format_page(), encoding="utf-8")
