@@ -1,0 +1,230 @@
+"""Composes a configuration with Hydra: from any directory, with our own files found beside this package.
+
+Hydra's compose API is used, not its application runner: nothing is written, no directory is changed, no logging is set.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from importlib.metadata import entry_points
+from pathlib import Path
+from typing import Any
+
+from hydra import compose, initialize_config_dir
+from hydra.core.config_search_path import ConfigSearchPath
+from hydra.core.config_store import ConfigStore
+from hydra.core.override_parser.overrides_parser import OverridesParser
+from hydra.core.override_parser.types import Override, ValueType
+from hydra.core.plugins import Plugins
+from hydra.errors import HydraException
+from hydra.plugins.search_path_plugin import SearchPathPlugin
+from omegaconf import DictConfig, ListConfig, OmegaConf
+from omegaconf.errors import OmegaConfBaseException
+from yaml import YAMLError
+
+from configs import config_dir
+from configs.explain import explain
+from configs.schema import loosened
+from robots.catalog import ROBOTS
+from simcore.errors import ConfigError, PluginError
+
+SCHEMA_SUFFIX = "_schema"
+"""Ending of the names under which dataclasses are in Hydra's ConfigStore; they are no options for users."""
+
+_KEY = re.compile(r"(?P<prefix>\+{0,2}|~)(?P<key>[^=]*)(?P<rest>(=.*)?)\Z", re.DOTALL)
+_INDEX = re.compile(r"\[(\d+)\]")
+_RESOLVER = re.compile(r"\$\{\s*[^}${]*:")
+
+
+class UnlatchSearchPath(SearchPathPlugin):
+    """Adds the YAML packages that other distributions name in the entry-point group `unlatch.configs`."""
+
+    def manipulate_search_path(self, search_path: ConfigSearchPath) -> None:
+        """Called by Hydra when it starts."""
+        for point in sorted(entry_points(group="unlatch.configs"), key=lambda point: point.name):
+            search_path.append(provider=point.name, path=f"pkg://{point.value}")
+
+
+@dataclass
+class Request:
+    """What the command line asks for, taken apart."""
+
+    overrides: list[str] = field(default_factory=list)
+    """`key=value` as Hydra reads them."""
+    config_dirs: list[str] = field(default_factory=list)
+    """Folders of YAML files of the user's own."""
+
+
+def compose_config(primary: str, schema: type, request: Request) -> DictConfig:
+    """Composes one configuration.
+
+    Args:
+        primary: Name of the YAML file to begin with, without ending.
+        schema: Dataclass of the whole configuration.
+        request: Overrides and folders of the command line.
+
+    Raises:
+        ConfigError: A file, group, key or value is wrong; one line that says which.
+    """
+    _register(primary, schema)
+    plain, in_lists = _split(request.overrides)
+    plain += _search_path(request.config_dirs)
+    try:
+        with initialize_config_dir(config_dir=str(config_dir()), version_base="1.3"):
+            cfg = compose(config_name=primary, overrides=plain)
+            for override in in_lists:
+                _apply_in_list(cfg, override)
+    except (HydraException, OmegaConfBaseException, YAMLError, UnicodeDecodeError) as exc:
+        raise explain(exc) from exc
+    return cfg
+
+
+def to_plain(cfg: DictConfig) -> dict[str, Any]:
+    """The configuration as plain maps, lists and values, references resolved.
+
+    Raises:
+        ConfigError: A reference leads nowhere or would run something.
+    """
+    _refuse_resolvers(OmegaConf.to_container(cfg, resolve=False, enum_to_str=True), "")
+    try:
+        plain = OmegaConf.to_container(cfg, resolve=True, enum_to_str=True)
+    except OmegaConfBaseException as exc:
+        raise explain(exc) from exc
+    if not isinstance(plain, dict):
+        raise ConfigError("The configuration is no mapping. Check the primary YAML file.")
+    return {str(key): value for key, value in plain.items()}
+
+
+def expand_sweep(overrides: Sequence[str]) -> list[list[str]]:
+    """The override lists of all jobs of a multirun: every combination of the comma-separated values, in order.
+
+    Raises:
+        ConfigError: An override cannot be read.
+    """
+    jobs: list[list[str]] = [[]]
+    for text in overrides:
+        override = _parse(text)
+        if override.is_sweep_override():
+            key = override.get_key_element()
+            values = [f"{key}={value}" for value in override.sweep_string_iterator()]
+        else:
+            values = [text]
+        jobs = [[*job, value] for job in jobs for value in values]
+    return jobs
+
+
+def option_names(group: str) -> list[str]:
+    """Names of the YAML files of a group that come with this distribution."""
+    return sorted(path.stem for path in (config_dir() / group).glob("*.yaml"))
+
+
+def _register(primary: str, schema: type) -> None:
+    store = ConfigStore.instance()
+    store.store(name=f"{primary}{SCHEMA_SUFFIX}", node=loosened(schema))
+    for name in ROBOTS.names():
+        try:
+            robot = ROBOTS.load(name)()
+        except PluginError:
+            continue  # a broken plugin is named when its robot is asked for
+        values = OmegaConf.to_container(OmegaConf.structured(robot), enum_to_str=True)
+        store.store(group="robot", name=f"{name}{SCHEMA_SUFFIX}", node=values)
+    Plugins.instance().register(UnlatchSearchPath)
+
+
+def _parse(text: str) -> Override:
+    try:
+        return OverridesParser.create().parse_overrides([text])[0]
+    except HydraException as exc:
+        raise explain(exc) from exc
+
+
+def _split(overrides: Sequence[str]) -> tuple[list[str], list[Override]]:
+    """Separates what Hydra overrides from what lies inside a list, which Hydra's schemas cannot name."""
+    plain, in_lists = [], []
+    for text in overrides:
+        match = _KEY.match(text)
+        key = _INDEX.sub(r".\1", match["key"]) if match else ""
+        parts = key.split("@")[0].replace("/", ".").split(".")
+        if parts[0] == "hydra" and parts != ["hydra", "searchpath"]:
+            raise ConfigError(
+                f"{text} has no effect here. Expected keys of the episode or the run; the run directory is `out`. Remove it.",
+                key=key,
+            )
+        if match and any(part.isdigit() for part in parts[1:]):
+            in_lists.append(_parse(f"{match['prefix']}{key}{match['rest']}"))
+        else:
+            if _parse(text).value() is None and (config_dir() / parts[0]).is_dir() and len(parts) == 1:
+                raise ConfigError(
+                    f"{text} is no choice. Expected one of {', '.join(option_names(key))}. Name one of them.", key=key
+                )
+            plain.append(text)
+    return plain, in_lists
+
+
+def _search_path(folders: Sequence[str]) -> list[str]:
+    if not folders:
+        return []
+    paths = []
+    for folder in folders:
+        path = Path(folder).expanduser().absolute()
+        if not path.is_dir():
+            raise ConfigError(
+                f"--config-dir {folder} is not a folder. Expected a folder of YAML files. Check the path."
+            )
+        paths.append("'file://" + str(path).replace("\\", "\\\\").replace("'", "\\'") + "'")
+    return [f"hydra.searchpath=[{','.join(paths)}]"]
+
+
+def _apply_in_list(cfg: DictConfig, override: Override) -> None:
+    key = override.key_or_group
+    parts = key.split(".")
+    for index, part in enumerate(parts):
+        if not part.isdigit():
+            continue
+        parent = ".".join(parts[:index])
+        node = OmegaConf.select(cfg, parent)
+        if not isinstance(node, ListConfig):
+            raise ConfigError(f"{parent} is no list. Expected a key of it in place of '{part}' in {key}.", key=key)
+        if int(part) >= len(node):
+            raise ConfigError(
+                f"{parent}[{part}] is out of range. {parent} has {len(node)} entries, counted from 0. Name one of them.",
+                key=key,
+            )
+    if override.is_delete():
+        parent, _, last = key.rpartition(".")
+        node = OmegaConf.select(cfg, parent)
+        OmegaConf.set_struct(cfg, False)
+        if isinstance(node, ListConfig):
+            del node[int(last)]
+        elif isinstance(node, DictConfig) and last in node:
+            del node[last]
+        else:
+            raise ConfigError(f"~{key} names nothing that could be removed. Check the key.", key=key)
+        return
+    if override.value_type not in (ValueType.ELEMENT, None):
+        raise ConfigError(f"{key} is given several values. Add -m to run them one after the other.", key=key)
+    OmegaConf.update(cfg, key, override.value(), merge=True, force_add=True)
+
+
+def _refuse_resolvers(value: Any, where: str) -> None:
+    """Nothing in a YAML runs: references to other keys are resolved, calls such as `${oc.env:X}` are not."""
+    if isinstance(value, Mapping):
+        for key, item in value.items():
+            if key == "_target_":
+                raise ConfigError(
+                    f"{where + '.' if where else ''}_target_ is not allowed: a configuration is no code. "
+                    "Choose a plugin by its name.",
+                    key=where,
+                )
+            _refuse_resolvers(item, f"{where}.{key}" if where else str(key))
+    elif isinstance(value, list):
+        for index, item in enumerate(value):
+            _refuse_resolvers(item, f"{where}[{index}]")
+    elif isinstance(value, str) and _RESOLVER.search(value):
+        raise ConfigError(
+            f"{where}='{value}' calls a resolver. Expected a plain value or a reference to another key such as "
+            "${object.name}. Write the value.",
+            key=where,
+        )

@@ -1,0 +1,108 @@
+"""Rules between the parts of a configuration, checked before anything is loaded."""
+
+from __future__ import annotations
+
+import string
+from collections.abc import Iterator, Sequence
+
+from configs.schema import EpisodeCfg
+from simcore.errors import ConfigError, UnknownEntryError, close_matches
+from skills.catalog import SKILLS
+
+LANGUAGE_FIELDS = ("object", "part", "side")
+"""What `{...}` in a phrasing may name."""
+
+
+def check_episode(cfg: EpisodeCfg) -> None:
+    """Checks that every name that one part of a configuration uses exists in another.
+
+    Raises:
+        ConfigError: One does not; full key, close and known names in the message.
+    """
+    _check_objects(cfg)
+    if not cfg.robot.arms:
+        raise ConfigError(
+            f"robot.arms of '{cfg.robot.name}' is empty. Expected at least one arm. Add it.", key="robot.arms"
+        )
+    _check_skills(cfg)
+    for where, texts in _phrasings(cfg):
+        for index, text in enumerate(texts):
+            _check_language(text, f"{where}[{index}]")
+
+
+def _check_objects(cfg: EpisodeCfg) -> None:
+    names: list[str] = []
+    for where, item in [("object", cfg.object), *((f"objects[{i}]", o) for i, o in enumerate(cfg.objects))]:
+        if item.name in names:
+            raise ConfigError(
+                f"{where}.name='{item.name}' is used twice. Expected one name an object. Rename it.", key=where
+            )
+        names.append(item.name)
+    places = {"regions": cfg.task.regions, "openness": cfg.task.openness, "goal": cfg.task.goal}
+    for key, entries in places.items():
+        for index, entry in enumerate(entries):
+            _check_name(entry.object, names, f"task.{key}[{index}].object", "object")
+    placed = [entry.object for entry in cfg.task.regions]
+    for name in names:
+        if placed.count(name) != 1:
+            raise ConfigError(
+                f"task.regions has {placed.count(name)} entries for object '{name}'. Expected one. "
+                f"Add or remove `object: {name}`.",
+                key="task.regions",
+            )
+    if not cfg.task.goal:
+        raise ConfigError("task.goal is empty. Expected at least one condition. Add it.", key="task.goal")
+
+
+def _check_skills(cfg: EpisodeCfg) -> None:
+    if not cfg.skills:
+        raise ConfigError("skills is empty. Expected at least one entry. Add it.", key="skills")
+    objects, arms = list(cfg.all_objects()), [arm.name for arm in cfg.robot.arms]
+    for index, skill in enumerate(cfg.skills):
+        where = f"skills[{index}]"
+        try:
+            SKILLS.entry(skill.name)
+        except UnknownEntryError as exc:
+            raise ConfigError(
+                f"{where}.name: {exc.message}", key=f"{where}.name", available=exc.values["available"]
+            ) from exc
+        if not skill.objects:
+            raise ConfigError(
+                f"{where}.objects is empty. Expected the object to act on. Add it.", key=f"{where}.objects"
+            )
+        for place, name in enumerate(skill.objects):
+            _check_name(name, objects, f"{where}.objects[{place}]", "object")
+        if skill.arm is not None:
+            _check_name(skill.arm, arms, f"{where}.arm", "arm")
+        elif len(arms) > 1:
+            raise ConfigError(f"{where}.arm is missing. Expected one of {', '.join(arms)}. Add it.", key=f"{where}.arm")
+
+
+def _check_name(name: str, known: Sequence[str], where: str, kind: str) -> None:
+    if name not in known:
+        raise ConfigError(
+            f"{where}='{name}' is no {kind} of this episode.{close_matches(name, known)} Known: {', '.join(known)}. "
+            "Name one of them.",
+            key=where,
+            available=list(known),
+        )
+
+
+def _phrasings(cfg: EpisodeCfg) -> Iterator[tuple[str, list[str]]]:
+    yield "task.language", cfg.task.language
+    for index, skill in enumerate(cfg.skills):
+        yield f"skills[{index}].language", skill.language
+
+
+def _check_language(text: str, where: str) -> None:
+    try:
+        names = [name for _, name, _, _ in string.Formatter().parse(text) if name is not None]
+    except ValueError as exc:
+        raise ConfigError(f"{where}='{text}' cannot be filled in: {exc}. Mend its braces.", key=where) from exc
+    for name in names:
+        if name not in LANGUAGE_FIELDS:
+            raise ConfigError(
+                f"{where}='{text}' names '{{{name}}}'. Expected one of "
+                f"{', '.join(f'{{{field}}}' for field in LANGUAGE_FIELDS)}. Change it.",
+                key=where,
+            )

@@ -1,0 +1,144 @@
+"""Turns errors of Hydra, OmegaConf and YAML into one line: what, where, got against expected, what to do."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from typing import Any, get_type_hints
+
+from hydra.errors import ConfigCompositionException, MissingConfigException, OverrideParseException
+from omegaconf.errors import (
+    ConfigAttributeError,
+    ConfigKeyError,
+    InterpolationKeyError,
+    InterpolationResolutionError,
+    OmegaConfBaseException,
+    ValidationError,
+)
+from yaml import MarkedYAMLError
+
+from configs.reading import describe, unknown_key, wrong_type
+from simcore.errors import ConfigError, close_matches
+
+_IN_FILE = re.compile(r"In '([^']+)': ")
+_NO_GROUP_CHOSEN = re.compile(r"You must specify '([^']+)'")
+_NOT_OVERRIDDEN = re.compile(r"Could not override '([^']+)'")
+_AMBIGUOUS = re.compile(r"Ambiguous value for argument '([^']+)'")
+
+_CONVERTED = re.compile(r"could not be converted to (\w+)")
+_WORDS = {"Integer": "a whole number", "Float": "a number", "Boolean": "true or false", "String": "a text"}
+
+
+def explain(exc: Exception) -> ConfigError:
+    """The error in our own words.
+
+    Args:
+        exc: What Hydra, OmegaConf or YAML raised.
+    """
+    text = str(exc)
+    found = _IN_FILE.match(text)
+    # a group and a name: a file that the user chose or wrote; the others are ours, and list the groups only
+    origin = f" (in {found[1]}.yaml)" if found and "/" in found[1] else ""
+    inner = _innermost(exc)
+    if isinstance(exc, MissingConfigException):
+        return _unknown_option(exc, origin)
+    if isinstance(inner, OverrideParseException):
+        return _unreadable(inner)
+    if isinstance(inner, MarkedYAMLError):
+        return _bad_yaml(inner)
+    if isinstance(inner, OmegaConfBaseException):
+        return _bad_value(inner, origin)
+    if isinstance(exc, ConfigCompositionException):
+        return _bad_composition(text)
+    return ConfigError(f"The configuration cannot be composed: {_one_line(text)}")
+
+
+def _innermost(exc: BaseException) -> BaseException:
+    """The error of OmegaConf, YAML or the override's grammar that Hydra wrapped, or the error itself."""
+    kinds = (OmegaConfBaseException, MarkedYAMLError, OverrideParseException)
+    seen: BaseException | None = exc
+    while seen is not None and not isinstance(seen, kinds):
+        seen = seen.__cause__ or seen.__context__
+    return exc if seen is None else seen
+
+
+def _unknown_option(exc: MissingConfigException, origin: str) -> ConfigError:
+    wanted = str(exc.missing_cfg_file or "")
+    group, _, name = wanted.rpartition("/")
+    options = [option for option in (exc.options or []) if not option.endswith("_schema")]
+    return ConfigError(
+        f"Unknown {group or 'configuration file'} '{name}'{origin}.{close_matches(name, options)} "
+        f"Known: {', '.join(options) or 'none'}. Name one of them.",
+        key=group,
+        available=options,
+    )
+
+
+def _unreadable(exc: OverrideParseException) -> ConfigError:
+    reason = [line for line in str(exc).splitlines()[1:] if not line.startswith("See ")]
+    return ConfigError(
+        f"'{exc.override}' cannot be read: {_one_line(' '.join(reason))}. Expected key=value, "
+        "with quotes around values that hold spaces or commas.",
+        override=exc.override,
+    )
+
+
+def _bad_yaml(exc: MarkedYAMLError) -> ConfigError:
+    mark = exc.problem_mark
+    place = f"'{mark.name}', line {mark.line + 1}, column {mark.column + 1}" if mark is not None else "a YAML file"
+    return ConfigError(f"YAML error in {place}: {_one_line(str(exc.problem or exc))}. Mend the file.")
+
+
+def _bad_value(exc: OmegaConfBaseException, origin: str) -> ConfigError:
+    key = str(exc.full_key or exc.key or "")
+    leaf = str(exc.key)
+    if isinstance(exc, ConfigKeyError | ConfigAttributeError):
+        error = unknown_key(key, leaf, _known_keys(exc.object_type))
+    elif isinstance(exc, ValidationError):
+        error = wrong_type(key, exc.value, _expected(exc, leaf))
+    elif isinstance(exc, InterpolationKeyError | InterpolationResolutionError):
+        reason = (exc.msg or "").partition("\n")[0]
+        error = ConfigError(f"{key} refers to a key that does not exist: {_one_line(reason)}. Mend the reference.")
+    else:
+        error = ConfigError(f"{key}: {_one_line(exc.msg or str(exc))}. Change it.")
+    return ConfigError(error.message + origin, **{"key": key, **error.values})
+
+
+def _bad_composition(text: str) -> ConfigError:
+    if found := _NO_GROUP_CHOSEN.search(text):
+        names = [line.strip() for line in text.splitlines() if line.startswith("\t")]
+        names = [name for name in names if not name.endswith("_schema")]
+        return ConfigError(
+            f"{found[1]} is missing. Expected {found[1]}=NAME with one of: {', '.join(names)}.",
+            key=found[1],
+            available=names,
+        )
+    if found := _AMBIGUOUS.search(text):
+        return ConfigError(
+            f"'{found[1]}' has several values. Write [a,b] for a list, quotes for a text with commas, "
+            "or add -m to run them one after the other.",
+            override=found[1],
+        )
+    if found := _NOT_OVERRIDDEN.search(text):
+        return ConfigError(f"{found[1]} is unknown. Expected a key of the configuration; `--cfg job` shows them all.")
+    return ConfigError(f"The configuration cannot be composed: {_one_line(text)}")
+
+
+def _known_keys(object_type: Any) -> list[str]:
+    if isinstance(object_type, type) and dataclasses.is_dataclass(object_type):
+        return [item.name for item in dataclasses.fields(object_type)]
+    return []
+
+
+def _expected(exc: ValidationError, key: str) -> str:
+    """The type that a value should have had, in words."""
+    if isinstance(exc.object_type, type) and dataclasses.is_dataclass(exc.object_type):
+        hint = get_type_hints(exc.object_type).get(key)
+        if hint is not None:
+            return describe(hint)
+    found = _CONVERTED.search(exc.msg or "")
+    return _WORDS.get(found[1], "another type") if found else "another type"
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split()).rstrip(".")

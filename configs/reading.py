@@ -1,0 +1,190 @@
+"""Turns a composed configuration into dataclasses; every mistake is a `ConfigError` with the full key."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Callable, Mapping
+from enum import Enum
+from typing import Any, TypeVar, get_args, get_origin, get_type_hints
+
+from configs.schema import optional_of
+from simcore.errors import ConfigError, close_matches
+from solver.reader import read_planner_setting
+from solver.setting import PlannerSettingCfg
+
+T = TypeVar("T")
+
+MISSING = "???"
+"""OmegaConf's mark of a required value."""
+
+
+def read_dataclass(cls: type[T], raw: Any, *, where: str, notices: list[str] | None = None) -> T:
+    """Builds a dataclass of configuration from plain values.
+
+    Args:
+        cls: The dataclass; its `__post_init__` checks ranges.
+        raw: Maps, lists, numbers, texts, as from YAML.
+        where: Full key of `raw`, for messages; empty for the root.
+        notices: Takes one line for each rewrite of an inherited form.
+
+    Raises:
+        ConfigError: A key is unknown or missing, or a value is of the wrong type or out of range.
+    """
+    if not isinstance(raw, Mapping):
+        raise wrong_type(where, raw, "a mapping")
+    hints = get_type_hints(cls)
+    known = {item.name: item for item in dataclasses.fields(cls) if item.init}  # type: ignore[arg-type]
+    for key in raw:
+        if key not in known:
+            raise unknown_key(_join(where, str(key)), str(key), list(known))
+    values = {}
+    for name, item in known.items():
+        key = _join(where, name)
+        if name in raw and raw[name] != MISSING:
+            values[name] = _read(hints[name], raw[name], key, notices)
+        elif item.default == MISSING or (item.default is dataclasses.MISSING and name not in raw and _required(item)):
+            raise ConfigError(
+                f"{key} is missing. Expected {describe(hints[name])}. Give it in the YAML or as {key}=... "
+                "on the command line.",
+                key=key,
+            )
+    try:
+        return cls(**values)
+    except ConfigError as exc:
+        raise _placed(exc, where) from exc
+
+
+def wrong_type(where: str, value: Any, expected: str) -> ConfigError:
+    """The error of a value of the wrong type."""
+    return ConfigError(
+        f"{where}={_shown(value)} has the wrong type. Expected {expected}. Change it.", key=where, value=value
+    )
+
+
+def unknown_key(where: str, key: str, known: list[str]) -> ConfigError:
+    """The error of a key that the schema does not have."""
+    return ConfigError(
+        f"{where} is unknown.{close_matches(key, known)} Keys there: {', '.join(known)}. Remove or rename it.",
+        key=where,
+        available=known,
+    )
+
+
+def describe(hint: Any) -> str:
+    """A type in words, for messages."""
+    hint, optional = optional_of(hint)
+    suffix = " or null" if optional and hint is not Any else ""
+    if isinstance(hint, type) and issubclass(hint, Enum):
+        return "one of " + ", ".join(member.name for member in hint) + suffix
+    words = {bool: "true or false", int: "a whole number", float: "a number", str: "a text", Any: "a value"}
+    if hint in words:
+        return words[hint] + suffix
+    if get_origin(hint) is list:
+        return "a list" + suffix
+    return "a mapping" + suffix
+
+
+def _read(hint: Any, value: Any, where: str, notices: list[str] | None) -> Any:
+    hint, optional = optional_of(hint)
+    if hint is Any or (value is None and optional):
+        return value
+    if hint is PlannerSettingCfg:
+        setting, lines = read_planner_setting(value, where=where)
+        if notices is not None:
+            notices.extend(lines)
+        return setting
+    if isinstance(hint, type) and dataclasses.is_dataclass(hint):
+        return read_dataclass(hint, value, where=where, notices=notices)
+    if get_origin(hint) is list:
+        if not isinstance(value, list):
+            raise wrong_type(where, value, "a list")
+        (inner,) = get_args(hint)
+        return [_read(inner, item, f"{where}[{index}]", notices) for index, item in enumerate(value)]
+    if get_origin(hint) is dict:
+        if not isinstance(value, Mapping):
+            raise wrong_type(where, value, "a mapping")
+        inner = get_args(hint)[1]
+        return {str(key): _read(inner, item, f"{where}.{key}", notices) for key, item in value.items()}
+    if isinstance(hint, type) and issubclass(hint, Enum):
+        return _read_enum(hint, value, where)
+    reader = _SCALARS.get(hint)
+    if reader is None:
+        raise ConfigError(f"{where} has a type that configurations cannot have: {hint}.", key=where)
+    return reader(value, where)
+
+
+def _read_enum(hint: type[Enum], value: Any, where: str) -> Enum:
+    if isinstance(value, hint):
+        return value
+    known = [member.name for member in hint]
+    if value not in known:
+        raise ConfigError(
+            f"{where}={value!r} is unknown.{close_matches(str(value), known)} Expected one of {', '.join(known)}.",
+            key=where,
+            available=known,
+        )
+    return hint[value]
+
+
+def _read_bool(value: Any, where: str) -> bool:
+    if not isinstance(value, bool):
+        raise wrong_type(where, value, "true or false")
+    return value
+
+
+def _read_int(value: Any, where: str) -> int:
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise wrong_type(where, value, "a whole number")
+    return value
+
+
+def _read_float(value: Any, where: str) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise wrong_type(where, value, "a number")
+    if not math.isfinite(value):
+        raise ConfigError(f"{where}={value} is out of range. Expected a finite number. Change it.", key=where)
+    return float(value)
+
+
+def _read_str(value: Any, where: str) -> str:
+    if isinstance(value, bool) or not isinstance(value, str | int | float):
+        raise wrong_type(where, value, "a text")
+    return str(value)  # an id such as 7304 is a number to YAML
+
+
+_SCALARS: dict[Any, Callable[[Any, str], Any]] = {
+    bool: _read_bool,
+    int: _read_int,
+    float: _read_float,
+    str: _read_str,
+}
+
+
+def _required(item: dataclasses.Field[Any]) -> bool:
+    return item.default_factory is dataclasses.MISSING
+
+
+def _placed(exc: ConfigError, where: str) -> ConfigError:
+    """The error with its place, where the class that raised it could not know it."""
+    if not where or exc.message.startswith(where.split("[")[0].split(".")[0]):
+        return exc
+    last = where.rpartition(".")[2]
+    if exc.message.startswith(f"{last}."):
+        return ConfigError(where + exc.message[len(last) :], **exc.values)
+    return ConfigError(f"{where}: {exc.message}", **exc.values)
+
+
+def _shown(value: Any) -> str:
+    """A value as the user would write it in YAML, or what it is."""
+    if isinstance(value, Mapping):
+        return "a mapping"
+    if isinstance(value, list | tuple):
+        return "a list"
+    if value is None or isinstance(value, bool):
+        return {None: "null", True: "true", False: "false"}[value]
+    return repr(value)
+
+
+def _join(where: str, key: str) -> str:
+    return f"{where}.{key}" if where else key

@@ -1,0 +1,102 @@
+"""Dataclasses of an episode's configuration; those of its parts live beside the classes that take them."""
+
+from __future__ import annotations
+
+import dataclasses
+import types
+from dataclasses import dataclass, field
+from typing import Any, Union, get_args, get_origin, get_type_hints
+
+from robots.description import RobotCfg
+from simcore.assets.library import ObjectCfg
+from simcore.errors import ConfigError
+from simcore.sim.rates import WorldCfg
+from skills.config import SkillCfg
+from tasks.task import TaskCfg
+
+RANDOMIZATIONS = ("none",)
+"""What the group `randomization` offers."""
+
+
+@dataclass
+class RandomizationCfg:
+    """What varies beyond the layout of the task."""
+
+    name: str = "none"
+    """`none`: nothing."""
+
+    def __post_init__(self) -> None:
+        if self.name not in RANDOMIZATIONS:
+            raise ConfigError(
+                f"randomization.name='{self.name}' is unknown. Known: {', '.join(RANDOMIZATIONS)}.",
+                key="randomization.name",
+            )
+
+
+@dataclass
+class EpisodeCfg:
+    """Everything that an episode depends on, beside its number."""
+
+    task: TaskCfg = field(default_factory=TaskCfg)
+    """What stands where, and the goal."""
+    object: ObjectCfg = field(default_factory=ObjectCfg)
+    """The object that the task is about."""
+    objects: list[ObjectCfg] = field(default_factory=list)
+    """Further objects."""
+    robot: RobotCfg = field(default_factory=RobotCfg)
+    """The robot."""
+    skills: list[SkillCfg] = field(default_factory=list)
+    """The chain of skills, in order."""
+    world: WorldCfg = field(default_factory=WorldCfg)
+    """Rates and solver settings of the simulation."""
+    randomization: RandomizationCfg = field(default_factory=RandomizationCfg)
+    """What varies beyond the layout."""
+    seed: int = 0
+    """Seed of the run; an episode's own seed follows from it and the episode's number."""
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.seed < 2**63:
+            raise ConfigError(f"seed={self.seed} is out of range. Expected 0 to 2^63 - 1.", key="seed")
+
+    def all_objects(self) -> dict[str, ObjectCfg]:
+        """`object` and `objects` by name."""
+        return {item.name: item for item in (self.object, *self.objects)}
+
+
+def loosened(cls: type) -> type:
+    """The dataclass as Hydra composes it: the same fields, lists of dataclasses as lists of anything.
+
+    Hydra reports a mistake in a list entry without the entry's place, so entries are read by us, after composition,
+    with their full key (`configs.reading`). Mappings, numbers and words are typed from the start, so that a wrong key
+    or type stops the composition.
+
+    Args:
+        cls: A dataclass of configuration.
+    """
+    hints = get_type_hints(cls)
+    fields: list[tuple[str, Any, Any]] = []
+    for item in dataclasses.fields(cls):
+        hint = hints[item.name]
+        if dataclasses.is_dataclass(hint) and isinstance(hint, type):
+            inner = loosened(hint)
+            fields.append((item.name, inner, field(default_factory=inner)))
+        elif _holds_dataclasses(hint):
+            fields.append((item.name, list[Any], field(default_factory=list)))
+        elif item.default_factory is not dataclasses.MISSING:
+            fields.append((item.name, hint, field(default_factory=item.default_factory)))
+        else:
+            fields.append((item.name, hint, item.default))
+    return dataclasses.make_dataclass(cls.__name__, fields)
+
+
+def _holds_dataclasses(hint: Any) -> bool:
+    return get_origin(hint) is list and any(dataclasses.is_dataclass(arg) for arg in get_args(hint))
+
+
+def optional_of(hint: Any) -> tuple[Any, bool]:
+    """Takes None out of a type: (what remains, whether None was in it)."""
+    if get_origin(hint) in (Union, types.UnionType):
+        rest = [arg for arg in get_args(hint) if arg is not type(None)]
+        if len(rest) == 1:
+            return rest[0], len(rest) < len(get_args(hint))
+    return hint, hint is Any
