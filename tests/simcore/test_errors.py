@@ -1,0 +1,60 @@
+"""Errors keep their values, travel between processes and share one base."""
+
+import pickle
+
+import pytest
+
+from simcore import errors
+from simcore.errors import (
+    ConfigError,
+    FormatVersionError,
+    GeometryError,
+    NoSolutionError,
+    RecordingError,
+    SimCoreError,
+    SolverError,
+    UnknownEntryError,
+    close_matches,
+)
+
+ALL_ERRORS = [e for e in vars(errors).values() if isinstance(e, type) and issubclass(e, Exception)]
+
+
+@pytest.mark.parametrize("error", ALL_ERRORS, ids=lambda e: e.__name__)
+def test_every_error_derives_from_the_base_and_has_a_docstring(error):
+    assert issubclass(error, SimCoreError)
+    assert error.__doc__
+
+
+def test_values_of_an_error_are_attributes():
+    error = ConfigError("`episodes` is 0.", key="episodes", value=0)
+    assert (error.key, error.value, str(error)) == ("episodes", 0, "`episodes` is 0.")
+    assert error.values == {"key": "episodes", "value": 0}
+
+
+def test_an_error_survives_the_way_from_a_worker_process():
+    error = UnknownEntryError("Unknown skill 'opn'.", name="opn", available=["open"])
+    back = pickle.loads(pickle.dumps(error))  # what multiprocessing does
+    assert type(back) is UnknownEntryError
+    assert (str(back), back.name, back.available) == (str(error), "opn", ["open"])
+
+
+@pytest.mark.parametrize(
+    ("error", "bases"),
+    [
+        (NoSolutionError, (SolverError,)),
+        (FormatVersionError, (RecordingError,)),
+        (GeometryError, (ValueError,)),
+    ],
+)
+def test_an_error_is_caught_by_the_wider_kinds(error, bases):
+    assert issubclass(error, bases)
+
+
+def test_close_matches_name_what_was_meant():
+    assert close_matches("opn", ["open", "close", "rotate"]) == " Did you mean 'open'?"
+
+
+def test_close_matches_list_several_and_stay_silent_for_nonsense():
+    assert close_matches("door_a", ["door_b", "door_c"]) == " Did you mean 'door_c' or 'door_b'?"
+    assert close_matches("xyz", ["open", "close"]) == ""

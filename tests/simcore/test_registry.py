@@ -1,0 +1,116 @@
+"""Catalogs: nothing is imported to list names, and every wrong name or plugin is an error that says what to do."""
+
+import sys
+from importlib.metadata import EntryPoint
+
+import pytest
+
+from simcore import registry
+from simcore.errors import DuplicateEntryError, PluginError, UnknownEntryError
+from simcore.registry import Catalog, CatalogEntry
+
+
+class FakeDistribution:
+    name = "other-skills"
+
+
+def entry_point(name, value, *, dist=FakeDistribution):
+    point = EntryPoint(name=name, value=value, group="unlatch.skills")
+    vars(point)["dist"] = dist() if dist else None
+    return point
+
+
+@pytest.fixture
+def points(monkeypatch):
+    found = []
+    monkeypatch.setattr(registry, "entry_points", lambda *, group: [p for p in found if p.group == group])
+    return found
+
+
+@pytest.fixture
+def catalog(points):
+    entries = {
+        "close": CatalogEntry("collections:OrderedDict", "Closes a part."),
+        "open": CatalogEntry("collections:Counter", "Opens a part."),
+    }
+    return Catalog("skill", entries, group="unlatch.skills")
+
+
+def test_names_are_sorted_over_built_in_entries_and_plugins(catalog, points):
+    points.append(entry_point("flip", "collections:deque"))
+    assert catalog.names() == ["close", "flip", "open"]
+    assert catalog.entry("flip").origin == "other-skills"
+
+
+def test_load_returns_what_the_target_names(catalog, points):
+    from collections import Counter, OrderedDict
+
+    points.append(entry_point("nested", "collections:OrderedDict.fromkeys"))
+    assert catalog.load("open") is Counter
+    assert catalog.load("nested") == OrderedDict.fromkeys
+
+
+def test_extras_of_an_entry_point_are_no_part_of_its_target(catalog, points):
+    from collections import deque
+
+    points.append(entry_point("flip", "collections:deque [fast]"))
+    assert catalog.load("flip") is deque
+
+
+def test_listing_names_imports_no_plugin(catalog, points):
+    points.append(entry_point("flip", "a_module_that_is_not_there:Flip"))
+    assert "flip" in catalog.names()
+    assert "flip" in repr(catalog)
+
+
+def test_an_unknown_name_is_refused_with_close_and_known_ones(catalog):
+    with pytest.raises(
+        UnknownEntryError, match=r"Unknown skill 'opn'\. Did you mean 'open'\? Known: close, open\."
+    ) as e:
+        catalog.load("opn")
+    assert (e.value.name, e.value.available) == ("opn", ["close", "open"])
+
+
+def test_a_plugin_with_the_name_of_a_built_in_entry_is_refused(catalog, points):
+    points.append(entry_point("open", "collections:deque"))
+    with pytest.raises(DuplicateEntryError, match=r"'open' is registered twice: by unlatch .* and by other-skills"):
+        catalog.names()
+
+
+def test_two_plugins_with_one_name_are_refused(catalog, points):
+    points += [entry_point("flip", "collections:deque"), entry_point("flip", "collections:Counter", dist=None)]
+    with pytest.raises(
+        DuplicateEntryError, match=r"'flip' is registered twice: by other-skills .* an unknown distribution"
+    ):
+        catalog.entries()
+
+
+@pytest.mark.parametrize(
+    ("target", "reason"),
+    [
+        ("a_module_that_is_not_there:Flip", "ModuleNotFoundError"),
+        ("collections:not_there", "AttributeError"),
+        ("collections", "AttributeError"),
+    ],
+)
+def test_a_broken_plugin_is_an_error_only_for_who_asks_for_it(catalog, points, target, reason):
+    points.append(entry_point("flip", target))
+    assert catalog.load("open") is not None
+    with pytest.raises(PluginError, match=f"'flip' of other-skills cannot be loaded from '{target}': {reason}") as e:
+        catalog.load("flip")
+    assert (e.value.name, e.value.origin) == ("flip", "other-skills")
+
+
+@pytest.mark.parametrize("body", ["raise RuntimeError('no licence')", "def broken(:"])
+def test_a_plugin_whose_module_raises_anything_is_named(catalog, points, tmp_path, monkeypatch, body):
+    (tmp_path / "plugin_that_raises.py").write_text(body)
+    monkeypatch.syspath_prepend(tmp_path)
+    points.append(entry_point("flip", "plugin_that_raises:Flip"))
+    with pytest.raises(PluginError, match="'flip' of other-skills cannot be loaded"):
+        catalog.load("flip")
+    assert "plugin_that_raises" not in sys.modules
+
+
+def test_a_catalog_without_a_group_has_its_built_in_entries_only(points):
+    points.append(entry_point("flip", "collections:deque"))
+    assert Catalog("term", {"plane": CatalogEntry("collections:deque", "")}).names() == ["plane"]
