@@ -7,7 +7,7 @@ import json
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -56,11 +56,15 @@ def store_files(folder: Path, files: Mapping[str, bytes]) -> Path:
 
 
 @contextmanager
-def replaced_folder(folder: Path) -> Iterator[Path]:
+def replaced_folder(folder: Path, *, is_good: Callable[[Path], bool] | None = None) -> Iterator[Path]:
     """Gives a temporary folder and, if the block ends well, renames it into place.
 
-    Two processes may do this at once: they write the same content under the same name, and one of the two results stays.
-    A process that is killed leaves only a `.writing-` folder.
+    Two processes may do this at once, and end with one good result. A process that is killed leaves only a `.writing-`
+    folder.
+
+    Args:
+        folder: The place.
+        is_good: Says of a folder that another process has put there meanwhile whether it stays; without it, it goes.
 
     Raises:
         AssetError: The cache cannot be written.
@@ -72,7 +76,8 @@ def replaced_folder(folder: Path) -> Iterator[Path]:
         raise _unwritable(folder, exc) from exc
     try:
         yield temporary
-        _move_into_place(temporary, folder)
+        if is_good is None or not is_good(folder):
+            _move_into_place(temporary, folder)
     except OSError as exc:
         raise _unwritable(folder, exc) from exc
     finally:

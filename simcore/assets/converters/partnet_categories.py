@@ -19,8 +19,10 @@ class PartnetCategory:
     """Kinds that the acted joint may have, by its axis."""
     semantics: tuple[str, ...]
     """Part names in `semantics.txt` that qualify, best first; empty accepts any moving part."""
-    scale: float
-    """Metres per unit where no `info.json` gives one."""
+    size_m: float
+    """Largest extent of the object where no `info.json` gives a scale [m]."""
+    largest_m: float
+    """An object whose handle is too small for a hand is made larger, up to this extent [m]."""
     body_mass_kg: float
     part_density_kg_m3: float
     """Of the solid hulls of a moving part; its mass is clipped to `part_mass_kg`."""
@@ -35,21 +37,60 @@ _DOOR = (PartKind.hinge_vertical,)
 
 CATEGORIES: dict[str, PartnetCategory] = {
     "drawer": PartnetCategory(
-        ("drawer", "StorageFurniture", "Table"), "drawer", (PartKind.slider,), ("drawer",),
-        0.4, 15.0, 300.0, (0.8, 4.0), 1.5, 1.0,
-        "cabinets with drawers: the drawer with the best handle is acted on",
+        folders=("drawer", "StorageFurniture", "Table"),
+        part="drawer",
+        kinds=(PartKind.slider,),
+        semantics=("drawer",),
+        size_m=0.50,
+        largest_m=0.62,
+        body_mass_kg=15.0,
+        part_density_kg_m3=500.0,
+        part_mass_kg=(0.8, 4.0),
+        friction=1.5,
+        damping=1.0,
+        summary="cabinets and tables: the drawer with the best handle is acted on",
     ),
     "microwave": PartnetCategory(
-        ("microwave", "Microwave"), "door", _DOOR, ("door",), 0.3, 11.0, 350.0, (0.8, 2.5), 0.3, 0.1,
-        "microwave ovens with a side-hinged door",
+        folders=("microwave", "Microwave"),
+        part="door",
+        kinds=_DOOR,
+        semantics=("door",),
+        size_m=0.46,
+        largest_m=0.56,
+        body_mass_kg=11.0,
+        part_density_kg_m3=500.0,
+        part_mass_kg=(0.8, 2.5),
+        friction=0.3,
+        damping=0.1,
+        summary="microwave ovens with a side-hinged door",
     ),
     "refrigerator": PartnetCategory(
-        ("refrigerator", "Refrigerator"), "door", _DOOR, ("door",), 0.5, 30.0, 250.0, (2.0, 8.0), 0.5, 0.3,
-        "refrigerators: the door with the best handle is acted on",
+        folders=("refrigerator", "Refrigerator"),
+        part="door",
+        kinds=_DOOR,
+        semantics=("door",),
+        size_m=0.80,
+        largest_m=1.00,
+        body_mass_kg=30.0,
+        part_density_kg_m3=200.0,
+        part_mass_kg=(2.0, 8.0),
+        friction=0.5,
+        damping=0.3,
+        summary="refrigerators: the door with the best handle is acted on",
     ),
     "safe": PartnetCategory(
-        ("safe", "safe_rotate", "Safe"), "door", _DOOR, ("door",), 0.3, 20.0, 700.0, (2.0, 8.0), 0.5, 0.3,
-        "safes with a side-hinged door",
+        folders=("safe", "safe_rotate", "Safe"),
+        part="door",
+        kinds=_DOOR,
+        semantics=("door",),
+        size_m=0.45,
+        largest_m=0.60,
+        body_mass_kg=25.0,
+        part_density_kg_m3=1500.0,
+        part_mass_kg=(2.0, 8.0),
+        friction=0.5,
+        damping=0.3,
+        summary="safes with a side-hinged door",
     ),
-}  # fmt: skip
+}
 """Categories by name, sorted."""

@@ -1,0 +1,38 @@
+"""A program of its own that decomposes meshes with CoACD, so that a hanging decomposition can be killed.
+
+Usage: `python coacd_child.py FOLDER SETTINGS`. It reads `in_<n>.npz` (vertices, faces) in the order of n, and writes
+`out_<n>.npz` (vertices, faces and the number of each per hull) under a temporary name first. It imports nothing of ours, so
+it runs wherever NumPy and CoACD do.
+"""
+
+import json
+import sys
+from pathlib import Path
+
+import numpy as np
+
+
+def main(folder: Path, settings: dict[str, object]) -> None:
+    """Decomposes every input of a folder that has no output yet."""
+    import coacd
+
+    coacd.set_log_level("off")
+    for source in sorted(folder.glob("in_*.npz")):
+        target = folder / source.name.replace("in_", "out_")
+        if target.exists():
+            continue
+        (folder / "started").write_text(source.name, encoding="utf-8")
+        with np.load(source, allow_pickle=False) as data:
+            mesh = coacd.Mesh(data["vertices"], data["faces"])
+        hulls = coacd.run_coacd(mesh, **settings)
+        temporary = target.with_suffix(".tmp.npz")
+        np.savez(
+            temporary,
+            vertices=np.concatenate([np.asarray(v, dtype=float) for v, _ in hulls]) if hulls else np.zeros((0, 3)),
+            counts=np.array([len(v) for v, _ in hulls], dtype=int),
+        )
+        temporary.rename(target)
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), json.loads(sys.argv[2]))

@@ -1,0 +1,266 @@
+"""Convex colliders for meshes as they are found: concave, open, of many pieces.
+
+The recipe: weld, split by shared vertices; a piece that is nearly convex becomes its hull, a flat sheet a thin box; CoACD
+takes the rest, in a child process with a time limit; what CoACD does not finish or fills becomes boxes of a grid.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import numpy as np
+from scipy.spatial import ConvexHull, QhullError
+
+from simcore.assets.converters import coacd_child
+from simcore.assets.converters.mesh_parts import TriangleMesh, components, surface_points, welded
+from simcore.assets.converters.voxel_boxes import voxel_boxes
+from simcore.assets.surface import triangle_distances
+from simcore.errors import ConfigError
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass
+class ConvexDecompositionCfg:
+    """Settings of the decomposition; lengths are shares of the object's largest extent."""
+
+    weld: float = 1e-4
+    """Vertices closer than this are one."""
+    near_convex: float = 0.012
+    """A piece is its hull if the hull lies within this of the piece."""
+    sheet_m: float = 0.002
+    """Least thickness of a collider [m]; flat sheets get it."""
+    smallest: float = 0.01
+    """Pieces whose box is smaller than this along its longest side are seen but not touched."""
+    simple: float = 0.08
+    """Pieces smaller than this (buttons, feet, small knobs) are their hull, concave or not."""
+    coacd_seconds: float = 8.0
+    """Time limit of one piece in CoACD."""
+    coacd_total_seconds: float = 40.0
+    """Time limit of one object in CoACD; pieces that are left then become boxes."""
+    coacd_threshold: float = 0.05
+    coacd_resolution: int = 800
+    coacd_mcts_iterations: int = 50
+    coacd_mcts_depth: int = 2
+    coacd_max_hulls: int = 24
+    """Most hulls of one piece."""
+    hull_vertices: int = 64
+    """Most vertices of one hull of CoACD."""
+    grid_cells: int = 40
+    """Most cells along the longest side where boxes replace a piece."""
+    most_boxes: int = 96
+    """The grid is made coarser until there are at most so many boxes."""
+
+    def __post_init__(self) -> None:
+        for name, value in asdict(self).items():
+            if value <= 0:
+                raise ConfigError(f"convex_decomposition.{name}={value} must be above 0.", key=name)
+
+
+@dataclass(frozen=True)
+class Decomposition:
+    """Convex pieces and how they were made."""
+
+    hulls: list[TriangleMesh]
+    methods: dict[str, int]
+    """Number of pieces by method: hull, sheet, coacd, boxes, skipped."""
+
+
+def decompose(meshes: list[TriangleMesh], cfg: ConvexDecompositionCfg, *, size_m: float) -> Decomposition:
+    """Convex pieces of some meshes of one link.
+
+    Args:
+        meshes: The meshes, in one frame [m].
+        cfg: Settings.
+        size_m: Largest extent of the whole object [m].
+    """
+    hulls: list[TriangleMesh] = []
+    methods: Counter[str] = Counter()
+    concave: list[TriangleMesh] = []
+    for mesh in meshes:
+        whole = welded(mesh, distance_m=cfg.weld * size_m)
+        pieces = components(whole)
+        if len(pieces) > 1 and len(whole.faces) < 2000 and _is_near_convex(whole, cfg, size_m=size_m):
+            pieces = [whole]
+        for piece in pieces:
+            if float(np.max(piece.extents)) < cfg.smallest * size_m:
+                methods["skipped"] += 1
+            elif (sheet := _sheet(piece, cfg)) is not None:
+                hulls.append(sheet)
+                methods["sheet"] += 1
+            elif float(np.max(piece.extents)) < cfg.simple * size_m or _is_near_convex(piece, cfg, size_m=size_m):
+                hulls.append(convex_hull(piece.vertices))
+                methods["hull"] += 1
+            else:
+                concave.append(piece)
+    for piece, parts in zip(concave, _run_coacd(concave, cfg), strict=True):
+        if parts and _is_faithful(parts, piece, cfg, size_m=size_m):
+            hulls += parts
+            methods["coacd"] += 1
+        else:
+            hulls += [convex_hull(box) for box in _boxes(piece, cfg)]
+            methods["boxes"] += 1
+    return Decomposition(hulls, dict(sorted(methods.items())))
+
+
+def convex_hull(points: np.ndarray) -> TriangleMesh:
+    """The convex hull of points (N, 3), its triangles turned outwards."""
+    hull = ConvexHull(points)
+    used, renumbered = np.unique(hull.simplices, return_inverse=True)
+    vertices, faces = points[used], renumbered.reshape(-1, 3)
+    normals = np.cross(vertices[faces[:, 1]] - vertices[faces[:, 0]], vertices[faces[:, 2]] - vertices[faces[:, 0]])
+    flipped = np.einsum("ij,ij->i", normals, hull.equations[:, :3]) < 0
+    faces[flipped] = faces[flipped][:, ::-1]
+    return TriangleMesh(vertices, faces)
+
+
+def hull_volume(hull: TriangleMesh) -> float:
+    """Volume of a closed mesh with outward triangles [m^3]."""
+    a, b, c = (hull.vertices[hull.faces[:, k]] for k in range(3))
+    return float(np.einsum("ij,ij->i", a, np.cross(b, c)).sum() / 6.0)
+
+
+def _boxes(piece: TriangleMesh, cfg: ConvexDecompositionCfg) -> list[np.ndarray]:
+    cells = cfg.grid_cells
+    boxes = voxel_boxes(piece, cells=cells, thickness_m=cfg.sheet_m)
+    while len(boxes) > cfg.most_boxes and cells > 4:
+        cells = cells * 3 // 4
+        boxes = voxel_boxes(piece, cells=cells, thickness_m=cfg.sheet_m)
+    return boxes
+
+
+def _sheet(piece: TriangleMesh, cfg: ConvexDecompositionCfg) -> TriangleMesh | None:
+    """The thin box around a flat piece, or None if the piece is not flat."""
+    centre = piece.vertices.mean(axis=0)
+    _, _, axes = np.linalg.svd(piece.vertices - centre, full_matrices=False)
+    flat = (piece.vertices - centre) @ axes.T  # (V, 3), thinnest direction last
+    if float(np.ptp(flat[:, 2])) > cfg.sheet_m or len(piece.vertices) < 3:
+        return None
+    # A ring or an L of sheet is no convex sheet: its outline must fill its own hull.
+    try:
+        outline = ConvexHull(flat[:, :2])
+    except QhullError:
+        return None
+    corners = piece.triangles
+    area = np.linalg.norm(np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0]), axis=1).sum() / 2
+    if area < 0.9 * outline.volume:
+        return None
+    rim = flat[outline.vertices]
+    middle, half = (flat[:, 2].min() + flat[:, 2].max()) / 2, cfg.sheet_m / 2
+    layers = [np.column_stack([rim[:, :2], np.full(len(rim), middle + sign * half)]) for sign in (-1, 1)]
+    return convex_hull(np.concatenate(layers) @ axes + centre)
+
+
+def _is_near_convex(piece: TriangleMesh, cfg: ConvexDecompositionCfg, *, size_m: float) -> bool:
+    try:
+        hull = convex_hull(piece.vertices)
+    except QhullError:
+        return False
+    return _farthest(hull, piece) <= _tolerance(piece, cfg, size_m=size_m)
+
+
+def _tolerance(piece: TriangleMesh, cfg: ConvexDecompositionCfg, *, size_m: float) -> float:
+    return min(cfg.near_convex * size_m, 0.15 * float(np.max(piece.extents)))
+
+
+def _farthest(hull: TriangleMesh, piece: TriangleMesh) -> float:
+    """Largest distance from points on a hull to the surface of its piece [m]."""
+    spacing = float(np.max(hull.extents)) / 10
+    points = surface_points(hull, spacing_m=spacing, most=3000)
+    if len(points) > 400:
+        points = points[:: len(points) // 400 + 1]
+    triangles = piece.triangles
+    return max(float(triangle_distances(point, triangles).min()) for point in points)
+
+
+def _is_faithful(parts: list[TriangleMesh], piece: TriangleMesh, cfg: ConvexDecompositionCfg, *, size_m: float) -> bool:
+    """Whether no hull fills a cavity: every hull stays near the piece that it was made from."""
+    limit = 2.0 * _tolerance(piece, cfg, size_m=size_m)
+    return all(_farthest(part, piece) <= limit for part in parts)
+
+
+def _run_coacd(pieces: list[TriangleMesh], cfg: ConvexDecompositionCfg) -> list[list[TriangleMesh]]:
+    """Hulls of each piece; an empty list where CoACD failed or ran out of time."""
+    results: list[list[TriangleMesh]] = [[] for _ in pieces]
+    if not pieces:
+        return results
+    settings = {
+        "threshold": cfg.coacd_threshold,
+        "max_convex_hull": cfg.coacd_max_hulls,
+        "resolution": cfg.coacd_resolution,
+        "mcts_iterations": cfg.coacd_mcts_iterations,
+        "mcts_max_depth": cfg.coacd_mcts_depth,
+        "max_ch_vertex": cfg.hull_vertices,
+        "decimate": True,
+        "seed": 0,
+    }
+    deadline = time.monotonic() + cfg.coacd_total_seconds
+    with tempfile.TemporaryDirectory(prefix="unlatch-coacd-") as name:
+        folder = Path(name)
+        pending = list(range(len(pieces)))
+        while pending and time.monotonic() < deadline:
+            for number in pending:
+                piece = pieces[number]
+                np.savez(folder / f"in_{number:05d}.npz", vertices=piece.vertices, faces=piece.faces)
+            given_up = _watch_child(folder, settings, seconds=cfg.coacd_seconds, deadline=deadline)
+            for number in list(pending):
+                output = folder / f"out_{number:05d}.npz"
+                if output.exists():
+                    results[number] = _read_hulls(output)
+                    pending.remove(number)
+            if given_up is None:
+                break
+            # The piece that hung or crashed is left out, and a new child goes on with the rest.
+            (folder / given_up).unlink(missing_ok=True)
+            pending = [n for n in pending if f"in_{n:05d}.npz" != given_up]
+    return results
+
+
+def _watch_child(folder: Path, settings: dict[str, object], *, seconds: float, deadline: float) -> str | None:
+    """Runs a child until it ends or one piece takes too long; returns the piece it stopped at, or None."""
+    started = folder / "started"
+    started.unlink(missing_ok=True)
+    child = subprocess.Popen(
+        [sys.executable, str(coacd_child.__file__), str(folder), json.dumps(settings)],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    current, since = "", time.monotonic()
+    try:
+        while child.poll() is None:
+            now = time.monotonic()
+            name = started.read_text(encoding="utf-8") if started.exists() else ""
+            if name != current:
+                current, since = name, now
+            # Starting the child takes a while itself: its first piece gets some seconds more.
+            if now - since > (seconds if current else seconds + 20.0) or now > deadline:
+                logger.debug("CoACD was stopped at %s", current or "its start")
+                return current or None
+            time.sleep(0.02)
+    finally:
+        if child.poll() is None:
+            child.kill()
+        child.wait()
+    return None if child.returncode == 0 else (current or None)
+
+
+def _read_hulls(path: Path) -> list[TriangleMesh]:
+    with np.load(path, allow_pickle=False) as data:
+        groups = np.split(data["vertices"], np.cumsum(data["counts"])[:-1])
+    hulls = []
+    for points in groups:
+        try:
+            hulls.append(convex_hull(points))
+        except (QhullError, ValueError):
+            # A hull without volume touches nothing.
+            continue
+    return hulls

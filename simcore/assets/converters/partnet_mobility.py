@@ -1,0 +1,300 @@
+"""Makes objects of PartNet-Mobility ready for simulation: frames, scale, colliders, masses, annotation; cached."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+import shutil
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from simcore.assets.annotation import (
+    ANNOTATION_FILE,
+    Articulation,
+    FramedVector,
+    Handle,
+    Openness,
+    Part,
+    PartKind,
+    read_articulation,
+    write_articulation,
+)
+from simcore.assets.articulated_object import ObjectAsset
+from simcore.assets.cache import cache_root, intact_hash, replaced_folder, write_manifest
+from simcore.assets.converters.convex_decomposition import ConvexDecompositionCfg, Decomposition, decompose, hull_volume
+from simcore.assets.converters.handle_finding import Grip, body_point, find_grip, push_point
+from simcore.assets.converters.hull_files import hulls_inertial, write_hulls
+from simcore.assets.converters.material_colour import mesh_colour
+from simcore.assets.converters.mesh_parts import TriangleMesh
+from simcore.assets.converters.partnet_categories import PartnetCategory
+from simcore.assets.converters.partnet_posing import PosedMesh, PosedObject, candidate_joints, pose_object
+from simcore.assets.converters.partnet_source import (
+    PartnetObject,
+    choose_instance,
+    partnet_category,
+    partnet_root,
+    read_partnet_object,
+    referenced_files,
+    source_hash,
+)
+from simcore.assets.urdf_model import Joint, Link, Shape, ShapeKind, UrdfModel
+from simcore.assets.validation import articulation_problems, raise_problems
+from simcore.geometry import Pose
+
+if TYPE_CHECKING:
+    from simcore.assets.library import ObjectCfg
+
+logger = logging.getLogger(__name__)
+
+CONVERTER_VERSION = 1
+"""Raised with every change that changes the output: cached objects are then made anew."""
+
+LICENCE = "PartNet-Mobility (SAPIEN), non-commercial research"
+_URDF_FILE = "object.urdf"
+_FACTS_FILE = "asset.json"
+_SOURCE_FOLDER = "source"
+_GROWTH = (1.0, 1.25, 1.5, 1.75, 2.0, 2.25)
+_MOST_CANDIDATES = 8
+
+
+def load_partnet_object(cfg: ObjectCfg, *, draw: int) -> ObjectAsset:
+    """Loads one object, converting it first if the cache does not hold it intact.
+
+    Args:
+        cfg: Which object.
+        draw: A random number from 0 that chooses the instance where the configuration names none.
+
+    Raises:
+        ConfigError: Unknown category, or no folder given.
+        AssetError: The object is missing, damaged or cannot be annotated.
+    """
+    partnet_category(cfg.category)
+    root = partnet_root(cfg.root)
+    folder = choose_instance(root, cfg.category, instance=cfg.instance, draw=draw)
+    source = read_partnet_object(folder, cfg.category)
+    converted, digest = convert_partnet_object(source, scale=cfg.scale, cache_dir=cfg.cache_dir)
+    facts = json.loads((converted / _FACTS_FILE).read_text(encoding="utf-8"))
+    return ObjectAsset(
+        name=cfg.name,
+        category=cfg.category,
+        instance=source.instance,
+        source=cfg.source.value,
+        urdf_path=converted / _URDF_FILE,
+        articulation=read_articulation(converted),
+        content_hash=digest,
+        bounds_obj=np.array(facts["bounds_obj"]),
+        friction=facts["friction"],
+        damping=facts["damping"],
+        parameters=facts["parameters"],
+    )
+
+
+def convert_partnet_object(
+    source: PartnetObject,
+    *,
+    scale: float | None = None,
+    cache_dir: str | None = None,
+    decomposition: ConvexDecompositionCfg | None = None,
+) -> tuple[Path, str]:
+    """Converts an object, or finds it converted: same files, settings and converter version, and an intact result.
+
+    Args:
+        source: The object.
+        scale: Metres per unit; without it, `info.json` or the category decides.
+        cache_dir: Where results are kept.
+        decomposition: Settings of the colliders.
+
+    Returns:
+        The folder with URDF and annotation, and the hash of its content.
+
+    Raises:
+        AssetError: The object cannot be converted or annotated.
+    """
+    settings = decomposition or ConvexDecompositionCfg()
+    key = _cache_key(source, scale, settings)
+    folder = cache_root(cache_dir) / "partnet_mobility" / source.category / f"{source.instance}-{key[:16]}"
+    digest = intact_hash(folder, key=key)
+    if digest is None:
+        if folder.exists():
+            logger.warning(
+                "The converted %s '%s' in %s is damaged: made anew.", source.category, source.instance, folder
+            )
+        with replaced_folder(folder, is_good=lambda path: intact_hash(path, key=key) is not None) as temporary:
+            _convert(source, temporary, scale=scale, settings=settings)
+            write_manifest(temporary, key=key)
+        digest = intact_hash(folder, key=key) or ""
+    return folder, digest
+
+
+def _cache_key(source: PartnetObject, scale: float | None, settings: ConvexDecompositionCfg) -> str:
+    category = partnet_category(source.category)
+    text = json.dumps([CONVERTER_VERSION, source_hash(source), scale, asdict(settings), repr(category)], sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _convert(source: PartnetObject, folder: Path, *, scale: float | None, settings: ConvexDecompositionCfg) -> None:
+    category = partnet_category(source.category)
+    posed, grip = _pose_and_grip(source, category, scale)
+    size_m = float(np.max(posed.bounds[1] - posed.bounds[0]))
+    joint = Joint(
+        name=posed.joint.name,
+        kind="prismatic" if posed.kind is PartKind.slider else "revolute",
+        parent="body",
+        child=category.part,
+        T_parent_joint=Pose.from_translation(posed.origin),
+        axis=posed.axis,
+        lower=posed.lower,
+        upper=posed.upper,
+        friction=category.friction,
+        damping=category.damping,
+    )
+    T_root_link = joint.child_pose(posed.closed)
+    _copy_sources(source, folder)
+    body, body_report = _link("body", posed.body_visuals, posed.body_collisions, Pose.identity(), folder, size_m,
+                              settings, density=None, masses=(category.body_mass_kg, category.body_mass_kg))  # fmt: skip
+    part, part_report = _link(category.part, posed.part_visuals, posed.part_collisions, T_root_link, folder, size_m,
+                              settings, density=category.part_density_kg_m3, masses=category.part_mass_kg)  # fmt: skip
+    model = UrdfModel(f"{source.category}_{source.instance}", {"body": body, category.part: part}, {joint.name: joint})
+    articulation = Articulation(
+        category=source.category,
+        source={"dataset": "partnet_mobility", "id": source.instance, "licence": LICENCE},
+        parts={category.part: _annotate(posed, grip, category, T_root_link)},
+        scale=posed.scale,
+    )
+    (folder / _URDF_FILE).write_text(model.to_urdf(), encoding="utf-8")
+    write_articulation(articulation, folder / ANNOTATION_FILE)
+    facts = {
+        "bounds_obj": posed.bounds.round(6).tolist(),
+        "friction": {joint.name: category.friction},
+        "damping": {joint.name: category.damping},
+        "parameters": _parameters(source, posed, grip, {"body": body_report, "part": part_report}),
+    }
+    (folder / _FACTS_FILE).write_text(json.dumps(facts, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+    raise_problems(articulation_problems(articulation, model, size_m=size_m), where=str(source.folder))
+
+
+def _pose_and_grip(source: PartnetObject, category: PartnetCategory, scale: float | None) -> tuple[PosedObject, Grip]:
+    """Chooses the acted joint and the scale: a joint whose part can be grasped, at the smallest scale where it can."""
+    best: tuple[PosedObject, Grip] | None = None
+    for joint in candidate_joints(source, category)[:_MOST_CANDIDATES]:
+        unit = pose_object(source, joint, scale=1.0)
+        extent = float(np.max(unit.bounds[1] - unit.bounds[0]))
+        base = scale or source.info_scale or category.size_m / extent
+        has_handle = any(p.shape.name.startswith("handle") for p in unit.part_visuals)
+        factors = _GROWTH if scale is None and has_handle else _GROWTH[:1]
+        for factor in factors:
+            if factor > 1.0 and base * factor * extent > category.largest_m:
+                break
+            posed = pose_object(source, joint, scale=base * factor)
+            grip = find_grip(posed)
+            if best is None or (grip.is_graspable and not best[1].is_graspable):
+                best = (posed, grip)
+            if grip.is_graspable:
+                break
+    if best is None:  # candidate_joints has raised before this
+        raise ValueError(source.folder)
+    return best
+
+
+def _link(
+    name: str,
+    visuals: list[PosedMesh],
+    collisions: list[PosedMesh],
+    T_root_link: Pose,
+    folder: Path,
+    size_m: float,
+    settings: ConvexDecompositionCfg,
+    *,
+    density: float | None,
+    masses: tuple[float, float],
+) -> tuple[Link, Decomposition]:
+    T_link_root = T_root_link.inverse()
+    seen = tuple(
+        Shape(
+            ShapeKind.mesh,
+            (float(p.scale[0]), float(p.scale[1]), float(p.scale[2])),
+            T_link_root @ p.T_root_mesh,
+            p.shape.name,
+            mesh_colour(p.shape),
+            mesh=f"{_SOURCE_FOLDER}/{p.shape.mesh}",
+        )
+        for p in visuals
+    )
+    meshes = [TriangleMesh(T_link_root @ p.mesh.vertices, p.mesh.faces) for p in collisions]
+    found = decompose(meshes, settings, size_m=size_m)
+    file = f"collision_{name}.obj"
+    write_hulls(found.hulls, folder / file)
+    wanted = masses[0] if density is None else density * sum(hull_volume(hull) for hull in found.hulls)
+    inertial = hulls_inertial(found.hulls, float(np.clip(wanted, *masses)))
+    collider = Shape(ShapeKind.mesh, (1.0, 1.0, 1.0), Pose.identity(), "hulls", mesh=file, path=folder / file)
+    return Link(name, seen, (collider,), inertial), found
+
+
+def _annotate(posed: PosedObject, grip: Grip, category: PartnetCategory, T_root_link: Pose) -> Part:
+    T_link_root = T_root_link.inverse()
+    front = np.array([1.0, 0.0, 0.0])
+    if posed.kind is PartKind.slider:
+        # Across a horizontal bar is vertical; downwards makes move x contact point up.
+        across = grip.R_root_handle[:, 1] if abs(grip.R_root_handle[1, 1]) > 0.5 else np.array([0.0, 0.0, -1.0])
+        moving = ("link0_move_axis", posed.axis * posed.opens)
+    else:
+        across = np.array([0.0, 1.0 if grip.centre[1] > posed.origin[1] else -1.0, 0.0])
+        # Exactly at a right angle to the axis, which in the data set leans by up to some hundredths.
+        across = across - posed.axis * float(across @ posed.axis)
+        across /= np.linalg.norm(across)
+        moving = ("link0_rot_axis", posed.axis)
+
+    def point(p_root: np.ndarray) -> FramedVector:
+        return FramedVector.of("link", T_link_root @ p_root)
+
+    def direction(v_root: np.ndarray) -> FramedVector:
+        return FramedVector.of("link", T_link_root.rotate(v_root / np.linalg.norm(v_root)))
+
+    return Part(
+        name=category.part,
+        joint=posed.joint.name,
+        link=category.part,
+        base="body",
+        kind=posed.kind,
+        keypoints={
+            "articulated_object_head": point(grip.centre),
+            "articulated_object_tail": point(grip.centre + 0.05 * across),
+            "link_contact_point": point(push_point(posed, grip)),
+            "base_contact_point": FramedVector.of("base", body_point(posed)),
+        },
+        axes={
+            moving[0]: direction(moving[1]),
+            "link0_contact_axis": direction(np.cross(front, across)),
+            "base_front_axis": FramedVector.of("base", front),
+        },
+        handle=Handle(grip.type, grip.size, T_link_root @ Pose(grip.R_root_handle, grip.centre)),
+        openness=Openness(closed=posed.closed, open=posed.open),
+    )
+
+
+def _parameters(
+    source: PartnetObject, posed: PosedObject, grip: Grip, reports: dict[str, Decomposition]
+) -> dict[str, float | str]:
+    values: dict[str, Any] = {
+        "scale": round(posed.scale, 6),
+        "scale_of_info": source.info_scale if source.info_scale is not None else "none",
+        "handle_name": grip.name or "none",
+        "handle_clearance_m": round(grip.clearance_m, 4),
+    }
+    if posed.info_head is not None:
+        values["head_to_info_head_m"] = round(float(np.linalg.norm(grip.centre - posed.info_head)), 4)
+    for name, report in reports.items():
+        values[f"{name}_hulls"] = float(len(report.hulls))
+        values[f"{name}_methods"] = ", ".join(f"{method} {count}" for method, count in report.methods.items())
+    return values
+
+
+def _copy_sources(source: PartnetObject, folder: Path) -> None:
+    for name, path in referenced_files(source).items():
+        target = folder / _SOURCE_FOLDER / name
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(path, target)

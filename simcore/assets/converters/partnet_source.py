@@ -1,0 +1,239 @@
+"""Finds objects of PartNet-Mobility as the user downloaded them, and reads what stands beside their URDF."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from simcore.assets.converters.partnet_categories import CATEGORIES, PartnetCategory
+from simcore.assets.urdf_model import UrdfModel
+from simcore.assets.urdf_reader import inside, read_urdf
+from simcore.errors import AssetError, ConfigError, close_matches
+
+ROOT_VARIABLE = "UNLATCH_PARTNET_DIR"
+"""Environment variable that names the folder of the data set."""
+
+URDF_NAME = "mobility.urdf"
+_MAX_TEXT_BYTES = 1_000_000
+_SIDE_FILES = ("info.json", "semantics.txt")
+
+
+@dataclass(frozen=True)
+class PartnetObject:
+    """One object of the data set, read but not converted."""
+
+    category: str
+    instance: str
+    folder: Path
+    model: UrdfModel
+    semantics: dict[str, str]
+    """Part name by link, from `semantics.txt`."""
+    info: dict[str, Any]
+    """`info.json`, or empty."""
+
+    @property
+    def info_scale(self) -> float | None:
+        """The scale that `info.json` gives [m per unit], if it does."""
+        value = self.info.get("scale")
+        if isinstance(value, bool) or not isinstance(value, (int, float)):
+            return None
+        return float(value) if 0.001 <= value <= 100.0 else None
+
+    @property
+    def info_head(self) -> np.ndarray | None:
+        """(3,) unscaled `articulated_object_head` of `info.json`, in its own frame; None if there is none."""
+        keypoints = self.info.get("keypoints")
+        value = keypoints.get("articulated_object_head") if isinstance(keypoints, dict) else None
+        if not isinstance(value, list) or len(value) != 3 or not all(isinstance(v, (int, float)) for v in value):
+            return None
+        point = np.array(value, dtype=float)
+        return point if np.all(np.isfinite(point)) else None
+
+
+def partnet_category(name: str) -> PartnetCategory:
+    """The category of a name.
+
+    Raises:
+        ConfigError: It is not one of ours.
+    """
+    if name not in CATEGORIES:
+        raise ConfigError(
+            f"object.category='{name}' is not known for source=partnet_mobility.{close_matches(name, CATEGORIES)} "
+            f"Known: {', '.join(CATEGORIES)}.",
+            key="object.category",
+        )
+    return CATEGORIES[name]
+
+
+def partnet_root(root: str | None) -> Path:
+    """The folder of the data set: the argument, else the environment variable.
+
+    Raises:
+        ConfigError: Neither is set.
+        AssetError: It is no folder.
+    """
+    chosen = root or os.environ.get(ROOT_VARIABLE)
+    both = f"Set object.root=FOLDER or the environment variable {ROOT_VARIABLE}"
+    if not chosen:
+        raise ConfigError(f"No folder of PartNet-Mobility objects is given. {both}.", key="object.root")
+    path = Path(chosen).expanduser()
+    if not path.is_dir():
+        raise AssetError(f"The folder of PartNet-Mobility objects '{chosen}' does not exist. {both}.", path=str(path))
+    return path.resolve()
+
+
+def partnet_instances(root: Path, category: str) -> dict[str, Path]:
+    """Folders by instance id, sorted: `<category>/<id>/` or, as downloaded, `<id>/` with a `meta.json`."""
+    folders = partnet_category(category).folders
+    found: dict[str, Path] = {}
+    for name in folders:
+        if (root / name).is_dir():
+            found |= {p.name: p for p in (root / name).iterdir() if (p / URDF_NAME).is_file()}
+    if not found:
+        for path in root.iterdir():
+            if (path / URDF_NAME).is_file() and _read_json(path / "meta.json").get("model_cat") in folders:
+                found[path.name] = path
+    return {name: found[name] for name in sorted(found, key=lambda n: (len(n), n))}
+
+
+def choose_instance(root: Path, category: str, *, instance: str | None, draw: int) -> Path:
+    """The folder of the wanted instance, or of the drawn one.
+
+    Args:
+        root: Folder of the data set.
+        category: Category by our name.
+        instance: Id, or None.
+        draw: A random number from 0, used without an id.
+
+    Raises:
+        AssetError: There is no such instance, or none at all.
+    """
+    instances = partnet_instances(root, category)
+    if not instances:
+        names = ", ".join(partnet_category(category).folders)
+        raise AssetError(
+            f"No object of category '{category}' in {root} (looked for folders {names}). "
+            f"Set object.root=FOLDER or {ROOT_VARIABLE} to the folder that holds them.",
+            path=str(root),
+        )
+    if instance is None:
+        return list(instances.values())[draw % len(instances)]
+    if instance not in instances:
+        raise AssetError(
+            f"No {category} '{instance}' in {root}.{close_matches(instance, instances)} "
+            f"Set object.instance to one of: {', '.join(instances)}.",
+            name=instance,
+            available=list(instances),
+        )
+    return instances[instance]
+
+
+def read_partnet_object(folder: Path, category: str) -> PartnetObject:
+    """Reads URDF, semantics and `info.json` of one object.
+
+    Raises:
+        AssetError: The URDF is damaged, or names files that are missing or lie outside the folder.
+    """
+    semantics: dict[str, str] = {}
+    for line in _read_text(folder / "semantics.txt").splitlines():
+        words = line.split()
+        if len(words) == 3:
+            semantics[words[0]] = words[2]
+    return PartnetObject(
+        category=category,
+        instance=folder.name,
+        folder=folder,
+        model=read_urdf(folder / URDF_NAME),
+        semantics=semantics,
+        info=_read_json(folder / "info.json"),
+    )
+
+
+def referenced_files(source: PartnetObject) -> dict[str, Path]:
+    """Every file that the object consists of, by its path in the object's folder: meshes, materials, textures."""
+    files: dict[str, Path] = {}
+    for link in source.model.links.values():
+        for shape in (*link.visuals, *link.collisions):
+            if shape.path is not None:
+                files[_relative(shape.path, source.folder)] = shape.path
+    for mesh in list(files.values()):
+        for material in material_files(mesh, source.folder):
+            files[_relative(material, source.folder)] = material
+            for texture in texture_files(material, source.folder):
+                files[_relative(texture, source.folder)] = texture
+    return dict(sorted(files.items()))
+
+
+def material_files(mesh: Path, folder: Path) -> list[Path]:
+    """The material libraries that an OBJ names and that exist."""
+    names = [
+        line[7:].strip()
+        for line in mesh.read_text(encoding="utf-8", errors="replace").splitlines()
+        if line.startswith("mtllib ")
+    ]
+    return [path for name in names if (path := _optional(mesh.parent, name, folder)) is not None]
+
+
+def texture_files(material: Path, folder: Path) -> list[Path]:
+    """The diffuse textures that a material library names and that exist."""
+    return [
+        path
+        for line in material.read_text(encoding="utf-8", errors="replace").splitlines()
+        if line.strip().startswith("map_Kd ")
+        and (path := _optional(material.parent, line.strip()[7:].strip(), folder)) is not None
+    ]
+
+
+def source_hash(source: PartnetObject) -> str:
+    """SHA-256 over the URDF, the side files and every referenced file, names included."""
+    digest = hashlib.sha256()
+    files = {URDF_NAME: source.folder / URDF_NAME, **referenced_files(source)}
+    for name in _SIDE_FILES:
+        if (source.folder / name).is_file():
+            files[name] = source.folder / name
+    for name in sorted(files):
+        data = files[name].read_bytes()
+        digest.update(f"{name}\0{len(data)}\0".encode())
+        digest.update(data)
+    return digest.hexdigest()
+
+
+def _optional(base: Path, name: str, folder: Path) -> Path | None:
+    """A side file of a mesh; one that is missing only costs a colour, one outside the folder is refused."""
+    path = (base / name).resolve()
+    if not path.is_relative_to(folder.resolve()):
+        raise AssetError(f"{base}: '{name}' leads out of the asset's folder {folder}. Keep files inside it.", file=name)
+    if not path.is_file():
+        return None
+    return inside(folder, _relative(path, folder), where=str(base))
+
+
+def _relative(path: Path, folder: Path) -> str:
+    return path.resolve().relative_to(folder.resolve()).as_posix()
+
+
+def _read_text(path: Path) -> str:
+    if not path.is_file():
+        return ""
+    if path.stat().st_size > _MAX_TEXT_BYTES:
+        raise AssetError(f"{path}: more than {_MAX_TEXT_BYTES} bytes.", path=str(path))
+    return path.read_text(encoding="utf-8", errors="replace")
+
+
+def _read_json(path: Path) -> dict[str, Any]:
+    text = _read_text(path)
+    if not text:
+        return {}
+    try:
+        data = json.loads(text)
+    except (ValueError, RecursionError) as exc:
+        raise AssetError(f"{path}: no readable JSON ({exc}).", path=str(path)) from exc
+    if not isinstance(data, dict):
+        raise AssetError(f"{path}: expected a JSON object, got {type(data).__name__}.", path=str(path))
+    return data
