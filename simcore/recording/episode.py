@@ -12,7 +12,7 @@ import numpy as np
 from simcore.errors import FormatVersionError, RecordingError
 from simcore.recording.codes import FAILURE_CODES
 from simcore.recording.files import read_bounded
-from simcore.recording.json_values import decode_json_object, encode_json, plain
+from simcore.recording.json_values import break_seal, decode_json_object, encode_sealed, plain
 from simcore.recording.keys import is_state_key
 from simcore.recording.state_file import MAX_STATE_BYTES, decode_state, encode_state
 
@@ -140,7 +140,7 @@ def encode_episode(record: EpisodeRecord, *, state: bytes | None = None) -> tupl
         "bytes": len(state),
         "n_actions": record.n_actions,
     }
-    data = encode_json(content)
+    data = encode_sealed(content)
     if len(data) > MAX_JSON_BYTES:
         raise RecordingError(
             f"{EPISODE_FILE} of episode {record.number} would take {len(data)} bytes, expected at most "
@@ -164,6 +164,7 @@ def read_episode(folder: Path, *, arrays: bool = True) -> EpisodeRecord:
     path = folder / EPISODE_FILE
     content = decode_json_object(read_bounded(path, limit=MAX_JSON_BYTES), where=str(path))
     check_format(content, expected=EPISODE_FORMAT, where=str(path))
+    content = break_seal(content, where=str(path))
     for name, types in _FIELDS.items():
         value = content.get(name)
         if name not in content or not isinstance(value, types) or (isinstance(value, bool) and bool not in types):

@@ -25,6 +25,7 @@ _EPISODE_FIELDS = {
     "settle": "The window in which the scene had to stay as it was, below; null if it never came to that.",
     "events": "What else happened, in order of time.",
     "timings_ms": "Wall time of plan, reset, execute and write [ms]. Equal runs differ here and nowhere else.",
+    "sha256": "Checksum of all other keys: a file that was altered is refused.",
     "state": "File name, SHA-256, size and number of actions of `state.npz`.",
 }
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import hashlib
 import json
 import math
 from collections.abc import Iterator, Mapping
@@ -15,6 +16,8 @@ import numpy as np
 from simcore.errors import RecordingError
 from simcore.geometry import Pose
 
+SEAL = "sha256"
+"""Key of the checksum in a sealed file."""
 _ABSENT = object()
 
 
@@ -74,11 +77,45 @@ def _plain_key(key: Any, where: str) -> str:
     return str(key)
 
 
-def encode_json(value: Any, *, where: str = "value") -> bytes:
-    """The plain form of a value as UTF-8 with sorted keys: the same value gives the same bytes."""
-    text = json.dumps(plain(value, where=where), sort_keys=True, allow_nan=False, ensure_ascii=False, indent=1)
+def encode_sealed(content: Mapping[str, Any]) -> bytes:
+    """A map as UTF-8 JSON, a line for each key, with a checksum of the rest under `sha256`.
+
+    Keys are sorted: the same map gives the same bytes.
+
+    Args:
+        content: What is to be written; made plain first.
+    """
+    body = plain(content)
+    return _encode({**body, SEAL: hashlib.sha256(_encode(body)).hexdigest()})
+
+
+def _encode(content: dict[str, Any]) -> bytes:
+    lines = (
+        f"{json.dumps(key)}: {json.dumps(content[key], sort_keys=True, allow_nan=False, ensure_ascii=False)}"
+        for key in sorted(content)
+    )
     # a lone surrogate (an undecodable file name in a traceback) must not lose the episode
-    return (text + "\n").encode("utf-8", errors="backslashreplace")
+    return ("{\n" + ",\n".join(lines) + "\n}\n").encode("utf-8", errors="backslashreplace")
+
+
+def break_seal(content: dict[str, Any], *, where: str) -> dict[str, Any]:
+    """The map that `encode_sealed` wrote, without its checksum.
+
+    Args:
+        content: The map as read.
+        where: Path of the file, for messages.
+
+    Raises:
+        RecordingError: It was changed since it was written.
+    """
+    body = {key: value for key, value in content.items() if key != SEAL}
+    if content.get(SEAL) != hashlib.sha256(_encode(body)).hexdigest():
+        raise RecordingError(
+            f"File '{where}' was changed since it was written: its content does not have the checksum under '{SEAL}'. "
+            "Restore it from a copy, or remove its folder and run the same command again.",
+            path=where,
+        )
+    return body
 
 
 def decode_json_object(data: bytes, *, where: str) -> dict[str, Any]:

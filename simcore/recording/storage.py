@@ -33,7 +33,7 @@ from simcore.recording.episode import (
 )
 from simcore.recording.files import not_writable, read_bounded, sync_folder, write_durably
 from simcore.recording.index import EpisodeSummary
-from simcore.recording.json_values import decode_json_object, encode_json, plain
+from simcore.recording.json_values import break_seal, decode_json_object, encode_sealed, plain
 from simcore.recording.location import (
     DATASET_FILE,
     absolute_folder,
@@ -151,6 +151,7 @@ class DataSet:
         path = folder / DATASET_FILE
         content = decode_json_object(read_bounded(path, limit=_MAX_HEADER_BYTES), where=str(path))
         check_format(content, expected=DATASET_FORMAT, where=str(path))
+        content = break_seal(content, where=str(path))
         header, info = content.get("header"), content.get("info")
         if not isinstance(header, dict) or not isinstance(info, dict):
             raise RecordingError(
@@ -169,7 +170,7 @@ class DataSet:
                 "info": self.info,
             }
             draft = area.folder / DATASET_FILE
-            write_durably(draft, encode_json(content))
+            write_durably(draft, encode_sealed(content))
             try:
                 os.link(draft, target)  # unlike a rename, never replaces the file of a run that was faster
             except FileExistsError:
