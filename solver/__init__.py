@@ -5,17 +5,21 @@ Nothing heavy is imported here; import the module that holds what is needed.
 
 __all__ = [
     "collision",
-    "constraint_program",
     "diagnosis",
     "goal",
     "kinematics",
+    "library",
     "motion",
     "path",
+    "plan",
     "planner",
+    "post",
+    "program",
     "reader",
     "scene",
     "setting",
     "solution",
     "terms",
     "timing",
+    "verify",
 ]

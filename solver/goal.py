@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -133,9 +134,7 @@ class GoalSolver:
         cost = self._cost(batch, index, costs, len(terms), q_reference)
         return [self._solution(batch, index, terms, cost, tried=tried, build_ms=build_ms, solve_ms=solve_ms)]
 
-    def run(
-        self, rows: tuple[Row, ...], *, variant: str, q_reference: Array, starts: int, wave: int = 0
-    ) -> GoalBatch:
+    def run(self, rows: tuple[Row, ...], *, variant: str, q_reference: Array, starts: int, wave: int = 0) -> GoalBatch:
         """Runs one wave of starts on rows.
 
         Args:
@@ -154,6 +153,17 @@ class GoalSolver:
         violation = np.maximum(excess(rows, R, p).max(axis=1, initial=0.0), box_excess(arm, p))
         violation[~np.isfinite(violation)] = np.inf
         return GoalBatch(variant, rows, q, R, p, violation)
+
+    def solutions(
+        self, batches: list[GoalBatch], terms: Sequence[Term], costs: Sequence[Term], q_reference: Array
+    ) -> list[Solution]:
+        """The distinct solutions of batches, least cost first; the best compromise where there is none."""
+        found = self._solutions(batches, terms, costs, q_reference)
+        tried = sum(len(batch.q) for batch in batches)
+        if not found:
+            batch = min(batches, key=lambda b: float(b.violation.min()))
+            found = [(math.inf, batch, int(np.argmin(batch.violation)))]
+        return [self._solution(b, i, terms, cost, tried=tried, build_ms=0.0, solve_ms=0.0) for cost, b, i in found]
 
     def parameters(self, program: Program, rows: Sequence[Row]) -> Array:
         """The parameter vector of rows with the limits and the workspace of this arm."""

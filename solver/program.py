@@ -123,9 +123,7 @@ class Program:
         solved: Array = function(starts.T, reference.T, parameters.T).toarray().T
         return solved
 
-    def track(
-        self, starts: Array, middle: Array, parameters: Array, schedule: Schedule, *, centring: float
-    ) -> Array:
+    def track(self, starts: Array, middle: Array, parameters: Array, schedule: Schedule, *, centring: float) -> Array:
         """Follows a sequence of problems: each waypoint starts from, and stays near, the one before.
 
         Args:
@@ -186,7 +184,12 @@ class Program:
         form = _QuadraticForm(n)
         cursor = 0
         for _ in range(s.points):
-            x, target, tolerance, weight = P[cursor : cursor + 3], P[cursor + 3 : cursor + 6], P[cursor + 6], P[cursor + 7]
+            x, target, tolerance, weight = (
+                P[cursor : cursor + 3],
+                P[cursor + 3 : cursor + 6],
+                P[cursor + 6],
+                P[cursor + 7],
+            )
             cursor += _POINT
             v = R @ x
             error = v + p - target

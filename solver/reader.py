@@ -15,7 +15,12 @@ if TYPE_CHECKING:
     from solver.terms.axis import AxisAngle
 
 _IGNORED = ("actuation_time", "mobile_move", "post_actuation_times", "pre_actuation_times")
-_CONSTRAINT_TYPES = ("frame_axis_parallel", "frame_axis_orthogonal", "keypoint_axis_parallel", "keypoint_axis_orthogonal")
+_CONSTRAINT_TYPES = (
+    "frame_axis_parallel",
+    "frame_axis_orthogonal",
+    "keypoint_axis_parallel",
+    "keypoint_axis_orthogonal",
+)
 _CROSS = ("cross_target_axis1_from_keypoint_name", "cross_target_axis1_to_keypoint_name")
 _TARGET_PAIR = ("target_axis_from_keypoint_name", "target_axis_to_keypoint_name")
 
@@ -124,7 +129,9 @@ def check_names(
                     short = {n.removeprefix("object_") for n in axis_names}
                     if {"link0_move_axis", "link0_contact_axis"} <= short:
                         short.add("link0_vertical_axis")
-                    _check_name(axis.removeprefix("object_"), sorted(short), f"{place}.{key}", kind="axis of the object")
+                    _check_name(
+                        axis.removeprefix("object_"), sorted(short), f"{place}.{key}", kind="axis of the object"
+                    )
 
 
 def check_contradictions(terms: list[Term], *, where: str) -> None:
@@ -263,16 +270,16 @@ def _read_random_range(value: Any, where: str) -> KeyposeRandomRangeCfg:
                     f"{where}.{name}.{key} is unknown.{close_matches(str(key), known)} Keys: {', '.join(known)}.",
                     key=f"{where}.{name}.{key}",
                 )
-        numbers = {
-            str(k): read_number(v, f"{where}.{name}.{k}", lower=-bound, upper=bound) for k, v in inner.items()
-        }
+        numbers = {str(k): read_number(v, f"{where}.{name}.{k}", lower=-bound, upper=bound) for k, v in inner.items()}
         try:
             return RangeXyzCfg(**numbers)
         except ConfigError as exc:
             raise ConfigError(f"{where}.{name}{exc.message}", key=f"{where}.{name}") from exc
 
     if not isinstance(value, Mapping) or set(value) - {"orientation", "position"}:
-        raise ConfigError(f"{where}={value!r} is wrong, expected the keys orientation [deg] and position [m].", key=where)
+        raise ConfigError(
+            f"{where}={value!r} is wrong, expected the keys orientation [deg] and position [m].", key=where
+        )
     return KeyposeRandomRangeCfg(orientation=one("orientation", 180.0), position=one("position", 1.0))
 
 

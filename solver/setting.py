@@ -156,7 +156,9 @@ class PlannerSettingCfg:
         Raises:
             ConfigError: A value is of the wrong type or out of range.
         """
-        self.success_threshold = read_number(self.success_threshold, f"{where}.success_threshold", lower=0.0, upper=10.0)
+        self.success_threshold = read_number(
+            self.success_threshold, f"{where}.success_threshold", lower=0.0, upper=10.0
+        )
         self.constraint_list = _plain(_terms(self.constraint_list, TERMS, f"{where}.constraint_list"))
         self.cost_list = _plain(_terms(self.cost_list, COSTS, f"{where}.cost_list"))
         self.pre_actuation_motions = [

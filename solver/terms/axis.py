@@ -74,9 +74,7 @@ class AxisAngle(Term):
                 )
         keypoint_target = self.target_axis_from_keypoint_name is not None
         if keypoint_target and (self.target_axis is not None or self._pair("cross_target_axis1")[0] is not None):
-            raise ConfigError(
-                " names target_axis_from/to_keypoint_name and another target as well. Keep one of them."
-            )
+            raise ConfigError(" names target_axis_from/to_keypoint_name and another target as well. Keep one of them.")
         if not keypoint_target and self.target_axis is None and self._pair("cross_target_axis1")[0] is None:
             raise ConfigError(
                 " has no target. Give target_axis, target_axis_from/to_keypoint_name or "
@@ -133,7 +131,9 @@ class AxisAngle(Term):
         """The target in the words of the YAML."""
         start, end = self._pair("target_axis")
         first, last = self._pair("cross_target_axis1")
-        axis = self.target_axis if isinstance(self.target_axis, str) else f"{self.target_axis} ({self.target_axis_frame})"
+        axis = (
+            self.target_axis if isinstance(self.target_axis, str) else f"{self.target_axis} ({self.target_axis_frame})"
+        )
         if start is not None:
             return f"{start} -> {end}"
         if first is not None:

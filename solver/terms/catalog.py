@@ -36,7 +36,8 @@ COSTS = Catalog(
             "solver.terms.point2plane:Point2PlaneCost", "squared distance of a tool keypoint to a plane [m^2]"
         ),
         "point2point_cost": CatalogEntry(
-            "solver.terms.point2point:Point2PointCost", "squared distance of a tool keypoint to an object keypoint [m^2]"
+            "solver.terms.point2point:Point2PointCost",
+            "squared distance of a tool keypoint to an object keypoint [m^2]",
         ),
     },
     group="unlatch.costs",

@@ -1,0 +1,299 @@
+"""The articulated path: joints of the arm while the part moves along its joint in the hand.
+
+The grasp is described by what stays fixed to the part (`Slip`). Paths are followed waypoint by waypoint for several
+goals at once; a whole-path program is the rescue where that loses its way.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import Enum
+
+import numpy as np
+
+from simcore.geometry import Pose, unit
+from solver.program import POINT_WEIGHT, Program, Schedule, Structure, program_of
+from solver.scene import ArmModel, PlanningScene
+from solver.verify import active_bounds, box_excess, limit_margin
+
+Array = np.ndarray
+
+_TRACK = Schedule(((1e4, 0.02, 1.0, 0.3), (1e4, 0.02, 1.0, 0.3), (1e4, 1e-3, 0.0, 0.2), (1e4, 1e-3, 0.0, 0.1)))
+_CENTRING = 0.02
+_NEARLY_PARALLEL = 1e-3
+POINT_TOLERANCE_M = 2e-4
+"""What the contact point may be off its place on the part, on a waypoint [m]."""
+ANGLE_TOLERANCE_RAD = 2e-3
+"""What a held direction may be off, on a waypoint [rad]."""
+
+
+class SlipMode(Enum):
+    """What the hand may do about the contact point while the part moves."""
+
+    fixed = "fixed"
+    """Nothing: the hand moves with the part."""
+    bar = "bar"
+    """Turn about the bar (the annotation's contact axis), as on a round bar."""
+    side = "side"
+    """Turn about the line between the fingertips, as on a panel."""
+    gimbal = "gimbal"
+    """Both: the fingertip line stays at right angles to the bar."""
+    cone = "cone"
+    """Any rotation with the approach axis inside the cone, as a pushing fingertip."""
+
+
+@dataclass(frozen=True)
+class Slip:
+    """How the hand may turn about the contact, and how far."""
+
+    mode: SlipMode = SlipMode.fixed
+    """Which rotations are free."""
+    limit_rad: float = math.radians(75.0)
+    """Largest angle between the approach axis and the inward direction of the part [rad]; not used by `fixed`."""
+    stiffness: float = 0.05
+    """Weight of keeping the hand still relative to the part, beside 1 for a squared joint step."""
+
+
+@dataclass(frozen=True)
+class PathSolution:
+    """Joints along the part's motion, or how far it went."""
+
+    found: bool
+    q: Array
+    """(W, n) joints, the first row the goal [rad]."""
+    s: Array
+    """(W,) joint positions of the part [rad or m]."""
+    reached_s: float
+    """Position of the part up to which the path holds [rad or m]."""
+    reason: str
+    """Why it ends there; empty where it was found."""
+    margin_rad: float
+    """Smallest distance of any joint to its limit on the part that holds [rad]."""
+    length_rad: float
+    """Sum of the joint steps, as norms [rad]."""
+
+
+def inward_direction(scene: PlanningScene, fallback: Array) -> Array:
+    """The direction into the front of the part, base frame.
+
+    `cross(tail - head, contact_axis)` is the outward normal by the convention of the annotation.
+
+    Args:
+        scene: The object.
+        fallback: (3,) used where the annotation lacks one of the three.
+    """
+    names = ("articulated_object_head", "articulated_object_tail")
+    contact = scene.axes.get("link0_contact_axis", scene.axes.get("object_link0_contact_axis"))
+    if contact is not None and all(name in scene.keypoints for name in names):
+        normal = np.cross(scene.keypoints[names[1]] - scene.keypoints[names[0]], contact)
+        if float(np.linalg.norm(normal)) > 1e-6:
+            return -unit(normal)
+    return unit(fallback)
+
+
+class PathSolver:
+    """Follows the part for one arm."""
+
+    STRUCTURE = Structure(points=1, axes=3, planes=0)
+
+    def __init__(self, arm: ArmModel, *, max_step_rad: float = 0.3) -> None:
+        """Makes a solver.
+
+        Args:
+            arm: The arm.
+            max_step_rad: Largest change of a joint between two waypoints [rad].
+        """
+        self.arm = arm
+        self.max_step_rad = max_step_rad
+        self.middle = 0.5 * (arm.q_lower + arm.q_upper)
+
+    @property
+    def program(self) -> Program:
+        """The compiled program of a waypoint."""
+        return program_of(self.arm.kinematics, self.STRUCTURE)
+
+    def follow(
+        self, goals: Array, scene: PlanningScene, *, s_values: Array, slip: Slip, inward: Array, contact_ee: Array
+    ) -> list[PathSolution]:
+        """Follows the part from several goals.
+
+        Args:
+            goals: (C, n) joints at contact, at the scene's joint position [rad].
+            scene: The object.
+            s_values: (W,) positions of the part to go through, the first that of the scene [rad or m].
+            slip: What the hand may do.
+            inward: (3,) inward direction of the part at the scene's joint position, base frame.
+            contact_ee: (3,) the point of the hand that stays on the part, ee frame [m].
+        """
+        R0, p0 = self.arm.kinematics.fk_batch(goals)
+        moves = [scene.joint.motion(float(s) - scene.joint.position) for s in s_values]
+        turns, shifts = np.array([R for R, _ in moves]), np.array([t for _, t in moves])
+        asked = [self._on_part(scene, R0[c], p0[c], turns, shifts, slip, inward, contact_ee) for c in range(len(goals))]
+        parameters = np.stack([self._pack(rows) for rows in asked])
+        tracked = self.program.track(goals, self.middle, parameters, _TRACK, centring=_CENTRING)
+        q = np.concatenate([goals[:, None], tracked], axis=1)
+        return [self._judge(q[c], s_values, asked[c]) for c in range(len(goals))]
+
+    def through(self, start: Array, poses: Sequence[Pose]) -> PathSolution:
+        """Moves the ee through poses from a configuration.
+
+        Args:
+            start: (n,) joints at the first pose [rad].
+            poses: Poses of the ee, base frame, the first that of `start`.
+
+        Returns:
+            Joints on the poses; `s` counts them.
+        """
+        rows = _Waypoints(
+            x_point=np.zeros(3),
+            points=np.array([pose.p for pose in poses]),
+            x_held=np.array([1.0, 0.0, 0.0]),
+            held=np.array([pose.R[:, 0] for pose in poses]),
+            held_angle=0.0,
+            x_approach=np.array([0.0, 0.0, 1.0]),
+            approach=np.array([pose.R[:, 2] for pose in poses]),
+            cone=0.0,
+        )
+        parameters = self._pack(rows)[None]
+        tracked = self.program.track(start[None], self.middle, parameters, _TRACK, centring=0.0)[0]
+        return self._judge(np.concatenate([start[None], tracked]), np.arange(len(poses), dtype=float), rows)
+
+    def _on_part(
+        self,
+        scene: PlanningScene,
+        R0: Array,
+        p0: Array,
+        turns: Array,
+        shifts: Array,
+        slip: Slip,
+        inward: Array,
+        contact_ee: Array,
+    ) -> _Waypoints:
+        """What one grasp asks of the waypoints."""
+        x_approach, side = self.arm.approach_axis(), _side_axis(self.arm)
+        fixed_approach = turns @ (R0 @ x_approach)
+        bar = scene.axes.get("link0_contact_axis", scene.axes.get("object_link0_contact_axis"))
+        bar_base = R0 @ np.cross(side, x_approach) if bar is None else bar
+        x_held, held_base, angle = side, R0 @ side, 0.0
+        if slip.mode is SlipMode.bar:
+            x_held, held_base = R0.T @ bar_base, bar_base
+        elif slip.mode is SlipMode.gimbal:
+            held_base, angle = bar_base, float(_angles(R0 @ side, bar_base))
+        fixed = slip.mode is SlipMode.fixed
+        soft = None if fixed or slip.stiffness <= 0.0 else fixed_approach
+        return _Waypoints(
+            x_point=contact_ee,
+            points=turns @ (R0 @ contact_ee + p0) + shifts,
+            x_held=x_held,
+            held=None if slip.mode is SlipMode.cone else turns @ held_base,
+            held_angle=angle,
+            x_approach=x_approach,
+            approach=fixed_approach if fixed else turns @ inward,
+            cone=0.0 if fixed else slip.limit_rad,
+            soft_approach=soft,
+            stiffness=slip.stiffness,
+        )
+
+    def _pack(self, rows: _Waypoints) -> Array:
+        """(W - 1, n_parameters) problems of the waypoints after the first; the layout is that of `Program.pack`."""
+        arm, n = self.arm, self.arm.n_q
+        out = np.zeros((len(rows.points) - 1, self.program.n_parameters))
+        out[:, 0:3], out[:, 3:6], out[:, 7] = rows.x_point, rows.points[1:], -POINT_WEIGHT
+        axes = out[:, 8:41].reshape(-1, 3, 11)  # three axis rows: held, approach, soft approach
+        axes[:, :, 8:10] = (-1.0, 1.0)
+        if rows.held is not None:
+            axes[:, 0, 0:3], axes[:, 0, 3:6] = rows.x_held, rows.held[1:]
+            if rows.held_angle < _NEARLY_PARALLEL:
+                axes[:, 0, 7] = 1.0
+            else:
+                axes[:, 0, 8:10], axes[:, 0, 10] = math.cos(rows.held_angle), 1.0
+        axes[:, 1, 0:3], axes[:, 1, 3:6] = rows.x_approach, rows.approach[1:]
+        axes[:, 1, 6], axes[:, 1, 7] = 2.0 * math.sin(0.5 * min(math.pi, 0.97 * rows.cone)), 1.0
+        axes[:, 2, 0:3], axes[:, 2, 3:6] = rows.x_approach, rows.approach[1:]
+        if rows.soft_approach is not None:
+            # the program multiplies weights by mu
+            axes[:, 2, 3:6], axes[:, 2, 7] = rows.soft_approach[1:], rows.stiffness / _TRACK.steps[0][0]
+        out[:, 8:41] = axes.reshape(-1, 33)
+        out[:, 41:47] = (arm.workspace + 1e-6 * np.array([[1.0], [-1.0]])).ravel()
+        out[:, 47:] = np.concatenate([arm.q_lower, arm.q_upper, np.ones(n)])
+        return out
+
+    def _judge(self, q: Array, s_values: Array, rows: _Waypoints) -> PathSolution:
+        """Measures a path in plain NumPy and says where it ends."""
+        R, p = self.arm.kinematics.fk_batch(q)
+        point = np.abs(R @ rows.x_point + p - rows.points).max(axis=1)[1:]
+        angle = rows.angle_errors(R)[1:]
+        step = np.abs(np.diff(q, axis=0)).max(axis=1)
+        box = box_excess(self.arm, p)[1:]
+        good = (point <= POINT_TOLERANCE_M) & (angle <= ANGLE_TOLERANCE_RAD) & (step <= self.max_step_rad)
+        good &= (box <= 1e-6) & np.isfinite(q).all(axis=1)[1:]
+        ends = np.flatnonzero(~good)
+        last = len(good) if len(ends) == 0 else int(ends[0])
+        reached = q[: last + 1]
+        reason = ""
+        if len(ends):
+            _, p_end = R[last + 1], p[last + 1]
+            bounds = active_bounds(self.arm, q[last + 1], p_end)
+            if point[last] > POINT_TOLERANCE_M or angle[last] > ANGLE_TOLERANCE_RAD:
+                reason = f"the hand would be {1e3 * point[last]:.1f} mm and {angle[last]:.3f} rad off the part"
+            elif box[last] > 1e-6:
+                reason = f"the hand would leave the workspace by {1e3 * box[last]:.1f} mm"
+            else:
+                reason = f"a joint would jump by {step[last]:.2f} rad, a singular posture"
+            reason += f" ({', '.join(bounds)})" if bounds else " (out of reach, no joint limit active)"
+        return PathSolution(
+            found=len(ends) == 0,
+            q=q,
+            s=s_values,
+            reached_s=float(s_values[last]),
+            reason=reason,
+            margin_rad=float(limit_margin(self.arm, reached).min()),
+            length_rad=float(np.linalg.norm(np.diff(reached, axis=0), axis=1).sum()),
+        )
+
+
+@dataclass(frozen=True)
+class _Waypoints:
+    """What is asked of W waypoints, the first being the start; base frame."""
+
+    x_point: Array
+    """(3,) point of the hand, ee frame [m]."""
+    points: Array
+    """(W, 3) where it must be [m]."""
+    x_held: Array
+    """(3,) direction of the hand, ee frame."""
+    held: Array | None
+    """(W, 3) what it keeps an angle to; None = nothing."""
+    held_angle: float
+    """That angle [rad]."""
+    x_approach: Array
+    """(3,) approach axis, ee frame."""
+    approach: Array
+    """(W, 3) what the approach axis must be near."""
+    cone: float
+    """How near: the largest angle [rad]."""
+    soft_approach: Array | None = None
+    """(W, 3) where the approach axis would be in a fixed grasp."""
+    stiffness: float = 0.0
+    """Weight of that."""
+
+    def angle_errors(self, R: Array) -> Array:
+        """(W,) largest error of a direction at tool rotations (W, 3, 3) [rad]."""
+        error = np.maximum(0.0, _angles(R @ self.x_approach, self.approach) - self.cone)
+        if self.held is not None:
+            error = np.maximum(error, np.abs(_angles(R @ self.x_held, self.held) - self.held_angle))
+        return error
+
+
+def _angles(a: Array, b: Array) -> Array:
+    cross = np.cross(a, b)
+    angles: Array = np.arctan2(np.sqrt((cross * cross).sum(axis=-1)), (a * b).sum(axis=-1))
+    return angles
+
+
+def _side_axis(arm: ArmModel) -> Array:
+    if {"tool_head", "tool_side"} <= set(arm.tool_keypoints):
+        return unit(arm.tool_keypoints["tool_side"] - arm.tool_keypoints["tool_head"])
+    return np.array([0.0, 1.0, 0.0])

@@ -1,0 +1,540 @@
+"""Plans a whole motion: goal, approach, the part's path, retreat, and the way there; the first that holds wins.
+
+For several goals, in order of promise: the goal and the pre-grasp are free, the whole path along the part's joint lies
+inside limits and free, the hand can step back from its end, and the way from the present joints is free.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from simcore.errors import SolverError
+from simcore.geometry import Pose, angle_between, matrix_from_rpy
+from solver.collision import Collision, CollisionChecker
+from solver.diagnosis import Diagnosis, goal_diagnosis
+from solver.goal import GoalSolver
+from solver.motion import MotionResult, plan_motion
+from solver.path import PathSolution, PathSolver, Slip, SlipMode, inward_direction
+from solver.plan import Keyframe, KeyframePlan, PlanBudget, PlanRequest, Segment
+from solver.post import apply_motion, post_poses, pre_poses, step_back
+from solver.solution import Solution
+from solver.terms.row import AxisRow
+from solver.timing import time_path
+from solver.verify import limit_margin
+
+__all__ = ["Diagnosis", "Keyframe", "KeyframePlan", "PlanBudget", "PlanRequest", "Segment", "plan_keyframes"]
+
+Array = np.ndarray
+
+_TOUCH_M = 0.025
+"""So near the contact pose the fingers may already touch the part."""
+_GOOD_MARGIN_RAD = 0.2
+_STAGES = ("goal", "contact", "path", "approach", "retreat", "transit")
+
+
+def plan_keyframes(request: PlanRequest, checker: CollisionChecker | None, rng: np.random.Generator) -> KeyframePlan:
+    """Plans one motion.
+
+    Args:
+        request: What is asked.
+        checker: Collision checker of the scene; None = nothing is in the way.
+        rng: The planner stream; noise on the goal and the seeds of searches come from it.
+
+    Returns:
+        The plan, or a diagnosis. A plan is a function of the request, the checker's scene and the state of `rng`.
+
+    Raises:
+        ConfigError: The setting names a keypoint or an axis that does not exist.
+    """
+    return _Planner(request, checker, rng).run()
+
+
+@dataclass(frozen=True)
+class _Candidate:
+    """A goal with its path, and how promising it is."""
+
+    solution: Solution
+    q: Array
+    T_base_ee: Pose
+    slip: Slip
+    coarse: PathSolution | None
+    promise: float
+
+
+@dataclass(frozen=True)
+class _Whole:
+    """A candidate all of whose parts hold but the way there."""
+
+    candidate: _Candidate
+    approach: Array
+    """(A, n) from the farthest pre-grasp to the goal."""
+    follow: PathSolution | None
+    posts: list[tuple[Pose, Array, float]]
+    retreat: Array | None
+
+
+@dataclass
+class _Failure:
+    """How far the best candidate came."""
+
+    stage: str = "goal"
+    message: str = ""
+    evidence: dict[str, Any] = field(default_factory=dict)
+    progress: float = -1.0
+
+
+class _Planner:
+    def __init__(self, request: PlanRequest, checker: CollisionChecker | None, rng: np.random.Generator) -> None:
+        self.request = request
+        self.arm = request.arm
+        self.scene = request.scene
+        self.setting = request.setting
+        self.budget = request.budget
+        self.checker = checker
+        self.rng = rng
+        self.terms = request.setting.constraints
+        self.costs = request.setting.costs
+        self.goals = GoalSolver(self.arm)
+        self.paths = PathSolver(self.arm)
+        self.coarse_paths = PathSolver(self.arm, max_step_rad=0.8)
+        self.timings = dict.fromkeys(("goal", "path", "collision", "transit", "timing"), 0.0)
+        self.counts = dict.fromkeys(("starts", "goals", "candidates", "queries", "noise_draws"), 0)
+        self.notices: list[str] = []
+        self.failure = _Failure()
+        self.best: Solution | None = None
+        self.s0 = self.scene.s
+        self.target_s = request.target_s()
+        self.contact_ee = self._contact_point()
+        self.grip = 0.0 if request.closed_gripper else request.gripper_open_m
+        self.held = 0.0 if request.closed_gripper else request.gripper_contact_m
+
+    def run(self) -> KeyframePlan:
+        began = time.perf_counter()
+        draws = 1 if self.setting.keypose_random_range.is_zero else self.budget.noise_draws
+        whole: tuple[_Whole, MotionResult] | None = None
+        for wave in range(self.budget.goal_waves):
+            solutions = self._goals(wave)
+            for _ in range(draws if solutions else 0):
+                whole = self._first_whole(self._moved_goals(solutions))
+                if whole is not None:
+                    break
+            if whole is not None:
+                break
+        plan = self._plan(*whole) if whole is not None else self._refused()
+        plan.timings_ms.update(self.timings, total=1e3 * (time.perf_counter() - began))
+        return plan
+
+    # goals
+
+    def _goals(self, wave: int) -> list[Solution]:
+        with self._clock("goal"):
+            solutions: list[Solution] = []
+            for variant, tool in self.arm.tool_variants():
+                rows = tuple(term.row(tool, self.scene) for term in [*self.terms, *self.costs])
+                batch = self.goals.run(
+                    rows,
+                    variant=variant,
+                    q_reference=self.request.q_current,
+                    starts=self.budget.goal_starts,
+                    wave=wave,
+                )
+                solutions += self.goals.solutions([batch], self.terms, self.costs, self.request.q_current)
+            self.counts["starts"] += self.budget.goal_starts * len(self.arm.tool_variants())
+        found = [solution for solution in solutions if solution.found]
+        self.counts["goals"] += len(found)
+        nearest = min(solutions, key=lambda s: sum(r.excess for r in s.residuals), default=None)
+        if self.best is None or not self.best.found:
+            self.best = found[0] if found else nearest
+        return found
+
+    def _moved_goals(self, solutions: list[Solution]) -> list[tuple[Solution, Array, Pose]]:
+        """The goals with the setting's offset and one draw of noise applied."""
+        offset = self.setting.goal_offset(self.request.asset)
+        noise_range = self.setting.keypose_random_range
+        poses = [(s, np.array(s.q), self.arm.kinematics.pose(s.q)) for s in solutions]
+        if offset is None and noise_range.is_zero:
+            return poses
+        noise = Pose.identity()
+        if not noise_range.is_zero:
+            self.counts["noise_draws"] += 1
+            degrees = self.rng.uniform(noise_range.orientation.lower, noise_range.orientation.upper)
+            shift = self.rng.uniform(noise_range.position.lower, noise_range.position.upper)
+            noise = Pose(matrix_from_rpy(np.radians(degrees)), shift)
+        moved = []
+        for solution, q, T in poses:
+            T_goal = T if offset is None else apply_motion(T, offset, self.scene)
+            T_goal = T_goal @ noise
+            path = self.paths.through(q, [T, T_goal])
+            if path.found:
+                moved.append((solution, path.q[-1], T_goal))
+        if not moved:
+            self._fail("goal", "no goal can be reached with the offset and noise of the setting", {})
+        return moved
+
+    # candidates
+
+    def _first_whole(self, goals: list[tuple[Solution, Array, Pose]]) -> tuple[_Whole, MotionResult] | None:
+        blocked: list[_Whole] = []
+        for slip in self._slips():
+            for candidate in self._ranked(goals, slip):
+                whole = self._whole(candidate)
+                if whole is None:
+                    continue
+                motion = self._transit(whole, straight_only=True)
+                if motion.found:
+                    return whole, motion
+                blocked.append(whole)
+                if len(blocked) >= self.budget.blocked_before_search:
+                    break
+            if blocked:
+                break
+        for whole in blocked[: self.budget.searches]:
+            motion = self._transit(whole, straight_only=False)
+            if motion.found:
+                self.notices.append(
+                    f"The straight way to the object is blocked by {motion.blocked_by}; went around it "
+                    f"({motion.queries} collision queries)."
+                )
+                return whole, motion
+        return None
+
+    def _slips(self) -> tuple[Slip, ...]:
+        if self.request.slips is not None:
+            return self.request.slips
+        if self.request.closed_gripper:
+            return (Slip(SlipMode.cone, limit_rad=self._cone_limit()),)
+        return (Slip(SlipMode.bar), Slip(SlipMode.gimbal))
+
+    def _cone_limit(self) -> float:
+        """The widest cone about the approach that a constraint allows at the goal, and a little more on the way."""
+        approach = self.arm.approach_axis()
+        limits = [
+            min(row.upper, math.pi - row.lower)
+            for row in (term.row(self.arm.tool_keypoints, self.scene) for term in self.terms)
+            if isinstance(row, AxisRow) and abs(float(row.x_ee @ approach)) > 0.999
+        ]
+        return min(math.radians(75.0), max([*limits, 0.5]) + 0.2)
+
+    def _inward(self, T_goal: Pose) -> Array:
+        return inward_direction(self.scene, T_goal.R @ self.arm.approach_axis())
+
+    def _ranked(self, goals: list[tuple[Solution, Array, Pose]], slip: Slip) -> list[_Candidate]:
+        if not goals:
+            return []
+        with self._clock("path"):
+            approach = self.arm.approach_axis()
+            inward = self._inward(goals[0][2])
+            tilt = [angle_between(T.R @ approach, inward) for _, _, T in goals]
+            near = [float(np.linalg.norm(q - self.request.q_current)) for _, q, _ in goals]
+            margin = [float(limit_margin(self.arm, q)) for _, q, _ in goals]
+            first = [n + a + 4.0 * max(0.0, _GOOD_MARGIN_RAD - m) for n, a, m in zip(near, tilt, margin, strict=True)]
+            chosen = np.argsort(first, kind="stable")[: self.budget.candidates].tolist()
+            coarse = self._coarse(np.array([goals[i][1] for i in chosen]), slip, inward)
+        candidates = []
+        for i, path in zip(chosen, coarse, strict=True):
+            solution, q, T = goals[i]
+            promise = 0.4 * near[i] + 0.6 * tilt[i]
+            if path is not None:
+                promise += 0.4 * path.length_rad + 8.0 * max(0.0, _GOOD_MARGIN_RAD - path.margin_rad)
+                if not path.found:
+                    self._fail_path(path, slip)
+                    continue
+            candidates.append(_Candidate(solution, q, T, slip, path, promise))
+        candidates.sort(key=lambda c: c.promise)
+        return candidates
+
+    def _coarse(self, goals: Array, slip: Slip, inward: Array) -> Sequence[PathSolution | None]:
+        if self.target_s is None:
+            return [None] * len(goals)
+        # padded to the size that is compiled already
+        count = self.budget.candidates
+        padded = np.vstack([goals, np.repeat(goals[-1:], count - len(goals), axis=0)]) if len(goals) < count else goals
+        if len(goals) <= count // 3:
+            padded = padded[: max(1, count // 3)]
+        s_values = np.linspace(self.s0, self.target_s, self.budget.coarse_waypoints + 1)
+        paths = self.coarse_paths.follow(
+            padded, self.scene, s_values=s_values, slip=slip, inward=inward, contact_ee=self.contact_ee
+        )
+        return paths[: len(goals)]
+
+    def _whole(self, candidate: _Candidate) -> _Whole | None:
+        """Checks everything of a candidate but the way there."""
+        self.counts["candidates"] += 1
+        if not self._contact_free(candidate.q):
+            return None
+        pre = pre_poses(candidate.T_base_ee, self.setting.pre_actuation_motions, self.scene)
+        with self._clock("path"):
+            approach = self.paths.through(candidate.q, pre.dense)
+        if not approach.found:
+            self._fail("approach", f"the hand cannot step back to the pre-grasp: {approach.reason}", {})
+            return None
+        if not self._approach_free(approach.q, pre.dense):
+            return None
+        follow, posts = self._follow(candidate)
+        if follow is None:
+            return None
+        if not self._follow_free(follow):
+            return None
+        retreat = self._retreat(follow)
+        if retreat is None and self.request.retreat_m > 0.0:
+            return None
+        return _Whole(candidate, approach.q[::-1], follow, posts, retreat)
+
+    def _follow(self, candidate: _Candidate) -> tuple[PathSolution | None, list[tuple[Pose, Array, float]]]:
+        with self._clock("path"):
+            if self.target_s is not None:
+                s_values = np.linspace(self.s0, self.target_s, self.budget.waypoints + 1)
+                inward = self._inward(candidate.T_base_ee)
+                path = self.paths.follow(
+                    candidate.q[None],
+                    self.scene,
+                    s_values=s_values,
+                    slip=candidate.slip,
+                    inward=inward,
+                    contact_ee=self.contact_ee,
+                )[0]
+                if not path.found:
+                    self._fail_path(path, candidate.slip)
+                    return None, []
+                end = path.q[-1]
+                return path, [(self.arm.kinematics.pose(end), end, float(path.s[-1]))]
+            post = post_poses(candidate.T_base_ee, self.setting.post_actuation_motions or [], self.scene)
+            path = self.paths.through(candidate.q, post.dense)
+            path = PathSolution(
+                path.found, path.q, post.s, path.reached_s, path.reason, path.margin_rad, path.length_rad
+            )
+            if not path.found:
+                self._fail("path", f"the post-actuation motions cannot be followed: {path.reason}", {})
+                return None, []
+            return path, [(post.dense[i], path.q[i], float(post.s[i])) for i in post.keyframes]
+
+    def _retreat(self, follow: PathSolution) -> Array | None:
+        if self.request.retreat_m <= 0.0:
+            return None
+        start = follow.q[-1]
+        T_end = self.arm.kinematics.pose(start)
+        for share in (1.0, 0.6):
+            with self._clock("path"):
+                poses = step_back(T_end, self.request.retreat_m * share, self.arm.approach_axis())
+                path = self.paths.through(start, poses)
+            if not path.found:
+                self._fail("retreat", f"the hand cannot step back at the end: {path.reason}", {})
+                continue
+            if self._retreat_free(path.q, poses, float(follow.s[-1])):
+                return path.q
+        return None
+
+    # collisions
+
+    def _hit(self, q: Array, *, s: float, gripper: float) -> Collision | None:
+        if self.checker is None:
+            return None
+        self.counts["queries"] += 1
+        return self.checker.first_collision(q, s=s, gripper=gripper)
+
+    def _touching(self) -> Any:
+        return nullcontext() if self.checker is None else self.checker.allow(self.request.contact_links)
+
+    def _contact_free(self, q: Array) -> bool:
+        with self._clock("collision"), self._touching():
+            hit = self._hit(q, s=self.s0, gripper=self.grip)
+        if hit is not None:
+            self._fail("contact", f"at contact {hit.link_a} meets {hit.link_b}", _pair(hit, s=self.s0))
+        return hit is None
+
+    def _approach_free(self, q: Array, poses: list[Pose]) -> bool:
+        with self._clock("collision"):
+            far = [i for i, T in enumerate(poses) if float(np.linalg.norm(T.p - poses[0].p)) > _TOUCH_M]
+            for i in reversed(far):
+                hit = self._hit(q[i], s=self.s0, gripper=self.grip)
+                if hit is not None:
+                    return self._blocked("approach", "on the approach", hit, self.s0)
+            with self._touching():
+                for i in range(1, len(poses) - len(far)):
+                    hit = self._hit(q[i], s=self.s0, gripper=self.grip)
+                    if hit is not None:
+                        return self._blocked("approach", "on the approach", hit, self.s0)
+        return True
+
+    def _follow_free(self, path: PathSolution) -> bool:
+        count = len(path.q)
+        with self._clock("collision"), self._touching():
+            for i in sorted(range(1, count), key=lambda k: (-_spread(k, count), k)):
+                hit = self._hit(path.q[i], s=float(path.s[i]), gripper=self.held)
+                if hit is not None:
+                    where = f"while the part moves, at joint position {path.s[i]:.3f}"
+                    self._blocked("path", where, hit, float(path.s[i]))
+                    return False
+        return True
+
+    def _retreat_free(self, q: Array, poses: list[Pose], s: float) -> bool:
+        with self._clock("collision"):
+            for i in reversed(range(1, len(poses))):
+                near = float(np.linalg.norm(poses[i].p - poses[0].p)) <= _TOUCH_M
+                with self._touching() if near else nullcontext():
+                    hit = self._hit(q[i], s=s, gripper=self.grip)
+                if hit is not None:
+                    return self._blocked("retreat", "on the retreat", hit, s)
+        return True
+
+    def _transit(self, whole: _Whole, *, straight_only: bool) -> MotionResult:
+        with self._clock("transit"):
+            motion = plan_motion(
+                self.request.q_current,
+                whole.approach[0],
+                self.checker,
+                arm=self.arm,
+                rng=self.rng,
+                s=self.s0,
+                gripper=self.grip,
+                max_queries=self.budget.motion_queries,
+                straight_only=straight_only,
+            )
+        self.counts["queries"] += motion.queries
+        if not motion.found:
+            evidence = _pair(motion.blocked_by, s=self.s0) if motion.blocked_by is not None else {}
+            self._fail("transit", f"on the way to the object {motion.reason}", evidence)
+        return motion
+
+    def _blocked(self, stage: str, where: str, hit: Collision, s: float) -> bool:
+        self._fail(stage, f"{where} {hit.link_a} meets {hit.link_b}", _pair(hit, s=s))
+        return False
+
+    # results
+
+    def _plan(self, whole: _Whole, motion: MotionResult) -> KeyframePlan:
+        candidate = whole.candidate
+        fk = self.arm.kinematics.pose
+        pre = pre_poses(candidate.T_base_ee, self.setting.pre_actuation_motions, self.scene)
+        keyframes = [Keyframe(fk(self.request.q_current), self.request.q_current, "current", self.s0)]
+        last = len(pre.dense) - 1
+        keyframes += [Keyframe(pre.dense[i], whole.approach[last - i], "pre", self.s0) for i in reversed(pre.keyframes)]
+        keyframes.append(Keyframe(candidate.T_base_ee, candidate.q, "goal", self.s0))
+        keyframes += [Keyframe(T, q, "post", s) for T, q, s in whole.posts]
+        index = self.setting.contact_pose_index
+        with self._clock("timing"):
+            segments = self._segments(whole, motion)
+        return KeyframePlan(
+            found=True,
+            keyframes=tuple(keyframes),
+            contact_pose_index=self.setting.goal_index if index is None else index,
+            segments=tuple(segments),
+            timings_ms={},
+            counts=self.counts,
+            notices=tuple(self.notices),
+            solution=candidate.solution,
+            margin_rad=whole.follow.margin_rad if whole.follow is not None else 0.0,
+            slip=candidate.slip,
+        )
+
+    def _segments(self, whole: _Whole, motion: MotionResult) -> list[Segment]:
+        segments = [self._timed("transit", motion.q)]
+        if len(whole.approach) > 1:
+            segments.append(self._timed("approach", whole.approach, speed=self.request.approach_speed_m_s))
+        if whole.follow is not None and len(whole.follow.q) > 1:
+            segments.append(self._timed("follow", whole.follow.q, s=whole.follow.s))
+        if whole.retreat is not None:
+            segments.append(self._timed("retreat", whole.retreat, speed=self.request.approach_speed_m_s))
+        return segments
+
+    def _timed(self, kind: str, q: Array, *, s: Array | None = None, speed: float = math.inf) -> Segment:
+        extra, velocity, acceleration = s, math.inf, math.inf
+        if s is not None:
+            part = self.request.part_speed
+            velocity = part if part is not None else (0.15 if self.scene.joint.prismatic else 0.5)
+            acceleration = 3.0 * velocity
+        elif math.isfinite(speed):
+            _, p = self.arm.kinematics.fk_batch(q)
+            extra = np.concatenate([[0.0], np.cumsum(np.linalg.norm(np.diff(p, axis=0), axis=1))])
+            velocity, acceleration = speed, 5.0 * speed
+        samples, coordinate = time_path(
+            q,
+            self.arm,
+            dt=self.request.frame_s,
+            speed_scale=self.request.speed_scale,
+            extra=extra,
+            extra_velocity=velocity,
+            extra_acceleration=acceleration,
+        )
+        return Segment(kind, samples, coordinate if s is not None else None, self.arm.kinematics.pose(samples[-1]))
+
+    def _refused(self) -> KeyframePlan:
+        best = self.best
+        if best is None:
+            raise SolverError("The planner ran no start: goal_waves and goal_starts must be at least 1.")
+        if not best.found:
+            diagnosis = goal_diagnosis(self.terms, self.arm.tool_keypoints, self.scene, best)
+        else:
+            failure = self.failure
+            code = {"path": "path_infeasible", "retreat": "path_infeasible"}.get(failure.stage, "motion_blocked")
+            if failure.stage in ("goal", "contact"):
+                code = "plan_infeasible"
+            diagnosis = Diagnosis(
+                code,
+                f"{self.counts['goals']} goals meet the constraints, but none can be carried out; the one that came "
+                f"furthest: {failure.message}.",
+                {"stage": failure.stage, "goals": self.counts["goals"], **failure.evidence},
+            )
+        current = Keyframe(self.arm.kinematics.pose(self.request.q_current), self.request.q_current, "current", self.s0)
+        return KeyframePlan(
+            found=False,
+            keyframes=(current,),
+            diagnosis=diagnosis,
+            counts=self.counts,
+            notices=tuple(self.notices),
+            solution=best,
+        )
+
+    def _fail_path(self, path: PathSolution, slip: Slip) -> None:
+        target = self.target_s if self.target_s is not None else math.nan
+        share = (path.reached_s - self.s0) / (target - self.s0) if target != self.s0 else 0.0
+        self._fail(
+            "path",
+            f"the part can be led from {self.s0:.3f} to {path.reached_s:.3f} of {target:.3f} only "
+            f"(hand {slip.mode.value} on the part), then {path.reason}",
+            {"s0": self.s0, "reached_s": path.reached_s, "target_s": target, "reason": path.reason},
+            progress=share,
+        )
+
+    def _fail(self, stage: str, message: str, evidence: dict[str, Any], *, progress: float = 0.0) -> None:
+        """Keeps the failure of the candidate that came furthest."""
+        key = (_STAGES.index(stage), progress)
+        if key > (_STAGES.index(self.failure.stage), self.failure.progress):
+            self.failure = _Failure(stage, message, evidence, progress)
+
+    def _contact_point(self) -> Array:
+        """(3,) the tool keypoint that the first point constraint names, ee frame; tool_head where there is none [m]."""
+        for term in self.terms:
+            name = term.tool_names().get("keypoint_name")
+            if name is not None and name in self.arm.tool_keypoints:
+                return self.arm.tool_keypoints[name]
+        return self.arm.tool_keypoints.get("tool_head", np.zeros(3))
+
+    @contextmanager
+    def _clock(self, stage: str) -> Iterator[None]:
+        began = time.perf_counter()
+        try:
+            yield
+        finally:
+            self.timings[stage] += 1e3 * (time.perf_counter() - began)
+
+
+def _pair(hit: Collision, *, s: float) -> dict[str, Any]:
+    return {
+        "pair": [hit.link_a, hit.link_b],
+        "distance_m": float(hit.distance_m),
+        "where": [float(v) for v in hit.where],
+        "s": s,
+    }
+
+
+def _spread(k: int, count: int) -> int:
+    """The end first, then the halves: an early hit saves the other queries."""
+    return 64 if k == count - 1 else (k & -k).bit_length()

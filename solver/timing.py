@@ -1,0 +1,132 @@
+"""Times a joint path inside velocity and acceleration limits (TOPP-RA) and samples it every record frame."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from simcore.errors import SolverError
+from solver.scene import ArmModel
+
+Array = np.ndarray
+
+_GRID_PER_WAYPOINT = 3
+_MIN_GRID = 48
+_MARGIN = 0.97
+"""Share of the limits that is used: TOPP-RA keeps them at grid points, and between those the path bends a little."""
+
+
+def time_path(
+    q_path: Array,
+    arm: ArmModel,
+    *,
+    dt: float,
+    speed_scale: float = 1.0,
+    extra: Array | None = None,
+    extra_velocity: float = math.inf,
+    extra_acceleration: float = math.inf,
+) -> tuple[Array, Array | None]:
+    """Times a path, at rest at both ends.
+
+    Args:
+        q_path: (W, n) joints along the path [rad]; two rows are a straight line.
+        arm: Its limits.
+        dt: Time between two samples [s].
+        speed_scale: 0 to 1: velocities are scaled by it, accelerations by its square (the motion runs slower).
+        extra: (W,) a further coordinate along the path, such as the part's joint [rad or m].
+        extra_velocity: Its speed limit, not scaled [1/s].
+        extra_acceleration: Its acceleration limit, not scaled [1/s^2].
+
+    Returns:
+        (T, n) joints every `dt`, the first row the start and the last the end of the path, and the (T,) further
+        coordinate or None.
+
+    Raises:
+        SolverError: The path has no finite timing.
+    """
+    if not 0.0 < speed_scale <= 1.0 or not dt > 0.0:
+        raise SolverError(f"speed_scale={speed_scale} must lie in (0, 1] and dt={dt} above 0.", speed_scale=speed_scale)
+    path = np.asarray(q_path, dtype=float)
+    velocity = speed_scale * arm.max_velocity
+    acceleration = speed_scale**2 * arm.max_acceleration
+    if extra is not None:
+        path = np.column_stack([path, np.asarray(extra, dtype=float)])
+        velocity = np.append(velocity, min(extra_velocity, 1e3))
+        acceleration = np.append(acceleration, min(extra_acceleration, 1e4))
+    path = _without_repeats(path)
+    if len(path) == 1:
+        samples = np.repeat(path, 2, axis=0)
+    elif len(path) == 2:
+        samples = _straight(path[0], path[1], velocity, acceleration, dt)
+    else:
+        samples = _curve(path, _MARGIN * velocity, _MARGIN * acceleration, dt)
+    if extra is None:
+        return samples, None
+    return np.ascontiguousarray(samples[:, :-1]), np.ascontiguousarray(samples[:, -1])
+
+
+def _without_repeats(path: Array) -> Array:
+    keep = np.ones(len(path), dtype=bool)
+    last = path[0]
+    for i in range(1, len(path)):
+        keep[i] = bool(np.abs(path[i] - last).max() > 1e-9)
+        last = path[i] if keep[i] else last
+    return path[keep]
+
+
+def _straight(start: Array, end: Array, velocity: Array, acceleration: Array, dt: float) -> Array:
+    """Trapezoid along a straight line: the slowest joint decides."""
+    delta = np.abs(end - start)
+    moving = delta > 1e-12
+    v = float((velocity[moving] / delta[moving]).min())  # of the path coordinate from 0 to 1 [1/s]
+    a = float((acceleration[moving] / delta[moving]).min())
+    ramp = min(v / a, math.sqrt(1.0 / a))
+    peak = a * ramp
+    duration = 1.0 / peak + ramp
+    count = max(1, math.ceil(duration / dt - 1e-9))
+    # stretched to whole samples: slower, never faster
+    t = np.linspace(0.0, duration, count + 1)
+    x = np.where(
+        t < ramp,
+        0.5 * a * t * t,
+        np.where(t > duration - ramp, 1.0 - 0.5 * a * (duration - t) ** 2, peak * (t - 0.5 * ramp)),
+    )
+    x = np.clip(x, 0.0, 1.0)[:, None]
+    return (1.0 - x) * start + x * end
+
+
+def _curve(path: Array, velocity: Array, acceleration: Array, dt: float) -> Array:
+    import logging
+
+    import toppra
+    import toppra.algorithm
+    import toppra.constraint
+
+    logging.getLogger("toppra").setLevel(logging.ERROR)  # it reports each solve
+    lengths = np.linalg.norm(np.diff(path / velocity, axis=0), axis=1)  # near even time, so that the spline is tame
+    knots = np.concatenate([[0.0], np.cumsum(lengths)])
+    knots /= knots[-1]
+    curve = toppra.SplineInterpolator(knots, path, bc_type="natural")
+    grid = np.linspace(0.0, 1.0, max(_MIN_GRID, _GRID_PER_WAYPOINT * len(path)))
+    algorithm = toppra.algorithm.TOPPRA(
+        [
+            toppra.constraint.JointVelocityConstraint(np.column_stack([-velocity, velocity])),
+            toppra.constraint.JointAccelerationConstraint(np.column_stack([-acceleration, acceleration])),
+        ],
+        curve,
+        gridpoints=grid,
+        solver_wrapper="seidel",
+        parametrizer="ParametrizeConstAccel",
+    )
+    trajectory = algorithm.compute_trajectory(0.0, 0.0)
+    if trajectory is None or not math.isfinite(trajectory.duration):
+        raise SolverError(
+            f"The path of {len(path)} waypoints has no timing inside the limits (largest joint step "
+            f"{float(np.abs(np.diff(path, axis=0)).max()):.3f} rad). Plan with smaller steps.",
+            waypoints=len(path),
+        )
+    count = max(1, math.ceil(trajectory.duration / dt - 1e-9))
+    samples: Array = trajectory(np.linspace(0.0, trajectory.duration, count + 1))
+    samples[0], samples[-1] = path[0], path[-1]  # rounding of the spline; nothing may move at the seams
+    return samples
