@@ -1,0 +1,65 @@
+"""Checks a configuration against its assets, before anything is written: parts, keypoints and axes that it names."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from configs.schema import EpisodeCfg
+from simcore.assets.annotation import Part
+from simcore.assets.articulated_object import ObjectAsset
+from simcore.assets.library import load_object
+from simcore.errors import ConfigError, close_matches
+from simcore.rng import EpisodeStreams, episode_seed
+from solver.reader import check_names
+
+
+def check_assets(cfg: EpisodeCfg, *, number: int = 0) -> None:
+    """Loads the objects of one episode and checks every name that refers into their annotations.
+
+    Args:
+        cfg: The configuration.
+        number: The episode whose objects are loaded.
+
+    Raises:
+        ConfigError: A name does not exist; full key, close and known names in the message.
+        AssetError: An object is missing, damaged, or its annotation does not fit it.
+    """
+    rng = EpisodeStreams(episode_seed(cfg.seed, number))["layout"]
+    assets = {name: load_object(item, rng=rng) for name, item in cfg.all_objects().items()}
+    for key, entries in (("openness", cfg.task.openness), ("goal", cfg.task.goal)):
+        for index, entry in enumerate(entries):
+            _part(assets[entry.object], entry.part, f"task.{key}[{index}].part")
+    arms = {arm.name: arm for arm in cfg.robot.arms}
+    for index, skill in enumerate(cfg.skills):
+        where = f"skills[{index}]"
+        asset = assets[skill.objects[0]]
+        if skill.part is None and len(asset.articulation.parts) > 1:
+            raise ConfigError(
+                f"{where}.part is missing. '{asset.name}' has {_listed(list(asset.articulation.parts))}. Name one of them.",
+                key=f"{where}.part",
+            )
+        part = _part(asset, skill.part or next(iter(asset.articulation.parts)), f"{where}.part")
+        arm = arms[skill.arm] if skill.arm is not None else cfg.robot.arms[0]
+        check_names(
+            skill.planner_setting,
+            list(arm.keypoints),
+            list(part.keypoints),
+            f"{where}.planner_setting",
+            list(part.axes),
+        )
+
+
+def _part(asset: ObjectAsset, name: str, where: str) -> Part:
+    parts = asset.articulation.parts
+    if name not in parts:
+        raise ConfigError(
+            f"{where}='{name}' is no part of '{asset.name}' ({asset.source} {asset.category} {asset.instance})."
+            f"{close_matches(name, parts)} Parts: {_listed(list(parts))}. Name one of them.",
+            key=where,
+            available=list(parts),
+        )
+    return parts[name]
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(names)

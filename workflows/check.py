@@ -1,0 +1,40 @@
+"""`unlatch check`: verifies data sets."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from workflows.console import BAD_INPUT, FAILED, OK, guarded, note, say
+
+HELP = """usage: unlatch check DATA [DATA ...]
+
+Verifies every episode of a data set: files whole, checksums, shapes and types, and that the success recomputed from
+the record alone is the one that was recorded. Exit code 0: all is well; 1: something is not; 2: no data set there.
+"""
+
+
+def main(argv: Sequence[str]) -> int:
+    """Runs the command; returns its exit code."""
+    return guarded(lambda: _main(list(argv)))
+
+
+def _main(paths: list[str]) -> int:
+    if any(path in ("-h", "--help") for path in paths):
+        say(HELP.rstrip())
+        return OK
+    if not paths or paths[0].startswith("-"):
+        note("unlatch: check expects the folder of a data set. Example: unlatch check data/demo")
+        return BAD_INPUT
+    from simcore.recording.check import check_dataset
+    from simcore.recording.storage import DataSet
+
+    sets = {path: DataSet.open(path) for path in paths}  # a folder that is none is bad input, not a damaged set
+    bad = 0
+    for path, data_set in sets.items():
+        problems = check_dataset(path)
+        for problem in problems:
+            say(f"{path}: {problem}")
+        bad += len(problems)
+        if not problems:
+            say(f"{path}: {len(data_set)} episodes, all whole, every verdict agrees")
+    return FAILED if bad else OK

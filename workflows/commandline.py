@@ -1,0 +1,138 @@
+"""Arguments of the config commands: `key=value`, and the few flags that Hydra's own commands have."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+from simcore.errors import ConfigError
+
+T = TypeVar("T")
+
+FLAGS = """flags:
+  --cfg job          print the composed configuration instead of running
+  --resolve          with --cfg: references resolved
+  -m, --multirun     run every combination of comma-separated values, one after the other
+  --config-dir DIR   look for YAML files in DIR too
+  -h, --help         print this
+
+Any key of the configuration can be set: robot=franka_panda, world.solver_iterations=150, lists by index:
+skills.0.planner_setting.success_threshold=0.8, task.regions.0.yaw_deg=10. `+key=value` adds, `~key` removes.
+"""
+
+_WITH_VALUE = {"--cfg": "cfg", "-c": "cfg", "--config-dir": "config_dir", "-cd": "config_dir"}
+_SWITCHES = {
+    "-h": "help",
+    "--help": "help",
+    "--hydra-help": "help",
+    "--resolve": "resolve",
+    "-r": "resolve",
+    "-m": "multirun",
+    "--multirun": "multirun",
+}
+
+
+@dataclass
+class CommandLine:
+    """The arguments of one command, taken apart."""
+
+    overrides: list[str] = field(default_factory=list)
+    """`key=value` and its siblings."""
+    config_dirs: list[str] = field(default_factory=list)
+    """Folders of YAML files of the user's own."""
+    help: bool = False
+    """Whether to print the help only."""
+    show: bool = False
+    """Whether to print the configuration only."""
+    resolve: bool = False
+    """Whether to print it with references resolved."""
+    multirun: bool = False
+    """Whether comma-separated values are swept over."""
+
+
+def parse_command_line(arguments: Sequence[str]) -> CommandLine:
+    """Takes the arguments of a config command apart.
+
+    Raises:
+        ConfigError: A flag is unknown or lacks its value.
+    """
+    found = CommandLine()
+    rest = list(arguments)
+    while rest:
+        argument = rest.pop(0)
+        if not argument.startswith("-"):
+            found.overrides.append(argument)
+            continue
+        name, equals, value = argument.partition("=")
+        if name in _SWITCHES and not equals:
+            setattr(found, _SWITCHES[name], True)
+        elif name in _WITH_VALUE:
+            if not equals:
+                if not rest:
+                    raise ConfigError(f"Flag {name} lacks its value. Give it after a space.", flag=name)
+                value = rest.pop(0)
+            if _WITH_VALUE[name] == "config_dir":
+                found.config_dirs.append(value)
+            elif value in ("job", "all"):
+                found.show = True
+            else:
+                raise ConfigError(f"Flag {name} is given '{value}'. Expected job. Write --cfg job.", flag=name)
+        else:
+            raise ConfigError(
+                f"Unknown flag '{argument}'. Expected key=value, --cfg job, --resolve, -m, --config-dir DIR or --help.",
+                flag=argument,
+            )
+    return found
+
+
+@dataclass
+class Loaded:
+    """A configuration, composed, read and checked."""
+
+    cfg: Any
+    """The dataclass."""
+    yaml: str
+    """As `--cfg job` prints it."""
+    notices: list[str]
+    """One line for each rewrite of an inherited form."""
+
+
+def load_configs(primary: str, schema: type[T], line: CommandLine) -> list[Loaded]:
+    """Composes and reads what the command line asks for: one configuration, or all of a multirun.
+
+    Args:
+        primary: Name of the command's YAML file.
+        schema: Dataclass of its configuration.
+        line: The arguments.
+
+    Raises:
+        ConfigError: Anything is wrong with it; one line.
+    """
+    # on use: Hydra takes a third of a second to import, and --help needs none of it
+    from omegaconf import OmegaConf
+
+    from configs.composition import Request, compose_config, expand_sweep, to_plain
+    from configs.cross_checks import check_episode
+    from configs.reading import read_dataclass
+
+    jobs = expand_sweep(line.overrides) if line.multirun else [line.overrides]
+    loaded = []
+    for overrides in jobs:
+        composed = compose_config(primary, schema, Request(overrides, line.config_dirs))
+        plain = to_plain(composed)
+        notices: list[str] = []
+        cfg: Any = read_dataclass(schema, plain, where="", notices=notices)
+        check_episode(cfg)
+        cfg.object.root = _absolute(cfg.object.root)
+        for item in cfg.objects:
+            item.root = _absolute(item.root)
+        yaml = OmegaConf.to_yaml(OmegaConf.create(plain) if line.resolve else composed)
+        loaded.append(Loaded(cfg, yaml, notices))
+    return loaded
+
+
+def _absolute(path: str | None) -> str | None:
+    from pathlib import Path
+
+    return None if path is None else str(Path(path).expanduser().absolute())

@@ -1,0 +1,53 @@
+"""What commands say: results to stdout, everything else to stderr."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+
+from rich.console import Console
+
+from simcore.errors import SimCoreError
+
+OK = 0
+FAILED = 1
+BAD_INPUT = 2
+INTERRUPTED = 130
+
+
+def say(text: str = "") -> None:
+    """Writes a line of the result."""
+    sys.stdout.write(text + "\n")
+
+
+def note(text: str) -> None:
+    """Writes a line about the run."""
+    sys.stderr.write(text + "\n")
+
+
+def result_console() -> Console:
+    """For tables on stdout; as wide as needed where stdout is no terminal."""
+    console = Console(highlight=False, soft_wrap=False)
+    return console if console.is_terminal else Console(highlight=False, width=120)
+
+
+def guarded(function: Callable[[], int]) -> int:
+    """Runs a command; a mistake in its input is one line on stderr.
+
+    Args:
+        function: The command, with its arguments bound.
+
+    Returns:
+        Its exit code, `BAD_INPUT` after an error of ours, `INTERRUPTED` after Ctrl-C.
+    """
+    try:
+        return function()
+    except SimCoreError as exc:
+        note("unlatch: " + " ".join(exc.message.split()))
+        return BAD_INPUT
+    except KeyboardInterrupt:
+        note("unlatch: interrupted")
+        return INTERRUPTED
+    except BrokenPipeError:
+        sys.stderr.close()  # the reader of a pipe is gone; Python would complain about it at exit
+        return OK

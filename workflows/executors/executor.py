@@ -1,0 +1,65 @@
+"""The small interface between a run and who makes its episodes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+from typing import Protocol
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What the driver hears of one episode; the record itself is on disk."""
+
+    number: int
+    """Episode number."""
+    success: bool
+    """Whether it succeeded."""
+    code: str | None = None
+    """Why it failed."""
+    timings_ms: Mapping[str, float] = field(default_factory=dict)
+    """Wall time by stage [ms]."""
+
+
+class EpisodeMaker(Protocol):
+    """Makes and keeps one episode after the other; lives as long as its worker."""
+
+    def __call__(self, number: int) -> Outcome:
+        """Makes the episode of a number and writes its record."""
+        ...
+
+
+class Job(Protocol):
+    """What a run consists of; it is sent to every worker once, so it can be pickled."""
+
+    def open(self, worker: str) -> AbstractContextManager[EpisodeMaker]:
+        """Builds what a worker needs for all its episodes.
+
+        Args:
+            worker: Name of the worker, unique in the run.
+        """
+        ...
+
+    def lost(self, number: int, reason: str) -> Outcome:
+        """Keeps a record of an episode whose worker died; called in the driver.
+
+        Args:
+            number: Episode number.
+            reason: How it died.
+        """
+        ...
+
+
+class Executor(Protocol):
+    """Makes the episodes of a job."""
+
+    def run(self, job: Job, numbers: Sequence[int]) -> Iterator[Outcome]:
+        """Makes the episodes, in any order, and gives each outcome as it comes.
+
+        Closing the iterator stops at once; episodes that are finished are kept.
+
+        Raises:
+            SimCoreError: No episode can be made: the configuration or the data set is at fault.
+        """
+        ...

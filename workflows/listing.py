@@ -1,0 +1,98 @@
+"""`unlatch list`: what there is to choose from, one line each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from simcore.errors import ConfigError, close_matches
+from workflows.console import OK, guarded, say
+
+HELP = """usage: unlatch list tasks|skills|robots|objects|terms
+
+Prints one line for each: its name and what it is.
+"""
+
+
+def main(argv: Sequence[str]) -> int:
+    """Runs the command; returns its exit code."""
+    return guarded(lambda: _main(list(argv)))
+
+
+def _main(arguments: list[str]) -> int:
+    if any(argument in ("-h", "--help") for argument in arguments):
+        say(HELP.rstrip())
+        return OK
+    if len(arguments) != 1 or arguments[0] not in LISTS:
+        wanted = arguments[0] if arguments else ""
+        raise ConfigError(
+            f"list {' '.join(arguments)}: unknown.{close_matches(wanted, LISTS)} Expected one of: {', '.join(LISTS)}."
+        )
+    for line in LISTS[arguments[0]]():
+        say(line)
+    return OK
+
+
+def task_lines() -> list[str]:
+    """One line a task: its name and its summary, read from its YAML without composing it."""
+    import yaml
+
+    from configs import config_dir
+
+    rows = []
+    for path in sorted((config_dir() / "task").glob("*.yaml")):
+        content = yaml.safe_load(path.read_text(encoding="utf-8"))
+        rows.append((path.stem, str(content.get("task", {}).get("summary", ""))))
+    return _aligned(rows)
+
+
+def object_lines() -> list[str]:
+    """One line an object: the name for `object=...`, and the first line of its YAML."""
+    from configs import config_dir
+
+    rows = [(path.stem, _first_comment(path)) for path in sorted((config_dir() / "object").glob("*.yaml"))]
+    return _aligned(rows)
+
+
+def skill_lines() -> list[str]:
+    """One line a skill."""
+    from skills.catalog import SKILLS
+
+    return _aligned([(name, entry.summary) for name, entry in SKILLS.entries().items()])
+
+
+def robot_lines() -> list[str]:
+    """One line a robot."""
+    from robots.catalog import ROBOTS
+
+    return _aligned([(name, entry.summary) for name, entry in ROBOTS.entries().items()])
+
+
+def term_lines() -> list[str]:
+    """One line a constraint or cost type."""
+    from solver.terms.catalog import COSTS, TERMS
+
+    rows = [(name, entry.summary) for catalog in (TERMS, COSTS) for name, entry in catalog.entries().items()]
+    return _aligned(rows)
+
+
+LISTS: dict[str, Callable[[], list[str]]] = {
+    "tasks": task_lines,
+    "skills": skill_lines,
+    "robots": robot_lines,
+    "objects": object_lines,
+    "terms": term_lines,
+}
+"""What can be listed."""
+
+
+def _first_comment(path: Path) -> str:
+    for line in path.read_text(encoding="utf-8").splitlines():
+        if line.startswith("# ") and "@package" not in line:
+            return line[2:]
+    return ""
+
+
+def _aligned(rows: Sequence[tuple[str, str]]) -> list[str]:
+    width = max((len(name) for name, _ in rows), default=0)
+    return [f"{name:<{width}}  {summary}".rstrip() for name, summary in rows]

@@ -1,0 +1,197 @@
+"""Pictures: a contact sheet of episodes, and marks drawn over a picture of the scene."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from PIL import Image, ImageDraw, ImageFont
+
+from configs.schema import EpisodeCfg
+from simcore.errors import RecordingError
+from simcore.recording.episode import EpisodeRecord
+from simcore.recording.storage import DataSet
+from simcore.sim.camera import View, project
+
+Array = np.ndarray
+
+TILE = (320, 240)
+"""Width and height of one moment on a contact sheet [pixels]."""
+_CAPTION_PX = 22
+_FONT_PX = 13
+_CONTACT_N = 0.1
+_INK, _PAPER = (30, 30, 30), (255, 255, 255)
+_GOOD, _BAD = (20, 110, 50), (170, 30, 30)
+
+
+@dataclass(frozen=True)
+class Row:
+    """One episode on a contact sheet."""
+
+    caption: str
+    """What is said above the pictures."""
+    success: bool
+    """Decides the caption's colour."""
+    pictures: Sequence[Array]
+    """(height, width, 3) uint8, from left to right."""
+
+
+def contact_sheet(
+    cfg: EpisodeCfg, data_set: DataSet, numbers: Sequence[int], *, path: Path, rows: int = 4
+) -> list[int]:
+    """Draws the first, the contact and the last moment of a few episodes, and writes the picture.
+
+    Args:
+        cfg: Configuration of the episodes.
+        data_set: Where they are.
+        numbers: Episodes to choose from; at most one failure is shown, unless there are no successes.
+        path: Where the picture goes; its ending says the format.
+        rows: How many episodes at most.
+
+    Returns:
+        The episodes that are on it.
+
+    Raises:
+        RecordingError: The picture cannot be written.
+    """
+    from workflows.runner import EpisodeRunner
+
+    chosen = choose_episodes(data_set, numbers, rows=rows)
+    sheet = []
+    with EpisodeRunner(cfg) as runner:
+        for number in chosen:
+            record = data_set.read(number)
+            if not record.arrays:
+                continue
+            frames = [0, contact_frame(record), record.n_actions]
+            pictures = runner.render_frames(record, frames, width=TILE[0], height=TILE[1])
+            outcome = "success" if record.success else str(record.code)
+            said = f': "{record.language[0]}"' if record.language else ""
+            sheet.append(Row(f"episode {number}, {outcome}{said}", record.success, pictures))
+    write_picture(compose_sheet(sheet), path)
+    return chosen
+
+
+def choose_episodes(data_set: DataSet, numbers: Sequence[int], *, rows: int) -> list[int]:
+    """Some episodes worth looking at: successes from the first one on, and one failure if there is any."""
+    asked = set(numbers)
+    there = [item for item in data_set.summaries() if item.number in asked and item.n_actions > 0]
+    good = [item.number for item in there if item.success]
+    bad = [item.number for item in there if not item.success]
+    wanted_bad = max(1, rows - len(good)) if bad else 0
+    return sorted([*good[: rows - min(wanted_bad, rows)], *bad[:wanted_bad]][:rows])
+
+
+def contact_frame(record: EpisodeRecord) -> int:
+    """The first state in which the fingers touch the part, or the one in the middle if they never do."""
+    forces = [array for key, array in record.arrays.items() if key.endswith(".fingers_link.force_max_n")]
+    if forces:
+        touching = np.flatnonzero(np.max(forces, axis=0) > _CONTACT_N)
+        if len(touching):
+            return int(touching[0]) + 1  # an interval's force belongs to the state at its end
+    return record.n_actions // 2
+
+
+def compose_sheet(rows: Sequence[Row]) -> Array:
+    """One picture of all rows, each with its caption above.
+
+    Args:
+        rows: From top to bottom; none gives a small picture that says so.
+    """
+    if not rows:
+        rows = [Row("no episode with a picture", False, [np.full((40, TILE[0], 3), 255, dtype=np.uint8)])]
+    strips = []
+    width = max(sum(picture.shape[1] for picture in row.pictures) for row in rows)
+    for row in rows:
+        caption = Image.new("RGB", (width, _CAPTION_PX), _PAPER)
+        ImageDraw.Draw(caption).text((6, 3), row.caption, fill=_GOOD if row.success else _BAD, font=_font())
+        strip = np.concatenate(list(row.pictures), axis=1)
+        padding = np.full((strip.shape[0], width - strip.shape[1], 3), 255, dtype=np.uint8)
+        strips += [np.asarray(caption), np.concatenate([strip, padding], axis=1)]
+    return np.concatenate(strips, axis=0)
+
+
+def write_picture(picture: Array, path: Path) -> None:
+    """Writes a picture (height, width, 3) uint8.
+
+    Raises:
+        RecordingError: It cannot be written there.
+    """
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        Image.fromarray(picture).save(path)
+    except (OSError, ValueError) as exc:
+        raise RecordingError(
+            f"Picture '{path}' cannot be written: {exc}. Expected a writable .png path. Change `out`.", path=str(path)
+        ) from exc
+
+
+class Overlay:
+    """Draws points, lines and words of the world frame over a picture."""
+
+    def __init__(self, picture: Array, view: View) -> None:
+        """Takes a picture.
+
+        Args:
+            picture: (height, width, 3) uint8.
+            view: The camera that took it.
+        """
+        self._image = Image.fromarray(picture)
+        self._draw = ImageDraw.Draw(self._image, "RGBA")
+        self._view = view
+
+    def line(self, points_world: Array, *, color: tuple[int, int, int], width: int = 2) -> None:
+        """A line through points (K, 3) [m]; parts behind the camera are left out."""
+        pixels = self._pixels(points_world)
+        for a, b in zip(pixels[:-1], pixels[1:], strict=True):
+            if np.isfinite([a, b]).all():
+                self._draw.line([tuple(a), tuple(b)], fill=(*color, 255), width=width)
+
+    def point(self, p_world: Array, *, color: tuple[int, int, int], label: str = "") -> None:
+        """A dot at a point (3,) [m], with a word beside it."""
+        (pixel,) = self._pixels(p_world)
+        if not np.isfinite(pixel).all():
+            return
+        x, y = pixel
+        self._draw.ellipse([x - 4, y - 4, x + 4, y + 4], fill=(*color, 255), outline=(0, 0, 0, 255))
+        self.text((x + 7, y - 8), label)
+
+    def labels(self, points_world: Mapping[str, Array], *, color: tuple[int, int, int]) -> None:
+        """Dots with their names; names that would overlap are moved down."""
+        taken: list[tuple[float, float]] = []
+        for name, p_world in points_world.items():
+            self.point(p_world, color=color)
+            (pixel,) = self._pixels(p_world)
+            if not np.isfinite(pixel).all():
+                continue
+            x, y = pixel[0] + 7, pixel[1] - 8
+            while any(abs(y - other[1]) < _FONT_PX + 2 and abs(x - other[0]) < 180 for other in taken):
+                y += _FONT_PX + 2
+            taken.append((x, y))
+            self.text((x, y), name)
+
+    def text_at(self, p_world: Array, words: str) -> None:
+        """Words at a point (3,) of the world frame [m]."""
+        (pixel,) = self._pixels(p_world)
+        if np.isfinite(pixel).all():
+            self.text((float(pixel[0]), float(pixel[1])), words)
+
+    def text(self, pixel: tuple[float, float], words: str) -> None:
+        """Words at a pixel, readable on any ground."""
+        if words:
+            box = self._draw.textbbox(pixel, words, font=_font())
+            self._draw.rectangle([box[0] - 2, box[1] - 1, box[2] + 2, box[3] + 1], fill=(255, 255, 255, 200))
+            self._draw.text(pixel, words, fill=_INK, font=_font())
+
+    def picture(self) -> Array:
+        """The picture with everything drawn, (height, width, 3) uint8."""
+        return np.asarray(self._image)
+
+    def _pixels(self, points_world: Array) -> Array:
+        return project(self._view, points_world, width=self._image.width, height=self._image.height)
+
+
+def _font() -> ImageFont.ImageFont | ImageFont.FreeTypeFont:
+    return ImageFont.load_default(size=_FONT_PX)

@@ -1,0 +1,132 @@
+"""`unlatch plan`: plans one episode without executing it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from workflows.commandline import FLAGS, CommandLine, load_configs, parse_command_line
+from workflows.console import FAILED, OK, guarded, note, say
+
+if TYPE_CHECKING:
+    from numpy import ndarray as Array
+
+    from skills.skill import Skill
+    from workflows.scene_picture import DrawnScene
+    from workflows.schema import PlanCfg
+
+HELP = f"""usage: unlatch plan task=TASK [key=value ...]
+
+Plans the first skill of one episode and prints keyframes, residuals and timings, or why there is no plan (exit code 1).
+Nothing is executed.
+
+  episode=0          episode number
+  picture=true       draw keyframes and path
+  out=FILE.png       where; default: plan-<task>-s<seed>-<episode>.png here
+
+{FLAGS}"""
+
+PICTURE_SIZE = (960, 720)
+"""Width and height of the picture [pixels]."""
+_COLORS = {
+    "transit": (130, 130, 130),
+    "approach": (40, 90, 220),
+    "contact": (230, 120, 20),
+    "follow": (20, 150, 60),
+    "retreat": (150, 60, 170),
+}
+_AXES = ((220, 40, 40), (40, 170, 60), (50, 90, 230))
+_AXIS_M = 0.05
+
+
+def main(argv: Sequence[str]) -> int:
+    """Runs the command; returns its exit code."""
+    return guarded(lambda: _main(parse_command_line(argv)))
+
+
+def _main(line: CommandLine) -> int:
+    if line.help:
+        say(HELP)
+        return OK
+    from workflows.schema import PlanCfg
+
+    code = OK
+    for job in load_configs("plan", PlanCfg, line):
+        if line.show:
+            say(job.yaml.rstrip())
+            continue
+        for notice in job.notices:
+            note(notice)
+        code = max(code, plan(job.cfg))
+    return code
+
+
+def plan(cfg: PlanCfg) -> int:
+    """Plans the first skill of an episode and prints what came of it.
+
+    Args:
+        cfg: The episode, and whether and where to draw it.
+
+    Returns:
+        The exit code: 0, or 1 if there is no plan.
+    """
+    from workflows.asset_checks import check_assets
+    from workflows.picture import write_picture
+    from workflows.scene_picture import open_scene
+
+    check_assets(cfg, number=cfg.episode)
+    with open_scene(cfg, cfg.episode, visuals=cfg.picture) as scene:
+        for text in scene.description():
+            say(text)
+        if scene.attempt.failure is not None:
+            return FAILED
+        skill = scene.attempt.make_skill(0)
+        found = skill.plan(scene.attempt.streams["planner"])
+        for text in plan_lines(skill):
+            say(text)
+        if cfg.picture:
+            path = Path(cfg.out or f"plan-{cfg.task.name}-s{cfg.seed}-{cfg.episode}.png").absolute()
+            write_picture(_drawn(scene, skill), path)
+            say(f"picture: {path}")
+    return OK if found else FAILED
+
+
+def plan_lines(skill: Skill) -> list[str]:
+    """What a skill planned, or why it has no plan, in lines."""
+    made = skill.keyframe_plan
+    lines = [] if made is None else repr(made).splitlines()
+    if made is not None and made.solution is not None:
+        heading = "residuals at the goal:" if made.found else "residuals at the best compromise:"
+        lines += [heading, *(f"  {residual}" for residual in made.solution.residuals)]
+    if made is not None:
+        spent = ", ".join(f"{stage} {value:.1f}" for stage, value in made.timings_ms.items())
+        lines.append(f"timings [ms]: {spent}")
+    if skill.failure is not None:
+        lines.append(f"no plan, {skill.failure.code}: {skill.failure.message}")
+    return lines
+
+
+def _drawn(scene: DrawnScene, skill: Skill) -> Array:
+    """The scene with the hand's way, its keyframes and the object's keypoints."""
+    import numpy as np
+
+    overlay = scene.overlay(width=PICTURE_SIZE[0], height=PICTURE_SIZE[1])
+    overlay.labels(scene.keypoints(), color=(250, 180, 20))
+    made = skill.keyframe_plan
+    if made is None:
+        return overlay.picture()
+    T_world_base = skill.context.arm.T_world_base
+    kinematics = skill.context.arm_model.kinematics
+    tip = skill.context.arm_model.tool_keypoints.get("tool_head", np.zeros(3))
+    for segment in made.segments:
+        poses = [np.asarray(kinematics.fk(q)) for q in segment.q]  # (4, 4) each
+        way = np.array([T_world_base @ (T[:3, :3] @ tip + T[:3, 3]) for T in poses])  # (T, 3)
+        overlay.line(way, color=_COLORS.get(segment.kind, (0, 0, 0)), width=3)
+    for index, keyframe in enumerate(made.keyframes):
+        T_world_ee = T_world_base @ keyframe.T_base_ee
+        origin = T_world_ee @ np.asarray(tip)
+        for axis, color in zip(np.eye(3), _AXES, strict=True):
+            overlay.line(np.array([origin, origin + _AXIS_M * T_world_ee.rotate(axis)]), color=color, width=3)
+        overlay.text_at(origin, f"{index} {keyframe.label}")
+    return overlay.picture()

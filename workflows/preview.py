@@ -1,0 +1,76 @@
+"""`unlatch preview`: the scene, its regions and keypoints as a picture, without planning."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from workflows.commandline import FLAGS, CommandLine, load_configs, parse_command_line
+from workflows.console import OK, guarded, note, say
+
+if TYPE_CHECKING:
+    from workflows.schema import PreviewCfg
+
+HELP = f"""usage: unlatch preview task=TASK [key=value ...]
+
+Draws the scene of one episode at its start: regions, keypoints, what was drawn. Nothing is planned.
+
+  episode=0          episode number
+  out=FILE.png       default: preview-<task>-s<seed>-<episode>.png here
+
+{FLAGS}"""
+
+PICTURE_SIZE = (960, 720)
+"""Width and height of the picture [pixels]."""
+_REGION, _KEYPOINT = (40, 90, 220), (250, 180, 20)
+
+
+def main(argv: Sequence[str]) -> int:
+    """Runs the command; returns its exit code."""
+    return guarded(lambda: _main(parse_command_line(argv)))
+
+
+def _main(line: CommandLine) -> int:
+    if line.help:
+        say(HELP)
+        return OK
+    from workflows.schema import PreviewCfg
+
+    for job in load_configs("preview", PreviewCfg, line):
+        if line.show:
+            say(job.yaml.rstrip())
+            continue
+        for notice in job.notices:
+            note(notice)
+        preview(job.cfg)
+    return OK
+
+
+def preview(cfg: PreviewCfg) -> Path:
+    """Draws the scene of an episode and prints where things stand.
+
+    Args:
+        cfg: The episode and where the picture goes.
+
+    Returns:
+        The picture's path.
+    """
+    from workflows.asset_checks import check_assets
+    from workflows.picture import write_picture
+    from workflows.scene_picture import open_scene
+
+    check_assets(cfg, number=cfg.episode)
+    path = Path(cfg.out or f"preview-{cfg.task.name}-s{cfg.seed}-{cfg.episode}.png").absolute()
+    with open_scene(cfg, cfg.episode) as scene:
+        overlay = scene.overlay(width=PICTURE_SIZE[0], height=PICTURE_SIZE[1])
+        for region in cfg.task.regions:
+            outline = scene.region_outline(region)
+            overlay.line(outline, color=_REGION)
+            overlay.text_at(outline[0], f"region of {region.object}")
+        overlay.labels(scene.keypoints(), color=_KEYPOINT)
+        write_picture(overlay.picture(), path)
+        for text in scene.description():
+            say(text)
+    say(f"picture: {path}")
+    return path

@@ -1,0 +1,76 @@
+"""An episode's scene at its start, with visual shapes, for pictures and for what is said about it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import numpy as np
+
+from configs.schema import EpisodeCfg
+from simcore.sim.camera import View, take_picture
+from simcore.sim.collision import BulletCollisionChecker
+from simcore.sim.world import World
+from tasks.task import RegionCfg
+from workflows.episode_scene import EpisodeScene
+from workflows.picture import Overlay
+from workflows.runner import _Attempt as Attempt
+
+Array = np.ndarray
+
+
+@dataclass(frozen=True)
+class DrawnScene:
+    """A scene that can be drawn; valid inside `open_scene`."""
+
+    world: World
+    episode: EpisodeScene
+    view: View
+    attempt: Attempt
+
+    def overlay(self, *, width: int, height: int) -> Overlay:
+        """A picture of the scene to draw on."""
+        return Overlay(take_picture(self.world, self.view, width=width, height=height), self.view)
+
+    def keypoints(self) -> dict[str, Array]:
+        """Keypoints of every part by `part.name` in the world frame, (3,) each [m]."""
+        found = {}
+        for key, value in self.episode.scene.state_dict().items():
+            if key.startswith("keypoints."):
+                found[key.split(".", 2)[2]] = np.asarray(value)
+        return found
+
+    @staticmethod
+    def region_outline(region: RegionCfg) -> Array:
+        """(5, 3) corners of a region on the table, closed, in the world frame [m]."""
+        (x, y), (dx, dy) = region.center_m, region.half_extent_m
+        corners = [(x - dx, y - dy), (x + dx, y - dy), (x + dx, y + dy), (x - dx, y + dy), (x - dx, y - dy)]
+        return np.array([(*corner, 0.002) for corner in corners])
+
+    def description(self) -> list[str]:
+        """What was drawn for this episode, one line an object."""
+        record = self.attempt.record()
+        lines = [f"episode {record.number}, seed {record.seed}"]
+        for name, place in record.layout["objects"].items():
+            instance = record.layout["instances"][name]
+            drawn = ", ".join(f"{key} {value:.3f}" for key, value in place["drawn"].items())
+            lines.append(f"{name}: {instance['source']} {instance['category']} {instance['instance']}; {drawn}")
+        if record.code is not None:
+            lines.append(f"{record.code}: {record.evidence['message']}")
+        return lines
+
+
+@contextmanager
+def open_scene(cfg: EpisodeCfg, number: int, *, visuals: bool = True) -> Iterator[DrawnScene]:
+    """The scene of an episode at its start.
+
+    Args:
+        cfg: The configuration.
+        number: Episode number.
+        visuals: Whether it can be drawn.
+    """
+    with World(cfg.world, visuals=visuals) as world, BulletCollisionChecker() as checker:
+        attempt = Attempt(cfg, number, world, checker)
+        attempt.reset()
+        yield DrawnScene(world, attempt.episode, attempt.view(), attempt)

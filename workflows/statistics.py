@@ -1,0 +1,79 @@
+"""Counts, intervals and medians of a run."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from statistics import median
+
+from simcore.recording.index import EpisodeSummary
+
+Z_95 = 1.959963984540054
+"""Two-sided 95 % quantile of the normal distribution."""
+STAGES = ("plan", "reset", "execute", "write")
+"""Stages of an episode that are timed, in the order in which they are shown."""
+
+
+def wilson_interval(successes: int, n: int, *, z: float = Z_95) -> tuple[float, float]:
+    """Wilson's score interval of a proportion.
+
+    Args:
+        successes: How many succeeded.
+        n: Of how many; with 0 nothing is known, and the interval is (0, 1).
+        z: Quantile of the normal distribution.
+    """
+    if n == 0:
+        return 0.0, 1.0
+    share = successes / n
+    denominator = 1.0 + z * z / n
+    middle = (share + z * z / (2 * n)) / denominator
+    half = z * math.sqrt(share * (1.0 - share) / n + z * z / (4 * n * n)) / denominator
+    return max(0.0, middle - half), min(1.0, middle + half)
+
+
+@dataclass(frozen=True)
+class RunStatistics:
+    """What came of a number of episodes; refused layouts count like any other attempt."""
+
+    n: int
+    """Attempts."""
+    successes: int
+    """Attempts that succeeded."""
+    codes: dict[str, int] = field(default_factory=dict)
+    """Failures by code, most frequent first."""
+    medians_ms: dict[str, float] = field(default_factory=dict)
+    """Median wall time by stage, over the episodes that came to it [ms]."""
+
+    @classmethod
+    def of(cls, summaries: Iterable[EpisodeSummary]) -> RunStatistics:
+        """Counts the summaries of a data set."""
+        found = list(summaries)
+        counts = Counter(item.code for item in found if item.code is not None)
+        medians = {}
+        for stage in STAGES:
+            values = [item.timings_ms[stage] for item in found if item.timings_ms.get(stage)]
+            if values:
+                medians[stage] = median(values)
+        return cls(
+            n=len(found),
+            successes=sum(item.success for item in found),
+            codes=dict(sorted(counts.items(), key=lambda item: (-item[1], item[0]))),
+            medians_ms=medians,
+        )
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """Wilson's 95 % interval of the success rate."""
+        return wilson_interval(self.successes, self.n)
+
+    def success_text(self) -> str:
+        """`18/20 = 90.0 % (95 % interval 69.9 to 97.2 %)`."""
+        low, high = self.interval
+        share = 100.0 * self.successes / self.n if self.n else 0.0
+        return f"{self.successes}/{self.n} = {share:.1f} % (95 % interval {100 * low:.1f} to {100 * high:.1f} %)"
+
+    def codes_text(self) -> str:
+        """`plan_infeasible 1, slipped 1`, or `none`."""
+        return ", ".join(f"{code} {count}" for code, count in self.codes.items()) or "none"

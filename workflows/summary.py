@@ -1,0 +1,38 @@
+"""What came of a run, as a table."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rich.box import SIMPLE
+from rich.table import Table
+
+from simcore.recording.storage import DataSet
+from workflows.console import result_console, say
+from workflows.statistics import STAGES, RunStatistics
+
+
+def print_summary(data_set: DataSet, numbers: Sequence[int], *, made: int, seconds: float) -> None:
+    """Prints the counts of the asked episodes, and how fast this run made its share.
+
+    Args:
+        data_set: The data set.
+        numbers: The episodes asked for.
+        made: How many of them this run made.
+        seconds: Wall time of this run [s].
+    """
+    asked = set(numbers)
+    statistics = RunStatistics.of(item for item in data_set.summaries() if item.number in asked)
+    pace = f", {3600.0 * made / seconds:,.0f} an hour" if made else ""
+    say(f"{statistics.n} of {len(asked)} episodes there, {made} made in {seconds:.1f} s{pace}")
+    result_console().print(summary_table(statistics))
+
+
+def summary_table(statistics: RunStatistics) -> Table:
+    """The statistics of a run as a table."""
+    table = Table(box=SIMPLE, show_header=False, pad_edge=False)
+    table.add_row("success", statistics.success_text())
+    table.add_row("failures", statistics.codes_text())
+    medians = [f"{stage} {statistics.medians_ms[stage]:.0f}" for stage in STAGES if stage in statistics.medians_ms]
+    table.add_row("median ms", ", ".join(medians) or "-")
+    return table
