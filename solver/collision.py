@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
 import numpy as np
@@ -12,21 +11,33 @@ import numpy as np
 Array = np.ndarray
 
 
-@dataclass(frozen=True)
-class Collision:
-    """One pair of links that touch or come too close."""
+class Collision(Protocol):
+    """One pair of links that touch or come too close; any object with these attributes will do."""
 
-    link_a: str
-    """A link of the robot."""
-    link_b: str
-    """A link of the object, of the robot itself, or a thing of the environment."""
-    distance_m: float
-    """Signed distance, negative when they overlap [m]."""
-    where: tuple[float, float, float]
-    """The point between the two, arm's base frame [m]."""
+    @property
+    def link_a(self) -> str:
+        """A link of the robot."""
+        ...
 
-    def __str__(self) -> str:
-        return f"{self.link_a} and {self.link_b} ({1000.0 * self.distance_m:.1f} mm)"
+    @property
+    def link_b(self) -> str:
+        """A link of the object, of the robot itself, or a thing of the environment."""
+        ...
+
+    @property
+    def distance_m(self) -> float:
+        """Signed distance, negative when they overlap [m]."""
+        ...
+
+    @property
+    def where(self) -> tuple[float, float, float]:
+        """The point between the two, in the checker's world frame [m]."""
+        ...
+
+
+def describe(hit: Collision) -> str:
+    """The pair and its distance, for a message."""
+    return f"{hit.link_a} and {hit.link_b} ({1000.0 * hit.distance_m:.1f} mm)"
 
 
 @runtime_checkable

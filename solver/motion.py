@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from solver.collision import Collision, CollisionChecker
+from solver.collision import Collision, CollisionChecker, describe
 from solver.scene import ArmModel
 
 Array = np.ndarray
@@ -99,15 +99,15 @@ def plan_motion(
     for q, name in ((goal, "end"), (start, "start")):
         hit = space.collision(q)
         if hit is not None:
-            return _none(space, hit, f"the {name} of the motion collides: {hit}")
+            return _none(space, hit, f"the {name} of the motion collides: {describe(hit)}")
     hit = space.edge(start, goal)
     if hit is None:
         return MotionResult(True, straight, "straight", space.queries)
     if straight_only:
-        return _none(space, hit, f"the straight way is blocked by {hit}")
+        return _none(space, hit, f"the straight way is blocked by {describe(hit)}")
     corners = _rrt_connect(start, goal, space, arm, seed=int(rng.integers(1, 2**31 - 1)))
     if corners is None:
-        return _none(space, hit, f"no way around {hit} in {space.queries} collision queries")
+        return _none(space, hit, f"no way around {describe(hit)} in {space.queries} collision queries")
     corners = _shortcut(corners, space, rng)
     path = _rounded_path(corners, space)
     return MotionResult(True, path, "rrt_connect", space.queries, blocked_by=hit)

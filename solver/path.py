@@ -136,25 +136,28 @@ class PathSolver:
         q = np.concatenate([goals[:, None], tracked], axis=1)
         return [self._judge(q[c], s_values, asked[c]) for c in range(len(goals))]
 
-    def through(self, start: Array, poses: Sequence[Pose]) -> PathSolution:
+    def through(self, start: Array, poses: Sequence[Pose], *, tilt_rad: float = 0.0) -> PathSolution:
         """Moves the ee through poses from a configuration.
 
         Args:
             start: (n,) joints at the first pose [rad].
             poses: Poses of the ee, base frame, the first that of `start`.
+            tilt_rad: How far the approach axis may leave that of the poses; the fingertip line keeps its direction.
 
         Returns:
             Joints on the poses; `s` counts them.
         """
+        head = self.arm.tool_keypoints.get("tool_head", np.zeros(3))
+        axis, side = self.arm.approach_axis(), _side_axis(self.arm)
         rows = _Waypoints(
-            x_point=np.zeros(3),
-            points=np.array([pose.p for pose in poses]),
-            x_held=np.array([1.0, 0.0, 0.0]),
-            held=np.array([pose.R[:, 0] for pose in poses]),
+            x_point=head,
+            points=np.array([pose @ head for pose in poses]),
+            x_held=side,
+            held=np.array([pose.R @ side for pose in poses]),
             held_angle=0.0,
-            x_approach=np.array([0.0, 0.0, 1.0]),
-            approach=np.array([pose.R[:, 2] for pose in poses]),
-            cone=0.0,
+            x_approach=axis,
+            approach=np.array([pose.R @ axis for pose in poses]),
+            cone=tilt_rad,
         )
         parameters = self._pack(rows)[None]
         tracked = self.program.track(start[None], self.middle, parameters, _TRACK, centring=0.0)[0]

@@ -17,7 +17,7 @@ import numpy as np
 
 from simcore.errors import SolverError
 from simcore.geometry import Pose, angle_between, matrix_from_rpy
-from solver.collision import Collision, CollisionChecker
+from solver.collision import Collision, CollisionChecker, describe
 from solver.diagnosis import Diagnosis, goal_diagnosis
 from solver.goal import GoalSolver
 from solver.motion import MotionResult, plan_motion
@@ -36,6 +36,9 @@ Array = np.ndarray
 _TOUCH_M = 0.025
 """So near the contact pose the fingers may already touch the part."""
 _GOOD_MARGIN_RAD = 0.2
+_RETREAT_SHARES = (1.0, 0.6, 0.4)
+_RETREAT_TILT_RAD = 0.3
+"""The hand may tilt on the way back: nothing is held any more."""
 _STAGES = ("goal", "contact", "path", "approach", "retreat", "transit")
 
 
@@ -198,8 +201,9 @@ class _Planner:
         for whole in blocked[: self.budget.searches]:
             motion = self._transit(whole, straight_only=False)
             if motion.found:
+                by = describe(motion.blocked_by) if motion.blocked_by is not None else "something"
                 self.notices.append(
-                    f"The straight way to the object is blocked by {motion.blocked_by}; went around it "
+                    f"The straight way to the object is blocked by {by}; went around it "
                     f"({motion.queries} collision queries)."
                 )
                 return whole, motion
@@ -320,10 +324,10 @@ class _Planner:
             return None
         start = follow.q[-1]
         T_end = self.arm.kinematics.pose(start)
-        for share in (1.0, 0.6):
+        for share in _RETREAT_SHARES:
             with self._clock("path"):
                 poses = step_back(T_end, self.request.retreat_m * share, self.arm.approach_axis())
-                path = self.paths.through(start, poses)
+                path = self.paths.through(start, poses, tilt_rad=_RETREAT_TILT_RAD)
             if not path.found:
                 self._fail("retreat", f"the hand cannot step back at the end: {path.reason}", {})
                 continue
