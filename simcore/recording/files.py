@@ -56,20 +56,19 @@ def read_bounded(path: Path, *, limit: int) -> bytes:
             f"File '{path}' cannot be read: {exc.strerror}. Expected a plain file. Check its permissions.",
             path=str(path),
         ) from exc
-    with os.fdopen(descriptor, "rb") as file:
-        status = os.fstat(file.fileno())
+    try:
+        status = os.fstat(descriptor)
         if not stat.S_ISREG(status.st_mode):
-            raise RecordingError(
-                f"'{path}' is not a plain file. It is not ours. Remove it.",
-                path=str(path),
-            )
+            raise RecordingError(f"'{path}' is not a plain file. It is not ours. Remove it.", path=str(path))
         if status.st_size > limit:
             raise RecordingError(
                 f"File '{path}' has {status.st_size} bytes, expected at most {limit}. It is not ours. Remove it.",
                 path=str(path),
             )
-        data = file.read(limit + 1)
-    return data
+        with os.fdopen(descriptor, "rb", closefd=False) as file:
+            return file.read(limit)
+    finally:
+        os.close(descriptor)
 
 
 def not_writable(path: Path, exc: OSError) -> RecordingError:

@@ -1,0 +1,231 @@
+"""The check of a data set finds what is damaged, foreign, incomplete or claimed wrongly, and names it."""
+
+import shutil
+
+import numpy as np
+import pytest
+
+from simcore.recording import DataSet, check_dataset, check_record
+
+QUAT = "objects.microwave.root_quat_xyzw"
+DOOR = "objects.microwave.joint_positions"
+
+
+@pytest.fixture
+def data_set(tmp_path, make_record):
+    with DataSet.create_or_resume(tmp_path / "data", header={"seed": 7}) as made:
+        made.write(make_record(0))
+        made.write(make_record(1, success=False, code="error", arrays={}, skills=[], goal={}, settle=None))
+        yield made
+
+
+def messages(data_set):
+    return [str(problem) for problem in check_dataset(data_set.path)]
+
+
+def test_a_whole_data_set_has_no_problems(data_set):
+    assert messages(data_set) == []
+
+
+def test_progress_is_reported(data_set):
+    seen = []
+    check_dataset(data_set.path, on_episode=lambda done, total: seen.append((done, total)))
+    assert seen == [(1, 2), (2, 2)]
+
+
+def test_what_is_no_data_set_is_one_problem(tmp_path):
+    assert len(check_dataset(tmp_path / "nothing")) == 1
+    assert "is not a data set" in str(check_dataset(tmp_path)[0])
+
+
+class TestFiles:
+    @pytest.mark.parametrize("name", ["episode.json", "state.npz"])
+    def test_a_file_that_is_cut_anywhere_is_named(self, data_set, name):
+        path = data_set.folder_of(0) / name
+        whole = path.read_bytes()
+        for length in np.linspace(0, len(whole) - 2, 25).astype(int):
+            path.write_bytes(whole[:length])
+            found = messages(data_set)
+            assert len(found) == 1, length
+            assert found[0].startswith("Episode 0: ")
+            assert name in found[0]
+
+    @pytest.mark.parametrize("name", ["episode.json", "state.npz"])
+    def test_a_flipped_bit_anywhere_is_found(self, data_set, name):
+        path = data_set.folder_of(0) / name
+        whole = path.read_bytes()
+        for position in np.linspace(0, len(whole) - 3, 60).astype(int):
+            if whole[position : position + 1].isspace() or whole[position - 1 : position + 1] in (b": ", b", "):
+                continue  # between two values of JSON
+            flipped = bytearray(whole)
+            flipped[position] ^= 1 << (position % 6)
+            path.write_bytes(flipped)
+            assert len(messages(data_set)) == 1, position
+
+    @pytest.mark.parametrize("name", ["episode.json", "state.npz"])
+    def test_a_missing_file_is_named(self, data_set, name):
+        (data_set.folder_of(0) / name).unlink()
+        assert f"{name}' is missing" in messages(data_set)[0]
+
+    def test_a_foreign_file_is_named_and_the_rest_is_checked(self, data_set):
+        (data_set.folder_of(0) / "notes.txt").write_text("x")
+        (data_set.path / "episodes" / "thumbs.db").write_text("x")
+        (data_set.path / "episodes" / "0000000" / "5").mkdir()
+        found = messages(data_set)
+        assert [name for name in ("notes.txt", "thumbs.db", "0000000/5") if any(name in text for text in found)] == [
+            "notes.txt",
+            "thumbs.db",
+            "0000000/5",
+        ]
+        assert len(found) == 3
+
+    def test_an_episode_in_the_wrong_folder_is_named(self, data_set):
+        (data_set.path / "episodes" / "0000001").mkdir()
+        shutil.copytree(data_set.folder_of(0), data_set.path / "episodes" / "0000001" / "0000000000")
+        assert "0000001/0000000000' does not belong" in messages(data_set)[0]
+
+    def test_a_link_in_place_of_an_episode_is_named(self, data_set):
+        shutil.move(data_set.folder_of(1), data_set.path / "elsewhere")
+        data_set.folder_of(1).symlink_to(data_set.path / "elsewhere")
+        assert any("0000000001' does not belong" in text for text in messages(data_set))
+
+    def test_a_device_in_place_of_a_file_is_not_read(self, data_set):
+        path = data_set.folder_of(0) / "state.npz"
+        path.unlink()
+        path.symlink_to("/dev/zero")
+        assert "cannot be read" in messages(data_set)[0]
+
+    def test_an_index_that_contradicts_a_folder_is_named(self, data_set):
+        path = data_set.path / "index" / "main.jsonl"
+        path.write_text(path.read_text().replace('"seed": 1000', '"seed": 5'))
+        assert messages(data_set) == ["Episode 0: its line in the index contradicts its folder. Rebuild the index."]
+
+    def test_pictures_and_reports_beside_the_episodes_are_fine(self, data_set):
+        (data_set.path / "renders" / "front").mkdir(parents=True)
+        (data_set.path / "report.html").write_text("x")
+        assert messages(data_set) == []
+
+
+class TestArrays:
+    @pytest.fixture
+    def record(self, make_record):
+        return make_record()
+
+    @pytest.mark.parametrize(
+        ("key", "value", "message"),
+        [
+            ("time", np.arange(20.0), r"'time' has shape \[20\], expected 21 rows \(20 actions\)"),
+            ("speeds.panda.max", np.ones(21), r"'speeds.panda.max' has shape \[21\], expected 20 rows"),
+            ("skills.phase", np.zeros(21), "'skills.phase' is float64, expected int64"),
+            (QUAT, np.zeros((21, 3)), r"rows of shape \[3\], expected \[4\]"),
+            (
+                QUAT,
+                np.tile([0, 0, 0, 1.001], (21, 1)),
+                r"is not of unit length: off by 1.0e-03, expected at most 1e-06",
+            ),
+            ("time", np.zeros((21, 1)), r"rows of shape \[1\], expected \[\]"),
+            ("time", np.zeros(21), "'time' does not grow from frame 0"),
+            ("objects.microwave.joint_velocities", np.zeros((21, 3)), "has rows of 3, expected 2"),
+            ("robots.panda.left.joint_velocities", np.zeros((21, 6)), "'.*joint_velocities' has rows of 6, expected 7"),
+            ("actions.panda.left.joint_targets", np.zeros((20, 6)), "expected 7 as 'actions|has rows of"),
+            ("robots.panda.elbow", np.zeros(21), "is not in the table of keys"),
+            (DOOR, np.full((21, 2), np.nan), "holds values that are not finite"),
+        ],
+    )
+    def test_an_array_that_is_not_as_the_table_says_is_named(self, record, key, value, message):
+        record.arrays[key] = value
+        found = check_record(record)
+        assert any(key in text for text in found)
+        with pytest.raises(AssertionError, match=message):
+            raise AssertionError(" ".join(found))
+
+    @pytest.mark.parametrize(
+        "key",
+        [
+            "time",
+            "robots.panda.left.joint_efforts",
+            QUAT,
+            "actions.panda.left.gripper_target",
+            "contacts.panda.environment.force_mean_n",
+            "contacts.panda.left.microwave.fingers_base.force_max_n",
+            "speeds.microwave.max",
+            "validity.process_valid",
+        ],
+    )
+    def test_a_missing_array_is_named(self, record, key):
+        del record.arrays[key]
+        assert check_record(record) == [f"array '{key}' is missing."]
+
+    def test_values_that_are_not_finite_belong_to_diverged_attempts_only(self, make_record):
+        record = make_record(success=False, code="diverged", settle=None, evidence={"frame": 20})
+        record.skills[0].update(frame_end=20, success=False, s_end=0.8)
+        record.arrays["robots.panda.left.joint_efforts"][20, 0] = np.inf
+        assert check_record(record) == []
+
+    def test_only_an_attempt_that_never_began_may_lack_arrays(self, make_record):
+        record = make_record(success=False, code="slipped", arrays={}, skills=[], settle=None)
+        assert check_record(record) == [
+            "it has no arrays, which only an attempt that never began may lack (code 'slipped')."
+        ]
+
+    def test_an_object_that_nobody_acts_on_needs_no_contact_views(self, record):
+        for key in ("root_position", "root_quat_xyzw", "joint_positions", "joint_velocities"):
+            record.arrays[f"objects.mug.{key}"] = record.arrays[f"objects.microwave.{key}"]
+        record.arrays["speeds.mug.max"] = np.zeros(20)
+        assert check_record(record) == []
+
+    def test_a_sensor_of_a_plugin_is_welcome(self, record):
+        record.arrays["sensors.wrist_imu.acceleration"] = np.zeros((21, 3))
+        assert check_record(record) == []
+
+
+class TestVerdict:
+    @pytest.fixture
+    def record(self, make_record):
+        return make_record()
+
+    def test_a_failure_that_claims_success_is_found(self, record):
+        record.arrays[DOOR][:, 1] *= 0.5
+        record.skills[0]["s_end"] = 0.4
+        found = check_record(record)
+        assert found[0].startswith("success is True (code None) in the record, recomputed False (code 'not_reached'")
+        assert found[1] == "skill 0 (open) has success=True in the record, recomputed False."
+
+    def test_a_wrong_code_is_found(self, make_record):
+        record = make_record(success=False, code="not_reached")
+        record.skills[0].update(success=False, first_violation={"view": "panda.environment"})
+        record.arrays["contacts.panda.environment.force_max_n"][5] = 3.0
+        record.arrays["validity.collision_valid"][6:] = False
+        found = check_record(record)
+        assert len(found) == 1
+        assert found[0].startswith("code is 'not_reached' in the record, recomputed 'collision'")
+
+    def test_positions_that_the_states_do_not_have_are_found(self, record):
+        record.skills[0].update(s0=0.01, s_end=0.9)
+        assert check_record(record) == [
+            "skill 0 (open) has s0=0.01, the states at frames 2 and 0 are 0.0 and 0.0.",
+            "skill 0 (open) has s_end=0.9, the state at frame 17 is 0.8.",
+        ]
+
+    def test_validity_flags_must_agree_with_forces_and_speeds(self, record):
+        record.arrays["validity.collision_valid"][9:] = False
+        record.arrays["validity.process_valid"][4] = False
+        assert check_record(record) == [
+            "skill 0 (open) has validity.collision_valid=False at frame 9 of the record.",
+            "skill 0 (open) has validity.process_valid=False at frame 4 of the record.",
+        ]
+
+    def test_a_first_violation_must_be_in_the_forces(self, record):
+        record.skills[0]["first_violation"] = {"view": "panda.environment", "force_n": 3.0}
+        assert "exceed the threshold nowhere" in check_record(record)[0]
+
+    def test_a_record_that_cannot_be_judged_is_a_problem(self, record):
+        del record.skills[0]["success_threshold"]
+        assert check_record(record)[0].startswith(
+            "its verdict cannot be recomputed: Episode 0 has success_threshold=None"
+        )
+
+    def test_an_attempt_that_was_broken_off_is_consistent(self, make_record):
+        record = make_record(success=False, code="plan_infeasible", settle=None)
+        record.skills[0].update(frame_start=20, frame_end=20, success=False, s0=0.8, s_end=0.8)
+        assert check_record(record) == []

@@ -1,0 +1,72 @@
+"""The table of keys is consistent with itself, and its page is current."""
+
+from pathlib import Path
+
+import pytest
+
+import simcore.recording
+from simcore.recording import FAILURE_CODES
+from simcore.recording.format_page import record_format_page
+from simcore.recording.keys import ACTION, INTERVAL, KEYS, STATE, is_state_key, kind_of, match_key
+from simcore.recording.verdict import ABORT_CODES
+
+PAGE = Path(simcore.recording.__file__).parents[2] / "docs" / "record_format.md"
+
+
+def example(pattern):
+    return pattern.replace("<", "").replace(">", "-1")
+
+
+@pytest.mark.parametrize("spec", KEYS, ids=lambda spec: spec.pattern)
+def test_a_key_made_from_a_pattern_finds_that_pattern_alone(spec):
+    found, _ = match_key(example(spec.pattern))
+    assert found is spec
+    assert sum(bool(other.regex.match(example(spec.pattern))) for other in KEYS) == 1
+
+
+@pytest.mark.parametrize("spec", KEYS, ids=lambda spec: spec.pattern)
+def test_the_first_word_of_a_key_says_its_kind(spec):
+    assert kind_of(example(spec.pattern)) == spec.kind
+    assert is_state_key(example(spec.pattern)) == (spec.kind == STATE)
+
+
+def test_names_in_a_key_are_found():
+    spec, names = match_key("contacts.panda.left.microwave.fingers_link.force_max_n")
+    assert names == {"robot": "panda", "arm": "left", "object": "microwave"}
+    assert spec.kind == INTERVAL
+    assert match_key("actions.panda.left.joint_targets")[0].kind == ACTION
+
+
+@pytest.mark.parametrize(
+    "key", ["", "times", "time.x", "robots.panda.joint_positions", "robots.a.b.c.joint_positions", "speeds.panda"]
+)
+def test_a_key_that_is_not_in_the_table_is_not_found(key):
+    assert match_key(key) is None
+
+
+@pytest.mark.parametrize("key", ["", "times", "robot.x", "timeout"])
+def test_a_word_that_is_none_of_ours_has_no_kind(key):
+    assert kind_of(key) is None
+
+
+def test_the_page_of_the_record_format_is_current():
+    assert PAGE.read_text(encoding="utf-8") == record_format_page(), (
+        "docs/record_format.md is out of date. Run: python -m simcore.recording.format_page docs/record_format.md"
+    )
+
+
+def test_the_page_names_every_key_and_code():
+    page = PAGE.read_text(encoding="utf-8")
+    missing = [name for name in [*(spec.pattern for spec in KEYS), *FAILURE_CODES] if f"`{name}`" not in page]
+    assert missing == []
+
+
+def test_codes_that_break_an_attempt_off_are_failure_codes():
+    assert FAILURE_CODES.keys() >= ABORT_CODES
+    assert list(FAILURE_CODES)[:5] == [
+        "invalid_layout",
+        "plan_infeasible",
+        "path_infeasible",
+        "motion_blocked",
+        "collision",
+    ]

@@ -1,0 +1,185 @@
+"""Killed at any point and written by several processes at once, a data set stays whole."""
+
+import os
+import signal
+import time
+
+import pytest
+
+from simcore.errors import RecordingError
+from simcore.recording import DataSet, check_dataset
+from simcore.recording.writer_area import WriterArea, clean_areas
+
+HEADER = {"seed": 7}
+CALLS = ("open", "write", "fsync", "mkdir", "rename", "link", "unlink", "rmdir", "close")
+EPISODES = 2
+
+
+def fork(function):
+    """Starts a function in a forked process and returns its process id; its exit status is what it returns."""
+    pid = os.fork()
+    if pid == 0:
+        status = 99
+        try:
+            status = function() or 0
+        finally:
+            os._exit(status)
+    return pid
+
+
+def status_of(pid):
+    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+
+
+def kill_before_call(count):
+    """Lets this process kill itself before the given number of calls into the file system."""
+    left = [count]
+
+    def counting(real):
+        def call(*args, **kwargs):
+            if left[0] == 0:
+                os.kill(os.getpid(), signal.SIGKILL)
+            left[0] -= 1
+            return real(*args, **kwargs)
+
+        return call
+
+    for name in CALLS:
+        setattr(os, name, counting(getattr(os, name)))
+
+
+def make_missing(folder, make_record, *, total, worker="main"):
+    with DataSet.create_or_resume(folder, header=HEADER, worker=worker) as data_set:
+        return sum(data_set.write(make_record(number)) for number in data_set.missing(range(total)))
+
+
+def assert_complete(folder, total):
+    data_set = DataSet.open(folder)
+    assert data_set.numbers() == list(range(total))
+    assert check_dataset(folder) == []
+    assert [summary.number for summary in data_set.summaries()] == list(range(total))
+    assert list((folder / ".tmp").iterdir()) == []
+
+
+@pytest.mark.slow
+def test_killed_before_any_call_it_has_no_half_written_episode_and_the_rerun_completes_it(tmp_path, make_record):
+    for count in range(500):
+        folder = tmp_path / str(count)
+
+        def work(folder=folder, count=count):
+            kill_before_call(count)
+            make_missing(folder, make_record, total=EPISODES)
+
+        status = status_of(fork(work))
+        if status == 0:
+            break
+        assert status == -signal.SIGKILL
+        if (folder / "dataset.json").exists():
+            assert check_dataset(folder) == []
+        make_missing(folder, make_record, total=EPISODES)
+        assert_complete(folder, EPISODES)
+    assert 40 < count < 500  # there were so many points at which it was killed
+
+
+@pytest.mark.slow
+def test_killed_again_and_again_at_any_moment_it_gets_done(tmp_path, make_record, rng_moments):
+    folder, total, kills = tmp_path / "data", 60, 0
+    for moment_s in rng_moments:
+        pid = fork(lambda: make_missing(folder, make_record, total=total) and 0)
+        time.sleep(moment_s)  # the moment of the kill is what is tested
+        os.kill(pid, signal.SIGKILL)
+        kills += status_of(pid) == -signal.SIGKILL
+        if (folder / "dataset.json").exists():
+            assert check_dataset(folder) == []
+    assert kills > 5
+    make_missing(folder, make_record, total=total)
+    assert_complete(folder, total)
+
+
+@pytest.fixture
+def rng_moments():
+    import numpy as np
+
+    return np.random.default_rng(0).uniform(0.003, 0.12, size=20)
+
+
+def test_two_writers_at_once_make_every_episode_once(tmp_path, make_record):
+    folder, total = tmp_path / "data", 12
+    pids = [
+        fork(lambda worker=worker: make_missing(folder, make_record, total=total, worker=worker))
+        for worker in ("w0", "w1")
+    ]
+    made = [status_of(pid) for pid in pids]
+    assert sum(made) == total  # what one wrote the other did not
+    assert_complete(folder, total)
+
+
+@pytest.mark.slow
+def test_eight_writers_that_begin_in_the_other_order_make_every_episode_once(tmp_path, make_record):
+    folder, total = tmp_path / "data", 40
+
+    def work(worker):
+        with DataSet.create_or_resume(folder, header=HEADER, worker=f"w{worker}") as data_set:
+            numbers = range(total) if worker % 2 else reversed(range(total))
+            return sum(data_set.write(make_record(number)) for number in numbers)
+
+    made = [status_of(pid) for pid in [fork(lambda worker=worker: work(worker)) for worker in range(8)]]
+    assert sum(made) == total
+    assert_complete(folder, total)
+
+
+def test_of_two_configurations_that_begin_at_once_one_is_refused(tmp_path):
+    for attempt in range(5):
+        folder = tmp_path / str(attempt)
+
+        def begin(seed, folder=folder):
+            try:
+                DataSet.create_or_resume(folder, header={"seed": seed}).close()
+            except RecordingError as exc:
+                return 2 if "seed: there" in str(exc) else 3
+            return 1
+
+        statuses = [status_of(pid) for pid in [fork(lambda seed=seed: begin(seed)) for seed in (1, 2)]]
+        assert sorted(statuses) == [1, 2]
+
+
+def test_a_forked_child_of_a_writer_has_scratch_of_its_own(tmp_path, make_record):
+    with DataSet.create_or_resume(tmp_path / "data", header=HEADER) as data_set:
+        data_set.write(make_record(0))
+
+        def child():
+            wrote = data_set.write(make_record(1))
+            data_set.close()
+            return 0 if wrote else 1
+
+        assert status_of(fork(child)) == 0
+        assert data_set.write(make_record(2))
+    assert_complete(tmp_path / "data", 3)
+
+
+def test_scratch_of_a_writer_that_lives_is_left_alone(tmp_path):
+    area = WriterArea(tmp_path)
+    (area.folder / "half").mkdir()
+    assert clean_areas(tmp_path) == 0
+    assert (area.folder / "half").is_dir()
+    area.close()
+    assert list((tmp_path / ".tmp").iterdir()) == []
+
+
+def test_scratch_of_a_writer_that_was_killed_is_cleaned_by_the_next(tmp_path, make_record):
+    def die():
+        area = WriterArea(tmp_path)
+        (area.folder / "half").mkdir()
+        (area.folder / "half" / "state.npz").write_bytes(b"x")
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    assert status_of(fork(die)) == -signal.SIGKILL
+    assert len(list((tmp_path / ".tmp").iterdir())) == 2
+    assert clean_areas(tmp_path) == 1
+    assert list((tmp_path / ".tmp").iterdir()) == []
+
+
+def test_a_run_that_was_killed_before_it_wrote_its_header_is_taken_over(tmp_path):
+    (tmp_path / "data" / ".tmp" / "0123").mkdir(parents=True)
+    with DataSet.create_or_resume(tmp_path / "data", header=HEADER) as data_set:
+        assert data_set.numbers() == []
