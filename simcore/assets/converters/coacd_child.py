@@ -1,8 +1,8 @@
 """A program of its own that decomposes meshes with CoACD, so that a hanging decomposition can be killed.
 
-Usage: `python coacd_child.py FOLDER SETTINGS`. It reads `in_<n>.npz` (vertices, faces) in the order of n, and writes
-`out_<n>.npz` (vertices, faces and the number of each per hull) under a temporary name first. It imports nothing of ours, so
-it runs wherever NumPy and CoACD do.
+Usage: `python coacd_child.py FOLDER SETTINGS`. It reads `in_<n>.npz` (vertices, faces) in the order of n, and
+writes `out_<n>.npz` (vertices of all hulls and their count per hull) under a temporary name first. It imports nothing
+of ours, so it runs wherever NumPy and CoACD do.
 """
 
 import json

@@ -1,7 +1,7 @@
 """Convex colliders for meshes as they are found: concave, open, of many pieces.
 
-The recipe: weld, split by shared vertices; a piece that is nearly convex becomes its hull, a flat sheet a thin box; CoACD
-takes the rest, in a child process with a time limit; what CoACD does not finish or fills becomes boxes of a grid.
+The recipe: weld, split by shared vertices; a piece that is nearly convex becomes its hull, a flat sheet a thin box;
+CoACD takes the rest, in a child process with a time limit; what it does not finish, or fills, becomes boxes of a grid.
 """
 
 from __future__ import annotations
@@ -97,7 +97,7 @@ def decompose(meshes: list[TriangleMesh], cfg: ConvexDecompositionCfg, *, size_m
                 hulls.append(sheet)
                 methods["sheet"] += 1
             elif float(np.max(piece.extents)) < cfg.simple * size_m or _is_near_convex(piece, cfg, size_m=size_m):
-                hulls.append(convex_hull(piece.vertices))
+                hulls.append(_thick_hull(piece.vertices, cfg))
                 methods["hull"] += 1
             else:
                 concave.append(piece)
@@ -135,6 +135,18 @@ def _boxes(piece: TriangleMesh, cfg: ConvexDecompositionCfg) -> list[np.ndarray]
         cells = cells * 3 // 4
         boxes = voxel_boxes(piece, cells=cells, thickness_m=cfg.sheet_m)
     return boxes
+
+
+def _thick_hull(points: np.ndarray, cfg: ConvexDecompositionCfg) -> TriangleMesh:
+    """The hull of points, which may lie in one plane: they are then given the least thickness."""
+    centre = points.mean(axis=0)
+    _, _, axes = np.linalg.svd(points - centre, full_matrices=True)
+    local = (points - centre) @ axes.T
+    shifts = np.maximum(cfg.sheet_m - np.ptp(local, axis=0), 0.0) / 2
+    if np.any(shifts > 0):
+        signs = np.array(np.meshgrid((-1, 1), (-1, 1), (-1, 1))).reshape(3, -1).T
+        local = (local[:, None, :] + signs * shifts).reshape(-1, 3)
+    return convex_hull(local @ axes + centre)
 
 
 def _sheet(piece: TriangleMesh, cfg: ConvexDecompositionCfg) -> TriangleMesh | None:
@@ -192,7 +204,7 @@ def _run_coacd(pieces: list[TriangleMesh], cfg: ConvexDecompositionCfg) -> list[
     results: list[list[TriangleMesh]] = [[] for _ in pieces]
     if not pieces:
         return results
-    settings = {
+    settings: dict[str, object] = {
         "threshold": cfg.coacd_threshold,
         "max_convex_hull": cfg.coacd_max_hulls,
         "resolution": cfg.coacd_resolution,

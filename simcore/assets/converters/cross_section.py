@@ -48,7 +48,7 @@ def outermost_interval(segments: np.ndarray, *, axis: int, gap_m: float = 0.002)
 
 
 def front_heights(mesh: TriangleMesh, points_yz: np.ndarray) -> np.ndarray:
-    """(N,) largest x at which lines along x through points (N, 2) in the y-z plane meet a mesh; -inf where they miss."""
+    """(N,) largest x where lines along x through points (N, 2) of the y-z plane meet a mesh; -inf where they miss."""
     corners = mesh.triangles
     a, b, c = corners[:, 0], corners[:, 1], corners[:, 2]
     ab, ac = (b - a)[:, 1:], (c - a)[:, 1:]

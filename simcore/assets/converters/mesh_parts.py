@@ -88,9 +88,8 @@ def surface_points(mesh: TriangleMesh, *, spacing_m: float, most: int = 400_000)
         steps = np.maximum(1, (steps * np.sqrt(most / total)).astype(int))
     clouds = []
     for step in np.unique(steps):
-        i, j = np.meshgrid(np.arange(step + 1), np.arange(step + 1), indexing="ij")
-        keep = i + j <= step
-        u, v = i[keep] / step, j[keep] / step
+        grid = np.indices((int(step) + 1, int(step) + 1)).reshape(2, -1)
+        u, v = grid[:, grid.sum(axis=0) <= step] / step
         weights = np.stack([1 - u - v, u, v], axis=1)  # (M, 3)
         clouds.append(np.einsum("mk,fkd->fmd", weights, triangles[steps == step]).reshape(-1, 3))
     return np.concatenate(clouds) if clouds else np.zeros((0, 3))

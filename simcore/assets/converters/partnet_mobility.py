@@ -120,9 +120,7 @@ def convert_partnet_object(
     digest = intact_hash(folder, key=key)
     if digest is None:
         if folder.exists():
-            logger.warning(
-                "The converted %s '%s' in %s is damaged: made anew.", source.category, source.instance, folder
-            )
+            logger.warning("The converted object in %s is damaged and is made anew.", folder)
         with replaced_folder(folder, is_good=lambda path: intact_hash(path, key=key) is not None) as temporary:
             _convert(source, temporary, scale=scale, settings=settings)
             write_manifest(temporary, key=key)
@@ -154,10 +152,12 @@ def _convert(source: PartnetObject, folder: Path, *, scale: float | None, settin
     )
     T_root_link = joint.child_pose(posed.closed)
     _copy_sources(source, folder)
-    body, body_report = _link("body", posed.body_visuals, posed.body_collisions, Pose.identity(), folder, size_m,
-                              settings, density=None, masses=(category.body_mass_kg, category.body_mass_kg))  # fmt: skip
-    part, part_report = _link(category.part, posed.part_visuals, posed.part_collisions, T_root_link, folder, size_m,
-                              settings, density=category.part_density_kg_m3, masses=category.part_mass_kg)  # fmt: skip
+    body_hulls = _hulls(posed.body_collisions, Pose.identity(), settings, size_m=size_m)
+    part_hulls = _hulls(posed.part_collisions, T_root_link, settings, size_m=size_m)
+    part_mass_kg = category.part_density_kg_m3 * sum(hull_volume(hull) for hull in part_hulls.hulls)
+    part_mass_kg = float(np.clip(part_mass_kg, *category.part_mass_kg))
+    body = _link("body", posed.body_visuals, body_hulls, Pose.identity(), folder, mass_kg=category.body_mass_kg)
+    part = _link(category.part, posed.part_visuals, part_hulls, T_root_link, folder, mass_kg=part_mass_kg)
     model = UrdfModel(f"{source.category}_{source.instance}", {"body": body, category.part: part}, {joint.name: joint})
     articulation = Articulation(
         category=source.category,
@@ -171,7 +171,7 @@ def _convert(source: PartnetObject, folder: Path, *, scale: float | None, settin
         "bounds_obj": posed.bounds.round(6).tolist(),
         "friction": {joint.name: category.friction},
         "damping": {joint.name: category.damping},
-        "parameters": _parameters(source, posed, grip, {"body": body_report, "part": part_report}),
+        "parameters": _parameters(source, posed, grip, {"body": body_hulls, "part": part_hulls}),
     }
     (folder / _FACTS_FILE).write_text(json.dumps(facts, indent=1, sort_keys=True) + "\n", encoding="utf-8")
     raise_problems(articulation_problems(articulation, model, size_m=size_m), where=str(source.folder))
@@ -200,18 +200,18 @@ def _pose_and_grip(source: PartnetObject, category: PartnetCategory, scale: floa
     return best
 
 
+def _hulls(
+    placed: list[PosedMesh], T_root_link: Pose, settings: ConvexDecompositionCfg, *, size_m: float
+) -> Decomposition:
+    """The convex pieces of a link, in its frame."""
+    T_link_root = T_root_link.inverse()
+    meshes = [TriangleMesh(T_link_root @ p.mesh.vertices, p.mesh.faces) for p in placed]
+    return decompose(meshes, settings, size_m=size_m)
+
+
 def _link(
-    name: str,
-    visuals: list[PosedMesh],
-    collisions: list[PosedMesh],
-    T_root_link: Pose,
-    folder: Path,
-    size_m: float,
-    settings: ConvexDecompositionCfg,
-    *,
-    density: float | None,
-    masses: tuple[float, float],
-) -> tuple[Link, Decomposition]:
+    name: str, visuals: list[PosedMesh], found: Decomposition, T_root_link: Pose, folder: Path, *, mass_kg: float
+) -> Link:
     T_link_root = T_root_link.inverse()
     seen = tuple(
         Shape(
@@ -224,14 +224,10 @@ def _link(
         )
         for p in visuals
     )
-    meshes = [TriangleMesh(T_link_root @ p.mesh.vertices, p.mesh.faces) for p in collisions]
-    found = decompose(meshes, settings, size_m=size_m)
     file = f"collision_{name}.obj"
     write_hulls(found.hulls, folder / file)
-    wanted = masses[0] if density is None else density * sum(hull_volume(hull) for hull in found.hulls)
-    inertial = hulls_inertial(found.hulls, float(np.clip(wanted, *masses)))
     collider = Shape(ShapeKind.mesh, (1.0, 1.0, 1.0), Pose.identity(), "hulls", mesh=file, path=folder / file)
-    return Link(name, seen, (collider,), inertial), found
+    return Link(name, seen, (collider,), hulls_inertial(found.hulls, mass_kg))
 
 
 def _annotate(posed: PosedObject, grip: Grip, category: PartnetCategory, T_root_link: Pose) -> Part:

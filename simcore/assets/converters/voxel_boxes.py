@@ -10,8 +10,8 @@ from simcore.assets.converters.mesh_parts import TriangleMesh, surface_points
 def voxel_boxes(mesh: TriangleMesh, *, cells: int, thickness_m: float) -> list[np.ndarray]:
     """Covers the surface of a mesh with axis-parallel boxes.
 
-    The surface is sampled, cells of a grid that hold samples are merged greedily into boxes, and each box shrinks to the
-    samples in it: a wall that is parallel to an axis becomes one box of its true thickness.
+    The surface is sampled, cells of a grid that hold samples are merged greedily into boxes, and each box shrinks to
+    the samples in it: a wall that is parallel to an axis becomes one box of its true thickness.
 
     Args:
         mesh: The mesh; watertight or not.
@@ -31,7 +31,7 @@ def voxel_boxes(mesh: TriangleMesh, *, cells: int, thickness_m: float) -> list[n
     spans = _merged(grid, owner)
     member = owner[tuple(cell.T)]
     order = np.argsort(member, kind="stable")
-    starts = np.searchsorted(member[order], np.arange(len(spans) + 1))
+    starts = np.concatenate([[0], np.cumsum(np.bincount(member, minlength=len(spans)))])
     boxes = []
     for number in range(len(spans)):
         inside = points[order[starts[number] : starts[number + 1]]]
@@ -48,9 +48,10 @@ def _merged(grid: np.ndarray, owner: np.ndarray) -> list[tuple[slice, slice, sli
     """Greedy boxes over the occupied cells; fills `owner` with the number of each cell's box."""
     free = grid.copy()
     spans: list[tuple[slice, slice, slice]] = []
-    for start in np.argwhere(grid):
-        if not free[tuple(start)]:
+    for cell in zip(*np.nonzero(grid), strict=True):
+        if not free[cell]:
             continue
+        start = np.array(cell, dtype=int)
         end = start + 1
         # Grow along each axis in turn, the longest run first, so that walls become plates.
         runs = [_run(free, start, end, axis) for axis in range(3)]

@@ -1,0 +1,107 @@
+"""Folders are complete or absent, and damage is noticed."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from simcore.assets.cache import (
+    CACHE_VARIABLE,
+    cache_root,
+    content_hash,
+    intact_hash,
+    replaced_folder,
+    store_files,
+    write_manifest,
+)
+from simcore.errors import AssetError
+
+
+def test_the_argument_wins_over_the_variable(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv(CACHE_VARIABLE, str(tmp_path / "a"))
+    assert cache_root() == tmp_path / "a"
+    assert cache_root(str(tmp_path / "b")) == tmp_path / "b"
+    monkeypatch.delenv(CACHE_VARIABLE)
+    assert cache_root() == Path.home() / ".cache" / "unlatch"
+
+
+def test_the_hash_depends_on_names_and_contents() -> None:
+    hashes = {
+        content_hash(files) for files in ({"a": b"12"}, {"a": b"1", "b": b"2"}, {"b": b"12"}, {"a": b"13"}, {"a": b"1"})
+    }
+    assert len(hashes) == 5
+    assert content_hash({"a": b"1", "b": b"2"}) == content_hash({"b": b"2", "a": b"1"})
+
+
+def test_a_damaged_file_is_written_again(tmp_path: Path) -> None:
+    folder = tmp_path / "x" / "y"
+    files = {"a.txt": b"one", "b.txt": b"two"}
+    store_files(folder, files)
+    before = (folder / "a.txt").stat().st_mtime_ns
+    store_files(folder, files)
+    assert (folder / "a.txt").stat().st_mtime_ns == before, "an intact folder is left as it is"
+    (folder / "a.txt").write_bytes(b"on")
+    store_files(folder, files)
+    assert (folder / "a.txt").read_bytes() == b"one"
+    (folder / "b.txt").unlink()
+    store_files(folder, files)
+    assert (folder / "b.txt").read_bytes() == b"two"
+    assert [p.name for p in folder.parent.iterdir()] == ["y"], "no temporary folder stays behind"
+
+
+def test_a_block_that_raises_leaves_nothing(tmp_path: Path) -> None:
+    with pytest.raises(RuntimeError, match="half way"), replaced_folder(tmp_path / "out") as temporary:
+        (temporary / "a").write_text("1")
+        raise RuntimeError("half way")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_what_another_process_has_made_meanwhile_stays_if_it_is_good(tmp_path: Path) -> None:
+    folder = tmp_path / "out"
+    for good, expected in ((True, "theirs"), (False, "mine")):
+        with replaced_folder(folder, is_good=lambda _, good=good: good) as temporary:
+            (temporary / "a").write_text("mine")
+            folder.mkdir(exist_ok=True)
+            (folder / "a").write_text("theirs")
+        assert (folder / "a").read_text() == expected
+    assert [p.name for p in tmp_path.iterdir()] == ["out"]
+
+
+def test_many_writers_end_with_one_good_folder(tmp_path: Path) -> None:
+    files = {f"{n}.txt": bytes([n]) * 1000 for n in range(5)}
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(lambda _: store_files(tmp_path / "out", files), range(32)))
+    assert {p.name: p.read_bytes() for p in (tmp_path / "out").iterdir()} == files
+    assert [p.name for p in tmp_path.iterdir()] == ["out"]
+
+
+def test_the_manifest_notices_every_change(tmp_path: Path) -> None:
+    folder = tmp_path / "out"
+    (folder / "sub").mkdir(parents=True)
+    (folder / "a").write_text("1")
+    (folder / "sub" / "b").write_text("2")
+    assert intact_hash(folder, key="k") is None, "no manifest, no folder"
+    digest = write_manifest(folder, key="k")
+    assert intact_hash(folder, key="k") == digest
+    assert intact_hash(folder, key="other") is None
+    (folder / "c").write_text("3")
+    assert intact_hash(folder, key="k") is None, "a file too many"
+    (folder / "c").unlink()
+    (folder / "sub" / "b").write_text("x")
+    assert intact_hash(folder, key="k") is None, "a changed file"
+    (folder / "sub" / "b").unlink()
+    assert intact_hash(folder, key="k") is None, "a missing file"
+    (folder / "manifest.json").write_text('{"files": 3, "key": "k"')
+    assert intact_hash(folder, key="k") is None, "a cut manifest"
+
+
+def test_a_cache_that_cannot_be_written_says_how_to_choose_another(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(AssetError) as caught:
+        store_files(tmp_path / "file" / "x", {"a": b""})
+    assert str(caught.value) == (
+        f"The asset cache at {tmp_path / 'file'} cannot be written (File exists). "
+        "Set object.cache_dir or UNLATCH_CACHE_DIR to a folder that can."
+    )
