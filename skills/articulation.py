@@ -17,12 +17,16 @@ from skills.context import SkillContext, Views
 from skills.skill import Skill
 from solver.planner import KeyframePlan, PlanRequest, Segment, plan_keyframes
 from solver.scene import JointGeometry, PlanningScene
+from solver.setting import SuccessMode
 
 Array = np.ndarray
 
 
 class ArticulationSkill(Skill):
     """Acts on one part of one object along its joint."""
+
+    default_mode = SuccessMode.abs
+    """How the displacement is judged where the setting does not say."""
 
     def __init__(self, cfg: SkillCfg, context: SkillContext) -> None:
         super().__init__(cfg, context)
@@ -75,6 +79,39 @@ class ArticulationSkill(Skill):
         self.commands = self._commands_of(self.keyframe_plan)
         return True
 
+    def follow_target(self) -> float:
+        """Joint position that the setting's `follow_joint` names, inside the joint's limits [rad or m]."""
+        openness = self.part.openness
+        follow = self.cfg.planner_setting.follow_joint
+        target = follow.target(s_closed=openness.closed, s_open=openness.open) if follow is not None else None
+        return self.default_target() if target is None else target
+
+    @abstractmethod
+    def default_target(self) -> float:
+        """Joint position to follow to where the setting names none [rad or m]."""
+
+    @property
+    def success_mode(self) -> SuccessMode:
+        """How the joint's displacement is judged: the setting's, or the skill's own default."""
+        return self.cfg.planner_setting.success_mode or self.default_mode
+
+    @property
+    def opening_sign(self) -> float:
+        """+1 where the joint's position grows as the part opens, else -1."""
+        return 1.0 if self.part.openness.open >= self.part.openness.closed else -1.0
+
+    def moved(self) -> tuple[float, float]:
+        """How far the joint moved since the skill began, and how far it must [rad or m, or a share of its range]."""
+        setting = self.cfg.planner_setting
+        threshold = float(setting.success_threshold)
+        displacement = self.s - self.s0
+        if self.success_mode is SuccessMode.normal:
+            return displacement, threshold
+        if self.success_mode is SuccessMode.fraction:
+            openness = self.part.openness
+            return abs(displacement) / abs(openness.open - openness.closed), threshold
+        return abs(displacement), threshold
+
     def request(self) -> PlanRequest:
         """What the planner is asked, from a snapshot of the scene."""
         context = self.context
@@ -87,6 +124,8 @@ class ArticulationSkill(Skill):
             closed_gripper=self.closed_gripper,
             part_pairs=self.part_pairs(),
             frame_s=context.frame_s,
+            gripper_open_m=context.arm.cfg.gripper.max_width_m,
+            asset=self.object.asset.instance,
         )
 
     def part_pairs(self) -> frozenset[tuple[str, str]]:

@@ -5,10 +5,16 @@ from __future__ import annotations
 from skills.articulation import ArticulationSkill
 from skills.command import ManipCommand, ManipKind, Phase
 from solver.planner import KeyframePlan
+from solver.setting import SuccessMode
+
+_PAST_CLOSED_RAD = 0.02
+_PAST_CLOSED_M = 0.003
 
 
 class Close(ArticulationSkill):
     """Success: the joint is near closed, contacts and speeds valid."""
+
+    default_mode = SuccessMode.zero
 
     @property
     def closed_gripper(self) -> bool:
@@ -19,6 +25,12 @@ class Close(ArticulationSkill):
     def follow_to(self) -> float:
         """See `ArticulationSkill.follow_to`; the position that the setting's `follow_joint` names."""
         return self.follow_target()
+
+    def default_target(self) -> float:
+        """A little past closed: the limit stops the part, the push makes sure that it gets there."""
+        prismatic = self.object.body.joint(self.part.joint).prismatic
+        past = _PAST_CLOSED_M if prismatic else _PAST_CLOSED_RAD
+        return self.part.openness.closed - self.opening_sign * past
 
     def _commands_of(self, plan: KeyframePlan) -> list[ManipCommand]:
         return [
@@ -34,7 +46,7 @@ class Close(ArticulationSkill):
         moved, wanted = self.moved()
         distance = abs(self.s - self.part.openness.closed)
         threshold = self.cfg.planner_setting.success_threshold
-        if self.cfg.planner_setting.success_mode.value == "zero":
+        if self.success_mode is SuccessMode.zero:
             if distance > threshold:
                 self.fail(
                     "not_reached",

@@ -9,6 +9,7 @@ from skills.command import ManipCommand, ManipKind, Phase
 from skills.config import SkillCfg
 from skills.context import SkillContext
 from solver.planner import KeyframePlan
+from solver.setting import SuccessMode
 
 _GRASP_FRAMES = 26
 """Frames to close the fingers: 40 mm at 50 mm/s, and a little to settle."""
@@ -19,6 +20,7 @@ _LOST_FRAMES = 15
 _MOVING = 1e-4
 """A joint that moves more than this in a frame [rad or m] is moving."""
 _CONTACT_SHARE = 0.8
+_OVERSHOOT = 1.2
 
 
 class Open(ArticulationSkill):
@@ -36,6 +38,15 @@ class Open(ArticulationSkill):
     def follow_to(self) -> float:
         """See `ArticulationSkill.follow_to`; the position that the setting's `follow_joint` names."""
         return self.follow_target()
+
+    def default_target(self) -> float:
+        """A fifth beyond the threshold: what the grasp slips and the arm lags is part of it."""
+        setting, openness = self.cfg.planner_setting, self.part.openness
+        span = abs(openness.open - openness.closed)
+        wanted = float(setting.success_threshold) * (span if self.success_mode is SuccessMode.fraction else 1.0)
+        limit = openness.closed + self.opening_sign * 0.97 * span
+        target = self.s0 + self.opening_sign * _OVERSHOOT * wanted
+        return min(target, limit) if self.opening_sign > 0 else max(target, limit)
 
     @property
     def finger_contact_required(self) -> bool:

@@ -22,6 +22,7 @@ from simcore.rng import EpisodeStreams, episode_seed
 from simcore.sim.camera import View, take_picture
 from simcore.sim.collision import BulletCollisionChecker
 from simcore.sim.world import World
+from skills.articulation import ArticulationSkill
 from skills.catalog import SKILLS
 from skills.command import Phase
 from skills.context import SkillContext
@@ -375,7 +376,7 @@ class _Attempt:
             "part": part_name,
             "joint": part.joint,
             "joint_index": item.joint_index(part.joint),
-            "success_mode": cfg.planner_setting.success_mode.value,
+            "success_mode": skill.success_mode.value if isinstance(skill, ArticulationSkill) else None,
             "success_threshold": cfg.planner_setting.success_threshold,
             "s0": s,
             "s_end": s,
