@@ -43,7 +43,8 @@ class Body:
         self.body_id = body_id
         self.name = name
         root, _ = p.getBodyInfo(body_id, physicsClientId=client)
-        self.root_link: str = root.decode()
+        # a box has no model that names its link: it is called like the body
+        self.root_link: str = root.decode() if p.getNumJoints(body_id, physicsClientId=client) else name
         self.links: dict[str, int] = {self.root_link: ROOT}
         self.joints: dict[str, JointInfo] = {}
         for index in range(p.getNumJoints(body_id, physicsClientId=client)):
@@ -93,6 +94,10 @@ class Body:
         info = p.getDynamicsInfo(self.body_id, index, physicsClientId=self.client)
         x, y, z = Pose.from_quat_xyzw(info[3], info[4]).rotate(np.array(axis_com, dtype=float)).tolist()
         return (x, y, z)
+
+    def label(self, index: int) -> str:
+        """`<body>/<link>` of a link by Bullet's number, or the body's name alone for a box."""
+        return f"{self.name}/{self.link_names[index]}" if self.joints else self.name
 
     def joint(self, name: str) -> JointInfo:
         """A joint by name.

@@ -190,7 +190,7 @@ class BulletCollisionChecker:
                 return None
         else:
             other = self._world.name_of(body_b)
-            name_b = f"{other}/{self._obstacles[other][0].link_names[link_b]}"
+            name_b = self._obstacles[other][0].label(link_b)
             if (name_a, name_b) in self._allowed:
                 return None
         return LinkCollision(name_a, name_b, float(point[8]), tuple(where))

@@ -118,15 +118,17 @@ class ContactMonitor:
             if body_b == robot.body_id:
                 other_body = robot.name
                 name_a, name_b = robot.link_names[link_a], robot.link_names[link_b]
+                label = name_b
                 if frozenset((name_a, name_b)) in self._ignored:
                     continue
             else:
                 other_body = self._world.name_of(body_b)
                 name_a = robot.link_names[link_a]
                 name_b = self._world.bodies[other_body].link_names[link_b]
+                label = self._world.bodies[other_body].label(link_b)
             for name, view in self.views.items():
                 if view.takes(name_a, other_body, name_b):
-                    pair = (name_a, f"{other_body}/{name_b}")
+                    pair = (name_a, label)
                     found[name][pair] = found[name].get(pair, 0.0) + force_n
         for name, view in self.views.items():
             view.sample(found[name], step=self._world.steps, time_s=self._world.time_s)
