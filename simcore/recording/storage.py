@@ -253,7 +253,6 @@ class DataSet:
         try:
             write_durably(draft / STATE_FILE, state)
             write_durably(draft / EPISODE_FILE, content)
-            sync_folder(draft)
             target.parent.mkdir(parents=True, exist_ok=True)
             try:
                 draft.rename(target)
@@ -261,7 +260,8 @@ class DataSet:
                 if target.exists():  # another writer was faster
                     return False
                 raise
-            sync_folder(target.parent)
+            # folders are not synced: a power cut may take the newest episodes, which the rerun makes again, but never
+            # leaves one with half its content, since both files were on the disk before the rename
         finally:
             shutil.rmtree(draft, ignore_errors=True)
         return True
