@@ -124,7 +124,12 @@ def _close_matches(name: str) -> str:
 
 
 def _help() -> str:
-    lines = ["usage: unlatch COMMAND [arguments]", "", "Verified demonstrations of opening, closing and turning things.", ""]
+    lines = [
+        "usage: unlatch COMMAND [arguments]",
+        "",
+        "Verified demonstrations of opening, closing and turning things.",
+        "",
+    ]
     width = max(len(f"{name} {command.usage}") for name, command in COMMANDS.items())
     for name, command in COMMANDS.items():
         lines.append(f"  {f'{name} {command.usage}':<{width}}  {command.summary}")

@@ -149,7 +149,7 @@ def _split(overrides: Sequence[str]) -> tuple[list[str], list[Override]]:
         parts = key.split("@")[0].replace("/", ".").split(".")
         if parts[0] == "hydra" and parts != ["hydra", "searchpath"]:
             raise ConfigError(
-                f"{text} has no effect here. Expected keys of the episode or the run; the run directory is `out`. Remove it.",
+                f"{text} has no effect here. Expected a key of the episode or the run, whose folder is `out`. Remove it.",
                 key=key,
             )
         if match and any(part.isdigit() for part in parts[1:]):
@@ -189,7 +189,7 @@ def _apply_in_list(cfg: DictConfig, override: Override) -> None:
             raise ConfigError(f"{parent} is no list. Expected a key of it in place of '{part}' in {key}.", key=key)
         if int(part) >= len(node):
             raise ConfigError(
-                f"{parent}[{part}] is out of range. {parent} has {len(node)} entries, counted from 0. Name one of them.",
+                f"{parent}[{part}] is out of range. {parent} has {len(node)} entries, counted from 0. Name one.",
                 key=key,
             )
     if override.is_delete():

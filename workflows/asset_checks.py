@@ -35,7 +35,7 @@ def check_assets(cfg: EpisodeCfg, *, number: int = 0) -> None:
         asset = assets[skill.objects[0]]
         if skill.part is None and len(asset.articulation.parts) > 1:
             raise ConfigError(
-                f"{where}.part is missing. '{asset.name}' has {_listed(list(asset.articulation.parts))}. Name one of them.",
+                f"{where}.part is missing. '{asset.name}' has {_listed(list(asset.articulation.parts))}. Name one.",
                 key=f"{where}.part",
             )
         part = _part(asset, skill.part or next(iter(asset.articulation.parts)), f"{where}.part")

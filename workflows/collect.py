@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from workflows.commandline import FLAGS, CommandLine, load_configs, parse_command_line
-from workflows.console import INTERRUPTED, OK, guarded, note, say
+from workflows.console import INTERRUPTED, OK, banner_hidden, guarded, note, say
 from workflows.executors.executor import EpisodeMaker, Outcome
 
 if TYPE_CHECKING:
@@ -152,7 +152,9 @@ class CollectJob:
     def open(self, worker: str) -> Iterator[EpisodeMaker]:
         """See `Job`."""
         from simcore.recording.storage import DataSet
-        from workflows.runner import EpisodeRunner
+
+        with banner_hidden():
+            from workflows.runner import EpisodeRunner
 
         with EpisodeRunner(self.cfg) as runner, DataSet.open(self.data_set.path, worker=worker) as data_set:
 
@@ -180,7 +182,8 @@ class CollectJob:
 
 
 def _draw(cfg: CollectCfg, data_set: DataSet, numbers: Sequence[int]) -> None:
-    from workflows.picture import contact_sheet
+    with banner_hidden():
+        from workflows.picture import contact_sheet
 
     contact_sheet(cfg, data_set, numbers, path=data_set.path / PICTURE, rows=cfg.pictures)
 

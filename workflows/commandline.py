@@ -136,3 +136,29 @@ def _absolute(path: str | None) -> str | None:
     from pathlib import Path
 
     return None if path is None else str(Path(path).expanduser().absolute())
+
+
+def read_pairs(schema: type[T], arguments: Sequence[str]) -> T:
+    """Reads `key=value` arguments of a command that composes no configuration.
+
+    Args:
+        schema: Dataclass of what the command takes.
+        arguments: The arguments; values as in YAML.
+
+    Raises:
+        ConfigError: One cannot be read, or is not in the schema.
+    """
+    import yaml
+
+    from configs.reading import read_dataclass
+
+    values: dict[str, Any] = {}
+    for argument in arguments:
+        key, equals, text = argument.partition("=")
+        if not equals or key.startswith("-"):
+            raise ConfigError(f"'{argument}' cannot be read. Expected key=value.", argument=argument)
+        try:
+            values[key] = yaml.safe_load(text)
+        except yaml.YAMLError as exc:
+            raise ConfigError(f"'{argument}' cannot be read: {' '.join(str(exc).split())}.", argument=argument) from exc
+    return read_dataclass(schema, values, where="")

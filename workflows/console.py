@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 from rich.console import Console
 
@@ -51,3 +53,18 @@ def guarded(function: Callable[[], int]) -> int:
     except BrokenPipeError:
         sys.stderr.close()  # the reader of a pipe is gone; Python would complain about it at exit
         return OK
+
+
+@contextmanager
+def banner_hidden() -> Iterator[None]:
+    """Hides what native code writes to stderr while it is imported: Bullet greets, and would tear the live display."""
+    sys.stderr.flush()
+    kept = os.dup(2)
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    try:
+        os.dup2(nowhere, 2)
+        yield
+    finally:
+        os.dup2(kept, 2)
+        os.close(kept)
+        os.close(nowhere)

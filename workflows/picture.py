@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -145,7 +146,7 @@ class Overlay:
     def line(self, points_world: Array, *, color: tuple[int, int, int], width: int = 2) -> None:
         """A line through points (K, 3) [m]; parts behind the camera are left out."""
         pixels = self._pixels(points_world)
-        for a, b in zip(pixels[:-1], pixels[1:], strict=True):
+        for a, b in pairwise(pixels):
             if np.isfinite([a, b]).all():
                 self._draw.line([tuple(a), tuple(b)], fill=(*color, 255), width=width)
 

@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from workflows.commandline import FLAGS, CommandLine, load_configs, parse_command_line
-from workflows.console import FAILED, OK, guarded, note, say
+from workflows.console import FAILED, OK, banner_hidden, guarded, note, say
 
 if TYPE_CHECKING:
-    from numpy import ndarray as Array
+    import numpy as np
 
     from skills.skill import Skill
     from workflows.scene_picture import DrawnScene
@@ -72,8 +72,10 @@ def plan(cfg: PlanCfg) -> int:
         The exit code: 0, or 1 if there is no plan.
     """
     from workflows.asset_checks import check_assets
-    from workflows.picture import write_picture
-    from workflows.scene_picture import open_scene
+
+    with banner_hidden():
+        from workflows.picture import write_picture
+        from workflows.scene_picture import open_scene
 
     check_assets(cfg, number=cfg.episode)
     with open_scene(cfg, cfg.episode, visuals=cfg.picture) as scene:
@@ -107,7 +109,7 @@ def plan_lines(skill: Skill) -> list[str]:
     return lines
 
 
-def _drawn(scene: DrawnScene, skill: Skill) -> Array:
+def _drawn(scene: DrawnScene, skill: Skill) -> np.ndarray:
     """The scene with the hand's way, its keyframes and the object's keypoints."""
     import numpy as np
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from workflows.commandline import FLAGS, CommandLine, load_configs, parse_command_line
-from workflows.console import OK, guarded, note, say
+from workflows.console import OK, banner_hidden, guarded, note, say
 
 if TYPE_CHECKING:
     from workflows.schema import PreviewCfg
@@ -57,8 +57,10 @@ def preview(cfg: PreviewCfg) -> Path:
         The picture's path.
     """
     from workflows.asset_checks import check_assets
-    from workflows.picture import write_picture
-    from workflows.scene_picture import open_scene
+
+    with banner_hidden():
+        from workflows.picture import write_picture
+        from workflows.scene_picture import open_scene
 
     check_assets(cfg, number=cfg.episode)
     path = Path(cfg.out or f"preview-{cfg.task.name}-s{cfg.seed}-{cfg.episode}.png").absolute()

@@ -1,0 +1,1 @@
+"""Skills: what a robot does to one part of one object; one skill a file, listed in `catalog.py`."""

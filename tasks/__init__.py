@@ -1,0 +1,1 @@
+"""Tasks: what stands where, how it varies, and the goal."""
