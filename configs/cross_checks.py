@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from configs.schema import EpisodeCfg
 from simcore.errors import ConfigError, UnknownEntryError, close_matches
 from skills.catalog import SKILLS
+from tasks.task import GoalCfg, OpennessCfg, RegionCfg
 
 LANGUAGE_FIELDS = ("object", "part", "side")
 """What `{...}` in a phrasing may name."""
@@ -38,7 +39,11 @@ def _check_objects(cfg: EpisodeCfg) -> None:
                 f"{where}.name='{item.name}' is used twice. Expected one name an object. Rename it.", key=where
             )
         names.append(item.name)
-    places = {"regions": cfg.task.regions, "openness": cfg.task.openness, "goal": cfg.task.goal}
+    places: dict[str, Sequence[RegionCfg | OpennessCfg | GoalCfg]] = {
+        "regions": cfg.task.regions,
+        "openness": cfg.task.openness,
+        "goal": cfg.task.goal,
+    }
     for key, entries in places.items():
         for index, entry in enumerate(entries):
             _check_name(entry.object, names, f"task.{key}[{index}].object", "object")

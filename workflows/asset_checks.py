@@ -26,9 +26,10 @@ def check_assets(cfg: EpisodeCfg, *, number: int = 0) -> None:
     """
     rng = EpisodeStreams(episode_seed(cfg.seed, number))["layout"]
     assets = {name: load_object(item, rng=rng) for name, item in cfg.all_objects().items()}
-    for key, entries in (("openness", cfg.task.openness), ("goal", cfg.task.goal)):
-        for index, entry in enumerate(entries):
-            _part(assets[entry.object], entry.part, f"task.{key}[{index}].part")
+    for index, opening in enumerate(cfg.task.openness):
+        _part(assets[opening.object], opening.part, f"task.openness[{index}].part")
+    for index, goal in enumerate(cfg.task.goal):
+        _part(assets[goal.object], goal.part, f"task.goal[{index}].part")
     arms = {arm.name: arm for arm in cfg.robot.arms}
     for index, skill in enumerate(cfg.skills):
         where = f"skills[{index}]"
