@@ -4,6 +4,7 @@ import os
 import signal
 import time
 
+import numpy as np
 import pytest
 
 from simcore.errors import RecordingError
@@ -61,46 +62,49 @@ def assert_complete(folder, total):
     assert list((folder / ".tmp").iterdir()) == []
 
 
-@pytest.mark.slow
-def test_killed_before_any_call_it_has_no_half_written_episode_and_the_rerun_completes_it(tmp_path, make_record):
-    for count in range(500):
-        folder = tmp_path / str(count)
+def survive_kill_before_call(folder, make_record, count):
+    """Whether the writer was killed, not done, before that call; the data set is whole and completed either way."""
 
-        def work(folder=folder, count=count):
-            kill_before_call(count)
-            make_missing(folder, make_record, total=EPISODES)
-
-        status = status_of(fork(work))
-        if status == 0:
-            break
-        assert status == -signal.SIGKILL
-        if (folder / "dataset.json").exists():
-            assert check_dataset(folder) == []
+    def work():
+        kill_before_call(count)
         make_missing(folder, make_record, total=EPISODES)
-        assert_complete(folder, EPISODES)
-    assert 40 < count < 500  # there were so many points at which it was killed
+
+    status = status_of(fork(work))
+    assert status in (0, -signal.SIGKILL)
+    if (folder / "dataset.json").exists():
+        assert check_dataset(folder) == []
+    make_missing(folder, make_record, total=EPISODES)
+    assert_complete(folder, EPISODES)
+    return status != 0
+
+
+@pytest.mark.parametrize("count", [1, 9, 17, 25])
+def test_killed_before_a_call_it_has_no_half_written_episode_and_the_rerun_completes_it(tmp_path, make_record, count):
+    assert survive_kill_before_call(tmp_path / "data", make_record, count)
 
 
 @pytest.mark.slow
-def test_killed_again_and_again_at_any_moment_it_gets_done(tmp_path, make_record, rng_moments):
-    folder, total, kills = tmp_path / "data", 60, 0
-    for moment_s in rng_moments:
-        pid = fork(lambda: make_missing(folder, make_record, total=total) and 0)
+def test_killed_before_each_of_its_calls_it_is_completed_by_the_rerun(tmp_path, make_record):
+    count = 0
+    while survive_kill_before_call(tmp_path / str(count), make_record, count):
+        count += 1
+    assert count > 30  # there were so many moments at which it was killed
+
+
+@pytest.mark.slow
+def test_killed_again_and_again_at_any_moment_it_gets_done(tmp_path, make_record):
+    folder = tmp_path / "data"
+    for moment_s in np.random.default_rng(0).uniform(0.003, 0.12, size=12):
+        pid = fork(lambda: make_missing(folder, make_record, total=100_000) and 0)
         time.sleep(moment_s)  # the moment of the kill is what is tested
         os.kill(pid, signal.SIGKILL)
-        kills += status_of(pid) == -signal.SIGKILL
+        assert status_of(pid) == -signal.SIGKILL
         if (folder / "dataset.json").exists():
             assert check_dataset(folder) == []
-    assert kills > 5
-    make_missing(folder, make_record, total=total)
-    assert_complete(folder, total)
-
-
-@pytest.fixture
-def rng_moments():
-    import numpy as np
-
-    return np.random.default_rng(0).uniform(0.003, 0.12, size=20)
+    made = DataSet.open(folder).numbers()
+    assert made == list(range(len(made)))
+    make_missing(folder, make_record, total=len(made) + 3)
+    assert_complete(folder, len(made) + 3)
 
 
 def test_two_writers_at_once_make_every_episode_once(tmp_path, make_record):
