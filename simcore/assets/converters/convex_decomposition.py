@@ -176,7 +176,20 @@ def _is_near_convex(piece: TriangleMesh, cfg: ConvexDecompositionCfg, *, size_m:
         hull = convex_hull(piece.vertices)
     except QhullError:
         return False
+    if _is_its_hull(piece, hull):
+        return True
     return _farthest(hull, piece) <= _tolerance(piece, cfg, size_m=size_m)
+
+
+def _is_its_hull(piece: TriangleMesh, hull: TriangleMesh) -> bool:
+    """Whether a piece has the area and the volume of its hull: then nothing has to be measured."""
+
+    def area(mesh: TriangleMesh) -> float:
+        a, b, c = (mesh.vertices[mesh.faces[:, k]] for k in range(3))
+        return float(np.linalg.norm(np.cross(b - a, c - a), axis=1).sum() / 2)
+
+    volume = hull_volume(hull)
+    return abs(abs(hull_volume(piece)) - volume) <= 0.002 * volume and abs(area(piece) / area(hull) - 1.0) <= 0.002
 
 
 def _tolerance(piece: TriangleMesh, cfg: ConvexDecompositionCfg, *, size_m: float) -> float:

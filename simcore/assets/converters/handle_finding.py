@@ -8,7 +8,7 @@ import numpy as np
 
 from simcore.assets.annotation import HandleType, PartKind
 from simcore.assets.converters.cross_section import cut, front_heights, outermost_interval
-from simcore.assets.converters.mesh_parts import TriangleMesh, join
+from simcore.assets.converters.mesh_parts import TriangleMesh, join, surface_points
 from simcore.assets.converters.partnet_posing import PosedObject
 
 GRIP_MIN_M = 0.003
@@ -16,6 +16,11 @@ GRIP_MAX_M = 0.07
 """Thicknesses that a hand of 8 cm can take."""
 PROTRUSION_MIN_M = 0.014
 """A handle that stands out less cannot be reached around."""
+SHEET_M = 0.002
+"""Thickness that the colliders of flat sheets have."""
+HANDLE_NAMES = ("handle",)
+LOCK_NAMES = ("switch", "knob")
+"""Lock wheels and dials do not turn here: a door without a handle can be pulled by them."""
 _FINGER_DEPTH_M = 0.012
 """How deep the centre between the fingertips lies in what they hold."""
 _SPOT_M = 0.025
@@ -46,9 +51,12 @@ class Grip:
 
 def find_grip(posed: PosedObject) -> Grip:
     """The best named handle of the part, or its free edge."""
-    grips = [grip for grip in (_named_grip(posed, name, mesh) for name, mesh in _handles(posed).items()) if grip]
-    if grips:
-        hint = posed.info_head
+    for prefixes in (HANDLE_NAMES, LOCK_NAMES):
+        found = (_named_grip(posed, name, mesh) for name, mesh in _handles(posed, prefixes).items())
+        grips = [grip for grip in found if grip is not None]
+        if not grips:
+            continue
+        hint = posed.info_head if prefixes is HANDLE_NAMES else None
         if hint is not None:
             return min(grips, key=lambda grip: float(np.linalg.norm(grip.centre - hint)))
         # A bar before a knob, and the longer one first.
@@ -110,29 +118,33 @@ def _all(posed: PosedObject) -> list[TriangleMesh]:
     return [p.mesh for p in posed.part_visuals or posed.part_collisions]
 
 
-def _handles(posed: PosedObject) -> dict[str, TriangleMesh]:
-    """Meshes of the part's named handles; locks and dials are not handles."""
+def _handles(posed: PosedObject, prefixes: tuple[str, ...] = HANDLE_NAMES + LOCK_NAMES) -> dict[str, TriangleMesh]:
+    """Meshes of the part's visuals by name, of those that a hand could hold."""
     groups: dict[str, list[TriangleMesh]] = {}
     for placed in posed.part_visuals:
-        if placed.shape.name.startswith("handle"):
+        if placed.shape.name.startswith(prefixes):
             groups.setdefault(placed.shape.name, []).append(placed.mesh)
     return {name: join(meshes) for name, meshes in groups.items()} if len(groups) < len(posed.part_visuals) else {}
 
 
 def _named_grip(posed: PosedObject, name: str, mesh: TriangleMesh) -> Grip | None:
     low, high = mesh.vertices.min(axis=0), mesh.vertices.max(axis=0)
+    face = _face_behind(posed, name, low, high)
+    if high[0] - face < PROTRUSION_MIN_M:
+        return None
+    # Feet and stray triangles lie on the panel: only what stands out says how long the handle is.
+    points = surface_points(mesh, spacing_m=0.003, most=40_000)
+    points = points[points[:, 0] > face + 0.35 * (high[0] - face)]
+    low, high = points.min(axis=0), points.max(axis=0)
     extents = high - low
     knob = float(extents[1:].max()) < 1.5 * float(extents[1:].min()) and float(extents[1:].max()) < 0.09
     along = 2 if extents[2] >= extents[1] else 1
     across = 3 - along
-    face = _face_behind(posed, name, low, high)
-    if high[0] - face < PROTRUSION_MIN_M:
-        return None
     for share in (0.5, 0.42, 0.58, 0.3, 0.7, 0.2, 0.8):
         at = float(low[along] + share * extents[along])
         section = cut(mesh, axis=along, at=at)
         depth = outermost_interval(section, axis=0)
-        if depth is None:
+        if depth is None or depth[1] - face < PROTRUSION_MIN_M:
             continue
         outer = section[section[:, :, 0].max(axis=1) >= depth[0] - 1e-6]
         thin, thick = float(outer[:, :, across].min()), float(outer[:, :, across].max())
@@ -180,11 +192,11 @@ def _door_edge(posed: PosedObject) -> Grip:
         edge = float((section[:, :, 1] * away).max()) * away
         rim = section[(section[:, :, 1] * away).max(axis=1) >= edge * away - 0.02]
         back, front = float(rim[:, :, 0].min()), float(rim[:, :, 0].max())
-        thickness = max(front - back, 0.001)
+        thickness = max(front - back, SHEET_M)
         inset = min(_FINGER_DEPTH_M, 0.2 * float(np.ptp(section[:, :, 1])))
         return Grip(
             type=HandleType.edge if thickness <= GRIP_MAX_M else HandleType.none,
-            centre=np.array([(front + back) / 2, edge - away * inset, z]),
+            centre=np.array([max((front + back) / 2, front - GRIP_MAX_M / 2), edge - away * inset, z]),
             R_root_handle=np.column_stack([[0.0, away, 0.0], [-away, 0.0, 0.0], [0.0, 0.0, 1.0]]),
             size=np.array([2 * inset, thickness, high[2] - low[2]]),
         )
@@ -205,7 +217,7 @@ def _slider_edge(posed: PosedObject) -> Grip:
         top = float(front[:, :, 2].max())
         rim = front[front[:, :, 2].max(axis=1) >= top - 0.02]
         back, face = float(rim[:, :, 0].min()), float(rim[:, :, 0].max())
-        thickness = max(face - back, 0.001)
+        thickness = max(face - back, SHEET_M)
         return Grip(
             type=HandleType.edge,
             centre=np.array([(face + back) / 2, y, top - _FINGER_DEPTH_M]),

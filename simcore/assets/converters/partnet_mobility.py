@@ -26,7 +26,7 @@ from simcore.assets.annotation import (
 from simcore.assets.articulated_object import ObjectAsset
 from simcore.assets.cache import cache_root, intact_hash, replaced_folder, write_manifest
 from simcore.assets.converters.convex_decomposition import ConvexDecompositionCfg, Decomposition, decompose, hull_volume
-from simcore.assets.converters.handle_finding import Grip, body_point, find_grip, push_point
+from simcore.assets.converters.handle_finding import HANDLE_NAMES, Grip, body_point, find_grip, push_point
 from simcore.assets.converters.hull_files import hulls_inertial, write_hulls
 from simcore.assets.converters.material_colour import mesh_colour
 from simcore.assets.converters.mesh_parts import TriangleMesh
@@ -184,7 +184,7 @@ def _pose_and_grip(source: PartnetObject, category: PartnetCategory, scale: floa
         unit = pose_object(source, joint, scale=1.0)
         extent = float(np.max(unit.bounds[1] - unit.bounds[0]))
         base = scale or source.info_scale or category.size_m / extent
-        has_handle = any(p.shape.name.startswith("handle") for p in unit.part_visuals)
+        has_handle = any(p.shape.name.startswith(HANDLE_NAMES) for p in unit.part_visuals)
         factors = _GROWTH if scale is None and has_handle else _GROWTH[:1]
         for factor in factors:
             if factor > 1.0 and base * factor * extent > category.largest_m:

@@ -247,10 +247,7 @@ def _ends(
     lower: float,
     upper: float,
 ) -> tuple[float, float]:
-    """Closed and open joint position: closed is where body and part together fill the smaller box.
-
-    Position 0, the pose of the data set, is closed if it lies inside the limits and its box is as small.
-    """
+    """Closed and open joint position: closed is where body and part together fill the smaller box."""
     fixed = np.concatenate([pose @ pair[1].vertices for pose, pair in body])
     moved = np.concatenate([pose @ pair[1].vertices for pose, pair in part])
 
@@ -258,12 +255,14 @@ def _ends(
         points = np.concatenate([fixed, _motion(joint.kind, origin, axis, position) @ moved])
         return float(np.prod(np.ptp(points, axis=0)))
 
-    volumes = {position: volume(position) for position in (lower, upper)}
+    positions = [lower, upper]
     if joint.kind != "prismatic" and lower < -0.1 and upper > 0.1:
-        # A door that turns both ways: the pose of the data set is the closed one, the wider way opens it.
-        return (0.0, upper) if upper >= -lower else (0.0, lower)
+        # A door that turns both ways may be closed between, where the data set poses it.
+        positions = [0.0, lower, upper]
+    # The first of equals counts: what is smaller by rounding only is not smaller.
+    volumes = {position: round(volume(position), 6) for position in positions}
     closed = min(volumes, key=lambda position: volumes[position])
-    return closed, lower if closed == upper else upper
+    return closed, max((lower, upper), key=lambda position: abs(position - closed))
 
 
 def _front(

@@ -87,7 +87,7 @@ def boxes_dir(tmp_path: Path) -> Path:
     (folder / "mobility.urdf").write_text(
         '<?xml version="1.0" ?>\n<robot name="partnet_box">\n<link name="base"/>\n'
         f'<link name="link_0">\n{_shapes(door, "0 0 0")}</link>\n'
-        f'<link name="link_1">\n{_shapes({n: "frame-2" for n in WALLS}, "0 0 0")}</link>\n'
+        f'<link name="link_1">\n{_shapes(dict.fromkeys(WALLS, "frame-2"), "0 0 0")}</link>\n'
         '<joint name="joint_0" type="revolute">\n<origin xyz="-0.7 0 0.4"/>\n<axis xyz="0 -1.00001 0"/>\n'
         '<parent link="link_1"/>\n<child link="link_0"/>\n<limit lower="0.0" upper="1.5708"/>\n</joint>\n'
         '<joint name="joint_1" type="fixed">\n<origin rpy="1.570796326794897 0 -1.570796326794897" xyz="0 0 0"/>\n'

@@ -52,9 +52,12 @@ def test_a_damaged_file_is_written_again(tmp_path: Path) -> None:
 
 
 def test_a_block_that_raises_leaves_nothing(tmp_path: Path) -> None:
-    with pytest.raises(RuntimeError, match="half way"), replaced_folder(tmp_path / "out") as temporary:
-        (temporary / "a").write_text("1")
+    def stop(folder: Path) -> None:
+        (folder / "a").write_text("1")
         raise RuntimeError("half way")
+
+    with pytest.raises(RuntimeError, match="half way"), replaced_folder(tmp_path / "out") as temporary:
+        stop(temporary)
     assert list(tmp_path.iterdir()) == []
 
 

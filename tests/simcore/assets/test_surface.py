@@ -49,7 +49,11 @@ def test_obj_polygons_and_negative_indices(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("text", "message"),
-    [("v 0 0 0\nf 1 2 9", "a face names vertex 9 of 1"), ("v 0 0 x", "no readable OBJ mesh"), ("v 0 0 nan", "not finite")],
+    [
+        ("v 0 0 0\nf 1 2 9", "a face names vertex 9 of 1"),
+        ("v 0 0 x", "no readable OBJ mesh"),
+        ("v 0 0 nan", "not finite"),
+    ],
 )
 def test_damaged_meshes_are_refused(tmp_path: Path, text: str, message: str) -> None:
     path = tmp_path / "a.obj"

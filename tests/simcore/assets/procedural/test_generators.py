@@ -81,9 +81,7 @@ def test_parts_do_not_pass_through_the_body(category: str, client: int, cache_di
                 value = part.openness.closed + share * (part.openness.open - part.openness.closed)
                 p.resetJointState(body, index, value, physicsClientId=client)
                 p.performCollisionDetection(physicsClientId=client)
-                points = p.getClosestPoints(
-                    body, body, 0.0, linkIndexA=index, linkIndexB=-1, physicsClientId=client
-                )
+                points = p.getClosestPoints(body, body, 0.0, linkIndexA=index, linkIndexB=-1, physicsClientId=client)
                 # Surfaces that meet when closed overlap by Bullet's margins of 1 mm each.
                 deepest = min((point[8] for point in points), default=0.0)
                 assert deepest > -0.0021, (seed, part.name, share)
@@ -102,9 +100,7 @@ def test_a_small_push_moves_the_joint_over_its_range(category: str, push: float,
         p.setJointMotorControl2(body, index, p.VELOCITY_CONTROL, force=0.0, physicsClientId=client)
         travel = part.openness.open - part.openness.closed
         for _ in range(480):
-            p.setJointMotorControl2(
-                body, index, p.TORQUE_CONTROL, force=push * np.sign(travel), physicsClientId=client
-            )
+            p.setJointMotorControl2(body, index, p.TORQUE_CONTROL, force=push * np.sign(travel), physicsClientId=client)
             p.stepSimulation(physicsClientId=client)
         reached = p.getJointState(body, index, physicsClientId=client)[0] - part.openness.closed
         assert reached / travel > 0.9

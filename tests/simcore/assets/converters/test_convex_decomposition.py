@@ -1,0 +1,149 @@
+"""Colliders are convex, near what they stand for, and never fill a cavity."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pybullet as p
+import pytest
+
+from simcore.assets.converters import convex_decomposition
+from simcore.assets.converters.convex_decomposition import (
+    ConvexDecompositionCfg,
+    convex_hull,
+    decompose,
+    hull_volume,
+)
+from simcore.assets.converters.hull_files import hulls_inertial, write_hulls
+from simcore.assets.converters.mesh_parts import TriangleMesh, join
+from simcore.assets.converters.voxel_boxes import voxel_boxes
+from simcore.assets.surface import read_obj
+from simcore.errors import ConfigError
+
+
+def box(low: tuple[float, float, float], high: tuple[float, float, float]) -> TriangleMesh:
+    corners = [[x, y, z] for x in (low[0], high[0]) for y in (low[1], high[1]) for z in (low[2], high[2])]
+    return convex_hull(np.array(corners))
+
+
+def open_box() -> TriangleMesh:
+    """A cube without its front (+x), of sheets without thickness, as modellers make them."""
+    cube = box((0, 0, 0), (0.4, 0.4, 0.4))
+    faces = [f for f in cube.faces if not np.allclose(cube.vertices[f][:, 0], 0.4)]
+    return TriangleMesh(cube.vertices, np.array(faces))
+
+
+def _contains(hull: TriangleMesh, point: np.ndarray) -> bool:
+    a, b, c = (hull.vertices[hull.faces[:, k]] for k in range(3))
+    return bool(np.all(np.einsum("ij,ij->i", np.cross(b - a, c - a), point - a) < 0))
+
+
+def test_a_hull_is_closed_and_turned_outwards() -> None:
+    points = np.random.default_rng(1).normal(size=(50, 3))
+    hull = convex_hull(points)
+    from scipy.spatial import ConvexHull
+
+    assert hull_volume(hull) == pytest.approx(ConvexHull(points).volume)
+    assert hull_volume(box((-1, -1, -1), (1, 1, 2))) == pytest.approx(12.0)
+
+
+def test_near_convex_pieces_become_their_hulls() -> None:
+    result = decompose(
+        [join([box((0, 0, 0), (1, 1, 0.1)), box((0, 0, 0.9), (1, 1, 1))])], ConvexDecompositionCfg(), size_m=1.0
+    )
+    assert result.methods == {"hull": 2}
+    assert sum(hull_volume(hull) for hull in result.hulls) == pytest.approx(0.2)
+
+
+def test_a_flat_sheet_gets_a_thickness() -> None:
+    sheet = TriangleMesh(
+        np.array([[0, 0, 0], [0.5, 0, 0], [0.5, 0.4, 0], [0, 0.4, 0]], dtype=float), np.array([[0, 1, 2], [0, 2, 3]])
+    )
+    result = decompose([sheet], ConvexDecompositionCfg(), size_m=0.5)
+    assert result.methods == {"sheet": 1}
+    assert hull_volume(result.hulls[0]) == pytest.approx(0.5 * 0.4 * 0.002)
+
+
+def test_small_pieces_are_hulls_and_tiny_ones_are_left_out() -> None:
+    pieces = [box((0, 0, 0), (0.03, 0.03, 0.03)), box((1, 0, 0), (1.004, 0.004, 0.004))]
+    assert decompose(pieces, ConvexDecompositionCfg(), size_m=1.0).methods == {"hull": 1, "skipped": 1}
+
+
+@pytest.mark.slow
+def test_an_open_box_stays_open() -> None:
+    result = decompose([open_box()], ConvexDecompositionCfg(), size_m=0.4)
+    assert sum(result.methods.values()) == 1
+    assert not any(_contains(hull, np.array([0.2, 0.2, 0.2])) for hull in result.hulls)
+    assert not any(_contains(hull, np.array([0.35, 0.2, 0.2])) for hull in result.hulls)
+
+
+def test_what_coacd_does_not_finish_becomes_boxes(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    hanging = tmp_path / "child.py"
+    hanging.write_text(
+        "import sys, time, pathlib\n"
+        "(pathlib.Path(sys.argv[1]) / 'started').write_text('in_00000.npz')\ntime.sleep(60)\n"
+    )
+    monkeypatch.setattr(convex_decomposition.coacd_child, "__file__", str(hanging))
+    cfg = ConvexDecompositionCfg(coacd_seconds=0.05)
+    result = decompose([open_box()], cfg, size_m=0.4)
+    assert result.methods == {"boxes": 1}
+    assert len(result.hulls) <= cfg.most_boxes
+    assert not any(_contains(hull, np.array([0.2, 0.2, 0.2])) for hull in result.hulls)
+    walls = np.array([[0.0005, 0.2, 0.2], [0.2, 0.0005, 0.2], [0.2, 0.2, 0.3995]])
+    for point in walls:
+        assert any(_contains(hull, point) for hull in result.hulls), point
+
+
+def test_a_child_that_crashes_costs_only_its_piece(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    crashing = tmp_path / "child.py"
+    crashing.write_text(
+        "import sys, pathlib, os\n(pathlib.Path(sys.argv[1]) / 'started').write_text('in_00000.npz')\nos.abort()\n"
+    )
+    monkeypatch.setattr(convex_decomposition.coacd_child, "__file__", str(crashing))
+    assert decompose([open_box()], ConvexDecompositionCfg(), size_m=0.4).methods == {"boxes": 1}
+
+
+def test_hulls_that_fill_a_cavity_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(convex_decomposition, "_run_coacd", lambda pieces, cfg: [[convex_hull(open_box().vertices)]])
+    result = decompose([open_box()], ConvexDecompositionCfg(), size_m=0.4)
+    assert result.methods == {"boxes": 1}
+
+
+def test_boxes_of_walls_have_the_thickness_of_the_walls() -> None:
+    boxes = voxel_boxes(open_box(), cells=20, thickness_m=0.002)
+    # Cells at an edge belong to one of the walls that meet there: a box is at most one cell thick elsewhere.
+    assert len(boxes) <= 8
+    thinnest = [float(np.ptp(corners, axis=0).min()) for corners in boxes]
+    assert max(thinnest) <= 0.4 / 20 + 1e-9
+    assert min(thinnest) == pytest.approx(0.002)
+
+
+def test_masses_of_hulls_are_those_of_solid_boxes() -> None:
+    one = hulls_inertial([box((0, 0, 0), (0.2, 0.4, 0.6))], 3.0)
+    np.testing.assert_allclose(one.com_link, [0.1, 0.2, 0.3])
+    np.testing.assert_allclose(one.inertia, np.diag([0.16 + 0.36, 0.04 + 0.36, 0.04 + 0.16]) * 3.0 / 12.0, atol=1e-12)
+    two = hulls_inertial([box((0, 0, 0), (0.2, 0.4, 0.3)), box((0, 0, 0.3), (0.2, 0.4, 0.6))], 3.0)
+    np.testing.assert_allclose(two.inertia, one.inertia, atol=1e-12)
+
+
+@pytest.mark.integration
+def test_bullet_makes_one_hull_of_each_object_in_the_file(tmp_path: Path, client: int) -> None:
+    write_hulls([box((0, 0, 0), (0.1, 1, 1)), box((0.9, 0, 0), (1, 1, 1))], tmp_path / "c.obj")
+    vertices, faces = read_obj(tmp_path / "c.obj")
+    assert (len(vertices), len(faces)) == (16, 24)
+    (tmp_path / "a.urdf").write_text(
+        '<robot name="a">\n<link name="b">\n<collision>\n<geometry>\n<mesh filename="c.obj"/>\n</geometry>\n'
+        "</collision>\n</link>\n</robot>\n"
+    )
+    body = p.loadURDF(str(tmp_path / "a.urdf"), useFixedBase=True, physicsClientId=client)
+    ball = p.createCollisionShape(p.GEOM_SPHERE, radius=0.05, physicsClientId=client)
+    middle = p.createMultiBody(0, ball, -1, [0.5, 0.5, 0.5], physicsClientId=client)
+    (point,) = sorted(p.getClosestPoints(body, middle, 1.0, physicsClientId=client), key=lambda q: q[8])[:1]
+    assert point[8] == pytest.approx(0.35, abs=0.003), "the gap between the two hulls is free"
+
+
+def test_settings_out_of_range_are_refused() -> None:
+    with pytest.raises(ConfigError) as caught:
+        ConvexDecompositionCfg(coacd_seconds=0.0)
+    assert str(caught.value) == "convex_decomposition.coacd_seconds=0.0 must be above 0."
