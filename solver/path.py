@@ -98,15 +98,26 @@ class PathSolver:
 
     STRUCTURE = Structure(points=1, axes=3, planes=0)
 
-    def __init__(self, arm: ArmModel, *, max_step_rad: float = 0.3) -> None:
+    def __init__(
+        self,
+        arm: ArmModel,
+        *,
+        max_step_rad: float = 0.3,
+        point_tolerance_m: float = POINT_TOLERANCE_M,
+        angle_tolerance_rad: float = ANGLE_TOLERANCE_RAD,
+    ) -> None:
         """Makes a solver.
 
         Args:
             arm: The arm.
             max_step_rad: Largest change of a joint between two waypoints [rad].
+            point_tolerance_m: What the contact point may be off its place on the part [m].
+            angle_tolerance_rad: What a held direction may be off [rad].
         """
         self.arm = arm
         self.max_step_rad = max_step_rad
+        self.point_tolerance_m = point_tolerance_m
+        self.angle_tolerance_rad = angle_tolerance_rad
         self.middle = 0.5 * (arm.q_lower + arm.q_upper)
 
     @property
@@ -230,7 +241,7 @@ class PathSolver:
         angle = rows.angle_errors(R)[1:]
         step = np.abs(np.diff(q, axis=0)).max(axis=1)
         box = box_excess(self.arm, p)[1:]
-        good = (point <= POINT_TOLERANCE_M) & (angle <= ANGLE_TOLERANCE_RAD) & (step <= self.max_step_rad)
+        good = (point <= self.point_tolerance_m) & (angle <= self.angle_tolerance_rad) & (step <= self.max_step_rad)
         good &= (box <= 1e-6) & np.isfinite(q).all(axis=1)[1:]
         ends = np.flatnonzero(~good)
         last = len(good) if len(ends) == 0 else int(ends[0])
@@ -239,7 +250,7 @@ class PathSolver:
         if len(ends):
             _, p_end = R[last + 1], p[last + 1]
             bounds = active_bounds(self.arm, q[last + 1], p_end)
-            if point[last] > POINT_TOLERANCE_M or angle[last] > ANGLE_TOLERANCE_RAD:
+            if point[last] > self.point_tolerance_m or angle[last] > self.angle_tolerance_rad:
                 reason = f"the hand would be {1e3 * point[last]:.1f} mm and {angle[last]:.3f} rad off the part"
             elif box[last] > 1e-6:
                 reason = f"the hand would leave the workspace by {1e3 * box[last]:.1f} mm"

@@ -39,7 +39,8 @@ _GOOD_MARGIN_RAD = 0.2
 _RETREAT_SHARES = (1.0, 0.6, 0.4)
 _RETREAT_TILT_RAD = 0.3
 """The hand may tilt on the way back: nothing is held any more."""
-_STAGES = ("goal", "contact", "path", "approach", "retreat", "transit")
+_STAGES = ("goal", "path", "contact", "approach", "follow", "retreat", "transit")
+"""In the order in which a candidate passes them."""
 
 
 def plan_keyframes(request: PlanRequest, checker: CollisionChecker | None, rng: np.random.Generator) -> KeyframePlan:
@@ -91,6 +92,8 @@ class _Failure:
     message: str = ""
     evidence: dict[str, Any] = field(default_factory=dict)
     progress: float = -1.0
+    tally: dict[str, int] = field(default_factory=dict)
+    """How often each stage, with the pair that collided, ended a candidate."""
 
 
 class _Planner:
@@ -106,7 +109,8 @@ class _Planner:
         self.costs = request.setting.costs
         self.goals = GoalSolver(self.arm)
         self.paths = PathSolver(self.arm)
-        self.coarse_paths = PathSolver(self.arm, max_step_rad=0.8)
+        # it ranks only: its few large steps need not have converged
+        self.coarse_paths = PathSolver(self.arm, max_step_rad=0.8, point_tolerance_m=0.01, angle_tolerance_rad=0.1)
         self.timings = dict.fromkeys(("goal", "path", "collision", "transit", "timing"), 0.0)
         self.counts = dict.fromkeys(("starts", "goals", "candidates", "queries", "noise_draws"), 0)
         self.notices: list[str] = []
@@ -315,7 +319,7 @@ class _Planner:
                 path.found, path.q, post.s, path.reached_s, path.reason, path.margin_rad, path.length_rad
             )
             if not path.found:
-                self._fail("path", f"the post-actuation motions cannot be followed: {path.reason}", {})
+                self._fail("follow", f"the post-actuation motions cannot be followed: {path.reason}", {})
                 return None, []
             return path, [(post.dense[i], path.q[i], float(post.s[i])) for i in post.keyframes]
 
@@ -374,7 +378,7 @@ class _Planner:
                 hit = self._hit(path.q[i], s=float(path.s[i]), gripper=self.held)
                 if hit is not None:
                     where = f"while the part moves, at joint position {path.s[i]:.3f}"
-                    self._blocked("path", where, hit, float(path.s[i]))
+                    self._blocked("follow", where, hit, float(path.s[i]))
                     return False
         return True
 
@@ -477,14 +481,14 @@ class _Planner:
             diagnosis = goal_diagnosis(self.terms, self.arm.tool_keypoints, self.scene, best)
         else:
             failure = self.failure
-            code = {"path": "path_infeasible", "retreat": "path_infeasible"}.get(failure.stage, "motion_blocked")
+            code = "path_infeasible" if failure.stage in ("path", "follow", "retreat") else "motion_blocked"
             if failure.stage in ("goal", "contact"):
                 code = "plan_infeasible"
             diagnosis = Diagnosis(
                 code,
                 f"{self.counts['goals']} goals meet the constraints, but none can be carried out; the one that came "
                 f"furthest: {failure.message}.",
-                {"stage": failure.stage, "goals": self.counts["goals"], **failure.evidence},
+                {"stage": failure.stage, "goals": self.counts["goals"], "ended_at": failure.tally, **failure.evidence},
             )
         current = Keyframe(self.arm.kinematics.pose(self.request.q_current), self.request.q_current, "current", self.s0)
         return KeyframePlan(
@@ -509,9 +513,12 @@ class _Planner:
 
     def _fail(self, stage: str, message: str, evidence: dict[str, Any], *, progress: float = 0.0) -> None:
         """Keeps the failure of the candidate that came furthest."""
+        pair = evidence.get("pair")
+        label = f"{stage}: {pair[0]} and {pair[1]}" if pair is not None else stage
+        self.failure.tally[label] = self.failure.tally.get(label, 0) + 1
         key = (_STAGES.index(stage), progress)
         if key > (_STAGES.index(self.failure.stage), self.failure.progress):
-            self.failure = _Failure(stage, message, evidence, progress)
+            self.failure = _Failure(stage, message, evidence, progress, self.failure.tally)
 
     def _contact_point(self) -> Array:
         """(3,) the tool keypoint that the first point constraint names, ee frame; tool_head where there is none [m]."""
