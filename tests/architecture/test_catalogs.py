@@ -1,0 +1,86 @@
+"""Catalogs are sorted, complete, and everything in them can be imported; YAML files and catalogs name the same things."""
+
+import importlib
+import inspect
+import pkgutil
+
+import pytest
+import yaml
+
+from configs import config_dir
+from configs.composition import option_names
+from robots.catalog import ROBOTS
+from robots.description import RobotCfg
+from simcore.assets.library import GENERATORS
+from simcore.registry import Catalog
+from skills.catalog import SKILLS
+from skills.skill import Skill
+from solver.terms.catalog import COSTS, TERMS
+from workflows.executors import EXECUTORS
+
+CATALOGS = {
+    "skills": SKILLS,
+    "robots": ROBOTS,
+    "generators": GENERATORS,
+    "terms": TERMS,
+    "costs": COSTS,
+    "executors": EXECUTORS,
+}
+ENTRIES = [(kind, name) for kind, catalog in CATALOGS.items() for name in catalog.names()]
+
+
+@pytest.mark.parametrize("kind", CATALOGS)
+def test_a_catalog_is_written_in_order(kind: str):
+    names = list(CATALOGS[kind]._builtin)
+    assert names == sorted(names)
+
+
+@pytest.mark.parametrize(("kind", "name"), ENTRIES)
+def test_an_entry_loads_and_says_what_it_is(kind: str, name: str):
+    catalog: Catalog = CATALOGS[kind]
+    assert callable(catalog.load(name))
+    summary = catalog.entry(name).summary
+    assert summary
+    assert "\n" not in summary
+
+
+def test_every_skill_of_the_package_is_in_the_catalog():
+    import skills
+
+    found = set()
+    for info in pkgutil.iter_modules(skills.__path__, "skills."):
+        module = importlib.import_module(info.name)
+        for _, cls in inspect.getmembers(module, inspect.isclass):
+            if issubclass(cls, Skill) and not inspect.isabstract(cls) and cls.__module__ == info.name:
+                found.add(f"{info.name}:{cls.__name__}")
+    assert found == {entry.target for entry in SKILLS.entries().values() if entry.origin == "unlatch"}
+
+
+@pytest.mark.parametrize("name", ROBOTS.names())
+def test_a_robot_is_named_as_in_the_catalog_and_has_its_yaml(name: str):
+    robot = ROBOTS.load(name)()
+    assert isinstance(robot, RobotCfg)
+    assert robot.name == name
+    assert name in option_names("robot")
+
+
+def test_executors_and_their_yaml_files_agree():
+    assert option_names("executor") == EXECUTORS.names()
+
+
+@pytest.mark.parametrize("name", option_names("task"))
+def test_a_task_yaml_is_named_after_its_task_and_has_a_summary(name: str):
+    text = (config_dir() / "task" / f"{name}.yaml").read_text(encoding="utf-8")
+    content = yaml.safe_load(text)
+    assert text.startswith("# @package _global_\n")
+    assert content["task"]["name"] == name
+    assert content["task"]["summary"]
+    assert len(content["task"]["language"]) >= 3
+    assert len(text.splitlines()) <= 45
+
+
+@pytest.mark.parametrize("group", ["object", "randomization", "executor", "robot"])
+def test_every_yaml_begins_with_a_line_that_says_what_it_is(group: str):
+    for name in option_names(group):
+        first = (config_dir() / group / f"{name}.yaml").read_text(encoding="utf-8").splitlines()[0]
+        assert first.startswith("# "), name

@@ -1,0 +1,102 @@
+"""Configurations compose from any directory, and every YAML file composes."""
+
+from pathlib import Path
+
+import pytest
+from configs.composition import Request, compose_config, expand_sweep, option_names, to_plain
+from configs.cross_checks import check_episode
+from configs.reading import read_dataclass
+from simcore.assets.library import ObjectSource
+from simcore.errors import ConfigError
+from workflows.schema import CollectCfg, PlanCfg, PreviewCfg
+
+PRIMARIES = {"collect": CollectCfg, "plan": PlanCfg, "preview": PreviewCfg}
+
+
+def read(*overrides: str, config_dirs: tuple[str, ...] = ()) -> CollectCfg:
+    composed = compose_config("collect", CollectCfg, Request(list(overrides), list(config_dirs)))
+    cfg = read_dataclass(CollectCfg, to_plain(composed), where="")
+    check_episode(cfg)
+    return cfg
+
+
+@pytest.mark.parametrize("primary", PRIMARIES)
+@pytest.mark.parametrize("task", option_names("task"))
+def test_every_task_composes_for_every_command(primary: str, task: str):
+    schema = PRIMARIES[primary]
+    plain = to_plain(compose_config(primary, schema, Request([f"task={task}"])))
+    cfg = read_dataclass(schema, plain, where="")
+    check_episode(cfg)
+    assert cfg.task.name == task
+
+
+@pytest.mark.parametrize(
+    ("group", "name"),
+    [(group, name) for group in ("object", "robot", "randomization", "executor") for name in option_names(group)],
+)
+def test_every_option_composes(group: str, name: str):
+    read("task=open_microwave", f"{group}={name}")
+
+
+def test_composition_works_from_any_directory_and_leaves_nothing_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    (tmp_path / "configs").mkdir()
+    (tmp_path / "configs" / "collect.yaml").write_text("task: {name: foreign}\n")
+    monkeypatch.chdir(tmp_path)
+    assert read("task=open_drawer").task.name == "open_drawer"
+    assert sorted(path.name for path in tmp_path.rglob("*")) == ["collect.yaml", "configs"]
+
+
+def test_the_task_follows_the_name_of_its_object():
+    cfg = read("task=open_microwave", "object=partnet_safe")
+    assert cfg.object.source is ObjectSource.partnet_mobility
+    assert {cfg.task.regions[0].object, cfg.task.goal[0].object, cfg.skills[0].objects[0]} == {"safe"}
+
+
+@pytest.mark.parametrize("key", ["task.regions.0.yaw_deg", "task.regions[0].yaw_deg", "+task.regions.0.yaw_deg"])
+def test_an_override_reaches_into_a_list(key: str):
+    assert read("task=open_microwave", f"{key}=10").task.regions[0].yaw_deg == 10.0
+
+
+def test_an_override_may_set_a_key_that_the_yaml_of_a_list_entry_leaves_out():
+    cfg = read("task=open_microwave", "skills.0.planner_setting.update_art_joint=true", "skills.0.contact_force_threshold_n=2")
+    assert cfg.skills[0].planner_setting.update_art_joint is True
+    assert cfg.skills[0].contact_force_threshold_n == 2.0
+
+
+def test_an_override_may_remove_a_list_entry():
+    assert len(read("task=open_drawer", "~task.goal.0").task.goal) == 1
+
+
+def test_robot_values_come_from_the_package_and_can_be_overridden():
+    cfg = read("task=open_microwave", "robot.arms.0.gripper.grip_force_n=20", "robot.arms.0.home.3=-2")
+    assert cfg.robot.arms[0].gripper.grip_force_n == 20.0
+    assert cfg.robot.arms[0].home[3] == -2.0
+    assert len(cfg.robot.arms[0].joints) == 7
+
+
+def test_a_folder_of_the_user_adds_tasks(tmp_path: Path):
+    (tmp_path / "task").mkdir()
+    (tmp_path / "task" / "gently.yaml").write_text(
+        "# @package _global_\ndefaults:\n  - open_microwave\n  - _self_\n"
+        "task: {name: gently}\nrobot: {base_height_m: 0.05}\n"
+    )
+    cfg = read("task=gently", config_dirs=(str(tmp_path),))
+    assert cfg.task.name == "gently"
+    assert cfg.robot.base_height_m == 0.05
+    assert cfg.skills[0].name == "open"
+
+
+def test_a_sweep_is_every_combination_in_order():
+    jobs = expand_sweep(["task=a,b", "seed=1", "episodes=2,3"])
+    assert jobs == [[f"task={task}", "seed=1", f"episodes={n}"] for task in "ab" for n in (2, 3)]
+
+
+def test_nothing_in_a_yaml_is_code():
+    with pytest.raises(ConfigError, match="calls a resolver"):
+        read("task=open_microwave", "task.summary=${oc.env:HOME}")
+    with pytest.raises(ConfigError, match="_target_ is not allowed"):
+        read("task=open_microwave", "+task._target_=os.system")
+
+
+def test_the_example_of_a_reference_is_resolved():
+    assert read("task=open_microwave", "task.summary=${task.name}").task.summary == "open_microwave"
