@@ -114,6 +114,7 @@ class _UrdfReader:
     def __init__(self, file: Path, materials: dict[str, ET.Element]) -> None:
         self.file = file
         self.materials = materials
+        self._paths: dict[str, Path] = {}
 
     def link(self, element: ET.Element) -> Link:
         name = self._attribute(element, "name", "link")
@@ -158,7 +159,9 @@ class _UrdfReader:
         if child.tag == "mesh":
             mesh = child.get("filename", "")
             scale = tuple(self._numbers(child.get("scale", "1 1 1"), 3, where))
-            path = inside(self.file.parent, mesh, where=f"{self.file}: {where}")
+            if mesh not in self._paths:
+                self._paths[mesh] = inside(self.file.parent, mesh, where=f"{self.file}: {where}")
+            path = self._paths[mesh]
             return Shape(ShapeKind.mesh, scale, pose, name, rgba, mesh=mesh, path=path, concave=concave)
         raise self._fail(where, f"has an unknown geometry <{child.tag}>; known: box, cylinder, sphere, mesh")
 

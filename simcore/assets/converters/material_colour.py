@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from simcore.assets.converters.partnet_source import material_files
 from simcore.assets.urdf_model import Shape
 
@@ -10,14 +12,18 @@ Colour = tuple[float, float, float, float]
 _GREY: Colour = (0.7, 0.7, 0.7, 1.0)
 
 
-def mesh_colour(shape: Shape) -> Colour:
+def mesh_colour(shape: Shape, folder: Path) -> Colour:
     """Diffuse colour and opacity of a mesh's first material; the URDF's own colour or grey without one.
 
     Bullet multiplies it with the texture, and takes no colour from a material library by itself.
+
+    Args:
+        shape: A mesh with its path.
+        folder: Folder of the asset, resolved; material libraries lie inside it.
     """
     if shape.rgba is not None or shape.path is None:
         return shape.rgba or _GREY
-    for library in material_files(shape.path, shape.path.parent):
+    for library in material_files(shape.path, folder):
         values: dict[str, list[float]] = {}
         for line in library.read_text(encoding="utf-8", errors="replace").splitlines():
             words = line.split()

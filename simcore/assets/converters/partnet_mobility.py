@@ -156,8 +156,18 @@ def _convert(source: PartnetObject, folder: Path, *, scale: float | None, settin
     part_hulls = _hulls(posed.part_collisions, T_root_link, settings, size_m=size_m)
     part_mass_kg = category.part_density_kg_m3 * sum(hull_volume(hull) for hull in part_hulls.hulls)
     part_mass_kg = float(np.clip(part_mass_kg, *category.part_mass_kg))
-    body = _link("body", posed.body_visuals, body_hulls, Pose.identity(), folder, mass_kg=category.body_mass_kg)
-    part = _link(category.part, posed.part_visuals, part_hulls, T_root_link, folder, mass_kg=part_mass_kg)
+    body = _link(
+        "body",
+        posed.body_visuals,
+        body_hulls,
+        Pose.identity(),
+        folder,
+        source=source.folder,
+        mass_kg=category.body_mass_kg,
+    )
+    part = _link(
+        category.part, posed.part_visuals, part_hulls, T_root_link, folder, source=source.folder, mass_kg=part_mass_kg
+    )
     model = UrdfModel(f"{source.category}_{source.instance}", {"body": body, category.part: part}, {joint.name: joint})
     articulation = Articulation(
         category=source.category,
@@ -210,7 +220,14 @@ def _hulls(
 
 
 def _link(
-    name: str, visuals: list[PosedMesh], found: Decomposition, T_root_link: Pose, folder: Path, *, mass_kg: float
+    name: str,
+    visuals: list[PosedMesh],
+    found: Decomposition,
+    T_root_link: Pose,
+    folder: Path,
+    *,
+    source: Path,
+    mass_kg: float,
 ) -> Link:
     T_link_root = T_root_link.inverse()
     seen = tuple(
@@ -219,7 +236,7 @@ def _link(
             (float(p.scale[0]), float(p.scale[1]), float(p.scale[2])),
             T_link_root @ p.T_root_mesh,
             p.shape.name,
-            mesh_colour(p.shape),
+            mesh_colour(p.shape, source),
             mesh=f"{_SOURCE_FOLDER}/{p.shape.mesh}",
         )
         for p in visuals

@@ -31,6 +31,7 @@ class PartnetObject:
     category: str
     instance: str
     folder: Path
+    """Its folder, resolved."""
     model: UrdfModel
     semantics: dict[str, str]
     """Part name by link, from `semantics.txt`."""
@@ -140,6 +141,7 @@ def read_partnet_object(folder: Path, category: str) -> PartnetObject:
     Raises:
         AssetError: The URDF is damaged, or names files that are missing or lie outside the folder.
     """
+    folder = folder.resolve()
     semantics: dict[str, str] = {}
     for line in _read_text(folder / "semantics.txt").splitlines():
         words = line.split()
@@ -162,11 +164,9 @@ def referenced_files(source: PartnetObject) -> dict[str, Path]:
         for shape in (*link.visuals, *link.collisions):
             if shape.path is not None:
                 files[_relative(shape.path, source.folder)] = shape.path
-    for mesh in list(files.values()):
-        for material in material_files(mesh, source.folder):
-            files[_relative(material, source.folder)] = material
-            for texture in texture_files(material, source.folder):
-                files[_relative(texture, source.folder)] = texture
+    materials = {path for mesh in files.values() for path in material_files(mesh, source.folder)}
+    textures = {path for material in materials for path in texture_files(material, source.folder)}
+    files |= {_relative(path, source.folder): path for path in (*materials, *textures)}
     return dict(sorted(files.items()))
 
 
@@ -207,7 +207,7 @@ def source_hash(source: PartnetObject) -> str:
 def _optional(base: Path, name: str, folder: Path) -> Path | None:
     """A side file of a mesh; one that is missing only costs a colour, one outside the folder is refused."""
     path = (base / name).resolve()
-    if not path.is_relative_to(folder.resolve()):
+    if not path.is_relative_to(folder):
         raise AssetError(f"{base}: '{name}' leads out of the asset's folder {folder}. Keep files inside it.", file=name)
     if not path.is_file():
         return None
@@ -215,7 +215,7 @@ def _optional(base: Path, name: str, folder: Path) -> Path | None:
 
 
 def _relative(path: Path, folder: Path) -> str:
-    return path.resolve().relative_to(folder.resolve()).as_posix()
+    return path.relative_to(folder).as_posix()
 
 
 def _read_text(path: Path) -> str:
