@@ -75,6 +75,11 @@ class PathSolution:
     """Sum of the joint steps, as norms [rad]."""
 
 
+def bar_axis(scene: PlanningScene) -> Array | None:
+    """(3,) direction of the bar or edge that is held, base frame: the annotation's contact axis; None without one."""
+    return scene.axes.get("link0_contact_axis", scene.axes.get("object_link0_contact_axis"))
+
+
 def inward_direction(scene: PlanningScene, fallback: Array) -> Array:
     """The direction into the front of the part, base frame.
 
@@ -85,7 +90,7 @@ def inward_direction(scene: PlanningScene, fallback: Array) -> Array:
         fallback: (3,) used where the annotation lacks one of the three.
     """
     names = ("articulated_object_head", "articulated_object_tail")
-    contact = scene.axes.get("link0_contact_axis", scene.axes.get("object_link0_contact_axis"))
+    contact = bar_axis(scene)
     if contact is not None and all(name in scene.keypoints for name in names):
         normal = np.cross(scene.keypoints[names[1]] - scene.keypoints[names[0]], contact)
         if float(np.linalg.norm(normal)) > 1e-6:
@@ -188,7 +193,7 @@ class PathSolver:
         """What one grasp asks of the waypoints."""
         x_approach, side = self.arm.approach_axis(), _side_axis(self.arm)
         fixed_approach = turns @ (R0 @ x_approach)
-        bar = scene.axes.get("link0_contact_axis", scene.axes.get("object_link0_contact_axis"))
+        bar = bar_axis(scene)
         bar_base = R0 @ np.cross(side, x_approach) if bar is None else bar
         x_held, held_base, angle = side, R0 @ side, 0.0
         if slip.mode is SlipMode.bar:
@@ -201,8 +206,9 @@ class PathSolver:
             x_point=contact_ee,
             points=turns @ (R0 @ contact_ee + p0) + shifts,
             x_held=x_held,
-            held=None if slip.mode is SlipMode.cone else turns @ held_base,
+            held=turns @ held_base,
             held_angle=angle,
+            held_is_wish=slip.mode is SlipMode.cone,
             x_approach=x_approach,
             approach=fixed_approach if fixed else turns @ inward,
             cone=0.0 if fixed else slip.limit_rad,
@@ -217,18 +223,18 @@ class PathSolver:
         out[:, 0:3], out[:, 3:6], out[:, 7] = rows.x_point, rows.points[1:], -POINT_WEIGHT
         axes = out[:, 8:41].reshape(-1, 3, 11)  # three axis rows: held, approach, soft approach
         axes[:, :, 8:10] = (-1.0, 1.0)
-        if rows.held is not None:
-            axes[:, 0, 0:3], axes[:, 0, 3:6] = rows.x_held, rows.held[1:]
-            if rows.held_angle < _NEARLY_PARALLEL:
-                axes[:, 0, 7] = 1.0
-            else:
-                axes[:, 0, 8:10], axes[:, 0, 10] = math.cos(rows.held_angle), 1.0
+        axes[:, 0, 0:3], axes[:, 0, 3:6] = rows.x_held, rows.held[1:]
+        if rows.held_is_wish:
+            axes[:, 0, 7] = -rows.stiffness
+        elif rows.held_angle < _NEARLY_PARALLEL:
+            axes[:, 0, 7] = 1.0
+        else:
+            axes[:, 0, 8:10], axes[:, 0, 10] = math.cos(rows.held_angle), 1.0
         axes[:, 1, 0:3], axes[:, 1, 3:6] = rows.x_approach, rows.approach[1:]
         axes[:, 1, 6], axes[:, 1, 7] = 2.0 * math.sin(0.5 * min(math.pi, 0.97 * rows.cone)), 1.0
         axes[:, 2, 0:3], axes[:, 2, 3:6] = rows.x_approach, rows.approach[1:]
         if rows.soft_approach is not None:
-            # the program multiplies weights by mu
-            axes[:, 2, 3:6], axes[:, 2, 7] = rows.soft_approach[1:], rows.stiffness / _TRACK.steps[0][0]
+            axes[:, 2, 3:6], axes[:, 2, 7] = rows.soft_approach[1:], -rows.stiffness
         out[:, 8:41] = axes.reshape(-1, 33)
         out[:, 41:47] = (arm.workspace + 1e-6 * np.array([[1.0], [-1.0]])).ravel()
         out[:, 47:] = np.concatenate([arm.q_lower, arm.q_upper, np.ones(n)])
@@ -278,8 +284,8 @@ class _Waypoints:
     """(W, 3) where it must be [m]."""
     x_held: Array
     """(3,) direction of the hand, ee frame."""
-    held: Array | None
-    """(W, 3) what it keeps an angle to; None = nothing."""
+    held: Array
+    """(W, 3) what it keeps an angle to."""
     held_angle: float
     """That angle [rad]."""
     x_approach: Array
@@ -292,11 +298,13 @@ class _Waypoints:
     """(W, 3) where the approach axis would be in a fixed grasp."""
     stiffness: float = 0.0
     """Weight of that."""
+    held_is_wish: bool = False
+    """Whether `held` is a wish too, with the same weight."""
 
     def angle_errors(self, R: Array) -> Array:
         """(W,) largest error of a direction at tool rotations (W, 3, 3) [rad]."""
         error = np.maximum(0.0, _angles(R @ self.x_approach, self.approach) - self.cone)
-        if self.held is not None:
+        if not self.held_is_wish:
             error = np.maximum(error, np.abs(_angles(R @ self.x_held, self.held) - self.held_angle))
         return error
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from typing import Any
@@ -16,16 +16,16 @@ from typing import Any
 import numpy as np
 
 from simcore.errors import SolverError
-from simcore.geometry import Pose, angle_between, matrix_from_rpy
+from simcore.geometry import Pose, angle_between, matrix_from_rpy, unit
 from solver.collision import Collision, CollisionChecker, describe
 from solver.diagnosis import Diagnosis, goal_diagnosis
 from solver.goal import GoalSolver
 from solver.motion import MotionResult, plan_motion
-from solver.path import PathSolution, PathSolver, Slip, SlipMode, inward_direction
+from solver.path import PathSolution, PathSolver, Slip, SlipMode, bar_axis, inward_direction
 from solver.plan import Keyframe, KeyframePlan, PlanBudget, PlanRequest, Segment
 from solver.post import apply_motion, post_poses, pre_poses, step_back
 from solver.solution import Solution
-from solver.terms.row import AxisRow
+from solver.terms.row import AxisRow, Row
 from solver.timing import time_path
 from solver.verify import limit_margin
 
@@ -36,10 +36,11 @@ Array = np.ndarray
 _TOUCH_M = 0.025
 """So near the contact pose the fingers may already touch the part."""
 _GOOD_MARGIN_RAD = 0.2
+_GUIDE_RAD = 0.4
 _RETREAT_SHARES = (1.0, 0.6, 0.4)
 _RETREAT_TILT_RAD = 0.3
 """The hand may tilt on the way back: nothing is held any more."""
-_STAGES = ("goal", "path", "contact", "approach", "follow", "retreat", "transit")
+_STAGES = ("goal", "contact", "path", "approach", "follow", "retreat", "transit")
 """In the order in which a candidate passes them."""
 
 
@@ -143,23 +144,44 @@ class _Planner:
     def _goals(self, wave: int) -> list[Solution]:
         with self._clock("goal"):
             solutions: list[Solution] = []
-            for variant, tool in self.arm.tool_variants():
+            variants = self.arm.tool_variants()
+            for variant, tool in variants:
                 rows = tuple(term.row(tool, self.scene) for term in [*self.terms, *self.costs])
-                batch = self.goals.run(
-                    rows,
-                    variant=variant,
-                    q_reference=self.request.q_current,
-                    starts=self.budget.goal_starts,
-                    wave=wave,
-                )
-                solutions += self.goals.solutions([batch], self.terms, self.costs, self.request.q_current)
-            self.counts["starts"] += self.budget.goal_starts * len(self.arm.tool_variants())
+                guides = self._guides(tool, wave)
+                for guide in guides:
+                    batch = self.goals.run(
+                        rows + guide,
+                        variant=variant,
+                        q_reference=self.request.q_current,
+                        starts=self.budget.goal_starts // len(guides),
+                        wave=wave,
+                    )
+                    solutions += self.goals.solutions([batch], self.terms, self.costs, self.request.q_current)
+            self.counts["starts"] += self.budget.goal_starts * len(variants)
         found = [solution for solution in solutions if solution.found]
         self.counts["goals"] += len(found)
         nearest = min(solutions, key=lambda s: sum(r.excess for r in s.residuals), default=None)
         if self.best is None or not self.best.found:
             self.best = found[0] if found else nearest
         return found
+
+    def _guides(self, tool: Mapping[str, Array], wave: int) -> list[tuple[Row, ...]]:
+        """Extra rows that spread the goals where the constraints leave the roll about the approach axis free.
+
+        The hand is three times as wide along the fingertip line as across it: lying along the bar it clears the
+        handle, lying across it may clear other things. Later waves are not guided.
+        """
+        bar = bar_axis(self.scene)
+        if not self.request.closed_gripper or wave > 0 or bar is None:
+            return [()]
+        side = unit(tool["tool_side"] - tool["tool_head"]) if {"tool_side", "tool_head"} <= set(tool) else None
+        if side is None:
+            return [()]
+        across = 0.5 * math.pi
+        return [
+            (AxisRow(side, bar, 0.0, _GUIDE_RAD, 0.0),),
+            (AxisRow(side, bar, across - _GUIDE_RAD, across + _GUIDE_RAD, across),),
+        ]
 
     def _moved_goals(self, solutions: list[Solution]) -> list[tuple[Solution, Array, Pose]]:
         """The goals with the setting's offset and one draw of noise applied."""
@@ -189,6 +211,7 @@ class _Planner:
 
     def _first_whole(self, goals: list[tuple[Solution, Array, Pose]]) -> tuple[_Whole, MotionResult] | None:
         blocked: list[_Whole] = []
+        goals = [goal for goal in goals if self._contact_free(goal[1])]
         for slip in self._slips():
             for candidate in self._ranked(goals, slip):
                 whole = self._whole(candidate)
@@ -275,8 +298,6 @@ class _Planner:
     def _whole(self, candidate: _Candidate) -> _Whole | None:
         """Checks everything of a candidate but the way there."""
         self.counts["candidates"] += 1
-        if not self._contact_free(candidate.q):
-            return None
         pre = pre_poses(candidate.T_base_ee, self.setting.pre_actuation_motions, self.scene)
         with self._clock("path"):
             approach = self.paths.through(candidate.q, pre.dense)

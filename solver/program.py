@@ -207,7 +207,9 @@ class Program:
             error = v - a
             length = ca.sqrt(ca.sumsqr(error) + 1e-16)
             normal = error / length
-            on = ca.if_else(length > radius, w_ball * schedule[0], 0.0)
+            # a negative weight is that of a wish: it counts with the reference, and not in the restoring steps
+            weight = ca.if_else(w_ball < 0.0, -w_ball * schedule[2], w_ball * schedule[0])
+            on = ca.if_else(length > radius, weight, 0.0)
             keep = 1.0 - radius / length  # of the distance derivative across the ball's surface; 1 along the normal
             along = [ca.dot(normal, J[i]) for i in range(n)]
             form.add(0.0, along, on * (1.0 - keep))  # its curvature only: the gradient comes with the three below

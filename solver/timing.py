@@ -67,7 +67,7 @@ def time_path(
 
 
 def _without_repeats(path: Array) -> Array:
-    keep = np.ones(len(path), dtype=bool)
+    keep: Array = np.ones(len(path), dtype=bool)
     last = path[0]
     for i in range(1, len(path)):
         keep[i] = bool(np.abs(path[i] - last).max() > 1e-9)
