@@ -15,6 +15,7 @@ from skills.command import JointMotion, ManipCommand, ManipKind, Phase
 from skills.config import SkillCfg
 from skills.context import SkillContext, Views
 from skills.skill import Skill
+from solver.path import Slip
 from solver.planner import KeyframePlan, PlanRequest, Segment, plan_keyframes
 from solver.scene import JointGeometry, PlanningScene
 from solver.setting import SuccessMode
@@ -57,6 +58,11 @@ class ArticulationSkill(Skill):
     def closed_gripper(self) -> bool:
         """Whether the fingers are closed throughout."""
         return False
+
+    @property
+    def slips(self) -> tuple[Slip, ...] | None:
+        """What the hand may do on the part, tried in this order; None for the planner's own choice."""
+        return None
 
     def plan(self, rng: np.random.Generator) -> bool:
         """Solves the keyframes and the whole motion; see `Skill.plan`."""
@@ -126,6 +132,7 @@ class ArticulationSkill(Skill):
             frame_s=context.frame_s,
             gripper_open_m=context.arm.cfg.gripper.max_width_m,
             asset=self.object.asset.instance,
+            slips=self.slips,
         )
 
     def part_pairs(self) -> frozenset[tuple[str, str]]:

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import math
+
 from skills.articulation import ArticulationSkill
 from skills.command import ManipCommand, ManipKind, Phase
+from solver.path import Slip, SlipMode
 from solver.planner import KeyframePlan
 from solver.setting import SuccessMode
 
 _PAST_CLOSED_RAD = 0.02
 _PAST_CLOSED_M = 0.003
+_PUSH_LIMIT_RAD = math.radians(60.0)
 
 
 class Close(ArticulationSkill):
@@ -20,6 +24,11 @@ class Close(ArticulationSkill):
     def closed_gripper(self) -> bool:
         """See `ArticulationSkill.closed_gripper`."""
         return True
+
+    @property
+    def slips(self) -> tuple[Slip, ...]:
+        """The hand may turn about the line between its fingertips while it pushes; else in a cone."""
+        return (Slip(SlipMode.side, limit_rad=_PUSH_LIMIT_RAD), Slip(SlipMode.cone, limit_rad=_PUSH_LIMIT_RAD))
 
     @property
     def follow_to(self) -> float:

@@ -17,7 +17,7 @@ import pybullet as p
 
 from simcore.errors import WorldError
 from simcore.geometry import Pose
-from simcore.sim.bodies import Body
+from simcore.sim.bodies import Body, JointInfo
 from simcore.sim.rates import WorldCfg
 from simcore.sim.world import World
 
@@ -84,7 +84,7 @@ class BulletCollisionChecker:
         self._robot: Body | None = None
         self._model: RobotModel | None = None
         self._obstacles: dict[str, tuple[Body, ObstacleModel]] = {}
-        self._joint_of: tuple[Body, int] | None = None
+        self._joint_of: tuple[Body, JointInfo] | None = None
         self._allowed: frozenset[tuple[str, str]] = frozenset()
 
     def __enter__(self) -> BulletCollisionChecker:
@@ -123,7 +123,7 @@ class BulletCollisionChecker:
             positions = dict(obstacle.joint_positions or {})
             body.set_joint_positions(list(positions), list(positions.values()))
             if obstacle.joint is not None:
-                self._joint_of = (body, body.joint(obstacle.joint).index)
+                self._joint_of = (body, body.joint(obstacle.joint))
         self._obstacles[obstacle.name] = (body, obstacle)
 
     @contextmanager
@@ -160,7 +160,10 @@ class BulletCollisionChecker:
             for index in self._finger_indices:
                 reset(robot.body_id, index, 0.5 * gripper, 0.0, physicsClientId=client)
         if s is not None and self._joint_of is not None:
-            reset(self._joint_of[0].body_id, self._joint_of[1], float(s), 0.0, physicsClientId=client)
+            body, joint = self._joint_of
+            # a part that is pushed past its stop stays at the stop
+            stopped = min(max(float(s), joint.lower), joint.upper) if joint.lower < joint.upper else float(s)
+            reset(body.body_id, joint.index, stopped, 0.0, physicsClientId=client)
         p.performCollisionDetection(physicsClientId=client)
         limit = self.clearance_m if clearance_m is None else clearance_m
         worst: LinkCollision | None = None
