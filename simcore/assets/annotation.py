@@ -16,6 +16,7 @@ import numpy as np
 import yaml
 from numpy.typing import ArrayLike
 
+from simcore.assets.mapping_reader import MappingReader
 from simcore.errors import AssetError, close_matches
 from simcore.geometry import Pose
 
@@ -192,7 +193,7 @@ class Articulation:
         Raises:
             AssetError: A key is missing or unknown, or a value has the wrong type.
         """
-        reader = _Reader(where)
+        reader = MappingReader(where)
         top = reader.mapping(data, "")
         schema = reader.integer(top, "schema")
         if schema != SCHEMA:
@@ -269,56 +270,7 @@ def write_articulation(articulation: Articulation, path: Path | str) -> Path:
     return file
 
 
-class _Reader:
-    """Typed access to untrusted mappings; every message names the file and the full key."""
-
-    def __init__(self, where: str) -> None:
-        self.where = where
-
-    def fail(self, key: str, problem: str) -> AssetError:
-        return AssetError(f"{self.where}: {key or 'the file'} {problem}", path=self.where, key=key)
-
-    def mapping(self, value: Any, key: str) -> Mapping[str, Any]:
-        if not isinstance(value, Mapping):
-            raise self.fail(key, f"must be a mapping, got {_describe(value)}.")
-        return value
-
-    def required(self, data: Mapping[str, Any], name: str, key: str) -> Any:
-        full = f"{key}.{name}" if key else name
-        if name not in data:
-            raise self.fail(full, "is missing.")
-        return data[name]
-
-    def text(self, data: Mapping[str, Any], name: str, key: str) -> str:
-        value = self.required(data, name, key)
-        if not isinstance(value, str) or not value:
-            raise self.fail(f"{key}.{name}" if key else name, f"must be a name, got {_describe(value)}.")
-        return value
-
-    def integer(self, data: Mapping[str, Any], name: str) -> int:
-        value = self.required(data, name, "")
-        if isinstance(value, bool) or not isinstance(value, int):
-            raise self.fail(name, f"must be a whole number, got {_describe(value)}.")
-        return value
-
-    def number(self, value: Any, key: str) -> float:
-        if isinstance(value, bool) or not isinstance(value, (int, float)) or not np.isfinite(value):
-            raise self.fail(key, f"must be a finite number, got {_describe(value)}.")
-        return float(value)
-
-    def vector(self, value: Any, key: str, *, length: int = 3) -> np.ndarray:
-        if not isinstance(value, (list, tuple)) or len(value) != length:
-            raise self.fail(key, f"must be a list of {length} numbers, got {_describe(value)}.")
-        return np.array([self.number(v, f"{key}[{i}]") for i, v in enumerate(value)])
-
-    def choice(self, value: Any, key: str, kind: type[Enum]) -> Any:
-        names = [member.name for member in kind]
-        if value not in names:
-            raise self.fail(key, f"is '{value}', expected one of: {', '.join(names)}.")
-        return kind[str(value)]
-
-
-def _part_from_dict(reader: _Reader, name: str, raw: Any) -> Part:
+def _part_from_dict(reader: MappingReader, name: str, raw: Any) -> Part:
     key = f"parts.{name}"
     data = reader.mapping(raw, key)
     known = {"joint", "link", "base", "kind", "keypoints", "axes", "handle", "openness"}
@@ -342,7 +294,7 @@ def _part_from_dict(reader: _Reader, name: str, raw: Any) -> Part:
     )
 
 
-def _framed(reader: _Reader, raw: Any, key: str, *, unit: bool) -> dict[str, FramedVector]:
+def _framed(reader: MappingReader, raw: Any, key: str, *, unit: bool) -> dict[str, FramedVector]:
     result: dict[str, FramedVector] = {}
     for name, entry in reader.mapping(raw, key).items():
         full = f"{key}.{name}"
@@ -358,7 +310,7 @@ def _framed(reader: _Reader, raw: Any, key: str, *, unit: bool) -> dict[str, Fra
     return result
 
 
-def _handle_from_dict(reader: _Reader, raw: Any, key: str) -> Handle:
+def _handle_from_dict(reader: MappingReader, raw: Any, key: str) -> Handle:
     data = reader.mapping(raw, key)
     kind = reader.choice(reader.required(data, "type", key), f"{key}.type", HandleType)
     size = reader.vector(data["size"], f"{key}.size") if "size" in data else np.zeros(3)
@@ -419,8 +371,3 @@ def _number(value: float) -> float:
 
 def _numbers(values: np.ndarray) -> list[float]:
     return [_number(v) for v in np.asarray(values, dtype=float)]
-
-
-def _describe(value: Any) -> str:
-    text = repr(value)
-    return text if len(text) <= 60 else text[:57] + "..."

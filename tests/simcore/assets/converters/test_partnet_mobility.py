@@ -157,9 +157,13 @@ def test_the_cache_is_used_until_a_file_changes(
     np.testing.assert_array_equal(again.bounds_obj, first.bounds_obj)
     _load(boxes_dir, cache_dir, scale=0.31)
     assert len(made) == 2, "another scale is another object"
-    for number, name in enumerate(("textured_objs/floor.obj", "textured_objs/shared.mtl", "info.json"), start=3):
+    edits = {"textured_objs/floor.obj": "v 0.7", "textured_objs/shared.mtl": "Kd 0.2", "info.json": "0.02"}
+    for number, (name, old) in enumerate(edits.items(), start=3):
         path = boxes_dir / "microwave" / "77" / name
-        path.write_text(path.read_text() + "\n")
+        text = path.read_text()
+        assert old in text
+        # Same length: nothing but the content says that it changed.
+        path.write_text(text.replace(old, old[:-1] + "3"))
         _load(boxes_dir, cache_dir)
         assert len(made) == number, name
     monkeypatch.setattr(partnet_mobility, "CONVERTER_VERSION", 2)
