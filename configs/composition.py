@@ -187,9 +187,13 @@ def _apply_in_list(cfg: DictConfig, override: Override) -> None:
         node = OmegaConf.select(cfg, parent)
         if not isinstance(node, ListConfig):
             raise ConfigError(f"{parent} is no list. Expected a key of it in place of '{part}' in {key}.", key=key)
+        if int(part) == len(node) and override.is_add() and index == len(parts) - 1:
+            node.append(override.value())
+            return
         if int(part) >= len(node):
             raise ConfigError(
-                f"{parent}[{part}] is out of range. {parent} has {len(node)} entries, counted from 0. Name one.",
+                f"{parent}[{part}] is out of range. {parent} has {len(node)} entries, counted from 0. "
+                f"Name one of them, or add one with +{parent}.{len(node)}=...",
                 key=key,
             )
     if override.is_delete():

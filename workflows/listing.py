@@ -24,10 +24,9 @@ def _main(arguments: list[str]) -> int:
         say(HELP.rstrip())
         return OK
     if len(arguments) != 1 or arguments[0] not in LISTS:
-        wanted = arguments[0] if arguments else ""
-        raise ConfigError(
-            f"list {' '.join(arguments)}: unknown.{close_matches(wanted, LISTS)} Expected one of: {', '.join(LISTS)}."
-        )
+        got = " ".join(arguments)
+        known = ", ".join(LISTS)
+        raise ConfigError(f"list '{got}' is unknown.{close_matches(got, LISTS)} Expected one of: {known}.")
     for line in LISTS[arguments[0]]():
         say(line)
     return OK

@@ -57,7 +57,11 @@ def test_tests_hold_no_package_file():
 @pytest.mark.slow
 def test_imports_go_down_only():
     done = subprocess.run(
-        [sys.executable, "-c", "from importlinter.cli import lint_imports; raise SystemExit(lint_imports(no_cache=True))"],
+        [
+            sys.executable,
+            "-c",
+            "from importlinter.cli import lint_imports; raise SystemExit(lint_imports(no_cache=True))",
+        ],
         cwd=ROOT,
         capture_output=True,
         text=True,

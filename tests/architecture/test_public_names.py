@@ -47,8 +47,7 @@ def test_pyproject_names_the_packages_that_the_entry_point_checks():
 @pytest.mark.e2e
 def test_packages_resolve_inside_the_repository_from_another_directory(tmp_path: Path):
     code = (
-        "import importlib.util, sys; "
-        "print('\\n'.join(importlib.util.find_spec(name).origin for name in sys.argv[1:]))"
+        "import importlib.util, sys; print('\\n'.join(importlib.util.find_spec(name).origin for name in sys.argv[1:]))"
     )
     done = subprocess.run(
         [sys.executable, "-c", code, *unlatch.PACKAGES], cwd=tmp_path, capture_output=True, text=True, check=False

@@ -58,7 +58,9 @@ def test_an_override_reaches_into_a_list(key: str):
 
 
 def test_an_override_may_set_a_key_that_the_yaml_of_a_list_entry_leaves_out():
-    cfg = read("task=open_microwave", "skills.0.planner_setting.update_art_joint=true", "skills.0.contact_force_threshold_n=2")
+    cfg = read(
+        "task=open_microwave", "skills.0.planner_setting.update_art_joint=true", "skills.0.contact_force_threshold_n=2"
+    )
     assert cfg.skills[0].planner_setting.update_art_joint is True
     assert cfg.skills[0].contact_force_threshold_n == 2.0
 

@@ -1,0 +1,52 @@
+"""Counts, intervals and medians."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from simcore.recording.index import EpisodeSummary
+from workflows.statistics import RunStatistics, wilson_interval
+
+
+@pytest.mark.parametrize(
+    ("successes", "n", "low", "high"),
+    [
+        # Newcombe 1998, table I, method 3 (score, no continuity correction)
+        (81, 263, 0.2553, 0.3662),
+        (15, 148, 0.0624, 0.1605),
+        (0, 20, 0.0, 0.1611),
+        (1, 29, 0.0061, 0.1718),
+    ],
+)
+def test_wilson_interval_is_the_published_one(successes: int, n: int, low: float, high: float):
+    assert wilson_interval(successes, n) == pytest.approx((low, high), abs=6e-5)
+
+
+@pytest.mark.property
+@given(st.integers(0, 500), st.integers(0, 500))
+def test_wilson_interval_holds_the_share_and_mirrors(successes: int, failures: int):
+    n = successes + failures
+    low, high = wilson_interval(successes, n)
+    assert 0.0 <= low <= high <= 1.0
+    if n:
+        assert low - 1e-12 <= successes / n <= high + 1e-12
+    mirrored = wilson_interval(failures, n)
+    assert mirrored == pytest.approx((1.0 - high, 1.0 - low), abs=1e-12)
+
+
+def summary(number: int, code: str | None, **timings_ms: float) -> EpisodeSummary:
+    return EpisodeSummary(number, 0, code is None, code, 10, "", timings_ms)
+
+
+def test_refused_layouts_count_and_codes_come_most_frequent_first():
+    items = [summary(0, None, plan=10.0), summary(1, "slipped", plan=30.0)]
+    items += [summary(n, "invalid_layout", plan=0.0) for n in (2, 3)]
+    found = RunStatistics.of(items)
+    assert (found.n, found.successes) == (4, 1)
+    assert found.codes_text() == "invalid_layout 2, slipped 1"
+    assert found.success_text() == "1/4 = 25.0 % (95 % interval 4.6 to 69.9 %)"
+    assert found.medians_ms == {"plan": 20.0}  # a stage that an episode never came to does not pull the median down
+
+
+def test_no_episodes_is_not_an_error():
+    assert RunStatistics.of([]).success_text() == "0/0 = 0.0 % (95 % interval 0.0 to 100.0 %)"
