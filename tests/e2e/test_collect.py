@@ -1,0 +1,149 @@
+"""The collector as a user runs it: in a process of its own, in a folder of its own."""
+
+import hashlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from PIL import Image
+
+from simcore.recording.check import check_dataset
+from simcore.recording.storage import DataSet
+
+pytestmark = [pytest.mark.e2e, pytest.mark.slow]
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def start(arguments: list[str], cwd: Path) -> subprocess.Popen[str]:
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    program = [sys.executable, "-m", "unlatch", *arguments]
+    return subprocess.Popen(
+        program, cwd=cwd, env=environment, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True
+    )
+
+
+def run(arguments: list[str], cwd: Path) -> tuple[int, str, str]:
+    process = start(arguments, cwd)
+    out, err = process.communicate(timeout=300)
+    return process.returncode, out, err
+
+
+def digests(data_set: Path) -> dict[int, str]:
+    found = DataSet.open(data_set)
+    return {n: hashlib.sha256((found.folder_of(n) / "state.npz").read_bytes()).hexdigest() for n in found.numbers()}
+
+
+def test_a_run_leaves_a_whole_data_set_and_nothing_else(tmp_path: Path):
+    code, out, err = run(["collect", "task=open_microwave", "episodes=3", "workers=2"], tmp_path)
+    assert (code, err) == (0, "")
+    folder = tmp_path / "data" / "open_microwave-franka_panda-s0"
+    assert [path.name for path in tmp_path.iterdir()] == ["data"]
+    assert check_dataset(folder) == []
+    assert DataSet.open(folder).numbers() == [0, 1, 2]
+    assert "3 of 3 episodes there, 3 made" in out
+    assert "95 % interval" in out
+    assert "picture: data/open_microwave-franka_panda-s0/preview.png" in out
+    with Image.open(folder / "preview.png") as picture:
+        assert picture.width == 960
+
+    code, out, err = run(["collect", "task=open_microwave", "episodes=4", "workers=1"], tmp_path)
+    assert (code, err) == (0, "")
+    assert "4 of 4 episodes there, 1 made" in out
+    code, out, err = run(["check", str(folder)], tmp_path)
+    assert (code, err) == (0, "")
+    assert "4 episodes, all whole, every verdict agrees" in out
+
+
+def test_an_episode_depends_on_configuration_and_number_only(tmp_path: Path):
+    common = ["collect", "task=open_drawer", "seed=5", "pictures=0"]
+    for extra in (
+        ["out=two", "workers=2", "episodes=4"],
+        ["out=one", "workers=1", "episodes=4"],
+        ["out=alone", "executor=serial", "only=[3]"],
+        ["out=order", "executor=serial", "only=[2,3]"],
+    ):
+        code, _, err = run([*common, *extra], tmp_path)
+        assert (code, err) == (0, "")
+    two = digests(tmp_path / "two")
+    assert digests(tmp_path / "one") == two
+    assert digests(tmp_path / "alone") == {3: two[3]}
+    assert digests(tmp_path / "order") == {2: two[2], 3: two[3]}
+
+
+@pytest.mark.parametrize("executor", ["process", "serial"])
+def test_a_killed_run_leaves_nothing_half_written_and_the_rerun_completes_it(tmp_path: Path, executor: str):
+    arguments = ["collect", "task=open_microwave", "episodes=5", "workers=1", f"executor={executor}", "pictures=0", "out=set"]
+    process = start(arguments, tmp_path)
+    deadline = time.monotonic() + 120
+    while not list(tmp_path.glob("set/episodes/*/*")) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    os.killpg(process.pid, signal.SIGKILL)
+    process.communicate()
+    there = DataSet.open(tmp_path / "set").numbers()
+    assert 0 < len(there) < 5
+    assert check_dataset(tmp_path / "set") == []
+    code, _, err = run(arguments, tmp_path)
+    assert (code, err) == (0, "")
+    assert DataSet.open(tmp_path / "set").numbers() == [0, 1, 2, 3, 4]
+    assert check_dataset(tmp_path / "set") == []
+
+
+def test_ctrl_c_keeps_what_is_finished_and_says_how_to_go_on(tmp_path: Path):
+    process = start(["collect", "task=open_microwave", "episodes=50", "workers=2", "out=set"], tmp_path)
+    deadline = time.monotonic() + 120
+    while not list(tmp_path.glob("set/episodes/*/*")) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    os.killpg(process.pid, signal.SIGINT)
+    out, err = process.communicate(timeout=30)
+    assert process.returncode == 130
+    assert err == "unlatch: interrupted; the same command makes the missing episodes\n"
+    assert "of 50 episodes there" in out
+    assert check_dataset(tmp_path / "set") == []
+
+
+def test_a_sweep_makes_one_data_set_a_job(tmp_path: Path):
+    arguments = ["collect", "-m", "task=open_microwave,close_drawer", "episodes=1", "executor=serial", "pictures=0"]
+    code, _, err = run(arguments, tmp_path)
+    assert (code, err) == (0, "")
+    names = sorted(path.name for path in (tmp_path / "data").iterdir())
+    assert names == ["close_drawer-franka_panda-s0", "open_microwave-franka_panda-s0"]
+
+
+def test_plan_prints_keyframes_residuals_and_timings_and_draws_them(tmp_path: Path):
+    code, out, err = run(["plan", "task=open_microwave", "episode=3", "picture=true", "out=plan.png"], tmp_path)
+    assert (code, err) == (0, "")
+    for words in ("KeyframePlan(found=True", "goal", "residuals at the goal:", "point2point_constraint", "timings [ms]:"):
+        assert words in out
+    assert [path.name for path in tmp_path.iterdir()] == ["plan.png"]
+
+
+def test_plan_says_why_there_is_none(tmp_path: Path):
+    code, out, err = run(["plan", "task=open_microwave", "task.regions.0.center_m=[2.0,0.0]"], tmp_path)
+    assert (code, err) == (1, "")
+    assert "no plan, " in out
+    assert "residuals at the best compromise:" in out
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_preview_draws_the_scene_without_planning(tmp_path: Path):
+    code, out, err = run(["preview", "task=close_drawer", "out=scene.png"], tmp_path)
+    assert (code, err) == (0, "")
+    assert "drawer: procedural drawer" in out
+    with Image.open(tmp_path / "scene.png") as picture:
+        assert len(picture.getcolors(1 << 24)) > 100
+
+
+def test_the_data_set_says_what_made_it(tmp_path: Path):
+    code, _, _ = run(["collect", "task=open_drawer", "only=[7]", "executor=serial", "pictures=0", "out=set"], tmp_path)
+    assert code == 0
+    content = json.loads((tmp_path / "set" / "dataset.json").read_text())
+    assert content["header"]["config"]["task"]["name"] == "open_drawer"
+    assert set(content["header"]["versions"]) == {"unlatch", "pybullet", "casadi"}
+    assert "executor" not in content["header"]["config"]
+    assert content["info"]["command"][0] == "unlatch"
