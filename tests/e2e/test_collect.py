@@ -24,7 +24,13 @@ def start(arguments: list[str], cwd: Path) -> subprocess.Popen[str]:
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     program = [sys.executable, "-m", "unlatch", *arguments]
     return subprocess.Popen(
-        program, cwd=cwd, env=environment, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True
+        program,
+        cwd=cwd,
+        env=environment,
+        text=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        start_new_session=True,
     )
 
 
@@ -78,7 +84,15 @@ def test_an_episode_depends_on_configuration_and_number_only(tmp_path: Path):
 
 @pytest.mark.parametrize("executor", ["process", "serial"])
 def test_a_killed_run_leaves_nothing_half_written_and_the_rerun_completes_it(tmp_path: Path, executor: str):
-    arguments = ["collect", "task=open_microwave", "episodes=5", "workers=1", f"executor={executor}", "pictures=0", "out=set"]
+    arguments = [
+        "collect",
+        "task=open_microwave",
+        "episodes=5",
+        "workers=1",
+        f"executor={executor}",
+        "pictures=0",
+        "out=set",
+    ]
     process = start(arguments, tmp_path)
     deadline = time.monotonic() + 120
     while not list(tmp_path.glob("set/episodes/*/*")) and time.monotonic() < deadline:
@@ -118,7 +132,13 @@ def test_a_sweep_makes_one_data_set_a_job(tmp_path: Path):
 def test_plan_prints_keyframes_residuals_and_timings_and_draws_them(tmp_path: Path):
     code, out, err = run(["plan", "task=open_microwave", "episode=3", "picture=true", "out=plan.png"], tmp_path)
     assert (code, err) == (0, "")
-    for words in ("KeyframePlan(found=True", "goal", "residuals at the goal:", "point2point_constraint", "timings [ms]:"):
+    for words in (
+        "KeyframePlan(found=True",
+        "goal",
+        "residuals at the goal:",
+        "point2point_constraint",
+        "timings [ms]:",
+    ):
         assert words in out
     assert [path.name for path in tmp_path.iterdir()] == ["plan.png"]
 

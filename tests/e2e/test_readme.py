@@ -1,0 +1,47 @@
+"""The code blocks of the README run, in order, in one folder: `bash` and `python` ones; `sh` and `text` are to read."""
+
+import os
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+pytestmark = [pytest.mark.e2e, pytest.mark.slow]
+
+ROOT = Path(__file__).resolve().parents[2]
+BLOCK = re.compile(r"^ *```(\w+)\n(.*?)^ *```$", re.MULTILINE | re.DOTALL)
+
+
+def blocks(path: Path) -> list[tuple[str, str]]:
+    return BLOCK.findall(path.read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("page", ["README.md", "examples/README.md"])
+def test_code_blocks_run(page: str, tmp_path: Path):
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    ran = 0
+    for language, text in blocks(ROOT / page):
+        commands: list[list[str]] = []
+        if language == "bash":
+            for line in text.strip().splitlines():
+                words = shlex.split(line)
+                program = {"unlatch": ["-m", "unlatch"], "python": []}[words[0]]
+                commands.append([sys.executable, *program, *words[1:]])
+        elif language == "python":
+            commands.append([sys.executable, "-c", text])
+        for command in commands:
+            done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+            assert done.returncode == 0, f"{command}\n{done.stdout}\n{done.stderr}"
+            ran += 1
+    assert ran
+
+
+def test_links_of_the_readme_lead_somewhere():
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    targets = [target for target in re.findall(r"\]\(([^)#]+)", text) if not target.startswith("http")]
+    assert targets
+    assert [target for target in targets if not (ROOT / target).exists()] == []

@@ -1,0 +1,78 @@
+"""The wheel, installed into a clean environment, runs from a folder that has its own `configs/` and `tasks/`."""
+
+import shutil
+import subprocess
+import sys
+import venv
+import zipfile
+from pathlib import Path
+
+import pytest
+
+import unlatch
+
+pytestmark = [pytest.mark.e2e, pytest.mark.slow]
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def run(*command: str | Path, cwd: Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([str(part) for part in command], cwd=cwd, capture_output=True, text=True, check=False)
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    source = tmp_path_factory.mktemp("source") / "unlatch"
+    kept = shutil.ignore_patterns(".git", ".venv", "data", "build", "dist", "*.egg-info", "__pycache__", ".*_cache")
+    shutil.copytree(ROOT, source, ignore=kept)
+    done = run(sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--wheel-dir", "dist", ".", cwd=source)
+    assert done.returncode == 0, done.stderr
+    (built,) = (source / "dist").glob("unlatch-*.whl")
+    return built
+
+
+def test_the_wheel_holds_our_packages_with_their_yaml_and_no_tests(wheel: Path):
+    names = zipfile.ZipFile(wheel).namelist()
+    tops = {name.split("/")[0] for name in names if ".dist-info" not in name}
+    assert tops == {*unlatch.PACKAGES, "unlatch.py"}
+    yaml_there = {path.relative_to(ROOT).as_posix() for path in (ROOT / "configs").rglob("*.yaml")}
+    assert yaml_there <= set(names)
+    assert {f"{package}/py.typed" for package in unlatch.PACKAGES} <= set(names)
+
+
+def test_the_installed_wheel_runs_among_foreign_packages(wheel: Path, tmp_path: Path):
+    venv.create(tmp_path / "venv", with_pip=True)
+    python = tmp_path / "venv" / "bin" / "python"
+    installed = run(python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", wheel, cwd=tmp_path)
+    assert installed.returncode == 0, installed.stderr
+
+    folder = tmp_path / "elsewhere"
+    for name in ("configs", "tasks"):
+        (folder / name).mkdir(parents=True)
+        (folder / name / "__init__.py").write_text("raise SystemExit('foreign code was run')\n")
+    (folder / "configs" / "collect.yaml").write_text("task: {name: foreign}\n")
+    before = sorted(path.relative_to(folder) for path in folder.rglob("*"))
+
+    command = tmp_path / "venv" / "bin" / "unlatch"
+    listed = run(command, "list", "tasks", cwd=folder)
+    assert listed.returncode == 0, listed.stderr
+    assert [line.split()[0] for line in listed.stdout.splitlines()] == [
+        "close_drawer",
+        "close_microwave",
+        "open_drawer",
+        "open_microwave",
+    ]
+    made = run(command, "collect", "task=open_microwave", "episodes=2", "workers=2", "out=../set", cwd=folder)
+    assert (made.returncode, made.stderr) == (0, "")
+    assert "2 of 2 episodes there" in made.stdout
+    checked = run(command, "check", "../set", cwd=folder)
+    assert checked.returncode == 0, checked.stdout
+    assert sorted(path.relative_to(folder) for path in folder.rglob("*")) == before
+
+    # `python -m` puts the current folder first: our names are taken, and nothing foreign is run
+    shadowed = run(python, "-m", "unlatch", "list", "tasks", cwd=folder)
+    assert shadowed.returncode == 2
+    assert shadowed.stdout == ""
+    assert shadowed.stderr.startswith("unlatch: Package 'configs' of unlatch (")
+    assert f"is shadowed by '{folder / 'configs' / '__init__.py'}'" in shadowed.stderr
+    assert shadowed.stderr.count("\n") == 1
