@@ -1,4 +1,4 @@
-"""Catalogs are sorted, complete, and everything in them can be imported; YAML files and catalogs name the same things."""
+"""Catalogs are sorted, complete, and all of them can be imported; YAML files and catalogs name the same things."""
 
 import importlib
 import inspect

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+
 from configs.composition import Request, compose_config, expand_sweep, option_names, to_plain
 from configs.cross_checks import check_episode
 from configs.reading import read_dataclass

@@ -1,10 +1,11 @@
-"""Every mistake is one line on stderr, exit code 2, and nothing is written. The table is `bad_input.txt`, word for word."""
+"""Every mistake is one line on stderr, exit code 2, and nothing is written; `bad_input.txt` has them word for word."""
 
 import dataclasses
 import os
 import shlex
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import unlatch
@@ -83,7 +84,7 @@ def test_a_yaml_of_the_user_is_named_with_its_mistake(cwd: Path, capsys: pytest.
     )
 
 
-def tampered(monkeypatch: pytest.MonkeyPatch, change) -> None:  # noqa: ANN001
+def tampered(monkeypatch: pytest.MonkeyPatch, change) -> None:
     """Lets the generator of microwaves make an annotation that does not fit."""
     catalog: Catalog = library.GENERATORS
     generate = catalog.load("microwave")
@@ -114,7 +115,7 @@ def test_a_keypoint_off_the_part_is_refused(
 ):
     def moved(part):
         head = part.keypoints["articulated_object_head"]
-        away = dataclasses.replace(head, xyz=head.xyz + [0.0, 0.0, 0.5])
+        away = dataclasses.replace(head, xyz=head.xyz + np.array([0.0, 0.0, 0.5]))
         return dataclasses.replace(part, keypoints={**part.keypoints, "articulated_object_head": away})
 
     tampered(monkeypatch, moved)

@@ -37,7 +37,7 @@ def test_a_folder_in_the_way_is_named_in_one_line(tmp_path: Path, with_init: boo
         return
     assert done.stdout == ""
     assert done.stderr == (
-        f"unlatch: Package 'tasks' of unlatch ({ROOT / 'tasks'}) is shadowed by '{foreign}'. Run from another directory, "
-        "take that place out of PYTHONPATH, or uninstall what brought it.\n"
+        f"unlatch: Package 'tasks' of unlatch ({ROOT / 'tasks'}) is shadowed by '{foreign}'. Run from another "
+        "directory, take that place out of PYTHONPATH, or uninstall what brought it.\n"
     )
     assert done.returncode == 2
