@@ -1,25 +1,7 @@
 """Keypoint constraints to motions: kinematics, goal, articulated path, free motion, timing. No simulator inside.
 
-Nothing heavy is imported here; import the module that holds what is needed.
+Import what is needed from its module: `solver.planner` (the whole motion), `solver.goal` (constraints alone),
+`solver.reader` (a `planner_setting` from YAML), `solver.scene` (what the planner is told), `solver.collision`
+(what it asks).
+CasADi, OMPL and TOPP-RA are imported by the first call that needs them, never by reading a configuration.
 """
-
-__all__ = [
-    "collision",
-    "diagnosis",
-    "goal",
-    "kinematics",
-    "library",
-    "motion",
-    "path",
-    "plan",
-    "planner",
-    "post",
-    "program",
-    "reader",
-    "scene",
-    "setting",
-    "solution",
-    "terms",
-    "timing",
-    "verify",
-]

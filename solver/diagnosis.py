@@ -117,6 +117,7 @@ def goal_diagnosis(terms: Sequence[Term], tool: Mapping[str, Array], scene: Plan
     what = ", ".join(out) if out else "the hand lies outside the workspace box"
     return Diagnosis(
         "plan_infeasible",
-        f"No arm configuration meets all constraints ({best.starts_tried} starts); at the best compromise {what}{bounds}.",
+        f"No arm configuration meets all constraints ({best.starts_tried} starts); "
+        f"at the best compromise {what}{bounds}.",
         evidence,
     )

@@ -182,6 +182,7 @@ def _shortcut(corners: list[Array], space: _Space, rng: np.random.Generator) -> 
         if space.edge(first, second) is None and space.collision(first) is None and space.collision(second) is None:
             path = [*path[: i + 1], first, second, *path[j + 1 :]]
             path = [q for k, q in enumerate(path) if k == 0 or float(np.linalg.norm(q - path[k - 1])) > 1e-6]
+            path[0], path[-1] = corners[0], corners[-1]  # a point next to an end may have taken its place
     k = 1
     while k < len(path) - 1 and not space.spent:
         if space.edge(path[k - 1], path[k + 1]) is None:

@@ -163,6 +163,8 @@ class PathSolver:
         Returns:
             Joints on the poses; `s` counts them.
         """
+        if len(poses) == 1:  # a setting without such motions: the start is the whole path
+            return PathSolution(True, start[None], np.zeros(1), 0.0, "", float(limit_margin(self.arm, start)), 0.0)
         head = self.arm.tool_keypoints.get("tool_head", np.zeros(3))
         axis, side = self.arm.approach_axis(), _side_axis(self.arm)
         rows = _Waypoints(

@@ -429,7 +429,8 @@ class _Planner:
         self.counts["queries"] += motion.queries
         if not motion.found:
             evidence = _pair(motion.blocked_by, s=self.s0) if motion.blocked_by is not None else {}
-            self._fail("transit", f"on the way to the object {motion.reason}", evidence)
+            progress = 0.0 if straight_only else 1.0
+            self._fail("transit", f"on the way to the object {motion.reason}", evidence, progress=progress)
         return motion
 
     def _blocked(self, stage: str, where: str, hit: Collision, s: float) -> bool:

@@ -72,6 +72,8 @@ class Program:
         n = kinematics.n_q
         s = structure
         self.n_parameters = s.points * _POINT + s.axes * _AXIS + s.planes * _PLANE + 6 + 3 * n
+        self.model: Any = None
+        """CasADi Function (q, parameters, schedule row) -> gradient and lower triangle of the Hessian of the rows."""
         self._step = self._build_step()
         self._cache: dict[tuple[Any, ...], Any] = {}
 
@@ -208,8 +210,8 @@ class Program:
             length = ca.sqrt(ca.sumsqr(error) + 1e-16)
             normal = error / length
             # a negative weight is that of a wish: it counts with the reference, and not in the restoring steps
-            weight = ca.if_else(w_ball < 0.0, -w_ball * schedule[2], w_ball * schedule[0])
-            on = ca.if_else(length > radius, weight, 0.0)
+            pull = ca.if_else(w_ball < 0.0, -w_ball * schedule[2], w_ball * schedule[0])
+            on = ca.if_else(length > radius, pull, 0.0)
             keep = 1.0 - radius / length  # of the distance derivative across the ball's surface; 1 along the normal
             along = [ca.dot(normal, J[i]) for i in range(n)]
             form.add(0.0, along, on * (1.0 - keep))  # its curvature only: the gradient comes with the three below
@@ -230,6 +232,8 @@ class Program:
             r, on = _outside(p[k], P[cursor + k], P[cursor + 3 + k])
             form.add(r, [linear[i][k] for i in range(n)], POINT_WEIGHT * schedule[0] * on)
         cursor += 6
+        flat = [form.H[i][j] for i in range(n) for j in range(i + 1)]
+        self.model = ca.Function("model", [q, P, schedule], [ca.vertcat(*form.g), ca.vertcat(*flat)])
         lower, upper, weight = P[cursor : cursor + n], P[cursor + n : cursor + 2 * n], P[cursor + 2 * n :]
         for i in range(n):
             form.H[i][i] += schedule[1] + schedule[2] * weight[i]

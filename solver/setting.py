@@ -94,7 +94,7 @@ class FollowJointCfg:
     """Post motion: follow the part along its own joint."""
 
     to: Any = None
-    """Joint position [rad or m]; or a text like `80%`, the fraction of the way from closed to open; None = the skill's."""
+    """Joint position [rad or m], or a text like `80%`, the way from closed to open; None = the skill's."""
     step: float | None = None
     """Largest joint step between two planned waypoints [rad or m]; None = 0.04 rad or 0.01 m."""
 
@@ -292,7 +292,8 @@ def _read_post(value: Any, where: str) -> list[Any] | dict[str, Any]:
     if isinstance(value, Mapping):
         if set(value) != {"follow_joint"}:
             raise ConfigError(
-                f"{where} has the keys {sorted(str(k) for k in value)}, expected follow_joint alone, or a list of motions.",
+                f"{where} has the keys {sorted(str(k) for k in value)}, expected follow_joint alone, "
+                "or a list of motions.",
                 key=where,
             )
         inner = value["follow_joint"]

@@ -13,6 +13,7 @@ Array = np.ndarray
 
 _GRID_PER_WAYPOINT = 3
 _MIN_GRID = 48
+_MAX_STRETCHES = 8
 _MARGIN = 0.97
 """Share of the limits that is used: TOPP-RA keeps them at grid points, and between those the path bends a little."""
 
@@ -126,7 +127,30 @@ def _curve(path: Array, velocity: Array, acceleration: Array, dt: float) -> Arra
             f"{float(np.abs(np.diff(path, axis=0)).max()):.3f} rad). Plan with smaller steps.",
             waypoints=len(path),
         )
-    count = max(1, math.ceil(trajectory.duration / dt - 1e-9))
-    samples: Array = trajectory(np.linspace(0.0, trajectory.duration, count + 1))
-    samples[0], samples[-1] = path[0], path[-1]  # rounding of the spline; nothing may move at the seams
-    return samples
+    # between grid points the curve may bend more than at them: what is too fast anywhere is stretched as a whole
+    dense = np.linspace(0.0, trajectory.duration, 4 * len(grid))
+    speed = float((np.abs(trajectory(dense, 1)) / velocity).max())
+    force = float((np.abs(trajectory(dense, 2)) / acceleration).max())
+    stretch = max(1.0, _MARGIN * speed, math.sqrt(_MARGIN * force))
+    for _ in range(_MAX_STRETCHES):
+        count = max(1, math.ceil(stretch * trajectory.duration / dt - 1e-9))
+        samples: Array = trajectory(np.linspace(0.0, trajectory.duration, count + 1))
+        samples[0], samples[-1] = path[0], path[-1]  # rounding of the spline; nothing may move at the seams
+        used = _largest_use(samples, velocity / _MARGIN, acceleration / _MARGIN, dt)
+        if used <= 1.0:
+            return samples
+        stretch *= 1.01 * used
+    raise SolverError(
+        f"The timed path of {len(path)} waypoints still exceeds the limits by a factor of {used:.3f} after "
+        f"{_MAX_STRETCHES} stretches. Plan with smaller steps.",
+        waypoints=len(path),
+    )
+
+
+def _largest_use(samples: Array, velocity: Array, acceleration: Array, dt: float) -> float:
+    """By which factor the time of samples must be stretched to keep the limits as differences, from rest to rest."""
+    rates = np.diff(samples, axis=0) / dt
+    rest = np.zeros((1, samples.shape[1]))
+    changes = np.diff(np.vstack([rest, rates, rest]), axis=0) / dt
+    speed, force = float((np.abs(rates) / velocity).max()), float((np.abs(changes) / acceleration).max())
+    return max(speed, math.sqrt(force))

@@ -1,0 +1,91 @@
+"""Articulated paths: the contact point stays on the part, what is held is held, limits and steps are kept."""
+
+import math
+
+import numpy as np
+import pytest
+
+from simcore.geometry import Pose, angle_between
+from solver.goal import GoalSolver
+from solver.path import PathSolver, Slip, SlipMode, inward_direction
+from solver.post import step_back
+
+HEAD = np.array([0, 0, 0.1034])
+
+
+@pytest.fixture
+def goals(arm, door, open_setting):
+    found = GoalSolver(arm).solve_all(open_setting.constraints, door(), q_reference=arm.q_home)
+    return np.array([s.q for s in found[:8]])
+
+
+def follow(arm, scene, goals, mode, to=0.6, limit=1.3):
+    solver = PathSolver(arm)
+    inward = inward_direction(scene, np.zeros(3))
+    s = np.linspace(scene.s, to, 25)
+    slip = Slip(mode, limit_rad=limit)
+    return solver.follow(goals, scene, s_values=s, slip=slip, inward=inward, contact_ee=HEAD), s, inward
+
+
+@pytest.mark.parametrize("mode", list(SlipMode))
+def test_contact_point_stays_on_the_part_and_limits_hold(mode, arm, door, goals):
+    scene = door()
+    paths, s, inward = follow(arm, scene, goals, mode)
+    found = [p for p in paths if p.found]
+    assert found, [p.reason for p in paths]
+    for path in found:
+        T0 = arm.kinematics.pose(path.q[0])
+        for q, position in zip(path.q, s, strict=True):
+            R, t = scene.joint.motion(position - scene.s)
+            T = arm.kinematics.pose(q)
+            wanted = R @ (T0 @ HEAD) + t
+            assert np.abs(T @ HEAD - wanted).max() <= 2e-4
+            if mode is SlipMode.fixed:
+                assert Pose(R @ T0.R, wanted).is_close(Pose(T.R, wanted), atol_rad=4e-3, atol_m=1e-9)
+            else:
+                assert angle_between(T.R[:, 2], R @ inward) <= 1.3 + 2e-3
+            if mode is SlipMode.side:
+                assert angle_between(T.R[:, 1], R @ T0.R[:, 1]) <= 2e-3
+            if mode is SlipMode.bar:
+                bar = scene.axes["link0_contact_axis"]
+                assert angle_between(T.R @ (T0.R.T @ bar), R @ bar) <= 2e-3
+            if mode is SlipMode.gimbal:
+                bar = scene.axes["link0_contact_axis"]
+                assert abs(angle_between(T.R[:, 1], R @ bar) - angle_between(T0.R[:, 1], bar)) <= 2e-3
+        assert np.all(path.q >= arm.q_lower)
+        assert np.all(path.q <= arm.q_upper)
+        assert np.abs(np.diff(path.q, axis=0)).max() <= 0.3
+        assert path.margin_rad == pytest.approx(min((path.q - arm.q_lower).min(), (arm.q_upper - path.q).min()))
+
+
+def test_a_free_grasp_goes_at_least_as_far_as_a_fixed_one(arm, door, goals):
+    fixed, _, _ = follow(arm, door(), goals, SlipMode.fixed, to=1.2)
+    free, _, _ = follow(arm, door(), goals, SlipMode.gimbal, to=1.2)
+    assert sum(p.found for p in free) >= sum(p.found for p in fixed)
+
+
+def test_the_end_of_a_path_out_of_reach_is_named(arm, drawer, open_setting):
+    scene = drawer(x=0.95)
+    found = GoalSolver(arm).solve_all(open_setting.constraints, scene, q_reference=arm.q_home)
+    goals = np.array([s.q for s in found[:4]])
+    paths, _, _ = follow(arm, scene, goals, SlipMode.bar, to=-0.6)
+    for path in paths:
+        assert not path.found
+        assert -0.6 < path.reached_s <= 0.0
+        assert path.reason
+        assert math.isfinite(path.margin_rad)
+
+
+def test_stepping_back_keeps_the_pose(arm, goals):
+    T = arm.kinematics.pose(goals[0])
+    poses = step_back(T, 0.1, arm.approach_axis())
+    path = PathSolver(arm).through(goals[0], poses)
+    assert path.found, path.reason
+    end = arm.kinematics.pose(path.q[-1])
+    assert end.is_close(Pose(T.R, T.p - 0.1 * T.R[:, 2]), atol_m=5e-4, atol_rad=4e-3)
+
+
+def test_inward_direction_points_into_the_front(door, drawer):
+    for scene in (door(yaw=0.3, hinge=-1.0), drawer(yaw=-0.2)):
+        front = scene.axes.get("base_front_axis", scene.axes.get("link0_move_axis"))
+        np.testing.assert_allclose(inward_direction(scene, np.zeros(3)), -front, atol=1e-12)
