@@ -149,7 +149,8 @@ def _split(overrides: Sequence[str]) -> tuple[list[str], list[Override]]:
         parts = key.split("@")[0].replace("/", ".").split(".")
         if parts[0] == "hydra" and parts != ["hydra", "searchpath"]:
             raise ConfigError(
-                f"{text} has no effect here. Expected a key of the episode or the run, whose folder is `out`. Remove it.",
+                f"{text} has no effect here. Expected a key of the episode or the run, whose folder is `out`. "
+                "Remove it.",
                 key=key,
             )
         if match and any(part.isdigit() for part in parts[1:]):
