@@ -54,6 +54,8 @@ def find_grip(posed: PosedObject) -> Grip:
     for prefixes in (HANDLE_NAMES, LOCK_NAMES):
         found = (_named_grip(posed, name, mesh) for name, mesh in _handles(posed, prefixes).items())
         grips = [grip for grip in found if grip is not None]
+        if prefixes is LOCK_NAMES and posed.kind is not PartKind.slider:
+            grips = [grip for grip in grips if abs(grip.centre[1] - posed.origin[1]) >= 0.5 * _door_width(posed)]
         if not grips:
             continue
         hint = posed.info_head if prefixes is HANDLE_NAMES else None
@@ -116,6 +118,10 @@ def body_point(posed: PosedObject) -> np.ndarray:
 
 def _all(posed: PosedObject) -> list[TriangleMesh]:
     return [p.mesh for p in posed.part_visuals or posed.part_collisions]
+
+
+def _door_width(posed: PosedObject) -> float:
+    return float(np.ptp(np.concatenate([mesh.vertices[:, 1] for mesh in _all(posed)])))
 
 
 def _handles(posed: PosedObject, prefixes: tuple[str, ...] = HANDLE_NAMES + LOCK_NAMES) -> dict[str, TriangleMesh]:

@@ -108,6 +108,26 @@ def test_a_door_without_a_handle_is_held_at_its_free_edge(
     assert door.handle.size[1] == pytest.approx(0.03, abs=1e-3)
 
 
+def test_a_lock_wheel_is_held_only_far_from_the_hinge(
+    boxes_dir: Path, cache_dir: str, edit_urdf: Callable[[str, str], None]
+) -> None:
+    edit_urdf('name="handle-9"', 'name="switch-9"')
+    door = _load(boxes_dir, cache_dir).articulation.part("door")
+    assert door.handle.type is HandleType.bar
+    edit_urdf(
+        '<origin xyz="-0.7 0 0.4"/>\n<axis xyz="0 -1.00001 0"/>', '<origin xyz="0.7 0 0.4"/>\n<axis xyz="0 1 0"/>'
+    )
+    for kind in ("visual", "collision"):
+        edit_urdf(
+            f'<{kind} name="door_frame-1">\n<origin xyz="0 0 0"/>',
+            f'<{kind} name="door_frame-1">\n<origin xyz="-1.4 0 0"/>',
+        )
+        for name in ("handle-9", "low", "high"):
+            start, mesh = f'<{kind} name="switch-9">\n', f'<geometry><mesh filename="textured_objs/{name}.obj"/>'
+            edit_urdf(f'{start}<origin xyz="0 0 0"/>\n{mesh}', f'{start}<origin xyz="-1.4 0 0"/>\n{mesh}')
+    assert _load(boxes_dir, cache_dir).articulation.part("door").handle.type is HandleType.edge
+
+
 def test_a_handle_that_is_too_small_makes_the_object_larger(boxes_dir: Path, cache_dir: str) -> None:
     info = boxes_dir / "microwave" / "77" / "info.json"
     info.write_text(json.dumps({"scale": 0.08}))
