@@ -214,14 +214,14 @@ def _geometry(shape: Shape) -> str:
 def _link_lines(link: Link) -> list[str]:
     lines = [f"  <link name={quoteattr(link.name)}>"]
     if link.inertial is not None:
-        tensor = link.inertial.inertia
+        ixx, ixy, ixz, _, iyy, iyz, _, _, izz = (float(v) for v in np.ravel(link.inertial.inertia))
         lines += [
             "    <inertial>",
             f'      <origin xyz="{_triple(link.inertial.com_link)}" rpy="0 0 0"/>',
             f'      <mass value="{format_number(link.inertial.mass_kg)}"/>',
-            f'      <inertia ixx="{format_number(tensor[0, 0])}" ixy="{format_number(tensor[0, 1])}" '
-            f'ixz="{format_number(tensor[0, 2])}" iyy="{format_number(tensor[1, 1])}" '
-            f'iyz="{format_number(tensor[1, 2])}" izz="{format_number(tensor[2, 2])}"/>',
+            f'      <inertia ixx="{format_number(ixx)}" ixy="{format_number(ixy)}" '
+            f'ixz="{format_number(ixz)}" iyy="{format_number(iyy)}" '
+            f'iyz="{format_number(iyz)}" izz="{format_number(izz)}"/>',
             "    </inertial>",
         ]
     for shape in link.visuals:

@@ -50,7 +50,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-CONVERTER_VERSION = 1
+CONVERTER_VERSION = 2
 """Raised with every change that changes the output: cached objects are then made anew."""
 
 LICENCE = "PartNet-Mobility (SAPIEN), non-commercial research"

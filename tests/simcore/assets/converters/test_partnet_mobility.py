@@ -186,7 +186,7 @@ def test_the_cache_is_used_until_a_file_changes(
         path.write_text(text.replace(old, old[:-1] + "3"))
         _load(boxes_dir, cache_dir)
         assert len(made) == number, name
-    monkeypatch.setattr(partnet_mobility, "CONVERTER_VERSION", 2)
+    monkeypatch.setattr(partnet_mobility, "CONVERTER_VERSION", partnet_mobility.CONVERTER_VERSION + 1)
     _load(boxes_dir, cache_dir)
     assert len(made) == 6, "another version of the converter"
 
