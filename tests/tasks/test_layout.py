@@ -1,0 +1,111 @@
+"""Layouts are drawn inside their region, the same for the same stream."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from simcore.assets.articulated_object import ObjectAsset
+from simcore.assets.library import ObjectCfg, load_object
+from simcore.errors import AssetError, ConfigError
+from simcore.rng import stream
+from tasks.layout import Layout, sample_layout
+from tasks.task import OpennessCfg, RegionCfg, TaskCfg
+
+HOMES = [("left", [0.0, -0.8, 0.0, -2.3, 0.0, 1.6, 0.8], 0.02)]
+
+
+@pytest.fixture(scope="module")
+def microwave(tmp_path_factory: pytest.TempPathFactory) -> ObjectAsset:
+    cfg = ObjectCfg(name="microwave", category="microwave", cache_dir=str(tmp_path_factory.mktemp("cache")))
+    return load_object(cfg, rng=np.random.default_rng(0))
+
+
+def task(**region: object) -> TaskCfg:
+    return TaskCfg(
+        name="t",
+        regions=[RegionCfg(object="microwave", **region)],  # type: ignore[arg-type]
+        openness=[OpennessCfg(object="microwave", part="door", range=[0.2, 0.4])],
+    )
+
+
+def sample(cfg: TaskCfg, asset: ObjectAsset, seed: int) -> Layout:
+    return sample_layout(cfg, {"microwave": asset}, HOMES, stream(seed, "layout"))
+
+
+def test_the_middle_of_the_front_lies_in_the_region_and_faces_the_robot(microwave: ObjectAsset) -> None:
+    cfg = task(center_m=[0.7, 0.1], half_extent_m=[0.15, 0.1], yaw_deg=25.0, height_m=[0.02, 0.08])
+    low, high = microwave.bounds_obj
+    front_obj = np.array([high[0], 0.5 * (low[1] + high[1]), low[2]])
+    fronts, yaws = [], []
+    for seed in range(200):
+        place = sample(cfg, microwave, seed).objects["microwave"]
+        front = place.T_world_root @ front_obj
+        facing = place.T_world_root.rotate([1.0, 0.0, 0.0])
+        fronts.append(front)
+        yaws.append(np.arctan2(-facing[1], -facing[0]))
+    box = np.array(fronts)
+    assert np.all(box.min(axis=0) >= [0.55, 0.0, 0.02]) and np.all(box.max(axis=0) <= [0.85, 0.2, 0.084])
+    assert np.ptp(box[:, 0]) > 0.28 and np.ptp(box[:, 1]) > 0.18 and np.ptp(box[:, 2]) > 0.05
+    assert np.deg2rad(24) < np.abs(yaws).max() <= np.deg2rad(25) + 1e-9
+
+
+def test_the_plinth_reaches_from_the_table_to_the_object(microwave: ObjectAsset) -> None:
+    place = sample(task(height_m=[0.05, 0.05]), microwave, 1).objects["microwave"]
+    assert place.plinth_size_m is not None and place.T_world_plinth is not None
+    assert place.plinth_size_m[2] == pytest.approx(0.05)
+    assert place.T_world_plinth.p[2] == pytest.approx(0.025)
+
+
+def test_without_height_it_stands_on_its_feet_on_the_table(microwave: ObjectAsset) -> None:
+    place = sample(task(height_m=[0.0, 0.0]), microwave, 1).objects["microwave"]
+    assert place.plinth_size_m is None
+    assert (place.T_world_root @ np.array([0.0, 0.0, microwave.bounds_obj[0, 2]]))[2] == pytest.approx(0.004)
+
+
+def test_the_start_opening_is_measured_from_closed_in_the_opening_direction(microwave: ObjectAsset) -> None:
+    part = microwave.articulation.part("door")
+    opened = sample(task(), microwave, 3).objects["microwave"].joint_positions[part.joint] - part.openness.closed
+    assert 0.2 <= abs(opened) <= 0.4
+    assert np.sign(opened) == np.sign(part.openness.open - part.openness.closed)
+
+
+def test_the_same_stream_gives_the_same_layout(microwave: ObjectAsset) -> None:
+    assert sample(task(), microwave, 5).to_dict() == sample(task(), microwave, 5).to_dict()
+    assert sample(task(), microwave, 5).to_dict() != sample(task(), microwave, 6).to_dict()
+
+
+def test_region_of_an_unknown_object(microwave: ObjectAsset) -> None:
+    cfg = TaskCfg(name="t", regions=[RegionCfg(object="microwav")])
+    with pytest.raises(ConfigError, match=r"names object 'microwav'.* Did you mean 'microwave'\?"):
+        sample(cfg, microwave, 0)
+
+
+def test_object_without_a_region(microwave: ObjectAsset) -> None:
+    with pytest.raises(ConfigError, match=r"Object 'microwave' has no entry in task\.regions of 't'"):
+        sample(TaskCfg(name="t"), microwave, 0)
+
+
+def test_opening_of_an_unknown_part(microwave: ObjectAsset) -> None:
+    cfg = task()
+    cfg.openness[0].part = "dor"
+    with pytest.raises(AssetError, match=r"'dor'.*Did you mean 'door'\?"):
+        sample(cfg, microwave, 0)
+
+
+@pytest.mark.parametrize(
+    ("kwargs", "message"),
+    [
+        ({"center_m": [1.0]}, r"center_m has 1 values, expected 2"),
+        ({"height_m": [0.2, 0.1]}, r"must be 0 <= low <= high"),
+        ({"yaw_deg": 200.0}, r"yaw_deg=200\.0 is out of range\. Expected 0 to 180"),
+    ],
+)
+def test_bad_regions(kwargs: dict[str, object], message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        RegionCfg(object="x", **kwargs)  # type: ignore[arg-type]
+
+
+def test_bad_opening() -> None:
+    with pytest.raises(ConfigError, match=r"range=\[0\.4, 0\.1\] must be two values, 0 <= low <= high"):
+        OpennessCfg(object="x", part="y", range=[0.4, 0.1])
