@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from simcore.geometry import Pose
 from solver.library import library_of
 from solver.program import POINT_WEIGHT, Program, Schedule, Structure, program_of
 from solver.scene import ArmModel, PlanningScene
@@ -51,6 +52,29 @@ class GoalBatch:
         """(B,) whether everything holds."""
         mask: Array = self.violation <= SLACK
         return mask
+
+
+@dataclass(frozen=True)
+class Goal:
+    """The end of one start."""
+
+    batch: GoalBatch
+    """Where it comes from."""
+    index: int
+    """Which start of the batch."""
+    cost: float
+    """Its cost; lower is nearer to the reference joints."""
+
+    @property
+    def q(self) -> Array:
+        """(n,) joints [rad]."""
+        joints: Array = self.batch.q[self.index]
+        return joints
+
+    @property
+    def T_base_ee(self) -> Pose:  # noqa: N802 - the name of a pose
+        """Pose of the ee."""
+        return Pose(self.batch.R[self.index], self.batch.p[self.index])
 
 
 class GoalSolver:
@@ -102,37 +126,25 @@ class GoalSolver:
             waves: How often new starts are tried while nothing is found.
         """
         began = time.perf_counter()
-        build_ms = 0.0
-        tried = 0
-        nearest: tuple[float, GoalBatch] | None = None
+        build_ms, tried = 0.0, 0
+        batches: list[GoalBatch] = []
+        found: list[Goal] = []
         for wave in range(waves):
-            batches: list[GoalBatch] = []
             for variant, tool in self.arm.tool_variants():
                 rows = tuple(term.row(tool, scene) for term in [*terms, *costs])
                 built = time.perf_counter()
                 program_of(self.arm.kinematics, Structure.of(rows))
                 build_ms += 1e3 * (time.perf_counter() - built)
-                batch = self.run(rows, variant=variant, q_reference=q_reference, starts=starts, wave=wave)
-                tried += len(batch.q)
-                batches.append(batch)
-                best = float(batch.violation.min())
-                if nearest is None or best < nearest[0]:
-                    nearest = (best, batch)
-            found = self._solutions(batches, terms, costs, q_reference)
+                batches.append(self.run(rows, variant=variant, q_reference=q_reference, starts=starts, wave=wave))
+                tried += starts
+            found = self.goals(batches, q_reference)
             if found:
                 break
         solve_ms = 1e3 * (time.perf_counter() - began) - build_ms
-        if found:
-            return [
-                self._solution(b, i, terms, cost, tried=tried, build_ms=build_ms, solve_ms=solve_ms)
-                for cost, b, i in found
-            ]
-        if nearest is None:
-            raise ValueError("waves must be at least 1.")
-        batch = nearest[1]
-        index = int(np.argmin(batch.violation))
-        cost = self._cost(batch, index, costs, len(terms), q_reference)
-        return [self._solution(batch, index, terms, cost, tried=tried, build_ms=build_ms, solve_ms=solve_ms)]
+        return [
+            self.solution(goal, terms, starts_tried=tried, build_ms=build_ms, solve_ms=solve_ms)
+            for goal in (found or [self.nearest(batches)])
+        ]
 
     def run(self, rows: tuple[Row, ...], *, variant: str, q_reference: Array, starts: int, wave: int = 0) -> GoalBatch:
         """Runs one wave of starts on rows.
@@ -154,16 +166,66 @@ class GoalSolver:
         violation[~np.isfinite(violation)] = np.inf
         return GoalBatch(variant, rows, q, R, p, violation)
 
-    def solutions(
-        self, batches: list[GoalBatch], terms: Sequence[Term], costs: Sequence[Term], q_reference: Array
-    ) -> list[Solution]:
-        """The distinct solutions of batches, least cost first; the best compromise where there is none."""
-        found = self._solutions(batches, terms, costs, q_reference)
-        tried = sum(len(batch.q) for batch in batches)
-        if not found:
-            batch = min(batches, key=lambda b: float(b.violation.min()))
-            found = [(math.inf, batch, int(np.argmin(batch.violation)))]
-        return [self._solution(b, i, terms, cost, tried=tried, build_ms=0.0, solve_ms=0.0) for cost, b, i in found]
+    def goals(self, batches: Sequence[GoalBatch], q_reference: Array) -> list[Goal]:
+        """The distinct goals of batches, least cost first; none where nothing was solved.
+
+        Args:
+            batches: Batches of one problem.
+            q_reference: (n,) joints to stay near [rad].
+        """
+        entries = [
+            Goal(batch, int(i), self._cost(batch, int(i), q_reference))
+            for batch in batches
+            for i in np.flatnonzero(batch.solved)
+        ]
+        entries.sort(key=lambda goal: goal.cost)
+        distinct: list[Goal] = []
+        kept = np.empty((len(entries), self.arm.n_q))
+        for goal in entries:
+            if not distinct or np.abs(kept[: len(distinct)] - goal.q).max(axis=1).min() > _DISTINCT_RAD:
+                kept[len(distinct)] = goal.q
+                distinct.append(goal)
+        return distinct
+
+    def nearest(self, batches: Sequence[GoalBatch]) -> Goal:
+        """The end of a start that violates the least."""
+        batch = min(batches, key=lambda b: float(b.violation.min()))
+        return Goal(batch, int(np.argmin(batch.violation)), math.inf)
+
+    def solution(
+        self,
+        goal: Goal,
+        terms: Sequence[Term],
+        *,
+        starts_tried: int,
+        build_ms: float = 0.0,
+        solve_ms: float = 0.0,
+    ) -> Solution:
+        """A goal with the residual of each constraint.
+
+        Args:
+            goal: The goal.
+            terms: Constraints, whose rows are the first of the goal's batch.
+            starts_tried: Starts that were run.
+            build_ms: Time to build the program [ms].
+            solve_ms: Time to solve [ms].
+        """
+        batch, index = goal.batch, goal.index
+        q = np.array(goal.q)
+        q.setflags(write=False)
+        found = bool(batch.solved[index])
+        return Solution(
+            found=found,
+            residuals=residuals_of(terms, batch.rows[: len(terms)], batch.R[index], batch.p[index]),
+            cost=goal.cost,
+            starts_tried=starts_tried,
+            build_ms=build_ms,
+            solve_ms=solve_ms,
+            status="solved" if found else "no start met every constraint",
+            tool_variant=batch.variant,
+            active_bounds=active_bounds(self.arm, q, batch.p[index]),
+            configuration=q,
+        )
 
     def parameters(self, program: Program, rows: Sequence[Row]) -> Array:
         """The parameter vector of rows with the limits and the workspace of this arm."""
@@ -183,56 +245,10 @@ class GoalSolver:
             filled = np.vstack([filled, np.repeat(filled[-1:], count - len(filled), axis=0)])
         return filled
 
-    def _solutions(
-        self, batches: list[GoalBatch], terms: Sequence[Term], costs: Sequence[Term], q_reference: Array
-    ) -> list[tuple[float, GoalBatch, int]]:
-        entries = [
-            (self._cost(batch, int(i), costs, len(terms), q_reference), batch, int(i))
-            for batch in batches
-            for i in np.flatnonzero(batch.solved)
-        ]
-        entries.sort(key=lambda entry: entry[0])
-        distinct: list[tuple[float, GoalBatch, int]] = []
-        for entry in entries:
-            q = entry[1].q[entry[2]]
-            if all(np.abs(q - other.q[i]).max() > _DISTINCT_RAD for _, other, i in distinct):
-                distinct.append(entry)
-        return distinct
-
-    def _cost(self, batch: GoalBatch, index: int, costs: Sequence[Term], n_terms: int, q_reference: Array) -> float:
+    def _cost(self, batch: GoalBatch, index: int, q_reference: Array) -> float:
         total = float(((batch.q[index] - q_reference) ** 2).sum())
-        for row in batch.rows[n_terms : n_terms + len(costs)]:
+        for row in batch.rows:
             weight = getattr(row, "weight", None)
             if weight is not None:
                 total += weight * row.value(batch.R[index], batch.p[index]) ** 2
         return total
-
-    def _solution(
-        self,
-        batch: GoalBatch,
-        index: int,
-        terms: Sequence[Term],
-        cost: float,
-        *,
-        tried: int,
-        build_ms: float,
-        solve_ms: float,
-    ) -> Solution:
-        q = np.array(batch.q[index])
-        q.setflags(write=False)
-        found = bool(batch.solved[index])
-        bounds = active_bounds(self.arm, q, batch.p[index])
-        residuals = residuals_of(terms, batch.rows[: len(terms)], batch.R[index], batch.p[index])
-        status = "solved" if found else "no start met every constraint"
-        return Solution(
-            found=found,
-            residuals=residuals,
-            cost=cost,
-            starts_tried=tried,
-            build_ms=build_ms,
-            solve_ms=solve_ms,
-            status=status,
-            tool_variant=batch.variant,
-            active_bounds=bounds,
-            configuration=q,
-        )

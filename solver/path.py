@@ -16,7 +16,7 @@ import numpy as np
 from simcore.geometry import Pose, unit
 from solver.program import POINT_WEIGHT, Program, Schedule, Structure, program_of
 from solver.scene import ArmModel, PlanningScene
-from solver.verify import active_bounds, box_excess, limit_margin
+from solver.verify import active_bounds, angles, box_excess, limit_margin
 
 Array = np.ndarray
 
@@ -150,7 +150,9 @@ class PathSolver:
         parameters = np.stack([self._pack(rows) for rows in asked])
         tracked = self.program.track(goals, self.middle, parameters, _TRACK, centring=_CENTRING)
         q = np.concatenate([goals[:, None], tracked], axis=1)
-        return [self._judge(q[c], s_values, asked[c]) for c in range(len(goals))]
+        R, p = self.arm.kinematics.fk_batch(q.reshape(-1, self.arm.n_q))
+        R, p = R.reshape(*q.shape[:2], 3, 3), p.reshape(*q.shape[:2], 3)
+        return [self._judge(q[c], R[c], p[c], s_values, asked[c]) for c in range(len(goals))]
 
     def through(self, start: Array, poses: Sequence[Pose], *, tilt_rad: float = 0.0) -> PathSolution:
         """Moves the ee through poses from a configuration.
@@ -179,7 +181,9 @@ class PathSolver:
         )
         parameters = self._pack(rows)[None]
         tracked = self.program.track(start[None], self.middle, parameters, _TRACK, centring=0.0)[0]
-        return self._judge(np.concatenate([start[None], tracked]), np.arange(len(poses), dtype=float), rows)
+        q = np.concatenate([start[None], tracked])
+        R, p = self.arm.kinematics.fk_batch(q)
+        return self._judge(q, R, p, np.arange(len(poses), dtype=float), rows)
 
     def _on_part(
         self,
@@ -201,7 +205,7 @@ class PathSolver:
         if slip.mode is SlipMode.bar:
             x_held, held_base = R0.T @ bar_base, bar_base
         elif slip.mode is SlipMode.gimbal:
-            held_base, angle = bar_base, float(_angles(R0 @ side, bar_base))
+            held_base, angle = bar_base, float(angles(R0 @ side, bar_base))
         fixed = slip.mode is SlipMode.fixed
         soft = None if fixed or slip.stiffness <= 0.0 else fixed_approach
         return _Waypoints(
@@ -242,9 +246,8 @@ class PathSolver:
         out[:, 47:] = np.concatenate([arm.q_lower, arm.q_upper, np.ones(n)])
         return out
 
-    def _judge(self, q: Array, s_values: Array, rows: _Waypoints) -> PathSolution:
+    def _judge(self, q: Array, R: Array, p: Array, s_values: Array, rows: _Waypoints) -> PathSolution:
         """Measures a path in plain NumPy and says where it ends."""
-        R, p = self.arm.kinematics.fk_batch(q)
         point = np.abs(R @ rows.x_point + p - rows.points).max(axis=1)[1:]
         angle = rows.angle_errors(R)[1:]
         step = np.abs(np.diff(q, axis=0)).max(axis=1)
@@ -256,8 +259,7 @@ class PathSolver:
         reached = q[: last + 1]
         reason = ""
         if len(ends):
-            _, p_end = R[last + 1], p[last + 1]
-            bounds = active_bounds(self.arm, q[last + 1], p_end)
+            bounds = active_bounds(self.arm, q[last + 1], p[last + 1])
             if point[last] > self.point_tolerance_m or angle[last] > self.angle_tolerance_rad:
                 reason = f"the hand would be {1e3 * point[last]:.1f} mm and {angle[last]:.3f} rad off the part"
             elif box[last] > 1e-6:
@@ -305,16 +307,10 @@ class _Waypoints:
 
     def angle_errors(self, R: Array) -> Array:
         """(W,) largest error of a direction at tool rotations (W, 3, 3) [rad]."""
-        error = np.maximum(0.0, _angles(R @ self.x_approach, self.approach) - self.cone)
+        error = np.maximum(0.0, angles(R @ self.x_approach, self.approach) - self.cone)
         if not self.held_is_wish:
-            error = np.maximum(error, np.abs(_angles(R @ self.x_held, self.held) - self.held_angle))
+            error = np.maximum(error, np.abs(angles(R @ self.x_held, self.held) - self.held_angle))
         return error
-
-
-def _angles(a: Array, b: Array) -> Array:
-    cross = np.cross(a, b)
-    angles: Array = np.arctan2(np.sqrt((cross * cross).sum(axis=-1)), (a * b).sum(axis=-1))
-    return angles
 
 
 def _side_axis(arm: ArmModel) -> Array:

@@ -11,7 +11,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -19,7 +19,7 @@ from simcore.errors import SolverError
 from simcore.geometry import Pose, angle_between, matrix_from_rpy, unit
 from solver.collision import Collision, CollisionChecker, describe
 from solver.diagnosis import Diagnosis, goal_diagnosis
-from solver.goal import GoalSolver
+from solver.goal import Goal, GoalSolver
 from solver.motion import MotionResult, plan_motion
 from solver.path import PathSolution, PathSolver, Slip, SlipMode, bar_axis, inward_direction
 from solver.plan import Keyframe, KeyframePlan, PlanBudget, PlanRequest, Segment
@@ -61,11 +61,19 @@ def plan_keyframes(request: PlanRequest, checker: CollisionChecker | None, rng: 
     return _Planner(request, checker, rng).run()
 
 
+class _Reached(NamedTuple):
+    """A goal after the setting's offset and noise."""
+
+    goal: Goal
+    q: Array
+    T_base_ee: Pose
+
+
 @dataclass(frozen=True)
 class _Candidate:
     """A goal with its path, and how promising it is."""
 
-    solution: Solution
+    goal: Goal
     q: Array
     T_base_ee: Pose
     slip: Slip
@@ -128,9 +136,9 @@ class _Planner:
         draws = 1 if self.setting.keypose_random_range.is_zero else self.budget.noise_draws
         whole: tuple[_Whole, MotionResult] | None = None
         for wave in range(self.budget.goal_waves):
-            solutions = self._goals(wave)
-            for _ in range(draws if solutions else 0):
-                whole = self._first_whole(self._moved_goals(solutions))
+            goals = self._goals(wave)
+            for _ in range(draws if goals else 0):
+                whole = self._first_whole(self._moved_goals(goals))
                 if whole is not None:
                     break
             if whole is not None:
@@ -141,28 +149,26 @@ class _Planner:
 
     # goals
 
-    def _goals(self, wave: int) -> list[Solution]:
+    def _goals(self, wave: int) -> list[Goal]:
+        batches = []
         with self._clock("goal"):
-            solutions: list[Solution] = []
             variants = self.arm.tool_variants()
             for variant, tool in variants:
                 rows = tuple(term.row(tool, self.scene) for term in [*self.terms, *self.costs])
                 guides = self._guides(tool, wave)
-                for guide in guides:
-                    batch = self.goals.run(
-                        rows + guide,
-                        variant=variant,
-                        q_reference=self.request.q_current,
-                        starts=self.budget.goal_starts // len(guides),
-                        wave=wave,
+                starts = self.budget.goal_starts // len(guides)
+                batches += [
+                    self.goals.run(
+                        rows + guide, variant=variant, q_reference=self.request.q_current, starts=starts, wave=wave
                     )
-                    solutions += self.goals.solutions([batch], self.terms, self.costs, self.request.q_current)
-            self.counts["starts"] += self.budget.goal_starts * len(variants)
-        found = [solution for solution in solutions if solution.found]
+                    for guide in guides
+                ]
+            found = self.goals.goals(batches, self.request.q_current)
+        self.counts["starts"] += self.budget.goal_starts * len(variants)
         self.counts["goals"] += len(found)
-        nearest = min(solutions, key=lambda s: sum(r.excess for r in s.residuals), default=None)
         if self.best is None or not self.best.found:
-            self.best = found[0] if found else nearest
+            goal = found[0] if found else self.goals.nearest(batches)
+            self.best = self.goals.solution(goal, self.terms, starts_tried=self.counts["starts"])
         return found
 
     def _guides(self, tool: Mapping[str, Array], wave: int) -> list[tuple[Row, ...]]:
@@ -183,11 +189,11 @@ class _Planner:
             (AxisRow(side, bar, across - _GUIDE_RAD, across + _GUIDE_RAD, across),),
         ]
 
-    def _moved_goals(self, solutions: list[Solution]) -> list[tuple[Solution, Array, Pose]]:
+    def _moved_goals(self, goals: list[Goal]) -> list[_Reached]:
         """The goals with the setting's offset and one draw of noise applied."""
         offset = self.setting.goal_offset(self.request.asset)
         noise_range = self.setting.keypose_random_range
-        poses = [(s, np.array(s.q), self.arm.kinematics.pose(s.q)) for s in solutions]
+        poses = [_Reached(goal, goal.q, goal.T_base_ee) for goal in goals]
         if offset is None and noise_range.is_zero:
             return poses
         noise = Pose.identity()
@@ -197,19 +203,19 @@ class _Planner:
             shift = self.rng.uniform(noise_range.position.lower, noise_range.position.upper)
             noise = Pose(matrix_from_rpy(np.radians(degrees)), shift)
         moved = []
-        for solution, q, T in poses:
+        for goal, q, T in poses:
             T_goal = T if offset is None else apply_motion(T, offset, self.scene)
             T_goal = T_goal @ noise
             path = self.paths.through(q, [T, T_goal])
             if path.found:
-                moved.append((solution, path.q[-1], T_goal))
+                moved.append(_Reached(goal, path.q[-1], T_goal))
         if not moved:
             self._fail("goal", "no goal can be reached with the offset and noise of the setting", {})
         return moved
 
     # candidates
 
-    def _first_whole(self, goals: list[tuple[Solution, Array, Pose]]) -> tuple[_Whole, MotionResult] | None:
+    def _first_whole(self, goals: list[_Reached]) -> tuple[_Whole, MotionResult] | None:
         blocked: list[_Whole] = []
         goals = [goal for goal in goals if self._contact_free(goal[1])]
         for slip in self._slips():
@@ -256,7 +262,7 @@ class _Planner:
     def _inward(self, T_goal: Pose) -> Array:
         return inward_direction(self.scene, T_goal.R @ self.arm.approach_axis())
 
-    def _ranked(self, goals: list[tuple[Solution, Array, Pose]], slip: Slip) -> list[_Candidate]:
+    def _ranked(self, goals: list[_Reached], slip: Slip) -> list[_Candidate]:
         if not goals:
             return []
         with self._clock("path"):
@@ -270,14 +276,14 @@ class _Planner:
             coarse = self._coarse(np.array([goals[i][1] for i in chosen]), slip, inward)
         candidates = []
         for i, path in zip(chosen, coarse, strict=True):
-            solution, q, T = goals[i]
+            goal, q, T = goals[i]
             promise = 0.4 * near[i] + 0.6 * tilt[i]
             if path is not None:
                 promise += 0.4 * path.length_rad + 8.0 * max(0.0, _GOOD_MARGIN_RAD - path.margin_rad)
                 if not path.found:
                     self._fail_path(path, slip)
                     continue
-            candidates.append(_Candidate(solution, q, T, slip, path, promise))
+            candidates.append(_Candidate(goal, q, T, slip, path, promise))
         candidates.sort(key=lambda c: c.promise)
         return candidates
 
@@ -459,7 +465,7 @@ class _Planner:
             timings_ms={},
             counts=self.counts,
             notices=tuple(self.notices),
-            solution=candidate.solution,
+            solution=self.goals.solution(candidate.goal, self.terms, starts_tried=self.counts["starts"]),
             margin_rad=whole.follow.margin_rad if whole.follow is not None else 0.0,
             slip=candidate.slip,
         )

@@ -12,7 +12,7 @@ from solver.scene import ArmModel
 Array = np.ndarray
 
 _GRID_PER_WAYPOINT = 3
-_MIN_GRID = 48
+_MIN_GRID = 30
 _MAX_STRETCHES = 8
 _MARGIN = 0.97
 """Share of the limits that is used: TOPP-RA keeps them at grid points, and between those the path bends a little."""
@@ -128,10 +128,7 @@ def _curve(path: Array, velocity: Array, acceleration: Array, dt: float) -> Arra
             waypoints=len(path),
         )
     # between grid points the curve may bend more than at them: what is too fast anywhere is stretched as a whole
-    dense = np.linspace(0.0, trajectory.duration, 4 * len(grid))
-    speed = float((np.abs(trajectory(dense, 1)) / velocity).max())
-    force = float((np.abs(trajectory(dense, 2)) / acceleration).max())
-    stretch = max(1.0, _MARGIN * speed, math.sqrt(_MARGIN * force))
+    stretch = 1.0
     for _ in range(_MAX_STRETCHES):
         count = max(1, math.ceil(stretch * trajectory.duration / dt - 1e-9))
         samples: Array = trajectory(np.linspace(0.0, trajectory.duration, count + 1))

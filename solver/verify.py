@@ -32,14 +32,19 @@ def values(rows: Sequence[Row], R: Array, p: Array) -> Array:
     for k, row in enumerate(rows):
         v = R @ row.x_ee
         if isinstance(row, AxisRow):
-            cross = np.cross(v, row.target)
-            angle = np.arctan2(np.sqrt((cross * cross).sum(axis=1)), v @ row.target)
-            out[:, k] = np.abs(angle - row.wanted)
+            out[:, k] = np.abs(angles(v, row.target) - row.wanted)
         elif isinstance(row, PointRow):
             out[:, k] = np.abs(v + p - row.target).max(axis=1)
         elif isinstance(row, PlaneRow):
             out[:, k] = np.abs((v + p - row.point) @ row.normal)
     return out
+
+
+def angles(a: Array, b: Array) -> Array:
+    """Angles between unit vectors (..., 3), exact near 0 and pi [rad]: 2 atan2(|a - b|, |a + b|)."""
+    apart, together = a - b, a + b
+    found: Array = 2.0 * np.arctan2(np.sqrt((apart * apart).sum(axis=-1)), np.sqrt((together * together).sum(axis=-1)))
+    return found
 
 
 def tolerances(rows: Sequence[Row]) -> Array:
