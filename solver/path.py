@@ -101,8 +101,6 @@ def inward_direction(scene: PlanningScene, fallback: Array) -> Array:
 class PathSolver:
     """Follows the part for one arm."""
 
-    STRUCTURE = Structure(points=1, axes=3, planes=0)
-
     def __init__(
         self,
         arm: ArmModel,
@@ -125,11 +123,6 @@ class PathSolver:
         self.angle_tolerance_rad = angle_tolerance_rad
         self.middle = 0.5 * (arm.q_lower + arm.q_upper)
 
-    @property
-    def program(self) -> Program:
-        """The compiled program of a waypoint."""
-        return program_of(self.arm.kinematics, self.STRUCTURE)
-
     def follow(
         self, goals: Array, scene: PlanningScene, *, s_values: Array, slip: Slip, inward: Array, contact_ee: Array
     ) -> list[PathSolution]:
@@ -147,8 +140,9 @@ class PathSolver:
         moves = [scene.joint.motion(float(s) - scene.joint.position) for s in s_values]
         turns, shifts = np.array([R for R, _ in moves]), np.array([t for _, t in moves])
         asked = [self._on_part(scene, R0[c], p0[c], turns, shifts, slip, inward, contact_ee) for c in range(len(goals))]
-        parameters = np.stack([self._pack(rows) for rows in asked])
-        tracked = self.program.track(goals, self.middle, parameters, _TRACK, centring=_CENTRING)
+        program = self._program(asked[0])
+        parameters = np.stack([self._pack(rows, program) for rows in asked])
+        tracked = program.track(goals, self.middle, parameters, _TRACK, centring=_CENTRING)
         q = np.concatenate([goals[:, None], tracked], axis=1)
         R, p = self.arm.kinematics.fk_batch(q.reshape(-1, self.arm.n_q))
         R, p = R.reshape(*q.shape[:2], 3, 3), p.reshape(*q.shape[:2], 3)
@@ -179,8 +173,9 @@ class PathSolver:
             approach=np.array([pose.R @ axis for pose in poses]),
             cone=tilt_rad,
         )
-        parameters = self._pack(rows)[None]
-        tracked = self.program.track(start[None], self.middle, parameters, _TRACK, centring=0.0)[0]
+        program = self._program(rows)
+        parameters = self._pack(rows, program)[None]
+        tracked = program.track(start[None], self.middle, parameters, _TRACK, centring=0.0)[0]
         q = np.concatenate([start[None], tracked])
         R, p = self.arm.kinematics.fk_batch(q)
         return self._judge(q, R, p, np.arange(len(poses), dtype=float), rows)
@@ -222,28 +217,38 @@ class PathSolver:
             stiffness=slip.stiffness,
         )
 
-    def _pack(self, rows: _Waypoints) -> Array:
+    def _program(self, rows: _Waypoints) -> Program:
+        at_angle = rows.held_angle > _NEARLY_PARALLEL
+        return program_of(
+            self.arm.kinematics,
+            Structure(points=1, cones=2 if at_angle else 3, angles=1 if at_angle else 0, planes=0),
+        )
+
+    def _pack(self, rows: _Waypoints, program: Program) -> Array:
         """(W - 1, n_parameters) problems of the waypoints after the first; the layout is that of `Program.pack`."""
-        arm, n = self.arm, self.arm.n_q
-        out = np.zeros((len(rows.points) - 1, self.program.n_parameters))
-        out[:, 0:3], out[:, 3:6], out[:, 7] = rows.x_point, rows.points[1:], -POINT_WEIGHT
-        axes = out[:, 8:41].reshape(-1, 3, 11)  # three axis rows: held, approach, soft approach
-        axes[:, :, 8:10] = (-1.0, 1.0)
-        axes[:, 0, 0:3], axes[:, 0, 3:6] = rows.x_held, rows.held[1:]
-        if rows.held_is_wish:
-            axes[:, 0, 7] = -rows.stiffness
-        elif rows.held_angle < _NEARLY_PARALLEL:
-            axes[:, 0, 7] = 1.0
+        arm, count = self.arm, len(rows.points) - 1
+        soft = rows.soft_approach if rows.soft_approach is not None else rows.approach
+        radius = 2.0 * math.sin(0.5 * min(math.pi, 0.97 * rows.cone))
+        blocks: list[tuple[Array, Array, list[float]]] = [
+            (rows.x_point, rows.points, [0.0, -POINT_WEIGHT]),
+            (rows.x_approach, rows.approach, [radius, 1.0]),
+            (rows.x_approach, soft, [0.0, 0.0 if rows.soft_approach is None else -rows.stiffness]),
+        ]
+        if program.structure.angles:
+            cosine = math.cos(rows.held_angle)
+            blocks.append((rows.x_held, rows.held, [cosine, cosine, 1.0]))
         else:
-            axes[:, 0, 8:10], axes[:, 0, 10] = math.cos(rows.held_angle), 1.0
-        axes[:, 1, 0:3], axes[:, 1, 3:6] = rows.x_approach, rows.approach[1:]
-        axes[:, 1, 6], axes[:, 1, 7] = 2.0 * math.sin(0.5 * min(math.pi, 0.97 * rows.cone)), 1.0
-        axes[:, 2, 0:3], axes[:, 2, 3:6] = rows.x_approach, rows.approach[1:]
-        if rows.soft_approach is not None:
-            axes[:, 2, 3:6], axes[:, 2, 7] = rows.soft_approach[1:], -rows.stiffness
-        out[:, 8:41] = axes.reshape(-1, 33)
-        out[:, 41:47] = (arm.workspace + 1e-6 * np.array([[1.0], [-1.0]])).ravel()
-        out[:, 47:] = np.concatenate([arm.q_lower, arm.q_upper, np.ones(n)])
+            blocks.append((rows.x_held, rows.held, [0.0, -rows.stiffness if rows.held_is_wish else 1.0]))
+        box = (arm.workspace + 1e-6 * np.array([[1.0], [-1.0]])).ravel()
+        tail = np.concatenate([box, arm.q_lower, arm.q_upper, np.ones(arm.n_q)])
+        out = np.empty((count, program.n_parameters))
+        cursor = 0
+        for x, directions, numbers in blocks:
+            end = cursor + 6 + len(numbers)
+            out[:, cursor : cursor + 3], out[:, cursor + 3 : cursor + 6] = x, directions[1:]
+            out[:, cursor + 6 : end] = numbers
+            cursor = end
+        out[:, cursor:] = tail
         return out
 
     def _judge(self, q: Array, R: Array, p: Array, s_values: Array, rows: _Waypoints) -> PathSolution:

@@ -34,7 +34,7 @@ _TIGHTEN = 0.7
 _LIMIT_FORCE = 1e9
 """Pulls a joint that would leave its limits onto its bound."""
 
-_POINT, _AXIS, _PLANE = 8, 11, 10
+_POINT, _CONE, _ANGLE, _PLANE = 8, 8, 9, 9
 """Parameters of one row of each kind."""
 
 
@@ -43,15 +43,21 @@ class Structure:
     """How many rows of each kind a problem has."""
 
     points: int
-    axes: int
+    """Points in a box."""
+    cones: int
+    """Directions near another one."""
+    angles: int
+    """Directions at a range of angles from another one."""
     planes: int
+    """Points near a plane."""
 
     @classmethod
     def of(cls, rows: Sequence[Row]) -> Structure:
         """The structure of a list of rows."""
         return cls(
             points=sum(isinstance(row, PointRow) for row in rows),
-            axes=sum(isinstance(row, AxisRow) for row in rows),
+            cones=sum(isinstance(row, AxisRow) and is_cone(row) for row in rows),
+            angles=sum(isinstance(row, AxisRow) and not is_cone(row) for row in rows),
             planes=sum(isinstance(row, PlaneRow) for row in rows),
         )
 
@@ -71,7 +77,7 @@ class Program:
         self.structure = structure
         n = kinematics.n_q
         s = structure
-        self.n_parameters = s.points * _POINT + s.axes * _AXIS + s.planes * _PLANE + 6 + 3 * n
+        self.n_parameters = s.points * _POINT + s.cones * _CONE + s.angles * _ANGLE + s.planes * _PLANE + 6 + 3 * n
         self.model: Any = None
         """CasADi Function (q, parameters, schedule row) -> gradient and lower triangle of the Hessian of the rows."""
         self._step = self._build_step()
@@ -101,10 +107,13 @@ class Program:
             (n_parameters,).
         """
         points = [_pack_point(r, tighten) for r in rows if isinstance(r, PointRow)]
-        axes = [_pack_axis(r, tighten) for r in rows if isinstance(r, AxisRow)]
+        cones = [_pack_cone(r, tighten) for r in rows if isinstance(r, AxisRow) and is_cone(r)]
+        angles = [_pack_angle(r, tighten) for r in rows if isinstance(r, AxisRow) and not is_cone(r)]
         planes = [_pack_plane(r, tighten) for r in rows if isinstance(r, PlaneRow)]
         inset = 1e-6 * np.array([[1.0], [-1.0]])
-        return np.concatenate([*points, *axes, *planes, (box + inset).ravel(), lower, upper, reference_weight])
+        return np.concatenate(
+            [*points, *cones, *angles, *planes, (box + inset).ravel(), lower, upper, reference_weight]
+        )
 
     def solve(self, starts: Array, reference: Array, parameters: Array, schedule: Schedule) -> Array:
         """Runs the schedule from many starts.
@@ -200,25 +209,31 @@ class Program:
             for k in range(3):
                 r, on = _outside(error[k], -tolerance, tolerance)
                 form.add(r, [J[i][k] for i in range(n)], hard * on)
-        for _ in range(s.axes):
-            x, a = P[cursor : cursor + 3], P[cursor + 3 : cursor + 6]
-            radius, w_ball, low, high, w_cos = (P[cursor + 6 + k] for k in range(5))
-            cursor += _AXIS
+        # (a_i x v).(a_j x v) = a_i.a_j - (a_i.v)(a_j.v): the dot products are the same for all directions
+        dots = [[ca.dot(angular[i], angular[j]) for j in range(i + 1)] for i in range(n)] if s.cones else []
+        for _ in range(s.cones):
+            x, a, radius, weight = P[cursor : cursor + 3], P[cursor + 3 : cursor + 6], P[cursor + 6], P[cursor + 7]
+            cursor += _CONE
             v = R @ x
-            J = [ca.cross(angular[i], v) for i in range(n)]
             error = v - a
             length = ca.sqrt(ca.sumsqr(error) + 1e-16)
-            normal = error / length
             # a negative weight is that of a wish: it counts with the reference, and not in the restoring steps
-            pull = ca.if_else(w_ball < 0.0, -w_ball * schedule[2], w_ball * schedule[0])
-            on = ca.if_else(length > radius, pull, 0.0)
-            keep = 1.0 - radius / length  # of the distance derivative across the ball's surface; 1 along the normal
-            along = [ca.dot(normal, J[i]) for i in range(n)]
-            form.add(0.0, along, on * (1.0 - keep))  # its curvature only: the gradient comes with the three below
-            for k in range(3):
-                form.add_split(error[k] * keep, [J[i][k] for i in range(n)], on, keep)
+            pull = ca.if_else(weight < 0.0, -weight * schedule[2], weight * schedule[0])
+            pull = ca.if_else(length > radius, pull, 0.0)
+            keep = 1.0 - radius / length  # curvature of the distance across the ball's surface; 1 along its normal
+            cross = ca.cross(v, error / length)
+            along = [ca.dot(angular[i], cross) for i in range(n)]
+            form.add(length - radius, along, pull, curvature=1.0 - keep)
+            across = [ca.dot(angular[i], v) for i in range(n)]
+            form.add_curvature(dots, across, pull * keep)
+        for _ in range(s.angles):
+            x, a = P[cursor : cursor + 3], P[cursor + 3 : cursor + 6]
+            low, high, weight = P[cursor + 6], P[cursor + 7], P[cursor + 8]
+            cursor += _ANGLE
+            v = R @ x
+            cross = ca.cross(v, a)
             r, outside = _outside(ca.dot(a, v), low, high)
-            form.add(r, [ca.dot(a, J[i]) for i in range(n)], w_cos * schedule[0] * outside)
+            form.add(r, [ca.dot(angular[i], cross) for i in range(n)], weight * schedule[0] * outside)
         for _ in range(s.planes):
             x, normal = P[cursor : cursor + 3], P[cursor + 3 : cursor + 6]
             offset, tolerance, weight = P[cursor + 6], P[cursor + 7], P[cursor + 8]
@@ -253,18 +268,21 @@ class _QuadraticForm:
         self.H: list[list[Any]] = [[0.0] * n for _ in range(n)]
         self.g: list[Any] = [0.0] * n
 
-    def add(self, residual: Any, jacobian: list[Any], weight: Any) -> None:
-        """Adds `0.5 weight (residual + jacobian dq)^2`."""
-        self.add_split(residual, jacobian, weight, 1.0)
-
-    def add_split(self, residual: Any, jacobian: list[Any], weight: Any, curvature: Any) -> None:
-        """The same with its curvature scaled, the gradient as it is."""
+    def add(self, residual: Any, jacobian: list[Any], weight: Any, *, curvature: Any = 1.0) -> None:
+        """Adds `0.5 weight (residual + jacobian dq)^2`, its curvature scaled."""
         for i in range(self.n):
             scaled = weight * jacobian[i]
             self.g[i] += scaled * residual
             scaled = scaled * curvature
             for j in range(i + 1):
                 self.H[i][j] += scaled * jacobian[j]
+
+    def add_curvature(self, dots: list[list[Any]], across: list[Any], weight: Any) -> None:
+        """Adds `0.5 weight |dq-motion of a direction|^2`, given by dot products less its part along itself."""
+        for i in range(self.n):
+            scaled = weight * across[i]
+            for j in range(i + 1):
+                self.H[i][j] += weight * dots[i][j] - scaled * across[j]
 
 
 def _outside(value: Any, low: Any, high: Any) -> tuple[Any, Any]:
@@ -318,23 +336,29 @@ def _pack_point(row: PointRow, tighten: float) -> Array:
     return np.concatenate([row.x_ee, row.target, [tighten * row.tolerance, weight]])
 
 
-def _pack_axis(row: AxisRow, tighten: float) -> Array:
-    half = tighten * (row.upper - row.lower) / 2.0
-    if row.lower <= 1e-12:  # a cone about the target; a ball of the unit vector, which has a slope at its centre
-        radius = 2.0 * math.sin(min(math.pi, tighten * row.upper) / 2.0)
-        return np.concatenate([row.x_ee, row.target, [radius, 1.0, -1.0, 1.0, 0.0]])
-    if row.upper >= math.pi - 1e-12:  # a cone about the opposite direction
-        radius = 2.0 * math.sin(min(math.pi, tighten * (math.pi - row.lower)) / 2.0)
-        return np.concatenate([row.x_ee, -row.target, [radius, 1.0, -1.0, 1.0, 0.0]])
-    middle = 0.5 * (row.lower + row.upper)
+def is_cone(row: AxisRow) -> bool:
+    """Whether the range of angles begins at 0 or ends at pi: a cone about the target or about its opposite."""
+    return row.lower <= 1e-12 or row.upper >= math.pi - 1e-12
+
+
+def _pack_cone(row: AxisRow, tighten: float) -> Array:
+    # a ball about the unit vector, which has a slope at its centre where the cosine has none
+    opposite = row.lower > 1e-12
+    angle = math.pi - row.lower if opposite else row.upper
+    radius = 2.0 * math.sin(min(math.pi, tighten * angle) / 2.0)
+    return np.concatenate([row.x_ee, -row.target if opposite else row.target, [radius, 1.0]])
+
+
+def _pack_angle(row: AxisRow, tighten: float) -> Array:
+    middle, half = 0.5 * (row.lower + row.upper), 0.5 * tighten * (row.upper - row.lower)
     low, high = math.cos(middle + half), math.cos(middle - half)
-    return np.concatenate([row.x_ee, row.target, [0.0, 0.0, low, high, 1.0]])
+    return np.concatenate([row.x_ee, row.target, [low, high, 1.0]])
 
 
 def _pack_plane(row: PlaneRow, tighten: float) -> Array:
     weight = -POINT_WEIGHT if row.weight is None else row.weight
     offset = float(row.normal @ row.point)
-    return np.concatenate([row.x_ee, row.normal, [offset, tighten * row.tolerance, weight, 0.0]])
+    return np.concatenate([row.x_ee, row.normal, [offset, tighten * row.tolerance, weight]])
 
 
 _PROGRAMS: weakref.WeakKeyDictionary[Kinematics, dict[Structure, Program]] = weakref.WeakKeyDictionary()
