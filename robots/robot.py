@@ -41,9 +41,7 @@ class Arm(Module):
         if len(gripper.joints) == 2:
             couple_fingers(body, *gripper.joints, max_force_n=_FINGER_COUPLING_N)
         for link in gripper.finger_links:
-            body.set_contact_material(
-                link, friction=gripper.friction, spinning_friction=0.005, friction_anchor=True
-            )
+            body.set_contact_material(link, friction=gripper.friction, spinning_friction=0.005, friction_anchor=True)
         self.joint_positions = Buffer()
         self.joint_velocities = Buffer()
         self.joint_efforts = Buffer()

@@ -10,7 +10,6 @@ import numpy as np
 from simcore.assets.annotation import Part
 from simcore.assets.scene_object import SceneObject
 from simcore.geometry import Pose
-from simcore.sim.collision import ObstacleModel
 from skills.command import JointMotion, ManipCommand, ManipKind, Phase
 from skills.config import SkillCfg
 from skills.context import SkillContext, Views
@@ -112,7 +111,7 @@ class ArticulationSkill(Skill):
         threshold = float(setting.success_threshold)
         displacement = self.s - self.s0
         if self.success_mode is SuccessMode.normal:
-            return displacement, threshold
+            return displacement * self.opening_sign, threshold
         if self.success_mode is SuccessMode.fraction:
             openness = self.part.openness
             return abs(displacement) / abs(openness.open - openness.closed), threshold

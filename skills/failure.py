@@ -8,6 +8,7 @@ from typing import Any
 
 from simcore.recording.codes import CODE_ORDER
 
+
 @dataclass(frozen=True)
 class Failure:
     """One violated condition."""

@@ -58,9 +58,7 @@ class Layout:
                     "joint_positions": dict(item.joint_positions),
                     "plinth_size_m": None if item.plinth_size_m is None else list(item.plinth_size_m),
                     "plinth_position": None if item.T_world_plinth is None else item.T_world_plinth.p.tolist(),
-                    "plinth_quat_xyzw": None
-                    if item.T_world_plinth is None
-                    else item.T_world_plinth.quat_xyzw.tolist(),
+                    "plinth_quat_xyzw": None if item.T_world_plinth is None else item.T_world_plinth.quat_xyzw.tolist(),
                     "drawn": dict(item.drawn),
                 }
                 for name, item in self.objects.items()
@@ -135,6 +133,7 @@ def _place(cfg: TaskCfg, region: RegionCfg, asset: ObjectAsset, rng: np.random.G
         return Placement(T_world_root, positions, None, None, drawn)
     depth = high[0] - low[0] - _PLINTH_INSET_M - _PLINTH_FRONT_INSET_M
     width = high[1] - low[1] - 2 * _PLINTH_INSET_M
-    middle_obj = np.array([low[0] + _PLINTH_INSET_M + 0.5 * depth, 0.5 * (low[1] + high[1]), low[2] - _FEET_M - 0.5 * height_m])
+    below = low[2] - _FEET_M - 0.5 * height_m
+    middle_obj = np.array([low[0] + _PLINTH_INSET_M + 0.5 * depth, 0.5 * (low[1] + high[1]), below])
     size = (float(depth), float(width), float(height_m))
     return Placement(T_world_root, positions, size, Pose(R, T_world_root @ middle_obj), drawn)

@@ -42,7 +42,8 @@ class RegionCfg:
                 )
         if self.height_m[0] > self.height_m[1] or self.height_m[0] < 0.0:
             raise ConfigError(
-                f"task.regions[{self.object}].height_m={list(self.height_m)} must be 0 <= low <= high. Swap or raise them.",
+                f"task.regions[{self.object}].height_m={list(self.height_m)} must be 0 <= low <= high. "
+                "Swap or raise them.",
                 key="task.regions.height_m",
             )
         if not 0.0 <= self.yaw_deg <= 180.0:
@@ -66,7 +67,8 @@ class OpennessCfg:
     def __post_init__(self) -> None:
         if len(self.range) != 2 or not 0.0 <= self.range[0] <= self.range[1]:
             raise ConfigError(
-                f"task.openness[{self.object}.{self.part}].range={list(self.range)} must be two values, 0 <= low <= high.",
+                f"task.openness[{self.object}.{self.part}].range={list(self.range)} must be two values, "
+                "0 <= low <= high.",
                 key="task.openness.range",
             )
 
@@ -80,7 +82,8 @@ class GoalCfg:
     part: str = MISSING
     """Name of the part in its annotation."""
     kind: GoalKind = GoalKind.moved
-    """`moved`: abs(s - s0) >= value; `moved_fraction`: that over the joint's range; `within_closed`: abs(s - closed) <= value."""
+    """`moved`: abs(s - s0) >= value; `moved_fraction`: that over the joint's range; `within_closed`: abs(s - closed) <=
+    value."""
     value: float = MISSING
     """Threshold [rad or m, or a share]."""
 

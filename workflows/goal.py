@@ -31,6 +31,7 @@ def goal_conditions(task: TaskCfg, objects: Mapping[str, SceneObject]) -> list[d
 
 
 def goal_failure(
+    code: str,
     conditions: list[dict[str, Any]],
     objects: Mapping[str, SceneObject],
     start: Mapping[tuple[str, int], float],
@@ -39,6 +40,7 @@ def goal_failure(
     """The first condition that does not hold, or None.
 
     Args:
+        code: `not_reached` when settling begins, `unsettled` when it ends.
         conditions: From `goal_conditions`.
         objects: Objects by name, as they are now.
         start: Joint positions at episode start by (object, joint index) [rad or m].
@@ -59,7 +61,7 @@ def goal_failure(
             holds = reached <= value
         if not holds:
             return Failure(
-                "not_reached",
+                code,
                 f"Goal '{condition['kind']} {value:g}' of {name}.{condition['part']} does not hold: {reached:.4f}",
                 time_s,
                 {"condition": condition, "reached": reached, "s": s},

@@ -13,9 +13,9 @@ from simcore.sim.camera import View, take_picture
 from simcore.sim.collision import BulletCollisionChecker
 from simcore.sim.world import World
 from tasks.task import RegionCfg
+from workflows.attempt import Attempt
 from workflows.episode_scene import EpisodeScene
 from workflows.picture import Overlay
-from workflows.runner import _Attempt as Attempt
 
 Array = np.ndarray
 

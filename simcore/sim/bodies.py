@@ -154,7 +154,7 @@ class Body:
         return Pose.from_quat_xyzw(state[4], state[5])
 
     def joint_states(self, names: Sequence[str] | None = None) -> tuple[Array, Array, Array]:
-        """Positions, velocities and motor efforts (n,) of joints; all movable ones by default [rad or m, s, N m or N]."""
+        """Positions, velocities and motor efforts (n,) of joints, all movable ones by default [rad or m, N m or N]."""
         indices = self._movable_indices if names is None else [self.joint(n).index for n in names]
         if not indices:
             return np.zeros(0), np.zeros(0), np.zeros(0)
@@ -165,7 +165,9 @@ class Body:
             np.array([s[3] for s in states]),
         )
 
-    def set_joint_positions(self, names: Sequence[str], positions: ArrayLike, velocities: ArrayLike | None = None) -> None:
+    def set_joint_positions(
+        self, names: Sequence[str], positions: ArrayLike, velocities: ArrayLike | None = None
+    ) -> None:
         """Writes joint positions (n,) and velocities (n,; zero by default), past any motor: resets and replay only."""
         values = np.asarray(positions, dtype=float)
         speeds = np.zeros_like(values) if velocities is None else np.asarray(velocities, dtype=float)

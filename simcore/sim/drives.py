@@ -63,9 +63,7 @@ class DriveGroup:
         self._indices = {name: body.joint(name).index for name in drives}
         self._spring_targets: dict[str, float] = {}
         for name, drive in self.drives.items():
-            p.changeDynamics(
-                body.body_id, self._indices[name], jointDamping=drive.damping, physicsClientId=body.client
-            )
+            p.changeDynamics(body.body_id, self._indices[name], jointDamping=drive.damping, physicsClientId=body.client)
             if drive.mode is DriveMode.passive:
                 self._brake(name, drive.friction)
 

@@ -32,7 +32,9 @@ def forward(q: np.ndarray) -> np.ndarray:
 
 
 def test_as_tuple_has_the_quaternion_with_w_first() -> None:
-    command = ManipCommand(ManipKind.close_gripper, Pose.from_rpy((1, 2, 3), (0, 0, np.pi / 2)), Phase.follow, params={"a": 1})
+    command = ManipCommand(
+        ManipKind.close_gripper, Pose.from_rpy((1, 2, 3), (0, 0, np.pi / 2)), Phase.follow, params={"a": 1}
+    )
     p, quat_wxyz, name, params = command.as_tuple()
     assert p.tolist() == [1, 2, 3]
     assert np.allclose(quat_wxyz, [np.sqrt(0.5), 0, 0, np.sqrt(0.5)])

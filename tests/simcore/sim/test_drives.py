@@ -24,7 +24,9 @@ SLIDER = """<robot name="slide">
 """
 
 
-def push(tmp_path: Path, drive: JointDrive, force_n: float, *, seconds: float, hold: bool = False) -> tuple[float, float]:
+def push(
+    tmp_path: Path, drive: JointDrive, force_n: float, *, seconds: float, hold: bool = False
+) -> tuple[float, float]:
     """Pushes the sled along its rail; returns its position [m] and speed [m/s]."""
     path = tmp_path / "slide.urdf"
     path.write_text(SLIDER)
