@@ -72,7 +72,7 @@ class Goal:
         return joints
 
     @property
-    def T_base_ee(self) -> Pose:  # noqa: N802 - the name of a pose
+    def T_base_ee(self) -> Pose:
         """Pose of the ee."""
         return Pose(self.batch.R[self.index], self.batch.p[self.index])
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from functools import lru_cache
+from typing import Any
 
 import numpy as np
 
@@ -102,7 +104,6 @@ def _curve(path: Array, velocity: Array, acceleration: Array, dt: float) -> Arra
 
     import toppra
     import toppra.algorithm
-    import toppra.constraint
 
     logging.getLogger("toppra").setLevel(logging.ERROR)  # it reports each solve
     lengths = np.linalg.norm(np.diff(path / velocity, axis=0), axis=1)  # near even time, so that the spline is tame
@@ -111,10 +112,7 @@ def _curve(path: Array, velocity: Array, acceleration: Array, dt: float) -> Arra
     curve = toppra.SplineInterpolator(knots, path, bc_type="natural")
     grid = np.linspace(0.0, 1.0, max(_MIN_GRID, _GRID_PER_WAYPOINT * len(path)))
     algorithm = toppra.algorithm.TOPPRA(
-        [
-            toppra.constraint.JointVelocityConstraint(np.column_stack([-velocity, velocity])),
-            toppra.constraint.JointAccelerationConstraint(np.column_stack([-acceleration, acceleration])),
-        ],
+        list(_limits(tuple(velocity.tolist()), tuple(acceleration.tolist()))),
         curve,
         gridpoints=grid,
         solver_wrapper="seidel",
@@ -141,6 +139,18 @@ def _curve(path: Array, velocity: Array, acceleration: Array, dt: float) -> Arra
         f"The timed path of {len(path)} waypoints still exceeds the limits by a factor of {used:.3f} after "
         f"{_MAX_STRETCHES} stretches. Plan with smaller steps.",
         waypoints=len(path),
+    )
+
+
+@lru_cache(maxsize=64)
+def _limits(velocity: tuple[float, ...], acceleration: tuple[float, ...]) -> tuple[Any, Any]:
+    """TOPP-RA's constraints; kept, since making one writes its description, which takes longer than a solve's share."""
+    import toppra.constraint
+
+    v, a = np.array(velocity), np.array(acceleration)
+    return (
+        toppra.constraint.JointVelocityConstraint(np.column_stack([-v, v])),
+        toppra.constraint.JointAccelerationConstraint(np.column_stack([-a, a])),
     )
 
 
