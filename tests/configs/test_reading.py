@@ -1,0 +1,133 @@
+"""Plain values become dataclasses, or one line that says which key is wrong and how."""
+
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from configs.reading import describe, read_dataclass
+from configs.schema import loosened
+from simcore.errors import ConfigError
+
+
+class Kind(Enum):
+    round = "round"
+    square = "square"
+
+
+@dataclass
+class Leaf:
+    size_m: float = 0.1
+    kind: Kind = Kind.round
+
+    def __post_init__(self) -> None:
+        if self.size_m < 0:
+            raise ConfigError(f"leaf.size_m={self.size_m} is out of range. Expected at least 0.", key="leaf.size_m")
+
+
+@dataclass
+class Tree:
+    name: str = "???"
+    leaf: Leaf = field(default_factory=Leaf)
+    leaves: list[Leaf] = field(default_factory=list)
+    weights: dict[str, list[float]] = field(default_factory=dict)
+    age: int | None = None
+    alive: bool = True
+    anything: Any = None
+
+
+FULL = {
+    "name": 7304,
+    "leaf": {"size_m": 1, "kind": "square"},
+    "leaves": [{}, {"size_m": 2.5}],
+    "weights": {"a": [1, 2.0]},
+    "age": None,
+    "alive": False,
+    "anything": {"x": [1]},
+}
+
+
+def test_values_arrive_with_their_types():
+    tree = read_dataclass(Tree, FULL, where="")
+    assert tree.name == "7304"
+    assert tree.leaf == Leaf(1.0, Kind.square)
+    assert isinstance(tree.leaf.size_m, float)
+    assert tree.leaves == [Leaf(), Leaf(2.5)]
+    assert tree.weights == {"a": [1.0, 2.0]}
+    assert (tree.age, tree.alive, tree.anything) == (None, False, {"x": [1]})
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (
+            {"nam": 1},
+            "nam is unknown. Did you mean 'name'? Keys there: name, leaf, leaves, weights, age, alive, anything. ",
+        ),
+        ({"leaf": 3}, "leaf=3 has the wrong type. Expected a mapping. Change it."),
+        ({"leaves": {}}, "leaves=a mapping has the wrong type. Expected a list. Change it."),
+        (
+            {"leaves": [{}, {"size_m": "big"}]},
+            "leaves[1].size_m='big' has the wrong type. Expected a number. Change it.",
+        ),
+        ({"leaves": [{"sizem": 1}]}, "leaves[0].sizem is unknown. Did you mean 'size_m'?"),
+        (
+            {"leaf": {"kind": "rond"}},
+            "leaf.kind='rond' is unknown. Did you mean 'round'? Expected one of round, square.",
+        ),
+        ({"leaf": {"size_m": True}}, "leaf.size_m=true has the wrong type. Expected a number."),
+        ({"leaf": {"size_m": float("inf")}}, "leaf.size_m=inf is out of range. Expected a finite number."),
+        ({"leaf": {"size_m": -1}}, "leaf.size_m=-1.0 is out of range. Expected at least 0."),
+        ({"leaves": [{"size_m": -1}]}, "leaves[0]: leaf.size_m=-1.0 is out of range. Expected at least 0."),
+        ({"weights": {"a": [1, "x"]}}, "weights.a[1]='x' has the wrong type. Expected a number."),
+        ({"age": 1.5}, "age=1.5 has the wrong type. Expected a whole number."),
+        ({"alive": 1}, "alive=1 has the wrong type. Expected true or false."),
+        ({"alive": None}, "alive=null has the wrong type. Expected true or false."),
+        ({"name": "???"}, "name is missing. Expected a text. Give it in the YAML or as name=... on the command line."),
+    ],
+)
+def test_a_mistake_names_its_key(change: dict[str, Any], message: str):
+    with pytest.raises(ConfigError) as caught:
+        read_dataclass(Tree, {**FULL, **change}, where="")
+    assert caught.value.message.startswith(message)
+
+
+def test_the_place_of_the_root_stands_before_every_key():
+    with pytest.raises(ConfigError, match=r"^skills\[2\]\.leaf\.kind=3 is unknown"):
+        read_dataclass(Tree, {**FULL, "leaf": {"kind": 3}}, where="skills[2]")
+
+
+def test_types_in_words():
+    assert describe(float) == "a number"
+    assert describe(int | None) == "a whole number or null"
+    assert describe(Kind) == "one of round, square"
+    assert describe(list[float]) == "a list"
+
+
+def test_a_loosened_schema_has_the_same_fields_and_defaults():
+    loose = loosened(Tree)()
+    assert loose.name == "???"
+    assert loose.leaves == []
+    assert loose.leaf.size_m == 0.1
+    assert loose.alive is True
+
+
+plain_values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=6), inner, max_size=3),
+    max_leaves=8,
+)
+
+
+@pytest.mark.property
+@given(st.fixed_dictionaries({}, optional=dict.fromkeys(FULL, plain_values)))
+def test_any_value_is_read_or_refused_with_an_error_of_ours(raw: dict[str, Any]):
+    try:
+        tree = read_dataclass(Tree, raw, where="")
+    except ConfigError:
+        return
+    assert isinstance(tree.leaf.size_m, float)
+    assert isinstance(tree.name, str)
