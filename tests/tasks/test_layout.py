@@ -45,14 +45,18 @@ def test_the_middle_of_the_front_lies_in_the_region_and_faces_the_robot(microwav
         fronts.append(front)
         yaws.append(np.arctan2(-facing[1], -facing[0]))
     box = np.array(fronts)
-    assert np.all(box.min(axis=0) >= [0.55, 0.0, 0.02]) and np.all(box.max(axis=0) <= [0.85, 0.2, 0.084])
-    assert np.ptp(box[:, 0]) > 0.28 and np.ptp(box[:, 1]) > 0.18 and np.ptp(box[:, 2]) > 0.05
+    assert np.all(box.min(axis=0) >= [0.55, 0.0, 0.02])
+    assert np.all(box.max(axis=0) <= [0.85, 0.2, 0.084])
+    assert np.ptp(box[:, 0]) > 0.28
+    assert np.ptp(box[:, 1]) > 0.18
+    assert np.ptp(box[:, 2]) > 0.05
     assert np.deg2rad(24) < np.abs(yaws).max() <= np.deg2rad(25) + 1e-9
 
 
 def test_the_plinth_reaches_from_the_table_to_the_object(microwave: ObjectAsset) -> None:
     place = sample(task(height_m=[0.05, 0.05]), microwave, 1).objects["microwave"]
-    assert place.plinth_size_m is not None and place.T_world_plinth is not None
+    assert place.plinth_size_m is not None
+    assert place.T_world_plinth is not None
     assert place.plinth_size_m[2] == pytest.approx(0.05)
     assert place.T_world_plinth.p[2] == pytest.approx(0.025)
 
