@@ -76,10 +76,10 @@ class Attempt:
         return articulation.part(part).name if part is not None else next(iter(articulation.parts))
 
     def _refuse_overlap(self, arm_name: str) -> None:
-        """Refuses a layout in which the arm starts in collision."""
+        """Refuses a layout in which things overlap."""
         context = self._context(arm_name)
         self._checker.load(context.robot_model, context.obstacles())
-        hit = self._checker.first_collision(context.arm.q, clearance_m=0.0)
+        hit = self._checker.overlap()
         if hit is not None:
             self.failure = Failure(
                 "invalid_layout",

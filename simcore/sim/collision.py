@@ -23,6 +23,8 @@ from simcore.sim.world import World
 
 Array = np.ndarray
 
+_TOUCH_M = 1e-3
+"""Overlaps up to this depth are contact [m]."""
 _EMPTY = "The collision checker is empty. Call load(robot, obstacles) before asking it."
 
 
@@ -176,6 +178,28 @@ class BulletCollisionChecker:
             found = self._named(point)
             if found is not None:
                 worst = found
+        return worst
+
+    def overlap(self) -> LinkCollision | None:
+        """The deepest overlap of the loaded scene as it stands, fixed bodies with each other included; None if clear.
+
+        The robot's root link is mounted on what it stands on: their contact does not count.
+        """
+        robot = self._robot
+        if robot is None:
+            raise WorldError(_EMPTY)
+        bodies = [robot, *(body for body, _ in self._obstacles.values())]
+        worst: LinkCollision | None = None
+        for i, first in enumerate(bodies):
+            for second in bodies[i + 1 :]:
+                for point in p.getClosestPoints(
+                    first.body_id, second.body_id, distance=0.0, physicsClientId=self._world.client
+                ):
+                    mounted = first is robot and not second.joints and first.link_names[point[3]] == robot.root_link
+                    if mounted or point[8] >= (worst.distance_m if worst is not None else -_TOUCH_M):
+                        continue
+                    label = first.link_names[point[3]] if first is robot else first.label(point[3])
+                    worst = LinkCollision(label, second.label(point[4]), float(point[8]), tuple(point[5]))
         return worst
 
     def _named(self, point: tuple[Any, ...]) -> LinkCollision | None:

@@ -1,0 +1,166 @@
+"""Episodes from configuration to record: what they depend on, and that every kind of failure is named."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from robots.robot import Arm
+from simcore.recording.check import check_record
+from simcore.recording.episode import EpisodeRecord
+from simcore.recording.verdict import recompute_success
+from simcore.sim.collision import BulletCollisionChecker
+from skills.open import Open
+from workflows.commandline import CommandLine, load_configs
+from workflows.runner import EpisodeRunner
+from workflows.schema import CollectCfg
+
+pytestmark = pytest.mark.integration
+
+
+def config(*overrides: str, task: str = "open_microwave") -> CollectCfg:
+    (loaded,) = load_configs("collect", CollectCfg, CommandLine(overrides=[f"task={task}", *overrides]))
+    return loaded.cfg
+
+
+@pytest.fixture(scope="module")
+def runner() -> Iterator[EpisodeRunner]:
+    with EpisodeRunner(config()) as opened:
+        yield opened
+
+
+@pytest.fixture(scope="module")
+def record(runner: EpisodeRunner) -> EpisodeRecord:
+    return runner.run(0)
+
+
+def same_bits(a: EpisodeRecord, b: EpisodeRecord) -> bool:
+    return a.arrays.keys() == b.arrays.keys() and all(np.array_equal(a.arrays[k], b.arrays[k]) for k in a.arrays)
+
+
+def test_an_episode_is_whole_and_its_verdict_is_recomputed(record: EpisodeRecord) -> None:
+    assert check_record(record) == []
+    assert recompute_success(record).success == record.success
+    assert record.success
+    assert {"plan", "reset", "execute"} <= record.timings_ms.keys()
+    assert record.arrays["actions.franka_panda.left.joint_targets"].shape == (record.n_actions, 7)
+
+
+@pytest.mark.slow
+def test_an_episode_does_not_depend_on_what_ran_before(runner: EpisodeRunner, record: EpisodeRecord) -> None:
+    runner.run(4)
+    assert same_bits(runner.run(0), record)
+    with EpisodeRunner(config()) as fresh:
+        assert same_bits(fresh.run(0), record)
+
+
+@pytest.mark.slow
+def test_another_episode_is_another(runner: EpisodeRunner, record: EpisodeRecord) -> None:
+    assert not same_bits(runner.run(1), record)
+
+
+def test_recorded_actions_lead_to_the_recorded_end_with_sensors_off(
+    runner: EpisodeRunner, record: EpisodeRecord
+) -> None:
+    _, state = runner.replay_actions(record)
+    for key, value in state.items():
+        assert np.array_equal(record.arrays[key][-1], value), key
+
+
+def test_no_limit_of_the_robot_is_exceeded(runner: EpisodeRunner, record: EpisodeRecord) -> None:
+    arm = runner.cfg.robot.arms[0]
+    q = record.arrays["robots.franka_panda.left.joint_positions"]
+    dq = record.arrays["robots.franka_panda.left.joint_velocities"]
+    assert np.all(q >= arm.lower)
+    assert np.all(q <= arm.upper)
+    assert np.all(np.abs(dq) <= arm.max_velocity)
+    assert np.all(np.abs(record.arrays["robots.franka_panda.left.joint_efforts"]) <= np.array(arm.max_effort) + 1e-9)
+
+
+def test_planning_leaves_the_world_as_it_is(runner: EpisodeRunner) -> None:
+    scene = runner.reset(2)
+    before = {key: value.copy() for key, value in scene.scene.state_dict().items()}
+    runner.plan(2)
+    scene.scene.update_state()
+    after = scene.scene.state_dict()
+    assert all(np.array_equal(before[key], after[key]) for key in before)
+
+
+def test_layouts_that_overlap_are_counted_not_redrawn() -> None:
+    cfg = config("task.regions.0.center_m=[0.1,0.0]", "task.regions.0.half_extent_m=[0.0,0.0]")
+    with EpisodeRunner(cfg) as runner:
+        record = runner.run(0)
+    assert record.code == "invalid_layout"
+    assert "overlaps" in record.evidence["message"]
+    assert not recompute_success(record).success
+
+
+def test_out_of_reach_is_a_plan_that_does_not_exist() -> None:
+    cfg = config("task.regions.0.center_m=[1.6,0.0]")
+    with EpisodeRunner(cfg) as runner:
+        record = runner.run(0)
+    assert record.code == "plan_infeasible"
+    assert "point2point_constraint" in record.evidence["message"]
+    assert not recompute_success(record).success
+
+
+def test_a_grasp_of_nothing_is_missed(runner: EpisodeRunner, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Arm, "gripper_opening_m", property(lambda self: 0.0))
+    record = runner.run(0)
+    assert record.code == "grasp_missed"
+    assert record.evidence["gripper_opening_m"] == 0.0
+    assert not recompute_success(record).success
+
+
+def test_a_touch_of_the_object_by_the_arm_is_a_collision(
+    runner: EpisodeRunner, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # a planner that sees no obstacles drives the hand into the microwave in most placements
+    monkeypatch.setattr(BulletCollisionChecker, "first_collision", lambda *_args, **_kwargs: None)
+    records = [runner.run(number) for number in range(6)]
+    hits = [record for record in records if record.code == "collision"]
+    assert hits
+    for record in hits:
+        violation = record.skills[0]["first_violation"]
+        assert violation["force_n"] > 1.0
+        assert record.evidence["pair"] == violation["pair"]
+        verdict = recompute_success(record)
+        assert (verdict.success, verdict.code) == (False, "collision")
+
+
+def test_a_switched_off_check_is_recorded() -> None:
+    with EpisodeRunner(config("skills.0.collision_valid=false")) as runner:
+        record = runner.run(0)
+    assert record.skills[0]["collision_valid_enabled"] is False
+
+
+def test_a_bug_ends_the_episode_and_keeps_its_traceback(runner: EpisodeRunner, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(self: Open) -> None:
+        raise RuntimeError("made on purpose")
+
+    monkeypatch.setattr(Open, "_on_frame", broken)
+    record = runner.run(0)
+    assert record.code == "error"
+    assert "made on purpose" in record.evidence["traceback"]
+    assert not recompute_success(record).success
+
+
+def test_the_time_limit(runner: EpisodeRunner, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(runner, "cfg", replace(runner.cfg, task=replace(runner.cfg.task, max_duration_s=1.0)))
+    record = runner.run(0)
+    assert record.code == "timeout"
+    assert record.evidence["time_s"] == pytest.approx(1.0, abs=0.1)
+    assert not recompute_success(record).success
+
+
+@pytest.mark.parametrize("task", ["close_drawer", "close_microwave", "open_drawer"])
+def test_every_task_succeeds_and_agrees_with_its_record(task: str) -> None:
+    with EpisodeRunner(config(task=task)) as runner:
+        record = runner.run(0)
+    assert record.success, record.evidence
+    assert recompute_success(record).success
+    assert record.language
+    assert all("{" not in text for text in record.language)
