@@ -90,7 +90,7 @@ def test_planning_leaves_the_world_as_it_is(runner: EpisodeRunner) -> None:
 
 
 def test_layouts_that_overlap_are_counted_not_redrawn() -> None:
-    cfg = config("task.regions.0.center_m=[0.1,0.0]", "task.regions.0.half_extent_m=[0.0,0.0]")
+    cfg = config("task.regions.0.center_m=[-0.2,0.0]", "task.regions.0.half_extent_m=[0.0,0.0]")
     with EpisodeRunner(cfg) as runner:
         record = runner.run(0)
     assert record.code == "invalid_layout"
