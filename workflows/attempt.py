@@ -92,9 +92,10 @@ class Attempt:
         """A camera that sees the robot's hand and the object."""
         boxes = [item.body.aabb() for item in self.episode.objects.values()]
         middle = np.mean([box.mean(axis=0) for box in boxes], axis=0)
-        target = 0.55 * middle + 0.45 * np.array([0.1, 0.0, 0.35])
-        eye = target + np.array([-0.35, -1.35, 0.75])
-        return View(eye=tuple(eye.tolist()), target=tuple(target.tolist()), fov_deg=45.0)
+        # from behind the robot's right shoulder: the object's front and the hand are both seen
+        target = 0.6 * middle + 0.4 * np.array([0.12, 0.0, 0.5])
+        eye = target + np.array([-0.68, -1.05, 0.62])
+        return View(eye=tuple(eye.tolist()), target=tuple(target.tolist()), fov_deg=48.0)
 
     def run(self) -> None:
         """The whole episode."""
