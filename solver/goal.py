@@ -21,13 +21,16 @@ from solver.verify import SLACK, active_bounds, box_excess, excess, residuals_of
 Array = np.ndarray
 
 _SOLVE = Schedule(
-    ((30.0, 0.3, 0.1, 0.6),) * 4
-    + ((300.0, 0.3, 0.1, 0.6),) * 4
-    + ((1e4, 0.3, 0.03, 0.4),) * 5
-    + ((1e4, 1e-3, 0.0, 0.3),) * 5
+    ((30.0, 0.3, 0.1, 0.6),) * 2
+    + ((300.0, 0.3, 0.1, 0.6),) * 3
+    + ((1e4, 0.3, 0.03, 0.4),) * 3
+    + ((1e4, 1e-3, 0.0, 0.3),) * 4
 )
 """Steps from a start: soft first, so that starts move to the goal together with their posture; at last exact."""
 
+_SETTLE = Schedule(((1e4, 1.0, 0.0, 0.3),) * 40)
+"""Steps to a compromise where no exact solution exists."""
+_COMPROMISES = 8
 _DISTINCT_RAD = 0.05
 _COST_OF_REFERENCE = 0.1
 
@@ -70,6 +73,11 @@ class Goal:
         """(n,) joints [rad]."""
         joints: Array = self.batch.q[self.index]
         return joints
+
+    @property
+    def solved(self) -> bool:
+        """Whether everything holds."""
+        return bool(self.batch.solved[self.index])
 
     @property
     def T_base_ee(self) -> Pose:
@@ -160,9 +168,11 @@ class GoalSolver:
         program = program_of(arm.kinematics, Structure.of(rows))
         first = self._starts(rows, q_reference, starts, wave)
         parameters = self.parameters(program, rows)
-        q = program.solve(first, first, parameters, _SOLVE)
-        R, p = arm.kinematics.fk_batch(q)
-        violation = np.maximum(excess(rows, R, p).max(axis=1, initial=0.0), box_excess(arm, p))
+        return self._measured(rows, program.solve(first, first, parameters, _SOLVE), variant=variant)
+
+    def _measured(self, rows: tuple[Row, ...], q: Array, *, variant: str) -> GoalBatch:
+        R, p = self.arm.kinematics.fk_batch(q)
+        violation = np.maximum(excess(rows, R, p).max(axis=1, initial=0.0), box_excess(self.arm, p))
         violation[~np.isfinite(violation)] = np.inf
         return GoalBatch(variant, rows, q, R, p, violation)
 
@@ -188,9 +198,15 @@ class GoalSolver:
         return distinct
 
     def nearest(self, batches: Sequence[GoalBatch]) -> Goal:
-        """The end of a start that violates the least."""
-        batch = min(batches, key=lambda b: float(b.violation.min()))
-        return Goal(batch, int(np.argmin(batch.violation)), math.inf)
+        """The best compromise: the starts that violate the least, run on until they rest (an elastic re-solve)."""
+        settled = []
+        for batch in batches:
+            starts = batch.q[np.argsort(batch.violation, kind="stable")[:_COMPROMISES]]
+            program = program_of(self.arm.kinematics, Structure.of(batch.rows))
+            q = program.solve(starts, starts, self.parameters(program, batch.rows), _SETTLE)
+            settled.append(self._measured(batch.rows, q, variant=batch.variant))
+        best = min(settled, key=lambda b: float(b.violation.min()))
+        return Goal(best, int(np.argmin(best.violation)), math.inf)
 
     def solution(
         self,
@@ -213,15 +229,14 @@ class GoalSolver:
         batch, index = goal.batch, goal.index
         q = np.array(goal.q)
         q.setflags(write=False)
-        found = bool(batch.solved[index])
         return Solution(
-            found=found,
+            found=goal.solved,
             residuals=residuals_of(terms, batch.rows[: len(terms)], batch.R[index], batch.p[index]),
             cost=goal.cost,
             starts_tried=starts_tried,
             build_ms=build_ms,
             solve_ms=solve_ms,
-            status="solved" if found else "no start met every constraint",
+            status="solved" if goal.solved else "no start met every constraint",
             tool_variant=batch.variant,
             active_bounds=active_bounds(self.arm, q, batch.p[index]),
             configuration=q,

@@ -11,6 +11,7 @@ from solver.scene import ArmModel
 Array = np.ndarray
 
 LIBRARY_SIZE = 4096
+_MARGIN_RAD = 0.3
 _SEED = 20240
 """Fixed: the library is a table, the same in every run; it is no draw of an episode."""
 
@@ -26,10 +27,12 @@ class StartLibrary:
             size: Number of configurations.
         """
         rng = np.random.default_rng(_SEED)
+        # goals stay near their starts: those that begin away from the limits end away from them
+        margin = np.minimum(_MARGIN_RAD, 0.1 * (arm.q_upper - arm.q_lower))
         kept: list[Array] = []
         count = 0
         for _ in range(40):  # a box that the arm hardly reaches must not draw forever
-            q = rng.uniform(arm.q_lower, arm.q_upper, (2 * size, arm.n_q))
+            q = rng.uniform(arm.q_lower + margin, arm.q_upper - margin, (2 * size, arm.n_q))
             _, p = arm.kinematics.fk_batch(q)
             inside = np.all((p > arm.workspace[0]) & (p < arm.workspace[1]), axis=1)
             kept.append(q[inside])

@@ -24,7 +24,7 @@ Array = np.ndarray
 class PlanBudget:
     """How much is tried; counts only, so that a plan does not depend on the machine."""
 
-    goal_starts: int = 24
+    goal_starts: int = 32
     """Starts a wave and set of tool keypoints."""
     goal_waves: int = 3
     """Waves of starts while no whole plan is found."""

@@ -164,11 +164,13 @@ class _Planner:
                     for guide in guides
                 ]
             found = self.goals.goals(batches, self.request.q_current)
+            nearest = found[0] if found else self.goals.nearest(batches)
+            if not found and nearest.solved:  # the compromise turned out to be none
+                found = [nearest]
         self.counts["starts"] += self.budget.goal_starts * len(variants)
         self.counts["goals"] += len(found)
         if self.best is None or not self.best.found:
-            goal = found[0] if found else self.goals.nearest(batches)
-            self.best = self.goals.solution(goal, self.terms, starts_tried=self.counts["starts"])
+            self.best = self.goals.solution(nearest, self.terms, starts_tried=self.counts["starts"])
         return found
 
     def _guides(self, tool: Mapping[str, Array], wave: int) -> list[tuple[Row, ...]]:

@@ -29,6 +29,8 @@ Array = np.ndarray
 
 POINT_WEIGHT = 16.0
 """Weight of a squared metre beside a squared radian: 4 m count as much as 1 rad, as an arm's length would have it."""
+WISHED_MARGIN_RAD = 0.25
+"""Distance to a joint limit that a path keeps where its constraints leave it free to [rad]."""
 _TIGHTEN = 0.7
 """Share of a tolerance that is aimed at, so that what remains of the residual still lies inside it."""
 _LIMIT_FORCE = 1e9
@@ -180,9 +182,13 @@ class Program:
         n = self.kinematics.n_q
         before, middle, P = ca.MX.sym("q0", n), ca.MX.sym("mid", n), ca.MX.sym("P", self.n_parameters)
         reference = (1.0 - centring) * before + centring * middle
+        lower, upper = P[-3 * n : -2 * n], P[-2 * n : -n]
+        # near a limit the wish is to be away from it
+        inset = ca.fmin(WISHED_MARGIN_RAD, 0.25 * (upper - lower))
+        wished = ca.fmin(ca.fmax(reference, lower + inset), upper - inset)
         q = before
         for step in schedule.steps:
-            q = self._step(q, reference, P, ca.DM(step))
+            q = self._step(q, wished, P, ca.DM(step))
         return ca.Function("waypoint", [before, middle, P], [q]).mapaccum(waypoints)
 
     def _build_step(self) -> Any:
