@@ -14,6 +14,7 @@ from enum import Enum
 import numpy as np
 
 from simcore.geometry import Pose, unit
+from solver.path_rescue import RescueProblem, rescue_program_of
 from solver.program import POINT_WEIGHT, Program, Schedule, Structure, program_of
 from solver.scene import ArmModel, PlanningScene
 from solver.verify import active_bounds, angles, box_excess, limit_margin
@@ -21,6 +22,7 @@ from solver.verify import active_bounds, angles, box_excess, limit_margin
 Array = np.ndarray
 
 _TRACK = Schedule(((1e4, 0.02, 1.0, 0.3), (1e4, 0.02, 1.0, 0.3), (1e4, 1e-3, 0.0, 0.2), (1e4, 1e-3, 0.0, 0.1)))
+_RESTORE = Schedule(((1e4, 1e-2, 0.0, 0.2),) * 5)
 _CENTRING = 0.02
 _NEARLY_PARALLEL = 1e-3
 POINT_TOLERANCE_M = 2e-4
@@ -137,8 +139,7 @@ class PathSolver:
             contact_ee: (3,) the point of the hand that stays on the part, ee frame [m].
         """
         R0, p0 = self.arm.kinematics.fk_batch(goals)
-        moves = [scene.joint.motion(float(s) - scene.joint.position) for s in s_values]
-        turns, shifts = np.array([R for R, _ in moves]), np.array([t for _, t in moves])
+        turns, shifts = _motions(scene, s_values)
         asked = [self._on_part(scene, R0[c], p0[c], turns, shifts, slip, inward, contact_ee) for c in range(len(goals))]
         program = self._program(asked[0])
         parameters = np.stack([self._pack(rows, program) for rows in asked])
@@ -147,6 +148,61 @@ class PathSolver:
         R, p = self.arm.kinematics.fk_batch(q.reshape(-1, self.arm.n_q))
         R, p = R.reshape(*q.shape[:2], 3, 3), p.reshape(*q.shape[:2], 3)
         return [self._judge(q[c], R[c], p[c], s_values, asked[c]) for c in range(len(goals))]
+
+    def rescue(
+        self,
+        lost: PathSolution,
+        scene: PlanningScene,
+        *,
+        s_values: Array,
+        slip: Slip,
+        inward: Array,
+        contact_ee: Array,
+    ) -> PathSolution:
+        """Solves all waypoints at once from a path that was lost, then fills in the finer ones.
+
+        Args:
+            lost: A path of `follow` that was not found; its positions are the waypoints of the program.
+            scene: The object.
+            s_values: (W,) positions of the path that is wanted, the first that of the scene [rad or m].
+            slip: What the hand may do.
+            inward: (3,) inward direction of the part, base frame.
+            contact_ee: (3,) the point of the hand that stays on the part, ee frame [m].
+        """
+        goal, coarse = lost.q[0], len(lost.s) - 1
+        R0, p0 = self.arm.kinematics.fk_batch(goal[None])
+        rows = self._on_part(scene, R0[0], p0[0], *_motions(scene, lost.s), slip, inward, contact_ee)
+        held = None if rows.held_is_wish else math.cos(rows.held_angle)
+        problem = RescueProblem(
+            x_point=rows.x_point,
+            points=rows.points[1:],
+            x_held=rows.x_held,
+            held=rows.held[1:],
+            held_cosine=held,
+            x_approach=rows.x_approach,
+            approach=rows.approach[1:],
+            cone_cosine=math.cos(0.97 * rows.cone) - (1e-6 if rows.cone == 0.0 else 0.0),
+            soft=rows.approach[1:] if rows.soft_approach is None else rows.soft_approach[1:],
+            stiffness=rows.stiffness,
+        )
+        solved = rescue_program_of(self.arm.kinematics, coarse).solve(
+            problem,
+            lost.q,
+            lower=self.arm.q_lower,
+            upper=self.arm.q_upper,
+            box=self.arm.workspace,
+            max_step=0.9 * self.max_step_rad * (len(s_values) - 1) / coarse,
+        )
+        if solved is None:
+            return lost
+        order = np.argsort(lost.s)
+        guess = np.column_stack([np.interp(s_values, lost.s[order], solved[order, i]) for i in range(self.arm.n_q)])
+        fine = self._on_part(scene, R0[0], p0[0], *_motions(scene, s_values), slip, inward, contact_ee)
+        program = self._program(fine)
+        restored = program.solve(guess[1:], guess[1:], self._pack(fine, program), _RESTORE)
+        q = np.concatenate([goal[None], restored])
+        R, p = self.arm.kinematics.fk_batch(q)
+        return self._judge(q, R, p, s_values, fine)
 
     def through(self, start: Array, poses: Sequence[Pose], *, tilt_rad: float = 0.0) -> PathSolution:
         """Moves the ee through poses from a configuration.
@@ -316,6 +372,12 @@ class _Waypoints:
         if not self.held_is_wish:
             error = np.maximum(error, np.abs(angles(R @ self.x_held, self.held) - self.held_angle))
         return error
+
+
+def _motions(scene: PlanningScene, s_values: Array) -> tuple[Array, Array]:
+    """(W, 3, 3) rotations and (W, 3) shifts of the part at joint positions (W,)."""
+    moves = [scene.joint.motion(float(s) - scene.joint.position) for s in s_values]
+    return np.array([R for R, _ in moves]), np.array([t for _, t in moves])
 
 
 def _side_axis(arm: ArmModel) -> Array:

@@ -38,6 +38,8 @@ class PlanBudget:
     """Candidates whose straight way is blocked before a way around is searched for the best of them."""
     searches: int = 3
     """Ways around searched."""
+    rescues: int = 2
+    """Lost paths of a wave that are solved as a whole."""
     motion_queries: int = 4000
     """Collision queries of one such search."""
     noise_draws: int = 20

@@ -10,7 +10,7 @@ import math
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -77,8 +77,18 @@ class _Candidate:
     q: Array
     T_base_ee: Pose
     slip: Slip
-    coarse: PathSolution | None
     promise: float
+    path: PathSolution | None = None
+    """The path, where it is known already."""
+
+
+class _Lost(NamedTuple):
+    """A goal whose path was lost on the way."""
+
+    share: float
+    """How much of the way it went."""
+    candidate: _Candidate
+    coarse: PathSolution
 
 
 @dataclass(frozen=True)
@@ -121,9 +131,10 @@ class _Planner:
         # it ranks only: its few large steps need not have converged
         self.coarse_paths = PathSolver(self.arm, max_step_rad=0.8, point_tolerance_m=0.01, angle_tolerance_rad=0.1)
         self.timings = dict.fromkeys(("goal", "path", "collision", "transit", "timing"), 0.0)
-        self.counts = dict.fromkeys(("starts", "goals", "candidates", "queries", "noise_draws"), 0)
+        self.counts = dict.fromkeys(("starts", "goals", "candidates", "rescues", "queries", "noise_draws"), 0)
         self.notices: list[str] = []
         self.failure = _Failure()
+        self.lost: list[_Lost] = []
         self.best: Solution | None = None
         self.s0 = self.scene.s
         self.target_s = request.target_s()
@@ -233,14 +244,17 @@ class _Planner:
                     break
             if blocked:
                 break
+        if not blocked:
+            wholes = [self._whole(candidate) for candidate in self._rescued()]
+            blocked = [whole for whole in wholes if whole is not None]
         for whole in blocked[: self.budget.searches]:
             motion = self._transit(whole, straight_only=False)
             if motion.found:
-                by = describe(motion.blocked_by) if motion.blocked_by is not None else "something"
-                self.notices.append(
-                    f"The straight way to the object is blocked by {by}; went around it "
-                    f"({motion.queries} collision queries)."
-                )
+                if motion.blocked_by is not None:
+                    self.notices.append(
+                        f"The straight way to the object is blocked by {describe(motion.blocked_by)}; went around it "
+                        f"({motion.queries} collision queries)."
+                    )
                 return whole, motion
         return None
 
@@ -282,11 +296,34 @@ class _Planner:
             promise = 0.4 * near[i] + 0.6 * tilt[i]
             if path is not None:
                 promise += 0.4 * path.length_rad + 8.0 * max(0.0, _GOOD_MARGIN_RAD - path.margin_rad)
-                if not path.found:
-                    self._fail_path(path, slip)
-                    continue
-            candidates.append(_Candidate(goal, q, T, slip, path, promise))
+            candidate = _Candidate(goal, q, T, slip, promise)
+            if path is None or path.found:
+                candidates.append(candidate)
+            else:
+                self.lost.append(_Lost(self._fail_path(path, slip), candidate, path))
         candidates.sort(key=lambda c: c.promise)
+        return candidates
+
+    def _rescued(self) -> list[_Candidate]:
+        """The lost paths that came furthest, solved as a whole."""
+        lost = sorted(self.lost, key=lambda entry: (-round(entry.share, 2), entry.candidate.promise))
+        self.lost = []
+        if self.target_s is None:
+            return []
+        candidates = []
+        for entry in lost[: self.budget.rescues]:
+            with self._clock("path"):
+                path = self.paths.rescue(
+                    entry.coarse,
+                    self.scene,
+                    s_values=np.linspace(self.s0, self.target_s, self.budget.waypoints + 1),
+                    slip=entry.candidate.slip,
+                    inward=self._inward(entry.candidate.T_base_ee),
+                    contact_ee=self.contact_ee,
+                )
+            self.counts["rescues"] += 1
+            if path.found:
+                candidates.append(replace(entry.candidate, path=path))
         return candidates
 
     def _coarse(self, goals: Array, slip: Slip, inward: Array) -> Sequence[PathSolution | None]:
@@ -329,14 +366,17 @@ class _Planner:
             if self.target_s is not None:
                 s_values = np.linspace(self.s0, self.target_s, self.budget.waypoints + 1)
                 inward = self._inward(candidate.T_base_ee)
-                path = self.paths.follow(
-                    candidate.q[None],
-                    self.scene,
-                    s_values=s_values,
-                    slip=candidate.slip,
-                    inward=inward,
-                    contact_ee=self.contact_ee,
-                )[0]
+                path = (
+                    candidate.path
+                    or self.paths.follow(
+                        candidate.q[None],
+                        self.scene,
+                        s_values=s_values,
+                        slip=candidate.slip,
+                        inward=inward,
+                        contact_ee=self.contact_ee,
+                    )[0]
+                )
                 if not path.found:
                     self._fail_path(path, candidate.slip)
                     return None, []
@@ -530,7 +570,8 @@ class _Planner:
             solution=best,
         )
 
-    def _fail_path(self, path: PathSolution, slip: Slip) -> None:
+    def _fail_path(self, path: PathSolution, slip: Slip) -> float:
+        """Notes where a path ended; returns the share of the way."""
         target = self.target_s if self.target_s is not None else math.nan
         share = (path.reached_s - self.s0) / (target - self.s0) if target != self.s0 else 0.0
         self._fail(
@@ -540,6 +581,7 @@ class _Planner:
             {"s0": self.s0, "reached_s": path.reached_s, "target_s": target, "reason": path.reason},
             progress=share,
         )
+        return share
 
     def _fail(self, stage: str, message: str, evidence: dict[str, Any], *, progress: float = 0.0) -> None:
         """Keeps the failure of the candidate that came furthest."""

@@ -89,3 +89,32 @@ def test_inward_direction_points_into_the_front(door, drawer):
     for scene in (door(yaw=0.3, hinge=-1.0), drawer(yaw=-0.2)):
         front = scene.axes.get("base_front_axis", scene.axes.get("link0_move_axis"))
         np.testing.assert_allclose(inward_direction(scene, np.zeros(3)), -front, atol=1e-12)
+
+
+def test_a_path_lost_step_by_step_is_found_as_a_whole(arm, door, close_setting):
+    inward_of, slip = inward_direction, Slip(SlipMode.cone, limit_rad=0.8)
+    coarse, fine = PathSolver(arm, max_step_rad=0.8), PathSolver(arm)
+    lost, rescued = 0, []
+    for yaw in (0.3, -0.3):
+        scene = door(x=0.78, y=0.1, s=1.0, yaw=yaw)
+        found = GoalSolver(arm).solve_all(close_setting.constraints, scene, q_reference=arm.q_home)
+        inward = inward_of(scene, np.zeros(3))
+        ask = {"slip": slip, "inward": inward, "contact_ee": HEAD}
+        goals = np.array([s.q for s in found[:24]])
+        for path in coarse.follow(goals, scene, s_values=np.linspace(1.0, -0.03, 9), **ask):
+            if not path.found and lost < 4:
+                lost += 1
+                whole = fine.rescue(path, scene, s_values=np.linspace(1.0, -0.03, 25), **ask)
+                np.testing.assert_array_equal(whole.q[0], path.q[0])
+                if whole.found:
+                    rescued.append((scene, whole))
+    assert lost > 0
+    assert rescued
+    for scene, path in rescued:
+        start = arm.kinematics.pose(path.q[0]) @ HEAD
+        for q, s in zip(path.q, path.s, strict=True):
+            R, t = scene.joint.motion(s - scene.s)
+            assert np.abs(arm.kinematics.pose(q) @ HEAD - (R @ start + t)).max() <= 2e-4
+        assert np.all(path.q >= arm.q_lower - 1e-9)
+        assert np.all(path.q <= arm.q_upper + 1e-9)
+        assert np.abs(np.diff(path.q, axis=0)).max() <= 0.3
