@@ -71,7 +71,7 @@ class ArticulationSkill(Skill):
             replace(item, joint=self.part.joint) if item.name == self.object_name else item
             for item in self.context.obstacles()
         ]
-        checker.load(self.context.robot_model, obstacles)
+        checker.load(self.context.robot_model, obstacles, ignored_substrings=self.cfg.ignore_substring)
         self.keyframe_plan = plan_keyframes(request, checker, rng)
         if not self.keyframe_plan.found:
             diagnosis = self.keyframe_plan.diagnosis
@@ -166,6 +166,16 @@ class ArticulationSkill(Skill):
             s_closed=self.part.openness.closed,
             s_open=self.part.openness.open,
         )
+
+    def held_joints(self) -> dict[str, frozenset[str]]:
+        """See `Skill.held_joints`: the part's joint, where `update_art_joint` asks for it."""
+        if self.cfg.planner_setting.update_art_joint and self._holds_joint():
+            return {self.object_name: frozenset((self.part.joint,))}
+        return {}
+
+    def _holds_joint(self) -> bool:
+        """Whether `update_art_joint` holds the joint in the next frame."""
+        return True
 
     def _on_frame(self) -> None:
         """Nothing beyond the checks that every skill has."""

@@ -51,9 +51,20 @@ class Close(ArticulationSkill):
             *self._moves(plan, "retreat", ManipKind.close_gripper, Phase.retreat),
         ]
 
+    def _holds_joint(self) -> bool:
+        """Once it is closed far enough."""
+        if self.success_mode is SuccessMode.zero:
+            return bool(self._distance() <= self.cfg.planner_setting.success_threshold)
+        moved, wanted = self.moved()
+        return moved >= wanted
+
+    def _distance(self) -> float:
+        """How far the joint is from closed [rad or m]."""
+        return abs(self.s - self.part.openness.closed)
+
     def _judge(self) -> None:
         moved, wanted = self.moved()
-        distance = abs(self.s - self.part.openness.closed)
+        distance = self._distance()
         threshold = self.cfg.planner_setting.success_threshold
         if self.success_mode is SuccessMode.zero:
             if distance > threshold:

@@ -120,6 +120,10 @@ class Skill(ABC):
         """The earliest violated condition."""
         return earliest(self._failures)
 
+    def held_joints(self) -> dict[str, frozenset[str]]:
+        """Joints, by object, that are held where they are during the next frame, with at most their own friction."""
+        return {}
+
     @property
     def finger_contact_required(self) -> bool:
         """Whether the fingers must be on the part while it moves."""

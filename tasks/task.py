@@ -87,6 +87,15 @@ class GoalCfg:
     value: float = MISSING
     """Threshold [rad or m, or a share]."""
 
+    def __post_init__(self) -> None:
+        highest = 1.0 if self.kind is GoalKind.moved_fraction else 10.0
+        if isinstance(self.value, int | float) and not 0.0 < self.value <= highest:
+            raise ConfigError(
+                f"task.goal[{self.object}.{self.part}].value={self.value} is out of range. Expected above 0, at most "
+                f"{highest:g} for {self.kind.value}.",
+                key="task.goal.value",
+            )
+
 
 @dataclass
 class TaskCfg:
@@ -108,3 +117,11 @@ class TaskCfg:
     """How long the scene must stay as it is after the last command [s]."""
     max_duration_s: float = 40.0
     """Simulated time after which an episode is a `timeout` [s]."""
+
+    def __post_init__(self) -> None:
+        for key, low, high in (("settle_s", 0.1, 60.0), ("max_duration_s", 1.0, 3600.0)):
+            if not low <= getattr(self, key) <= high:
+                raise ConfigError(
+                    f"task.{key}={getattr(self, key)} is out of range. Expected {low:g} to {high:g} seconds.",
+                    key=f"task.{key}",
+                )

@@ -224,9 +224,10 @@ class Attempt:
             else:
                 forward = arm_model(self.cfg.robot, arm.cfg).kinematics.fk
                 arms[name] = ArmAction.hold(arm.q_target, arm.gripper_target_m, forward)
-        action = Action(arms)
+        held = skill.held_joints() if skill is not None else {}
+        action = Action(arms, hold=episode.hold_flags(held))
         self._recorder.add_action(self._action_values(action))
-        episode.robot.apply(action)
+        episode.apply(action)
         speeds = episode.advance_frame()
         if skill is not None:
             skill.update(speeds)
@@ -256,6 +257,7 @@ class Attempt:
             values[f"{prefix}.ee_target_position"] = T_world_ee.p
             values[f"{prefix}.ee_target_quat_xyzw"] = T_world_ee.quat_xyzw
             values[f"{prefix}.gripper_target"] = np.array([arm_action.gripper_target_m])
+        values["actions.hold"] = np.array([flag for flags in action.hold.values() for flag in flags], dtype=float)
         return values
 
     def _entry(self, skill: Skill, part_name: str) -> dict[str, Any]:

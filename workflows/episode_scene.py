@@ -8,6 +8,7 @@ from functools import lru_cache
 
 import numpy as np
 
+from robots.action import Action, ArmAction
 from robots.description import ArmCfg, RobotCfg
 from robots.model import model_path
 from robots.robot import Robot
@@ -42,6 +43,37 @@ class EpisodeScene:
     """By arm, then by (object, part)."""
     monitor: ContactMonitor
     fixtures: tuple[ObstacleModel, ...]
+
+    def hold_flags(self, held: Mapping[str, frozenset[str]]) -> dict[str, tuple[bool, ...]]:
+        """Which joints of every object are held, as an action states it."""
+        return {
+            name: tuple(joint in held.get(name, frozenset()) for joint in item.joint_names)
+            for name, item in self.objects.items()
+        }
+
+    def apply(self, action: Action) -> None:
+        """Gives a record frame's action to the robot, and its hold events to the objects."""
+        self.robot.apply(action)
+        for name, flags in action.hold.items():
+            item = self.objects[name]
+            item.hold(frozenset(joint for joint, flag in zip(item.joint_names, flags, strict=True) if flag))
+
+    def action_at(self, arrays: Mapping[str, np.ndarray], index: int) -> Action:
+        """The action of a record's row, to be applied to this scene."""
+        arms = {}
+        for name, arm in self.robot.arms.items():
+            prefix = f"actions.{self.robot.cfg.name}.{name}"
+            T_world_ee = Pose.from_quat_xyzw(
+                arrays[f"{prefix}.ee_target_position"][index], arrays[f"{prefix}.ee_target_quat_xyzw"][index]
+            )
+            arms[name] = ArmAction(
+                arrays[f"{prefix}.joint_targets"][index],
+                float(arrays[f"{prefix}.gripper_target"][index][0]),
+                arm.T_world_base.inverse() @ T_world_ee,
+            )
+        flags = iter(arrays["actions.hold"][index] > 0.5)
+        hold = {name: tuple(bool(next(flags)) for _ in item.joint_names) for name, item in self.objects.items()}
+        return Action(arms, hold=hold)
 
     def advance_frame(self, before_control_step: Callable[[], None] | None = None) -> FrameSpeeds:
         """One record frame: control steps, each with its physics steps; contacts and speeds are read at every one.

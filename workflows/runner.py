@@ -8,7 +8,6 @@ from contextlib import ExitStack
 import numpy as np
 
 from configs.schema import EpisodeCfg
-from robots.action import Action, ArmAction
 from simcore.errors import AssetError, ConfigError
 from simcore.recording.episode import EpisodeRecord
 from simcore.sim.camera import View, take_picture
@@ -110,20 +109,10 @@ class EpisodeRunner:
         attempt = Attempt(self.cfg, record.number, self._world, self._checker)
         attempt.reset()
         episode, rates = attempt.episode, self.cfg.world
-        actions = []
-        for index in range(record.n_actions):
-            arms = {}
-            for name, arm in episode.robot.arms.items():
-                prefix = f"actions.{self.cfg.robot.name}.{name}"
-                arms[name] = ArmAction(
-                    record.arrays[f"{prefix}.joint_targets"][index],
-                    float(record.arrays[f"{prefix}.gripper_target"][index][0]),
-                    arm.T_base_ee,
-                )
-            actions.append(Action(arms))
+        actions = [episode.action_at(record.arrays, index) for index in range(record.n_actions)]
         start = time.perf_counter()
         for action in actions:
-            episode.robot.apply(action)
+            episode.apply(action)
             for control_step in range(rates.control_steps):
                 episode.robot.control_step(control_step)
                 for _ in range(rates.physics_steps):

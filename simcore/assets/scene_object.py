@@ -35,6 +35,7 @@ class SceneObject(Module):
             },
         )
         self._acted_link = next(iter(asset.articulation.parts.values())).link
+        self._held: frozenset[str] = frozenset()
         self.root_position = Buffer()
         self.root_quat_xyzw = Buffer()
         self.joint_positions = Buffer()
@@ -72,6 +73,13 @@ class SceneObject(Module):
     def joint_position(self, joint: str) -> float:
         """Position of a joint now [rad or m]."""
         return float(self._body.joint_states([joint])[0][0])
+
+    def hold(self, joints: frozenset[str]) -> None:
+        """Holds these joints where they are now, with at most their own friction, and lets the others go."""
+        for name in self.joint_names:
+            if name in joints or name in self._held:
+                self._drives.hold(name, enabled=name in joints)
+        self._held = joints
 
     def max_joint_speed(self) -> float:
         """Largest joint speed now [rad/s or m/s]."""

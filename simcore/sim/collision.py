@@ -88,6 +88,7 @@ class BulletCollisionChecker:
         self._obstacles: dict[str, tuple[Body, ObstacleModel]] = {}
         self._joint_of: tuple[Body, JointInfo] | None = None
         self._allowed: frozenset[tuple[str, str]] = frozenset()
+        self._ignored: tuple[str, ...] = ()
 
     def __enter__(self) -> BulletCollisionChecker:
         self._world.__enter__()
@@ -96,8 +97,17 @@ class BulletCollisionChecker:
     def __exit__(self, *exc: object) -> None:
         self._world.__exit__(*exc)
 
-    def load(self, robot: RobotModel, obstacles: Sequence[ObstacleModel]) -> None:
-        """Replaces everything in the checker by a robot and obstacles."""
+    def load(
+        self, robot: RobotModel, obstacles: Sequence[ObstacleModel], *, ignored_substrings: Iterable[str] = ()
+    ) -> None:
+        """Replaces everything in the checker by a robot and obstacles.
+
+        Args:
+            robot: The arm that asks.
+            obstacles: What it must stay clear of.
+            ignored_substrings: Links whose name (`<body>/<link>`) contains one of these are left out.
+        """
+        self._ignored = tuple(ignored_substrings)
         self._world.reset()
         self.queries = 0
         self._model = robot
@@ -220,4 +230,6 @@ class BulletCollisionChecker:
             name_b = self._obstacles[other][0].label(link_b)
             if (name_a, name_b) in self._allowed:
                 return None
+        if any(word in name_a or word in name_b for word in self._ignored):
+            return None
         return LinkCollision(name_a, name_b, float(point[8]), tuple(where))

@@ -164,3 +164,34 @@ def test_every_task_succeeds_and_agrees_with_its_record(task: str) -> None:
     assert recompute_success(record).success
     assert record.language
     assert all("{" not in text for text in record.language)
+
+
+def test_a_held_joint_is_recorded_and_still_opens() -> None:
+    with EpisodeRunner(config("skills.0.planner_setting.update_art_joint=true")) as runner:
+        record = runner.run(0)
+        _, state = runner.replay_actions(record)
+    held = record.arrays["actions.hold"][:, 0]
+    first = record.skills[0]["frame_start"]
+    assert not held[:first].any()
+    assert held[first : record.skills[0]["frame_end"]].all()
+    assert record.success, record.evidence
+    for key, value in state.items():
+        assert np.array_equal(record.arrays[key][-1], value), key
+
+
+def test_without_update_art_joint_nothing_is_held(record: EpisodeRecord) -> None:
+    assert not record.arrays["actions.hold"].any()
+
+
+def test_ignored_links_are_left_out_of_the_planners_collisions(runner: EpisodeRunner) -> None:
+    skill = runner.plan(0)[0]
+    context = skill.context
+    q = np.array(context.arm_model.q_home)
+    q[[1, 3]] = (1.4, -0.3)  # stretched forward and down, through whatever stands there
+    context.checker.load(context.robot_model, context.obstacles())
+    hit = context.checker.first_collision(q)
+    assert hit is not None
+    words = ["microwave", "table", "plinth"]
+    context.checker.load(context.robot_model, context.obstacles(), ignored_substrings=words)
+    left = context.checker.first_collision(q)
+    assert left is None or not any(word in left.link_b for word in words)
