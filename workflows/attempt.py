@@ -97,12 +97,16 @@ class Attempt:
         eye = target + np.array([-0.68, -1.05, 0.62])
         return View(eye=tuple(eye.tolist()), target=tuple(target.tolist()), fov_deg=48.0)
 
-    def run(self) -> None:
-        """The whole episode."""
+    def begin(self) -> None:
+        """Resets, and stands still for the first few frames: the skills plan from here."""
         self.reset()
         self._record_state()
         if self.failure is None:
             self._stand(_INITIAL_FRAMES)
+
+    def run(self) -> None:
+        """The whole episode."""
+        self.begin()
         for index in range(len(self.cfg.skills)):
             if self.failure is not None:
                 break

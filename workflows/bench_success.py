@@ -122,6 +122,7 @@ def sensor_ratio(cfg: CollectCfg, numbers: list[int]) -> float | None:
     """
     ratios = []
     with EpisodeRunner(cfg) as runner:
+        runner.warm_up()
         for number in numbers:
             record = runner.run(number)
             replay_s, _ = runner.replay_actions(record)

@@ -157,6 +157,7 @@ class CollectJob:
             from workflows.runner import EpisodeRunner
 
         with EpisodeRunner(self.cfg) as runner, DataSet.open(self.data_set.path, worker=worker) as data_set:
+            runner.warm_up()
 
             def make_episode(number: int) -> Outcome:
                 record = runner.run(number)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import time
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 
 import numpy as np
 
 from configs.schema import EpisodeCfg
-from simcore.errors import AssetError, ConfigError
+from simcore.errors import AssetError, ConfigError, SimCoreError
 from simcore.recording.episode import EpisodeRecord
 from simcore.sim.camera import View, take_picture
 from simcore.sim.collision import BulletCollisionChecker
@@ -58,13 +58,25 @@ class EpisodeRunner:
             attempt.fail_with_bug(exc)
         return attempt.record()
 
-    def plan(self, number: int) -> list[Skill]:
-        """Plans the first skill of an episode without executing it; the skill holds its plan or its failure."""
+    def plan(self, number: int) -> Skill:
+        """Plans the first skill of an episode as `run` would, without executing it.
+
+        Args:
+            number: Episode number, from 0.
+
+        Returns:
+            The skill, which holds its plan or its failure.
+        """
         attempt = Attempt(self.cfg, number, self._world, self._checker)
-        attempt.reset()
+        attempt.begin()
         skill = attempt.make_skill(0)
         skill.plan(attempt.streams["planner"])
-        return [skill]
+        return skill
+
+    def warm_up(self) -> None:
+        """Plans one episode and forgets it: what a process imports and compiles once is no episode's planning time."""
+        with suppress(SimCoreError):  # it is told of the episode that it concerns
+            self.plan(0)
 
     def reset(self, number: int) -> EpisodeScene:
         """Builds the scene of an episode and leaves it at its start."""

@@ -72,5 +72,5 @@ def open_scene(cfg: EpisodeCfg, number: int, *, visuals: bool = True) -> Iterato
     """
     with World(cfg.world, visuals=visuals) as world, BulletCollisionChecker() as checker:
         attempt = Attempt(cfg, number, world, checker)
-        attempt.reset()
+        attempt.begin()
         yield DrawnScene(world, attempt.episode, attempt.view(), attempt)

@@ -13,7 +13,9 @@ from simcore.recording.check import check_record
 from simcore.recording.episode import EpisodeRecord
 from simcore.recording.verdict import recompute_success
 from simcore.sim.collision import BulletCollisionChecker
+from simcore.sim.world import World
 from skills.open import Open
+from workflows.attempt import Attempt
 from workflows.commandline import CommandLine, load_configs
 from workflows.runner import EpisodeRunner
 from workflows.schema import CollectCfg
@@ -80,13 +82,31 @@ def test_no_limit_of_the_robot_is_exceeded(runner: EpisodeRunner, record: Episod
     assert np.all(np.abs(record.arrays["robots.franka_panda.left.joint_efforts"]) <= np.array(arm.max_effort) + 1e-9)
 
 
-def test_planning_leaves_the_world_as_it_is(runner: EpisodeRunner) -> None:
-    scene = runner.reset(2)
-    before = {key: value.copy() for key, value in scene.scene.state_dict().items()}
-    runner.plan(2)
-    scene.scene.update_state()
-    after = scene.scene.state_dict()
+def test_planning_leaves_the_world_as_it_is() -> None:
+    cfg = config()
+    with World(cfg.world) as world, BulletCollisionChecker() as checker:
+        attempt = Attempt(cfg, 2, world, checker)
+        attempt.begin()
+        scene = attempt.episode.scene
+        before = {key: value.copy() for key, value in scene.state_dict().items()}
+        assert attempt.make_skill(0).plan(attempt.streams["planner"])
+        scene.update_state()
+        after = scene.state_dict()
     assert all(np.array_equal(before[key], after[key]) for key in before)
+
+
+def test_a_plan_alone_is_the_plan_that_is_executed(runner: EpisodeRunner, record: EpisodeRecord) -> None:
+    made = runner.plan(0).keyframe_plan
+    assert made is not None
+    alone, executed = made.to_dict(), dict(record.skills[0]["plan"])
+    del alone["timings_ms"], executed["timings_ms"]
+    assert alone == executed
+
+
+def test_warming_up_changes_nothing(record: EpisodeRecord) -> None:
+    with EpisodeRunner(config()) as fresh:
+        fresh.warm_up()
+        assert same_bits(fresh.run(0), record)
 
 
 def test_layouts_that_overlap_are_counted_not_redrawn() -> None:
@@ -184,7 +204,7 @@ def test_without_update_art_joint_nothing_is_held(record: EpisodeRecord) -> None
 
 
 def test_ignored_links_are_left_out_of_the_planners_collisions(runner: EpisodeRunner) -> None:
-    skill = runner.plan(0)[0]
+    skill = runner.plan(0)
     context = skill.context
     q = np.array(context.arm_model.q_home)
     q[[1, 3]] = (1.4, -0.3)  # stretched forward and down, through whatever stands there
