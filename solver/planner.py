@@ -9,39 +9,37 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass, field, replace
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from simcore.errors import SolverError
 from simcore.geometry import Pose, angle_between, matrix_from_rpy, unit
-from solver.collision import Collision, CollisionChecker, describe
+from solver.clearance import Blocked, Clearance, evidence_of
+from solver.collision import CollisionChecker, describe
 from solver.diagnosis import Diagnosis, goal_diagnosis
+from solver.furthest import Furthest
 from solver.goal import Goal, GoalSolver
 from solver.motion import MotionResult, plan_motion
 from solver.path import PathSolution, PathSolver, Slip, SlipMode, bar_axis, inward_direction
 from solver.plan import Keyframe, KeyframePlan, PlanBudget, PlanRequest, Segment
 from solver.post import apply_motion, post_poses, pre_poses, step_back
+from solver.segments import timed_segments
 from solver.solution import Solution
 from solver.terms.row import AxisRow, Row
-from solver.timing import time_path
 from solver.verify import limit_margin
 
 __all__ = ["Diagnosis", "Keyframe", "KeyframePlan", "PlanBudget", "PlanRequest", "Segment", "plan_keyframes"]
 
 Array = np.ndarray
 
-_TOUCH_M = 0.025
-"""So near the contact pose the fingers may already touch the part."""
 _GOOD_MARGIN_RAD = 0.2
 _GUIDE_RAD = 0.4
 _RETREAT_SHARES = (1.0, 0.6, 0.4)
 _RETREAT_TILT_RAD = 0.3
 """The hand may tilt on the way back: nothing is held any more."""
-_STAGES = ("goal", "contact", "path", "approach", "follow", "retreat", "transit")
-"""In the order in which a candidate passes them."""
 
 
 def plan_keyframes(request: PlanRequest, checker: CollisionChecker | None, rng: np.random.Generator) -> KeyframePlan:
@@ -103,18 +101,6 @@ class _Whole:
     retreat: Array | None
 
 
-@dataclass
-class _Failure:
-    """How far the best candidate came."""
-
-    stage: str = "goal"
-    message: str = ""
-    evidence: dict[str, Any] = field(default_factory=dict)
-    progress: float = -1.0
-    tally: dict[str, int] = field(default_factory=dict)
-    """How often each stage, with the pair that collided, ended a candidate."""
-
-
 class _Planner:
     def __init__(self, request: PlanRequest, checker: CollisionChecker | None, rng: np.random.Generator) -> None:
         self.request = request
@@ -133,14 +119,21 @@ class _Planner:
         self.timings = dict.fromkeys(("goal", "path", "collision", "transit", "timing"), 0.0)
         self.counts = dict.fromkeys(("starts", "goals", "candidates", "rescues", "queries", "noise_draws"), 0)
         self.notices: list[str] = []
-        self.failure = _Failure()
+        self.furthest = Furthest()
+        self.motion_queries = 0
         self.lost: list[_Lost] = []
         self.best: Solution | None = None
         self.s0 = self.scene.s
         self.target_s = request.target_s()
         self.contact_ee = self._contact_point()
         self.grip = 0.0 if request.closed_gripper else request.gripper_open_m
-        self.held = 0.0 if request.closed_gripper else request.gripper_contact_m
+        self.clearance = Clearance(
+            checker,
+            contact_links=request.contact_links,
+            s0=self.s0,
+            gripper_m=self.grip,
+            held_gripper_m=0.0 if request.closed_gripper else request.gripper_contact_m,
+        )
 
     def run(self) -> KeyframePlan:
         began = time.perf_counter()
@@ -155,6 +148,7 @@ class _Planner:
             if whole is not None:
                 break
         plan = self._plan(*whole) if whole is not None else self._refused()
+        self.counts["queries"] = self.motion_queries + self.clearance.queries
         plan.timings_ms.update(self.timings, total=1e3 * (time.perf_counter() - began))
         return plan
 
@@ -349,12 +343,16 @@ class _Planner:
         if not approach.found:
             self._fail("approach", f"the hand cannot step back to the pre-grasp: {approach.reason}", {})
             return None
-        if not self._approach_free(approach.q, pre.dense):
+        with self._clock("collision"):
+            free = self._free(self.clearance.approach(approach.q, pre.dense))
+        if not free:
             return None
         follow, posts = self._follow(candidate)
         if follow is None:
             return None
-        if not self._follow_free(follow):
+        with self._clock("collision"):
+            free = self._free(self.clearance.follow(follow.q, follow.s))
+        if not free:
             return None
         retreat = self._retreat(follow)
         if retreat is None and self.request.retreat_m > 0.0:
@@ -404,62 +402,22 @@ class _Planner:
             if not path.found:
                 self._fail("retreat", f"the hand cannot step back at the end: {path.reason}", {})
                 continue
-            if self._retreat_free(path.q, poses, float(follow.s[-1])):
+            with self._clock("collision"):
+                free = self._free(self.clearance.retreat(path.q, poses, float(follow.s[-1])))
+            if free:
                 return path.q
         return None
 
-    # collisions
+    # collisions and the way there
 
-    def _hit(self, q: Array, *, s: float, gripper: float) -> Collision | None:
-        if self.checker is None:
-            return None
-        self.counts["queries"] += 1
-        return self.checker.first_collision(q, s=s, gripper=gripper)
-
-    def _touching(self) -> Any:
-        return nullcontext() if self.checker is None else self.checker.allow(self.request.contact_links)
+    def _free(self, blocked: Blocked | None) -> bool:
+        if blocked is not None:
+            self.furthest.add(blocked)
+        return blocked is None
 
     def _contact_free(self, q: Array) -> bool:
-        with self._clock("collision"), self._touching():
-            hit = self._hit(q, s=self.s0, gripper=self.grip)
-        if hit is not None:
-            self._fail("contact", f"at contact {hit.link_a} meets {hit.link_b}", _pair(hit, s=self.s0))
-        return hit is None
-
-    def _approach_free(self, q: Array, poses: list[Pose]) -> bool:
         with self._clock("collision"):
-            far = [i for i, T in enumerate(poses) if float(np.linalg.norm(T.p - poses[0].p)) > _TOUCH_M]
-            for i in reversed(far):
-                hit = self._hit(q[i], s=self.s0, gripper=self.grip)
-                if hit is not None:
-                    return self._blocked("approach", "on the approach", hit, self.s0)
-            with self._touching():
-                for i in range(1, len(poses) - len(far)):
-                    hit = self._hit(q[i], s=self.s0, gripper=self.grip)
-                    if hit is not None:
-                        return self._blocked("approach", "on the approach", hit, self.s0)
-        return True
-
-    def _follow_free(self, path: PathSolution) -> bool:
-        count = len(path.q)
-        with self._clock("collision"), self._touching():
-            for i in sorted(range(1, count), key=lambda k: (-_spread(k, count), k)):
-                hit = self._hit(path.q[i], s=float(path.s[i]), gripper=self.held)
-                if hit is not None:
-                    where = f"while the part moves, at joint position {path.s[i]:.3f}"
-                    self._blocked("follow", where, hit, float(path.s[i]))
-                    return False
-        return True
-
-    def _retreat_free(self, q: Array, poses: list[Pose], s: float) -> bool:
-        with self._clock("collision"):
-            for i in reversed(range(1, len(poses))):
-                near = float(np.linalg.norm(poses[i].p - poses[0].p)) <= _TOUCH_M
-                with self._touching() if near else nullcontext():
-                    hit = self._hit(q[i], s=s, gripper=self.grip)
-                if hit is not None:
-                    return self._blocked("retreat", "on the retreat", hit, s)
-        return True
+            return self._free(self.clearance.contact(q))
 
     def _transit(self, whole: _Whole, *, straight_only: bool) -> MotionResult:
         with self._clock("transit"):
@@ -474,16 +432,12 @@ class _Planner:
                 max_queries=self.budget.motion_queries,
                 straight_only=straight_only,
             )
-        self.counts["queries"] += motion.queries
+        self.motion_queries += motion.queries
         if not motion.found:
-            evidence = _pair(motion.blocked_by, s=self.s0) if motion.blocked_by is not None else {}
+            evidence = evidence_of(motion.blocked_by, s=self.s0) if motion.blocked_by is not None else {}
             progress = 0.0 if straight_only else 1.0
             self._fail("transit", f"on the way to the object {motion.reason}", evidence, progress=progress)
         return motion
-
-    def _blocked(self, stage: str, where: str, hit: Collision, s: float) -> bool:
-        self._fail(stage, f"{where} {hit.link_a} meets {hit.link_b}", _pair(hit, s=s))
-        return False
 
     # results
 
@@ -498,7 +452,9 @@ class _Planner:
         keyframes += [Keyframe(T, q, "post", s) for T, q, s in whole.posts]
         index = self.setting.contact_pose_index
         with self._clock("timing"):
-            segments = self._segments(whole, motion)
+            segments = timed_segments(
+                self.request, transit=motion.q, approach=whole.approach, follow=whole.follow, retreat=whole.retreat
+            )
         return KeyframePlan(
             found=True,
             keyframes=tuple(keyframes),
@@ -512,37 +468,6 @@ class _Planner:
             slip=candidate.slip,
         )
 
-    def _segments(self, whole: _Whole, motion: MotionResult) -> list[Segment]:
-        segments = [self._timed("transit", motion.q)]
-        if len(whole.approach) > 1:
-            segments.append(self._timed("approach", whole.approach, speed=self.request.approach_speed_m_s))
-        if whole.follow is not None and len(whole.follow.q) > 1:
-            segments.append(self._timed("follow", whole.follow.q, s=whole.follow.s))
-        if whole.retreat is not None:
-            segments.append(self._timed("retreat", whole.retreat, speed=self.request.approach_speed_m_s))
-        return segments
-
-    def _timed(self, kind: str, q: Array, *, s: Array | None = None, speed: float = math.inf) -> Segment:
-        extra, velocity, acceleration = s, math.inf, math.inf
-        if s is not None:
-            part = self.request.part_speed
-            velocity = part if part is not None else (0.15 if self.scene.joint.prismatic else 0.5)
-            acceleration = 3.0 * velocity
-        elif math.isfinite(speed):
-            _, p = self.arm.kinematics.fk_batch(q)
-            extra = np.concatenate([[0.0], np.cumsum(np.linalg.norm(np.diff(p, axis=0), axis=1))])
-            velocity, acceleration = speed, 5.0 * speed
-        samples, coordinate = time_path(
-            q,
-            self.arm,
-            dt=self.request.frame_s,
-            speed_scale=self.request.speed_scale,
-            extra=extra,
-            extra_velocity=velocity,
-            extra_acceleration=acceleration,
-        )
-        return Segment(kind, samples, coordinate if s is not None else None, self.arm.kinematics.pose(samples[-1]))
-
     def _refused(self) -> KeyframePlan:
         best = self.best
         if best is None:
@@ -550,16 +475,7 @@ class _Planner:
         if not best.found:
             diagnosis = goal_diagnosis(self.terms, self.arm.tool_keypoints, self.scene, best)
         else:
-            failure = self.failure
-            code = "path_infeasible" if failure.stage in ("path", "follow", "retreat") else "motion_blocked"
-            if failure.stage in ("goal", "contact"):
-                code = "plan_infeasible"
-            diagnosis = Diagnosis(
-                code,
-                f"{self.counts['goals']} goals meet the constraints, but none can be carried out; the one that came "
-                f"furthest: {failure.message}.",
-                {"stage": failure.stage, "goals": self.counts["goals"], "ended_at": failure.tally, **failure.evidence},
-            )
+            diagnosis = self.furthest.diagnosis(self.counts["goals"])
         current = Keyframe(self.arm.kinematics.pose(self.request.q_current), self.request.q_current, "current", self.s0)
         return KeyframePlan(
             found=False,
@@ -584,13 +500,7 @@ class _Planner:
         return share
 
     def _fail(self, stage: str, message: str, evidence: dict[str, Any], *, progress: float = 0.0) -> None:
-        """Keeps the failure of the candidate that came furthest."""
-        pair = evidence.get("pair")
-        label = f"{stage}: {pair[0]} and {pair[1]}" if pair is not None else stage
-        self.failure.tally[label] = self.failure.tally.get(label, 0) + 1
-        key = (_STAGES.index(stage), progress)
-        if key > (_STAGES.index(self.failure.stage), self.failure.progress):
-            self.failure = _Failure(stage, message, evidence, progress, self.failure.tally)
+        self.furthest.add(Blocked(stage, message, evidence), progress=progress)
 
     def _contact_point(self) -> Array:
         """(3,) the tool keypoint that the first point constraint names, ee frame; tool_head where there is none [m]."""
@@ -607,17 +517,3 @@ class _Planner:
             yield
         finally:
             self.timings[stage] += 1e3 * (time.perf_counter() - began)
-
-
-def _pair(hit: Collision, *, s: float) -> dict[str, Any]:
-    return {
-        "pair": [hit.link_a, hit.link_b],
-        "distance_m": float(hit.distance_m),
-        "where": [float(v) for v in hit.where],
-        "s": s,
-    }
-
-
-def _spread(k: int, count: int) -> int:
-    """The end first, then the halves: an early hit saves the other queries."""
-    return 64 if k == count - 1 else (k & -k).bit_length()
