@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
-from rich.box import SIMPLE
+from rich.box import MARKDOWN
 from rich.table import Table
 
 from simcore.errors import ConfigError
@@ -80,7 +80,8 @@ def bench_success(cfg: SuccessBenchCfg) -> int:
                 f"real={cfg.real} needs PartNet-Mobility objects. Set UNLATCH_PARTNET_DIR to their folder.", key="real"
             )
         jobs += [
-            (f"{task}, {item}", f"{task}-{item}", [f"task={task}", f"object={item}"], cfg.real) for task, item in REAL
+            (f"{task.split('_')[0]} {item}", f"{task}-{item}", [f"task={task}", f"object={item}"], cfg.real)
+            for task, item in REAL
         ]
     results = []
     for name, folder, overrides, n in jobs:
@@ -93,7 +94,8 @@ def bench_success(cfg: SuccessBenchCfg) -> int:
         if code != OK:
             return code
         results.append(measure(name, job.cfg))
-    result_console().print(table_of(results))
+    for table in (success_table(results), cost_table(results)):
+        result_console().print(table)
     return OK
 
 
@@ -130,18 +132,14 @@ def sensor_ratio(cfg: CollectCfg, numbers: list[int]) -> float | None:
     return float(np.median(ratios)) if ratios else None
 
 
-def table_of(results: list[TaskResult]) -> Table:
-    """The results as a table, one row a task."""
-    table = Table(box=SIMPLE, pad_edge=False)
-    for column in (
-        "task",
-        "successes",
-        "95 % interval",
-        "agree",
-        f"median ms: {', '.join(STAGES)}",
-        "sensors",
-        "failures",
-    ):
+def success_table(results: list[TaskResult]) -> Table:
+    """Successes, their interval, agreeing verdicts and failures; one row a task.
+
+    Args:
+        results: What came of the tasks.
+    """
+    table = Table(box=MARKDOWN)
+    for column in ("task", "successes", "95 % interval", "verdict agrees", "failures"):
         table.add_column(column, no_wrap=column != "failures")
     for result in results:
         statistics = result.statistics
@@ -151,8 +149,25 @@ def table_of(results: list[TaskResult]) -> Table:
             f"{statistics.successes}/{statistics.n} = {100 * statistics.successes / max(statistics.n, 1):.1f} %",
             f"{100 * low:.1f} to {100 * high:.1f} %",
             f"{result.agreeing}/{statistics.n}",
-            ", ".join(f"{statistics.medians_ms[s]:.0f}" if s in statistics.medians_ms else "-" for s in STAGES),
-            "-" if result.sensor_ratio is None else f"{result.sensor_ratio:.2f}x",
             statistics.codes_text(),
+        )
+    return table
+
+
+def cost_table(results: list[TaskResult]) -> Table:
+    """Median times by stage, and what sensors and recording cost; one row a task.
+
+    Args:
+        results: What came of the tasks.
+    """
+    table = Table(box=MARKDOWN)
+    for column in ("median ms", *STAGES, "execute / replay without sensors"):
+        table.add_column(column, no_wrap=True, justify="left" if column == "median ms" else "right")
+    for result in results:
+        medians = result.statistics.medians_ms
+        table.add_row(
+            result.name,
+            *(f"{medians[stage]:.0f}" if stage in medians else "-" for stage in STAGES),
+            "-" if result.sensor_ratio is None else f"{result.sensor_ratio:.2f}",
         )
     return table

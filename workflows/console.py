@@ -30,7 +30,7 @@ def note(text: str) -> None:
 def result_console() -> Console:
     """For tables on stdout; as wide as needed where stdout is no terminal."""
     console = Console(highlight=False, soft_wrap=False)
-    return console if console.is_terminal else Console(highlight=False, width=120)
+    return console if console.is_terminal else Console(highlight=False, width=160)
 
 
 def guarded(function: Callable[[], int]) -> int:

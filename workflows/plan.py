@@ -75,9 +75,12 @@ def plan(cfg: PlanCfg) -> int:
 
     with banner_hidden():
         from workflows.picture import write_picture
+        from workflows.runner import EpisodeRunner
         from workflows.scene_picture import open_scene
 
     check_assets(cfg, number=cfg.episode)
+    with EpisodeRunner(cfg) as runner:
+        runner.warm_up()  # the times that are printed are those of an episode in a run
     with open_scene(cfg, cfg.episode, visuals=cfg.picture) as scene:
         for text in scene.description():
             say(text)
