@@ -5,6 +5,10 @@ from __future__ import annotations
 from simcore.sim.world import World
 from simcore.state import Module
 
+NOT_RECORDED = ("interval", "rgb", "depth", "segmentation", "normals")
+"""Tags of buffers that are no part of a recorded state: forces over a frame are rows of their own, images are made
+later."""
+
 
 class Group(Module):
     """A named list of modules."""

@@ -98,14 +98,20 @@ class Module:
                 yield f"{name}.{path}", buffer
 
     def state_dict(
-        self, *, include_tags: Collection[str] | None = None, exclude_tags: Collection[str] = ()
+        self, include_tags: Collection[str] | None = None, exclude_tags: Collection[str] = ()
     ) -> dict[str, Array]:
         """Values of the tree by path; empty buffers are left out.
 
         Args:
             include_tags: Only buffers with one of these tags; None for all.
-            exclude_tags: No buffers with one of these tags.
+            exclude_tags: No buffers with one of these tags, whatever their others.
+
+        Raises:
+            RecordingError: Tags are given as one text instead of a list.
         """
+        for name, tags in (("include_tags", include_tags), ("exclude_tags", exclude_tags)):
+            if isinstance(tags, str):
+                raise RecordingError(f"{name}={tags!r} is a text, expected a list of tags. Write [{tags!r}].")
         state: dict[str, Array] = {}
         for path, buffer in self.named_buffers():
             value = buffer.get_value()

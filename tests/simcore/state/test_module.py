@@ -96,6 +96,15 @@ def test_tags_select_buffers(include, exclude, wanted):
     assert set(camera.state_dict(include_tags=include, exclude_tags=exclude)) == wanted
 
 
+def test_tags_may_be_given_by_position_and_never_as_one_text():
+    camera = Camera()
+    assert set(camera.state_dict(["image"], ["rgb"])) == {"depth_image"}
+    with pytest.raises(RecordingError, match=r"include_tags='rgb' is a text, expected a list of tags"):
+        camera.state_dict("rgb")
+    with pytest.raises(RecordingError, match=r"exclude_tags='rgb' is a text"):
+        camera.state_dict(exclude_tags="rgb")
+
+
 def test_update_and_replay_go_from_the_top_down_in_order(world):
     world.scene.update_state()
     world.scene.write_replay_data()
