@@ -24,8 +24,8 @@ class ArmAction:
     """The ee pose of those joints in the arm's base frame."""
 
     @classmethod
-    def hold(cls, q: Array, gripper_m: float, forward: Callable[[Array], Array]) -> ArmAction:
-        """The action of an arm that stays at joint positions q (n,) [rad].
+    def of(cls, q: Array, gripper_m: float, forward: Callable[[Array], Array]) -> ArmAction:
+        """The action that leads to joint positions q (n,) [rad].
 
         Args:
             q: Joint positions [rad].

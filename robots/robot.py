@@ -49,9 +49,10 @@ class Arm(Module):
         self.ee_quat_xyzw = Buffer()
         self.tcp_position = Buffer()
         self.tcp_quat_xyzw = Buffer()
+        self.gripper_joint_positions = Buffer()
+        self.gripper_joint_velocities = Buffer()
         self.gripper_opening = Buffer()
         self.gripper_target = Buffer()
-        self._gripper_joint_velocities = np.zeros(len(gripper.joints))
         self._from = np.array(cfg.home)
         self._to = np.array(cfg.home)
         self._gripper_target_m = gripper.max_width_m
@@ -138,7 +139,7 @@ class Arm(Module):
     def _read_state(self) -> None:
         cfg = self._cfg
         positions, velocities, efforts = self._body.joint_states(cfg.joints)
-        fingers = self._body.joint_states(cfg.gripper.joints)[0]
+        fingers, finger_velocities, _ = self._body.joint_states(cfg.gripper.joints)
         T_world_ee = self._body.link_pose(cfg.ee_link)
         quat_xyzw = T_world_ee.quat_xyzw
         self.joint_positions.set_value(positions)
@@ -148,17 +149,21 @@ class Arm(Module):
         self.ee_quat_xyzw.set_value(quat_xyzw)
         self.tcp_position.set_value(T_world_ee @ np.array(cfg.keypoints["tool_head"]))
         self.tcp_quat_xyzw.set_value(quat_xyzw)
+        self.gripper_joint_positions.set_value(fingers)
+        self.gripper_joint_velocities.set_value(finger_velocities)
         self.gripper_opening.set_value([np.sum(fingers)])
         self.gripper_target.set_value([self._gripper_target_m])
 
     def _write_state(self) -> None:
         cfg = self._cfg
-        positions, opening = self.joint_positions.get_value(), self.gripper_opening.get_value()
+        positions, fingers = self.joint_positions.get_value(), self.gripper_joint_positions.get_value()
         if positions is not None:
             self._body.set_joint_positions(cfg.joints, positions, self.joint_velocities.get_value())
-        if opening is not None:
-            n = len(cfg.gripper.joints)
-            self._body.set_joint_positions(cfg.gripper.joints, np.full(n, float(opening[0]) / n))
+        if fingers is not None:
+            self._body.set_joint_positions(cfg.gripper.joints, fingers, self.gripper_joint_velocities.get_value())
+        target = self.gripper_target.get_value()
+        if target is not None:
+            self._gripper_target_m = float(target[0])
 
 
 class Robot(Module):

@@ -13,6 +13,7 @@ from simcore.geometry import Pose
 from skills.command import JointMotion, ManipCommand, ManipKind, Phase
 from skills.config import SkillCfg
 from skills.context import SkillContext, Views
+from skills.failure import Failure
 from skills.skill import Skill
 from solver.path import Slip
 from solver.planner import KeyframePlan, PlanRequest, Segment, plan_keyframes
@@ -116,6 +117,20 @@ class ArticulationSkill(Skill):
             openness = self.part.openness
             return abs(displacement) / abs(openness.open - openness.closed), threshold
         return abs(displacement), threshold
+
+    def shortfall(self) -> Failure | None:
+        """See `Skill.shortfall`: the joint has not moved as far as it should."""
+        moved, wanted = self.moved()
+        if moved >= wanted:
+            return None
+        return self._failure(
+            "not_reached",
+            f"'{self.part.name}' moved {moved:.3f} of the {wanted:.3f} wanted",
+            moved=moved,
+            wanted=wanted,
+            s=self.s,
+            s0=self.s0,
+        )
 
     def request(self) -> PlanRequest:
         """What the planner is asked, from a snapshot of the scene."""

@@ -6,6 +6,7 @@ import math
 
 from skills.articulation import ArticulationSkill
 from skills.command import ManipCommand, ManipKind, Phase
+from skills.failure import Failure
 from solver.path import Slip, SlipMode
 from solver.planner import KeyframePlan
 from solver.setting import SuccessMode
@@ -53,35 +54,24 @@ class Close(ArticulationSkill):
 
     def _holds_joint(self) -> bool:
         """Once it is closed far enough."""
-        if self.success_mode is SuccessMode.zero:
-            return bool(self._distance() <= self.cfg.planner_setting.success_threshold)
-        moved, wanted = self.moved()
-        return moved >= wanted
+        return self.shortfall() is None
 
     def _distance(self) -> float:
         """How far the joint is from closed [rad or m]."""
         return abs(self.s - self.part.openness.closed)
 
-    def _judge(self) -> None:
-        moved, wanted = self.moved()
-        distance = self._distance()
-        threshold = self.cfg.planner_setting.success_threshold
-        if self.success_mode is SuccessMode.zero:
-            if distance > threshold:
-                self.fail(
-                    "not_reached",
-                    f"'{self.part.name}' is {distance:.3f} from closed, expected at most {threshold:.3f}",
-                    distance=distance,
-                    allowed=threshold,
-                    s=self.s,
-                    s0=self.s0,
-                )
-        elif moved < wanted:
-            self.fail(
-                "not_reached",
-                f"'{self.part.name}' moved {moved:.3f} of the {wanted:.3f} wanted",
-                moved=moved,
-                wanted=wanted,
-                s=self.s,
-                s0=self.s0,
-            )
+    def shortfall(self) -> Failure | None:
+        """See `Skill.shortfall`: under mode `zero`, the joint is too far from closed."""
+        if self.success_mode is not SuccessMode.zero:
+            return super().shortfall()
+        distance, allowed = self._distance(), self.cfg.planner_setting.success_threshold
+        if distance <= allowed:
+            return None
+        return self._failure(
+            "not_reached",
+            f"'{self.part.name}' is {distance:.3f} from closed, expected at most {allowed:.3f}",
+            distance=distance,
+            allowed=allowed,
+            s=self.s,
+            s0=self.s0,
+        )

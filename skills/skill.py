@@ -1,7 +1,7 @@
 """The contract of a skill.
 
 The runner calls, once for each skill and in this order: `plan`; then for every record frame `next_action`, the frame's
-physics, `update`, `is_done`; at the end `is_success` and `failures`.
+physics, `update`, `is_done`; at the end `is_success` and `failure`.
 """
 
 from __future__ import annotations
@@ -14,21 +14,19 @@ import numpy as np
 from robots.action import ArmAction
 from skills.command import ManipCommand, Phase
 from skills.config import SkillCfg
-from skills.context import FrameSpeeds, SkillContext
+from skills.context import SkillContext
 from skills.execution import CommandExecutor
 from skills.failure import Failure, earliest
 
 if TYPE_CHECKING:
     from solver.planner import KeyframePlan
 
-MAX_SPEED = 5.0
-"""Joint speed that ends an episode as `overspeed` [rad/s or m/s]."""
 _BLOCKED_ERROR_RAD = 0.15
 _BLOCKED_FRAMES = 15
 
 
 class Skill(ABC):
-    """One skill of one episode. A subclass writes `plan`, `_on_frame` and `_judge`."""
+    """One skill of one episode. A subclass writes `plan`, `_on_frame` and `shortfall`."""
 
     def __init__(self, cfg: SkillCfg, context: SkillContext) -> None:
         """Makes a skill; nothing is planned yet.
@@ -45,7 +43,6 @@ class Skill(ABC):
         )
         self.keyframe_plan: KeyframePlan | None = None
         self._failures: list[Failure] = []
-        self._frames = 0
         self._planning_failures = 0
         self._blocked_frames = 0
 
@@ -61,8 +58,11 @@ class Skill(ABC):
         """Looks at the record frame that just ended; notes failures that end the skill early."""
 
     @abstractmethod
-    def _judge(self) -> None:
-        """Notes what is missing for success, at the skill's end."""
+    def shortfall(self) -> Failure | None:
+        """What is missing for success as the scene is now; None where nothing is.
+
+        Asked of a skill that never planned too: of one whose task a policy carries out.
+        """
 
     def start(self) -> None:
         """Hands the commands to the arm; called once, before the first frame."""
@@ -72,16 +72,11 @@ class Skill(ABC):
         """The arm's action for the next record frame."""
         return self.executor.next_action()
 
-    def update(self, speeds: FrameSpeeds) -> None:
-        """Takes notice of the record frame that just ended.
+    def update(self) -> None:
+        """Takes notice of the record frame that just ended: is the arm where it should be, is the part still held.
 
-        Args:
-            speeds: Largest joint speeds over its physics steps.
+        Forbidden contacts, speeds and time are judged by the runner, whatever the skill.
         """
-        self._frames += 1
-        self._check_finite()
-        self._check_contacts()
-        self._check_speeds(speeds)
         self._check_blocked()
         self._on_frame()
         if self._failures:
@@ -110,10 +105,8 @@ class Skill(ABC):
         return self.executor.is_done()
 
     def is_success(self) -> bool:
-        """Whether the skill did what it is for and broke no rule; judged once, after `is_done`."""
-        if not self._failures:
-            self._judge()
-        return not self._failures
+        """Whether the skill did what it is for and nothing went wrong on the way; asked after `is_done`."""
+        return not self._failures and self.shortfall() is None
 
     @property
     def failure(self) -> Failure | None:
@@ -134,61 +127,12 @@ class Skill(ABC):
         """What the arm is doing."""
         return self.executor.phase
 
-    @property
-    def collision_valid(self) -> bool:
-        """Whether no forbidden contact was seen so far."""
-        return not any(f.code == "collision" for f in self._failures)
-
-    @property
-    def process_valid(self) -> bool:
-        """Whether no joint was too fast so far."""
-        return not any(f.code == "overspeed" for f in self._failures)
-
     def fail(self, code: str, message: str, **evidence: object) -> None:
         """Notes a violated condition, at the present time."""
-        self._failures.append(Failure(code, message, self.context.time_s, evidence))
+        self._failures.append(self._failure(code, message, **evidence))
 
-    def _check_finite(self) -> None:
-        if not np.all(np.isfinite(self.context.arm.q)):
-            self.fail("diverged", "The simulation left the finite numbers.")
-
-    def _check_contacts(self) -> None:
-        if not self.cfg.collision_valid or not self.collision_valid:
-            return
-        for views in self.context.views.values():
-            for view in views.forbidden:
-                if view.violation is not None:
-                    hit = view.violation
-                    self._failures.append(
-                        Failure(
-                            "collision",
-                            f"{hit.pair[0]} pressed {hit.pair[1]} with {hit.force_n:.1f} N (allowed "
-                            f"{self.cfg.contact_force_threshold_n:g} N) while in phase {self.phase.name}",
-                            hit.time_s,
-                            {
-                                "view": hit.view,
-                                "pair": list(hit.pair),
-                                "force_n": hit.force_n,
-                                "physics_step": hit.physics_step,
-                                "phase": self.phase.name,
-                            },
-                        )
-                    )
-                    return
-
-    def _check_speeds(self, speeds: FrameSpeeds) -> None:
-        if not self.cfg.process_valid or not self.process_valid:
-            return
-        for name, speed in (("robot", speeds.robot), *speeds.objects.items()):
-            if speed > MAX_SPEED:
-                self.fail(
-                    "overspeed",
-                    f"A joint of '{name}' moved at {speed:.1f} rad/s or m/s (allowed {MAX_SPEED:g})",
-                    body=name,
-                    speed=speed,
-                    allowed=MAX_SPEED,
-                )
-                return
+    def _failure(self, code: str, message: str, **evidence: object) -> Failure:
+        return Failure(code, message, self.context.time_s, evidence)
 
     def _check_blocked(self) -> None:
         arm = self.context.arm

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from simcore.assets.articulated_object import ObjectAsset
-from simcore.errors import ConfigError, close_matches
+from simcore.errors import ConfigError, GeometryError, RecordingError, close_matches
 from simcore.geometry import Pose
 from tasks.task import RegionCfg, TaskCfg
 
@@ -55,16 +55,50 @@ class Layout:
                 name: {
                     "position": item.T_world_root.p.tolist(),
                     "quat_xyzw": item.T_world_root.quat_xyzw.tolist(),
+                    "rotation": item.T_world_root.R.tolist(),  # to the bit, which a quaternion is not
                     "joint_positions": dict(item.joint_positions),
                     "plinth_size_m": None if item.plinth_size_m is None else list(item.plinth_size_m),
                     "plinth_position": None if item.T_world_plinth is None else item.T_world_plinth.p.tolist(),
                     "plinth_quat_xyzw": None if item.T_world_plinth is None else item.T_world_plinth.quat_xyzw.tolist(),
+                    "plinth_rotation": None if item.T_world_plinth is None else item.T_world_plinth.R.tolist(),
                     "drawn": dict(item.drawn),
                 }
                 for name, item in self.objects.items()
             },
             "q_home": {arm: q.tolist() for arm, q in self.q_home.items()},
         }
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> Layout:
+        """The layout that `to_dict` wrote, to the bit.
+
+        Args:
+            values: `layout` of a record.
+
+        Raises:
+            RecordingError: It lacks something, or holds something else.
+        """
+        try:
+            objects = {name: _placement_from_dict(item) for name, item in values["objects"].items()}
+            q_home = {arm: np.asarray(q, dtype=float) for arm, q in values["q_home"].items()}
+        except (KeyError, TypeError, ValueError, AttributeError, GeometryError) as exc:
+            raise RecordingError(
+                f"The layout of a record cannot be read ({type(exc).__name__}: {exc}). Expected poses, joint positions "
+                "and start joints as `unlatch collect` writes them. Make the episode again."
+            ) from exc
+        return cls(objects=objects, q_home=q_home)
+
+
+def _placement_from_dict(item: Mapping[str, Any]) -> Placement:
+    on_plinth = item["plinth_size_m"] is not None
+    depth, width, height = item["plinth_size_m"] if on_plinth else (0.0, 0.0, 0.0)
+    return Placement(
+        T_world_root=Pose(item["rotation"], item["position"]),
+        joint_positions={str(joint): float(s) for joint, s in item["joint_positions"].items()},
+        plinth_size_m=(float(depth), float(width), float(height)) if on_plinth else None,
+        T_world_plinth=Pose(item["plinth_rotation"], item["plinth_position"]) if on_plinth else None,
+        drawn=dict(item["drawn"]),
+    )
 
 
 def sample_layout(

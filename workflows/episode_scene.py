@@ -63,13 +63,10 @@ class EpisodeScene:
         arms = {}
         for name, arm in self.robot.arms.items():
             prefix = f"actions.{self.robot.cfg.name}.{name}"
-            T_world_ee = Pose.from_quat_xyzw(
-                arrays[f"{prefix}.ee_target_position"][index], arrays[f"{prefix}.ee_target_quat_xyzw"][index]
-            )
-            arms[name] = ArmAction(
+            arms[name] = ArmAction.of(
                 arrays[f"{prefix}.joint_targets"][index],
                 float(arrays[f"{prefix}.gripper_target"][index][0]),
-                arm.T_world_base.inverse() @ T_world_ee,
+                arm_model(self.robot.cfg, arm.cfg).kinematics.fk,
             )
         flags = iter(arrays["actions.hold"][index] > 0.5)
         hold = {name: tuple(bool(next(flags)) for _ in item.joint_names) for name, item in self.objects.items()}

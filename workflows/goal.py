@@ -9,6 +9,9 @@ from simcore.assets.scene_object import SceneObject
 from skills.failure import Failure
 from tasks.task import TaskCfg
 
+Joint = tuple[str, int]
+"""(object, index of the joint in its arrays)."""
+
 
 def goal_conditions(task: TaskCfg, objects: Mapping[str, SceneObject]) -> list[dict[str, Any]]:
     """The conditions as plain values, for the record."""
@@ -33,8 +36,8 @@ def goal_conditions(task: TaskCfg, objects: Mapping[str, SceneObject]) -> list[d
 def goal_failure(
     code: str,
     conditions: list[dict[str, Any]],
-    objects: Mapping[str, SceneObject],
-    start: Mapping[tuple[str, int], float],
+    positions: Mapping[Joint, float],
+    start: Mapping[Joint, float],
     time_s: float,
 ) -> Failure | None:
     """The first condition that does not hold, or None.
@@ -42,14 +45,14 @@ def goal_failure(
     Args:
         code: `not_reached` when settling begins, `unsettled` when it ends.
         conditions: From `goal_conditions`.
-        objects: Objects by name, as they are now.
-        start: Joint positions at episode start by (object, joint index) [rad or m].
-        time_s: Simulated time [s].
+        positions: Joint positions that are judged, by (object, joint index) [rad or m].
+        start: Joint positions at episode start [rad or m].
+        time_s: Simulated time of those positions [s].
     """
     for condition in conditions:
-        name, index = condition["object"], condition["joint_index"]
-        s = float(objects[name].body.joint_states()[0][index])
-        moved = abs(s - start[(name, index)])
+        joint = (condition["object"], condition["joint_index"])
+        s = positions[joint]
+        moved = abs(s - start[joint])
         value = condition["value"]
         if condition["kind"] == "moved":
             reached, holds = moved, moved >= value
@@ -62,7 +65,7 @@ def goal_failure(
         if not holds:
             return Failure(
                 code,
-                f"Goal '{condition['kind']} {value:g}' of {name}.{condition['part']} does not hold: {reached:.4f}",
+                f"Goal '{condition['kind']} {value:g}' of {joint[0]}.{condition['part']} does not hold: {reached:.4f}",
                 time_s,
                 {"condition": condition, "reached": reached, "s": s},
             )

@@ -74,6 +74,7 @@ def plan(cfg: PlanCfg) -> int:
     from workflows.asset_checks import check_assets
 
     with banner_hidden():
+        from workflows.attempt import Attempt
         from workflows.picture import write_picture
         from workflows.runner import EpisodeRunner
         from workflows.scene_picture import open_scene
@@ -84,17 +85,16 @@ def plan(cfg: PlanCfg) -> int:
     with open_scene(cfg, cfg.episode, visuals=cfg.picture) as scene:
         for text in scene.description():
             say(text)
-        if scene.attempt.failure is not None:
+        if scene.episode.failure is not None:
             return FAILED
-        skill = scene.attempt.make_skill(0)
-        found = skill.plan(scene.attempt.streams["planner"])
+        skill = Attempt(scene.episode).plan()
         for text in plan_lines(skill):
             say(text)
         if cfg.picture:
             path = Path(cfg.out or f"plan-{cfg.task.name}-s{cfg.seed}-{cfg.episode}.png").absolute()
             write_picture(_drawn(scene, skill), path)
             say(f"picture: {path}")
-    return OK if found else FAILED
+    return OK if skill.failure is None else FAILED
 
 
 def plan_lines(skill: Skill) -> list[str]:

@@ -12,12 +12,16 @@ from simcore.errors import AssetError, ConfigError, SimCoreError
 from simcore.recording.episode import EpisodeRecord
 from simcore.sim.camera import View, take_picture
 from simcore.sim.collision import BulletCollisionChecker
+from simcore.sim.scene import NOT_RECORDED
 from simcore.sim.world import World
 from skills.skill import Skill
-from workflows.attempt import Attempt
-from workflows.episode_scene import EpisodeScene
+from workflows.attempt import Attempt, planned_skill
+from workflows.episode import Episode
 
 Array = np.ndarray
+
+PLANNER_KEYS = ("skills.", "validity.")
+"""Beginnings of the record keys that say what a planner and the judge made of a frame, not how the world was."""
 
 
 class EpisodeRunner:
@@ -49,7 +53,7 @@ class EpisodeRunner:
         Raises:
             ConfigError, AssetError: The configuration asks for what is not there; no episode can be made.
         """
-        attempt = Attempt(self.cfg, number, self._world, self._checker)
+        attempt = Attempt(self.episode(number))
         try:
             attempt.run()
         except (ConfigError, AssetError):
@@ -67,22 +71,16 @@ class EpisodeRunner:
         Returns:
             The skill, which holds its plan or its failure.
         """
-        attempt = Attempt(self.cfg, number, self._world, self._checker)
-        attempt.begin()
-        skill = attempt.make_skill(0)
-        skill.plan(attempt.streams["planner"])
-        return skill
+        return planned_skill(self.episode(number))
 
     def warm_up(self) -> None:
         """Plans one episode and forgets it: what a process imports and compiles once is no episode's planning time."""
         with suppress(SimCoreError):  # it is told of the episode that it concerns
             self.plan(0)
 
-    def reset(self, number: int) -> EpisodeScene:
-        """Builds the scene of an episode and leaves it at its start."""
-        attempt = Attempt(self.cfg, number, self._world, self._checker)
-        attempt.reset()
-        return attempt.episode
+    def episode(self, number: int) -> Episode:
+        """An episode in this runner's world that has not begun; it ends when the next one begins."""
+        return Episode(self.cfg, number, self._world, self._checker)
 
     def render_frames(
         self, record: EpisodeRecord, frames: list[int], *, width: int, height: int, view: View | None = None
@@ -97,17 +95,37 @@ class EpisodeRunner:
             view: The camera; one that sees robot and object by default.
         """
         with World(self.cfg.world, visuals=True) as world:
-            attempt = Attempt(self.cfg, record.number, world, self._checker)
-            attempt.reset()
+            episode = Episode(self.cfg, record.number, world, self._checker)
+            episode.reset(record)
             pictures = []
-            scene = attempt.episode.scene
+            scene = episode.scene.scene
             paths = dict(scene.named_buffers())
             for frame in frames:
                 state = {key: value for key, value in record.state_at(frame).items() if key in paths}
                 scene.load_state_dict(state)
                 scene.write_replay_data()
-                pictures.append(take_picture(world, view or attempt.view(), width=width, height=height))
+                pictures.append(take_picture(world, view or episode.view(), width=width, height=height))
             return pictures
+
+    def replay(self, record: EpisodeRecord) -> dict[str, Array]:
+        """Drives a fresh world with the recorded reset values, actions and hold events, and records it anew.
+
+        Args:
+            record: An episode of this configuration.
+
+        Returns:
+            The arrays of the replay by record key, except what a planner notes of itself.
+
+        Raises:
+            RecordingError: Its objects are not those that are there now, or its actions do not fit the robot.
+        """
+        episode = self.episode(record.number)
+        episode.reset(record)
+        episode.keep()
+        for index in range(record.n_actions):
+            episode.advance_with(episode.scene.action_at(record.arrays, index))
+            episode.keep()
+        return {key: value for key, value in episode.recorder.arrays().items() if not key.startswith(PLANNER_KEYS)}
 
     def replay_actions(self, record: EpisodeRecord) -> tuple[float, dict[str, Array]]:
         """Drives a fresh world with recorded actions, all sensors off: nothing is read until the end.
@@ -118,17 +136,17 @@ class EpisodeRunner:
         Returns:
             Wall time of the physics alone [s], and the state at the end by record key.
         """
-        attempt = Attempt(self.cfg, record.number, self._world, self._checker)
-        attempt.reset()
-        episode, rates = attempt.episode, self.cfg.world
-        actions = [episode.action_at(record.arrays, index) for index in range(record.n_actions)]
+        episode = self.episode(record.number)
+        episode.reset(record)
+        scene, rates = episode.scene, self.cfg.world
+        actions = [scene.action_at(record.arrays, index) for index in range(record.n_actions)]
         start = time.perf_counter()
         for action in actions:
-            episode.apply(action)
+            scene.apply(action)
             for control_step in range(rates.control_steps):
-                episode.robot.control_step(control_step)
+                scene.robot.control_step(control_step)
                 for _ in range(rates.physics_steps):
                     self._world.step()
         seconds = time.perf_counter() - start
-        episode.scene.update_state()
-        return seconds, episode.scene.state_dict()
+        scene.scene.update_state()
+        return seconds, scene.scene.state_dict(exclude_tags=NOT_RECORDED)

@@ -13,8 +13,7 @@ from simcore.sim.camera import View, take_picture
 from simcore.sim.collision import BulletCollisionChecker
 from simcore.sim.world import World
 from tasks.task import RegionCfg
-from workflows.attempt import Attempt
-from workflows.episode_scene import EpisodeScene
+from workflows.episode import Episode
 from workflows.picture import Overlay
 
 Array = np.ndarray
@@ -25,9 +24,8 @@ class DrawnScene:
     """A scene that can be drawn; valid inside `open_scene`."""
 
     world: World
-    episode: EpisodeScene
+    episode: Episode
     view: View
-    attempt: Attempt
 
     def overlay(self, *, width: int, height: int) -> Overlay:
         """A picture of the scene to draw on."""
@@ -36,7 +34,7 @@ class DrawnScene:
     def keypoints(self) -> dict[str, Array]:
         """Keypoints of every part by `part.name` in the world frame, (3,) each [m]."""
         found = {}
-        for key, value in self.episode.scene.state_dict().items():
+        for key, value in self.episode.scene.scene.state_dict().items():
             if key.startswith("keypoints."):
                 found[key.split(".", 2)[2]] = np.asarray(value)
         return found
@@ -50,7 +48,7 @@ class DrawnScene:
 
     def description(self) -> list[str]:
         """What was drawn for this episode, one line an object."""
-        record = self.attempt.record()
+        record = self.episode.record()
         lines = [f"episode {record.number}, seed {record.seed}"]
         for name, place in record.layout["objects"].items():
             instance = record.layout["instances"][name]
@@ -71,6 +69,6 @@ def open_scene(cfg: EpisodeCfg, number: int, *, visuals: bool = True) -> Iterato
         visuals: Whether it can be drawn.
     """
     with World(cfg.world, visuals=visuals) as world, BulletCollisionChecker() as checker:
-        attempt = Attempt(cfg, number, world, checker)
-        attempt.begin()
-        yield DrawnScene(world, attempt.episode, attempt.view(), attempt)
+        episode = Episode(cfg, number, world, checker)
+        episode.begin()
+        yield DrawnScene(world, episode, episode.view())

@@ -17,6 +17,7 @@ from simcore.sim.world import World
 from skills.open import Open
 from workflows.attempt import Attempt
 from workflows.commandline import CommandLine, load_configs
+from workflows.episode import Episode
 from workflows.runner import EpisodeRunner
 from workflows.schema import CollectCfg
 
@@ -85,11 +86,11 @@ def test_no_limit_of_the_robot_is_exceeded(runner: EpisodeRunner, record: Episod
 def test_planning_leaves_the_world_as_it_is() -> None:
     cfg = config()
     with World(cfg.world) as world, BulletCollisionChecker() as checker:
-        attempt = Attempt(cfg, 2, world, checker)
-        attempt.begin()
-        scene = attempt.episode.scene
+        episode = Episode(cfg, 2, world, checker)
+        episode.begin()
+        scene = episode.scene.scene
         before = {key: value.copy() for key, value in scene.state_dict().items()}
-        assert attempt.make_skill(0).plan(attempt.streams["planner"])
+        assert Attempt(episode).plan().is_ready()
         scene.update_state()
         after = scene.state_dict()
     assert all(np.array_equal(before[key], after[key]) for key in before)

@@ -1,0 +1,300 @@
+"""One episode as every command sees it: a scene that is reset, driven frame by frame, judged and recorded.
+
+Who decides what the arms do is not its business: skills (`attempt.py`), a policy or a recorded episode. The calls of
+one record frame, in order: `Episode.advance` (record the action; give it to the robot; for every control step the
+randomization, the motor targets and the physics steps, contacts and speeds read after each of them; read the state;
+judge), then `Episode.keep` (record the state).
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from configs.schema import EpisodeCfg
+from robots.action import Action, ArmAction
+from simcore.assets.articulated_object import ObjectAsset
+from simcore.assets.library import ObjectCfg, load_object
+from simcore.errors import RecordingError, SimCoreError
+from simcore.recording.episode import EpisodeRecord
+from simcore.recording.recorder import EpisodeRecorder
+from simcore.rng import EpisodeStreams, episode_seed
+from simcore.sim.camera import View
+from simcore.sim.collision import BulletCollisionChecker
+from simcore.sim.scene import NOT_RECORDED
+from simcore.sim.world import World
+from skills.catalog import SKILLS
+from skills.command import Phase
+from skills.context import SkillContext
+from skills.failure import Failure, earliest
+from skills.skill import Skill
+from tasks.layout import Layout, sample_layout
+from workflows.episode_scene import arm_model, build_scene, robot_model
+from workflows.judge import Judge, entry_of
+
+INITIAL_FRAMES = 5
+"""Record frames of standing still before the first stage begins."""
+
+
+class Episode:
+    """One episode: `begin`, then `advance` and `keep` for every frame, then `record`; nothing of it outlives it."""
+
+    def __init__(self, cfg: EpisodeCfg, number: int, world: World, checker: BulletCollisionChecker) -> None:
+        """Makes an episode; nothing is built yet.
+
+        Args:
+            cfg: Its configuration.
+            number: Its number, from 0.
+            world: An open world, which is emptied.
+            checker: An open collision checker.
+        """
+        self.cfg = cfg
+        self.number = number
+        self.seed = episode_seed(cfg.seed, number)
+        self.streams = EpisodeStreams(self.seed)
+        self.failure: Failure | None = None
+        """Why the episode failed, as far as it is known."""
+        self.timings_ms = {"reset": 0.0, "plan": 0.0, "execute": 0.0}
+        self.settle: dict[str, Any] | None = None
+        self.recorder = EpisodeRecorder()
+        self._world = world
+        self._checker = checker
+        self._events: list[dict[str, Any]] = []
+        self._assets: dict[str, ObjectAsset] = {}
+        self._layout: Layout | None = None
+        self._interval: dict[str, Any] = {}
+
+    def begin(self, recorded: EpisodeRecord | None = None) -> None:
+        """Resets, and stands still for the first few frames: whoever moves the arms takes over from here.
+
+        Args:
+            recorded: A record whose reset values are applied in place of drawn ones.
+
+        Raises:
+            ConfigError, AssetError: The configuration asks for what is not there.
+            RecordingError: The objects of the record are not those that are there now.
+        """
+        self.reset(recorded)
+        self.keep()
+        for _ in range(INITIAL_FRAMES if self.failure is None else 0):
+            self.advance(self.standing())
+            self.keep()
+
+    def reset(self, recorded: EpisodeRecord | None = None) -> None:
+        """Draws the layout, or takes that of a record, and builds the scene."""
+        start = time.perf_counter()
+        cfg = self.cfg
+        rng = self.streams["layout"]
+        pinned = {} if recorded is None else recorded.layout.get("instances", {})
+        self._assets = {item.name: load_object(_pinned(item, pinned), rng=rng) for item in (cfg.object, *cfg.objects)}
+        if recorded is None:
+            homes = [(arm.name, arm.home, arm.home_std) for arm in cfg.robot.arms]
+            self._layout = sample_layout(cfg.task, self._assets, homes, rng)
+        else:
+            self._check_same_assets(recorded)
+            self._layout = Layout.from_dict(recorded.layout)
+        acted_on = [(entry.objects[0], self.part_of(index)) for index, entry in enumerate(cfg.skills)]
+        self.scene = build_scene(self._world, cfg.robot, self._assets, self._layout, acted_on)
+        self.judge = Judge(cfg, self.scene)
+        self._refuse_overlap(cfg.robot.arms[0].name)
+        self.timings_ms["reset"] += 1e3 * (time.perf_counter() - start)
+
+    def _check_same_assets(self, recorded: EpisodeRecord) -> None:
+        for name, asset in self._assets.items():
+            if recorded.assets.get(name) != asset.content_hash:
+                raise RecordingError(
+                    f"Object '{name}' of episode {recorded.number} is not the one that was recorded: content "
+                    f"{asset.content_hash[:12]}, expected {str(recorded.assets.get(name))[:12]}. Use the version of "
+                    "unlatch and the object files it was recorded with.",
+                    number=recorded.number,
+                    object=name,
+                )
+
+    def part_of(self, index: int) -> str:
+        """Name of the part that the skill of an index acts on."""
+        entry = self.cfg.skills[index]
+        articulation = self._assets[entry.objects[0]].articulation
+        return articulation.part(entry.part).name if entry.part is not None else next(iter(articulation.parts))
+
+    def _refuse_overlap(self, arm_name: str) -> None:
+        """Refuses a layout in which things overlap."""
+        context = self._context(arm_name)
+        self._checker.load(context.robot_model, context.obstacles())
+        hit = self._checker.overlap()
+        if hit is not None:
+            self.failure = Failure(
+                "invalid_layout",
+                f"At the start {hit.link_a} overlaps {hit.link_b} by {1e3 * -hit.distance_m:.1f} mm",
+                0.0,
+                {"pair": [hit.link_a, hit.link_b], "distance_m": hit.distance_m},
+            )
+
+    @property
+    def time_s(self) -> float:
+        """Simulated time [s]."""
+        return self._world.time_s
+
+    @property
+    def frame(self) -> int:
+        """State frame that was recorded last."""
+        return self.recorder.n_states - 1
+
+    def view(self) -> View:
+        """A camera that sees the robot's hand and the object."""
+        boxes = [item.body.aabb() for item in self.scene.objects.values()]
+        middle = np.mean([box.mean(axis=0) for box in boxes], axis=0)
+        # from behind the robot's right shoulder: the object's front and the hand are both seen
+        target = 0.6 * middle + 0.4 * np.array([0.12, 0.0, 0.5])
+        eye = target + np.array([-0.68, -1.05, 0.62])
+        return View(eye=tuple(eye.tolist()), target=tuple(target.tolist()), fov_deg=48.0)
+
+    def make_skill(self, index: int) -> Skill:
+        """The skill of an entry of the chain, made now."""
+        entry = self.cfg.skills[index]
+        skill_type = SKILLS.load(entry.name)
+        skill: Skill = skill_type(entry, self._context(self.scene.robot.arm(entry.arm).name))
+        return skill
+
+    def _context(self, arm_name: str) -> SkillContext:
+        scene = self.scene
+        arm = scene.robot.arm(arm_name)
+        if self._layout is None:
+            raise SimCoreError("The episode was not reset. Call reset() first.")
+        return SkillContext(
+            robot=scene.robot,
+            arm=arm,
+            arm_model=arm_model(self.cfg.robot, arm.cfg),
+            objects=scene.objects,
+            views=scene.views[arm_name],
+            checker=self._checker,
+            robot_model=robot_model(self.cfg.robot, arm.cfg, self._layout),
+            fixtures=scene.fixtures,
+            rates=self.cfg.world,
+        )
+
+    def standing(self) -> dict[str, ArmAction]:
+        """The action in which every arm keeps its targets."""
+        return {
+            name: ArmAction.of(arm.q_target, arm.gripper_target_m, arm_model(self.cfg.robot, arm.cfg).kinematics.fk)
+            for name, arm in self.scene.robot.arms.items()
+        }
+
+    def advance(self, arms: Mapping[str, ArmAction], *, skill: Skill | None = None) -> None:
+        """Simulates one record frame and judges it.
+
+        Args:
+            arms: Targets by arm name; arms that are left out keep theirs.
+            skill: The skill whose stage it is; it says which joints are held.
+        """
+        idle = self.standing() if len(arms) < len(self.scene.robot.arms) else {}
+        hold = self.scene.hold_flags(skill.held_joints() if skill is not None else {})
+        self.advance_with(Action({**idle, **arms}, hold=hold))
+
+    def advance_with(self, action: Action) -> None:
+        """Simulates one record frame with a whole action, hold events included, and judges it."""
+        self.recorder.add_action(self._action_values(action))
+        self.scene.apply(action)
+        speeds = self.scene.advance_frame()
+        self._interval = self.scene.contact_values()
+        self._interval[f"speeds.{self.cfg.robot.name}.max"] = np.float64(speeds.robot)
+        for name, speed in speeds.objects.items():
+            self._interval[f"speeds.{name}.max"] = np.float64(speed)
+        self.judge.observe(action, speeds)
+
+    def keep(self, *, phase: Phase = Phase.idle, command_index: int = -1) -> None:
+        """Records the state that was read last.
+
+        Args:
+            phase: What the skill is doing.
+            command_index: Which of its commands it is carrying out.
+        """
+        stages = self.judge.stages
+        state: dict[str, Any] = self.scene.scene.state_dict(exclude_tags=NOT_RECORDED)
+        state["time"] = np.float64(self._world.time_s)
+        state["skills.index"] = np.int64(len(stages) - 1)
+        state["skills.command_index"] = np.int64(command_index)
+        state["skills.phase"] = np.int64(phase.value)
+        state["validity.collision_valid"] = np.bool_(not stages or stages[-1].collision_valid)
+        state["validity.process_valid"] = np.bool_(not stages or stages[-1].process_valid)
+        self.recorder.add_frame(state, self._interval if self.recorder.n_states else None)
+
+    def _action_values(self, action: Action) -> dict[str, Any]:
+        values: dict[str, Any] = {}
+        for name, arm_action in action.arms.items():
+            prefix = f"actions.{self.cfg.robot.name}.{name}"
+            T_world_ee = self.scene.robot.arm(name).T_world_base @ arm_action.T_base_ee
+            values[f"{prefix}.joint_targets"] = arm_action.joint_targets
+            values[f"{prefix}.ee_target_position"] = T_world_ee.p
+            values[f"{prefix}.ee_target_quat_xyzw"] = T_world_ee.quat_xyzw
+            values[f"{prefix}.gripper_target"] = np.array([arm_action.gripper_target_m])
+        values["actions.hold"] = np.array([flag for flags in action.hold.values() for flag in flags], dtype=float)
+        return values
+
+    def conclude(self, failure: Failure | None = None) -> None:
+        """Takes the verdict: the judge's, or a failure that came before its.
+
+        Args:
+            failure: What went wrong beside the rules that the judge keeps, such as a plan that does not exist.
+        """
+        found = [item for item in (self.failure, failure, self.judge.failure) if item is not None]
+        self.failure = earliest(found)
+        if self.judge.window is not None:
+            start, end = self.judge.window
+            self.settle = {"frame_start": start, "frame_end": end, "max_change": self.judge.max_change}
+
+    def record(self) -> EpisodeRecord:
+        """The record of what happened so far."""
+        failure = self.failure
+        evidence: dict[str, Any] = {}
+        if failure is not None:
+            frame = math.ceil(failure.time_s * self.cfg.world.record_hz - 1e-6)
+            evidence = {
+                "message": failure.message,
+                "time_s": failure.time_s,
+                "frame": min(frame, max(0, self.frame)),
+                **dict(failure.evidence),
+            }
+        layout = self._layout.to_dict() if self._layout is not None else {}
+        layout["instances"] = {
+            name: {"category": a.category, "instance": a.instance, "source": a.source, "parameters": a.parameters}
+            for name, a in self._assets.items()
+        }
+        built = hasattr(self, "judge")
+        return EpisodeRecord(
+            number=self.number,
+            seed=self.seed,
+            success=failure is None,
+            code=None if failure is None else failure.code,
+            evidence=evidence,
+            language=self._language(),
+            assets={name: asset.content_hash for name, asset in self._assets.items()},
+            layout=layout,
+            skills=[entry_of(stage, last_frame=self.frame) for stage in self.judge.stages] if built else [],
+            goal={"conditions": self.judge.goal if built else []},
+            settle=self.settle,
+            events=self._events,
+            timings_ms=dict(self.timings_ms),
+            arrays=self.recorder.arrays() if self.recorder.n_states else {},
+        )
+
+    def _language(self) -> list[str]:
+        if not self._assets:
+            return []
+        asset = self._assets[self.cfg.object.name]
+        part = self.cfg.skills[0].part or next(iter(asset.articulation.parts))
+        fields = {"object": asset.category.replace("_", " "), "part": part.replace("_", " "), "side": ""}
+        hinge = asset.parameters.get("hinge_side")
+        if hinge is not None:
+            fields["side"] = f"{hinge}-hinged"
+        return [" ".join(text.format(**fields).split()) for text in self.cfg.task.language]
+
+
+def _pinned(cfg: ObjectCfg, instances: Mapping[str, Any]) -> ObjectCfg:
+    """The object's configuration with the instance that a record names."""
+    entry = instances.get(cfg.name)
+    return cfg if not isinstance(entry, Mapping) else replace(cfg, instance=str(entry["instance"]))

@@ -1,0 +1,375 @@
+"""Whether an episode succeeds, judged frame by frame: by the same rules for skills, policies and replays.
+
+A stage is the share of one skill in the verdict: which part must move how far, and which rules hold meanwhile. An
+episode succeeds in the frame in which
+
+- every stage is over or, for the last one, nothing is missing;
+- the targets of all arms have not changed for `task.settle_s`;
+- the goal of the task holds at both ends of that time, and no joint acted on has moved in between.
+
+It fails at once on a forbidden force, a joint that is too fast, a state that is not finite, or when its time is up.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from configs.schema import EpisodeCfg
+from robots.action import Action
+from simcore.recording.evidence import MAX_JOINT_SPEED
+from simcore.recording.verdict import MIN_CONTACT_SHARE, MOVING_STEP
+from simcore.sim.contacts import Violation
+from skills.articulation import ArticulationSkill
+from skills.context import FrameSpeeds
+from skills.failure import Failure, earliest
+from skills.skill import Skill
+from workflows.episode_scene import EpisodeScene
+from workflows.goal import Joint, goal_conditions, goal_failure
+
+_SETTLE_CHANGE = {True: 0.005, False: 0.02}
+"""Largest change of a joint while settling that counts as staying: slider [m], hinge [rad]."""
+
+
+@dataclass
+class Stage:
+    """One skill's share of the verdict."""
+
+    skill: Skill
+    """What must be reached, and by which rules; whether it also moves the arm is none of the judge's business."""
+    part: str
+    """Part of the object that is acted on."""
+    joint: str
+    """Its joint."""
+    index: int
+    """The joint's place in the object's arrays."""
+    frame_start: int
+    """State frame at which it began."""
+    s0: float
+    """Position of its joint then [rad or m]."""
+    s: float
+    """Position of its joint at its end, or in the last frame [rad or m]."""
+    frame_end: int | None = None
+    """State frame at which it ended."""
+    success: bool = False
+    """Whether nothing was missing at its end."""
+    collision_valid: bool = True
+    process_valid: bool = True
+    touching_frames: int = 0
+    moving_frames: int = 0
+    touching_while_moving: int = 0
+    first_violation: Violation | None = None
+
+    @property
+    def object_name(self) -> str:
+        """The object that is acted on."""
+        return self.skill.cfg.objects[0]
+
+
+class Judge:
+    """Judges one episode."""
+
+    def __init__(self, cfg: EpisodeCfg, scene: EpisodeScene) -> None:
+        """Begins with the scene at its start.
+
+        Args:
+            cfg: The episode's configuration.
+            scene: Its scene, with the state read.
+        """
+        self.stages: list[Stage] = []
+        self.success = False
+        """Whether the episode has succeeded; from then on nothing is judged."""
+        self.window: tuple[int, int] | None = None
+        """First and last state frame of the time in which the scene stayed as it was, on success."""
+        self.goal = goal_conditions(cfg.task, scene.objects)
+        self._cfg = cfg
+        self._scene = scene
+        self._failures: list[Failure] = []
+        self._frame = 0
+        self._still_since: int | None = None
+        self._targets: list[np.ndarray] | None = None
+        self._acted_on: set[Joint] = {(item["object"], item["joint_index"]) for item in self.goal}
+        self._positions: list[dict[Joint, float]] = [self._read_positions()]
+
+    @property
+    def failure(self) -> Failure | None:
+        """The violated condition that came first."""
+        return earliest(self._failures)
+
+    @property
+    def over(self) -> bool:
+        """Whether the episode has succeeded or failed."""
+        return self.success or bool(self._failures)
+
+    @property
+    def settle_frames(self) -> int:
+        """Record frames for which the scene must stay as it is."""
+        return round(self._cfg.task.settle_s * self._cfg.world.record_hz)
+
+    @property
+    def max_change(self) -> float:
+        """Largest change of a joint that counts as staying; the smallest over the joints acted on [rad or m]."""
+        prismatic = [
+            item.body.joint(item.joint_names[index]).prismatic
+            for name, index in self._acted_on
+            for item in (self._scene.objects[name],)
+        ]
+        return min(_SETTLE_CHANGE[value] for value in prismatic)
+
+    def begin_stage(self, skill: Skill, part: str) -> Stage:
+        """Begins the next stage; frames from here on are judged by its rules.
+
+        Args:
+            skill: The skill, just made.
+            part: Part of its object that is acted on.
+        """
+        name = skill.cfg.objects[0]
+        item = self._scene.objects[name]
+        item.act_on(part)
+        joint = item.asset.articulation.part(part).joint
+        s = item.joint_position(joint)
+        index = item.joint_index(joint)
+        self._acted_on.add((name, index))
+        self._positions[-1][(name, index)] = s
+        for view in self._scene.monitor.views.values():
+            view.watch(skill.cfg.contact_force_threshold_n)
+        stage = Stage(skill, part, joint, index, self._frame, s, s)
+        self.stages.append(stage)
+        return stage
+
+    def end_stage(self, *, broken_off: bool = False) -> None:
+        """Ends the present stage and judges what it had to reach.
+
+        Args:
+            broken_off: Whether it ended before its time; what it had to reach is not judged then.
+        """
+        stage = self.stages[-1]
+        if not (broken_off or self._failures):
+            self._failures += self._missing(stage)
+        stage.frame_end = self._frame
+        stage.success = not (broken_off or self._failures)
+
+    def observe(self, action: Action, speeds: FrameSpeeds) -> None:
+        """Takes notice of a record frame that has just been simulated.
+
+        Args:
+            action: What the robot was told for it.
+            speeds: Largest joint speeds over its physics steps.
+        """
+        self._frame += 1
+        self._positions.append(self._read_positions())
+        self._note_targets(action)
+        if not self.stages or self.over:
+            return
+        stage = self.stages[-1]
+        if stage.frame_end is None:
+            self._note_contact(stage)
+        self._check_finite()
+        self._check_forces(stage)
+        self._check_speeds(stage, speeds)
+        time_s, allowed_s = self._scene.world.time_s, self._cfg.task.max_duration_s
+        if time_s > allowed_s:
+            self._fail("timeout", f"The episode took longer than {allowed_s:g} s", allowed_s=allowed_s)
+        if not self._failures:
+            self._check_success(stage)
+
+    def advance_stages(self) -> int | None:
+        """Ends the present stage if nothing is missing and another one follows: for arms that no skill moves.
+
+        Returns:
+            Index of the skill whose stage is to begin now, or None.
+        """
+        if self.over or len(self.stages) == len(self._cfg.skills) or self._missing(self.stages[-1]):
+            return None
+        self.end_stage()
+        return len(self.stages)
+
+    def not_settled(self, frame_start: int) -> list[Failure]:
+        """What kept the scene from staying as it should since a frame; nothing if it did.
+
+        Args:
+            frame_start: State frame since which every arm has stood still.
+        """
+        hz = self._cfg.world.record_hz
+        found = [self._goal_failure("not_reached", frame_start), self._goal_failure("unsettled", self._frame)]
+        failures = [failure for failure in found if failure is not None]
+        for joint in sorted(self._acted_on):
+            s = self._track(joint, frame_start)
+            change = np.abs(s - s[0])
+            above = np.flatnonzero(change > self.max_change)
+            if above.size:
+                name = self._scene.objects[joint[0]].joint_names[joint[1]]
+                failures.append(
+                    Failure(
+                        "unsettled",
+                        f"'{name}' of '{joint[0]}' moved by {change.max():.4f} while it should have stayed (allowed "
+                        f"{self.max_change:g})",
+                        (frame_start + int(above[0])) / hz,
+                        {"object": joint[0], "joint": name, "change": float(change.max()), "allowed": self.max_change},
+                    )
+                )
+        return failures
+
+    def _check_success(self, stage: Stage) -> None:
+        start = self._frame - self.settle_frames
+        if self._still_since is None or start < max(self._still_since, stage.frame_start):
+            return
+        if len(self.stages) < len(self._cfg.skills) or (stage.frame_end is None and self._missing(stage)):
+            return
+        if not self.not_settled(start):
+            self.window = (start, self._frame)
+            if stage.frame_end is None:
+                self.end_stage()
+            self.success = True
+
+    def _missing(self, stage: Stage) -> list[Failure]:
+        """What a stage lacks for success, as things are."""
+        found = []
+        shortfall = stage.skill.shortfall()
+        if shortfall is not None:
+            found.append(shortfall)
+        if stage.skill.finger_contact_required:
+            share = stage.touching_while_moving / stage.moving_frames if stage.moving_frames else 1.0
+            if not stage.touching_frames:
+                found.append(
+                    self._failure(
+                        "grasp_missed", f"The fingers never touched '{stage.part}'", moving_frames=stage.moving_frames
+                    )
+                )
+            elif share < MIN_CONTACT_SHARE:
+                found.append(
+                    self._failure(
+                        "slipped",
+                        f"The fingers touched '{stage.part}' in {share:.0%} of the frames in which it moved, expected "
+                        f"at least {MIN_CONTACT_SHARE:.0%}",
+                        share=share,
+                        moving_frames=stage.moving_frames,
+                    )
+                )
+        return found
+
+    def _note_targets(self, action: Action) -> None:
+        targets: list[np.ndarray] = [
+            np.append(arm.joint_targets, arm.gripper_target_m) for _, arm in sorted(action.arms.items())
+        ]
+        same = self._targets is not None and all(
+            np.array_equal(new, old) for new, old in zip(targets, self._targets, strict=True)
+        )
+        if not same:
+            self._still_since = None
+        elif self._still_since is None:
+            self._still_since = self._frame - 1
+        self._targets = targets
+
+    def _note_contact(self, stage: Stage) -> None:
+        touching = any(
+            float(np.asarray(views[(stage.object_name, stage.part)].fingers_link.force_max_n.get_value())) > 0.0
+            for views in self._scene.views.values()
+        )
+        s = self._positions[-1][(stage.object_name, stage.index)]
+        moving = abs(s - stage.s) > MOVING_STEP
+        stage.touching_frames += touching
+        stage.moving_frames += moving
+        stage.touching_while_moving += moving and touching
+        stage.s = s
+
+    def _check_finite(self) -> None:
+        values = [arm.q for arm in self._scene.robot.arms.values()]
+        values.append(np.array(list(self._positions[-1].values())))
+        if not all(np.isfinite(value).all() for value in values):
+            self._fail("diverged", "The simulation left the finite numbers")
+
+    def _check_forces(self, stage: Stage) -> None:
+        hits = [
+            view.violation
+            for name, view in self._scene.monitor.views.items()
+            if view.violation is not None and not name.endswith(".fingers_link")
+        ]
+        if not hits:
+            return
+        hit = min(hits, key=lambda violation: violation.physics_step)
+        if stage.first_violation is None and stage.frame_end is None:
+            stage.first_violation = hit
+        if stage.skill.cfg.collision_valid and stage.collision_valid:
+            stage.collision_valid = False
+            allowed_n = stage.skill.cfg.contact_force_threshold_n
+            self._failures.append(
+                Failure(
+                    "collision",
+                    f"{hit.pair[0]} pressed {hit.pair[1]} with {hit.force_n:.1f} N (allowed {allowed_n:g} N) while in "
+                    f"phase {stage.skill.phase.name}",
+                    hit.time_s,
+                    {**asdict(hit), "pair": list(hit.pair), "phase": stage.skill.phase.name},
+                )
+            )
+
+    def _check_speeds(self, stage: Stage, speeds: FrameSpeeds) -> None:
+        if not stage.skill.cfg.process_valid or not stage.process_valid:
+            return
+        for name, speed in ((self._cfg.robot.name, speeds.robot), *speeds.objects.items()):
+            if speed > MAX_JOINT_SPEED:
+                stage.process_valid = False
+                self._fail(
+                    "overspeed",
+                    f"A joint of '{name}' moved at {speed:.1f} rad/s or m/s (allowed {MAX_JOINT_SPEED:g})",
+                    body=name,
+                    speed=speed,
+                    allowed=MAX_JOINT_SPEED,
+                )
+                return
+
+    def _read_positions(self) -> dict[Joint, float]:
+        return {
+            (name, index): float(s)
+            for name, item in self._scene.objects.items()
+            for index, s in enumerate(item.body.joint_states()[0])
+        }
+
+    def _track(self, joint: Joint, frame_start: int) -> np.ndarray:
+        return np.array([positions[joint] for positions in self._positions[frame_start:]])
+
+    def _goal_failure(self, code: str, frame: int) -> Failure | None:
+        time_s = frame / self._cfg.world.record_hz
+        return goal_failure(code, self.goal, self._positions[frame], self._positions[0], time_s)
+
+    def _fail(self, code: str, message: str, **evidence: object) -> None:
+        self._failures.append(self._failure(code, message, **evidence))
+
+    def _failure(self, code: str, message: str, **evidence: object) -> Failure:
+        return Failure(code, message, self._scene.world.time_s, evidence)
+
+
+def entry_of(stage: Stage, *, last_frame: int) -> dict[str, Any]:
+    """A stage as an entry of the record's `skills`.
+
+    Args:
+        stage: The stage.
+        last_frame: State frame at which the episode ended.
+    """
+    skill, cfg = stage.skill, stage.skill.cfg
+    openness = skill.context.objects[stage.object_name].asset.articulation.part(stage.part).openness
+    violation = stage.first_violation
+    return {
+        "name": cfg.name,
+        "object": stage.object_name,
+        "part": stage.part,
+        "joint": stage.joint,
+        "joint_index": stage.index,
+        "success_mode": skill.success_mode.value if isinstance(skill, ArticulationSkill) else None,
+        "success_threshold": cfg.planner_setting.success_threshold,
+        "s0": stage.s0,
+        "s_end": stage.s,
+        "s_closed": openness.closed,
+        "s_open": openness.open,
+        "frame_start": stage.frame_start,
+        "frame_end": last_frame if stage.frame_end is None else stage.frame_end,
+        "collision_valid_enabled": cfg.collision_valid,
+        "process_valid_enabled": cfg.process_valid,
+        "contact_force_threshold_n": cfg.contact_force_threshold_n,
+        "first_violation": None if violation is None else {**asdict(violation), "pair": list(violation.pair)},
+        "success": stage.success,
+        "finger_contact_required": skill.finger_contact_required,
+        "plan": None if skill.keyframe_plan is None else skill.keyframe_plan.to_dict(),
+    }
