@@ -85,8 +85,10 @@ KEYS: tuple[KeySpec, ...] = (
     _state(f"{_ARM}.ee_quat_xyzw", (4,), "-", "Orientation of the ee link, world frame."),
     _state(f"{_ARM}.tcp_position", (3,), "m", "The point between the fingertips, world frame."),
     _state(f"{_ARM}.tcp_quat_xyzw", (4,), "-", "Orientation of the tcp frame, world frame."),
-    _state(f"{_ARM}.gripper_joint_positions", ("k",), "m", "Positions of the finger joints."),
-    _state(f"{_ARM}.gripper_joint_velocities", ("k",), "m/s", "Velocities of the finger joints."),
+    KeySpec(f"{_ARM}.gripper_joint_positions", STATE, ("k",), "float64", "m", "Positions of the finger joints.", False),
+    KeySpec(
+        f"{_ARM}.gripper_joint_velocities", STATE, ("k",), "float64", "m/s", "Velocities of the finger joints.", False
+    ),
     _state(f"{_ARM}.gripper_opening", (1,), "m", "Distance between the finger pads."),
     _state(f"{_ARM}.gripper_target", (1,), "m", "Distance between the finger pads that was last asked for."),
     _state("objects.<object>.root_position", (3,), "m", "Origin of the object's root link, world frame."),
