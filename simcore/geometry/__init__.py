@@ -1,5 +1,6 @@
 """Poses, rotations and keypoints; NumPy and SciPy only."""
 
+from simcore.geometry.pinhole import Pinhole
 from simcore.geometry.pose import Pose
 from simcore.geometry.rotations import (
     angle_between,
@@ -14,6 +15,7 @@ from simcore.geometry.rotations import (
 )
 
 __all__ = [
+    "Pinhole",
     "Pose",
     "angle_between",
     "matrix_from_axis_angle",

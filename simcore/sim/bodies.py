@@ -42,6 +42,8 @@ class Body:
         self.client = client
         self.body_id = body_id
         self.name = name
+        self.semantic_class = name
+        """What kind of thing it is, for segmentation images: `robot`, a category; its name where nobody said."""
         root, _ = p.getBodyInfo(body_id, physicsClientId=client)
         # a box has no model that names its link: it is called like the body
         self.root_link: str = root.decode() if p.getNumJoints(body_id, physicsClientId=client) else name
@@ -152,6 +154,24 @@ class Body:
             return self.root_pose()
         state = p.getLinkState(self.body_id, index, computeForwardKinematics=1, physicsClientId=self.client)
         return Pose.from_quat_xyzw(state[4], state[5])
+
+    def link_velocity(self, name: str) -> tuple[Array, Array]:
+        """Linear (3,) [m/s] and angular velocity (3,) [rad/s] of a link's URDF frame, in the world frame.
+
+        Raises:
+            FrameNotFoundError: No such link.
+        """
+        index = self.link_index(name)
+        if index == ROOT:
+            p_world_com = p.getBasePositionAndOrientation(self.body_id, physicsClientId=self.client)[0]
+            linear, angular = p.getBaseVelocity(self.body_id, physicsClientId=self.client)
+        else:
+            state = p.getLinkState(
+                self.body_id, index, computeLinkVelocity=1, computeForwardKinematics=1, physicsClientId=self.client
+            )
+            p_world_com, linear, angular = state[0], state[6], state[7]
+        arm = self.link_pose(name).p - np.array(p_world_com)
+        return np.array(linear) + np.cross(angular, arm), np.array(angular)
 
     def joint_states(self, names: Sequence[str] | None = None) -> tuple[Array, Array, Array]:
         """Positions, velocities and motor efforts (n,) of joints, all movable ones by default [rad or m, N m or N]."""

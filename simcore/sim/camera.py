@@ -8,9 +8,14 @@ import numpy as np
 import pybullet as p
 from numpy.typing import ArrayLike
 
+from simcore.errors import WorldError
+from simcore.geometry import Pinhole, Pose
 from simcore.sim.world import World
 
 Array = np.ndarray
+
+_LIGHT = (-1.0, -1.2, 2.5)
+_LINK_SHIFT = 24  # bits above which Bullet's segmentation mask holds the link's number plus 1
 
 
 @dataclass(frozen=True)
@@ -38,7 +43,7 @@ def take_picture(world: World, view: View, *, width: int, height: int) -> Array:
         height,
         viewMatrix=look,
         projectionMatrix=projection,
-        lightDirection=(-1.0, -1.2, 2.5),
+        lightDirection=_LIGHT,
         shadow=1,
         renderer=p.ER_TINY_RENDERER,
         physicsClientId=world.client,
@@ -57,3 +62,100 @@ def project(view: View, points_world: ArrayLike, *, width: int, height: int) -> 
     ndc = clip[front, :2] / clip[front, 3:4]
     pixels[front] = np.c_[(ndc[:, 0] + 1) * width / 2, (1 - ndc[:, 1]) * height / 2]
     return pixels
+
+
+@dataclass(frozen=True)
+class RawImages:
+    """What one call of the renderer gives."""
+
+    rgb: Array
+    """(height, width, 3) uint8."""
+    depth_m: Array
+    """(height, width) float32, distance to the image plane [m]; infinite where nothing is seen."""
+    link_ids: Array
+    """(height, width) int32: 0 where nothing is seen, else the place, from 1, of the link in `link_labels`."""
+
+
+def take_images(
+    world: World, pinhole: Pinhole, T_world_camera: Pose, *, near_m: float, far_m: float, shadow: bool = True
+) -> RawImages:
+    """Colours, depth and links seen by a pinhole camera.
+
+    Args:
+        world: The world, loaded with visual shapes.
+        pinhole: Size and intrinsics.
+        T_world_camera: Pose of its frame: x to the right of the image, y down, z forward.
+        near_m: Nothing nearer is seen [m].
+        far_m: Nothing farther is seen [m].
+        shadow: Whether to draw shadows; the other images do not depend on them.
+
+    Raises:
+        WorldError: The world has no visual shapes.
+    """
+    require_visuals(world)
+    # OpenGL's camera looks along -z with y up
+    look = Pose(T_world_camera.R @ np.diag([1.0, -1.0, -1.0]), T_world_camera.p).inverse().matrix
+    _, _, rgba, buffer, mask = p.getCameraImage(
+        pinhole.width,
+        pinhole.height,
+        viewMatrix=look.T.ravel().tolist(),
+        projectionMatrix=_projection(pinhole, near_m, far_m),
+        lightDirection=_LIGHT,
+        shadow=int(shadow),
+        renderer=p.ER_TINY_RENDERER,
+        flags=p.ER_SEGMENTATION_MASK_OBJECT_AND_LINKINDEX,
+        physicsClientId=world.client,
+    )
+    shape = (pinhole.height, pinhole.width)
+    link_ids = _link_ids(world, np.reshape(np.asarray(mask, dtype=np.int64), shape))
+    scaled = np.reshape(np.asarray(buffer, dtype=float), shape)
+    depth_m = np.where(link_ids > 0, far_m * near_m / (far_m - (far_m - near_m) * scaled), np.inf)
+    return RawImages(
+        np.reshape(np.asarray(rgba, dtype=np.uint8), (*shape, 4))[:, :, :3].copy(), depth_m.astype(np.float32), link_ids
+    )
+
+
+def require_visuals(world: World) -> None:
+    """Raises unless a world was opened for pictures.
+
+    Raises:
+        WorldError: It loads no visual shapes.
+    """
+    if not world.visuals:
+        raise WorldError(
+            "This World has no visual shapes, so that nothing can be seen in it. Open it as World(cfg, visuals=True)."
+        )
+
+
+def link_labels(world: World) -> list[tuple[str, str]]:
+    """(label, class) of every link that may be seen, in the order of `RawImages.link_ids`, which counts from 1."""
+    return [(body.label(index), body.semantic_class) for body in world.bodies.values() for index in body.link_names]
+
+
+def _projection(pinhole: Pinhole, near_m: float, far_m: float) -> list[float]:
+    """The frustum in which Bullet's renderer samples pixel (u, v) on its ray.
+
+    It samples at column u and row v + 1 of the frustum, counted from the upper left corner (measured on planes seen at
+    an angle, in `tests/simcore/sim/test_camera.py`), not at the pixel's middle.
+    """
+    x, y = near_m / pinhole.fx, near_m / pinhole.fy
+    return list(
+        p.computeProjectionMatrix(
+            -pinhole.cx * x,
+            (pinhole.width - pinhole.cx) * x,
+            (pinhole.cy + 1.0 - pinhole.height) * y,
+            (pinhole.cy + 1.0) * y,
+            near_m,
+            far_m,
+        )
+    )
+
+
+def _link_ids(world: World, mask: Array) -> Array:
+    numbers = {-1: 0}
+    for body in world.bodies.values():
+        for index in body.link_names:
+            numbers[body.body_id + ((index + 1) << _LINK_SHIFT)] = len(numbers)
+    found, inverse = np.unique(mask, return_inverse=True)
+    ids = np.array([numbers.get(int(value), 0) for value in found], dtype=np.int32)
+    return np.reshape(ids[np.ravel(inverse)], mask.shape)

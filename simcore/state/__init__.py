@@ -2,5 +2,6 @@
 
 from simcore.state.buffer import Buffer
 from simcore.state.module import Module
+from simcore.state.rendering import Rendering
 
-__all__ = ["Buffer", "Module"]
+__all__ = ["Buffer", "Module", "Rendering"]

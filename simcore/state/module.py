@@ -9,17 +9,19 @@ import numpy as np
 
 from simcore.errors import RecordingError, close_matches
 from simcore.state.buffer import Buffer
+from simcore.state.rendering import Rendering, RenderingSwitches
 
 Array = np.ndarray
 
 _NAME = re.compile(r"[A-Za-z0-9_-]+\Z")  # a word of the keys of a record
 
 
-class Module:
+class Module(RenderingSwitches):
     """Owns buffers and child modules; both are found by attribute name or by `add_child`.
 
-    A subclass overrides `_read_state` (simulation into buffers) and `_write_state` (buffers into the simulation).
-    `update_state` and `write_replay_data` call them on the module itself first, then on its children in the order in
+    A subclass overrides what concerns it, each nothing by default: `_read_state` (simulation into buffers),
+    `_write_state` (buffers into the simulation), `_switch_rendering` (a kind of image on or off). `update_state`,
+    `write_replay_data` and the switches call them on the module itself first, then on its children in the order in
     which they were added.
     """
 
@@ -89,6 +91,15 @@ class Module:
 
     def _write_state(self) -> None:
         """Writes this module's own buffers into the simulation; nothing by default."""
+
+    def switch_rendering(self, kind: Rendering, *, on: bool) -> None:
+        """Switches a kind of image on or off, for this module and for all below it."""
+        self._switch_rendering(kind, on=on)
+        for child in self._children.values():
+            child.switch_rendering(kind, on=on)
+
+    def _switch_rendering(self, kind: Rendering, *, on: bool) -> None:
+        """Switches a kind of image of this module's own; nothing by default."""
 
     def named_buffers(self) -> Iterator[tuple[str, Buffer]]:
         """Every buffer of the tree with its path relative to this module."""

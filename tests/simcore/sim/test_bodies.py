@@ -113,3 +113,15 @@ def test_aabb_covers_the_box() -> None:
     with World(WorldCfg()) as world:
         box = world.add_box("b", size_m=(0.2, 0.4, 0.6), T_world_box=Pose.from_rpy((1, 2, 3), (0, 0, math.pi / 2)))
         assert np.allclose(box.aabb(), [[0.8, 1.9, 2.7], [1.2, 2.1, 3.3]], atol=2e-2)
+
+
+def test_link_velocity_is_that_of_the_urdf_frame(two_links: Path) -> None:
+    T = Pose.from_rpy((0.3, -0.2, 0.5), (0.1, 0.2, 0.3))
+    with World(WorldCfg()) as world:
+        body = world.load_urdf(two_links, name="two", T_world_root=T)
+        body.set_joint_positions(["hinge"], [0.6], [0.8])
+        linear, angular = body.link_velocity("arm")
+        # the hinge goes through the link's origin, which stands still while its centre of mass moves
+        np.testing.assert_allclose(linear, 0.0, atol=1e-6)
+        np.testing.assert_allclose(angular, body.link_pose("arm").rotate([0.0, 0.8, 0.0]), atol=1e-6)
+        np.testing.assert_allclose(body.link_velocity("root"), 0.0)

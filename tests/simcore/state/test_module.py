@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from simcore.errors import RecordingError
-from simcore.state import Buffer, Module
+from simcore.state import Buffer, Module, Rendering
 
 
 class Camera(Module):
@@ -103,6 +103,27 @@ def test_tags_may_be_given_by_position_and_never_as_one_text():
         camera.state_dict("rgb")
     with pytest.raises(RecordingError, match=r"exclude_tags='rgb' is a text"):
         camera.state_dict(exclude_tags="rgb")
+
+
+@pytest.mark.parametrize("kind", Rendering)
+def test_a_switch_reaches_every_module_below_and_no_other(kind):
+    class Eye(Module):
+        def __init__(self):
+            super().__init__()
+            self._kinds = []
+
+        def _switch_rendering(self, kind, *, on):
+            self._kinds.append((kind, on))
+
+    root, near, far, aside = Module(), Eye(), Eye(), Eye()
+    root.near = near
+    near.far = far
+    root.aside = aside
+    getattr(near, f"enable_{kind.name}_rendering")()
+    assert near._kinds == far._kinds == [(kind, True)]
+    assert aside._kinds == []
+    root.disable_rendering()
+    assert aside._kinds == [(each, False) for each in Rendering]
 
 
 def test_update_and_replay_go_from_the_top_down_in_order(world):

@@ -1,0 +1,115 @@
+"""The pinhole camera: pixels, depth and surface normals; no renderer inside."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from simcore.errors import GeometryError
+
+Array = np.ndarray
+
+
+@dataclass(frozen=True)
+class Pinhole:
+    """A camera whose frame has x to the right of the image, y down and z forward.
+
+    A point (x, y, z) is seen at `u = fx x/z + cx`, `v = fy y/z + cy`: column and row, counted from the upper left, whole
+    numbers at the centres of pixels. Depth is z, the distance to the image plane, not to the camera's centre.
+    """
+
+    width: int
+    """Pixels across."""
+    height: int
+    """Pixels down."""
+    fx: float
+    """Focal length across [pixels]."""
+    fy: float
+    """Focal length down [pixels]."""
+    cx: float
+    """Column of the optical axis [pixels]."""
+    cy: float
+    """Row of the optical axis [pixels]."""
+
+    def __post_init__(self) -> None:
+        if min(self.width, self.height) < 1 or min(self.fx, self.fy) <= 0.0:
+            raise GeometryError(
+                f"A pinhole camera of {self.width} x {self.height} pixels with focal lengths {self.fx} and {self.fy} "
+                "pixels cannot be. Give numbers above 0."
+            )
+
+    @classmethod
+    def from_fov(cls, width: int, height: int, fov_rad: float) -> Pinhole:
+        """Square pixels, the axis in the middle.
+
+        Args:
+            width: Pixels across.
+            height: Pixels down.
+            fov_rad: Angle between the upper and the lower edge of the image [rad].
+        """
+        focal = 0.5 * height / float(np.tan(0.5 * fov_rad))
+        return cls(width, height, focal, focal, 0.5 * (width - 1), 0.5 * (height - 1))
+
+    @property
+    def matrix(self) -> Array:
+        """(3, 3) camera matrix K: `z (u, v, 1) = K p_camera`."""
+        return np.array([[self.fx, 0.0, self.cx], [0.0, self.fy, self.cy], [0.0, 0.0, 1.0]])
+
+    def project(self, points_camera: ArrayLike) -> Array:
+        """(K, 2) columns and rows of points (K, 3) in the camera frame [m]; NaN for points that are not in front."""
+        points = np.atleast_2d(np.asarray(points_camera, dtype=float))
+        pixels = np.full((len(points), 2), np.nan)
+        front = points[:, 2] > 0.0
+        pixels[front] = (points[front] @ self.matrix.T)[:, :2] / points[front, 2:]
+        return pixels
+
+    def rays(self) -> Array:
+        """(height, width, 3) directions of all pixels in the camera frame, scaled to z = 1."""
+        u, v = np.meshgrid(np.arange(self.width), np.arange(self.height))
+        return np.stack([(u - self.cx) / self.fx, (v - self.cy) / self.fy, np.ones(u.shape)], axis=-1)
+
+    def points(self, depth_m: ArrayLike) -> Array:
+        """(height, width, 3) points in the camera frame [m] of a depth image (height, width) [m]."""
+        return self.rays() * np.asarray(depth_m, dtype=float)[..., None]
+
+    def normals(self, depth_m: ArrayLike) -> Array:
+        """(height, width, 3) unit normals of the surfaces seen, in the camera frame, towards the camera.
+
+        The inverse depth of a plane is affine in the pixel: `1/z = a u + b v + c`, and its normal is along
+        `K^T (a, b, c)`. The gradient (a, b) is taken on the side, or over both sides, where the inverse depth bends
+        least, so that neither edges nor creases blur into each other; planes are exact but for rounding.
+
+        Args:
+            depth_m: (height, width) depth [m]; infinite where nothing is seen.
+
+        Returns:
+            The normals; zero where nothing is seen and on specks of fewer than three pixels.
+        """
+        depth = np.asarray(depth_m, dtype=float)
+        seen = np.isfinite(depth) & (depth > 0.0)
+        inverse = np.full(depth.shape, np.nan)
+        inverse[seen] = 1.0 / depth[seen]
+        a, b = _gradient(inverse), _gradient(inverse.T).T
+        u, v = np.meshgrid(np.arange(self.width), np.arange(self.height))
+        planes = np.stack([a, b, inverse - a * u - b * v], axis=-1)
+        away = planes @ self.matrix  # K^T per pixel, (height, width, 3)
+        with np.errstate(invalid="ignore"):
+            normals = -away / np.linalg.norm(away, axis=-1, keepdims=True)
+        return np.where(np.isfinite(normals).all(axis=-1, keepdims=True), normals, 0.0)
+
+
+def _gradient(values: Array) -> Array:
+    """Slope along the rows of (M, N), from the straightest three neighbours that hold the pixel; NaN if there are none."""
+    gap = np.full((values.shape[0], 1), np.nan)
+    step = np.diff(values, axis=1)
+    bend = np.concatenate([gap, np.diff(step, axis=1), gap], axis=1)[:, : values.shape[1]]  # about each pixel
+    after = np.concatenate([step, gap], axis=1)
+    before = np.concatenate([gap, step], axis=1)
+    slopes = np.stack([0.5 * (before + after), after, before])
+    bends = np.stack([bend, np.concatenate([bend[:, 1:], gap], axis=1), np.concatenate([gap, bend[:, :-1]], axis=1)])
+    cost = np.where(np.isfinite(bends), np.abs(bends), np.inf)
+    best = np.argmin(cost, axis=0)[None]
+    chosen = np.take_along_axis(slopes, best, axis=0)[0]
+    return np.where(np.isfinite(np.take_along_axis(cost, best, axis=0)[0]), chosen, np.nan)

@@ -1,0 +1,67 @@
+"""Pixels, depth and normals of a pinhole camera."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from simcore.errors import GeometryError
+from simcore.geometry import Pinhole
+
+CAMERA = Pinhole(24, 18, 30.0, 28.0, 9.0, 7.5)
+
+
+def test_the_axis_is_in_the_middle_and_the_edges_are_half_a_pixel_beyond_the_outer_centres():
+    camera = Pinhole.from_fov(64, 48, np.radians(90.0))
+    assert (camera.cx, camera.cy) == (31.5, 23.5)
+    upper, lower = camera.project([[0.0, -1.0, 1.0], [0.0, 1.0, 1.0]])[:, 1]
+    assert upper == pytest.approx(-0.5)
+    assert lower == pytest.approx(47.5)
+
+
+def test_what_is_behind_is_nowhere():
+    assert np.isnan(CAMERA.project([[0.1, 0.1, -1.0], [0.1, 0.1, 0.0]])).all()
+
+
+@pytest.mark.property
+@given(seed=st.integers(0, 2**32 - 1))
+def test_points_of_a_depth_image_project_onto_their_pixels(seed):
+    depth = np.random.default_rng(seed).uniform(0.1, 5.0, (18, 24))
+    pixels = CAMERA.project(CAMERA.points(depth).reshape(-1, 3)).reshape(18, 24, 2)
+    u, v = np.meshgrid(np.arange(24), np.arange(18))
+    np.testing.assert_allclose(pixels, np.stack([u, v], axis=-1), atol=1e-9)
+
+
+@pytest.mark.property
+@given(x=st.floats(-0.6, 0.6), y=st.floats(-0.6, 0.6), distance=st.floats(0.2, 4.0))
+def test_normals_of_a_plane_are_exact(x, y, distance):
+    normal = np.array([x, y, -1.0]) / np.linalg.norm([x, y, 1.0])
+    depth = -distance / (CAMERA.rays() @ normal)
+    np.testing.assert_allclose(CAMERA.normals(depth), np.broadcast_to(normal, (18, 24, 3)), atol=1e-9)
+
+
+def test_normals_do_not_blur_over_a_step_or_a_crease():
+    far = np.full((18, 24), 2.0)
+    far[:, :12] = 1.0
+    np.testing.assert_allclose(CAMERA.normals(far), np.broadcast_to([0.0, 0.0, -1.0], (18, 24, 3)), atol=1e-9)
+    roof = np.array([[0.6, 0.0, -0.8], [-0.6, 0.0, -0.8]])
+    depth = np.max([-1.0 / (CAMERA.rays() @ side) for side in roof], axis=0)
+    found = CAMERA.normals(depth)
+    closest = np.max(found @ roof.T, axis=-1)
+    np.testing.assert_allclose(closest, 1.0, atol=1e-9)
+
+
+def test_where_nothing_is_seen_and_on_specks_the_normal_is_zero():
+    depth = np.full((18, 24), np.inf)
+    depth[3, 4] = 1.0
+    depth[8:14, 8:14] = 1.0
+    found = CAMERA.normals(depth)
+    assert not found[3, 4].any()
+    np.testing.assert_allclose(found[8:14, 8:14, 2], -1.0)
+    assert np.count_nonzero(found.any(axis=-1)) == 36
+
+
+@pytest.mark.parametrize("change", [{"width": 0}, {"fx": 0.0}, {"fy": -1.0}])
+def test_a_camera_that_cannot_be_is_refused(change):
+    with pytest.raises(GeometryError, match="cannot be"):
+        Pinhole(**{**{"width": 4, "height": 3, "fx": 1.0, "fy": 1.0, "cx": 0.0, "cy": 0.0}, **change})
