@@ -16,7 +16,7 @@ Array = np.ndarray
 class Pinhole:
     """A camera whose frame has x to the right of the image, y down and z forward.
 
-    A point (x, y, z) is seen at `u = fx x/z + cx`, `v = fy y/z + cy`: column and row, counted from the upper left, whole
+    A point (x, y, z) is seen at column `u = fx x/z + cx` and row `v = fy y/z + cy`, counted from the upper left, whole
     numbers at the centres of pixels. Depth is z, the distance to the image plane, not to the camera's centre.
     """
 
@@ -65,9 +65,13 @@ class Pinhole:
         pixels[front] = (points[front] @ self.matrix.T)[:, :2] / points[front, 2:]
         return pixels
 
+    def _columns_and_rows(self) -> tuple[Array, Array]:
+        v, u = np.indices((self.height, self.width))
+        return u, v
+
     def rays(self) -> Array:
         """(height, width, 3) directions of all pixels in the camera frame, scaled to z = 1."""
-        u, v = np.meshgrid(np.arange(self.width), np.arange(self.height))
+        u, v = self._columns_and_rows()
         return np.stack([(u - self.cx) / self.fx, (v - self.cy) / self.fy, np.ones(u.shape)], axis=-1)
 
     def points(self, depth_m: ArrayLike) -> Array:
@@ -92,7 +96,7 @@ class Pinhole:
         inverse = np.full(depth.shape, np.nan)
         inverse[seen] = 1.0 / depth[seen]
         a, b = _gradient(inverse), _gradient(inverse.T).T
-        u, v = np.meshgrid(np.arange(self.width), np.arange(self.height))
+        u, v = self._columns_and_rows()
         planes = np.stack([a, b, inverse - a * u - b * v], axis=-1)
         away = planes @ self.matrix  # K^T per pixel, (height, width, 3)
         with np.errstate(invalid="ignore"):
@@ -101,7 +105,7 @@ class Pinhole:
 
 
 def _gradient(values: Array) -> Array:
-    """Slope along the rows of (M, N), from the straightest three neighbours that hold the pixel; NaN if there are none."""
+    """Slope along the rows of (M, N), from the straightest three neighbours that hold the pixel; NaN without any."""
     gap = np.full((values.shape[0], 1), np.nan)
     step = np.diff(values, axis=1)
     bend = np.concatenate([gap, np.diff(step, axis=1), gap], axis=1)[:, : values.shape[1]]  # about each pixel

@@ -108,8 +108,8 @@ def take_images(
     )
     shape = (pinhole.height, pinhole.width)
     link_ids = _link_ids(world, np.reshape(np.asarray(mask, dtype=np.int64), shape))
-    scaled = np.reshape(np.asarray(buffer, dtype=float), shape)
-    depth_m = np.where(link_ids > 0, far_m * near_m / (far_m - (far_m - near_m) * scaled), np.inf)
+    scaled: Array = np.reshape(np.asarray(buffer, dtype=float), shape)
+    depth_m: Array = np.where(link_ids > 0, far_m * near_m / (far_m - (far_m - near_m) * scaled), np.inf)
     return RawImages(
         np.reshape(np.asarray(rgba, dtype=np.uint8), (*shape, 4))[:, :, :3].copy(), depth_m.astype(np.float32), link_ids
     )
@@ -156,6 +156,8 @@ def _link_ids(world: World, mask: Array) -> Array:
     for body in world.bodies.values():
         for index in body.link_names:
             numbers[body.body_id + ((index + 1) << _LINK_SHIFT)] = len(numbers)
+    found: Array
+    inverse: Array
     found, inverse = np.unique(mask, return_inverse=True)
-    ids = np.array([numbers.get(int(value), 0) for value in found], dtype=np.int32)
+    ids: Array = np.array([numbers.get(int(value), 0) for value in found], dtype=np.int32)
     return np.reshape(ids[np.ravel(inverse)], mask.shape)
