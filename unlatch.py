@@ -38,6 +38,7 @@ COMMANDS = {
     "list": Command("workflows.listing:main", "WHAT", "list tasks, skills, robots, objects or terms"),
     "plan": Command("workflows.plan:main", "task=TASK [key=value ...]", "plan one episode without executing it"),
     "preview": Command("workflows.preview:main", "task=TASK [key=value ...]", "draw the scene without planning"),
+    "replay": Command("workflows.replay:main", "DATA episode=N [key=value ...]", "make recorded episodes happen again"),
 }
 """The commands by name."""
 

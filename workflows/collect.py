@@ -9,13 +9,13 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime, timezone
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from workflows.commandline import FLAGS, CommandLine, load_configs, parse_command_line
-from workflows.console import INTERRUPTED, OK, banner_hidden, guarded, note, say
+from workflows.console import INTERRUPTED, OK, banner_hidden, cores, guarded, note, say
 from workflows.executors.executor import EpisodeMaker, Outcome
+from workflows.versions import IDENTITY, NOTED, versions_of
 
 if TYPE_CHECKING:
     from configs.schema import EpisodeCfg
@@ -41,8 +41,6 @@ command again makes what is missing; another configuration into the same folder 
 
 PICTURE = "preview.png"
 """Name of the picture in a data set."""
-_IDENTITY = ("unlatch", "pybullet", "casadi")
-_NOTED = ("coacd", "hydra-core", "numpy", "ompl", "scipy", "toppra", "trimesh")
 
 
 def main(argv: Sequence[str]) -> int:
@@ -92,7 +90,7 @@ def collect(cfg: CollectCfg) -> int:
     numbers = cfg.numbers()
     check_assets(cfg, number=numbers[0])
     EXECUTORS.entry(cfg.executor.name)
-    workers = min(cfg.workers or _cores(), len(numbers))
+    workers = min(cfg.workers or cores(), len(numbers))
     interrupted = False
     with DataSet.create_or_resume(folder, header=header_of(cfg), info=_info()) as data_set:
         missing = data_set.missing(numbers)
@@ -136,7 +134,7 @@ def header_of(cfg: CollectCfg) -> dict[str, Any]:
         del config[key]
     for item in (config["object"], *config["objects"]):
         del item["cache_dir"]  # where copies are kept says nothing about an episode
-    return {"config": config, "versions": {name: _version(name) for name in _IDENTITY}}
+    return {"config": config, "versions": versions_of(IDENTITY)}
 
 
 @dataclass(frozen=True)
@@ -211,21 +209,8 @@ def _info() -> dict[str, Any]:
         "host": platform.node(),
         "platform": platform.platform(),
         "python": platform.python_version(),
-        "versions": {name: _version(name) for name in _NOTED},
+        "versions": versions_of(NOTED),
     }
-
-
-def _version(name: str) -> str:
-    try:
-        return version(name)
-    except PackageNotFoundError:
-        return "not installed"
-
-
-def _cores() -> int:
-    import os
-
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _shown(path: Path) -> str:

@@ -138,6 +138,30 @@ def _absolute(path: str | None) -> str | None:
     return None if path is None else str(Path(path).expanduser().absolute())
 
 
+def split_paths(command: str, arguments: Sequence[str], *, count: int) -> tuple[list[str], list[str]]:
+    """Takes the arguments of a data command apart: paths first, then `key=value`.
+
+    Args:
+        command: Name of the command.
+        arguments: The arguments.
+        count: How many paths it takes.
+
+    Raises:
+        ConfigError: There are more or fewer paths, or a flag.
+    """
+    flags = [argument for argument in arguments if argument.startswith("-")]
+    if flags:
+        raise ConfigError(f"Unknown flag '{flags[0]}'. Expected key=value or --help.", flag=flags[0])
+    paths = [argument for argument in arguments if "=" not in argument]
+    pairs = [argument for argument in arguments if "=" in argument]
+    if len(paths) != count:
+        raise ConfigError(
+            f"{command} got {len(paths)} folders ({' '.join(paths) or 'none'}), expected {count}, then key=value. "
+            f"`unlatch {command} --help` shows it."
+        )
+    return paths, pairs
+
+
 def read_pairs(schema: type[T], arguments: Sequence[str]) -> T:
     """Reads `key=value` arguments of a command that composes no configuration.
 

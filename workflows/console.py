@@ -55,6 +55,11 @@ def guarded(function: Callable[[], int]) -> int:
         return OK
 
 
+def cores() -> int:
+    """CPU cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
 @contextmanager
 def banner_hidden() -> Iterator[None]:
     """Hides what native code writes to stderr while it is imported: Bullet greets, and would tear the live display."""

@@ -18,16 +18,18 @@ from workflows.executors.executor import Outcome
 class Progress:
     """Counts outcomes and shows them; use as a context manager."""
 
-    def __init__(self, *, total: int, done: int = 0, console: Console | None = None) -> None:
+    def __init__(self, *, total: int, done: int = 0, good: str = "succeeded", console: Console | None = None) -> None:
         """Starts the clock.
 
         Args:
             total: Episodes asked for.
             done: Those that were there before.
+            good: What is said of those that went well.
             console: Where to show it; stderr by default.
         """
         self.total = total
         self.before = done
+        self.good = good
         self.made = 0
         self.successes = 0
         self.codes: Counter[str] = Counter()
@@ -60,7 +62,7 @@ class Progress:
         pace = f"{self.per_hour:,.0f}/h" if self.made else "starting workers"
         bar.add_row(ProgressBar(total=self.total, completed=done, width=30), f"{done}/{self.total}", pace, left)
         share = f" ({100 * self.successes / self.made:.0f} %)" if self.made else ""
-        counts = Text.assemble((f"{self.successes} succeeded{share}", "green"))
+        counts = Text.assemble((f"{self.successes} {self.good}{share}", "green"))
         for code, count in self.codes.most_common():
             counts.append(f"   {code} {count}", style="red")
         return Group(bar, counts)

@@ -127,6 +127,30 @@ class EpisodeRunner:
             episode.keep()
         return {key: value for key, value in episode.recorder.arrays().items() if not key.startswith(PLANNER_KEYS)}
 
+    def write_states(self, record: EpisodeRecord) -> dict[str, Array]:
+        """Writes every recorded state back into the world and reads the world again.
+
+        Args:
+            record: An episode of this configuration.
+
+        Returns:
+            (T+1, ...) arrays of what was read, by record key.
+
+        Raises:
+            RecordingError: Its objects are not those that are there now.
+        """
+        episode = self.episode(record.number)
+        episode.reset(record)
+        scene = episode.scene.scene
+        paths = {path for path, _ in scene.named_buffers()}
+        rows: list[dict[str, Array]] = []
+        for frame in range(record.n_actions + 1):
+            scene.load_state_dict({key: value for key, value in record.state_at(frame).items() if key in paths})
+            scene.write_replay_data()
+            scene.update_state()
+            rows.append(scene.state_dict(exclude_tags=NOT_RECORDED))
+        return {key: np.stack([row[key] for row in rows]) for key in rows[0]}
+
     def replay_actions(self, record: EpisodeRecord) -> tuple[float, dict[str, Array]]:
         """Drives a fresh world with recorded actions, all sensors off: nothing is read until the end.
 

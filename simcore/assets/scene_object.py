@@ -121,7 +121,10 @@ class SceneObject(Module):
 
     def _write_state(self) -> None:
         position, quat_xyzw = self.root_position.get_value(), self.root_quat_xyzw.get_value()
-        if position is not None and quat_xyzw is not None:
+        T_world_root = self._body.root_pose()
+        # a pose that is there already is left alone: written through the centre of mass it would come back rounded
+        there = np.array_equal(position, T_world_root.p) and np.array_equal(quat_xyzw, T_world_root.quat_xyzw)
+        if position is not None and quat_xyzw is not None and not there:
             self._body.set_root_pose(Pose.from_quat_xyzw(position, quat_xyzw))
         positions = self.joint_positions.get_value()
         if positions is not None:

@@ -1,0 +1,35 @@
+"""The configuration that a data set was made with."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from configs.reading import read_dataclass
+from configs.schema import EpisodeCfg
+from simcore.errors import ConfigError, RecordingError
+from simcore.recording.storage import DataSet
+
+
+def config_of(data_set: DataSet) -> EpisodeCfg:
+    """The configuration of a data set's episodes, read and checked anew.
+
+    Args:
+        data_set: The data set.
+
+    Raises:
+        RecordingError: Its header has none, or one that this version does not read.
+    """
+    values: Any = data_set.header.get("config")
+    if not isinstance(values, dict):
+        raise RecordingError(
+            f"Data set '{data_set.path}' has no configuration in its header. Expected one that `unlatch collect` made.",
+            path=str(data_set.path),
+        )
+    try:
+        return read_dataclass(EpisodeCfg, values, where="")
+    except ConfigError as exc:
+        raise RecordingError(
+            f"The configuration of data set '{data_set.path}' is not read by this version: {exc.message} "
+            f"It was made by unlatch {data_set.header.get('versions', {}).get('unlatch', 'of unknown version')}.",
+            path=str(data_set.path),
+        ) from exc
