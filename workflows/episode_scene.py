@@ -18,6 +18,8 @@ from simcore.geometry import Pose
 from simcore.sim.collision import ObstacleModel, RobotModel
 from simcore.sim.contacts import ContactMonitor, ContactView
 from simcore.sim.scene import Scene
+from simcore.sim.sensors.catalog import SENSORS
+from simcore.sim.sensors.config import SensorCfg
 from simcore.sim.world import World
 from skills.context import FrameSpeeds, Views
 from solver.kinematics import Kinematics
@@ -97,11 +99,7 @@ class EpisodeScene:
 
     def contact_values(self) -> dict[str, np.ndarray]:
         """Forces of the frame by record key."""
-        values = {}
-        for name, view in self.monitor.views.items():
-            for key, value in view.state_dict().items():
-                values[f"contacts.{name}.{key}"] = value
-        return values
+        return {f"contacts.{path}": value for path, value in self.scene.contacts.state_dict().items()}
 
 
 def build_scene(
@@ -110,8 +108,10 @@ def build_scene(
     assets: Mapping[str, ObjectAsset],
     layout: Layout,
     acted_on: Sequence[tuple[str, str]],
+    *,
+    sensors: Sequence[SensorCfg] = (),
 ) -> EpisodeScene:
-    """Empties a world and puts table, plinths, robot and objects into it.
+    """Empties a world and puts table, plinths, robot, objects and sensors into it.
 
     Args:
         world: An open world.
@@ -119,6 +119,10 @@ def build_scene(
         assets: Objects by name.
         layout: Where they stand.
         acted_on: (object, part) of every skill; contact views are made for these.
+        sensors: What is mounted where; read last, in this order.
+
+    Raises:
+        ConfigError: A sensor is mounted on what is not there.
     """
     world.reset()
     fixtures = [
@@ -128,6 +132,7 @@ def build_scene(
     ]
     world.add_box("table", size_m=TABLE_SIZE_M, T_world_box=fixtures[0].T_world_root, rgba=(0.76, 0.7, 0.62, 1.0))
     robot = Robot(world, robot_cfg, model_path(robot_cfg.name), T_world_root=base_pose(robot_cfg))
+    robot.body.semantic_class = "robot"
     for name, arm in robot.arms.items():
         arm.reset(layout.q_home[name], gripper_m=arm.cfg.gripper.max_width_m)
     scene = Scene(world)
@@ -137,15 +142,17 @@ def build_scene(
         place = layout.objects[name]
         if place.plinth_size_m is not None and place.T_world_plinth is not None:
             plinth = f"{name}_plinth"
-            world.add_box(
+            box = world.add_box(
                 plinth, size_m=place.plinth_size_m, T_world_box=place.T_world_plinth, rgba=(0.45, 0.47, 0.5, 1.0)
             )
+            box.semantic_class = "plinth"
             fixtures.append(
                 ObstacleModel(
                     name=plinth, urdf_path=None, T_world_root=place.T_world_plinth, size_m=place.plinth_size_m
                 )
             )
         body = world.load_urdf(asset.urdf_path, name=name, T_world_root=place.T_world_root, friction=_OBJECT_FRICTION)
+        body.semantic_class = asset.category
         objects[name] = SceneObject(body, asset)
         objects[name].set_joints(place.joint_positions)
         scene.add_object(name, objects[name])
@@ -155,6 +162,10 @@ def build_scene(
         world, robot.body, ignored_self_pairs=[frozenset(pair) for pair in robot_cfg.self_collision_ignored]
     )
     views = {arm.name: _views(robot_cfg, arm, objects, acted_on, monitor) for arm in robot_cfg.arms}
+    for view in monitor.views.values():
+        scene.add_contact_view(view)
+    for cfg in sensors:
+        scene.add_sensor(SENSORS.load(cfg.type)(cfg, world))
     episode = EpisodeScene(world, scene, robot, objects, views, monitor, tuple(fixtures))
     scene.update_state()
     return episode

@@ -75,8 +75,12 @@ class Pinhole:
         return np.stack([(u - self.cx) / self.fx, (v - self.cy) / self.fy, np.ones(u.shape)], axis=-1)
 
     def points(self, depth_m: ArrayLike) -> Array:
-        """(height, width, 3) points in the camera frame [m] of a depth image (height, width) [m]."""
-        return self.rays() * np.asarray(depth_m, dtype=float)[..., None]
+        """(height, width, 3) points in the camera frame [m] of a depth image (height, width) [m].
+
+        Where nothing is seen, which is where the depth is infinite, they are NaN.
+        """
+        depth = np.asarray(depth_m, dtype=float)
+        return self.rays() * np.where(np.isfinite(depth), depth, np.nan)[..., None]
 
     def normals(self, depth_m: ArrayLike) -> Array:
         """(height, width, 3) unit normals of the surfaces seen, in the camera frame, towards the camera.

@@ -34,6 +34,8 @@ class ContactView(Module):
     """Normal force between two sets of links, sampled at every physics step.
 
     Buffers hold one record frame: the largest and the mean over its physics steps of the largest force of one pair.
+    They are tagged `interval`, since they say what happened since the state before, not what holds now; `end_frame`
+    alone fills them.
     """
 
     def __init__(self, name: str, selects: Callable[[str, str, str], bool]) -> None:
@@ -46,8 +48,8 @@ class ContactView(Module):
         super().__init__()
         self._name = name
         self._selects = selects
-        self.force_max_n = Buffer(np.zeros(()))
-        self.force_mean_n = Buffer(np.zeros(()))
+        self.force_max_n = Buffer(np.zeros(()), tags=["interval"])
+        self.force_mean_n = Buffer(np.zeros(()), tags=["interval"])
         self._frame: list[float] = []
         self._threshold_n: float | None = None
         self._violation: Violation | None = None

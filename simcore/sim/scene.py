@@ -1,13 +1,24 @@
-"""The root of the state tree: robots, objects, keypoints and contact views."""
+"""The root of the state tree: robots, objects, keypoints, contact views and sensors."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
+import numpy as np
+
+from simcore.sim.contacts import ContactView
+from simcore.sim.sensors.config import SensorCfg
+from simcore.sim.sensors.sensor import Sensor
 from simcore.sim.world import World
 from simcore.state import Module
+
+Array = np.ndarray
 
 NOT_RECORDED = ("interval", "rgb", "depth", "segmentation", "normals")
 """Tags of buffers that are no part of a recorded state: forces over a frame are rows of their own, images are made
 later."""
+_OF_THE_EPISODE = frozenset({"time", "skills", "validity"})
+"""First words of state keys that say something about the episode, not about the scene."""
 
 
 class Group(Module):
@@ -18,7 +29,8 @@ class Scene(Module):
     """Everything in one world that has state.
 
     Paths of its buffers are the keys of a record: `robots.<robot>.<arm>.joint_positions`,
-    `objects.<name>.joint_positions`, `keypoints.<object>.<part>.<point>`.
+    `objects.<name>.joint_positions`, `keypoints.<object>.<part>.<point>`, `contacts.<view>.force_max_n`,
+    `sensors.<name>.<value>`. Modules are read and written in this order.
     """
 
     def __init__(self, world: World) -> None:
@@ -27,6 +39,8 @@ class Scene(Module):
         self.robots = Group()
         self.objects = Group()
         self.keypoints = Group()
+        self.contacts = Group()
+        self.sensors = Group()
 
     @property
     def world(self) -> World:
@@ -43,6 +57,39 @@ class Scene(Module):
 
     def add_keypoints(self, name: str, part: str, points: Module) -> None:
         """Adds the keypoints of a part."""
-        if name not in self.keypoints.children:
-            self.keypoints.add_child(name, Group())
-        self.keypoints.children[name].add_child(part, points)
+        _group(self.keypoints, name).add_child(part, points)
+
+    def add_contact_view(self, view: ContactView) -> None:
+        """Adds a contact view; the words of its name are the groups that it is in."""
+        *groups, last = view.name.split(".")
+        _group(self.contacts, *groups).add_child(last, view)
+
+    def add_sensor(self, sensor: Sensor[SensorCfg]) -> None:
+        """Adds a sensor under its name."""
+        self.sensors.add_child(sensor.cfg.name, sensor)
+
+    def load_state_dict(self, state: Mapping[str, Array]) -> None:
+        """Writes the values of one frame into the buffers of the tree; `write_replay_data` then puts the world there.
+
+        What a frame of a record holds beside the scene is passed over: time, skills and validity, and the values of
+        sensors that this scene does not have, since a sensor reads the scene and is no part of it.
+
+        Raises:
+            RecordingError: A path names no buffer of this tree; then nothing was written.
+        """
+        super().load_state_dict({path: value for path, value in state.items() if self._has_place(path)})
+
+    def _has_place(self, path: str) -> bool:
+        first, _, rest = path.partition(".")
+        if first == "sensors":
+            return rest.partition(".")[0] in self.sensors.children
+        return first not in _OF_THE_EPISODE
+
+
+def _group(parent: Module, *names: str) -> Module:
+    """The group at a path below a module, made where it is missing."""
+    for name in names:
+        if name not in parent.children:
+            parent.add_child(name, Group())
+        parent = parent.children[name]
+    return parent

@@ -57,6 +57,7 @@ def test_where_nothing_is_seen_and_on_specks_the_normal_is_zero():
     depth[8:14, 8:14] = 1.0
     found = CAMERA.normals(depth)
     assert not found[3, 4].any()
+    assert np.isnan(CAMERA.points(depth)[0, 0]).all()
     np.testing.assert_allclose(found[8:14, 8:14, 2], -1.0)
     assert np.count_nonzero(found.any(axis=-1)) == 36
 

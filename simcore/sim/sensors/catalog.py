@@ -1,0 +1,16 @@
+"""Which types of sensors there are."""
+
+from __future__ import annotations
+
+from simcore.registry import Catalog, CatalogEntry
+
+SENSORS = Catalog(
+    "sensor type",
+    {
+        "camera": CatalogEntry(
+            "simcore.sim.sensors.camera:Camera", "a pinhole camera: colours, depth, segmentation, normals"
+        ),
+        "imu": CatalogEntry("simcore.sim.sensors.imu:Imu", "linear acceleration and angular velocity of a link"),
+    },
+    group="unlatch.sensors",
+)

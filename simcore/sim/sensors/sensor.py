@@ -1,0 +1,81 @@
+"""The contract of a sensor."""
+
+from __future__ import annotations
+
+from typing import ClassVar, Generic, TypeVar
+
+from simcore.geometry import Pose
+from simcore.sim.sensors.config import SensorCfg
+from simcore.sim.sensors.mount import Mount
+from simcore.sim.world import World
+from simcore.state import Buffer, Module
+
+CfgT = TypeVar("CfgT", bound=SensorCfg, covariant=True)
+
+
+class Sensor(Module, Generic[CfgT]):
+    """Reads one thing at one place.
+
+    A subclass names its dataclass in `cfg_type`, makes its buffers in `__init__`, and fills them in `_measure`, which
+    every `update_state` calls once, after the pose has been read. A sensor only reads: it neither moves nor steps
+    anything. Buffers without a tag of `simcore.sim.scene.NOT_RECORDED` are recorded in every frame, so they are filled
+    from the first `update_state` on and keep their shape.
+
+    A sensor with images overrides `_switch_rendering` too, and makes them only while they are switched on.
+    """
+
+    cfg_type: ClassVar[type[SensorCfg]] = SensorCfg
+    """Dataclass of its entry in a configuration."""
+
+    def __init__(self, cfg: CfgT, world: World) -> None:
+        """Mounts the sensor.
+
+        Args:
+            cfg: Its entry in the configuration, of type `cfg_type`.
+            world: The world, with all bodies in it.
+
+        Raises:
+            ConfigError: What it is mounted on does not exist.
+        """
+        super().__init__()
+        self._cfg = cfg
+        self._world = world
+        self._mount = Mount(cfg.mount, world, owner=cfg.name)
+        self.position = Buffer()
+        self.quat_xyzw = Buffer()
+
+    @property
+    def cfg(self) -> CfgT:
+        """Its configuration."""
+        return self._cfg
+
+    @property
+    def world(self) -> World:
+        """The world that it is in."""
+        return self._world
+
+    @property
+    def mount(self) -> Mount:
+        """Where it sits."""
+        return self._mount
+
+    @property
+    def T_world_sensor(self) -> Pose:
+        """Pose of its frame now."""
+        return self._mount.T_world_sensor
+
+    def _read_state(self) -> None:
+        T_world_sensor = self.T_world_sensor
+        self.position.set_value(T_world_sensor.p)
+        self.quat_xyzw.set_value(T_world_sensor.quat_xyzw)
+        self._measure(T_world_sensor)
+
+    def _measure(self, T_world_sensor: Pose) -> None:
+        """Fills the sensor's own buffers; nothing by default.
+
+        Args:
+            T_world_sensor: Pose of its frame now.
+        """
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self._cfg.name})"

@@ -1,0 +1,60 @@
+"""Where a sensor is: on a link, in the world, looking at a point."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from simcore.errors import ConfigError
+from simcore.geometry import Pose
+from simcore.sim.rates import WorldCfg
+from simcore.sim.sensors.config import MountCfg, SensorCfg
+from simcore.sim.sensors.mount import Mount
+from simcore.sim.world import World
+
+
+def test_a_pose_by_roll_pitch_and_yaw():
+    cfg = MountCfg(position_m=[1.0, 2.0, 3.0], rpy_deg=[10.0, 20.0, 30.0])
+    assert cfg.T_mount_sensor.is_close(Pose.from_rpy([1.0, 2.0, 3.0], np.radians([10.0, 20.0, 30.0])))
+
+
+def test_looking_at_a_point_puts_it_on_the_z_axis_with_the_image_upright():
+    T = MountCfg(position_m=[1.0, -1.0, 0.5], look_at_m=[0.2, 0.4, -0.3]).T_mount_sensor
+    target = T.inverse() @ np.array([0.2, 0.4, -0.3])
+    np.testing.assert_allclose(target[:2], 0.0, atol=1e-12)
+    assert target[2] == pytest.approx(np.linalg.norm([0.8, 1.4, 0.8]))
+    x, y, z = T.R.T
+    assert x[2] == pytest.approx(0.0)  # level
+    assert y[2] < 0.0  # rows go down
+    np.testing.assert_allclose(np.cross(x, y), z, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"position_m": [0.0]}, r"mount\.position_m has 1 numbers\. Expected 3"),
+        ({"link": "hand"}, r"mount\.link='hand' is given without a body"),
+        ({"rpy_deg": [0.0, 1.0, 0.0], "look_at_m": [1.0, 0.0, 0.0]}, "are both given"),
+        ({"look_at_m": [0.0, 0.0, 1.0]}, "no side is up"),
+        ({"look_at_m": [0.0, 0.0, 0.0]}, "no side is up"),
+    ],
+)
+def test_a_mount_that_cannot_be_is_refused(fields, message: str):
+    with pytest.raises(ConfigError, match=message):
+        MountCfg(**fields)
+
+
+@pytest.mark.parametrize("name", ["", "my camera", "a.b"])
+def test_a_sensor_needs_a_name_that_can_be_a_key(name: str):
+    with pytest.raises(ConfigError, match="cannot be a key of a record"):
+        SensorCfg(name=name, type="imu")
+
+
+@pytest.mark.integration
+def test_a_body_or_link_that_is_not_there_is_named_with_those_that_are():
+    with World(WorldCfg()) as world:
+        world.add_box("table", size_m=(1, 1, 1), T_world_box=Pose.identity())
+        with pytest.raises(ConfigError, match=r"mount\.body='tabel' of sensor 'eye' .* Did you mean 'table'\?"):
+            Mount(MountCfg(body="tabel"), world, owner="eye")
+        with pytest.raises(ConfigError, match=r"mount\.link of sensor 'eye': Link 'leg' is not on body 'table'"):
+            Mount(MountCfg(body="table", link="leg"), world, owner="eye")
