@@ -138,5 +138,30 @@ def _help() -> str:
     return "\n".join(lines)
 
 
+def register_envs() -> list[str]:
+    """Registers every task with Gymnasium as `unlatch/<Task>-v0`; done by `import unlatch` where it is a library.
+
+    Returns:
+        The ids.
+    """
+    gymnasium = import_module("gymnasium")
+    ids = []
+    for path in sorted((_home() / "configs" / "task").glob("*.yaml")):
+        name = "".join(word.capitalize() for word in path.stem.split("_"))
+        ids.append(f"unlatch/{name}-v0")
+        if ids[-1] not in gymnasium.registry:
+            gymnasium.register(
+                id=ids[-1], entry_point="workflows.gym.env:UnlatchEnv", kwargs={"task": path.stem}, order_enforce=True
+            )
+    return ids
+
+
+def _is_library() -> bool:
+    """Whether this module was imported by other code than the console script, which needs no Gymnasium."""
+    return __name__ == "unlatch" and Path(sys.argv[0] if sys.argv else "").stem != "unlatch"
+
+
 if __name__ == "__main__":
     sys.exit(main())
+if _is_library() and importlib.util.find_spec("gymnasium") is not None:
+    register_envs()

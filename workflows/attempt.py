@@ -41,8 +41,7 @@ class Attempt:
         """Makes the skill of an index, begins its stage and plans; the skill holds its plan or its failure."""
         episode = self.episode
         start = time.perf_counter()
-        skill = episode.make_skill(index)
-        episode.judge.begin_stage(skill, episode.part_of(index))
+        skill = episode.begin_stage(index)
         skill.plan(episode.streams["planner"])
         episode.timings_ms["plan"] += 1e3 * (time.perf_counter() - start)
         return skill

@@ -44,7 +44,15 @@ INITIAL_FRAMES = 5
 class Episode:
     """One episode: `begin`, then `advance` and `keep` for every frame, then `record`; nothing of it outlives it."""
 
-    def __init__(self, cfg: EpisodeCfg, number: int, world: World, checker: BulletCollisionChecker) -> None:
+    def __init__(
+        self,
+        cfg: EpisodeCfg,
+        number: int,
+        world: World,
+        checker: BulletCollisionChecker,
+        *,
+        run_seed: int | None = None,
+    ) -> None:
         """Makes an episode; nothing is built yet.
 
         Args:
@@ -52,15 +60,18 @@ class Episode:
             number: Its number, from 0.
             world: An open world, which is emptied.
             checker: An open collision checker.
+            run_seed: Seed of the run in place of the configuration's.
         """
         self.cfg = cfg
         self.number = number
-        self.seed = episode_seed(cfg.seed, number)
+        self.seed = episode_seed(cfg.seed if run_seed is None else run_seed, number)
         self.streams = EpisodeStreams(self.seed)
         self.failure: Failure | None = None
         """Why the episode failed, as far as it is known."""
         self.timings_ms = {"reset": 0.0, "plan": 0.0, "execute": 0.0}
         self.settle: dict[str, Any] | None = None
+        self.state: dict[str, Any] = {}
+        """The state that was recorded last, by record key."""
         self.recorder = EpisodeRecorder()
         self._world = world
         self._checker = checker
@@ -222,6 +233,7 @@ class Episode:
         state["validity.collision_valid"] = np.bool_(not stages or stages[-1].collision_valid)
         state["validity.process_valid"] = np.bool_(not stages or stages[-1].process_valid)
         self.recorder.add_frame(state, self._interval if self.recorder.n_states else None)
+        self.state = state
 
     def _action_values(self, action: Action) -> dict[str, Any]:
         values: dict[str, Any] = {}
@@ -234,6 +246,12 @@ class Episode:
             values[f"{prefix}.gripper_target"] = np.array([arm_action.gripper_target_m])
         values["actions.hold"] = np.array([flag for flags in action.hold.values() for flag in flags], dtype=float)
         return values
+
+    def begin_stage(self, index: int) -> Skill:
+        """Makes the skill of an index and begins its stage; returns it."""
+        skill = self.make_skill(index)
+        self.judge.begin_stage(skill, self.part_of(index))
+        return skill
 
     def conclude(self, failure: Failure | None = None) -> None:
         """Takes the verdict: the judge's, or a failure that came before its.
@@ -271,7 +289,7 @@ class Episode:
             success=failure is None,
             code=None if failure is None else failure.code,
             evidence=evidence,
-            language=self._language(),
+            language=self.language(),
             assets={name: asset.content_hash for name, asset in self._assets.items()},
             layout=layout,
             skills=[entry_of(stage, last_frame=self.frame) for stage in self.judge.stages] if built else [],
@@ -282,7 +300,8 @@ class Episode:
             arrays=self.recorder.arrays() if self.recorder.n_states else {},
         )
 
-    def _language(self) -> list[str]:
+    def language(self) -> list[str]:
+        """Phrasings of the instruction, filled in; none before the reset."""
         if not self._assets:
             return []
         asset = self._assets[self.cfg.object.name]

@@ -175,6 +175,15 @@ class Judge:
         if not self._failures:
             self._check_success(stage)
 
+    def break_off(self) -> None:
+        """Ends an episode that nobody drives any more: what it lacks is judged as things are."""
+        if self.over or not self.stages:
+            return
+        if self.stages[-1].frame_end is None:
+            self.end_stage()
+        if not self._failures:
+            self._fail("unsettled", "The episode ended before the scene had stood still for long enough")
+
     def advance_stages(self) -> int | None:
         """Ends the present stage if nothing is missing and another one follows: for arms that no skill moves.
 

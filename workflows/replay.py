@@ -37,8 +37,10 @@ versions that made it.
 
 MAX_SHOWN = 20
 """Episodes that are named one by one where many deviate."""
-MEASURED = (".joint_efforts",)
+_MEASURED = (".joint_efforts",)
 """Endings of state keys that cannot be written into a world: what the motors did in the last physics step."""
+_SENSORS = "sensors."
+"""Beginning of state keys that cannot either: a sensor may look at more than one state."""
 
 
 class ReplayMode(Enum):
@@ -251,7 +253,10 @@ def replay_deviation(runner: EpisodeRunner, record: EpisodeRecord, mode: ReplayM
     if mode is ReplayMode.action:
         replayed = runner.replay(record)
     else:
-        replayed = {key: array for key, array in runner.write_states(record).items() if not key.endswith(MEASURED)}
+        read = runner.write_states(record)
+        replayed = {
+            key: array for key, array in read.items() if not (key.endswith(_MEASURED) or key.startswith(_SENSORS))
+        }
     return largest_deviation(replayed, record.arrays)
 
 
@@ -271,7 +276,8 @@ def largest_deviation(found: Mapping[str, np.ndarray], wanted: Mapping[str, np.n
             return Deviation(float("inf"), key, 0, len(found))
         if array.tobytes() == other.tobytes() or not array.size:
             continue
-        a, b = array.astype(float), other.astype(float)
+        a: np.ndarray = array.astype(float)
+        b: np.ndarray = other.astype(float)
         same = (a == b) | (np.isnan(a) & np.isnan(b))
         difference = np.where(same, 0.0, np.nan_to_num(np.abs(a - b), nan=np.inf, posinf=np.inf))
         rows = difference.reshape(len(array), -1).max(axis=1)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from configs.schema import EpisodeCfg
 from simcore.errors import ConfigError
 from simcore.recording.storage import MAX_NUMBER
+from workflows.gym.config import ActionCfg, ObservationCfg
 
 MAX_WORKERS = 1024
 """Most workers of one run."""
@@ -63,6 +64,16 @@ class CollectCfg(EpisodeCfg):
     def numbers(self) -> list[int]:
         """The episode numbers asked for, sorted."""
         return sorted(set(self.only)) if self.only is not None else list(range(self.episodes))
+
+
+@dataclass
+class EnvCfg(EpisodeCfg):
+    """A Gymnasium environment."""
+
+    observation: ObservationCfg = field(default_factory=ObservationCfg)
+    """What a policy sees."""
+    action: ActionCfg = field(default_factory=ActionCfg)
+    """What it says."""
 
 
 @dataclass

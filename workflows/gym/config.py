@@ -1,0 +1,59 @@
+"""What a policy sees and what it says."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import Enum
+
+from simcore.errors import ConfigError
+
+
+class ActionMode(Enum):
+    """What the numbers of an action mean."""
+
+    joint_position = "joint_position"
+    joint_delta = "joint_delta"
+    ee_delta = "ee_delta"
+
+
+@dataclass
+class ActionCfg:
+    """The action space; for each arm in turn its joints or its hand, then its gripper."""
+
+    mode: ActionMode = ActionMode.joint_position
+    """`joint_position`: joint targets at the end of the frame [rad], as recorded; `joint_delta`: change of the joint
+    targets, -1 to 1; `ee_delta`: change of the hand's target, position then rotation vector in the arm's base frame, -1
+    to 1. The gripper: opening [m] under `joint_position`, else -1 (closed) to 1 (open)."""
+    max_joint_delta_rad: float = 0.05
+    """What 1 means under `joint_delta` [rad a frame]."""
+    max_ee_delta_m: float = 0.02
+    """What 1 means for a position under `ee_delta` [m a frame]."""
+    max_ee_delta_rad: float = 0.1
+    """What 1 means for a rotation under `ee_delta` [rad a frame]."""
+
+    def __post_init__(self) -> None:
+        for key in ("max_joint_delta_rad", "max_ee_delta_m", "max_ee_delta_rad"):
+            if not 0.0 < getattr(self, key) <= 1.0:
+                raise ConfigError(
+                    f"action.{key}={getattr(self, key)} is out of range. Expected above 0, at most 1.",
+                    key=f"action.{key}",
+                )
+
+
+@dataclass
+class ObservationCfg:
+    """The observation space: a map from record keys to arrays."""
+
+    keys: list[str] = field(
+        default_factory=lambda: ["robots.*", "objects.*.root_*", "parts.*", "keypoints.*", "sensors.*"]
+    )
+    """Record keys (docs/record_format.md), of which `keypoints.*` are those of the parts that are acted on, and
+    `parts.<object>.<part>.joint_position` and `.joint_velocity` of these parts; `*` stands for anything. A key that
+    nothing matches is a mistake, unless it begins with `sensors.`."""
+
+    def __post_init__(self) -> None:
+        if not self.keys:
+            raise ConfigError(
+                "observation.keys is empty. Expected record keys such as 'robots.*'. Name at least one.",
+                key="observation.keys",
+            )
