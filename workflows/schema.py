@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from omegaconf import MISSING
+
 from configs.schema import EpisodeCfg
 from simcore.errors import ConfigError
 from simcore.recording.storage import MAX_NUMBER
@@ -11,8 +13,6 @@ from workflows.gym.config import ActionCfg, ObservationCfg
 
 MAX_WORKERS = 1024
 """Most workers of one run."""
-RUN_KEYS = ("episodes", "executor", "only", "out", "pictures", "workers")
-"""Keys of a collection that say nothing about its episodes; they may differ on resume."""
 
 
 @dataclass
@@ -24,8 +24,8 @@ class ExecutorCfg:
 
 
 @dataclass
-class CollectCfg(EpisodeCfg):
-    """`unlatch collect`."""
+class RunCfg(EpisodeCfg):
+    """Many episodes into one data set; what is added here says nothing about an episode and may differ on resume."""
 
     episodes: int = 20
     """Episodes 0 to episodes-1 are made."""
@@ -64,6 +64,33 @@ class CollectCfg(EpisodeCfg):
     def numbers(self) -> list[int]:
         """The episode numbers asked for, sorted."""
         return sorted(set(self.only)) if self.only is not None else list(range(self.episodes))
+
+
+@dataclass
+class CollectCfg(RunCfg):
+    """`unlatch collect`."""
+
+
+@dataclass
+class EvaluateCfg(RunCfg):
+    """`unlatch evaluate`."""
+
+    policy: str = MISSING
+    """`module:name`, `tcp://host:port`, `recorded:DATA` or `random`."""
+    policy_timeout_s: float = 60.0
+    """How long a policy behind `tcp://` may take for one answer [s]."""
+    observation: ObservationCfg = field(default_factory=ObservationCfg)
+    """What the policy sees."""
+    action: ActionCfg = field(default_factory=ActionCfg)
+    """What it says."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not 0.01 <= self.policy_timeout_s <= 86400.0:
+            raise ConfigError(
+                f"policy_timeout_s={self.policy_timeout_s} is out of range. Expected 0.01 to 86400.",
+                key="policy_timeout_s",
+            )
 
 
 @dataclass

@@ -1,0 +1,178 @@
+"""One run: episodes of one configuration into one data set, with progress, resume, a summary and a picture."""
+
+from __future__ import annotations
+
+import platform
+import sys
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import fields
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from workflows.console import INTERRUPTED, OK, banner_hidden, cores, note, say
+from workflows.executors.executor import Job, Outcome
+from workflows.versions import IDENTITY, NOTED, versions_of
+
+if TYPE_CHECKING:
+    from configs.schema import EpisodeCfg
+    from simcore.recording.storage import DataSet
+    from workflows.schema import RunCfg
+
+PICTURE = "preview.png"
+"""Name of the picture in a data set."""
+
+
+def make_data_set(
+    cfg: RunCfg, make_job: Callable[[DataSet], Job], *, prefix: str = "", of: dict[str, Any] | None = None
+) -> int:
+    """Makes the missing episodes of a run and says what came of it.
+
+    Args:
+        cfg: The run.
+        make_job: Makes what is sent to the workers, from the data set.
+        prefix: Beginning of the default folder's name.
+        of: What makes the episodes, beside their configuration; must be equal on resume.
+
+    Returns:
+        The exit code: 0, or 130 after Ctrl-C.
+
+    Raises:
+        SimCoreError: The input is at fault.
+    """
+    from simcore.recording.storage import DataSet
+    from workflows.asset_checks import check_assets
+    from workflows.executors import EXECUTORS
+    from workflows.progress import Progress
+    from workflows.summary import print_summary
+
+    folder = output_folder(cfg, prefix=prefix)
+    numbers = cfg.numbers()
+    check_assets(cfg, number=numbers[0])
+    EXECUTORS.entry(cfg.executor.name)
+    workers = min(cfg.workers or cores(), len(numbers))
+    interrupted = False
+    with DataSet.create_or_resume(folder, header={**header_of(cfg), **(of or {})}, info=_info()) as data_set:
+        missing = data_set.missing(numbers)
+        started = time.perf_counter()
+        if missing:
+            executor = EXECUTORS.load(cfg.executor.name)(workers=workers)
+            outcomes = executor.run(make_job(data_set), missing)
+            with Progress(total=len(numbers), done=len(numbers) - len(missing)) as progress:
+                try:
+                    for outcome in outcomes:
+                        progress.update(outcome)
+                except KeyboardInterrupt:
+                    interrupted = True
+                    outcomes.close()
+        made = len(missing) - len(data_set.missing(missing))
+        print_summary(data_set, numbers, made=made, seconds=time.perf_counter() - started)
+        if interrupted:
+            note("unlatch: interrupted; the same command makes the missing episodes")
+            return INTERRUPTED
+        if cfg.pictures and (made or not (folder / PICTURE).exists()):
+            _draw(cfg, data_set, numbers)
+        if cfg.pictures:
+            say(f"picture: {_shown(folder / PICTURE)}")
+        say(f"data set: {_shown(folder)}")
+    return OK
+
+
+def output_folder(cfg: RunCfg, *, prefix: str = "") -> Path:
+    """The folder of a run's data set, absolute.
+
+    Args:
+        cfg: The run.
+        prefix: Beginning of the default folder's name.
+    """
+    name = cfg.out if cfg.out is not None else f"data/{prefix}{cfg.task.name}-{cfg.robot.name}-s{cfg.seed}"
+    return Path(name).expanduser().absolute()
+
+
+def header_of(cfg: EpisodeCfg) -> dict[str, Any]:
+    """What must be equal for two runs to write into one data set: the episode's configuration and who simulates it.
+
+    Args:
+        cfg: The episode, or a run of such episodes.
+    """
+    from configs.schema import EpisodeCfg
+    from simcore.recording.json_values import plain
+
+    config = plain({item.name: getattr(cfg, item.name) for item in fields(EpisodeCfg)})
+    for item in (config["object"], *config["objects"]):
+        del item["cache_dir"]  # where copies are kept says nothing about an episode
+    return {"config": config, "versions": versions_of(IDENTITY)}
+
+
+def keep_lost(data_set: DataSet, run_seed: int, number: int, reason: str) -> Outcome:
+    """Keeps a record of an episode whose worker died.
+
+    Args:
+        data_set: Where it belongs.
+        run_seed: Seed of the run.
+        number: Episode number.
+        reason: How it died.
+    """
+    from simcore.recording.episode import EpisodeRecord
+    from simcore.rng import episode_seed
+
+    record = EpisodeRecord(
+        number=number,
+        seed=episode_seed(run_seed, number),
+        success=False,
+        code="error",
+        evidence={"message": f"Episode {number} was lost: {reason}.", "reason": reason},
+    )
+    data_set.write(record)
+    return Outcome(number, False, "error")
+
+
+def _draw(cfg: RunCfg, data_set: DataSet, numbers: Sequence[int]) -> None:
+    with banner_hidden():
+        from workflows.picture import contact_sheet
+
+    contact_sheet(cfg, data_set, numbers, path=data_set.path / PICTURE, rows=cfg.pictures)
+
+
+def check_outputs_differ(cfgs: Iterable[RunCfg], *, prefix: str = "") -> None:
+    """Raises if two runs of a multirun write into one folder.
+
+    Args:
+        cfgs: The runs.
+        prefix: Beginning of the default folder's name.
+
+    Raises:
+        ConfigError: Two of them do.
+    """
+    from simcore.errors import ConfigError
+
+    folders: set[Path] = set()
+    for cfg in cfgs:
+        folder = output_folder(cfg, prefix=prefix)
+        if folder in folders:
+            raise ConfigError(
+                f"Two jobs of this multirun write to out={folder}. Expected a folder each. Leave `out` out where task, "
+                "robot and seed tell them apart, or use references such as 'out=data/${task.name}-s${seed}'.",
+                key="out",
+            )
+        folders.add(folder)
+
+
+def _info() -> dict[str, Any]:
+    return {
+        "command": ["unlatch", *sys.argv[1:]],
+        "created": datetime.now(timezone.utc).isoformat(timespec="seconds"),
+        "host": platform.node(),
+        "platform": platform.platform(),
+        "python": platform.python_version(),
+        "versions": versions_of(NOTED),
+    }
+
+
+def _shown(path: Path) -> str:
+    """A path as short as it can be said from here."""
+    try:
+        return str(path.relative_to(Path.cwd()))
+    except ValueError:
+        return str(path)
