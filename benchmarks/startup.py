@@ -12,7 +12,7 @@ LIMIT_S = 1.5
 COMMANDS = (
     ["--help"],
     ["collect", "--help"],
-    *(["list", what] for what in ("tasks", "skills", "robots", "objects", "terms")),
+    *(["list", what] for what in ("tasks", "skills", "robots", "objects", "sensors", "terms")),
 )
 
 

@@ -18,7 +18,7 @@ from hydra.core.config_store import ConfigStore
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.core.override_parser.types import Override, ValueType
 from hydra.core.plugins import Plugins
-from hydra.errors import HydraException
+from hydra.errors import HydraException, MissingConfigException
 from hydra.plugins.search_path_plugin import SearchPathPlugin
 from omegaconf import DictConfig, ListConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
@@ -33,6 +33,11 @@ from simcore.errors import ConfigError, PluginError
 SCHEMA_SUFFIX = "_schema"
 """Ending of the names under which dataclasses are in Hydra's ConfigStore; they are no options for users."""
 
+SENSOR_GROUP = "sensor"
+"""Group of the YAML files that an entry of `sensors` may name."""
+
+_NOTHING = f"nothing{SCHEMA_SUFFIX}"
+_OPTION = re.compile(r"[A-Za-z0-9_-]+\Z")
 _KEY = re.compile(r"(?P<prefix>\+{0,2}|~)(?P<key>[^=]*)(?P<rest>(=.*)?)\Z", re.DOTALL)
 _INDEX = re.compile(r"\[(\d+)\]")
 _RESOLVER = re.compile(r"\$\{\s*[^}${]*:")
@@ -70,12 +75,14 @@ def compose_config(primary: str, schema: type, request: Request) -> DictConfig:
     """
     _register(primary, schema)
     plain, in_lists = _split(request.overrides)
-    plain += _search_path(request.config_dirs)
+    search_path = _search_path(request.config_dirs)
     try:
         with initialize_config_dir(config_dir=str(config_dir()), version_base="1.3"):
-            cfg = compose(config_name=primary, overrides=plain)
+            cfg = compose(config_name=primary, overrides=[*plain, *search_path])
+            _read_named_sensors(cfg, search_path)
             for override in in_lists:
                 _apply_in_list(cfg, override)
+                _read_named_sensors(cfg, search_path)
     except (HydraException, OmegaConfBaseException, YAMLError, UnicodeDecodeError) as exc:
         raise explain(exc) from exc
     return cfg
@@ -123,6 +130,7 @@ def option_names(group: str) -> list[str]:
 def _register(primary: str, schema: type) -> None:
     store = ConfigStore.instance()
     store.store(name=f"{primary}{SCHEMA_SUFFIX}", node=loosened(schema))
+    store.store(name=_NOTHING, node={})
     for name in ROBOTS.names():
         try:
             robot = ROBOTS.load(name)()
@@ -176,6 +184,26 @@ def _search_path(folders: Sequence[str]) -> list[str]:
             )
         paths.append("'file://" + str(path).replace("\\", "\\\\").replace("'", "\\'") + "'")
     return [f"hydra.searchpath=[{','.join(paths)}]"]
+
+
+def _read_named_sensors(cfg: DictConfig, search_path: Sequence[str]) -> None:
+    """Puts the content of `sensor/<name>.yaml` in the place of every entry of `sensors` that is a name."""
+    for index, name in enumerate(OmegaConf.select(cfg, "sensors") or ()):
+        if not isinstance(name, str):
+            continue
+        if not _OPTION.match(name):
+            raise ConfigError(
+                f"sensors[{index}]={name!r} is no name of a YAML file. Expected one of "
+                f"{', '.join(option_names(SENSOR_GROUP))}, or one of your own. Change it.",
+                key=f"sensors[{index}]",
+            )
+        try:
+            # a group is searched in all folders, which the file to begin with is not
+            found = compose(config_name=_NOTHING, overrides=[f"+{SENSOR_GROUP}={name}", *search_path])
+        except MissingConfigException as exc:
+            error = explain(exc)
+            raise ConfigError(f"sensors[{index}]: {error.message}", **error.values) from exc
+        cfg.sensors[index] = found[SENSOR_GROUP]
 
 
 def _apply_in_list(cfg: DictConfig, override: Override) -> None:

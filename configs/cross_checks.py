@@ -26,6 +26,7 @@ def check_episode(cfg: EpisodeCfg) -> None:
             f"robot.arms of '{cfg.robot.name}' is empty. Expected at least one arm. Add it.", key="robot.arms"
         )
     _check_skills(cfg)
+    _check_sensors(cfg)
     for where, texts in _phrasings(cfg):
         for index, text in enumerate(texts):
             _check_language(text, f"{where}[{index}]")
@@ -81,6 +82,21 @@ def _check_skills(cfg: EpisodeCfg) -> None:
             _check_name(skill.arm, arms, f"{where}.arm", "arm")
         elif len(arms) > 1:
             raise ConfigError(f"{where}.arm is missing. Expected one of {', '.join(arms)}. Add it.", key=f"{where}.arm")
+
+
+def _check_sensors(cfg: EpisodeCfg) -> None:
+    bodies = [cfg.robot.name, *cfg.all_objects()]
+    names: list[str] = []
+    for index, sensor in enumerate(cfg.sensors):
+        where = f"sensors[{index}]"
+        if sensor.name in names:
+            raise ConfigError(
+                f"{where}.name='{sensor.name}' is used twice. Expected one name a sensor. Rename it.",
+                key=f"{where}.name",
+            )
+        names.append(sensor.name)
+        if sensor.mount.body is not None:
+            _check_name(sensor.mount.body, bodies, f"{where}.mount.body", "robot or object")
 
 
 def _check_name(name: str, known: Sequence[str], where: str, kind: str) -> None:

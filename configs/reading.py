@@ -9,7 +9,9 @@ from enum import Enum
 from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 
 from configs.schema import optional_of
-from simcore.errors import ConfigError, close_matches
+from simcore.errors import ConfigError, UnknownEntryError, close_matches
+from simcore.sim.sensors.catalog import SENSORS
+from simcore.sim.sensors.config import SensorCfg
 from solver.reader import read_planner_setting
 from solver.setting import PlannerSettingCfg
 
@@ -94,6 +96,8 @@ def _read(hint: Any, value: Any, where: str, notices: list[str] | None) -> Any:
         if notices is not None:
             notices.extend(lines)
         return setting
+    if hint is SensorCfg:
+        hint = _sensor_cfg_type(value, where)
     if isinstance(hint, type) and dataclasses.is_dataclass(hint):
         return read_dataclass(hint, value, where=where, notices=notices)
     if get_origin(hint) is list:
@@ -112,6 +116,19 @@ def _read(hint: Any, value: Any, where: str, notices: list[str] | None) -> Any:
     if reader is None:
         raise ConfigError(f"{where} has a type that configurations cannot have: {hint}.", key=where)
     return reader(value, where)
+
+
+def _sensor_cfg_type(value: Any, where: str) -> type[SensorCfg]:
+    """The dataclass of an entry of `sensors`, by its `type`."""
+    name = value.get("type", MISSING) if isinstance(value, Mapping) else MISSING
+    if name == MISSING:
+        return SensorCfg  # which says what is missing
+    try:
+        sensor = SENSORS.load(_read_str(name, _join(where, "type")))
+    except UnknownEntryError as exc:
+        raise ConfigError(f"{where}.type: {exc.message}", key=f"{where}.type", **exc.values) from exc
+    cfg_type: type[SensorCfg] = sensor.cfg_type
+    return cfg_type
 
 
 def _read_enum(hint: type[Enum], value: Any, where: str) -> Enum:

@@ -11,6 +11,7 @@ from robots.description import RobotCfg
 from simcore.assets.library import ObjectCfg
 from simcore.errors import ConfigError
 from simcore.sim.rates import WorldCfg
+from simcore.sim.sensors.config import SensorCfg
 from skills.config import SkillCfg
 from tasks.task import TaskCfg
 
@@ -49,6 +50,8 @@ class EpisodeCfg:
     """The chain of skills, in order."""
     world: WorldCfg = field(default_factory=WorldCfg)
     """Rates and solver settings of the simulation."""
+    sensors: list[SensorCfg] = field(default_factory=list)
+    """What is mounted where: entries with a `type`, or names of YAML files of the group `sensor`."""
     randomization: RandomizationCfg = field(default_factory=RandomizationCfg)
     """What varies beyond the layout."""
     seed: int = 0

@@ -8,7 +8,7 @@ from pathlib import Path
 from simcore.errors import ConfigError, close_matches
 from workflows.console import OK, guarded, say
 
-HELP = """usage: unlatch list tasks|skills|robots|objects|terms
+HELP = """usage: unlatch list tasks|skills|robots|objects|sensors|terms
 
 Prints one line for each: its name and what it is.
 """
@@ -67,6 +67,16 @@ def robot_lines() -> list[str]:
     return _aligned([(name, entry.summary) for name, entry in ROBOTS.entries().items()])
 
 
+def sensor_lines() -> list[str]:
+    """One line a sensor: the name for `sensors=[...]` and the first line of its YAML; then the types of sensors."""
+    from configs import config_dir
+    from simcore.sim.sensors.catalog import SENSORS
+
+    rows = [(path.stem, _first_comment(path)) for path in sorted((config_dir() / "sensor").glob("*.yaml"))]
+    rows += [(f"type: {name}", entry.summary) for name, entry in SENSORS.entries().items()]
+    return _aligned(rows)
+
+
 def term_lines() -> list[str]:
     """One line a constraint or cost type."""
     from solver.terms.catalog import COSTS, TERMS
@@ -80,6 +90,7 @@ LISTS: dict[str, Callable[[], list[str]]] = {
     "skills": skill_lines,
     "robots": robot_lines,
     "objects": object_lines,
+    "sensors": sensor_lines,
     "terms": term_lines,
 }
 """What can be listed."""

@@ -13,6 +13,7 @@ from robots.catalog import ROBOTS
 from robots.description import RobotCfg
 from simcore.assets.library import GENERATORS
 from simcore.registry import Catalog
+from simcore.sim.sensors.catalog import SENSORS
 from skills.catalog import SKILLS
 from skills.skill import Skill
 from solver.terms.catalog import COSTS, TERMS
@@ -22,6 +23,7 @@ CATALOGS = {
     "skills": SKILLS,
     "robots": ROBOTS,
     "generators": GENERATORS,
+    "sensors": SENSORS,
     "terms": TERMS,
     "costs": COSTS,
     "executors": EXECUTORS,
@@ -79,7 +81,7 @@ def test_a_task_yaml_is_named_after_its_task_and_has_a_summary(name: str):
     assert len(text.splitlines()) <= 45
 
 
-@pytest.mark.parametrize("group", ["object", "randomization", "executor", "robot"])
+@pytest.mark.parametrize("group", ["object", "randomization", "executor", "robot", "sensor"])
 def test_every_yaml_begins_with_a_line_that_says_what_it_is(group: str):
     for name in option_names(group):
         first = (config_dir() / group / f"{name}.yaml").read_text(encoding="utf-8").splitlines()[0]

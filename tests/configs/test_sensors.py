@@ -1,0 +1,156 @@
+"""Sensors in a configuration: names of YAML files, entries of one's own, and types of another distribution."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from pathlib import Path
+
+import pytest
+
+from configs.composition import Request, compose_config, option_names, to_plain
+from configs.cross_checks import check_episode
+from configs.reading import read_dataclass
+from configs.schema import EpisodeCfg
+from robots.catalog import ROBOTS
+from simcore.errors import ConfigError
+from simcore.recording.json_values import plain
+from simcore.sim.sensors.camera import CameraCfg
+from simcore.sim.sensors.catalog import SENSORS
+from workflows.schema import CollectCfg
+
+
+def read(*overrides: str, config_dirs: tuple[str, ...] = ()) -> CollectCfg:
+    composed = compose_config("collect", CollectCfg, Request(["task=open_drawer", *overrides], list(config_dirs)))
+    cfg = read_dataclass(CollectCfg, to_plain(composed), where="")
+    check_episode(cfg)
+    return cfg
+
+
+@pytest.mark.parametrize("robot", ROBOTS.names())
+@pytest.mark.parametrize("name", option_names("sensor"))
+def test_every_yaml_is_a_sensor_of_its_name_on_every_robot(name: str, robot: str):
+    (sensor,) = read(f"sensors=[{name}]", f"robot={robot}").sensors
+    assert sensor.name == name
+    assert sensor.type in SENSORS.names()
+    assert sensor.mount.body in (None, robot)
+
+
+def test_an_entry_is_read_into_the_dataclass_of_its_type():
+    (sensor,) = read(
+        "sensors=[{name: top, type: camera, mount: {position_m: [0.5, 0, 2], look_at_m: [0.5, 0.01, 0]}, width: 64}]"
+    ).sensors
+    assert isinstance(sensor, CameraCfg)
+    assert (sensor.name, sensor.width, sensor.height) == ("top", 64, 240)
+    assert sensor.mount.position_m == [0.5, 0.0, 2.0]
+
+
+def test_a_named_sensor_can_be_changed_and_others_added():
+    cfg = read("sensors=[front]", "sensors.0.width=640", "+sensors.1=imu", "+sensors.2={name: still, type: imu}")
+    assert isinstance(cfg.sensors[0], CameraCfg)
+    assert cfg.sensors[0].width == 640
+    assert [sensor.name for sensor in cfg.sensors] == ["front", "imu", "still"]
+
+
+def test_a_folder_of_the_user_adds_sensors_and_tasks_that_name_them(tmp_path: Path):
+    for group in ("sensor", "task"):
+        (tmp_path / group).mkdir()
+    (tmp_path / "sensor" / "top.yaml").write_text("defaults: [front, _self_]\nname: top\nheight: 100\n")
+    (tmp_path / "task" / "watched.yaml").write_text(
+        "# @package _global_\ndefaults: [open_drawer, _self_]\nsensors: [top, wrist]\n"
+    )
+    cfg = read("task=watched", config_dirs=(str(tmp_path),))
+    assert [sensor.name for sensor in cfg.sensors] == ["top", "wrist"]
+    assert isinstance(cfg.sensors[0], CameraCfg)
+    assert cfg.sensors[0].height == 100
+    with pytest.raises(ConfigError, match=r"^sensors\[0\]: Unknown sensor 'topp'\. Did you mean 'top'\?"):
+        read("sensors=[topp]", config_dirs=(str(tmp_path),))
+
+
+@pytest.mark.parametrize(
+    ("overrides", "message"),
+    [
+        (["sensors=front"], "sensors='front' has the wrong type. Expected a list."),
+        (["sensors=[a b]"], "sensors[0]='a b' is no name of a YAML file. Expected one of front, imu, wrist"),
+        (["sensors=[imu,imu]"], "sensors[1].name='imu' is used twice."),
+        (["sensors=[{type: imu}]"], "sensors[0].name is missing."),
+        (["sensors=[{name: eye}]"], "sensors[0].type is missing."),
+        (
+            ["sensors=[{name: eye, type: camra}]"],
+            "sensors[0].type: Unknown sensor type 'camra'. Did you mean",
+        ),
+        (["sensors=[{name: a b, type: imu}]"], "sensors[0]: name='a b' cannot be a key of a record."),
+        (["sensors=[front]", "sensors.0.widht=3"], "sensors[0].widht is unknown. Did you mean 'width'"),
+        (["sensors=[imu]", "sensors.0.width=3"], "sensors[0].width is unknown."),
+        (["sensors=[front]", "sensors.0.mount.position_m=[1]"], "sensors[0].mount.position_m has 1 numbers."),
+        (["sensors=[imu]", "sensors.0.mount.body=fridge"], "sensors[0].mount.body='fridge' is no robot or object"),
+        (["sensors=[front]", "sensors.0.fov_deg=0"], "sensors[0]: fov_deg=0.0 is out of range."),
+    ],
+)
+def test_a_mistake_names_its_key(overrides: list[str], message: str):
+    with pytest.raises(ConfigError) as caught:
+        read(*overrides)
+    assert caught.value.message.startswith(message)
+
+
+def test_a_header_is_read_back_with_its_sensors_and_without_any():
+    cfg = read("sensors=[wrist,imu]")
+    header = {item.name: plain(getattr(cfg, item.name)) for item in fields(EpisodeCfg)}
+    assert read_dataclass(EpisodeCfg, header, where="").sensors == cfg.sensors
+    del header["sensors"]  # data sets from before there were sensors have no such key
+    assert read_dataclass(EpisodeCfg, header, where="").sensors == []
+
+
+THERMOMETER = '''
+from dataclasses import dataclass
+
+from simcore.sim.sensors.config import SensorCfg
+from simcore.sim.sensors.sensor import Sensor
+from simcore.state import Buffer
+
+
+@dataclass
+class ThermometerCfg(SensorCfg):
+    """A thermometer."""
+
+    offset_k: float = 0.0
+    """Added to what it reads [K]."""
+
+
+class Thermometer(Sensor[ThermometerCfg]):
+    """It is colder higher up."""
+
+    cfg_type = ThermometerCfg
+
+    def __init__(self, cfg, world):
+        super().__init__(cfg, world)
+        self.temperature_k = Buffer()
+
+    def _measure(self, T_world_sensor):
+        self.temperature_k.set_value(300.0 - T_world_sensor.p[2] + self.cfg.offset_k)
+'''
+
+
+@pytest.fixture
+def thermometer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Another distribution with one class, one entry point and one YAML; its folder of YAML."""
+    (tmp_path / "thermometer.py").write_text(THERMOMETER)
+    info = tmp_path / "thermo-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: thermo\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text("[unlatch.sensors]\nthermometer = thermometer:Thermometer\n")
+    (tmp_path / "configs" / "sensor").mkdir(parents=True)
+    (tmp_path / "configs" / "sensor" / "fever.yaml").write_text(
+        "# a thermometer on the object\n"
+        'name: fever\ntype: thermometer\nmount: {body: "${object.name}", position_m: [0, 0, 0.5]}\noffset_k: 2\n'
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(SENSORS, "_all", None)
+    return tmp_path / "configs"
+
+
+def test_a_sensor_of_another_distribution_is_configured_like_ours(thermometer: Path):
+    (sensor,) = read("sensors=[fever]", config_dirs=(str(thermometer),)).sensors
+    assert type(sensor).__name__ == "ThermometerCfg"
+    assert sensor.mount.body == "drawer"
+    with pytest.raises(ConfigError, match=r"^sensors\[0\]\.ofset_k is unknown\. Did you mean 'offset_k'\?"):
+        read("sensors=[{name: a, type: thermometer, ofset_k: 1}]")
