@@ -37,10 +37,14 @@ def parse_xml(path: Path) -> ET.Element:
         raise AssetError(f"{path}: no well-formed XML ({exc}).", path=str(path)) from exc
 
 
-def read_urdf(path: Path | str) -> UrdfModel:
+def read_urdf(path: Path | str, *, packages: bool = False) -> UrdfModel:
     """Reads links, joints and geometry of a URDF.
 
     Meshes are not opened; their files must exist, lie inside the folder of the URDF and be of bounded size.
+
+    Args:
+        path: The URDF.
+        packages: Whether `package://NAME/...` names the folder NAME beside the URDF, as for Bullet; else it is refused.
 
     Raises:
         AssetError: The file is not a URDF that can be used; the message names the element.
@@ -49,7 +53,7 @@ def read_urdf(path: Path | str) -> UrdfModel:
     root = parse_xml(file)
     if root.tag != "robot":
         raise AssetError(f"{file}: the root element is <{root.tag}>, expected <robot>.", path=str(file))
-    reader = _UrdfReader(file, {m.get("name", ""): m for m in root.findall("material")})
+    reader = _UrdfReader(file, {m.get("name", ""): m for m in root.findall("material")}, packages=packages)
     links = [reader.link(element) for element in root.findall("link")]
     joints = [reader.joint(element) for element in root.findall("joint")]
     _check_names(file, "link", [link.name for link in links])
@@ -111,8 +115,9 @@ def _refuse_declarations(data: bytes, path: Path) -> None:
 
 
 class _UrdfReader:
-    def __init__(self, file: Path, materials: dict[str, ET.Element]) -> None:
+    def __init__(self, file: Path, materials: dict[str, ET.Element], *, packages: bool) -> None:
         self.file = file
+        self.packages = packages
         self.materials = materials
         self._paths: dict[str, Path] = {}
 
@@ -160,7 +165,8 @@ class _UrdfReader:
             mesh = child.get("filename", "")
             scale = tuple(self._numbers(child.get("scale", "1 1 1"), 3, where))
             if mesh not in self._paths:
-                self._paths[mesh] = inside(self.file.parent, mesh, where=f"{self.file}: {where}")
+                name_there = mesh.removeprefix("package://") if self.packages else mesh
+                self._paths[mesh] = inside(self.file.parent, name_there, where=f"{self.file}: {where}")
             path = self._paths[mesh]
             return Shape(ShapeKind.mesh, scale, pose, name, rgba, mesh=mesh, path=path, concave=concave)
         raise self._fail(where, f"has an unknown geometry <{child.tag}>; known: box, cylinder, sphere, mesh")
