@@ -77,8 +77,11 @@ class Body:
                 restitution=0.0,
                 linearDamping=0.0,
                 angularDamping=0.0,
-                activationState=p.ACTIVATION_STATE_DISABLE_SLEEPING,
                 physicsClientId=client,
+            )
+            # apart: given together with friction, Bullet drops the friction of every link but the root
+            p.changeDynamics(
+                body_id, index, activationState=p.ACTIVATION_STATE_DISABLE_SLEEPING, physicsClientId=client
             )
         for joint in self.movable_joints:
             # every free joint carries a default velocity motor that would brake it

@@ -96,7 +96,7 @@ class World:
         name: str,
         T_world_root: Pose,
         self_collision: bool = False,
-        friction: float = 0.5,
+        friction: float = 0.6,
     ) -> Body:
         """Loads a URDF with a fixed root and its motors off.
 
@@ -135,7 +135,7 @@ class World:
         size_m: ArrayLike,
         T_world_box: Pose,
         rgba: tuple[float, float, float, float] = (0.7, 0.7, 0.7, 1.0),
-        friction: float = 0.5,
+        friction: float = 0.6,
     ) -> Body:
         """Adds an immovable box (floor, table, plinth).
 

@@ -18,6 +18,7 @@ from skills.catalog import SKILLS
 from skills.skill import Skill
 from solver.terms.catalog import COSTS, TERMS
 from workflows.executors import EXECUTORS
+from workflows.viewers import VIEWERS
 
 CATALOGS = {
     "skills": SKILLS,
@@ -27,6 +28,7 @@ CATALOGS = {
     "terms": TERMS,
     "costs": COSTS,
     "executors": EXECUTORS,
+    "viewers": VIEWERS,
 }
 ENTRIES = [(kind, name) for kind, catalog in CATALOGS.items() for name in catalog.names()]
 

@@ -6,6 +6,7 @@ import math
 from pathlib import Path
 
 import numpy as np
+import pybullet as p
 import pytest
 
 from simcore.errors import FrameNotFoundError, WorldError
@@ -74,6 +75,17 @@ def test_a_free_joint_is_not_braked(two_links: Path) -> None:
         for _ in range(240):
             world.step()
         assert body.joint_states()[1][0] == pytest.approx(1.0, abs=1e-3)
+
+
+def test_every_link_has_the_friction_that_was_asked_for(two_links: Path) -> None:
+    with World(WorldCfg()) as world:
+        body = world.load_urdf(two_links, name="thing", T_world_root=Pose.identity(), friction=0.83)
+        found = {
+            link: p.getDynamicsInfo(body.body_id, index, physicsClientId=world.client)[1]
+            for link, index in body.links.items()
+        }
+    assert len(found) > 1
+    assert found == dict.fromkeys(body.links, pytest.approx(0.83))
 
 
 def test_name_taken(two_links: Path) -> None:

@@ -1,0 +1,140 @@
+"""`unlatch view`: one recorded episode as a file to look at."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from itertools import groupby
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from workflows.console import OK, banner_hidden, guarded, note, say
+
+if TYPE_CHECKING:
+    from simcore.recording.storage import DataSet
+
+HELP = """usage: unlatch view DATA [key=value ...]
+
+Writes one recorded episode as a file to look at: robot, object, keypoints, contact forces and the state of the part,
+with a time slider. Needs no screen; the page needs no network.
+
+  episode=0      episode number
+  format=html    a page for any browser (extra viz), or rrd: a recording for the Rerun viewer (extra rerun)
+  out=FILE       default: DATA/view-<episode>.<format>
+"""
+
+
+@dataclass
+class ViewCfg:
+    """What `unlatch view` takes beside the data set."""
+
+    episode: int = 0
+    """Episode number."""
+    format: str = "html"
+    """Name in the catalog of viewers."""
+    out: str | None = None
+    """File to write; null: view-<episode>.<format> in the data set."""
+
+
+def main(argv: Sequence[str]) -> int:
+    """Runs the command; returns its exit code."""
+    return guarded(lambda: _main(list(argv)))
+
+
+def _main(arguments: list[str]) -> int:
+    if any(argument in ("-h", "--help") for argument in arguments):
+        say(HELP.rstrip())
+        return OK
+    from simcore.recording.storage import DataSet
+    from workflows.commandline import read_pairs, split_paths
+
+    (path,), pairs = split_paths("view", arguments, count=1)
+    view(DataSet.open(path), read_pairs(ViewCfg, pairs))
+    return OK
+
+
+def view(data_set: DataSet, cfg: ViewCfg) -> Path:
+    """Writes an episode as a file to look at and says where it is.
+
+    Args:
+        data_set: Where the episode is.
+        cfg: Which one, and the file's form.
+
+    Returns:
+        The file's path.
+
+    Raises:
+        SimCoreError: The input is at fault, or an extra is missing; nothing was written.
+    """
+    from workflows.viewers import VIEWERS
+
+    started = time.perf_counter()
+    VIEWERS.entry(cfg.format)
+    _check_episode(data_set, cfg.episode)
+    path = _output_file(data_set, cfg)
+    with banner_hidden():
+        from workflows.viewers.read_scene import read_scene
+
+    scene, notices = read_scene(data_set, cfg.episode)
+    for notice in notices:
+        note(f"unlatch: {notice}")
+    content: bytes = VIEWERS.load(cfg.format)(scene)
+    _write(path, content)
+    say(f"view: {path} ({len(content) / 1e6:.1f} MB, {time.perf_counter() - started:.1f} s)")
+    return path
+
+
+def _check_episode(data_set: DataSet, number: int) -> None:
+    from simcore.errors import RecordingError
+
+    numbers = data_set.numbers()
+    if number not in numbers:
+        raise RecordingError(
+            f"episode={number} is not in '{data_set.path}'. It has {_ranges(numbers)}. Name one of them.",
+            number=number,
+            available=numbers,
+        )
+
+
+def _ranges(numbers: Sequence[int]) -> str:
+    """`0 to 4, 7` for sorted numbers; the first few of many."""
+    runs = [[number for _, number in run] for _, run in groupby(enumerate(numbers), key=lambda pair: pair[1] - pair[0])]
+    words = [f"{run[0]} to {run[-1]}" if len(run) > 1 else str(run[0]) for run in runs]
+    return "episodes " + ", ".join(words[:6]) + (", ..." if len(words) > 6 else "") if words else "no episodes yet"
+
+
+def _output_file(data_set: DataSet, cfg: ViewCfg) -> Path:
+    from simcore.errors import ConfigError
+    from workflows.viewers import VIEWERS
+
+    if cfg.out is None:
+        return data_set.path / f"view-{cfg.episode}.{cfg.format}"
+    path = Path(cfg.out).expanduser().absolute()
+    if path.suffix != f".{cfg.format}":
+        meant = path.suffix.removeprefix(".")
+        advice = f"add format={meant}" if meant in VIEWERS.names() else "rename it"
+        raise ConfigError(
+            f"out={cfg.out} does not end in .{cfg.format}, the format that is written; {advice}.", key="out"
+        )
+    return path
+
+
+def _write(path: Path, content: bytes) -> None:
+    """Writes a file, whole or not at all."""
+    from simcore.errors import RecordingError
+
+    draft = path.with_name(f".{path.name}.part")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        draft.write_bytes(content)
+        draft.replace(path)
+    except OSError as exc:
+        with suppress(OSError):
+            draft.unlink(missing_ok=True)
+        raise RecordingError(
+            f"View '{path}' cannot be written: {exc.strerror or exc}. Expected a place that this user can write to. "
+            "Change `out`.",
+            path=str(path),
+        ) from exc
