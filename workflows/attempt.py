@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-import traceback
 
 from simcore.errors import SimCoreError
 from simcore.recording.episode import EpisodeRecord
@@ -77,18 +76,8 @@ class Attempt:
         episode.timings_ms["execute"] += 1e3 * (time.perf_counter() - start)
         if judge.success:
             return None
-        episode.settle = {"frame_start": frame_start, "frame_end": episode.frame, "max_change": judge.max_change}
+        episode.settle = judge.settle_entry(frame_start, episode.frame)
         return earliest(judge.not_settled(frame_start))
-
-    def fail_with_bug(self, exc: Exception) -> None:
-        """Notes an exception that nobody expected."""
-        episode = self.episode
-        episode.failure = Failure(
-            "error",
-            f"{type(exc).__name__}: {exc}",
-            episode.time_s,
-            {"traceback": traceback.format_exc()},
-        )
 
     def record(self) -> EpisodeRecord:
         """The record of what happened so far."""

@@ -40,13 +40,15 @@ def guarded(function: Callable[[], int]) -> int:
         function: The command, with its arguments bound.
 
     Returns:
-        Its exit code, `BAD_INPUT` after an error of ours, `INTERRUPTED` after Ctrl-C.
+        Its exit code, `BAD_INPUT` after an error of ours (or the `exit_code` that the error has), `INTERRUPTED` after
+        Ctrl-C.
     """
     try:
         return function()
     except SimCoreError as exc:
-        note("unlatch: " + " ".join(exc.message.split()))
-        return BAD_INPUT
+        code: int = getattr(exc, "exit_code", BAD_INPUT)
+        note("unlatch: " + (" ".join(exc.message.split()) if code == BAD_INPUT else exc.message))
+        return code
     except KeyboardInterrupt:
         note("unlatch: interrupted")
         return INTERRUPTED

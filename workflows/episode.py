@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 import time
+import traceback
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
@@ -75,6 +76,8 @@ class Episode:
         self.recorder = EpisodeRecorder()
         self._world = world
         self._checker = checker
+        self._bug: Failure | None = None
+        self._built = False
         self._events: list[dict[str, Any]] = []
         self._assets: dict[str, ObjectAsset] = {}
         self._layout: Layout | None = None
@@ -91,10 +94,12 @@ class Episode:
             RecordingError: The objects of the record are not those that are there now.
         """
         self.reset(recorded)
+        start = time.perf_counter()
         self.keep()
         for _ in range(INITIAL_FRAMES if self.failure is None else 0):
             self.advance(self.standing())
             self.keep()
+        self.timings_ms["execute"] += 1e3 * (time.perf_counter() - start)
 
     def reset(self, recorded: EpisodeRecord | None = None) -> None:
         """Draws the layout, or takes that of a record, and builds the scene."""
@@ -112,6 +117,7 @@ class Episode:
         acted_on = [(entry.objects[0], self.part_of(index)) for index, entry in enumerate(cfg.skills)]
         self.scene = build_scene(self._world, cfg.robot, self._assets, self._layout, acted_on)
         self.judge = Judge(cfg, self.scene)
+        self._built = True
         self._refuse_overlap(cfg.robot.arms[0].name)
         self.timings_ms["reset"] += 1e3 * (time.perf_counter() - start)
 
@@ -259,15 +265,30 @@ class Episode:
         Args:
             failure: What went wrong beside the rules that the judge keeps, such as a plan that does not exist.
         """
-        found = [item for item in (self.failure, failure, self.judge.failure) if item is not None]
-        self.failure = earliest(found)
+        if self._bug is None:
+            found = [item for item in (self.failure, failure, self.judge.failure) if item is not None]
+            self.failure = earliest(found)
         if self.judge.window is not None:
-            start, end = self.judge.window
-            self.settle = {"frame_start": start, "frame_end": end, "max_change": self.judge.max_change}
+            self.settle = self.judge.settle_entry(*self.judge.window)
+
+    def fail_with_bug(self, exc: Exception) -> None:
+        """Notes an exception that nobody expected; it is why the episode failed, whatever the judge says."""
+        self.failure = self._bug = Failure(
+            "error",
+            f"{type(exc).__name__}: {exc}",
+            self._world.time_s,
+            {"traceback": "".join(traceback.format_exception(exc))},
+        )
 
     def record(self) -> EpisodeRecord:
-        """The record of what happened so far."""
+        """The record of the episode, once `conclude` has taken its verdict.
+
+        Raises:
+            SimCoreError: It has neither succeeded nor failed yet.
+        """
         failure = self.failure
+        if failure is None and not (self._built and self.judge.success):
+            raise SimCoreError(f"Episode {self.number} has neither succeeded nor failed. Finish it first.")
         evidence: dict[str, Any] = {}
         if failure is not None:
             frame = math.ceil(failure.time_s * self.cfg.world.record_hz - 1e-6)
@@ -277,12 +298,7 @@ class Episode:
                 "frame": min(frame, max(0, self.frame)),
                 **dict(failure.evidence),
             }
-        layout = self._layout.to_dict() if self._layout is not None else {}
-        layout["instances"] = {
-            name: {"category": a.category, "instance": a.instance, "source": a.source, "parameters": a.parameters}
-            for name, a in self._assets.items()
-        }
-        built = hasattr(self, "judge")
+        built = self._built
         return EpisodeRecord(
             number=self.number,
             seed=self.seed,
@@ -291,7 +307,7 @@ class Episode:
             evidence=evidence,
             language=self.language(),
             assets={name: asset.content_hash for name, asset in self._assets.items()},
-            layout=layout,
+            layout=self.layout(),
             skills=[entry_of(stage, last_frame=self.frame) for stage in self.judge.stages] if built else [],
             goal={"conditions": self.judge.goal if built else []},
             settle=self.settle,
@@ -299,6 +315,15 @@ class Episode:
             timings_ms=dict(self.timings_ms),
             arrays=self.recorder.arrays() if self.recorder.n_states else {},
         )
+
+    def layout(self) -> dict[str, Any]:
+        """What the reset applied, as plain values."""
+        layout = self._layout.to_dict() if self._layout is not None else {}
+        layout["instances"] = {
+            name: {"category": a.category, "instance": a.instance, "source": a.source, "parameters": a.parameters}
+            for name, a in self._assets.items()
+        }
+        return layout
 
     def language(self) -> list[str]:
         """Phrasings of the instruction, filled in; none before the reset."""

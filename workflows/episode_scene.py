@@ -53,6 +53,17 @@ class EpisodeScene:
             for name, item in self.objects.items()
         }
 
+    def act_on(self, name: str, part: str) -> None:
+        """Says which object and part are acted on from here on; the others are part of the environment.
+
+        Args:
+            name: The object.
+            part: Its part.
+        """
+        for other in self.objects.values():
+            other.leave()
+        self.objects[name].act_on(part)
+
     def apply(self, action: Action) -> None:
         """Gives a record frame's action to the robot, and its hold events to the objects."""
         self.robot.apply(action)
@@ -181,9 +192,12 @@ def _views(
     fingers = frozenset(arm.gripper.finger_links)
     forbidden = frozenset(arm.forbidden_links)
     environment_name = f"{robot.name}.environment"
-    targets = frozenset(name for name, _ in acted_on)
     if environment_name not in monitor.views:
-        monitor.add(ContactView(environment_name, lambda _link, body, _other: body not in targets))
+
+        def elsewhere(_link: str, body: str, _other: str) -> bool:
+            return body not in objects or not objects[body].acted_on
+
+        monitor.add(ContactView(environment_name, elsewhere))
     found: dict[tuple[str, str], Views] = {}
     for name in dict.fromkeys(name for name, _ in acted_on):
         item = objects[name]

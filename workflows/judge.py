@@ -61,6 +61,8 @@ class Stage:
     moving_frames: int = 0
     touching_while_moving: int = 0
     first_violation: Violation | None = None
+    zero_force_contacts: int = 0
+    """Forbidden contacts without force: reported, never judged."""
 
     @property
     def object_name(self) -> str:
@@ -108,15 +110,24 @@ class Judge:
         """Record frames for which the scene must stay as it is."""
         return round(self._cfg.task.settle_s * self._cfg.world.record_hz)
 
-    @property
-    def max_change(self) -> float:
-        """Largest change of a joint that counts as staying; the smallest over the joints acted on [rad or m]."""
-        prismatic = [
-            item.body.joint(item.joint_names[index]).prismatic
-            for name, index in self._acted_on
-            for item in (self._scene.objects[name],)
-        ]
-        return min(_SETTLE_CHANGE[value] for value in prismatic)
+    def settle_entry(self, frame_start: int, frame_end: int) -> dict[str, Any]:
+        """A time of settling as the record's `settle`.
+
+        Args:
+            frame_start: First state frame.
+            frame_end: Last state frame.
+        """
+        allowed = {f"{name}.{index}": self._max_change((name, index)) for name, index in sorted(self._acted_on)}
+        return {
+            "frame_start": frame_start,
+            "frame_end": frame_end,
+            "max_change": min(allowed.values()),
+            "max_changes": allowed,
+        }
+
+    def _max_change(self, joint: Joint) -> float:
+        item = self._scene.objects[joint[0]]
+        return _SETTLE_CHANGE[item.body.joint(item.joint_names[joint[1]]).prismatic]
 
     def begin_stage(self, skill: Skill, part: str) -> Stage:
         """Begins the next stage; frames from here on are judged by its rules.
@@ -126,8 +137,8 @@ class Judge:
             part: Part of its object that is acted on.
         """
         name = skill.cfg.objects[0]
+        self._scene.act_on(name, part)
         item = self._scene.objects[name]
-        item.act_on(part)
         joint = item.asset.articulation.part(part).joint
         s = item.joint_position(joint)
         index = item.joint_index(joint)
@@ -207,16 +218,17 @@ class Judge:
         for joint in sorted(self._acted_on):
             s = self._track(joint, frame_start)
             change = np.abs(s - s[0])
-            above = np.flatnonzero(change > self.max_change)
+            allowed = self._max_change(joint)
+            above = np.flatnonzero(change > allowed)
             if above.size:
                 name = self._scene.objects[joint[0]].joint_names[joint[1]]
                 failures.append(
                     Failure(
                         "unsettled",
                         f"'{name}' of '{joint[0]}' moved by {change.max():.4f} while it should have stayed (allowed "
-                        f"{self.max_change:g})",
+                        f"{allowed:g})",
                         (frame_start + int(above[0])) / hz,
-                        {"object": joint[0], "joint": name, "change": float(change.max()), "allowed": self.max_change},
+                        {"object": joint[0], "joint": name, "change": float(change.max()), "allowed": allowed},
                     )
                 )
         return failures
@@ -291,11 +303,9 @@ class Judge:
             self._fail("diverged", "The simulation left the finite numbers")
 
     def _check_forces(self, stage: Stage) -> None:
-        hits = [
-            view.violation
-            for name, view in self._scene.monitor.views.items()
-            if view.violation is not None and not name.endswith(".fingers_link")
-        ]
+        forbidden = [view for name, view in self._scene.monitor.views.items() if not name.endswith(".fingers_link")]
+        stage.zero_force_contacts = sum(view.zero_force_points for view in forbidden)
+        hits = [view.violation for view in forbidden if view.violation is not None]
         if not hits:
             return
         hit = min(hits, key=lambda violation: violation.physics_step)
@@ -380,5 +390,6 @@ def entry_of(stage: Stage, *, last_frame: int) -> dict[str, Any]:
         "first_violation": None if violation is None else {**asdict(violation), "pair": list(violation.pair)},
         "success": stage.success,
         "finger_contact_required": skill.finger_contact_required,
+        "zero_force_contacts": stage.zero_force_contacts,
         "plan": None if skill.keyframe_plan is None else skill.keyframe_plan.to_dict(),
     }

@@ -8,7 +8,7 @@ from contextlib import ExitStack, suppress
 import numpy as np
 
 from configs.schema import EpisodeCfg
-from simcore.errors import AssetError, ConfigError, SimCoreError
+from simcore.errors import ConfigError
 from simcore.recording.episode import EpisodeRecord
 from simcore.sim.camera import View, take_picture
 from simcore.sim.collision import BulletCollisionChecker
@@ -51,16 +51,17 @@ class EpisodeRunner:
             number: Episode number, from 0.
 
         Raises:
-            ConfigError, AssetError: The configuration asks for what is not there; no episode can be made.
+            ConfigError: The configuration asks for what is not there; no episode can be made.
         """
         attempt = Attempt(self.episode(number))
         try:
             attempt.run()
-        except (ConfigError, AssetError):
+            return attempt.record()
+        except ConfigError:
             raise
-        except Exception as exc:  # noqa: BLE001 - the one place: a bug ends this episode, not the run
-            attempt.fail_with_bug(exc)
-        return attempt.record()
+        except Exception as exc:  # noqa: BLE001 - the one place: a bug, or an object that is damaged, ends this episode
+            attempt.episode.fail_with_bug(exc)
+            return attempt.record()
 
     def plan(self, number: int) -> Skill:
         """Plans the first skill of an episode as `run` would, without executing it.
@@ -75,7 +76,7 @@ class EpisodeRunner:
 
     def warm_up(self) -> None:
         """Plans one episode and forgets it: what a process imports and compiles once is no episode's planning time."""
-        with suppress(SimCoreError):  # it is told of the episode that it concerns
+        with suppress(Exception):  # whatever it is, it is told of the episode that it concerns
             self.plan(0)
 
     def episode(self, number: int) -> Episode:
@@ -122,7 +123,10 @@ class EpisodeRunner:
         episode = self.episode(record.number)
         episode.reset(record)
         episode.keep()
+        stages = {skill["frame_start"]: skill for skill in record.skills}
         for index in range(record.n_actions):
+            if index in stages:
+                episode.scene.act_on(stages[index]["object"], stages[index]["part"])
             episode.advance_with(episode.scene.action_at(record.arrays, index))
             episode.keep()
         return {key: value for key, value in episode.recorder.arrays().items() if not key.startswith(PLANNER_KEYS)}

@@ -48,14 +48,14 @@ class DrawnScene:
 
     def description(self) -> list[str]:
         """What was drawn for this episode, one line an object."""
-        record = self.episode.record()
-        lines = [f"episode {record.number}, seed {record.seed}"]
-        for name, place in record.layout["objects"].items():
-            instance = record.layout["instances"][name]
+        layout, failure = self.episode.layout(), self.episode.failure
+        lines = [f"episode {self.episode.number}, seed {self.episode.seed}"]
+        for name, place in layout["objects"].items():
+            instance = layout["instances"][name]
             drawn = ", ".join(f"{key} {value:.3f}" for key, value in place["drawn"].items())
             lines.append(f"{name}: {instance['source']} {instance['category']} {instance['instance']}; {drawn}")
-        if record.code is not None:
-            lines.append(f"{record.code}: {record.evidence['message']}")
+        if failure is not None:
+            lines.append(f"{failure.code}: {failure.message}")
         return lines
 
 

@@ -35,6 +35,7 @@ class SceneObject(Module):
             },
         )
         self._acted_link = next(iter(asset.articulation.parts.values())).link
+        self._acted_on = False
         self._held: frozenset[str] = frozenset()
         self.root_position = Buffer()
         self.root_quat_xyzw = Buffer()
@@ -61,9 +62,19 @@ class SceneObject(Module):
         """Link of the part that is acted on now; contact views split by it."""
         return self._acted_link
 
+    @property
+    def acted_on(self) -> bool:
+        """Whether it is acted on now; an object that is not is part of the environment."""
+        return self._acted_on
+
     def act_on(self, part: str) -> None:
         """Says which part is acted on from here on."""
         self._acted_link = self._asset.articulation.part(part).link
+        self._acted_on = True
+
+    def leave(self) -> None:
+        """Says that it is not acted on from here on."""
+        self._acted_on = False
 
     def joint_index(self, joint: str) -> int:
         """Place of a joint in the arrays of this module."""

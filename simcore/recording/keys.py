@@ -169,6 +169,7 @@ SKILL_FIELDS: dict[str, str] = {
     "contact_force_threshold_n": "Force above which a forbidden contact counts [N].",
     "first_violation": "`{view, pair, force_n, physics_step, time_s}` of the first forbidden contact, or null.",
     "success": "What the skill itself said at its end.",
+    "zero_force_contacts": "Optional; contact points without force that the forbidden views saw; never judged.",
     "finger_contact_required": "Optional; whether the fingers must hold the part while it moves (open, rotate).",
 }
 """Keys of each entry of `skills` in `episode.json`."""
@@ -189,8 +190,18 @@ SETTLE_FIELDS: dict[str, str] = {
     "frame_start": "State frame at which settling began: the last command was over.",
     "frame_end": "State frame at which it ended, the last one of the episode.",
     "max_change": "Largest change of an acted-on joint in between that counts as staying [rad or m].",
+    "max_changes": "Optional; the same joint by joint, `<object>.<joint_index>`; where given, it holds in its place.",
 }
 """Keys of `settle` in `episode.json`."""
+
+
+def is_name(text: str) -> bool:
+    """Whether a text can stand for `<robot>`, `<object>` and their like in a key.
+
+    Args:
+        text: Name of a robot, arm, object, part, sensor, ...
+    """
+    return re.fullmatch(_NAME, text) is not None
 
 
 @lru_cache(maxsize=4096)

@@ -269,10 +269,12 @@ def _judge_end(record: EpisodeRecord) -> Iterator[_Violation]:
     for name, joint_index in sorted({(e["object"], e["joint_index"]) for e in _acted_on(record)}):
         s = joint_positions(record, {"object": name, "joint_index": joint_index})[start : end + 1]
         change = np.abs(s - s[0])
-        above = np.flatnonzero(change > number_of(settle, "max_change"))
+        own = settle.get("max_changes") or {}
+        allowed = number_of({"max_change": own.get(f"{name}.{joint_index}", settle.get("max_change"))}, "max_change")
+        above = np.flatnonzero(change > allowed)
         if above.size:
             evidence = {"object": name, "joint_index": joint_index, "change": float(change.max())}
-            yield _Violation(start + int(above[0]), "unsettled", {**evidence, "allowed": settle["max_change"]})
+            yield _Violation(start + int(above[0]), "unsettled", {**evidence, "allowed": allowed})
 
 
 def _goal_value(record: EpisodeRecord, condition: Mapping[str, Any], s: Array, frame: int) -> tuple[float, bool]:

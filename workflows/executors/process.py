@@ -33,6 +33,8 @@ BROKEN = "broken"
 class WorkerError(SimCoreError):
     """A worker cannot be set up, or a bug ended it."""
 
+    exit_code = 1
+
 
 @dataclass
 class _Worker:

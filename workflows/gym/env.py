@@ -131,6 +131,16 @@ class UnlatchEnv(gymnasium.Env[Any, Array]):
         }
 
     @property
+    def action_bounds(self) -> tuple[Array, Array]:
+        """Lowest and highest action, (size,) each."""
+        return self._decoder.bounds()
+
+    @property
+    def action_size(self) -> int:
+        """Numbers in an action."""
+        return self._decoder.size
+
+    @property
     def episode(self) -> Episode:
         """The episode that runs.
 
