@@ -65,6 +65,10 @@ class SkillContext:
         """Length of a record frame [s]."""
         return 1.0 / self.rates.record_hz
 
+    def frames(self, seconds: float) -> int:
+        """Record frames that last at least so long [s]."""
+        return self.rates.frames(seconds)
+
     @property
     def time_s(self) -> float:
         """Simulated time [s]."""

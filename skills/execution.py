@@ -9,13 +9,14 @@ import numpy as np
 from robots.action import ArmAction
 from robots.robot import Arm
 from simcore.geometry import Pose
+from simcore.sim.rates import WorldCfg
 from skills.command import ManipCommand, ManipKind, Phase
 
 Array = np.ndarray
 
 _ARRIVAL_TOLERANCE_RAD = 5e-3
-_ARRIVAL_FRAMES = 10
-"""After this many frames at its target a command is done, whether the arm has arrived or not."""
+_ARRIVAL_S = 0.33
+"""After so long at its target a command is done, whether the arm has arrived or not."""
 _NO_MOTION = frozenset(
     {
         ManipKind.update_specific,
@@ -29,15 +30,17 @@ _NO_MOTION = frozenset(
 class CommandExecutor:
     """Steps through commands; asked once a record frame."""
 
-    def __init__(self, arm: Arm, *, forward: Callable[[Array], Array]) -> None:
+    def __init__(self, arm: Arm, *, forward: Callable[[Array], Array], rates: WorldCfg) -> None:
         """Makes an executor.
 
         Args:
             arm: The arm that carries the commands out.
             forward: Forward kinematics, (n,) joints to (4, 4) `T_base_ee`.
+            rates: How long a record frame is.
         """
         self._arm = arm
         self._forward = forward
+        self._arrival_frames = rates.frames(_ARRIVAL_S)
         self._commands: list[ManipCommand] = []
         self._index = 0
         self._frame = 0
@@ -110,7 +113,7 @@ class CommandExecutor:
         if command.motion is None:
             return True
         arrived = float(np.abs(self._arm.q - self._q).max()) < _ARRIVAL_TOLERANCE_RAD
-        return arrived or self._frame >= length + _ARRIVAL_FRAMES
+        return arrived or self._frame >= length + self._arrival_frames
 
     def is_done(self) -> bool:
         """Whether all commands are done."""

@@ -11,12 +11,12 @@ from skills.context import SkillContext
 from solver.planner import KeyframePlan
 from solver.setting import SuccessMode
 
-_GRASP_FRAMES = 26
-"""Frames to close the fingers: 40 mm at 50 mm/s, and a little to settle."""
-_RELEASE_FRAMES = 12
+_GRASP_S = 0.85
+"""Time to close the fingers: 40 mm at 50 mm/s, and a little to settle."""
+_RELEASE_S = 0.4
 _EMPTY_GRIPPER_M = 0.002
-_LOST_FRAMES = 15
-"""So many frames without a finger on the part, while it should move, are a slip."""
+_LOST_S = 0.5
+"""So long without a finger on the part, while it should move, is a slip."""
 _OVERSHOOT = 1.2
 
 
@@ -51,14 +51,15 @@ class Open(ArticulationSkill):
         contact = plan.keyframes[plan.contact_pose_index].T_base_ee
         last = plan.keyframes[-1].T_base_ee
         width = self.context.arm.cfg.gripper.max_width_m
+        grasp, release = self.context.frames(_GRASP_S), self.context.frames(_RELEASE_S)
         return [
             self._allow(plan, touching=False),
             *self._moves(plan, "transit", ManipKind.open_gripper, Phase.transit),
             *self._moves(plan, "approach", ManipKind.open_gripper, Phase.approach),
             self._allow(plan, touching=True),
-            ManipCommand(ManipKind.close_gripper, contact, Phase.grasp, dwell_frames=_GRASP_FRAMES),
+            ManipCommand(ManipKind.close_gripper, contact, Phase.grasp, dwell_frames=grasp),
             *self._moves(plan, "follow", ManipKind.close_gripper, Phase.follow),
-            ManipCommand(ManipKind.open_gripper, last, Phase.release, dwell_frames=_RELEASE_FRAMES),
+            ManipCommand(ManipKind.open_gripper, last, Phase.release, dwell_frames=release),
             *self._moves(plan, "retreat", ManipKind.open_gripper, Phase.retreat, gripper_m=width),
         ]
 
@@ -71,7 +72,7 @@ class Open(ArticulationSkill):
                 self._grasped = True
             self._lost_frames = 0 if touching else self._lost_frames + 1
             expected = self.executor.expected_s
-            if self._lost_frames >= _LOST_FRAMES:
+            if self._lost_frames >= self.context.frames(_LOST_S):
                 self.fail(
                     "slipped",
                     f"The fingers lost '{self.part.name}' at joint position {s:.3f} "

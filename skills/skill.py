@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     from solver.planner import KeyframePlan
 
 _BLOCKED_ERROR_RAD = 0.15
-_BLOCKED_FRAMES = 15
+_BLOCKED_S = 0.5
+"""So long away from its target is a blocked arm."""
 
 
 class Skill(ABC):
@@ -39,7 +40,9 @@ class Skill(ABC):
         self.context = context
         self.commands: list[ManipCommand] = []
         self.executor = CommandExecutor(
-            context.arm, forward=lambda q: np.asarray(context.arm_model.kinematics.fk(q), dtype=float)
+            context.arm,
+            forward=lambda q: np.asarray(context.arm_model.kinematics.fk(q), dtype=float),
+            rates=context.rates,
         )
         self.keyframe_plan: KeyframePlan | None = None
         self._failures: list[Failure] = []
@@ -138,7 +141,7 @@ class Skill(ABC):
         arm = self.context.arm
         error = float(abs(arm.q - arm.q_target).max())
         self._blocked_frames = self._blocked_frames + 1 if error > _BLOCKED_ERROR_RAD else 0
-        if self._blocked_frames >= _BLOCKED_FRAMES:
+        if self._blocked_frames >= self.context.frames(_BLOCKED_S):
             self.fail(
                 "motion_blocked",
                 f"The arm stayed {error:.2f} rad from its target for {self._blocked_frames} frames "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 from simcore.errors import ConfigError
@@ -46,3 +47,7 @@ class WorldCfg:
     def physics_steps(self) -> int:
         """Physics steps in a control step."""
         return self.physics_hz // self.control_hz
+
+    def frames(self, seconds: float) -> int:
+        """Record frames that last at least so long [s]: what takes time is stated in seconds, whatever the rate."""
+        return math.ceil(seconds * self.record_hz - 1e-9)  # 0.1 s at 30 Hz are 3 frames, whatever 0.1 * 30 rounds to

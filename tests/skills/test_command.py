@@ -43,7 +43,7 @@ def test_as_tuple_has_the_quaternion_with_w_first() -> None:
 
 def test_a_motion_is_handed_out_row_by_row_then_the_next_command(arm: Arm) -> None:
     rows = arm.q + 1e-4 * np.arange(3)[:, None]
-    executor = CommandExecutor(arm, forward=forward)
+    executor = CommandExecutor(arm, forward=forward, rates=WorldCfg())
     executor.load(
         [
             ManipCommand(ManipKind.update_specific, Pose.identity(), Phase.idle, params={"allowed_pairs": []}),
@@ -62,8 +62,9 @@ def test_a_motion_is_handed_out_row_by_row_then_the_next_command(arm: Arm) -> No
     assert all(np.array_equal(target, row) for (_, _, target), row in zip(seen, [*rows, rows[2], rows[2]], strict=True))
 
 
-def test_an_arm_that_does_not_arrive_is_waited_for_ten_frames(arm: Arm) -> None:
-    executor = CommandExecutor(arm, forward=forward)
+@pytest.mark.parametrize(("record_hz", "waited"), [(20, 7), (30, 10), (60, 20)])
+def test_an_arm_that_does_not_arrive_is_waited_for_a_third_of_a_second(arm: Arm, record_hz: int, waited: int) -> None:
+    executor = CommandExecutor(arm, forward=forward, rates=WorldCfg(record_hz=record_hz))
     far = arm.q + 0.5
     executor.load([ManipCommand(ManipKind.open_gripper, Pose.identity(), Phase.transit, motion=JointMotion(far[None]))])
     count = 0
@@ -71,11 +72,11 @@ def test_an_arm_that_does_not_arrive_is_waited_for_ten_frames(arm: Arm) -> None:
         executor.next_action()
         executor.update()
         count += 1
-    assert count == 11
+    assert count == 1 + waited
 
 
 def test_expected_joint_position_follows_the_motion(arm: Arm) -> None:
-    executor = CommandExecutor(arm, forward=forward)
+    executor = CommandExecutor(arm, forward=forward, rates=WorldCfg())
     motion = JointMotion(np.tile(arm.q, (3, 1)), s=np.array([0.1, 0.2, 0.3]))
     executor.load([ManipCommand(ManipKind.close_gripper, Pose.identity(), Phase.follow, motion=motion)])
     expected = []
@@ -87,7 +88,7 @@ def test_expected_joint_position_follows_the_motion(arm: Arm) -> None:
 
 
 def test_a_stopped_arm_stays_at_its_last_target(arm: Arm) -> None:
-    executor = CommandExecutor(arm, forward=forward)
+    executor = CommandExecutor(arm, forward=forward, rates=WorldCfg())
     rows = arm.q + 1e-3 * np.arange(5)[:, None]
     executor.load([ManipCommand(ManipKind.open_gripper, Pose.identity(), Phase.transit, motion=JointMotion(rows))])
     executor.next_action()

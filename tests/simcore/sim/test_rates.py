@@ -14,6 +14,14 @@ def test_steps_per_frame() -> None:
 
 
 @pytest.mark.parametrize(
+    ("seconds", "record_hz", "frames"),
+    [(0.0, 30, 0), (0.1, 30, 3), (0.4, 30, 12), (0.85, 30, 26), (0.85, 60, 51), (0.85, 20, 17), (1e-3, 30, 1)],
+)
+def test_a_duration_is_as_many_frames_as_last_so_long(seconds: float, record_hz: int, frames: int) -> None:
+    assert WorldCfg(record_hz=record_hz).frames(seconds) == frames
+
+
+@pytest.mark.parametrize(
     ("kwargs", "message"),
     [
         ({"control_hz": 70}, r"world\.control_hz=70 does not divide world\.physics_hz=240"),

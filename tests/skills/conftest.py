@@ -1,0 +1,21 @@
+"""Skills in the scene of an episode; the whole task is made from its YAML, as a user's is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from workflows.commandline import CommandLine, load_configs
+from workflows.schema import CollectCfg
+
+
+@pytest.fixture(scope="session")
+def config() -> Callable[..., CollectCfg]:
+    """The configuration of a task, with overrides as on the command line."""
+
+    def load(task: str, *overrides: str) -> CollectCfg:
+        (loaded,) = load_configs("collect", CollectCfg, CommandLine(overrides=[f"task={task}", *overrides]))
+        return loaded.cfg
+
+    return load
