@@ -1,13 +1,15 @@
-"""Checks a configuration against its assets, before anything is written: parts, keypoints and axes that it names."""
+"""Checks a configuration against its assets before anything is written: parts, keypoints, axes and links it names."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from configs.schema import EpisodeCfg
+from robots.model import model_path
 from simcore.assets.annotation import Part
 from simcore.assets.articulated_object import ObjectAsset
 from simcore.assets.library import load_object
+from simcore.assets.urdf_reader import parse_xml
 from simcore.errors import ConfigError, close_matches
 from simcore.rng import EpisodeStreams, episode_seed
 from solver.reader import check_names
@@ -48,6 +50,25 @@ def check_assets(cfg: EpisodeCfg, *, number: int = 0) -> None:
             f"{where}.planner_setting",
             list(part.axes),
         )
+    _check_mounts(cfg, assets)
+
+
+def _check_mounts(cfg: EpisodeCfg, assets: Mapping[str, ObjectAsset]) -> None:
+    """Checks the links that sensors are mounted on."""
+    for index, sensor in enumerate(cfg.sensors):
+        body, link = sensor.mount.body, sensor.mount.link
+        if body is None or link is None:
+            continue
+        path = assets[body].urdf_path if body in assets else model_path(body)
+        links = [str(item.get("name")) for item in parse_xml(path).iter("link")]
+        if link not in links:
+            where = f"sensors[{index}].mount.link"
+            raise ConfigError(
+                f"{where}='{link}' is no link of '{body}'.{close_matches(link, links)} Links: {_listed(links)}. "
+                "Name one of them.",
+                key=where,
+                available=links,
+            )
 
 
 def _part(asset: ObjectAsset, name: str, where: str) -> Part:

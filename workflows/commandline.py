@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from simcore.errors import ConfigError
+from workflows.console import banner_hidden
 
 T = TypeVar("T")
 
@@ -122,7 +123,8 @@ def load_configs(primary: str, schema: type[T], line: CommandLine) -> list[Loade
         composed = compose_config(primary, schema, Request(overrides, line.config_dirs))
         plain = to_plain(composed)
         notices: list[str] = []
-        cfg: Any = read_dataclass(schema, plain, where="", notices=notices)
+        with banner_hidden():  # a type of sensor is code that may load the engine
+            cfg: Any = read_dataclass(schema, plain, where="", notices=notices)
         check_episode(cfg)
         cfg.object.root = _absolute(cfg.object.root)
         for item in cfg.objects:

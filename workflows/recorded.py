@@ -8,6 +8,7 @@ from configs.reading import read_dataclass
 from configs.schema import EpisodeCfg
 from simcore.errors import ConfigError, RecordingError
 from simcore.recording.storage import DataSet
+from workflows.console import banner_hidden
 
 
 def config_of(data_set: DataSet) -> EpisodeCfg:
@@ -26,7 +27,8 @@ def config_of(data_set: DataSet) -> EpisodeCfg:
             path=str(data_set.path),
         )
     try:
-        return read_dataclass(EpisodeCfg, values, where="")
+        with banner_hidden():  # a type of sensor is code that may load the engine
+            return read_dataclass(EpisodeCfg, values, where="")
     except ConfigError as exc:
         raise RecordingError(
             f"The configuration of data set '{data_set.path}' is not read by this version: {exc.message} "

@@ -96,7 +96,7 @@ KEYS: tuple[KeySpec, ...] = (
     _state("objects.<object>.joint_positions", ("m",), "rad or m", "Positions s of the object's movable joints."),
     _state("objects.<object>.joint_velocities", ("m",), "rad/s or m/s", "Velocities of the object's movable joints."),
     _state("keypoints.<object>.<part>.<keypoint>", (3,), "m", "A keypoint of the annotation, world frame."),
-    KeySpec("sensors.<sensor>.<value>", STATE, None, "float64", "-", "A value of a sensor (see the sensor).", False),
+    KeySpec("sensors.<sensor>.<value>", STATE, None, "float64", "-", "A value of a sensor (see sensors.md).", False),
     _state("skills.index", (), "-", "Index into the skills of episode.json; -1 before the first.", dtype="int64"),
     _state("skills.command_index", (), "-", "Index into the command list of that skill.", dtype="int64"),
     _state("skills.phase", (), "-", "Phase inside the command, as the skill counts them.", dtype="int64"),
