@@ -1,4 +1,4 @@
-"""Folders of files that are written once, under a name made of their content."""
+"""Folders of converted objects: written once, under a name made of what they were made from, and kept."""
 
 from __future__ import annotations
 
@@ -35,24 +35,6 @@ def content_hash(files: Mapping[str, bytes]) -> str:
         digest.update(f"{name}\0{len(files[name])}\0".encode())
         digest.update(files[name])
     return digest.hexdigest()
-
-
-def store_files(folder: Path, files: Mapping[str, bytes]) -> Path:
-    """Makes a folder hold exactly these files; an intact one is left as it is.
-
-    Args:
-        folder: Where they go; its parent is made if needed.
-        files: Contents by relative name.
-
-    Raises:
-        AssetError: The cache cannot be written.
-    """
-    if _holds(folder, files):
-        return folder
-    with replaced_folder(folder) as temporary:
-        for name, data in files.items():
-            (temporary / name).write_bytes(data)
-    return folder
 
 
 @contextmanager
@@ -125,13 +107,6 @@ def _files(folder: Path) -> list[Path]:
 
 def _file_hash(path: Path) -> str:
     return hashlib.sha256(path.read_bytes()).hexdigest()
-
-
-def _holds(folder: Path, files: Mapping[str, bytes]) -> bool:
-    try:
-        return all((folder / name).read_bytes() == data for name, data in files.items())
-    except OSError:
-        return False
 
 
 def _move_into_place(temporary: Path, folder: Path) -> None:

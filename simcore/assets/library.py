@@ -12,8 +12,9 @@ from omegaconf import MISSING
 
 from simcore.assets.annotation import ANNOTATION_FILE
 from simcore.assets.articulated_object import ObjectAsset
-from simcore.assets.cache import cache_root, content_hash, store_files
+from simcore.assets.cache import content_hash
 from simcore.assets.procedural.generated import GeneratedObject
+from simcore.assets.scratch import scratch_files
 from simcore.assets.validation import check_articulation
 from simcore.errors import ConfigError, close_matches
 from simcore.registry import Catalog, CatalogEntry
@@ -62,7 +63,7 @@ class ObjectCfg:
     scale: float | None = None
     """Metres per unit of a data set's object; without it, the annotation or the category decides."""
     cache_dir: str | None = None
-    """Where generated and converted objects are kept; see `simcore.assets.cache`."""
+    """Where converted objects are kept, see `simcore.assets.cache`; generated ones are not kept."""
 
     def __post_init__(self) -> None:
         if self.scale is not None and not 0.001 <= self.scale <= 100.0:
@@ -129,7 +130,7 @@ def _load_procedural(cfg: ObjectCfg, draw: int) -> ObjectAsset:
     made = generate(seed, name=cfg.category)
     files = {URDF_FILE: made.model.to_urdf().encode(), ANNOTATION_FILE: made.articulation.to_yaml().encode()}
     digest = content_hash(files)
-    folder = store_files(cache_root(cfg.cache_dir) / "procedural" / cfg.category / digest[:24], files)
+    folder = scratch_files(f"{cfg.category}-{digest[:24]}", files)
     return ObjectAsset(
         name=cfg.name,
         category=cfg.category,

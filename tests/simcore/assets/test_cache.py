@@ -13,7 +13,6 @@ from simcore.assets.cache import (
     content_hash,
     intact_hash,
     replaced_folder,
-    store_files,
     write_manifest,
 )
 from simcore.errors import AssetError
@@ -33,22 +32,6 @@ def test_the_hash_depends_on_names_and_contents() -> None:
     }
     assert len(hashes) == 5
     assert content_hash({"a": b"1", "b": b"2"}) == content_hash({"b": b"2", "a": b"1"})
-
-
-def test_a_damaged_file_is_written_again(tmp_path: Path) -> None:
-    folder = tmp_path / "x" / "y"
-    files = {"a.txt": b"one", "b.txt": b"two"}
-    store_files(folder, files)
-    before = (folder / "a.txt").stat().st_mtime_ns
-    store_files(folder, files)
-    assert (folder / "a.txt").stat().st_mtime_ns == before, "an intact folder is left as it is"
-    (folder / "a.txt").write_bytes(b"on")
-    store_files(folder, files)
-    assert (folder / "a.txt").read_bytes() == b"one"
-    (folder / "b.txt").unlink()
-    store_files(folder, files)
-    assert (folder / "b.txt").read_bytes() == b"two"
-    assert [p.name for p in folder.parent.iterdir()] == ["y"], "no temporary folder stays behind"
 
 
 def test_a_block_that_raises_leaves_nothing(tmp_path: Path) -> None:
@@ -74,8 +57,14 @@ def test_what_another_process_has_made_meanwhile_stays_if_it_is_good(tmp_path: P
 
 def test_many_writers_end_with_one_good_folder(tmp_path: Path) -> None:
     files = {f"{n}.txt": bytes([n]) * 1000 for n in range(5)}
+
+    def write(_: int) -> None:
+        with replaced_folder(tmp_path / "out") as temporary:
+            for name, data in files.items():
+                (temporary / name).write_bytes(data)
+
     with ThreadPoolExecutor(8) as pool:
-        list(pool.map(lambda _: store_files(tmp_path / "out", files), range(32)))
+        list(pool.map(write, range(32)))
     assert {p.name: p.read_bytes() for p in (tmp_path / "out").iterdir()} == files
     assert [p.name for p in tmp_path.iterdir()] == ["out"]
 
@@ -102,8 +91,8 @@ def test_the_manifest_notices_every_change(tmp_path: Path) -> None:
 
 def test_a_cache_that_cannot_be_written_says_how_to_choose_another(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    with pytest.raises(AssetError) as caught:
-        store_files(tmp_path / "file" / "x", {"a": b""})
+    with pytest.raises(AssetError) as caught, replaced_folder(tmp_path / "file" / "x"):
+        pass
     assert str(caught.value) == (
         f"The asset cache at {tmp_path / 'file'} cannot be written (File exists). "
         "Set object.cache_dir or UNLATCH_CACHE_DIR to a folder that can."
