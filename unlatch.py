@@ -35,6 +35,9 @@ COMMANDS = {
     "bench": Command("workflows.bench:main", "NAME [key=value ...]", "measure what the README promises"),
     "check": Command("workflows.check:main", "DATA [DATA ...]", "verify every episode of a data set"),
     "collect": Command("workflows.collect:main", "task=TASK [key=value ...]", "make verified demonstrations"),
+    "evaluate": Command(
+        "workflows.evaluate:main", "task=TASK policy=POLICY [key=value ...]", "how often a policy succeeds"
+    ),
     "list": Command("workflows.listing:main", "WHAT", "list tasks, skills, robots, objects, sensors or terms"),
     "plan": Command("workflows.plan:main", "task=TASK [key=value ...]", "plan one episode without executing it"),
     "preview": Command("workflows.preview:main", "task=TASK [key=value ...]", "draw the scene without planning"),

@@ -1,0 +1,196 @@
+"""Tasks as Gymnasium environments: the same scenes, rules and verdicts as in collection."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+gymnasium = pytest.importorskip("gymnasium")
+
+from gymnasium.utils.env_checker import check_env  # noqa: E402
+
+import unlatch  # noqa: E402
+from simcore.errors import ConfigError  # noqa: E402
+from simcore.recording.check import check_record  # noqa: E402
+from simcore.recording.episode import EpisodeRecord  # noqa: E402
+from workflows.commandline import CommandLine, load_configs  # noqa: E402
+from workflows.episode import INITIAL_FRAMES  # noqa: E402
+from workflows.gym.env import UnlatchEnv  # noqa: E402
+from workflows.runner import EpisodeRunner  # noqa: E402
+from workflows.schema import CollectCfg  # noqa: E402
+
+pytestmark = pytest.mark.integration
+ARM = "actions.franka_panda.left"
+
+
+def recorded(task: str, *overrides: str, number: int = 0) -> EpisodeRecord:
+    line = CommandLine(overrides=[f"task={task}", "seed=5", *overrides])
+    (loaded,) = load_configs("collect", CollectCfg, line)
+    with EpisodeRunner(loaded.cfg) as runner:
+        return runner.run(number)
+
+
+def actions_of(record: EpisodeRecord) -> Iterator[np.ndarray]:
+    for index in range(INITIAL_FRAMES, record.n_actions):
+        yield np.append(record.arrays[f"{ARM}.joint_targets"][index], record.arrays[f"{ARM}.gripper_target"][index])
+
+
+def played(env: UnlatchEnv, record: EpisodeRecord) -> tuple[EpisodeRecord, dict[str, Any], bool]:
+    _, info = env.reset(seed=5, options={"episode": record.number})
+    over = info["code"] is not None
+    for action in actions_of(record):
+        assert not over
+        _, reward, terminated, truncated, info = env.step(action)
+        over = terminated or truncated
+        assert reward == float(info["success"])
+    if not over:
+        env.finish()
+    return env.record(), info, over
+
+
+@pytest.mark.parametrize("task", ["open_microwave", "close_microwave", "open_drawer", "close_drawer"])
+def test_recorded_actions_give_the_recorded_states_and_verdict(task: str):
+    record = recorded(task, number=1)
+    env = UnlatchEnv(task)
+    again, info, over = played(env, record)
+    env.close()
+    assert record.success
+    assert over
+    assert info["success"]
+    assert (again.success, again.code, again.settle) == (record.success, record.code, record.settle)
+    for key, array in record.arrays.items():
+        if not key.startswith("skills."):
+            assert np.array_equal(array, again.arrays[key]), key
+    assert check_record(again) == []
+
+
+@pytest.mark.parametrize(
+    ("overrides", "code"),
+    [
+        (["skills.0.contact_force_threshold_n=0"], None),
+        (["task.max_duration_s=3"], "timeout"),
+        (["task.regions.0.center_m=[-0.2,0.0]", "task.regions.0.half_extent_m=[0.0,0.0]"], "invalid_layout"),
+        (["task.goal.0.kind=moved", "task.goal.0.value=1.2"], "not_reached"),
+    ],
+)
+def test_failures_are_judged_as_in_collection(overrides: list[str], code: str | None):
+    record = recorded("close_drawer", *overrides)
+    env = UnlatchEnv("close_drawer", overrides=overrides)
+    again, _, _ = played(env, record)
+    env.close()
+    assert again.success == record.success
+    if code is not None:
+        assert record.code == code
+        assert again.code in (code, "unsettled")
+    assert check_record(again) == []
+
+
+def test_a_plan_that_does_not_exist_is_a_failure_for_a_policy_too():
+    overrides = ["task.regions.0.center_m=[1.6,0.0]"]
+    record = recorded("close_drawer", *overrides)
+    env = UnlatchEnv("close_drawer", overrides=overrides)
+    again, _, _ = played(env, record)
+    env.close()
+    assert record.code == "plan_infeasible"
+    assert (again.success, again.code) == (False, "not_reached")
+
+
+def test_gymnasiums_checks_pass():
+    unlatch.register_envs()
+    env = gymnasium.make("unlatch/CloseDrawer-v0")
+    check_env(env.unwrapped, skip_render_check=True)
+    env.close()
+
+
+def test_every_task_is_registered():
+    ids = unlatch.register_envs()
+    assert {"unlatch/OpenMicrowave-v0", "unlatch/CloseDrawer-v0"} <= set(ids)
+    assert set(ids) <= set(gymnasium.registry)
+
+
+def test_episodes_follow_each_other_and_a_seed_begins_anew():
+    env = UnlatchEnv("close_drawer")
+    first, info_0 = env.reset(seed=3)
+    second, info_1 = env.reset()
+    again, info_2 = env.reset(seed=3)
+    env.close()
+    assert [info["episode"] for info in (info_0, info_1, info_2)] == [0, 1, 0]
+    assert all(np.array_equal(first[key], again[key]) for key in first)
+    assert not all(np.array_equal(first[key], second[key]) for key in first)
+
+
+def test_several_at_once_are_each_like_one_alone():
+    unlatch.register_envs()
+    envs = gymnasium.make_vec("unlatch/CloseDrawer-v0", num_envs=2, vectorization_mode="sync")
+    observations, _ = envs.reset(seed=3)
+    actions = np.stack([np.append(observations["robots.franka_panda.left.joint_positions"][i], 0.04) for i in (0, 1)])
+    for _ in range(3):
+        observations, *_ = envs.step(actions)
+    envs.close()
+    alone = UnlatchEnv("close_drawer")
+    for index in (0, 1):
+        alone.reset(seed=3 + index)
+        for _ in range(3):
+            observation, *_ = alone.step(actions[index])
+        for key, value in observation.items():
+            assert np.array_equal(value, observations[key][index]), key
+    alone.close()
+
+
+@pytest.mark.parametrize("mode", ["joint_delta", "ee_delta"])
+def test_changes_move_the_arm_as_they_say(mode: str):
+    env = UnlatchEnv("close_drawer", overrides=[f"action.mode={mode}"])
+    before, _ = env.reset(seed=3)
+    action = np.zeros(env.action_size)
+    action[0] = 0.5
+    for _ in range(10):
+        after, *_ = env.step(action)
+    env.close()
+    arm = "robots.franka_panda.left"
+    if mode == "joint_delta":
+        moved = after[f"{arm}.joint_positions"] - before[f"{arm}.joint_positions"]
+        wanted = 10 * 0.5 * 0.05
+        assert moved[0] == pytest.approx(wanted, abs=0.05)
+        assert np.abs(moved[1:]).max() < 0.02
+    else:
+        moved = after[f"{arm}.ee_position"] - before[f"{arm}.ee_position"]
+        assert moved[0] == pytest.approx(10 * 0.5 * 0.02, abs=0.03)
+        assert np.abs(moved[1:]).max() < 0.02
+
+
+def test_render_gives_a_picture():
+    env = UnlatchEnv("close_drawer", render_mode="rgb_array")
+    env.reset(seed=0)
+    picture = env.render()
+    env.close()
+    assert picture.shape == (360, 480, 3)
+    assert picture.dtype == np.uint8
+    assert picture.std() > 10
+
+
+@pytest.mark.parametrize(
+    ("overrides", "message"),
+    [
+        (["observation.keys=[robot.*]"], "matches no record key"),
+        (["observation.keys=[]"], "observation.keys is empty"),
+        (["action.mode=torque"], "torque"),
+        (["action.max_joint_delta_rad=-1"], "out of range"),
+        (["actoin.mode=ee_delta"], "actoin"),
+    ],
+)
+def test_a_mistake_is_named(overrides: list[str], message: str):
+    with pytest.raises(ConfigError, match=message.replace(".", r"\.")):
+        UnlatchEnv("close_drawer", overrides=overrides)
+
+
+def test_an_action_of_another_size_is_refused():
+    env = UnlatchEnv("close_drawer")
+    env.reset(seed=0)
+    with pytest.raises(ConfigError, match="8 finite numbers"):
+        env.step(np.zeros(7))
+    with pytest.raises(ConfigError, match="8 finite numbers"):
+        env.step(np.full(8, np.nan))
+    env.close()

@@ -1,0 +1,165 @@
+"""`unlatch evaluate`: how often a policy succeeds, by the rules that demonstrations are judged by."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING
+
+from workflows.commandline import FLAGS, CommandLine, load_configs, parse_command_line
+from workflows.console import OK, banner_hidden, guarded, note, say
+from workflows.executors.executor import EpisodeMaker, Outcome
+from workflows.run import check_outputs_differ, keep_lost, make_data_set
+
+if TYPE_CHECKING:
+    from simcore.recording.storage import DataSet
+    from workflows.gym.env import UnlatchEnv
+    from workflows.policies import Policy
+    from workflows.schema import EvaluateCfg
+
+HELP = f"""usage: unlatch evaluate task=TASK policy=POLICY [key=value ...]
+
+Lets a policy act in the episodes of a task and judges it by the rules of `unlatch collect`: the same scenes, contact
+checks, success and failure codes. Every attempt goes into a data set of its own. Needs the extra `gym`.
+
+  policy=module:name      a function of the observation, or a class with act(observation); from here or installed
+  policy=tcp://host:port  a server, such as examples/policy_server.py, in whatever Python the policy needs
+  policy=recorded:DATA    the actions of a data set
+  policy=random           uniform over the action space
+  observation.keys=[...]  record keys that the policy sees; default: robots.*, objects.*.root_*, parts.*, keypoints.*
+  action.mode=...         joint_position (as recorded), joint_delta or ee_delta
+  episodes=20 seed=0      episodes 0 to 19 of the run with this seed
+  workers=2               processes; each has a policy, or a connection, of its own
+  out=DIR                 default: data/eval-<task>-<robot>-s<seed>
+
+{FLAGS}"""
+
+_PREFIX = "eval-"
+
+
+def main(argv: Sequence[str]) -> int:
+    """Runs the command; returns its exit code."""
+    return guarded(lambda: _main(parse_command_line(argv)))
+
+
+def _main(line: CommandLine) -> int:
+    if line.help:
+        say(HELP)
+        return OK
+    from workflows.schema import EvaluateCfg
+
+    jobs = load_configs("evaluate", EvaluateCfg, line)
+    if line.show:
+        say("---\n".join(job.yaml for job in jobs).rstrip())
+        return OK
+    check_outputs_differ([job.cfg for job in jobs], prefix=_PREFIX)
+    for job in jobs:
+        for notice in job.notices:
+            note(notice)
+        code = evaluate(job.cfg)
+        if code != OK:
+            return code
+    return OK
+
+
+def evaluate(cfg: EvaluateCfg) -> int:
+    """Makes the missing episodes of an evaluation and says what came of it.
+
+    Args:
+        cfg: The evaluation.
+
+    Returns:
+        The exit code: 0, or 130 after Ctrl-C.
+
+    Raises:
+        SimCoreError: The input is at fault.
+    """
+    from simcore.recording.json_values import plain
+
+    with banner_hidden():
+        from workflows.policies import load_policy
+
+    with closing(make_env(cfg)) as env, closing(load_policy(cfg.policy, env, timeout_s=cfg.policy_timeout_s)):
+        pass  # a policy that is not there is a mistake in the input: nothing is written
+    of = {"evaluate": {key: plain(getattr(cfg, key)) for key in ("policy", "observation", "action")}}
+    return make_data_set(cfg, lambda data_set: EvaluateJob(cfg, data_set), prefix=_PREFIX, of=of)
+
+
+def make_env(cfg: EvaluateCfg) -> UnlatchEnv:
+    """The environment of an evaluation.
+
+    Args:
+        cfg: The evaluation.
+    """
+    with banner_hidden():
+        from workflows.gym.env import UnlatchEnv
+    from workflows.schema import EnvCfg
+
+    return UnlatchEnv(cfg=EnvCfg(**{item.name: getattr(cfg, item.name) for item in fields(EnvCfg)}))
+
+
+@dataclass(frozen=True)
+class EvaluateJob:
+    """Episodes in which a policy acts, written into one data set; see `Job`."""
+
+    cfg: EvaluateCfg
+    """The evaluation."""
+    data_set: DataSet
+    """Where they go."""
+
+    @contextmanager
+    def open(self, worker: str) -> Iterator[EpisodeMaker]:
+        """See `Job`."""
+        from simcore.recording.storage import DataSet
+        from workflows.policies import load_policy
+
+        cfg = self.cfg
+        with (
+            closing(make_env(cfg)) as env,
+            closing(load_policy(cfg.policy, env, timeout_s=cfg.policy_timeout_s)) as policy,
+            DataSet.open(self.data_set.path, worker=worker) as data_set,
+        ):
+
+            def make_episode(number: int) -> Outcome:
+                run_episode(env, policy, number)
+                record = env.record()
+                data_set.write(record)
+                return Outcome(number, record.success, record.code, dict(record.timings_ms))
+
+            yield make_episode
+
+    def lost(self, number: int, reason: str) -> Outcome:
+        """See `Job`."""
+        return keep_lost(self.data_set, self.cfg.seed, number, reason)
+
+
+def run_episode(env: UnlatchEnv, policy: Policy, number: int) -> None:
+    """Lets a policy act in one episode, until the episode is over or the policy has nothing more to do.
+
+    Args:
+        env: The environment; it holds the episode afterwards.
+        policy: The policy; an exception in it ends the episode with code `error`, not the run.
+        number: Episode number.
+
+    Raises:
+        SimCoreError: No episode can be made: the configuration, an action's shape or the policy's server is at fault.
+    """
+    from simcore.errors import SimCoreError
+
+    observation, info = env.reset(options={"episode": number})
+    over = info["code"] is not None
+    try:
+        if not over:
+            policy.reset(observation, info)
+        while not over:
+            action = policy.act(observation)
+            if action is None:
+                break
+            observation, _, terminated, truncated, _ = env.step(action)
+            over = terminated or truncated
+    except SimCoreError:
+        raise
+    except Exception as exc:  # noqa: BLE001 - somebody else's code: a bug in it ends this episode, not the run
+        env.episode.fail_with_bug(exc)
+    env.finish()

@@ -1,0 +1,99 @@
+"""A policy of the user's own, by module and name."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from simcore.errors import ConfigError, close_matches
+from workflows.gym.env import UnlatchEnv
+
+Array = np.ndarray
+
+
+class FunctionPolicy:
+    """A function of the observation, as a policy."""
+
+    def __init__(self, function: Callable[[Mapping[str, Array]], Array | None]) -> None:
+        """Takes the function."""
+        self._function = function
+
+    def reset(self, observation: Mapping[str, Array], info: Mapping[str, Any]) -> None:
+        """See `Policy`."""
+
+    def act(self, observation: Mapping[str, Array]) -> Array | None:
+        """See `Policy`."""
+        return self._function(observation)
+
+    def close(self) -> None:
+        """See `Policy`."""
+
+
+class ObjectPolicy:
+    """An object with `act`, as a policy; its `reset` and `close` are called where it has them."""
+
+    def __init__(self, target: Any) -> None:
+        """Takes the object."""
+        self._target = target
+
+    def reset(self, observation: Mapping[str, Array], info: Mapping[str, Any]) -> None:
+        """See `Policy`."""
+        if hasattr(self._target, "reset"):
+            self._target.reset(observation, info)
+
+    def act(self, observation: Mapping[str, Array]) -> Array | None:
+        """See `Policy`."""
+        action: Array | None = self._target.act(observation)
+        return action
+
+    def close(self) -> None:
+        """See `Policy`."""
+        if hasattr(self._target, "close"):
+            self._target.close()
+
+
+def load(place: str, env: UnlatchEnv, *, timeout_s: float) -> FunctionPolicy | ObjectPolicy:
+    """Makes the policy for an environment.
+
+    A class is called with `observation_space` and `action_space`; a function is called with each observation. Modules
+    of the current directory are found, after those that are installed.
+
+    Raises:
+        ConfigError: There is no such module or name, or it is neither.
+    """
+    module_name, _, name = place.partition(":")
+    here = str(Path.cwd())
+    if here not in sys.path:
+        sys.path.append(here)
+    try:
+        module = importlib.import_module(module_name)
+    except ImportError as exc:
+        raise ConfigError(
+            f"policy='{place}': module '{module_name}' cannot be imported ({exc}). Expected an installed module or a "
+            f"file in {here}.",
+            key="policy",
+        ) from exc
+    if not hasattr(module, name):
+        known = [item for item in vars(module) if not item.startswith("_")]
+        raise ConfigError(
+            f"policy='{place}': module '{module_name}' has no '{name}'.{close_matches(name, known)}", key="policy"
+        )
+    found: Any = getattr(module, name)
+    if inspect.isclass(found):
+        make: Callable[..., Any] = found
+        found = make(env.observation_space, env.action_space)
+    if callable(getattr(found, "act", None)):
+        return ObjectPolicy(found)
+    if callable(found):
+        return FunctionPolicy(found)
+    raise ConfigError(
+        f"policy='{place}' is a {type(found).__name__}. Expected a function of the observation, or a class or object "
+        "with act(observation).",
+        key="policy",
+    )

@@ -1,0 +1,81 @@
+"""A policy that does again what was recorded."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from simcore.errors import ConfigError
+from simcore.recording.json_values import differences
+from simcore.recording.storage import DataSet
+from workflows.episode import INITIAL_FRAMES
+from workflows.gym.config import ActionMode
+from workflows.gym.env import UnlatchEnv
+from workflows.recorded import config_of
+from workflows.run import header_of
+
+Array = np.ndarray
+
+
+class RecordedActions:
+    """Plays the recorded actions of the episode with the same number."""
+
+    def __init__(self, data_set: DataSet, env: UnlatchEnv) -> None:
+        """Reads episodes from a data set.
+
+        Args:
+            data_set: Whose actions are played.
+            env: The environment.
+        """
+        self._data_set = data_set
+        self._robot = env.cfg.robot
+        self._actions: Array = np.zeros((0, 0))
+        self._index = 0
+
+    def reset(self, observation: Mapping[str, Array], info: Mapping[str, Any]) -> None:
+        """See `Policy`."""
+        record = self._data_set.read(int(info["episode"]))
+        columns = []
+        for arm in self._robot.arms if record.arrays else []:
+            prefix = f"actions.{self._robot.name}.{arm.name}"
+            columns += [record.arrays[f"{prefix}.joint_targets"], record.arrays[f"{prefix}.gripper_target"]]
+        self._actions = np.hstack(columns) if columns else np.zeros((0, 0))
+        self._index = INITIAL_FRAMES  # in the first frames the scene stands still, whoever comes after
+
+    def act(self, observation: Mapping[str, Array]) -> Array | None:
+        """See `Policy`."""
+        if self._index >= len(self._actions):
+            return None
+        action: Array = self._actions[self._index]
+        self._index += 1
+        return action
+
+    def close(self) -> None:
+        """See `Policy`."""
+
+
+def load(place: str, env: UnlatchEnv, *, timeout_s: float) -> RecordedActions:
+    """Makes the policy for an environment.
+
+    Raises:
+        ConfigError: The data set was made with another configuration, or the environment takes other actions.
+        RecordingError: There is no data set.
+    """
+    if env.cfg.action.mode is not ActionMode.joint_position:
+        raise ConfigError(
+            f"policy='recorded:{place}' plays joint positions, but action.mode={env.cfg.action.mode.value}. "
+            "Set action.mode=joint_position.",
+            key="action.mode",
+        )
+    data_set = DataSet.open(place)
+    found = list(differences(header_of(config_of(data_set))["config"], header_of(env.cfg)["config"]))
+    if found:
+        listed = "; ".join(f"{key}: there {old}, here {new}" for key, old, new in found[:5])
+        raise ConfigError(
+            f"policy='recorded:{place}' was recorded with another configuration; {len(found)} values differ: {listed}. "
+            "Evaluate with the values it was recorded with.",
+            key="policy",
+        )
+    return RecordedActions(data_set, env)

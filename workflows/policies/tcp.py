@@ -1,0 +1,182 @@
+"""A policy in another process, host or Python, spoken to over TCP; `docs/policies.md` has the protocol.
+
+A message is a JSON header, its length before it as 4 bytes (big-endian), and then the bytes of the arrays that the
+header lists, C order, little-endian. No pickle: neither side runs what the other sends.
+"""
+
+from __future__ import annotations
+
+import json
+import socket
+import struct
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from simcore.errors import ConfigError, SimCoreError
+from workflows.gym.env import UnlatchEnv
+
+Array = np.ndarray
+
+PROTOCOL = 1
+"""Version of the protocol."""
+MAX_HEADER_BYTES = 1 << 20
+MAX_ARRAY_BYTES = 256 << 20
+_DTYPES = ("float64", "float32", "int64", "int32", "uint8", "bool")
+
+
+class PolicyServerError(SimCoreError):
+    """A policy server cannot be reached, is too slow, or says what it should not."""
+
+    exit_code = 1
+
+
+def send_message(connection: socket.socket, header: Mapping[str, Any], arrays: Mapping[str, Array]) -> None:
+    """Sends one message.
+
+    Args:
+        connection: An open socket.
+        header: Plain values; `type` says what it is.
+        arrays: Arrays by name.
+    """
+    listed, chunks = [], []
+    for name, value in arrays.items():
+        array = np.ascontiguousarray(value)
+        array = array.astype(array.dtype.newbyteorder("<"), copy=False)
+        listed.append({"name": name, "dtype": array.dtype.name, "shape": list(np.shape(value))})
+        chunks.append(array.tobytes())
+    head = json.dumps({**header, "arrays": listed}).encode()
+    connection.sendall(struct.pack(">I", len(head)) + head + b"".join(chunks))
+
+
+def receive_message(connection: socket.socket) -> tuple[dict[str, Any], dict[str, Array]]:
+    """Receives one message: its header, and its arrays by name.
+
+    Raises:
+        PolicyServerError: It is no message of this protocol.
+        OSError: The connection broke, or took too long.
+    """
+    (length,) = struct.unpack(">I", _read(connection, 4))
+    if not 2 <= length <= MAX_HEADER_BYTES:
+        raise PolicyServerError(
+            f"A message header of {length} bytes came, expected 2 to {MAX_HEADER_BYTES}. Is it a policy server?"
+        )
+    try:
+        header = json.loads(_read(connection, length))
+        listed = [(item["name"], np.dtype(item["dtype"]), tuple(item["shape"])) for item in header["arrays"]]
+        sizes = [int(np.prod(shape, dtype=np.int64)) * dtype.itemsize for _, dtype, shape in listed]
+    except (ValueError, KeyError, TypeError, RecursionError) as exc:
+        raise PolicyServerError(f"A message header cannot be read ({exc}). Is it a policy server?") from exc
+    for (name, dtype, shape), size in zip(listed, sizes, strict=True):
+        if dtype.name not in _DTYPES or not 0 <= size <= MAX_ARRAY_BYTES:
+            raise PolicyServerError(
+                f"Array '{name}' is {dtype.name}{list(shape)}, expected at most {MAX_ARRAY_BYTES} bytes of one of "
+                f"{', '.join(_DTYPES)}."
+            )
+    arrays = {
+        str(name): np.frombuffer(_read(connection, size), dtype=dtype.newbyteorder("<")).astype(dtype).reshape(shape)
+        for (name, dtype, shape), size in zip(listed, sizes, strict=True)
+    }
+    return header, arrays
+
+
+def _read(connection: socket.socket, count: int) -> bytes:
+    chunks = []
+    while count:
+        chunk = connection.recv(min(count, 1 << 20))
+        if not chunk:
+            raise ConnectionError("the other side closed the connection")
+        chunks.append(chunk)
+        count -= len(chunk)
+    return b"".join(chunks)
+
+
+class TcpPolicy:
+    """Asks a server for every action."""
+
+    def __init__(self, address: str, env: UnlatchEnv, *, timeout_s: float) -> None:
+        """Connects and says what will be observed and what is expected back.
+
+        Args:
+            address: `host:port`.
+            env: The environment.
+            timeout_s: How long one answer may take [s].
+
+        Raises:
+            ConfigError: The address cannot be read, or nobody answers there.
+        """
+        host, _, port = address.rpartition(":")
+        if not host or not port.isdigit():
+            raise ConfigError(f"policy='tcp://{address}' cannot be read. Expected tcp://host:port.", key="policy")
+        self._address = address
+        self._size = env.action_size
+        try:
+            self._connection = socket.create_connection((host.strip("[]"), int(port)), timeout=timeout_s)
+        except (OSError, OverflowError) as exc:
+            raise ConfigError(
+                f"policy='tcp://{address}' does not answer ({exc}). Start the policy server first, for instance "
+                "examples/policy_server.py.",
+                key="policy",
+            ) from exc
+        self._connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        low, high = env.action_bounds
+        hello = {
+            "type": "hello",
+            "protocol": PROTOCOL,
+            "task": env.cfg.task.name,
+            "robot": env.cfg.robot.name,
+            "action_mode": env.cfg.action.mode.value,
+            "frame_hz": env.cfg.world.record_hz,
+        }
+        self._ask(hello, {"action_low": low, "action_high": high}, expected="ready")
+
+    def reset(self, observation: Mapping[str, Array], info: Mapping[str, Any]) -> None:
+        """See `Policy`."""
+        header = {"type": "reset", **{key: info[key] for key in ("episode", "seed", "language")}}
+        self._ask(header, observation, expected="ready")
+
+    def act(self, observation: Mapping[str, Array]) -> Array | None:
+        """See `Policy`."""
+        header, arrays = self._ask({"type": "act"}, observation, expected="action")
+        if header.get("done"):
+            return None
+        if "action" not in arrays:
+            raise PolicyServerError(
+                f"Policy server {self._address} sent no array 'action'. Expected {self._size} values."
+            )
+        return arrays["action"]
+
+    def close(self) -> None:
+        """See `Policy`."""
+        self._connection.close()
+
+    def _ask(
+        self, header: Mapping[str, Any], arrays: Mapping[str, Array], *, expected: str
+    ) -> tuple[dict[str, Any], dict[str, Array]]:
+        try:
+            send_message(self._connection, header, arrays)
+            answer, values = receive_message(self._connection)
+        except TimeoutError as exc:
+            raise PolicyServerError(
+                f"Policy server {self._address} took longer than {self._connection.gettimeout():g} s for one answer. "
+                "Set policy_timeout_s, or make it faster."
+            ) from exc
+        except OSError as exc:
+            raise PolicyServerError(f"Policy server {self._address} is gone: {exc}.") from exc
+        if answer.get("type") == "error":
+            raise PolicyServerError(f"Policy server {self._address} reports: {answer.get('message')}")
+        if answer.get("type") != expected:
+            raise PolicyServerError(
+                f"Policy server {self._address} answered '{answer.get('type')}', expected '{expected}'."
+            )
+        return answer, values
+
+
+def load(place: str, env: UnlatchEnv, *, timeout_s: float) -> TcpPolicy:
+    """Makes the policy for an environment; one connection a worker.
+
+    Raises:
+        ConfigError: Nobody answers.
+    """
+    return TcpPolicy(place, env, timeout_s=timeout_s)
