@@ -150,6 +150,17 @@ def encode_episode(record: EpisodeRecord, *, state: bytes | None = None) -> tupl
     return data, state
 
 
+def verify_episode(folder: Path) -> None:
+    """Raises unless the attempt kept in a folder is whole: both files there and as they were written.
+
+    Raises:
+        FormatVersionError: It was written in a format that this version does not read.
+        RecordingError: A file is missing, damaged, truncated or not ours.
+    """
+    _, state = _read_content(folder)
+    _read_state_bytes(folder, state)
+
+
 def read_episode(folder: Path, *, arrays: bool = True) -> EpisodeRecord:
     """The attempt kept in a folder; whole and verified, or an error.
 
@@ -161,6 +172,15 @@ def read_episode(folder: Path, *, arrays: bool = True) -> EpisodeRecord:
         FormatVersionError: It was written in a format that this version does not read.
         RecordingError: A file is missing, damaged, truncated or not ours.
     """
+    record, state = _read_content(folder)
+    if arrays:
+        data = _read_state_bytes(folder, state)
+        record.arrays = decode_state(data, where=str(folder / STATE_FILE))
+    return record
+
+
+def _read_content(folder: Path) -> tuple[EpisodeRecord, dict[str, Any]]:
+    """The attempt without its arrays, and what `episode.json` says of their file."""
     path = folder / EPISODE_FILE
     content = decode_json_object(read_bounded(path, limit=MAX_JSON_BYTES), where=str(path))
     check_format(content, expected=EPISODE_FORMAT, where=str(path))
@@ -176,19 +196,20 @@ def read_episode(folder: Path, *, arrays: bool = True) -> EpisodeRecord:
         record = EpisodeRecord(**{name: content[name] for name in _FIELDS})
     except RecordingError as exc:
         raise RecordingError(f"File '{path}' contradicts itself: {exc}", path=str(path)) from exc
-    if arrays:
-        state_path = folder / STATE_FILE
-        data = read_bounded(state_path, limit=MAX_STATE_BYTES)
-        digest = hashlib.sha256(data).hexdigest()
-        if digest != state["sha256"]:
-            raise RecordingError(
-                f"File '{state_path}' is damaged: its SHA-256 is {digest[:12]}..., expected {state['sha256'][:12]}... "
-                f"({len(data)} bytes, expected {state.get('bytes')}). Remove the episode's folder and run the same "
-                "command again to remake it.",
-                path=str(state_path),
-            )
-        record.arrays = decode_state(data, where=str(state_path))
-    return record
+    return record, state
+
+
+def _read_state_bytes(folder: Path, state: dict[str, Any]) -> bytes:
+    state_path = folder / STATE_FILE
+    data = read_bounded(state_path, limit=MAX_STATE_BYTES)
+    digest = hashlib.sha256(data).hexdigest()
+    if digest != state["sha256"]:
+        raise RecordingError(
+            f"File '{state_path}' is damaged: its SHA-256 is {digest[:12]}..., expected {state['sha256'][:12]}... "
+            f"({len(data)} bytes, expected {state.get('bytes')}). Run the same `unlatch collect` again to remake it.",
+            path=str(state_path),
+        )
+    return data
 
 
 def check_format(content: dict[str, Any], *, expected: str, where: str) -> None:

@@ -5,6 +5,7 @@
     episodes/<number // 1000>/<number>/state.npz        the arrays
     index/<worker>.jsonl                                one line an episode; may be lost
     .tmp/                                               episodes being written
+    damaged/                                            episodes that were found damaged and made again
 
 An episode folder is there whole or not at all: it is written under `.tmp/` and renamed into its place.
 """
@@ -20,7 +21,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from simcore.errors import RecordingError
+from simcore.errors import FormatVersionError, RecordingError
 from simcore.recording import index, writer_area
 from simcore.recording.episode import (
     EPISODE_FILE,
@@ -30,6 +31,7 @@ from simcore.recording.episode import (
     check_format,
     encode_episode,
     read_episode,
+    verify_episode,
 )
 from simcore.recording.files import not_writable, read_bounded, sync_folder, write_durably
 from simcore.recording.index import EpisodeSummary
@@ -47,6 +49,8 @@ from simcore.recording.state_file import encode_state
 
 DATASET_FORMAT = "unlatch-dataset"
 EPISODES = "episodes"
+ASIDE = "damaged"
+"""Folder of episodes that were found damaged and have been made again."""
 SHARD_SIZE = 1000
 """Episodes in one folder at most."""
 MAX_NUMBER = 10**10 - 1
@@ -209,6 +213,45 @@ class DataSet:
             if number not in there[key]:
                 missing.append(number)
         return missing
+
+    def damaged(self, numbers: Iterable[int]) -> dict[int, str]:
+        """Those of the numbers whose episode is there but not whole, with what is wrong.
+
+        Args:
+            numbers: Episode numbers; those that are missing are passed over.
+        """
+        found = {}
+        for number in numbers:
+            folder = self.folder_of(number)
+            if folder.is_dir():
+                try:
+                    verify_episode(folder)
+                except FormatVersionError:
+                    raise
+                except RecordingError as exc:
+                    found[number] = exc.message
+        return found
+
+    def set_aside(self, number: int) -> Path:
+        """Moves an episode out of the way, so that it can be made again; returns where it is now.
+
+        Args:
+            number: Its number.
+
+        Raises:
+            RecordingError: The data set cannot be written.
+        """
+        folder = self.folder_of(number)
+        aside = self.path / ASIDE
+        try:
+            aside.mkdir(exist_ok=True)
+            count = 0
+            while (place := aside / f"{folder.name}-{count}").exists():
+                count += 1
+            folder.rename(place)
+        except OSError as exc:
+            raise not_writable(self.path, exc) from exc
+        return place
 
     def write(self, record: EpisodeRecord) -> bool:
         """Writes an episode in one step; its time goes into `record.timings_ms["write"]`.
