@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from workflows.commandline import FLAGS, CommandLine, load_configs, parse_command_line
-from workflows.console import OK, banner_hidden, guarded, note, say
+from workflows.console import INTERRUPTED, OK, banner_hidden, guarded, note, say
 from workflows.executors.executor import EpisodeMaker, Outcome
 from workflows.run import check_outputs_differ, keep_lost, make_data_set
 
@@ -51,13 +51,14 @@ def _main(line: CommandLine) -> int:
         say("---\n".join(job.yaml for job in jobs).rstrip())
         return OK
     check_outputs_differ([job.cfg for job in jobs])
+    worst = OK
     for job in jobs:
         for notice in job.notices:
             note(notice)
-        code = collect(job.cfg)
-        if code != OK:
-            return code
-    return OK
+        worst = max(worst, collect(job.cfg))
+        if worst == INTERRUPTED:
+            break
+    return worst
 
 
 def collect(cfg: CollectCfg) -> int:
@@ -67,7 +68,7 @@ def collect(cfg: CollectCfg) -> int:
         cfg: The run.
 
     Returns:
-        The exit code: 0, or 130 after Ctrl-C.
+        The exit code: 0, 1 if every attempt ended as `error`, or 130 after Ctrl-C.
 
     Raises:
         SimCoreError: The input is at fault.

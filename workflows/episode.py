@@ -115,7 +115,7 @@ class Episode:
             self._check_same_assets(recorded)
             self._layout = Layout.from_dict(recorded.layout)
         acted_on = [(entry.objects[0], self.part_of(index)) for index, entry in enumerate(cfg.skills)]
-        self.scene = build_scene(self._world, cfg.robot, self._assets, self._layout, acted_on)
+        self.scene = build_scene(self._world, cfg.robot, self._assets, self._layout, acted_on, sensors=cfg.sensors)
         self.judge = Judge(cfg, self.scene)
         self._built = True
         self._refuse_overlap(cfg.robot.arms[0].name)

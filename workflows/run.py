@@ -11,7 +11,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from workflows.console import INTERRUPTED, OK, banner_hidden, cores, note, say
+from workflows.console import INTERRUPTED, banner_hidden, cores, note, say
 from workflows.executors.executor import Job, Outcome
 from workflows.versions import IDENTITY, NOTED, versions_of
 
@@ -36,7 +36,7 @@ def make_data_set(
         of: What makes the episodes, beside their configuration; must be equal on resume.
 
     Returns:
-        The exit code: 0, or 130 after Ctrl-C.
+        The exit code: 0, 1 if every attempt ended as `error`, or 130 after Ctrl-C.
 
     Raises:
         SimCoreError: The input is at fault.
@@ -45,7 +45,7 @@ def make_data_set(
     from workflows.asset_checks import check_assets
     from workflows.executors import EXECUTORS
     from workflows.progress import Progress
-    from workflows.summary import print_summary
+    from workflows.summary import exit_code, print_summary
 
     folder = output_folder(cfg, prefix=prefix)
     numbers = cfg.numbers()
@@ -54,6 +54,10 @@ def make_data_set(
     workers = min(cfg.workers or cores(), len(numbers))
     interrupted = False
     with DataSet.create_or_resume(folder, header={**header_of(cfg), **(of or {})}, info=_info()) as data_set:
+        for number, problem in data_set.damaged(numbers).items():
+            note(
+                f"episode {number} is damaged and is made again; kept as {shown(data_set.set_aside(number))}: {problem}"
+            )
         missing = data_set.missing(numbers)
         started = time.perf_counter()
         if missing:
@@ -67,16 +71,16 @@ def make_data_set(
                     interrupted = True
                     outcomes.close()
         made = len(missing) - len(data_set.missing(missing))
-        print_summary(data_set, numbers, made=made, seconds=time.perf_counter() - started)
+        statistics = print_summary(data_set, numbers, made=made, seconds=time.perf_counter() - started)
         if interrupted:
             note("unlatch: interrupted; the same command makes the missing episodes")
             return INTERRUPTED
         if cfg.pictures and (made or not (folder / PICTURE).exists()):
             _draw(cfg, data_set, numbers)
         if cfg.pictures:
-            say(f"picture: {_shown(folder / PICTURE)}")
-        say(f"data set: {_shown(folder)}")
-    return OK
+            say(f"picture: {shown(folder / PICTURE)}")
+        say(f"data set: {shown(folder)}")
+    return exit_code(statistics)
 
 
 def output_folder(cfg: RunCfg, *, prefix: str = "") -> Path:
@@ -102,6 +106,8 @@ def header_of(cfg: EpisodeCfg) -> dict[str, Any]:
     config = plain({item.name: getattr(cfg, item.name) for item in fields(EpisodeCfg)})
     for item in (config["object"], *config["objects"]):
         del item["cache_dir"]  # where copies are kept says nothing about an episode
+    if not config["sensors"]:
+        del config["sensors"]  # as data sets had it before there were sensors: they are resumed
     return {"config": config, "versions": versions_of(IDENTITY)}
 
 
@@ -170,7 +176,7 @@ def _info() -> dict[str, Any]:
     }
 
 
-def _shown(path: Path) -> str:
+def shown(path: Path) -> str:
     """A path as short as it can be said from here."""
     try:
         return str(path.relative_to(Path.cwd()))

@@ -100,10 +100,8 @@ class EpisodeRunner:
             episode.reset(record)
             pictures = []
             scene = episode.scene.scene
-            paths = dict(scene.named_buffers())
             for frame in frames:
-                state = {key: value for key, value in record.state_at(frame).items() if key in paths}
-                scene.load_state_dict(state)
+                scene.load_state_dict(record.state_at(frame))
                 scene.write_replay_data()
                 pictures.append(take_picture(world, view or episode.view(), width=width, height=height))
             return pictures
@@ -146,10 +144,9 @@ class EpisodeRunner:
         episode = self.episode(record.number)
         episode.reset(record)
         scene = episode.scene.scene
-        paths = {path for path, _ in scene.named_buffers()}
         rows: list[dict[str, Array]] = []
         for frame in range(record.n_actions + 1):
-            scene.load_state_dict({key: value for key, value in record.state_at(frame).items() if key in paths})
+            scene.load_state_dict(record.state_at(frame))
             scene.write_replay_data()
             scene.update_state()
             rows.append(scene.state_dict(exclude_tags=NOT_RECORDED))

@@ -8,12 +8,12 @@ from rich.box import SIMPLE
 from rich.table import Table
 
 from simcore.recording.storage import DataSet
-from workflows.console import result_console, say
+from workflows.console import FAILED, OK, result_console, say
 from workflows.statistics import STAGES, RunStatistics
 
 
-def print_summary(data_set: DataSet, numbers: Sequence[int], *, made: int, seconds: float) -> None:
-    """Prints the counts of the asked episodes, and how fast this run made its share.
+def print_summary(data_set: DataSet, numbers: Sequence[int], *, made: int, seconds: float) -> RunStatistics:
+    """Prints the counts of the asked episodes, and how fast this run made its share; returns the counts.
 
     Args:
         data_set: The data set.
@@ -26,6 +26,16 @@ def print_summary(data_set: DataSet, numbers: Sequence[int], *, made: int, secon
     pace = f", {3600.0 * made / seconds:,.0f} an hour" if made else ""
     say(f"{statistics.n} of {len(asked)} episodes there, {made} made in {seconds:.1f} s{pace}")
     result_console().print(summary_table(statistics))
+    return statistics
+
+
+def exit_code(statistics: RunStatistics) -> int:
+    """What a run that came to its end exits with: 1 where every attempt ended as `error`, for then nothing works.
+
+    Args:
+        statistics: The attempts asked for.
+    """
+    return FAILED if statistics.n and statistics.codes.get("error") == statistics.n else OK
 
 
 def summary_table(statistics: RunStatistics) -> Table:

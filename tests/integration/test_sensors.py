@@ -1,0 +1,125 @@
+"""Sensors in an episode: what they add to a record, what they leave alone, and images of any recorded frame."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from simcore.recording.check import check_record
+from simcore.recording.episode import EpisodeRecord
+from simcore.sim.scene import NOT_RECORDED
+from simcore.sim.sensors.catalog import SENSORS
+from workflows.commandline import CommandLine, load_configs
+from workflows.runner import EpisodeRunner
+from workflows.scene_picture import open_scene
+from workflows.schema import CollectCfg
+
+pytestmark = pytest.mark.integration
+
+SMALL = ["sensors=[front,wrist,imu]", *(f"sensors.{i}.{size}" for i in (0, 1) for size in ("width=64", "height=48"))]
+
+ALTIMETER = """
+from simcore.sim.sensors.sensor import Sensor
+from simcore.state import Buffer
+
+
+class Altimeter(Sensor):
+    def __init__(self, cfg, world):
+        super().__init__(cfg, world)
+        self.height_m = Buffer()
+
+    def _measure(self, T_world_sensor):
+        self.height_m.set_value(T_world_sensor.p[2])
+"""
+
+
+def config(*overrides: str, config_dirs: tuple[str, ...] = ()) -> CollectCfg:
+    line = CommandLine(overrides=["task=open_drawer", *overrides], config_dirs=list(config_dirs))
+    (loaded,) = load_configs("collect", CollectCfg, line)
+    return loaded.cfg
+
+
+@pytest.fixture(scope="module")
+def record() -> EpisodeRecord:
+    with EpisodeRunner(config(*SMALL)) as runner:
+        return runner.run(0)
+
+
+def test_sensors_add_to_a_record_and_change_nothing_in_it(record: EpisodeRecord) -> None:
+    with EpisodeRunner(config()) as runner:
+        without = runner.run(0)
+    added = record.arrays.keys() - without.arrays.keys()
+    assert added == {
+        *(f"sensors.{name}.{key}" for name in ("front", "wrist", "imu") for key in ("position", "quat_xyzw")),
+        "sensors.imu.linear_acceleration",
+        "sensors.imu.angular_velocity",
+    }
+    assert all(np.array_equal(record.arrays[key], array) for key, array in without.arrays.items())
+    assert check_record(record) == []
+
+
+def test_an_imu_on_the_hand_says_what_the_record_says_of_the_hand(record: EpisodeRecord) -> None:
+    arrays = record.arrays
+    hand = "robots.franka_panda.left.ee"
+    assert np.array_equal(arrays["sensors.imu.position"], arrays[f"{hand}_position"])
+    reading = np.linalg.norm(arrays["sensors.imu.linear_acceleration"], axis=1)
+    np.testing.assert_allclose(reading[:3], 9.81, atol=0.05)  # it stands still
+    assert reading.max() < 60.0
+    speed = np.linalg.norm(arrays["sensors.imu.angular_velocity"], axis=1)
+    assert speed[:3].max() < 0.02
+    assert speed.max() > 0.1
+
+
+def test_images_of_recorded_frames_differ_between_frames_and_are_the_same_for_the_same(record: EpisodeRecord) -> None:
+    with open_scene(config(*SMALL), 0) as drawn:
+        scene = drawn.episode.scene.scene
+        scene.enable_rgb_rendering()
+        scene.enable_depth_rendering()
+        scene.enable_segmentation_rendering()
+        scene.enable_instance_id_segmentation_rendering()
+        scene.enable_normals_rendering()
+
+        def images(frame: int) -> dict[str, np.ndarray]:
+            scene.load_state_dict(record.state_at(frame))
+            scene.write_replay_data()
+            scene.update_state()
+            return scene.state_dict(include_tags=["rgb", "depth", "segmentation", "normals"])
+
+        first, last, again = images(0), images(-1), images(0)
+        assert len(first) == 2 * 7
+        for key, image in first.items():
+            assert np.array_equal(image, again[key]), key
+            assert key.endswith("labels") or not np.array_equal(image, last[key]), key
+        labels = first["sensors.front.segmentation_labels"].tolist()
+        assert {"robot", "drawer", "table"} <= set(labels)
+        seen = {labels[number] for number in np.unique(first["sensors.front.segmentation_image"])}
+        assert {"robot", "drawer"} <= seen
+        # what is no image is what was recorded, but for efforts: they are measured, and cannot be written
+        state = scene.state_dict(exclude_tags=NOT_RECORDED)
+        for key, value in record.state_at(0).items():
+            if key in state and not key.endswith("joint_efforts"):
+                np.testing.assert_allclose(state[key], value, atol=1e-6, err_msg=key)
+
+
+def test_a_sensor_of_another_distribution_is_recorded_by_its_class_and_its_yaml(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "altimeter.py").write_text(ALTIMETER)
+    info = tmp_path / "altimeter-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: altimeter\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text("[unlatch.sensors]\naltimeter = altimeter:Altimeter\n")
+    (tmp_path / "sensor").mkdir()
+    (tmp_path / "sensor" / "height.yaml").write_text(
+        "# how high the hand is\nname: height\ntype: altimeter\n"
+        'mount: {body: "${robot.name}", link: "${robot.arms[0].ee_link}"}\n'
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(SENSORS, "_all", None)
+    with EpisodeRunner(config("sensors=[height]", config_dirs=(str(tmp_path),))) as runner:
+        record = runner.run(0)
+    heights = record.arrays["sensors.height.height_m"]
+    assert np.array_equal(heights, record.arrays["robots.franka_panda.left.ee_position"][:, 2])
+    assert check_record(record) == []
