@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
@@ -19,7 +20,12 @@ Array = np.ndarray
 RESOLUTION_RAD = 0.05
 """Largest joint distance (norm) between two collision queries along an edge [rad]."""
 _BLEND_RAD = 0.3
+"""Distance from a corner at which its rounding begins [rad]."""
+_BLENDS = 4
+"""Roundings of a corner that are tried, each 0.4 times as wide as the last."""
 _SHORTCUTS = 40
+_STUB_RAD = 0.05
+"""Corners nearer to each other are made one where that is free [rad]."""
 
 
 @dataclass(frozen=True)
@@ -28,7 +34,11 @@ class MotionResult:
 
     found: bool
     q: Array
-    """(W, n) path from start to goal [rad]; empty where none was found."""
+    """(W, n) path from start to goal [rad]; empty where none was found.
+
+    Every configuration on the straight lines between its rows is within half of `RESOLUTION_RAD` of one that was
+    checked and found free.
+    """
     method: str
     """`straight`, `rrt_connect` or `none`."""
     queries: int
@@ -88,7 +98,7 @@ def plan_motion(
         rng: Seeds the planner.
         s: Joint position of the object [rad or m].
         gripper: Opening between the pads [m].
-        max_queries: Budget of collision queries.
+        max_queries: Budget of collision queries; what was begun is checked to its end, and stubs are cut beyond it.
         straight_only: Whether to give up where the straight line is blocked.
     """
     start, goal = np.asarray(q_start, dtype=float), np.asarray(q_goal, dtype=float)
@@ -184,8 +194,10 @@ def _shortcut(corners: list[Array], space: _Space, rng: np.random.Generator) -> 
             path = [q for k, q in enumerate(path) if k == 0 or float(np.linalg.norm(q - path[k - 1])) > 1e-6]
             path[0], path[-1] = corners[0], corners[-1]  # a point next to an end may have taken its place
     k = 1
-    while k < len(path) - 1 and not space.spent:
-        if space.edge(path[k - 1], path[k + 1]) is None:
+    while k < len(path) - 1:
+        # a stub bends the timed path so sharply that the arm all but stops: worth a look beyond the budget
+        stub = min(float(np.linalg.norm(path[k] - path[i])) for i in (k - 1, k + 1)) < _STUB_RAD
+        if (stub or not space.spent) and space.edge(path[k - 1], path[k + 1]) is None:
             del path[k]
         else:
             k += 1
@@ -193,35 +205,47 @@ def _shortcut(corners: list[Array], space: _Space, rng: np.random.Generator) -> 
 
 
 def _rounded_path(corners: list[Array], space: _Space) -> Array:
-    """The path with rounded corners, dense; sharper where rounding would collide."""
-    blend = _BLEND_RAD
-    for _ in range(4):
-        path = _round(corners, blend)
-        if space.spent or all(space.collision(q) is None for q in path[1:-1:2]):
-            return path
-        blend *= 0.4
-    return _round(corners, 0.01)
+    """The path with rounded corners, dense: each by the widest arc that is free, or sharp, as it was checked.
 
-
-def _round(corners: list[Array], blend: float) -> Array:
-    """Corners replaced by parabolas (quadratic Bezier curves) that start and end `blend` before and after them."""
+    The straight stretches are parts of edges that were checked, and so are the sharp corners: a budget that is spent
+    costs roundness only.
+    """
     points = [corners[0]]
     for before, corner, after in zip(corners[:-2], corners[1:-1], corners[2:], strict=True):
-        to_before, to_after = before - corner, after - corner
-        near, far = float(np.linalg.norm(to_before)), float(np.linalg.norm(to_after))
-        length = min(blend, 0.45 * near, 0.45 * far)
-        if length < 1e-6:
-            points.append(corner)
-            continue
-        first, last = corner + to_before / near * length, corner + to_after / far * length
-        _line_to(points, first)
-        for t in np.linspace(0.2, 1.0, 5):
-            points.append((1 - t) ** 2 * first + 2 * t * (1 - t) * corner + t * t * last)
+        arc = _free_arc(before, corner, after, space)
+        _line_to(points, arc[0])
+        points.extend(arc[1:])
     _line_to(points, corners[-1])
     return np.array(points)
+
+
+def _free_arc(before: Array, corner: Array, after: Array, space: _Space) -> Array:
+    """(K, n) points that replace a corner: every one and, at the resolution, everything between them is free."""
+    blend = _BLEND_RAD
+    for _ in range(_BLENDS):
+        if space.spent:
+            break
+        arc = _arc(before, corner, after, blend)
+        if all(space.collision(q) is None for q in arc) and all(space.edge(a, b) is None for a, b in pairwise(arc)):
+            return arc
+        blend *= 0.4
+    return corner[None]
+
+
+def _arc(before: Array, corner: Array, after: Array, blend: float) -> Array:
+    """(K, n) points of a parabola (quadratic Bezier curve) that begins and ends `blend` before and after a corner."""
+    to_before, to_after = before - corner, after - corner
+    near, far = float(np.linalg.norm(to_before)), float(np.linalg.norm(to_after))
+    length = min(blend, 0.45 * near, 0.45 * far)
+    if length < 1e-6:
+        return corner[None]
+    first, last = corner + to_before / near * length, corner + to_after / far * length
+    t = np.linspace(0.0, 1.0, 6)[:, None]
+    return (1 - t) ** 2 * first + 2 * t * (1 - t) * corner + t * t * last
 
 
 def _line_to(points: list[Array], end: Array) -> None:
     start = points[-1]
     count = max(1, math.ceil(float(np.linalg.norm(end - start)) / 0.1))
-    points.extend(start + k / count * (end - start) for k in range(1, count + 1))
+    points.extend(start + k / count * (end - start) for k in range(1, count))
+    points.append(end)

@@ -186,7 +186,7 @@ class ToyChecker:
             self.allowed = before
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def toy_checker():
     return ToyChecker
 

@@ -1,9 +1,15 @@
 """Free motion: straight where it can be, around an obstacle where it must, the same each time, within its budget."""
 
+import math
+from itertools import pairwise
+
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.spatial import cKDTree
 
-from solver.motion import plan_motion
+from solver.motion import RESOLUTION_RAD, plan_motion
 from solver.timing import time_path
 
 
@@ -74,3 +80,67 @@ def test_straight_only_gives_up_where_it_is_blocked(arm, ends, toy_checker):
     assert not motion.found
     assert motion.reason.startswith("the straight way is blocked by panda_link4 and post")
     assert checker.queries < 10
+
+
+# how deep a configuration lies inside an obstacle [rad]; negative outside
+OBSTACLES = {
+    "post": lambda q: 0.5 - float(np.abs(q[:2] - [0.0, -0.5]).max()),
+    "two slots": lambda q: max(min(0.08 - abs(q[0] + 0.35), q[1] + 0.9), min(0.08 - abs(q[0] - 0.35), -0.6 - q[1])),
+    "ball": lambda q: 0.6 - float(np.linalg.norm(q[:3] - [0.0, -0.785, 0.0])),
+}
+
+
+def planned_among(name, toy_checker, arm, ends, *, seed, max_queries):
+    """A motion around an obstacle, and every configuration that was found free."""
+    free = []
+
+    def hit(q, *_):
+        inside = OBSTACLES[name](q) > 0.0
+        if not inside:
+            free.append(q.copy())
+        return ("panda_hand", name) if inside else None
+
+    rng = np.random.default_rng(seed)
+    return plan_motion(*ends, toy_checker(hit), arm=arm, rng=rng, max_queries=max_queries), free
+
+
+def fine(path):
+    """The straight lines between a path's rows, ten times finer than they were checked."""
+    rows = [
+        a + np.linspace(0.0, 1.0, 2 + math.ceil(10.0 * np.linalg.norm(b - a) / RESOLUTION_RAD))[:, None] * (b - a)
+        for a, b in pairwise(path)
+    ]
+    return np.vstack(rows)
+
+
+def assert_path_was_checked(name, motion, free, ends):
+    np.testing.assert_array_equal(motion.q[0], ends[0])
+    np.testing.assert_array_equal(motion.q[-1], ends[1])
+    samples = fine(motion.q)
+    gap = float(cKDTree(np.array(free)).query(samples)[0].max())
+    depth = max(OBSTACLES[name](q) for q in samples)
+    # checked every RESOLUTION_RAD: nothing is further than half of it from a free configuration, or deeper inside
+    assert gap <= 0.5 * RESOLUTION_RAD + 1e-9, f"{gap:.4f} rad from what was checked, {depth:.4f} rad inside '{name}'"
+    assert depth <= 0.5 * RESOLUTION_RAD
+
+
+@pytest.mark.parametrize("name", OBSTACLES)
+@pytest.mark.parametrize("spare", [4000, -10, -40])
+def test_a_path_was_checked_also_where_the_budget_ends_while_it_is_smoothed(name, spare, arm, ends, toy_checker):
+    needed = planned_among(name, toy_checker, arm, ends, seed=1, max_queries=6000)[0].queries
+    motion, free = planned_among(name, toy_checker, arm, ends, seed=1, max_queries=needed + spare)
+    assert motion.found
+    assert_path_was_checked(name, motion, free, ends)
+
+
+@pytest.mark.slow
+@pytest.mark.property
+@settings(max_examples=120)
+@given(st.sampled_from(sorted(OBSTACLES)), st.integers(0, 10_000), st.integers(50, 3000))
+def test_a_path_was_checked_whatever_the_seed_and_the_budget(arm, toy_checker, name, seed, max_queries):
+    ends = arm.q_home + np.array([[-1.0], [1.0]]) * np.eye(7)[0]
+    motion, free = planned_among(name, toy_checker, arm, ends, seed=seed, max_queries=max_queries)
+    if motion.found:
+        assert_path_was_checked(name, motion, free, ends)
+        assert len(time_path(motion.q, arm, dt=1 / 30)[0]) < 300  # ten seconds: no corner all but stops the arm
+    assert motion.queries <= max_queries + 300  # what was begun is checked to its end, and stubs are cut
