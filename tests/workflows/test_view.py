@@ -113,6 +113,7 @@ def test_points_curves_and_words_are_those_of_the_record(scene: RecordedScene, r
     assert {"approach", "follow", "settle"} <= set(scene.phases)
     head = next(item for item in scene.points if item.label == "articulated_object_head")
     np.testing.assert_array_equal(head.positions, record.arrays["keypoints.drawer.drawer.articulated_object_head"])
+    assert {item.name.split("/")[1] for item in scene.points if item.acted_on} == {record.skills[0]["part"]}
 
 
 @pytest.mark.integration

@@ -117,6 +117,7 @@ def _add_point(view: Any, point: ShownPoint, *, anchor: str) -> list[Update]:
         font_screen_scale=0.75,
         anchor=anchor,
         position=positions[0],
+        visible=point.acted_on,
     )
 
     def update(index: int) -> None:
@@ -154,7 +155,7 @@ def _panel(scene: RecordedScene) -> str:
     charts = [{"unit": "N", "title": "largest contact force", "series": forces}] if forces else []
     for curve in scene.curves:
         series = {"label": curve.label, "rgb": list(_CURVE_RGB), "values": np.round(curve.values, 4).tolist()}
-        charts.append({"unit": curve.unit, "title": f"position of {curve.label}", "series": [series]})
+        charts.append({"unit": curve.unit, "title": "joint position", "series": [series]})
     content = {
         "title": scene.title,
         "success": scene.success,

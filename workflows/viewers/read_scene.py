@@ -88,7 +88,7 @@ def read_scene(data_set: DataSet, number: int) -> tuple[RecordedScene, list[str]
             _phase_name(value) for value in record.arrays.get("skills.phase", np.zeros(len(times), dtype=int))
         ),
         bodies=tuple(bodies),
-        points=tuple(_points(arrays)),
+        points=tuple(_points(record, arrays)),
         forces=tuple(_forces(robot, arrays)),
         curves=tuple(_curves(record, assets, arrays)),
         tool_paths={arm.name: arrays[f"robots.{robot.name}.{arm.name}.tcp_position"] for arm in robot.arms},
@@ -195,12 +195,13 @@ def _posed(
         )
 
 
-def _points(arrays: Mapping[str, Array]) -> Iterator[ShownPoint]:
+def _points(record: EpisodeRecord, arrays: Mapping[str, Array]) -> Iterator[ShownPoint]:
+    acted_on = {(skill.get("object"), skill.get("part")) for skill in record.skills}
     for key, positions in arrays.items():
         first, _, rest = key.partition(".")
         if first == "keypoints":
             owner, part, point = rest.split(".", 2)
-            yield ShownPoint(f"{owner}/{part}/{point}", point, positions)
+            yield ShownPoint(f"{owner}/{part}/{point}", point, positions, (owner, part) in acted_on)
 
 
 def _forces(robot: RobotCfg, arrays: Mapping[str, Array]) -> Iterator[ShownForce]:

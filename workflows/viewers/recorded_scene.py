@@ -45,6 +45,8 @@ class ShownPoint:
     label: str
     positions: Array
     """(T, 3) in the world frame [m]."""
+    acted_on: bool = True
+    """Whether a skill acted on its part; labels of other parts are only in the way."""
 
 
 @dataclass(frozen=True)
