@@ -40,6 +40,10 @@ _NOTHING = f"nothing{SCHEMA_SUFFIX}"
 _OPTION = re.compile(r"[A-Za-z0-9_-]+\Z")
 _KEY = re.compile(r"(?P<prefix>\+{0,2}|~)(?P<key>[^=]*)(?P<rest>(=.*)?)\Z", re.DOTALL)
 _INDEX = re.compile(r"\[(\d+)\]")
+_LISTS = frozenset(
+    {"skills", "objects", "arms", "regions", "openness", "goal", "sensors", "constraint_list", "cost_list"}
+)
+"""Keys whose values are lists of entries."""
 _RESOLVER = re.compile(r"\$\{\s*[^}${]*:")
 
 
@@ -85,6 +89,8 @@ def compose_config(primary: str, schema: type, request: Request) -> DictConfig:
                 _read_named_sensors(cfg, search_path)
     except (HydraException, OmegaConfBaseException, YAMLError, UnicodeDecodeError) as exc:
         raise explain(exc) from exc
+    except (TypeError, ValueError) as exc:  # how Hydra takes a word for the index of a list, or a key without a name
+        raise _in_list_by_word(plain, exc) from exc
     return cfg
 
 
@@ -204,6 +210,23 @@ def _read_named_sensors(cfg: DictConfig, search_path: Sequence[str]) -> None:
             error = explain(exc)
             raise ConfigError(f"sensors[{index}]: {error.message}", **error.values) from exc
         cfg.sensors[index] = found[SENSOR_GROUP]
+
+
+def _in_list_by_word(overrides: Sequence[str], exc: Exception) -> ConfigError:
+    """The override that Hydra could not place, in our words."""
+    for text in overrides:
+        match = _KEY.match(text)
+        parts = match["key"].split(".") if match else []
+        for name in _LISTS.intersection(parts[:-1]):
+            word = parts[parts.index(name) + 1]
+            key = ".".join(parts[: parts.index(name) + 1])
+            return ConfigError(
+                f"{text}: {key} is a list, and '{word}' is no place in it. Expected a number, from 0: {key}.0...",
+                key=key,
+            )
+        if not parts or not all(parts):
+            return ConfigError(f"'{text}' cannot be read. Expected key=value. Name the key.", key=text)
+    return ConfigError(f"The configuration cannot be composed: {' '.join(str(exc).split())}. Check the overrides.")
 
 
 def _apply_in_list(cfg: DictConfig, override: Override) -> None:

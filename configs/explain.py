@@ -75,6 +75,10 @@ def _unknown_option(exc: MissingConfigException, origin: str) -> ConfigError:
 
 
 def _unreadable(exc: OverrideParseException) -> ConfigError:
+    if re.fullmatch(r"[A-Za-z0-9_]+", exc.override or ""):
+        return ConfigError(
+            f"'{exc.override}' cannot be read. Expected key=value, such as task={exc.override}.", override=exc.override
+        )
     reason = [line for line in str(exc).splitlines()[1:] if not line.startswith("See ")]
     return ConfigError(
         f"'{exc.override}' cannot be read: {_one_line(' '.join(reason))}. Expected key=value, "

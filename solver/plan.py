@@ -200,7 +200,10 @@ class KeyframePlan:
         }
 
     def __repr__(self) -> str:
-        lines = [f"KeyframePlan(found={self.found}, total_ms={self.timings_ms.get('total', 0.0):.1f})"]
+        lines = [
+            f"KeyframePlan(found={self.found}, total_ms={self.timings_ms.get('total', 0.0):.1f}); hand in the arm's "
+            "base frame: p [m], q [rad], part at s [rad or m]"
+        ]
         for i, keyframe in enumerate(self.keyframes):
             mark = " <- contact" if self.found and i == self.contact_pose_index else ""
             lines.append(

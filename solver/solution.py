@@ -36,7 +36,8 @@ class ConstraintResidual:
 
     def __str__(self) -> str:
         mark = "ok" if self.satisfied else f"OUT by {self.excess:.4g}"
-        return f"{self.name} ({self.type}): {self.value:.3g} of {self.tolerance:.3g} {self.unit}, {mark}"
+        kind = "" if self.name == self.type else f" ({self.type})"
+        return f"{self.name}{kind}: {self.value:.3g} of {self.tolerance:.3g} {self.unit}, {mark}"
 
 
 @dataclass(frozen=True, repr=False)

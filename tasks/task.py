@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from enum import Enum
 
 from omegaconf import MISSING
 
 from simcore.errors import ConfigError
+
+_NAME = re.compile(r"[A-Za-z0-9_-]+\Z")
 
 
 class GoalKind(Enum):
@@ -40,6 +43,12 @@ class RegionCfg:
                     f"task.regions[{self.object}].{key} has {len(getattr(self, key))} values, expected {want}.",
                     key=f"task.regions.{key}",
                 )
+        if min(self.half_extent_m) < 0.0:
+            raise ConfigError(
+                f"task.regions[{self.object}].half_extent_m={list(self.half_extent_m)} is out of range. Expected 0 or "
+                "more. Raise it.",
+                key="task.regions.half_extent_m",
+            )
         if self.height_m[0] > self.height_m[1] or self.height_m[0] < 0.0:
             raise ConfigError(
                 f"task.regions[{self.object}].height_m={list(self.height_m)} must be 0 <= low <= high. "
@@ -119,6 +128,11 @@ class TaskCfg:
     """Simulated time after which an episode is a `timeout` [s]."""
 
     def __post_init__(self) -> None:
+        if self.name != MISSING and not _NAME.match(self.name):
+            raise ConfigError(
+                f"task.name='{self.name}' names the data set's folder. Expected letters, digits, '_', '-'. Rename it.",
+                key="task.name",
+            )
         for key, low, high in (("settle_s", 0.1, 60.0), ("max_duration_s", 1.0, 3600.0)):
             if not low <= getattr(self, key) <= high:
                 raise ConfigError(

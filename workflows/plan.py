@@ -102,12 +102,13 @@ def plan_lines(skill: Skill) -> list[str]:
     made = skill.keyframe_plan
     lines = [] if made is None else repr(made).splitlines()
     if made is not None and made.solution is not None:
-        heading = "residuals at the goal:" if made.found else "residuals at the best compromise:"
+        goal_found = made.found or made.solution.found
+        heading = "residuals at the goal:" if goal_found else "residuals at the best compromise:"
         lines += [heading, *(f"  {residual}" for residual in made.solution.residuals)]
     if made is not None:
         spent = ", ".join(f"{stage} {value:.1f}" for stage, value in made.timings_ms.items())
         lines.append(f"timings [ms]: {spent}")
-    if skill.failure is not None:
+    if skill.failure is not None and (made is None or made.diagnosis is None):
         lines.append(f"no plan, {skill.failure.code}: {skill.failure.message}")
     return lines
 

@@ -49,6 +49,8 @@ class RunCfg(EpisodeCfg):
             )
         if self.workers is not None and not 1 <= self.workers <= MAX_WORKERS:
             raise ConfigError(f"workers={self.workers} is out of range. Expected 1 to {MAX_WORKERS}.", key="workers")
+        if self.out is not None and not self.out.strip():
+            raise ConfigError("out='' is empty. Expected a folder, or null for data/<task>-<robot>-s<seed>.", key="out")
         if not 0 <= self.pictures <= 20:
             raise ConfigError(f"pictures={self.pictures} is out of range. Expected 0 to 20.", key="pictures")
         if self.only is not None:
