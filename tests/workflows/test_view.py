@@ -14,7 +14,7 @@ from configs.schema import EpisodeCfg
 from robots.model import model_path
 from simcore.assets.urdf_model import Link, Shape, ShapeKind, UrdfModel
 from simcore.assets.urdf_reader import read_urdf
-from simcore.errors import PluginError
+from simcore.errors import AssetError, PluginError
 from simcore.geometry import Pose
 from simcore.recording.episode import EpisodeRecord
 from simcore.recording.json_values import plain
@@ -237,6 +237,14 @@ def test_every_visible_link_of_the_robot_has_a_mesh():
     hand = np.concatenate([mesh.vertices for mesh in meshes["panda_hand"]])
     np.testing.assert_allclose(np.ptp(hand, axis=0), [0.03, 0.2, 0.09], atol=0.04)
     assert all(mesh.faces.max() < len(mesh.vertices) for pieces in meshes.values() for mesh in pieces)
+
+
+def test_a_damaged_mesh_is_named(tmp_path: Path):
+    path = tmp_path / "damaged.glb"
+    path.write_bytes(b"nothing")
+    shape = Shape(ShapeKind.mesh, (1.0, 1.0, 1.0), Pose.identity(), path=path)
+    with pytest.raises(AssetError, match=r"Mesh '.*damaged\.glb' cannot be read \(.*Restore the asset\."):
+        link_meshes(UrdfModel("m", {"link": Link("link", (shape,))}, {}))
 
 
 def test_an_edge_of_a_box_stays_sharp():
