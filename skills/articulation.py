@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import replace
+from typing import ClassVar
 
 import numpy as np
 
@@ -13,6 +14,7 @@ from simcore.geometry import Pose
 from skills.command import JointMotion, ManipCommand, ManipKind, Phase
 from skills.config import SkillCfg
 from skills.context import SkillContext, Views
+from skills.displacement import Displacement
 from skills.failure import Failure
 from skills.skill import Skill
 from solver.path import Slip
@@ -26,8 +28,7 @@ Array = np.ndarray
 class ArticulationSkill(Skill):
     """Acts on one part of one object along its joint."""
 
-    default_mode = SuccessMode.abs
-    """How the displacement is judged where the setting does not say."""
+    success_modes: ClassVar[tuple[SuccessMode, ...]] = (SuccessMode.abs, SuccessMode.fraction)
 
     def __init__(self, cfg: SkillCfg, context: SkillContext) -> None:
         super().__init__(cfg, context)
@@ -76,7 +77,6 @@ class ArticulationSkill(Skill):
         self.keyframe_plan = plan_keyframes(request, checker, rng)
         if not self.keyframe_plan.found:
             diagnosis = self.keyframe_plan.diagnosis
-            self._planning_failures += 1
             if diagnosis is None:
                 self.fail("plan_infeasible", "The planner found no plan and gave no diagnosis")
             else:
@@ -99,35 +99,42 @@ class ArticulationSkill(Skill):
     @property
     def success_mode(self) -> SuccessMode:
         """How the joint's displacement is judged: the setting's, or the skill's own default."""
-        return self.cfg.planner_setting.success_mode or self.default_mode
+        return self.cfg.planner_setting.success_mode or self.success_modes[0]
 
     @property
     def opening_sign(self) -> float:
         """+1 where the joint's position grows as the part opens, else -1."""
         return 1.0 if self.part.openness.open >= self.part.openness.closed else -1.0
 
-    def moved(self) -> tuple[float, float]:
-        """How far the joint moved since the skill began, and how far it must [rad or m, or a share of its range]."""
-        setting = self.cfg.planner_setting
-        threshold = float(setting.success_threshold)
-        displacement = self.s - self.s0
-        if self.success_mode is SuccessMode.normal:
-            return displacement * self.opening_sign, threshold
-        if self.success_mode is SuccessMode.fraction:
-            openness = self.part.openness
-            return abs(displacement) / abs(openness.open - openness.closed), threshold
-        return abs(displacement), threshold
+    def displacement(self) -> Displacement:
+        """How far the joint has come since the skill began, against how far it must."""
+        return Displacement.of(
+            self.success_mode,
+            s=self.s,
+            s0=self.s0,
+            openness=self.part.openness,
+            threshold=float(self.cfg.planner_setting.success_threshold),
+        )
 
     def shortfall(self) -> Failure | None:
-        """See `Skill.shortfall`: the joint has not moved as far as it should."""
-        moved, wanted = self.moved()
-        if moved >= wanted:
+        """See `Skill.shortfall`: the joint is not where the setting wants it."""
+        found = self.displacement()
+        if found.enough:
             return None
+        if found.mode is SuccessMode.zero:
+            return self._failure(
+                "not_reached",
+                f"'{self.part.name}' is {found.value:.3f} from closed, expected at most {found.threshold:.3f}",
+                distance=found.value,
+                allowed=found.threshold,
+                s=self.s,
+                s0=self.s0,
+            )
         return self._failure(
             "not_reached",
-            f"'{self.part.name}' moved {moved:.3f} of the {wanted:.3f} wanted",
-            moved=moved,
-            wanted=wanted,
+            f"'{self.part.name}' moved {found.value:.3f} of the {found.threshold:.3f} wanted",
+            moved=found.value,
+            wanted=found.threshold,
             s=self.s,
             s0=self.s0,
         )
@@ -140,7 +147,7 @@ class ArticulationSkill(Skill):
             scene=self.snapshot(),
             setting=self.cfg.planner_setting,
             q_current=context.arm.q,
-            follow_to=self.follow_to,
+            follow_to=None if self.cfg.planner_setting.follow_joint is None else self.follow_to,
             closed_gripper=self.closed_gripper,
             part_pairs=self.part_pairs(),
             frame_s=context.frame_s,

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
+from typing import ClassVar
 
 from skills.articulation import ArticulationSkill
 from skills.command import ManipCommand, ManipKind, Phase
-from skills.failure import Failure
 from solver.path import Slip, SlipMode
 from solver.planner import KeyframePlan
 from solver.setting import SuccessMode
@@ -19,7 +19,7 @@ _PUSH_LIMIT_RAD = math.radians(60.0)
 class Close(ArticulationSkill):
     """Success: the joint is near closed, contacts and speeds valid."""
 
-    default_mode = SuccessMode.zero
+    success_modes: ClassVar[tuple[SuccessMode, ...]] = (SuccessMode.zero, SuccessMode.dis_to_init, SuccessMode.fraction)
 
     @property
     def closed_gripper(self) -> bool:
@@ -55,23 +55,3 @@ class Close(ArticulationSkill):
     def _holds_joint(self) -> bool:
         """Once it is closed far enough."""
         return self.shortfall() is None
-
-    def _distance(self) -> float:
-        """How far the joint is from closed [rad or m]."""
-        return abs(self.s - self.part.openness.closed)
-
-    def shortfall(self) -> Failure | None:
-        """See `Skill.shortfall`: under mode `zero`, the joint is too far from closed."""
-        if self.success_mode is not SuccessMode.zero:
-            return super().shortfall()
-        distance, allowed = self._distance(), self.cfg.planner_setting.success_threshold
-        if distance <= allowed:
-            return None
-        return self._failure(
-            "not_reached",
-            f"'{self.part.name}' is {distance:.3f} from closed, expected at most {allowed:.3f}",
-            distance=distance,
-            allowed=allowed,
-            s=self.s,
-            s0=self.s0,
-        )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import numpy as np
 
 from skills.articulation import ArticulationSkill
@@ -22,6 +24,8 @@ _OVERSHOOT = 1.2
 
 class Open(ArticulationSkill):
     """Success: the joint moved by the threshold, fingers on the part while it moved, contacts and speeds valid."""
+
+    success_modes: ClassVar[tuple[SuccessMode, ...]] = (SuccessMode.abs, SuccessMode.normal, SuccessMode.fraction)
 
     def __init__(self, cfg: SkillCfg, context: SkillContext) -> None:
         super().__init__(cfg, context)

@@ -1,22 +1,26 @@
 """The contract of a skill.
 
-The runner calls, once for each skill and in this order: `plan`; then for every record frame `next_action`, the frame's
-physics, `update`, `is_done`; at the end `is_success` and `failure`.
+The runner calls, once for each skill and in this order: `plan`, `is_feasible`, `is_ready`, `start`; then for every record
+frame `next_action`, the frame's physics, `update` (which asks `is_subtask_done`), `is_done`; at the end `is_success` and
+`failure`. What a skill has no plan for is not started. Every frame is recorded: a record that lacks frames could not be
+replayed.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
 from robots.action import ArmAction
+from simcore.errors import SkillError
 from skills.command import ManipCommand, Phase
 from skills.config import SkillCfg
 from skills.context import SkillContext
 from skills.execution import CommandExecutor
 from skills.failure import Failure, earliest
+from solver.setting import SuccessMode
 
 if TYPE_CHECKING:
     from solver.planner import KeyframePlan
@@ -28,6 +32,9 @@ _BLOCKED_S = 0.5
 
 class Skill(ABC):
     """One skill of one episode. A subclass writes `plan`, `_on_frame` and `shortfall`."""
+
+    success_modes: ClassVar[tuple[SuccessMode, ...]] = ()
+    """Values of `success_mode` that the skill knows, its default first; another one is refused before a run."""
 
     def __init__(self, cfg: SkillCfg, context: SkillContext) -> None:
         """Makes a skill; nothing is planned yet.
@@ -46,7 +53,7 @@ class Skill(ABC):
         )
         self.keyframe_plan: KeyframePlan | None = None
         self._failures: list[Failure] = []
-        self._planning_failures = 0
+        self._started = False
         self._blocked_frames = 0
 
     @abstractmethod
@@ -68,11 +75,31 @@ class Skill(ABC):
         """
 
     def start(self) -> None:
-        """Hands the commands to the arm; called once, before the first frame."""
+        """Hands the commands to the arm; called once, before the first frame.
+
+        Raises:
+            SkillError: There is no plan to carry out.
+        """
+        if not self.is_ready():
+            raise SkillError(
+                f"Skill '{self.cfg.name}' has no plan to carry out: {len(self.commands)} commands, failure "
+                f"{self.failure}. Call plan() first, and start() only where is_ready() is true.",
+                skill=self.cfg.name,
+            )
+        self._started = True
         self.executor.load(self.commands)
 
     def next_action(self) -> ArmAction:
-        """The arm's action for the next record frame."""
+        """The arm's action for the next record frame.
+
+        Raises:
+            SkillError: The skill was not started.
+        """
+        if not self._started:
+            raise SkillError(
+                f"Skill '{self.cfg.name}' was asked for an action before it was started. Call start() first.",
+                skill=self.cfg.name,
+            )
         return self.executor.next_action()
 
     def update(self) -> None:
@@ -84,23 +111,19 @@ class Skill(ABC):
         self._on_frame()
         if self._failures:
             self.executor.stop()
-        else:
-            self.executor.update()
+        elif self.is_subtask_done():
+            self.executor.advance()
 
-    def is_feasible(self, max_failures: int = 5) -> bool:
-        """Whether planning failed at most so many times."""
-        return self._planning_failures <= max_failures
+    def is_feasible(self) -> bool:
+        """Whether the task can be planned, as far as is known: nothing failed before the start. Asked after `plan`."""
+        return self._started or not self._failures
 
     def is_ready(self) -> bool:
-        """Whether there is a plan to carry out."""
+        """Whether there is a plan to carry out and nothing speaks against it; asked before `start`."""
         return bool(self.commands) and not self._failures
 
-    def is_record(self) -> bool:
-        """Whether frames of this skill go into the record; all do."""
-        return True
-
     def is_subtask_done(self) -> bool:
-        """Whether the current command is done."""
+        """Whether the current command is done and the next one may begin; asked by `update`."""
         return self.executor.is_subtask_done()
 
     def is_done(self) -> bool:
