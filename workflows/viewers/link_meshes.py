@@ -71,7 +71,7 @@ def _triangles(shape: Shape) -> Iterator[tuple[Colour, Array, Array]]:
         try:
             # materials name further files: they are read only where the URDF says no colour
             loaded = trimesh.load(shape.path, process=False, skip_materials=rgba is not None)
-        except Exception as exc:
+        except (OSError, ValueError, LookupError, TypeError, RuntimeError) as exc:  # as parsers raise
             raise AssetError(
                 f"Mesh '{shape.path}' cannot be read ({type(exc).__name__}: {exc}). Restore the asset.",
                 path=str(shape.path),
