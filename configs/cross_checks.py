@@ -6,12 +6,13 @@ import string
 from collections.abc import Iterator, Sequence
 
 from configs.schema import EpisodeCfg
+from robots.catalog import ROBOTS
 from simcore.errors import ConfigError, UnknownEntryError, close_matches
+from simcore.recording.keys import is_name
 from skills.catalog import SKILLS
+from tasks.language import FIELDS
+from tasks.scene_names import TABLE, plinth_of
 from tasks.task import GoalCfg, OpennessCfg, RegionCfg
-
-LANGUAGE_FIELDS = ("object", "part", "side")
-"""What `{...}` in a phrasing may name."""
 
 
 def check_episode(cfg: EpisodeCfg) -> None:
@@ -20,11 +21,8 @@ def check_episode(cfg: EpisodeCfg) -> None:
     Raises:
         ConfigError: One does not; full key, close and known names in the message.
     """
+    _check_robot(cfg)
     _check_objects(cfg)
-    if not cfg.robot.arms:
-        raise ConfigError(
-            f"robot.arms of '{cfg.robot.name}' is empty. Expected at least one arm. Add it.", key="robot.arms"
-        )
     _check_skills(cfg)
     _check_sensors(cfg)
     for where, texts in _phrasings(cfg):
@@ -32,12 +30,32 @@ def check_episode(cfg: EpisodeCfg) -> None:
             _check_language(text, f"{where}[{index}]")
 
 
+def _check_robot(cfg: EpisodeCfg) -> None:
+    if not cfg.robot.arms:
+        raise ConfigError(
+            f"robot.arms of '{cfg.robot.name}' is empty. Expected at least one arm. Add it.", key="robot.arms"
+        )
+    _check_name(cfg.robot.name, ROBOTS.names(), "robot.name", "robot")
+    for index, arm in enumerate(cfg.robot.arms):
+        _check_is_name(arm.name, f"robot.arms[{index}].name")
+
+
 def _check_objects(cfg: EpisodeCfg) -> None:
+    places_of = [("object", cfg.object), *((f"objects[{i}]", o) for i, o in enumerate(cfg.objects))]
+    taken = {TABLE: "the table", cfg.robot.name: "the robot"}
+    for _, item in places_of:
+        taken[plinth_of(item.name)] = f"the box that '{item.name}' may stand on"
     names: list[str] = []
-    for where, item in [("object", cfg.object), *((f"objects[{i}]", o) for i, o in enumerate(cfg.objects))]:
+    for where, item in places_of:
+        key = f"{where}.name"
+        _check_is_name(item.name, key)
         if item.name in names:
+            raise ConfigError(f"{key}='{item.name}' is used twice. Expected one name an object. Rename it.", key=where)
+        if item.name in taken:
             raise ConfigError(
-                f"{where}.name='{item.name}' is used twice. Expected one name an object. Rename it.", key=where
+                f"{key}='{item.name}' is taken: {taken[item.name]} has that name. Expected a name of its own. "
+                "Rename it.",
+                key=key,
             )
         names.append(item.name)
     places: dict[str, Sequence[RegionCfg | OpennessCfg | GoalCfg]] = {
@@ -47,7 +65,7 @@ def _check_objects(cfg: EpisodeCfg) -> None:
     }
     for key, entries in places.items():
         for index, entry in enumerate(entries):
-            _check_name(entry.object, names, f"task.{key}[{index}].object", "object")
+            _check_name(entry.object, names, f"task.{key}[{index}].object", "object of this episode")
     placed = [entry.object for entry in cfg.task.regions]
     for name in names:
         if placed.count(name) != 1:
@@ -77,9 +95,9 @@ def _check_skills(cfg: EpisodeCfg) -> None:
                 f"{where}.objects is empty. Expected the object to act on. Add it.", key=f"{where}.objects"
             )
         for place, name in enumerate(skill.objects):
-            _check_name(name, objects, f"{where}.objects[{place}]", "object")
+            _check_name(name, objects, f"{where}.objects[{place}]", "object of this episode")
         if skill.arm is not None:
-            _check_name(skill.arm, arms, f"{where}.arm", "arm")
+            _check_name(skill.arm, arms, f"{where}.arm", "arm of this episode")
         elif len(arms) > 1:
             raise ConfigError(f"{where}.arm is missing. Expected one of {', '.join(arms)}. Add it.", key=f"{where}.arm")
 
@@ -96,16 +114,23 @@ def _check_sensors(cfg: EpisodeCfg) -> None:
             )
         names.append(sensor.name)
         if sensor.mount.body is not None:
-            _check_name(sensor.mount.body, bodies, f"{where}.mount.body", "robot or object")
+            _check_name(sensor.mount.body, bodies, f"{where}.mount.body", "robot or object of this episode")
 
 
 def _check_name(name: str, known: Sequence[str], where: str, kind: str) -> None:
     if name not in known:
         raise ConfigError(
-            f"{where}='{name}' is no {kind} of this episode.{close_matches(name, known)} Known: {', '.join(known)}. "
-            "Name one of them.",
+            f"{where}='{name}' is no {kind}.{close_matches(name, known)} Known: {', '.join(known)}. Name one of them.",
             key=where,
             available=list(known),
+        )
+
+
+def _check_is_name(name: str, where: str) -> None:
+    if not is_name(name):
+        raise ConfigError(
+            f"{where}='{name}' cannot stand in the keys of a record. Expected letters, digits, '_' and '-'. Rename it.",
+            key=where,
         )
 
 
@@ -117,13 +142,19 @@ def _phrasings(cfg: EpisodeCfg) -> Iterator[tuple[str, list[str]]]:
 
 def _check_language(text: str, where: str) -> None:
     try:
-        names = [name for _, name, _, _ in string.Formatter().parse(text) if name is not None]
+        found = [(name, spec, how) for _, name, spec, how in string.Formatter().parse(text) if name is not None]
     except ValueError as exc:
         raise ConfigError(f"{where}='{text}' cannot be filled in: {exc}. Mend its braces.", key=where) from exc
-    for name in names:
-        if name not in LANGUAGE_FIELDS:
+    for name, spec, how in found:
+        if spec or how:
+            written = name + (f"!{how}" if how else "") + (f":{spec}" if spec else "")
+            raise ConfigError(
+                f"{where}='{text}' formats '{{{written}}}'. Expected the name alone, '{{{name}}}'. Remove the rest.",
+                key=where,
+            )
+        if name not in FIELDS:
             raise ConfigError(
                 f"{where}='{text}' names '{{{name}}}'. Expected one of "
-                f"{', '.join(f'{{{field}}}' for field in LANGUAGE_FIELDS)}. Change it.",
+                f"{', '.join(f'{{{field}}}' for field in FIELDS)}. Change it.",
                 key=where,
             )

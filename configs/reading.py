@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import re
 from collections.abc import Callable, Mapping
 from enum import Enum
 from typing import Any, TypeVar, get_args, get_origin, get_type_hints
@@ -45,6 +46,8 @@ def read_dataclass(cls: type[T], raw: Any, *, where: str, notices: list[str] | N
         key = _join(where, name)
         if name in raw and raw[name] != MISSING:
             values[name] = _read(hints[name], raw[name], key, notices)
+        elif item.default_factory is hints[name]:
+            values[name] = _read(hints[name], {}, key, notices)  # which says what is missing in it
         elif item.default == MISSING or (item.default is dataclasses.MISSING and name not in raw and _required(item)):
             raise ConfigError(
                 f"{key} is missing. Expected {describe(hints[name])}. Give it in the YAML or as {key}=... "
@@ -54,7 +57,7 @@ def read_dataclass(cls: type[T], raw: Any, *, where: str, notices: list[str] | N
     try:
         return cls(**values)
     except ConfigError as exc:
-        raise _placed(exc, where) from exc
+        raise _placed(exc, where, cls) from exc
 
 
 def wrong_type(where: str, value: Any, expected: str) -> ConfigError:
@@ -182,8 +185,13 @@ def _required(item: dataclasses.Field[Any]) -> bool:
     return item.default_factory is dataclasses.MISSING
 
 
-def _placed(exc: ConfigError, where: str) -> ConfigError:
+def _placed(exc: ConfigError, where: str, cls: type) -> ConfigError:
     """The error with its place, where the class that raised it could not know it."""
+    own = cls.__name__.removesuffix("Cfg").lower() + "."
+    if where.endswith("]") and exc.message.startswith(own):  # an entry of a list does not know its index
+        full = re.compile(rf"(?<![\w.-]){re.escape(own)}")
+        key = full.sub(f"{where}.", str(exc.values.get("key", where)))
+        return ConfigError(full.sub(f"{where}.", exc.message), **{**exc.values, "key": key})
     if not where or exc.message.startswith(where.split("[")[0].split(".")[0]):
         return exc
     last = where.rpartition(".")[2]

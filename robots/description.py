@@ -8,6 +8,8 @@ from omegaconf import MISSING
 
 from simcore.errors import ConfigError
 
+_LIMITS = ("max_velocity", "max_acceleration", "max_effort")
+
 
 @dataclass
 class GripperCfg:
@@ -31,7 +33,17 @@ class GripperCfg:
     """Whether turning the hand by pi about its approach axis gives the same grasp."""
 
     def __post_init__(self) -> None:
-        if self.grip_force_n != MISSING and self.grip_force_n > self.max_force_n:
+        if MISSING in (self.max_width_m, self.max_force_n, self.grip_force_n, self.max_speed_m_s):
+            return  # a schema that is not filled yet; what is still missing is refused where it is read
+        for key in ("max_width_m", "max_force_n", "grip_force_n", "max_speed_m_s", "friction"):
+            if not getattr(self, key) > 0.0:
+                raise ConfigError(
+                    f"gripper.{key}={getattr(self, key)} is out of range. Expected above 0. Change it.", key=key
+                )
+        for key in ("joints", "finger_links"):
+            if not getattr(self, key):
+                raise ConfigError(f"gripper.{key} is empty. Expected at least one name. Add it.", key=key)
+        if self.grip_force_n > self.max_force_n:
             raise ConfigError(
                 f"gripper.grip_force_n={self.grip_force_n} is above the maker's {self.max_force_n} N. Lower it.",
                 key="grip_force_n",
@@ -75,13 +87,56 @@ class ArmCfg:
 
     def __post_init__(self) -> None:
         n = len(self.joints)
-        for key in ("home", "lower", "upper", "max_velocity", "max_acceleration", "max_effort"):
+        if not n:
+            raise ConfigError("arm.joints is empty. Expected the joints from base to ee. Add them.", key="arm.joints")
+        for key in ("home", "lower", "upper", *_LIMITS):
             if len(getattr(self, key)) != n:
                 raise ConfigError(
-                    f"robot.arms[{self.name}].{key} has {len(getattr(self, key))} values, expected {n} "
+                    f"arm.{key} has {len(getattr(self, key))} values, expected {n} "
                     f"(one for each of joints {list(self.joints)}). Give one value a joint.",
-                    key=f"robot.arms[{self.name}].{key}",
+                    key=f"arm.{key}",
                 )
+        self._check_values()
+        self._check_shapes()
+
+    def _check_values(self) -> None:
+        for key in _LIMITS:
+            for index, value in enumerate(getattr(self, key)):
+                if not value > 0.0:
+                    raise ConfigError(
+                        f"arm.{key}[{index}]={value} is out of range. Expected above 0. Change it.", key=f"arm.{key}"
+                    )
+        for index, (low, home, high) in enumerate(zip(self.lower, self.home, self.upper, strict=True)):
+            if not low <= home <= high or low == high:
+                raise ConfigError(
+                    f"arm.home[{index}]={home} of {self.joints[index]} is not between arm.lower {low} and arm.upper "
+                    f"{high}. Change one of them.",
+                    key="arm.home",
+                )
+        if self.home_std < 0.0:
+            raise ConfigError(f"arm.home_std={self.home_std} is out of range. Expected 0 or more.", key="arm.home_std")
+
+    def _check_shapes(self) -> None:
+        box = [list(corner) for corner in self.workspace]
+        if [len(corner) for corner in box] != [3, 3] or not all(a < b for a, b in zip(*box, strict=True)):
+            raise ConfigError(
+                f"arm.workspace={box} is no box. Expected [[x, y, z], [x, y, z]], each lower value below the upper "
+                "one [m]. Change it.",
+                key="arm.workspace",
+            )
+        for name, xyz in self.keypoints.items():
+            if len(xyz) != 3:
+                raise ConfigError(
+                    f"arm.keypoints.{name}={list(xyz)} has {len(xyz)} values, expected 3: x, y, z in the ee frame [m]. "
+                    "Change it.",
+                    key=f"arm.keypoints.{name}",
+                )
+        if "tool_head" not in self.keypoints:
+            raise ConfigError(
+                f"arm.keypoints.tool_head is missing. Expected the point between the fingertips; there are "
+                f"{', '.join(self.keypoints) or 'none'}. Add it.",
+                key="arm.keypoints.tool_head",
+            )
 
 
 @dataclass
@@ -96,3 +151,20 @@ class RobotCfg:
     """Pairs of links that always touch or cannot meet."""
     base_height_m: float = 0.0
     """Height of the robot's base above the table [m]."""
+
+    def __post_init__(self) -> None:
+        for index, pair in enumerate(self.self_collision_ignored):
+            if len(pair) != 2:
+                raise ConfigError(
+                    f"robot.self_collision_ignored[{index}]={list(pair)} has {len(pair)} names, expected the names of "
+                    "two links. Change it.",
+                    key=f"robot.self_collision_ignored[{index}]",
+                )
+        names = [arm.name for arm in self.arms]
+        for name in names:
+            if names.count(name) > 1:
+                raise ConfigError(
+                    f"robot.arms has {names.count(name)} arms of the name '{name}'. Expected one name an arm. Rename "
+                    "them.",
+                    key="robot.arms",
+                )

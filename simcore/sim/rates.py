@@ -7,6 +7,9 @@ from dataclasses import dataclass
 
 from simcore.errors import ConfigError
 
+MAX_HZ = 100_000
+"""Highest rate that is simulated [Hz]."""
+
 
 @dataclass
 class WorldCfg:
@@ -24,9 +27,15 @@ class WorldCfg:
     """Gravity along world z [m/s^2]."""
 
     def __post_init__(self) -> None:
+        for key in ("physics_hz", "control_hz", "record_hz"):
+            if not 1 <= getattr(self, key) <= MAX_HZ:
+                raise ConfigError(
+                    f"world.{key}={getattr(self, key)} is out of range. Expected 1 to {MAX_HZ}. Change it.",
+                    key=f"world.{key}",
+                )
         for fast, slow in (("physics_hz", "control_hz"), ("control_hz", "record_hz")):
             a, b = getattr(self, fast), getattr(self, slow)
-            if b <= 0 or a % b != 0:
+            if a % b != 0:
                 raise ConfigError(
                     f"world.{slow}={b} does not divide world.{fast}={a}. "
                     f"Choose {slow} so that {fast} is a whole multiple of it.",

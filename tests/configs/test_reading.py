@@ -81,7 +81,7 @@ def test_values_arrive_with_their_types():
         ({"leaf": {"size_m": True}}, "leaf.size_m=true has the wrong type. Expected a number."),
         ({"leaf": {"size_m": float("inf")}}, "leaf.size_m=inf is out of range. Expected a finite number."),
         ({"leaf": {"size_m": -1}}, "leaf.size_m=-1.0 is out of range. Expected at least 0."),
-        ({"leaves": [{"size_m": -1}]}, "leaves[0]: leaf.size_m=-1.0 is out of range. Expected at least 0."),
+        ({"leaves": [{"size_m": -1}]}, "leaves[0].size_m=-1.0 is out of range. Expected at least 0."),
         ({"weights": {"a": [1, "x"]}}, "weights.a[1]='x' has the wrong type. Expected a number."),
         ({"age": 1.5}, "age=1.5 has the wrong type. Expected a whole number."),
         ({"alive": 1}, "alive=1 has the wrong type. Expected true or false."),

@@ -149,7 +149,7 @@ def test_links_of_the_description_exist_and_home_is_free_of_self_contact(world: 
 def test_home_of_the_wrong_length() -> None:
     cfg = ROBOTS.load("franka_panda")()
     arm = cfg.arms[0]
-    with pytest.raises(ConfigError, match=r"robot\.arms\[left\]\.home has 2 values, expected 7"):
+    with pytest.raises(ConfigError, match=r"arm\.home has 2 values, expected 7"):
         type(arm)(**{**arm.__dict__, "home": [0.0, 0.0]})
 
 

@@ -26,7 +26,9 @@ def test_a_duration_is_as_many_frames_as_last_so_long(seconds: float, record_hz:
     [
         ({"control_hz": 70}, r"world\.control_hz=70 does not divide world\.physics_hz=240"),
         ({"record_hz": 25}, r"world\.record_hz=25 does not divide world\.control_hz=60"),
-        ({"record_hz": 0}, r"world\.record_hz=0 does not divide"),
+        ({"record_hz": 0}, r"world\.record_hz=0 is out of range\. Expected 1 to 100000"),
+        ({"physics_hz": 0}, r"world\.physics_hz=0 is out of range\. Expected 1 to 100000"),
+        ({"physics_hz": -240, "control_hz": -60}, r"world\.physics_hz=-240 is out of range"),
         ({"solver_iterations": 0}, r"world\.solver_iterations=0 is out of range\. Expected 1 to 10000"),
     ],
 )
