@@ -19,7 +19,7 @@ def blocks(path: Path) -> list[tuple[str, str]]:
     return BLOCK.findall(path.read_text(encoding="utf-8"))
 
 
-@pytest.mark.parametrize("page", ["README.md", "examples/README.md", "docs/policies.md", "docs/sensors.md"])
+@pytest.mark.parametrize("page", ["README.md", "examples/README.md", "docs/policies.md", "docs/episode.md"])
 def test_code_blocks_run(page: str, tmp_path: Path):
     (tmp_path / "examples").symlink_to(ROOT / "examples")
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}

@@ -2,8 +2,10 @@
 
 import io
 
+import pytest
 from rich.console import Console
 
+from workflows import progress as progress_module
 from workflows.executors.executor import Outcome
 from workflows.progress import Progress
 
@@ -35,6 +37,17 @@ def test_nothing_is_written_where_there_is_no_terminal():
     with Progress(total=1, console=Console(file=stream)) as progress:
         progress.update(Outcome(0, True))
     assert stream.getvalue() == ""
+
+
+def test_a_long_run_says_where_it_is_in_a_log(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(progress_module, "LIFE_SIGN_S", 0.0)
+    stream = io.StringIO()
+    with Progress(total=4, done=1, console=Console(file=stream, width=40)) as progress:
+        progress.update(Outcome(1, True))
+        progress.update(Outcome(2, False, "slipped"))
+    lines = stream.getvalue().splitlines()
+    assert lines[0].startswith("2/4 episodes, 1 succeeded, ")
+    assert lines[1].startswith("3/4 episodes, 1 succeeded, slipped 1, ")
 
 
 def test_on_a_terminal_the_block_is_gone_at_the_end():

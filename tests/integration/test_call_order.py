@@ -1,0 +1,120 @@
+"""The calls of an episode happen in the order that docs/episode.md states, whoever moves the arms."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import groupby
+from typing import Any
+
+import numpy as np
+import pytest
+
+from robots.robot import Robot
+from simcore.assets.scene_object import SceneObject
+from simcore.recording.recorder import EpisodeRecorder
+from simcore.sim.contacts import ContactMonitor
+from simcore.sim.scene import Scene
+from simcore.sim.world import World
+from skills.close import Close
+from skills.skill import Skill
+from workflows import episode as episode_module
+from workflows.commandline import CommandLine, load_configs
+from workflows.episode import INITIAL_FRAMES
+from workflows.judge import Judge
+from workflows.runner import EpisodeRunner
+from workflows.schema import CollectCfg
+
+pytestmark = pytest.mark.integration
+
+TRACKED: list[tuple[Any, str]] = [
+    (EpisodeRecorder, "add_action"),
+    (EpisodeRecorder, "add_frame"),
+    (Robot, "apply"),
+    (Robot, "control_step"),
+    (SceneObject, "hold"),
+    (World, "step"),
+    (ContactMonitor, "sample"),
+    (ContactMonitor, "end_frame"),
+    (Scene, "update_state"),
+    (Judge, "begin_stage"),
+    (Judge, "observe"),
+    (Judge, "end_stage"),
+    (Close, "plan"),
+    (Skill, "start"),
+    (Skill, "next_action"),
+    (Skill, "update"),
+    (Skill, "is_done"),
+]
+PHYSICS = ["control_step", *["step", "sample"] * 4] * 2
+FRAME = ["add_action", "apply", "hold", *PHYSICS, "end_frame", "update_state", "observe"]
+SKILL_FRAME = ["next_action", *FRAME, "update", "add_frame", "is_done"]
+
+
+@pytest.fixture
+def calls(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    seen: list[str] = []
+
+    def tracked(name: str, original: Callable[..., Any]) -> Callable[..., Any]:
+        def call(*args: Any, **kwargs: Any) -> Any:
+            seen.append(name)
+            return original(*args, **kwargs)
+
+        return call
+
+    for owner, name in TRACKED:
+        monkeypatch.setattr(owner, name, tracked(name, getattr(owner, name)))
+    for name in ("sample_layout", "build_scene"):
+        monkeypatch.setattr(episode_module, name, tracked(name, getattr(episode_module, name)))
+    return seen
+
+
+def config() -> CollectCfg:
+    (loaded,) = load_configs("collect", CollectCfg, CommandLine(overrides=["task=close_drawer"]))
+    return loaded.cfg
+
+
+def test_a_demonstration_calls_in_the_documented_order(calls: list[str]):
+    with EpisodeRunner(config()) as runner:
+        record = runner.run(0)
+    assert record.success
+    begin = ["sample_layout", "build_scene", "update_state", "add_frame"]
+    rest = [*FRAME, "add_frame"]
+    expected = [*begin, *rest * INITIAL_FRAMES, "begin_stage", "plan", "start", "is_done"]
+    skill = record.skills[0]
+    expected += SKILL_FRAME * (skill["frame_end"] - skill["frame_start"])
+    expected += ["end_stage", *rest * (record.n_actions - skill["frame_end"])]
+    assert calls == expected
+
+
+def test_a_replay_moves_the_robot_by_the_same_calls(calls: list[str]):
+    with EpisodeRunner(config()) as runner:
+        record = runner.run(0)
+        calls.clear()
+        runner.replay(record)
+    assert calls == ["build_scene", "update_state", "add_frame", *[*FRAME, "add_frame"] * record.n_actions]
+
+
+def test_the_environment_moves_the_robot_by_the_same_calls(calls: list[str]):
+    pytest.importorskip("gymnasium")
+    from workflows.gym.env import UnlatchEnv
+
+    env = UnlatchEnv("close_drawer")
+    env.reset(seed=0)
+    calls.clear()
+    for _ in range(3):
+        env.step(np.append(env.episode.scene.robot.arm(None).q_target, 0.04))
+    env.close()
+    assert calls == [*FRAME, "add_frame"] * 3
+
+
+def test_the_randomization_hook_comes_before_the_physics_of_every_control_step(calls: list[str]):
+    with EpisodeRunner(config()) as runner:
+        episode = runner.episode(0)
+        episode.reset()
+        calls.clear()
+        episode.scene.advance_frame(before_control_step=lambda: calls.append("hook"))
+    assert [name for name, _ in groupby(c for c in calls if c in ("hook", "control_step", "step"))] == [
+        "hook",
+        "control_step",
+        "step",
+    ] * 2
