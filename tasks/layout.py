@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from simcore.assets.annotation import Part, PartKind
 from simcore.assets.articulated_object import ObjectAsset
 from simcore.errors import ConfigError, GeometryError, RecordingError, close_matches
 from simcore.geometry import Pose
-from tasks.task import RegionCfg, TaskCfg
+from tasks.task import OpennessCfg, RegionCfg, TaskCfg
 
 Array = np.ndarray
 
@@ -138,6 +139,32 @@ def sample_layout(
     return Layout(objects=placements, q_home=q_home)
 
 
+def check_opening(entry: OpennessCfg, part: Part, asset: ObjectAsset, *, index: int) -> None:
+    """Refuses a range of openings that the part does not have; a draw of it is never cut off silently.
+
+    Args:
+        entry: The range.
+        part: The part that is opened.
+        asset: The object that it belongs to.
+        index: Place of the entry in `task.openness`.
+
+    Raises:
+        ConfigError: The range reaches beyond what the part opens by.
+    """
+    most = abs(part.openness.open - part.openness.closed)
+    if entry.range[1] > most:
+        raise ConfigError(
+            f"task.openness[{index}].range={list(entry.range)} reaches beyond what '{part.name}' of {described(asset)} "
+            f"opens by. Expected at most {most:.3g} {'m' if part.kind is PartKind.slider else 'rad'}. Lower it.",
+            key=f"task.openness[{index}].range",
+        )
+
+
+def described(asset: ObjectAsset) -> str:
+    """An object in words that find it again: `'microwave' (procedural microwave 7)`."""
+    return f"'{asset.name}' ({asset.source} {asset.category} {asset.instance})"
+
+
 def _place(cfg: TaskCfg, region: RegionCfg, asset: ObjectAsset, rng: np.random.Generator) -> Placement:
     x = region.center_m[0] + region.half_extent_m[0] * rng.uniform(-1.0, 1.0)
     y = region.center_m[1] + region.half_extent_m[1] * rng.uniform(-1.0, 1.0)
@@ -154,8 +181,9 @@ def _place(cfg: TaskCfg, region: RegionCfg, asset: ObjectAsset, rng: np.random.G
     drawn = {"x_m": x, "y_m": y, "yaw_rad": float(yaw_rad), "height_m": height_m}
     for part_name, part in asset.articulation.parts.items():
         positions[part.joint] = part.openness.closed
-        for entry in cfg.openness:
+        for index, entry in enumerate(cfg.openness):
             if entry.object == region.object and entry.part == part_name:
+                check_opening(entry, part, asset, index=index)
                 sign = np.sign(part.openness.open - part.openness.closed)
                 opening = rng.uniform(*entry.range)
                 positions[part.joint] = float(part.openness.closed + sign * opening)

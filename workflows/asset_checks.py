@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import chain
 
 from configs.schema import EpisodeCfg
 from robots.model import model_path
@@ -13,23 +14,31 @@ from simcore.assets.urdf_reader import parse_xml
 from simcore.errors import ConfigError, close_matches
 from simcore.rng import EpisodeStreams, episode_seed
 from solver.reader import check_names
+from tasks.layout import check_opening, described
+from workflows.robot_checks import check_robot, joint_problems
+from workflows.skill_checks import check_skill
 
 
 def check_assets(cfg: EpisodeCfg, *, number: int = 0) -> None:
-    """Loads the objects of one episode and checks every name that refers into their annotations.
+    """Loads the robot's model and the objects of one episode, and checks everything that refers to them.
 
     Args:
         cfg: The configuration.
         number: The episode whose objects are loaded.
 
     Raises:
-        ConfigError: A name does not exist; full key, close and known names in the message.
+        ConfigError: A name does not exist, or a value is beyond what robot, skill or part can do; the message has the
+            full key.
         AssetError: An object is missing, damaged, or its annotation does not fit it.
     """
+    check_robot(cfg.robot)
     rng = EpisodeStreams(episode_seed(cfg.seed, number))["layout"]
     assets = {name: load_object(item, rng=rng) for name, item in cfg.all_objects().items()}
+    for problem in chain.from_iterable(joint_problems(asset) for asset in assets.values()):
+        raise problem
     for index, opening in enumerate(cfg.task.openness):
-        _part(assets[opening.object], opening.part, f"task.openness[{index}].part")
+        asset = assets[opening.object]
+        check_opening(opening, _part(asset, opening.part, f"task.openness[{index}].part"), asset, index=index)
     for index, goal in enumerate(cfg.task.goal):
         _part(assets[goal.object], goal.part, f"task.goal[{index}].part")
     arms = {arm.name: arm for arm in cfg.robot.arms}
@@ -50,6 +59,7 @@ def check_assets(cfg: EpisodeCfg, *, number: int = 0) -> None:
             f"{where}.planner_setting",
             list(part.axes),
         )
+        check_skill(skill, part, asset, where=where)
     _check_mounts(cfg, assets)
 
 
@@ -75,7 +85,7 @@ def _part(asset: ObjectAsset, name: str, where: str) -> Part:
     parts = asset.articulation.parts
     if name not in parts:
         raise ConfigError(
-            f"{where}='{name}' is no part of '{asset.name}' ({asset.source} {asset.category} {asset.instance})."
+            f"{where}='{name}' is no part of {described(asset)}."
             f"{close_matches(name, parts)} Parts: {_listed(list(parts))}. Name one of them.",
             key=where,
             available=list(parts),

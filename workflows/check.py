@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from workflows.console import BAD_INPUT, FAILED, OK, guarded, note, say
+
+if TYPE_CHECKING:
+    from simcore.recording.storage import DataSet
 
 HELP = """usage: unlatch check DATA [DATA ...]
 
 Verifies every episode of a data set: files whole, checksums, shapes and types, and that the success recomputed from
-the record alone is the one that was recorded. Exit code 0: all is well; 1: something is not; 2: no data set there.
+the record alone is the one that was recorded; and that the robot it was made with keeps its maker's limits. Exit code
+0: all is well; 1: something is not; 2: no data set there.
 """
 
 
@@ -31,10 +36,22 @@ def _main(paths: list[str]) -> int:
     sets = {path: DataSet.open(path) for path in paths}  # a folder that is none is bad input, not a damaged set
     bad = 0
     for path, data_set in sets.items():
-        problems = check_dataset(path)
+        problems = [*check_dataset(path), *_configuration_problems(data_set)]
         for problem in problems:
             say(f"{path}: {problem}")
         bad += len(problems)
         if not problems:
             say(f"{path}: {len(data_set)} episodes, all whole, every verdict agrees")
     return FAILED if bad else OK
+
+
+def _configuration_problems(data_set: DataSet) -> list[str]:
+    """What the configuration that a data set was made with may not have: it is tested as one that is to be run."""
+    from simcore.errors import SimCoreError
+    from workflows.recorded import config_of
+    from workflows.robot_checks import limit_problems
+
+    try:
+        return [f"dataset.json: config.{problem.message}" for problem in limit_problems(config_of(data_set).robot)]
+    except SimCoreError as exc:
+        return [f"dataset.json: {exc.message}"]

@@ -1,0 +1,46 @@
+"""`unlatch check` tests the recorded configuration by the rules of a run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import unlatch
+from simcore.recording.storage import DataSet
+from workflows.commandline import CommandLine, load_configs
+from workflows.run import header_of
+from workflows.schema import CollectCfg
+
+
+def data_set(folder: Path, *overrides: str) -> str:
+    (job,) = load_configs("collect", CollectCfg, CommandLine(overrides=["task=open_microwave", *overrides]))
+    with DataSet.create_or_resume(folder, header=header_of(job.cfg)):
+        pass
+    return str(folder)
+
+
+def test_a_robot_inside_its_limits_is_well(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    assert unlatch.main(["check", data_set(tmp_path / "x", "robot.arms.0.gripper.grip_force_n=20")]) == 0
+    assert "0 episodes, all whole, every verdict agrees" in capsys.readouterr().out
+
+
+def test_a_robot_that_the_maker_never_made_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    folder = data_set(
+        tmp_path / "x", "robot.arms.0.gripper.friction=5", "robot.arms.0.gripper.max_force_n=5000", "world.record_hz=20"
+    )
+    assert unlatch.main(["check", folder]) == 1
+    said = capsys.readouterr().out.splitlines()
+    assert len(said) == 3
+    assert (
+        "dataset.json: config.robot.arms[0].gripper.max_force_n=5000 goes beyond the maker's limit of 70 N" in said[0]
+    )
+    assert "dataset.json: config.robot.arms[0].gripper.friction=5 times the 0.8 of objects is 4" in said[1]
+    assert "times the 0.6 of furniture is 3" in said[2]
+
+
+def test_a_data_set_without_a_configuration_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    with DataSet.create_or_resume(tmp_path / "x", header={}):
+        pass
+    assert unlatch.main(["check", str(tmp_path / "x")]) == 1
+    assert "has no configuration in its header" in capsys.readouterr().out

@@ -1,0 +1,51 @@
+"""What a skill is asked for is something that it and its part can do."""
+
+from __future__ import annotations
+
+import pytest
+
+from simcore.errors import ConfigError
+from workflows.asset_checks import check_assets
+from workflows.commandline import CommandLine, load_configs
+from workflows.schema import CollectCfg
+
+FOLLOW = "skills.0.planner_setting.post_actuation_motions"
+
+
+def check(task: str, *overrides: str) -> None:
+    line = CommandLine(overrides=[f"task={task}", "object.instance=7", *overrides])
+    (loaded,) = load_configs("collect", CollectCfg, line)
+    check_assets(loaded.cfg)
+
+
+@pytest.mark.parametrize(
+    ("task", "known"),
+    [("open_microwave", ["abs", "normal", "fraction"]), ("close_microwave", ["zero", "dis_to_init", "fraction"])],
+)
+def test_a_mode_that_the_skill_does_not_have_is_refused(task: str, known: list[str]) -> None:
+    for mode in ("abs", "normal", "zero", "dis_to_init", "fraction"):
+        override = f"skills.0.planner_setting.success_mode={mode}"
+        if mode in known:
+            check(task, override)
+            continue
+        with pytest.raises(ConfigError) as caught:
+            check(task, override)
+        assert caught.value.values["key"] == "skills[0].planner_setting.success_mode"
+        assert caught.value.values["available"] == known
+
+
+def test_the_part_can_be_led_to_its_limits_and_a_little_past_them_only() -> None:
+    check("open_drawer", f"{FOLLOW}={{follow_joint: {{to: 0.2}}}}")
+    check("open_drawer", f"{FOLLOW}={{follow_joint: {{to: 100%}}}}")
+    check("close_drawer", f"{FOLLOW}={{follow_joint: {{to: -0.005}}}}")
+    for task, to in (("open_drawer", "0.4"), ("close_drawer", "-0.1"), ("open_microwave", "1.0")):  # it opens to -1.66
+        with pytest.raises(
+            ConfigError, match=r"^skills\[0\]\.planner_setting\.post_actuation_motions\.follow_joint\.to="
+        ):
+            check(task, f"{FOLLOW}={{follow_joint: {{to: {to}}}}}")
+
+
+def test_a_start_opening_beyond_the_part_is_refused() -> None:
+    check("open_drawer", "task.openness.0.range=[0.0,0.2]")
+    with pytest.raises(ConfigError, match=r"^task\.openness\[0\]\.range=\[0\.0, 0\.3\] reaches .* at most 0\.25 m"):
+        check("open_drawer", "task.openness.0.range=[0.0,0.3]")

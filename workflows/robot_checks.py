@@ -1,0 +1,185 @@
+"""Checks a configured robot against its model and its maker's limits, and objects against the design's physics.
+
+Nothing here simulates: the same rules hold before a run and for the configuration that a data set was made with.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from robots.catalog import ROBOTS
+from robots.description import ArmCfg, GripperCfg, RobotCfg
+from robots.model import model_path
+from simcore.assets.articulated_object import ObjectAsset
+from simcore.assets.urdf_model import UrdfModel
+from simcore.assets.urdf_reader import read_urdf
+from simcore.errors import ConfigError, close_matches
+
+FRICTION_PRODUCT = (0.3, 1.2)
+"""Range of the friction of a contact: Bullet multiplies the coefficients of its two sides."""
+OBJECT_FRICTION = 0.8
+"""Lateral friction of objects."""
+OTHER_FRICTION = 0.6
+"""Lateral friction of table, plinths and the robot's other links."""
+MIN_FRICTION = {"revolute": (0.2, "N m"), "continuous": (0.2, "N m"), "prismatic": (1.0, "N")}
+"""Least friction of an object's joint by its kind."""
+
+_LISTS = (
+    ("lower", "rad", 1.0),
+    ("upper", "rad", -1.0),
+    ("max_velocity", "rad/s", -1.0),
+    ("max_acceleration", "rad/s^2", -1.0),
+    ("max_effort", "N m", -1.0),
+)
+"""Limits by joint: name, unit, and +1 where they may be raised only, -1 where they may be lowered only."""
+_GRIPPER = (("max_width_m", "m"), ("max_force_n", "N"), ("max_speed_m_s", "m/s"))
+
+
+def check_robot(robot: RobotCfg) -> None:
+    """Checks a robot before anything is loaded.
+
+    Args:
+        robot: The robot as configured.
+
+    Raises:
+        ConfigError: It names what its model does not have, or goes beyond its maker's limits.
+    """
+    for problem in (*model_problems(robot), *limit_problems(robot)):
+        raise problem
+
+
+def model_problems(robot: RobotCfg) -> Iterator[ConfigError]:
+    """Links and joints that the configuration names and the robot's URDF does not have.
+
+    Args:
+        robot: The robot as configured.
+    """
+    model = read_urdf(model_path(robot.name), packages=True)
+    for where, name in _named_links(robot):
+        if name not in model.links:
+            yield _unknown(name, list(model.links), where, f"link of robot '{robot.name}'")
+    for index, arm in enumerate(robot.arms):
+        where = f"robot.arms[{index}]"
+        for key, joints in (("joints", arm.joints), ("gripper.joints", arm.gripper.joints)):
+            for place, name in enumerate(joints):
+                moving = [joint.name for joint in model.joints.values() if joint.moves]
+                if name not in moving:
+                    yield _unknown(name, moving, f"{where}.{key}[{place}]", f"moving joint of robot '{robot.name}'")
+        if arm.base_link in model.links and arm.ee_link in model.links:
+            chain = _moving_chain(model, arm.base_link, arm.ee_link)
+            if chain != list(arm.joints):
+                yield ConfigError(
+                    f"{where}.joints={list(arm.joints)} are not the moving joints from base_link '{arm.base_link}' to "
+                    f"ee_link '{arm.ee_link}'. Expected {chain}. Change the joints or one of the links.",
+                    key=f"{where}.joints",
+                )
+
+
+def limit_problems(robot: RobotCfg) -> Iterator[ConfigError]:
+    """Values with which the robot would be stronger, faster or stickier than the real one; limits may be lowered only.
+
+    Args:
+        robot: The robot as configured.
+    """
+    maker: RobotCfg = ROBOTS.load(robot.name)()
+    arms = {joint: (arm, i) for arm in maker.arms for i, joint in enumerate(arm.joints)}
+    grippers = {joint: arm.gripper for arm in maker.arms for joint in arm.gripper.joints}
+    for index, arm in enumerate(robot.arms):
+        where = f"robot.arms[{index}]"
+        for place, joint in enumerate(arm.joints):
+            if joint in arms:
+                yield from _beyond(arm, place, *arms[joint], where=where)
+        for joint in arm.gripper.joints[:1]:
+            if joint in grippers:
+                yield from _beyond_gripper(arm.gripper, grippers[joint], where=f"{where}.gripper")
+        yield from _friction_product(arm.gripper.friction, where=f"{where}.gripper.friction")
+
+
+def joint_problems(asset: ObjectAsset) -> Iterator[ConfigError]:
+    """Joints of an object that move more easily than real ones do.
+
+    Args:
+        asset: The object.
+    """
+    for joint in read_urdf(asset.urdf_path).joints.values():
+        least, unit = MIN_FRICTION.get(joint.kind, (0.0, ""))
+        friction = asset.friction.get(joint.name, 0.0)
+        if friction < least:
+            yield ConfigError(
+                f"Joint '{joint.name}' of object '{asset.name}' ({asset.source} {asset.category} {asset.instance}) has "
+                f"a friction of {friction:g} {unit}, expected at least {least:g} {unit}. Raise it in the generator or "
+                "converter.",
+                key="object",
+            )
+
+
+def _named_links(robot: RobotCfg) -> Iterator[tuple[str, str]]:
+    for index, arm in enumerate(robot.arms):
+        where = f"robot.arms[{index}]"
+        yield f"{where}.base_link", arm.base_link
+        yield f"{where}.ee_link", arm.ee_link
+        for key, names in (
+            ("forbidden_links", arm.forbidden_links),
+            ("gripper.finger_links", arm.gripper.finger_links),
+        ):
+            for place, name in enumerate(names):
+                yield f"{where}.{key}[{place}]", name
+    for index, pair in enumerate(robot.self_collision_ignored):
+        for place, name in enumerate(pair):
+            yield f"robot.self_collision_ignored[{index}][{place}]", name
+
+
+def _moving_chain(model: UrdfModel, base: str, tip: str) -> list[str]:
+    """Names of the moving joints from one link out to another; empty where the first does not carry the second."""
+    chain: list[str] = []
+    link = tip
+    while link != base:
+        joint = model.parent_joint(link)
+        if joint is None:
+            return []
+        if joint.moves:
+            chain.insert(0, joint.name)
+        link = joint.parent
+    return chain
+
+
+def _unknown(name: str, known: list[str], where: str, kind: str) -> ConfigError:
+    return ConfigError(
+        f"{where}='{name}' is no {kind}.{close_matches(name, known)} Known: {', '.join(known)}. Name one of them.",
+        key=where,
+        available=known,
+    )
+
+
+def _beyond(arm: ArmCfg, place: int, maker: ArmCfg, maker_place: int, *, where: str) -> Iterator[ConfigError]:
+    for key, unit, sign in _LISTS:
+        value, limit = getattr(arm, key)[place], getattr(maker, key)[maker_place]
+        if sign * (value - limit) < 0.0:
+            yield _too_much(f"{where}.{key}[{place}]", value, limit, unit, of=f"{arm.joints[place]} ")
+
+
+def _beyond_gripper(gripper: GripperCfg, maker: GripperCfg, *, where: str) -> Iterator[ConfigError]:
+    for key, unit in _GRIPPER:
+        value, limit = getattr(gripper, key), getattr(maker, key)
+        if value > limit:
+            yield _too_much(f"{where}.{key}", value, limit, unit)
+
+
+def _friction_product(pads: float, *, where: str) -> Iterator[ConfigError]:
+    low, high = FRICTION_PRODUCT
+    for what, other in (("objects", OBJECT_FRICTION), ("furniture", OTHER_FRICTION)):
+        if not low <= pads * other <= high:
+            yield ConfigError(
+                f"{where}={pads:g} times the {other:g} of {what} is {pads * other:.3g}, a friction of contact beyond "
+                f"{low:g} to {high:g}. Expected {low / min(other, OTHER_FRICTION):g} to {high / OBJECT_FRICTION:g}. "
+                "Change it.",
+                key=where,
+            )
+
+
+def _too_much(where: str, value: float, limit: float, unit: str, *, of: str = "") -> ConfigError:
+    return ConfigError(
+        f"{where}={value:g} {of and f'of {of}'}goes beyond the maker's limit of {limit:g} {unit}. Expected a value "
+        "inside it. Change it.",
+        key=where,
+    )
