@@ -10,32 +10,44 @@ from typing import Any
 
 import numpy as np
 
+from simcore.errors import SkillError
 from simcore.geometry import Pose
 
 Array = np.ndarray
 
 
 class ManipKind(Enum):
-    """What a command does."""
+    """What a command does: it moves as its motion says, or it tells a planner something and moves nothing."""
 
     open_gripper = "open_gripper"
-    """Moves to the target with the gripper open."""
+    """Moves to the target, or dwells there, with the gripper open."""
     close_gripper = "close_gripper"
-    """Moves to the target with the gripper closed."""
+    """Moves to the target, or dwells there, with the gripper closed."""
     attach_obj = "attach_obj"
-    """From here on the planner moves an object with the hand; the simulation joins nothing."""
+    """From here on a planner moves `object` with the hand; the simulation joins nothing."""
     detach_obj = "detach_obj"
     """The reverse of `attach_obj`."""
     update_specific = "update_specific"
-    """From here on the named pairs of links may touch; no motion."""
+    """From here on `allowed_pairs` of links, and no others, may touch for a planner."""
     update_pose_cost_metric = "update_pose_cost_metric"
-    """From here on components of the pose are held by the planner; no motion."""
+    """From here on a planner holds components of the pose: `hold_vec_weight`, about x, y, z, then along x, y, z."""
     dummy_forward = "dummy_forward"
-    """Raw joint and gripper targets."""
+    """Raw joint and gripper targets: those of its motion, as given."""
     in_plane_rotation = "in_plane_rotation"
-    """Turns the hand about its approach axis."""
+    """Turns the hand about its approach axis by its motion; the gripper stays as it is."""
     joint_ctrl = "joint_ctrl"
-    """Moves joints to targets."""
+    """Moves joints by its motion; the gripper stays as it is."""
+
+
+PLANNER_PARAMETER = {
+    ManipKind.attach_obj: "object",
+    ManipKind.detach_obj: "object",
+    ManipKind.update_specific: "allowed_pairs",
+    ManipKind.update_pose_cost_metric: "hold_vec_weight",
+}
+"""Kinds that only tell a planner something, and the parameter that says what."""
+
+_MUST_MOVE = frozenset({ManipKind.dummy_forward, ManipKind.in_plane_rotation, ManipKind.joint_ctrl})
 
 
 class Phase(Enum):
@@ -91,7 +103,25 @@ class ManipCommand:
     """Parameters of the kind, such as `allowed_pairs`."""
 
     def __post_init__(self) -> None:
+        """Refuses a command that could not be carried out.
+
+        Raises:
+            SkillError: The kind needs a motion or a parameter that is missing, or has one that it cannot use.
+        """
         object.__setattr__(self, "params", MappingProxyType(dict(self.params)))
+        parameter = PLANNER_PARAMETER.get(self.kind)
+        if self.kind in _MUST_MOVE and not (self.motion is not None and len(self.motion)):
+            raise SkillError(f"Command '{self.kind.value}' has no motion. Give it the JointMotion to carry out.")
+        if parameter is not None and (self.motion is not None or self.dwell_frames):
+            raise SkillError(
+                f"Command '{self.kind.value}' tells a planner something and takes no time, but has a motion or "
+                f"{self.dwell_frames} frames to dwell. Put those into a command of their own."
+            )
+        if parameter is not None and parameter not in self.params:
+            raise SkillError(
+                f"Command '{self.kind.value}' lacks parameter '{parameter}'; got {sorted(self.params)}. Add it.",
+                parameter=parameter,
+            )
 
     def as_tuple(self) -> tuple[Array, Array, str, dict[str, Any]]:
         """`(p (3,), quat_wxyz (4,), name, params)` in the arm's base frame: the form that other systems use."""

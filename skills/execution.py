@@ -10,25 +10,22 @@ from robots.action import ArmAction
 from robots.robot import Arm
 from simcore.geometry import Pose
 from simcore.sim.rates import WorldCfg
-from skills.command import ManipCommand, ManipKind, Phase
+from skills.command import PLANNER_PARAMETER, ManipCommand, ManipKind, Phase
 
 Array = np.ndarray
 
 _ARRIVAL_TOLERANCE_RAD = 5e-3
 _ARRIVAL_S = 0.33
 """After so long at its target a command is done, whether the arm has arrived or not."""
-_NO_MOTION = frozenset(
-    {
-        ManipKind.update_specific,
-        ManipKind.update_pose_cost_metric,
-        ManipKind.attach_obj,
-        ManipKind.detach_obj,
-    }
-)
+_HOLDS_NOTHING = (0.0,) * 6
 
 
 class CommandExecutor:
-    """Steps through commands; asked once a record frame."""
+    """Steps through commands; asked once a record frame.
+
+    Commands that only tell a planner something take no time. What they said is kept here, for a skill that plans anew
+    in the middle of its way: `allowed_pairs`, `attached` and `hold_vec_weight` change nothing in the simulation.
+    """
 
     def __init__(self, arm: Arm, *, forward: Callable[[Array], Array], rates: WorldCfg) -> None:
         """Makes an executor.
@@ -46,15 +43,18 @@ class CommandExecutor:
         self._frame = 0
         self._q = arm.q_target
         self._gripper_m = arm.gripper_target_m
+        self._allowed_pairs: frozenset[tuple[str, str]] = frozenset()
+        self._attached: frozenset[str] = frozenset()
+        self._hold_vec_weight: tuple[float, ...] = _HOLDS_NOTHING
 
     def load(self, commands: Sequence[ManipCommand]) -> None:
-        """Replaces the commands and starts at the first."""
+        """Replaces the commands and starts at the first; what a planner was told so far stays true."""
         self._commands = list(commands)
         self._index = 0
         self._frame = 0
         self._q = self._arm.q_target
         self._gripper_m = self._arm.gripper_target_m
-        self._skip_motionless()
+        self._tell_planner()
 
     @property
     def index(self) -> int:
@@ -79,6 +79,21 @@ class CommandExecutor:
             return None
         return float(command.motion.s[min(self._frame, len(command.motion)) - 1])
 
+    @property
+    def allowed_pairs(self) -> frozenset[tuple[str, str]]:
+        """Pairs of links that may touch now, by the last `update_specific`; for a planner only."""
+        return self._allowed_pairs
+
+    @property
+    def attached(self) -> frozenset[str]:
+        """Objects that move with the hand now, by `attach_obj` and `detach_obj`; for a planner only."""
+        return self._attached
+
+    @property
+    def hold_vec_weight(self) -> tuple[float, ...]:
+        """(6,) components of the pose to hold, by the last `update_pose_cost_metric`; for a planner only."""
+        return self._hold_vec_weight
+
     def next_action(self) -> ArmAction:
         """The arm's action for the next record frame."""
         command = self.current
@@ -95,12 +110,11 @@ class CommandExecutor:
             self._frame += 1
         return ArmAction(np.array(self._q), self._gripper_m, Pose.from_matrix(self._forward(self._q)))
 
-    def update(self) -> None:
-        """Goes on to the next command once the current one is done; called after each record frame."""
-        if self.is_subtask_done():
-            self._index += 1
-            self._frame = 0
-            self._skip_motionless()
+    def advance(self) -> None:
+        """Goes on to the next command; called after the record frame in which the current one is done."""
+        self._index += 1
+        self._frame = 0
+        self._tell_planner()
 
     def is_subtask_done(self) -> bool:
         """Whether the current command is done: its frames are over and the arm has arrived, or has had its time."""
@@ -123,6 +137,16 @@ class CommandExecutor:
         """Drops what is left; the arm stays at its last target."""
         self._index = len(self._commands)
 
-    def _skip_motionless(self) -> None:
-        while self.current is not None and self.current.kind in _NO_MOTION:
+    def _tell_planner(self) -> None:
+        """Carries out the commands that take no time."""
+        while (command := self.current) is not None and command.kind in PLANNER_PARAMETER:
+            value = command.params[PLANNER_PARAMETER[command.kind]]
+            if command.kind is ManipKind.update_specific:
+                self._allowed_pairs = frozenset((str(first), str(second)) for first, second in value)
+            elif command.kind is ManipKind.attach_obj:
+                self._attached |= {str(value)}
+            elif command.kind is ManipKind.detach_obj:
+                self._attached -= {str(value)}
+            else:
+                self._hold_vec_weight = tuple(float(weight) for weight in value)
             self._index += 1

@@ -1,9 +1,9 @@
 """The contract of a skill.
 
-The runner calls, once for each skill and in this order: `plan`, `is_feasible`, `is_ready`, `start`; then for every record
-frame `next_action`, the frame's physics, `update` (which asks `is_subtask_done`), `is_done`; at the end `is_success` and
-`failure`. What a skill has no plan for is not started. Every frame is recorded: a record that lacks frames could not be
-replayed.
+The runner calls, once for each skill and in this order: `plan`, `is_feasible`, `is_ready`, `start`; then for every
+record frame `next_action`, the frame's physics, `update` (which asks `is_subtask_done`), `is_done`; at the end
+`is_success` and `failure`. What has no plan is not started. Every frame is recorded: a record that lacks some could not
+be replayed.
 """
 
 from __future__ import annotations

@@ -1,0 +1,151 @@
+"""Every skill is asked in the order that its contract states, and refuses another one."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from robots.action import ArmAction
+from simcore.errors import SkillError
+from skills.catalog import SKILLS
+from skills.command import ManipCommand, ManipKind, Phase
+from skills.skill import Skill
+from workflows.episode_scene import EpisodeScene
+from workflows.runner import EpisodeRunner
+from workflows.schema import CollectCfg
+
+pytestmark = pytest.mark.integration
+
+TASKS = {"close": "close_drawer", "open": "open_drawer"}
+"""A short task of every skill."""
+CALLS = [
+    "__init__",
+    "plan",
+    "is_feasible",
+    "is_ready",
+    "start",
+    "next_action",
+    "update",
+    "is_subtask_done",
+    "is_done",
+    "is_success",
+]
+
+
+def note_calls(monkeypatch: pytest.MonkeyPatch, owner: type, names: dict[str, str], calls: list[str]) -> None:
+    """Notes every call of methods of a class from outside; what they call of their own is noted in brackets."""
+    depth = [0]
+
+    def noting(name: str, method: Callable[..., Any]) -> Callable[..., Any]:
+        def wrapped(*args: Any, **kwargs: Any) -> Any:
+            calls.append(f"({name})" if depth[0] else name)
+            depth[0] += 1
+            try:
+                return method(*args, **kwargs)
+            finally:
+                depth[0] -= 1
+
+        return wrapped
+
+    for name, method in names.items():
+        monkeypatch.setattr(owner, method, noting(name, getattr(owner, method)))
+
+
+@pytest.mark.parametrize("name", SKILLS.names())
+def test_a_skill_is_asked_in_the_order_of_the_contract(
+    name: str, config: Callable[..., CollectCfg], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls: list[str] = []
+    note_calls(monkeypatch, SKILLS.load(name), {call: call for call in CALLS}, calls)
+    note_calls(monkeypatch, EpisodeScene, {"physics": "advance_frame"}, calls)
+    with EpisodeRunner(config(TASKS[name])) as runner:
+        record = runner.run(0)
+    assert record.success, record.evidence
+    text = " ".join(calls[calls.index("__init__") :])
+    once = r"__init__ plan (is_feasible )?(is_ready )?start( \(is_ready\))* is_done"
+    frames = r"( next_action physics update( \(is_subtask_done\))? is_done)+"
+    end = r"( is_success)?( physics)*"
+    assert re.fullmatch(once + frames + end, text), text[:400]
+
+
+@pytest.fixture(scope="module")
+def skill(config: Callable[..., CollectCfg]) -> Iterator[Skill]:
+    """A skill at the start of an episode, not planned."""
+    with EpisodeRunner(config("open_drawer")) as runner:
+        episode = runner.episode(0)
+        episode.begin()
+        yield episode.make_skill(0)
+
+
+@pytest.fixture
+def fresh(skill: Skill) -> Skill:
+    return type(skill)(skill.cfg, skill.context)
+
+
+def dwelling(skill: Skill) -> ManipCommand:
+    return ManipCommand(ManipKind.open_gripper, skill.context.arm.T_base_ee, Phase.grasp, dwell_frames=40)
+
+
+def test_a_skill_without_a_plan_is_not_started_and_says_so(fresh: Skill) -> None:
+    assert not fresh.is_ready()
+    with pytest.raises(
+        SkillError, match=r"Skill 'open' has no plan to carry out: 0 commands, failure None\. Call plan\(\) first"
+    ):
+        fresh.start()
+
+
+def test_a_skill_that_was_not_started_gives_no_action(fresh: Skill) -> None:
+    fresh.commands = [dwelling(fresh)]
+    with pytest.raises(SkillError, match=r"Skill 'open' was asked for an action before it was started\."):
+        fresh.next_action()
+    fresh.start()
+    assert fresh.next_action().gripper_target_m == fresh.context.arm.cfg.gripper.max_width_m
+
+
+def test_a_skill_whose_planning_failed_is_neither_feasible_nor_ready(fresh: Skill) -> None:
+    assert fresh.is_feasible()
+    fresh.commands = [dwelling(fresh)]
+    fresh.fail("plan_infeasible", "out of reach")
+    assert not fresh.is_feasible()
+    assert not fresh.is_ready()
+    with pytest.raises(SkillError, match=r"failure Failure\(plan_infeasible at [\d.]+ s: out of reach\)"):
+        fresh.start()
+
+
+def test_what_goes_wrong_on_the_way_does_not_make_a_plan_infeasible(fresh: Skill) -> None:
+    fresh.commands = [dwelling(fresh)]
+    fresh.start()
+    fresh.fail("slipped", "lost")
+    assert fresh.is_feasible()
+    assert not fresh.is_success()
+    fresh.update()
+    assert fresh.is_done()
+
+
+def test_a_skill_decides_itself_when_a_command_is_done(fresh: Skill, monkeypatch: pytest.MonkeyPatch) -> None:
+    fresh.commands = [dwelling(fresh), dwelling(fresh)]
+    fresh.start()
+    monkeypatch.setattr(fresh, "is_subtask_done", lambda: True)
+    fresh.update()
+    assert fresh.executor.index == 1
+
+
+def test_an_arm_that_stays_behind_its_target_for_half_a_second_is_blocked(fresh: Skill) -> None:
+    fresh.commands = [dwelling(fresh)]
+    fresh.start()
+    arm = fresh.context.arm
+    q_target = arm.q_target
+    try:
+        arm.begin_frame(ArmAction(arm.q + 0.2, arm.gripper_target_m, arm.T_base_ee))
+        for _ in range(14):
+            fresh.update()
+        assert fresh.failure is None
+        fresh.update()
+        assert fresh.failure is not None
+        assert fresh.failure.code == "motion_blocked"
+        assert fresh.failure.message == "The arm stayed 0.20 rad from its target for 15 frames in phase grasp"
+    finally:
+        arm.begin_frame(ArmAction(q_target, arm.gripper_target_m, arm.T_base_ee))
