@@ -77,7 +77,8 @@ def _unknown_option(exc: MissingConfigException, origin: str) -> ConfigError:
 def _unreadable(exc: OverrideParseException) -> ConfigError:
     if re.fullmatch(r"[A-Za-z0-9_]+", exc.override or ""):
         return ConfigError(
-            f"'{exc.override}' cannot be read. Expected key=value, such as task={exc.override}.", override=exc.override
+            f"'{exc.override}' cannot be read. Expected key=value, such as {exc.override}=... or task={exc.override}.",
+            override=exc.override,
         )
     reason = [line for line in str(exc).splitlines()[1:] if not line.startswith("See ")]
     return ConfigError(

@@ -16,7 +16,7 @@ from workflows.schema import CollectCfg
         ("robot.arms.left.home_std=0.1", "robot.arms is a list, and 'left' is no place in it"),
         ("task.regions.foo.yaw_deg=3", "task.regions is a list, and 'foo' is no place in it"),
         ("=5", "'=5' cannot be read. Expected key=value"),
-        ("open_microwave", "Expected key=value, such as task=open_microwave"),
+        ("open_microwave", "Expected key=value, such as open_microwave=... or task=open_microwave"),
         ("task.name=../x", "task.name='../x' names the data set's folder"),
         ("out=''", "out='' is empty"),
         ("task.regions.0.half_extent_m=[-1,0]", "Expected 0 or more"),
