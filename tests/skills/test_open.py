@@ -4,12 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from itertools import pairwise
 
+import numpy as np
 import pytest
 
+from simcore.assets.annotation import Openness
 from simcore.sim.rates import WorldCfg
-from skills.command import Phase
+from skills import articulation
+from skills.command import ManipKind, Phase
 from skills.open import Open
+from solver.planner import Diagnosis
+from solver.setting import SuccessMode
 from workflows.attempt import Attempt
 from workflows.runner import EpisodeRunner
 from workflows.schema import CollectCfg
@@ -42,6 +48,128 @@ def test_fingers_have_the_same_time_at_every_record_rate(
     commands = at_rate(planned, record_hz)._commands_of(planned.keyframe_plan)
     dwells = {command.phase: command.dwell_frames for command in commands if command.dwell_frames}
     assert dwells == {Phase.grasp: grasp, Phase.release: release}
+
+
+@pytest.fixture
+def skill(planned: Open) -> Iterator[Open]:
+    """One that has not planned, in the same scene; arm and part are put back afterwards."""
+    arm, joint = planned.context.arm, planned.part.joint
+    q, s = arm.q, planned.s
+    made = Open(planned.cfg, planned.context)
+    yield made
+    arm.reset(q, gripper_m=arm.cfg.gripper.max_width_m)
+    made.object.set_joints({joint: s})
+
+
+def with_setting(skill: Open, **values: object) -> Open:
+    """The same skill with another planner setting."""
+    setting = replace(skill.cfg.planner_setting, **values)
+    return Open(replace(skill.cfg, planner_setting=setting), skill.context)
+
+
+def test_the_fingers_are_open_to_the_handle_closed_along_the_joint_and_open_again(planned: Open) -> None:
+    told = [
+        (command.kind, command.phase, sorted(command.params.get("allowed_pairs", [])))
+        for command in planned.commands
+        if command.phase is not Phase.transit
+    ]
+    fingers = planned.context.arm.cfg.gripper.finger_links
+    pairs = sorted((finger, f"{planned.object_name}/{planned.part.link}") for finger in fingers)
+    assert told == [
+        (ManipKind.update_specific, Phase.idle, []),
+        (ManipKind.open_gripper, Phase.approach, []),
+        (ManipKind.update_specific, Phase.idle, pairs),
+        (ManipKind.close_gripper, Phase.grasp, []),
+        (ManipKind.close_gripper, Phase.follow, []),
+        (ManipKind.open_gripper, Phase.release, []),
+        (ManipKind.open_gripper, Phase.retreat, []),
+    ]
+    assert [command.kind for command in planned.commands if command.phase is Phase.transit] == [ManipKind.open_gripper]
+
+
+def test_motions_join_and_the_follow_ends_at_its_target(planned: Open) -> None:
+    motions = [command.motion for command in planned.commands if command.motion is not None]
+    for before, after in pairwise(motions):
+        assert np.abs(after.q[0] - before.q[-1]).max() < 0.05
+    (follow,) = [command.motion for command in planned.commands if command.phase is Phase.follow]
+    assert follow.s[-1] == pytest.approx(planned.follow_to, abs=1e-6)
+
+
+def test_the_default_target_is_a_fifth_beyond_the_threshold(skill: Open) -> None:
+    assert skill.default_target() == pytest.approx(skill.s0 + skill.opening_sign * 1.2 * 0.7)
+    share = with_setting(skill, success_mode=SuccessMode.fraction, success_threshold=0.5)
+    span = skill.part.openness.open - skill.part.openness.closed
+    assert share.default_target() == pytest.approx(skill.s0 + 1.2 * 0.5 * span)
+
+
+def test_the_default_target_stops_short_of_the_end_of_the_joint(skill: Open) -> None:
+    closed, opened = skill.part.openness.closed, skill.part.openness.open
+    far = with_setting(skill, success_threshold=10.0)
+    assert far.default_target() == pytest.approx(closed + 0.97 * (opened - closed))
+
+
+@pytest.mark.parametrize("opened", [1.5, -1.5])
+def test_a_joint_that_opens_the_other_way_is_led_the_other_way(skill: Open, opened: float) -> None:
+    skill.part = replace(skill.part, openness=Openness(closed=0.0, open=opened))
+    skill.s0 = 0.0
+    assert skill.default_target() == pytest.approx(np.sign(opened) * 0.84)
+
+
+@pytest.mark.parametrize("mode", [None, SuccessMode.abs, SuccessMode.normal, SuccessMode.fraction])
+def test_a_part_that_has_not_moved_far_enough_is_a_shortfall(skill: Open, mode: SuccessMode | None) -> None:
+    asked = with_setting(skill, success_mode=mode, success_threshold=0.5)
+    openness = asked.part.openness
+    unit = abs(openness.open - openness.closed) if mode is SuccessMode.fraction else 1.0
+    asked.object.set_joints({asked.part.joint: asked.s0 + asked.opening_sign * 0.49 * unit})
+    failure = asked.shortfall()
+    assert failure is not None
+    assert failure.code == "not_reached"
+    assert failure.message == "'door' moved 0.490 of the 0.500 wanted"
+    asked.object.set_joints({asked.part.joint: asked.s0 + asked.opening_sign * 0.51 * unit})
+    assert asked.shortfall() is None
+
+
+def test_fingers_that_closed_on_nothing_have_missed(skill: Open) -> None:
+    skill._check_grasp(touching=True)
+    assert skill.failure is None
+    skill._check_grasp(touching=False)
+    assert skill.failure is not None
+    assert skill.failure.code == "grasp_missed"
+    assert skill.failure.message == "The fingers closed to 80.0 mm and hold nothing of 'door'"
+
+
+def test_closed_fingers_that_touch_hold_nothing_either(skill: Open) -> None:
+    skill.context.arm.reset(skill.context.arm.q, gripper_m=0.001)
+    skill._check_grasp(touching=True)
+    assert skill.failure is not None
+    assert skill.failure.evidence["gripper_opening_m"] == pytest.approx(0.001)
+
+
+@pytest.mark.parametrize(("record_hz", "frames"), [(20, 10), (30, 15), (60, 30)])
+def test_half_a_second_without_the_part_is_a_slip(planned: Open, record_hz: int, frames: int) -> None:
+    skill = at_rate(planned, record_hz)
+    skill.executor.load([command for command in planned.commands if command.phase is Phase.follow])
+    skill._grasped = True
+    for _ in range(frames - 1):
+        skill._on_frame()
+    assert skill.failure is None
+    skill._on_frame()
+    assert skill.failure is not None
+    assert skill.failure.code == "slipped"
+    assert skill.failure.evidence["frames_without_contact"] == frames
+
+
+def test_no_plan_is_a_failure_with_the_planners_reason(
+    planned: Open, skill: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    diagnosis = Diagnosis("path_infeasible", "the hand gets to 0.300 only", {"reached": 0.3})
+    found = replace(planned.keyframe_plan, found=False, diagnosis=diagnosis)
+    monkeypatch.setattr(articulation, "plan_keyframes", lambda *_: found)
+    assert not skill.plan(np.random.default_rng(0))
+    assert not skill.is_feasible()
+    assert not skill.is_ready()
+    assert skill.failure is not None
+    assert (skill.failure.code, skill.failure.message) == ("path_infeasible", "the hand gets to 0.300 only")
 
 
 @pytest.mark.slow

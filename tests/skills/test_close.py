@@ -1,0 +1,118 @@
+"""Close: what it tells the arm, how far it pushes, and when the part is closed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from simcore.assets.annotation import Openness
+from skills.close import Close
+from skills.command import ManipKind, Phase
+from solver.setting import SuccessMode
+from workflows.attempt import Attempt
+from workflows.runner import EpisodeRunner
+from workflows.schema import CollectCfg
+
+pytestmark = pytest.mark.integration
+
+
+@pytest.fixture(scope="module")
+def planned(config: Callable[..., CollectCfg]) -> Iterator[Close]:
+    """A planned skill at the start of an episode; its scene lives as long as this module."""
+    with EpisodeRunner(config("close_drawer")) as runner:
+        episode = runner.episode(0)
+        episode.begin()
+        skill = Attempt(episode).plan()
+        assert isinstance(skill, Close)
+        yield skill
+
+
+@pytest.fixture
+def skill(planned: Close) -> Iterator[Close]:
+    """One that has not planned, in the same scene; the part is put back afterwards."""
+    s = planned.s
+    made = Close(planned.cfg, planned.context)
+    joint = made.part.joint
+    yield made
+    made.object.set_joints({joint: s})
+
+
+def with_setting(skill: Close, **values: object) -> Close:
+    """The same skill with another planner setting."""
+    setting = replace(skill.cfg.planner_setting, **values)
+    return Close(replace(skill.cfg, planner_setting=setting), skill.context)
+
+
+def test_the_fingers_are_closed_throughout(planned: Close) -> None:
+    told = [(command.kind, command.phase) for command in planned.commands if command.phase is not Phase.transit]
+    assert told == [
+        (ManipKind.update_specific, Phase.idle),
+        (ManipKind.close_gripper, Phase.approach),
+        (ManipKind.update_specific, Phase.idle),
+        (ManipKind.close_gripper, Phase.follow),
+        (ManipKind.close_gripper, Phase.retreat),
+    ]
+    assert {command.kind for command in planned.commands if command.phase is Phase.transit} == {ManipKind.close_gripper}
+    assert planned.request().closed_gripper
+    assert not planned.finger_contact_required
+
+
+def test_no_pair_may_touch_before_the_fingers_are_at_the_part(planned: Close) -> None:
+    before, after = (
+        command.params["allowed_pairs"] for command in planned.commands if command.kind is ManipKind.update_specific
+    )
+    assert before == []
+    assert {link for _, link in after} == {f"{planned.object_name}/{planned.part.link}"}
+    assert {finger for finger, _ in after} == set(planned.context.arm.cfg.gripper.finger_links)
+
+
+@pytest.mark.parametrize("opened", [0.3, -0.3])
+def test_a_slider_is_pushed_three_millimetres_past_closed(skill: Close, opened: float) -> None:
+    skill.part = replace(skill.part, openness=Openness(closed=0.1, open=0.1 + opened))
+    assert skill.default_target() == pytest.approx(0.1 - np.sign(opened) * 0.003)
+
+
+def test_a_door_is_pushed_a_little_more_than_a_degree_past_closed(config: Callable[..., CollectCfg]) -> None:
+    with EpisodeRunner(config("close_microwave")) as runner:
+        episode = runner.episode(0)
+        episode.begin()
+        skill = episode.make_skill(0)
+        assert isinstance(skill, Close)
+        assert skill.default_target() == pytest.approx(skill.part.openness.closed - skill.opening_sign * 0.02)
+
+
+def test_near_closed_is_closed_whatever_the_way_there(skill: Close) -> None:
+    closed, allowed = skill.part.openness.closed, skill.cfg.planner_setting.success_threshold
+    skill.object.set_joints({skill.part.joint: closed + skill.opening_sign * (allowed + 0.001)})
+    failure = skill.shortfall()
+    assert failure is not None
+    assert failure.code == "not_reached"
+    assert failure.message == (
+        f"'{skill.part.name}' is {allowed + 0.001:.3f} from closed, expected at most {allowed:.3f}"
+    )
+    skill.object.set_joints({skill.part.joint: closed + skill.opening_sign * (allowed - 0.001)})
+    assert skill.shortfall() is None
+
+
+@pytest.mark.parametrize("mode", [SuccessMode.dis_to_init, SuccessMode.fraction])
+def test_a_part_may_be_closed_by_a_distance_or_a_share_instead(skill: Close, mode: SuccessMode) -> None:
+    asked = with_setting(skill, success_mode=mode, success_threshold=0.05)
+    openness = asked.part.openness
+    unit = abs(openness.open - openness.closed) if mode is SuccessMode.fraction else 1.0
+    asked.object.set_joints({asked.part.joint: asked.s0 - asked.opening_sign * 0.04 * unit})
+    failure = asked.shortfall()
+    assert failure is not None
+    assert failure.message == f"'{asked.part.name}' moved 0.040 of the 0.050 wanted"
+    asked.object.set_joints({asked.part.joint: asked.s0 - asked.opening_sign * 0.06 * unit})
+    assert asked.shortfall() is None
+
+
+def test_a_joint_is_held_once_it_is_closed_and_only_where_the_setting_asks(skill: Close) -> None:
+    asked = with_setting(skill, update_art_joint=True)
+    assert asked.held_joints() == {}
+    asked.object.set_joints({asked.part.joint: asked.part.openness.closed})
+    assert asked.held_joints() == {skill.object_name: frozenset((skill.part.joint,))}
+    assert with_setting(skill, update_art_joint=False).held_joints() == {}
