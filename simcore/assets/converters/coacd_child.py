@@ -1,8 +1,9 @@
 """A program of its own that decomposes meshes with CoACD, so that a hanging decomposition can be killed.
 
-Usage: `python coacd_child.py FOLDER SETTINGS`. It reads `in_<n>.npz` (vertices, faces) in the order of n, and
-writes `out_<n>.npz` (vertices of all hulls and their count per hull) under a temporary name first. It imports nothing
-of ours, so it runs wherever NumPy and CoACD do.
+Usage: `python coacd_child.py FOLDER`. It reads `in_<n>.npz` (vertices, faces) in the order of n, with the arguments
+that `settings.json` gives by file name, and writes `out_<n>.npz` (vertices of all hulls and their count per hull) under
+a temporary name first; `started` holds the name of the one it is at. It imports nothing of ours, so it runs wherever
+NumPy and CoACD do.
 """
 
 import json
@@ -11,20 +12,24 @@ from pathlib import Path
 
 import numpy as np
 
+SETTINGS_FILE = "settings.json"
+STARTED_FILE = "started"
 
-def main(folder: Path, settings: dict[str, object]) -> None:
+
+def main(folder: Path) -> None:
     """Decomposes every input of a folder that has no output yet."""
     import coacd
 
     coacd.set_log_level("off")
+    settings = json.loads((folder / SETTINGS_FILE).read_text(encoding="utf-8"))
     for source in sorted(folder.glob("in_*.npz")):
         target = folder / source.name.replace("in_", "out_")
         if target.exists():
             continue
-        (folder / "started").write_text(source.name, encoding="utf-8")
+        (folder / STARTED_FILE).write_text(source.name, encoding="utf-8")
         with np.load(source, allow_pickle=False) as data:
             mesh = coacd.Mesh(data["vertices"], data["faces"])
-        hulls = coacd.run_coacd(mesh, **settings)
+        hulls = coacd.run_coacd(mesh, **settings[source.name])
         temporary = target.with_suffix(".tmp.npz")
         np.savez(
             temporary,
@@ -35,4 +40,4 @@ def main(folder: Path, settings: dict[str, object]) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), json.loads(sys.argv[2]))
+    main(Path(sys.argv[1]))

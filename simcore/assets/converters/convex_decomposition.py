@@ -1,13 +1,18 @@
 """Convex colliders for meshes as they are found: concave, open, of many pieces.
 
 The recipe: weld, split by shared vertices; a piece that is nearly convex becomes its hull, a flat sheet a thin box;
-CoACD takes the rest, in a child process with a time limit; what it does not finish, or fills, becomes boxes of a grid.
+CoACD takes the rest, in a child process; a piece that it crashes on, or whose cavities it fills, becomes boxes.
+
+The result depends on the meshes and the settings only: all work is bounded by counts, chosen before it starts, never by
+a clock, which would make it depend on what else the machine does.
 """
 
 from __future__ import annotations
 
 import json
 import logging
+import os
+import signal
 import subprocess
 import sys
 import tempfile
@@ -23,9 +28,12 @@ from simcore.assets.converters import coacd_child
 from simcore.assets.converters.mesh_parts import TriangleMesh, components, surface_points, welded
 from simcore.assets.converters.voxel_boxes import voxel_boxes
 from simcore.assets.surface import triangle_distances
-from simcore.errors import ConfigError
+from simcore.errors import AssetError, ConfigError
 
 logger = logging.getLogger(__name__)
+
+_CRASHES = (-signal.SIGSEGV, -signal.SIGABRT, -signal.SIGFPE, -signal.SIGILL, 0xC0000005)
+"""Exit codes of a fault in native code, the last one on Windows. A killed child is not one: a full memory kills too."""
 
 
 @dataclass
@@ -42,16 +50,29 @@ class ConvexDecompositionCfg:
     """Pieces whose box is smaller than this along its longest side are seen but not touched."""
     simple: float = 0.08
     """Pieces smaller than this (buttons, feet, small knobs) are their hull, concave or not."""
-    coacd_seconds: float = 8.0
-    """Time limit of one piece in CoACD."""
-    coacd_total_seconds: float = 40.0
-    """Time limit of one object in CoACD; pieces that are left then become boxes."""
+    coacd_pieces: int = 32
+    """Most pieces of a link that CoACD takes, the largest first; the others become boxes."""
     coacd_threshold: float = 0.05
-    coacd_resolution: int = 800
-    coacd_mcts_iterations: int = 50
+    coacd_grid: int = 30
+    """Cells a side of the grid by which CoACD closes an open piece: its faces, and the time, grow with the square."""
+    coacd_resolution: int = 500
+    coacd_mcts_nodes: int = 10
+    coacd_mcts_iterations: int = 20
     coacd_mcts_depth: int = 2
     coacd_max_hulls: int = 24
     """Most hulls of one piece."""
+    coacd_faces: int = 2000
+    """Vertices of a piece are merged until it has at most so many faces for CoACD."""
+    coarse_below: float = 0.25
+    """Pieces smaller than this (lock wheels, dials, handles) get the next two in place of threshold and grid."""
+    coarse_threshold: float = 0.2
+    coarse_grid: int = 20
+    many_faces: int = 1000
+    """Pieces with more faces than this get the next two in place of nodes and iterations."""
+    many_faces_mcts_nodes: int = 5
+    many_faces_mcts_iterations: int = 10
+    piece_limit_s: float = 900.0
+    """A piece that takes CoACD longer than this is an error; far more than any piece needs, on a busy machine too."""
     hull_vertices: int = 64
     """Most vertices of one hull of CoACD."""
     grid_cells: int = 40
@@ -74,13 +95,19 @@ class Decomposition:
     """Number of pieces by method: hull, sheet, coacd, boxes, skipped."""
 
 
-def decompose(meshes: list[TriangleMesh], cfg: ConvexDecompositionCfg, *, size_m: float) -> Decomposition:
+def decompose(
+    meshes: list[TriangleMesh], cfg: ConvexDecompositionCfg, *, size_m: float, where: str = "mesh"
+) -> Decomposition:
     """Convex pieces of some meshes of one link.
 
     Args:
         meshes: The meshes, in one frame [m].
         cfg: Settings.
         size_m: Largest extent of the whole object [m].
+        where: Names the meshes in an error.
+
+    Raises:
+        AssetError: CoACD cannot run, or does not end.
     """
     hulls: list[TriangleMesh] = []
     methods: Counter[str] = Counter()
@@ -101,7 +128,7 @@ def decompose(meshes: list[TriangleMesh], cfg: ConvexDecompositionCfg, *, size_m
                 methods["hull"] += 1
             else:
                 concave.append(piece)
-    for piece, parts in zip(concave, _run_coacd(concave, cfg), strict=True):
+    for piece, parts in zip(concave, _run_coacd(concave, cfg, size_m=size_m, where=where), strict=True):
         if parts and _is_faithful(parts, piece, cfg, size_m=size_m):
             hulls += parts
             methods["coacd"] += 1
@@ -212,70 +239,115 @@ def _is_faithful(parts: list[TriangleMesh], piece: TriangleMesh, cfg: ConvexDeco
     return all(_farthest(part, piece) <= limit for part in parts)
 
 
-def _run_coacd(pieces: list[TriangleMesh], cfg: ConvexDecompositionCfg) -> list[list[TriangleMesh]]:
-    """Hulls of each piece; an empty list where CoACD failed or ran out of time."""
+def _run_coacd(
+    pieces: list[TriangleMesh], cfg: ConvexDecompositionCfg, *, size_m: float, where: str
+) -> list[list[TriangleMesh]]:
+    """Hulls of each piece; an empty list where CoACD crashed, or where there are more pieces than it is given."""
     results: list[list[TriangleMesh]] = [[] for _ in pieces]
-    if not pieces:
+    largest = sorted(range(len(pieces)), key=lambda n: (-float(np.max(pieces[n].extents)), n))
+    pending = sorted(largest[: cfg.coacd_pieces])
+    if not pending:
         return results
-    settings: dict[str, object] = {
-        "threshold": cfg.coacd_threshold,
-        "max_convex_hull": cfg.coacd_max_hulls,
+    with tempfile.TemporaryDirectory(prefix="unlatch-coacd-") as name:
+        folder = Path(name)
+        settings = {}
+        for number in pending:
+            piece = _decimated(pieces[number], most_faces=cfg.coacd_faces)
+            np.savez(folder / f"in_{number:05d}.npz", vertices=piece.vertices, faces=piece.faces)
+            settings[f"in_{number:05d}.npz"] = _coacd_settings(piece, cfg, size_m=size_m)
+        (folder / coacd_child.SETTINGS_FILE).write_text(json.dumps(settings), encoding="utf-8")
+        # A piece that crashes it is left out, and a new child goes on with the rest.
+        while (crashed := _run_child(folder, limit_s=cfg.piece_limit_s, where=where)) is not None:
+            logger.warning("CoACD crashed on a piece of %s, which is made of boxes instead.", where)
+            (folder / crashed).unlink()
+        for number in pending:
+            output = folder / f"out_{number:05d}.npz"
+            if output.exists():
+                results[number] = _read_hulls(output)
+    return results
+
+
+def _coacd_settings(piece: TriangleMesh, cfg: ConvexDecompositionCfg, *, size_m: float) -> dict[str, object]:
+    """What CoACD is asked for, by the size of a piece: its effort is bounded before it starts."""
+    coarse = float(np.max(piece.extents)) < cfg.coarse_below * size_m
+    many = len(piece.faces) > cfg.many_faces
+    return {
+        "threshold": cfg.coarse_threshold if coarse else cfg.coacd_threshold,
+        "preprocess_resolution": cfg.coarse_grid if coarse else cfg.coacd_grid,
         "resolution": cfg.coacd_resolution,
-        "mcts_iterations": cfg.coacd_mcts_iterations,
+        "mcts_nodes": cfg.many_faces_mcts_nodes if many else cfg.coacd_mcts_nodes,
+        "mcts_iterations": cfg.many_faces_mcts_iterations if many else cfg.coacd_mcts_iterations,
         "mcts_max_depth": cfg.coacd_mcts_depth,
+        "max_convex_hull": cfg.coacd_max_hulls,
         "max_ch_vertex": cfg.hull_vertices,
         "decimate": True,
         "seed": 0,
     }
-    deadline = time.monotonic() + cfg.coacd_total_seconds
-    with tempfile.TemporaryDirectory(prefix="unlatch-coacd-") as name:
-        folder = Path(name)
-        pending = list(range(len(pieces)))
-        while pending and time.monotonic() < deadline:
-            for number in pending:
-                piece = pieces[number]
-                np.savez(folder / f"in_{number:05d}.npz", vertices=piece.vertices, faces=piece.faces)
-            given_up = _watch_child(folder, settings, seconds=cfg.coacd_seconds, deadline=deadline)
-            for number in list(pending):
-                output = folder / f"out_{number:05d}.npz"
-                if output.exists():
-                    results[number] = _read_hulls(output)
-                    pending.remove(number)
-            if given_up is None:
-                break
-            # The piece that hung or crashed is left out, and a new child goes on with the rest.
-            (folder / given_up).unlink(missing_ok=True)
-            pending = [n for n in pending if f"in_{n:05d}.npz" != given_up]
-    return results
 
 
-def _watch_child(folder: Path, settings: dict[str, object], *, seconds: float, deadline: float) -> str | None:
-    """Runs a child until it ends or one piece takes too long; returns the piece it stopped at, or None."""
-    started = folder / "started"
+def _decimated(piece: TriangleMesh, *, most_faces: int) -> TriangleMesh:
+    """A piece whose vertices are merged over growing distances until it has at most so many faces."""
+    fewer = piece
+    distance_m = float(np.max(piece.extents)) / 400
+    while len(fewer.faces) > most_faces:
+        fewer = welded(piece, distance_m=distance_m)
+        distance_m *= 1.25
+    return fewer if len(fewer.faces) else piece
+
+
+def _run_child(folder: Path, *, limit_s: float, where: str) -> str | None:
+    """Runs a child over the inputs of a folder; returns the one that crashed it, or None at its end.
+
+    Raises:
+        AssetError: It does not end, or cannot run.
+    """
+    started = folder / coacd_child.STARTED_FILE
     started.unlink(missing_ok=True)
-    child = subprocess.Popen(
-        [sys.executable, str(coacd_child.__file__), str(folder), json.dumps(settings)],
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
-    current, since = "", time.monotonic()
-    try:
-        while child.poll() is None:
-            now = time.monotonic()
-            name = started.read_text(encoding="utf-8") if started.exists() else ""
-            if name != current:
-                current, since = name, now
-            # Starting the child takes a while itself: its first piece gets some seconds more.
-            if now - since > (seconds if current else seconds + 20.0) or now > deadline:
-                logger.debug("CoACD was stopped at %s", current or "its start")
-                return current or None
-            time.sleep(0.02)
-    finally:
-        if child.poll() is None:
+    said = folder / "said.txt"
+    with said.open("w", encoding="utf-8") as output:
+        child = subprocess.Popen(
+            [sys.executable, str(coacd_child.__file__), str(folder)],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=output,
+            # its threads share one random generator: with two, who is quicker would decide the result
+            env={**os.environ, "OMP_NUM_THREADS": "1"},
+        )
+        try:
+            _wait(child, started, limit_s=limit_s, where=where)
+        finally:
             child.kill()
-        child.wait()
-    return None if child.returncode == 0 else (current or None)
+            child.wait()
+    if child.returncode == 0:
+        return None
+    current = _text(started)
+    last = said.read_text(encoding="utf-8", errors="replace").strip().splitlines()[-1:]
+    if current and child.returncode in _CRASHES and "bad_alloc" not in "".join(last):
+        return current
+    raise AssetError(
+        f"{where}: CoACD ended with code {child.returncode}{f' ({last[0]})' if last else ''}. Expected convex pieces. "
+        "Check that the package coacd works here and that there is memory for it.",
+        returncode=child.returncode,
+    )
+
+
+def _wait(child: subprocess.Popen[bytes], started: Path, *, limit_s: float, where: str) -> None:
+    """Waits for the end of a child that writes the name of each piece as it begins it."""
+    current, since = "", time.monotonic()
+    while child.poll() is None:
+        if (name := _text(started)) != current:
+            current, since = name, time.monotonic()
+        if time.monotonic() - since > limit_s:
+            raise AssetError(
+                f"{where}: CoACD is not done with one piece after {limit_s:g} s. Expected seconds. "
+                "Try again while the machine does less, or leave this object out.",
+                limit_s=limit_s,
+            )
+        time.sleep(0.02)
+
+
+def _text(path: Path) -> str:
+    return path.read_text(encoding="utf-8") if path.exists() else ""
 
 
 def _read_hulls(path: Path) -> list[TriangleMesh]:

@@ -7,6 +7,7 @@ import json
 import logging
 import shutil
 from dataclasses import asdict
+from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -50,7 +51,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-CONVERTER_VERSION = 2
+CONVERTER_VERSION = 3
 """Raised with every change that changes the output: cached objects are then made anew."""
 
 LICENCE = "PartNet-Mobility (SAPIEN), non-commercial research"
@@ -130,7 +131,8 @@ def convert_partnet_object(
 
 def _cache_key(source: PartnetObject, scale: float | None, settings: ConvexDecompositionCfg) -> str:
     category = partnet_category(source.category)
-    text = json.dumps([CONVERTER_VERSION, source_hash(source), scale, asdict(settings), repr(category)], sort_keys=True)
+    made_of = [CONVERTER_VERSION, version("coacd"), source_hash(source), scale, asdict(settings), repr(category)]
+    text = json.dumps(made_of, sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()
 
 
@@ -152,8 +154,9 @@ def _convert(source: PartnetObject, folder: Path, *, scale: float | None, settin
     )
     T_root_link = joint.child_pose(posed.closed)
     _copy_sources(source, folder)
-    body_hulls = _hulls(posed.body_collisions, Pose.identity(), settings, size_m=size_m)
-    part_hulls = _hulls(posed.part_collisions, T_root_link, settings, size_m=size_m)
+    where = str(source.folder)
+    body_hulls = _hulls(posed.body_collisions, Pose.identity(), settings, size_m=size_m, where=where)
+    part_hulls = _hulls(posed.part_collisions, T_root_link, settings, size_m=size_m, where=where)
     part_mass_kg = category.part_density_kg_m3 * sum(hull_volume(hull) for hull in part_hulls.hulls)
     part_mass_kg = float(np.clip(part_mass_kg, *category.part_mass_kg))
     body = _link(
@@ -184,7 +187,7 @@ def _convert(source: PartnetObject, folder: Path, *, scale: float | None, settin
         "parameters": _parameters(source, posed, grip, {"body": body_hulls, "part": part_hulls}),
     }
     (folder / _FACTS_FILE).write_text(json.dumps(facts, indent=1, sort_keys=True) + "\n", encoding="utf-8")
-    raise_problems(articulation_problems(articulation, model, size_m=size_m), where=str(source.folder))
+    raise_problems(articulation_problems(articulation, model, size_m=size_m), where=where)
 
 
 def _pose_and_grip(source: PartnetObject, category: PartnetCategory, scale: float | None) -> tuple[PosedObject, Grip]:
@@ -211,12 +214,12 @@ def _pose_and_grip(source: PartnetObject, category: PartnetCategory, scale: floa
 
 
 def _hulls(
-    placed: list[PosedMesh], T_root_link: Pose, settings: ConvexDecompositionCfg, *, size_m: float
+    placed: list[PosedMesh], T_root_link: Pose, settings: ConvexDecompositionCfg, *, size_m: float, where: str
 ) -> Decomposition:
     """The convex pieces of a link, in its frame."""
     T_link_root = T_root_link.inverse()
     meshes = [TriangleMesh(T_link_root @ p.mesh.vertices, p.mesh.faces) for p in placed]
-    return decompose(meshes, settings, size_m=size_m)
+    return decompose(meshes, settings, size_m=size_m, where=where)
 
 
 def _link(

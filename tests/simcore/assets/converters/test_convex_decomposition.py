@@ -19,7 +19,7 @@ from simcore.assets.converters.hull_files import hulls_inertial, write_hulls
 from simcore.assets.converters.mesh_parts import TriangleMesh, join
 from simcore.assets.converters.voxel_boxes import voxel_boxes
 from simcore.assets.surface import read_obj
-from simcore.errors import ConfigError
+from simcore.errors import AssetError, ConfigError
 
 
 def box(low: tuple[float, float, float], high: tuple[float, float, float]) -> TriangleMesh:
@@ -32,6 +32,16 @@ def open_box() -> TriangleMesh:
     cube = box((0, 0, 0), (0.4, 0.4, 0.4))
     faces = [f for f in cube.faces if not np.allclose(cube.vertices[f][:, 0], 0.4)]
     return TriangleMesh(cube.vertices, np.array(faces))
+
+
+def angle_bar() -> TriangleMesh:
+    """A closed bar with the section of an L: the smallest concave piece that CoACD cuts well."""
+    outline = np.array([(0, 0), (0.4, 0), (0.4, 0.03), (0.03, 0.03), (0.03, 0.4), (0, 0.4)])
+    vertices = np.concatenate([np.column_stack([outline, np.full(6, z)]) for z in (0.0, 0.3)])
+    bottom = [(0, 2, 1), (0, 3, 2), (0, 4, 3), (0, 5, 4)]
+    top = [(a + 6, c + 6, b + 6) for a, b, c in bottom]
+    sides = [f for k in range(6) for n in [(k + 1) % 6] for f in ((k, n, n + 6), (k, n + 6, k + 6))]
+    return TriangleMesh(vertices, np.array(bottom + top + sides))
 
 
 def _contains(hull: TriangleMesh, point: np.ndarray) -> bool:
@@ -78,14 +88,62 @@ def test_an_open_box_stays_open() -> None:
     assert not any(_contains(hull, np.array([0.35, 0.2, 0.2])) for hull in result.hulls)
 
 
-def test_what_coacd_does_not_finish_becomes_boxes(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    hanging = tmp_path / "child.py"
-    hanging.write_text(
-        "import sys, time, pathlib\n"
-        "(pathlib.Path(sys.argv[1]) / 'started').write_text('in_00000.npz')\ntime.sleep(60)\n"
+@pytest.mark.slow
+@pytest.mark.parametrize("threads", ["1", "4"])
+def test_a_slow_machine_and_its_threads_do_not_change_the_result(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, threads: str
+) -> None:
+    usual = decompose([angle_bar()], ConvexDecompositionCfg(), size_m=1.0)
+    assert usual.methods == {"coacd": 1}
+    slow = tmp_path / "child.py"
+    slow.write_text(f"import time\ntime.sleep(1)\n{Path(convex_decomposition.coacd_child.__file__).read_text()}")
+    monkeypatch.setattr(convex_decomposition.coacd_child, "__file__", str(slow))
+    monkeypatch.setenv("OMP_NUM_THREADS", threads)
+    again = decompose([angle_bar()], ConvexDecompositionCfg(), size_m=1.0)
+    assert again.methods == usual.methods
+    for one, other in zip(usual.hulls, again.hulls, strict=True):
+        np.testing.assert_array_equal(one.vertices, other.vertices)
+
+
+def _child(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, program: str) -> None:
+    """Replaces CoACD by a program, after it has said which piece it is at."""
+    path = tmp_path / "child.py"
+    path.write_text(
+        "import sys, pathlib, os, time\nfolder = pathlib.Path(sys.argv[1])\n"
+        "given = sorted(p.name for p in folder.glob('in_*'))\n"
+        "(folder / 'started').write_text(given[0] if given else '')\n"
+        f"{program}\n"
     )
-    monkeypatch.setattr(convex_decomposition.coacd_child, "__file__", str(hanging))
-    cfg = ConvexDecompositionCfg(coacd_seconds=0.05)
+    monkeypatch.setattr(convex_decomposition.coacd_child, "__file__", str(path))
+
+
+def test_a_piece_that_never_ends_is_an_error_not_another_result(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    _child(monkeypatch, tmp_path, "time.sleep(60)")
+    with pytest.raises(AssetError) as caught:
+        decompose([open_box()], ConvexDecompositionCfg(piece_limit_s=0.05), size_m=0.4, where="ovens/7")
+    assert str(caught.value) == (
+        "ovens/7: CoACD is not done with one piece after 0.05 s. Expected seconds. "
+        "Try again while the machine does less, or leave this object out."
+    )
+
+
+@pytest.mark.parametrize("program", ["os.kill(os.getpid(), 9)", "raise MemoryError('no memory')"])
+def test_a_child_without_memory_is_an_error_not_another_result(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, program: str
+) -> None:
+    _child(monkeypatch, tmp_path, program)
+    with pytest.raises(AssetError, match=r"^ovens/7: CoACD ended with code (-9|1)") as caught:
+        decompose([open_box()], ConvexDecompositionCfg(), size_m=0.4, where="ovens/7")
+    assert str(caught.value).endswith(
+        "Expected convex pieces. Check that the package coacd works here and that there is memory for it."
+    )
+
+
+def test_a_piece_that_crashes_coacd_becomes_boxes(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    _child(monkeypatch, tmp_path, "os.abort() if given else None")
+    cfg = ConvexDecompositionCfg()
     result = decompose([open_box()], cfg, size_m=0.4)
     assert result.methods == {"boxes": 1}
     assert len(result.hulls) <= cfg.most_boxes
@@ -95,17 +153,38 @@ def test_what_coacd_does_not_finish_becomes_boxes(monkeypatch: pytest.MonkeyPatc
         assert any(_contains(hull, point) for hull in result.hulls), point
 
 
-def test_a_child_that_crashes_costs_only_its_piece(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    crashing = tmp_path / "child.py"
-    crashing.write_text(
-        "import sys, pathlib, os\n(pathlib.Path(sys.argv[1]) / 'started').write_text('in_00000.npz')\nos.abort()\n"
-    )
-    monkeypatch.setattr(convex_decomposition.coacd_child, "__file__", str(crashing))
-    assert decompose([open_box()], ConvexDecompositionCfg(), size_m=0.4).methods == {"boxes": 1}
+def test_only_the_largest_pieces_are_given_to_coacd(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    _child(monkeypatch, tmp_path, "print(given, file=sys.stderr)\nsys.exit(3)")
+    small = TriangleMesh(open_box().vertices * 0.5 + 2.0, open_box().faces)
+    with pytest.raises(AssetError, match=r"in_00000\.npz") as caught:
+        decompose([join([small, open_box()])], ConvexDecompositionCfg(coacd_pieces=1), size_m=0.4)
+    assert "in_00001.npz" not in str(caught.value)
+
+
+def test_the_effort_is_chosen_by_the_size_of_a_piece_before_it_starts() -> None:
+    cfg = ConvexDecompositionCfg(many_faces=5)
+    large = convex_decomposition._coacd_settings(open_box(), cfg, size_m=0.4)
+    small = convex_decomposition._coacd_settings(open_box(), cfg, size_m=2.0)
+    assert (large["threshold"], large["preprocess_resolution"]) == (cfg.coacd_threshold, cfg.coacd_grid)
+    assert (small["threshold"], small["preprocess_resolution"]) == (cfg.coarse_threshold, cfg.coarse_grid)
+    assert large["mcts_iterations"] == cfg.many_faces_mcts_iterations
+    assert large["seed"] == 0
+
+
+def test_a_piece_of_many_faces_is_made_simpler_within_a_bound() -> None:
+    points = np.random.default_rng(0).normal(size=(3000, 3))
+    ball = convex_hull(points / np.linalg.norm(points, axis=1, keepdims=True))
+    fewer = convex_decomposition._decimated(ball, most_faces=500)
+    assert len(ball.faces) > 5000
+    assert 100 < len(fewer.faces) <= 500
+    np.testing.assert_allclose(fewer.extents, ball.extents, atol=0.2)
+    assert convex_decomposition._decimated(ball, most_faces=6000) is ball
 
 
 def test_hulls_that_fill_a_cavity_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(convex_decomposition, "_run_coacd", lambda pieces, cfg: [[convex_hull(open_box().vertices)]])
+    monkeypatch.setattr(
+        convex_decomposition, "_run_coacd", lambda pieces, cfg, **_: [[convex_hull(open_box().vertices)]]
+    )
     result = decompose([open_box()], ConvexDecompositionCfg(), size_m=0.4)
     assert result.methods == {"boxes": 1}
 
@@ -145,5 +224,5 @@ def test_bullet_makes_one_hull_of_each_object_in_the_file(tmp_path: Path, client
 
 def test_settings_out_of_range_are_refused() -> None:
     with pytest.raises(ConfigError) as caught:
-        ConvexDecompositionCfg(coacd_seconds=0.0)
-    assert str(caught.value) == "convex_decomposition.coacd_seconds=0.0 must be above 0."
+        ConvexDecompositionCfg(piece_limit_s=0.0)
+    assert str(caught.value) == "convex_decomposition.piece_limit_s=0.0 must be above 0."
