@@ -15,6 +15,7 @@ import pybullet as p
 
 from simcore.errors import WorldError
 from simcore.sim.bodies import Body
+from simcore.sim.world import World
 
 Array = np.ndarray
 
@@ -25,7 +26,7 @@ class DriveMode(Enum):
     servo = "servo"
     """Follows the target position with up to `max_effort`, as stiff as the step allows."""
     spring = "spring"
-    """Effort = stiffness * (target - q) - damping * dq, limited to `max_effort`."""
+    """Effort = stiffness * (target - q) - damping * dq, limited to `max_effort`, anew at every physics step."""
     passive = "passive"
     """No target: dry friction and viscous damping only."""
 
@@ -57,15 +58,36 @@ class JointDrive:
 class DriveGroup:
     """The motors of some joints of one body."""
 
-    def __init__(self, body: Body, drives: dict[str, JointDrive]) -> None:
+    def __init__(self, body: Body, drives: dict[str, JointDrive], *, world: World | None = None) -> None:
+        """Takes over the motors.
+
+        Args:
+            body: The body.
+            drives: Its joints' drives by name.
+            world: The world whose steps apply the efforts of springs; only those need it.
+
+        Raises:
+            WorldError: A joint has a spring and there is no world.
+        """
         self.body = body
         self.drives = dict(drives)
         self._indices = {name: body.joint(name).index for name in drives}
         self._spring_targets: dict[str, float] = {}
         for name, drive in self.drives.items():
-            p.changeDynamics(body.body_id, self._indices[name], jointDamping=drive.damping, physicsClientId=body.client)
+            # a spring's damping is part of its effort
+            damping = 0.0 if drive.mode is DriveMode.spring else drive.damping
+            p.changeDynamics(body.body_id, self._indices[name], jointDamping=damping, physicsClientId=body.client)
             if drive.mode is DriveMode.passive:
                 self._brake(name, drive.friction)
+        springs = [name for name, drive in self.drives.items() if drive.mode is DriveMode.spring]
+        if springs and world is None:
+            raise WorldError(
+                f"Joint '{springs[0]}' of '{body.name}' has a spring, whose effort is computed at every physics step. "
+                "Give DriveGroup the world whose steps they are.",
+                joint=springs[0],
+            )
+        if springs and world is not None:
+            world.call_before_step(self._apply_springs)
 
     def set_targets(self, names: Sequence[str], positions: Array, velocities: Array) -> None:
         """Sets targets of active drives.
@@ -98,8 +120,7 @@ class DriveGroup:
                 physicsClientId=self.body.client,
             )
 
-    def before_step(self) -> None:
-        """Applies what has to be computed anew at every physics step (spring efforts)."""
+    def _apply_springs(self) -> None:
         for name, target in self._spring_targets.items():
             drive = self.drives[name]
             q, dq, *_ = p.getJointState(self.body.body_id, self._indices[name], physicsClientId=self.body.client)

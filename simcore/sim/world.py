@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -33,6 +34,7 @@ class World:
         self.bodies: dict[str, Body] = {}
         self.steps = 0
         self._client: int | None = None
+        self._before_step: list[Callable[[], None]] = []
 
     def __enter__(self) -> World:
         self._client = p.connect(p.DIRECT)
@@ -83,9 +85,16 @@ class World:
         p.setGravity(0.0, 0.0, self.cfg.gravity_m_s2, physicsClientId=client)
         self.bodies = {}
         self.steps = 0
+        self._before_step = []
+
+    def call_before_step(self, function: Callable[[], None]) -> None:
+        """Has a function called before every physics step, until the next `reset`: for what each step needs anew."""
+        self._before_step.append(function)
 
     def step(self) -> None:
         """One physics step of `dt`."""
+        for function in self._before_step:
+            function()
         p.stepSimulation(physicsClientId=self.client)
         self.steps += 1
 

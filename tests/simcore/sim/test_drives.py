@@ -32,13 +32,12 @@ def push(
     path.write_text(SLIDER)
     with World(WorldCfg(gravity_m_s2=0.0)) as world:
         body = world.load_urdf(path, name="slide", T_world_root=Pose.identity())
-        group = DriveGroup(body, {"rail": drive})
+        group = DriveGroup(body, {"rail": drive}, world=world)
         if drive.mode is not DriveMode.passive:
             group.set_targets(["rail"], np.zeros(1), np.zeros(1))
         if hold:
             group.hold("rail", enabled=True)
         for _ in range(int(240 * seconds)):
-            group.before_step()
             p.applyExternalForce(
                 body.body_id, 0, [force_n, 0, 0], [0, 0, 0], p.LINK_FRAME, physicsClientId=world.client
             )
@@ -50,6 +49,37 @@ def push(
 def test_spring_deflects_by_force_over_stiffness(tmp_path: Path) -> None:
     drive = JointDrive(DriveMode.spring, stiffness=50.0, damping=20.0, max_effort=100.0)
     assert push(tmp_path, drive, 10.0, seconds=6.0)[0] == pytest.approx(10.0 / 50.0, rel=0.02)
+
+
+def test_a_spring_swings_as_its_stiffness_and_damping_say(tmp_path: Path) -> None:
+    # 2 kg at 50 N/m and 4 N s/m from rest under 10 N: x = F/k (1 - e^(-a t) (cos w t + a/w sin w t))
+    drive = JointDrive(DriveMode.spring, stiffness=50.0, damping=4.0, max_effort=100.0)
+    t, a = 0.6, 4.0 / (2.0 * 2.0)
+    w = np.sqrt(50.0 / 2.0 - a * a)
+    expected = 10.0 / 50.0 * (1.0 - np.exp(-a * t) * (np.cos(w * t) + a / w * np.sin(w * t)))
+    assert push(tmp_path, drive, 10.0, seconds=t)[0] == pytest.approx(expected, rel=0.02)
+
+
+def test_a_spring_that_no_world_would_step_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "slide.urdf"
+    path.write_text(SLIDER)
+    with World(WorldCfg()) as world:
+        body = world.load_urdf(path, name="slide", T_world_root=Pose.identity())
+        with pytest.raises(WorldError, match=r"Joint 'rail' of 'slide' has a spring, .* Give DriveGroup the world"):
+            DriveGroup(body, {"rail": JointDrive(DriveMode.spring, stiffness=50.0)})
+
+
+def test_springs_of_a_scene_that_is_gone_are_not_stepped(tmp_path: Path) -> None:
+    path = tmp_path / "slide.urdf"
+    path.write_text(SLIDER)
+    with World(WorldCfg()) as world:
+        body = world.load_urdf(path, name="slide", T_world_root=Pose.identity())
+        spring = JointDrive(DriveMode.spring, stiffness=50.0, max_effort=10.0)
+        DriveGroup(body, {"rail": spring}, world=world).set_targets(["rail"], np.ones(1), np.zeros(1))
+        world.step()
+        world.reset()
+        world.step()  # Bullet would refuse a joint of a body that is gone
+        assert world.steps == 1
 
 
 def test_friction_holds_below_its_break_away_force_and_gives_way_above(tmp_path: Path) -> None:
