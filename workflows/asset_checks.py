@@ -16,7 +16,7 @@ from simcore.rng import EpisodeStreams, episode_seed
 from solver.reader import check_names
 from tasks.layout import check_opening, described
 from workflows.robot_checks import check_robot, joint_problems
-from workflows.skill_checks import check_skill
+from workflows.skill_checks import check_points, check_skill
 
 
 def check_assets(cfg: EpisodeCfg, *, number: int = 0) -> None:
@@ -60,6 +60,7 @@ def check_assets(cfg: EpisodeCfg, *, number: int = 0) -> None:
             list(part.axes),
         )
         check_skill(skill, part, asset, where=where)
+        check_points(skill.planner_setting, arm.keypoints, part, where=where)
     _check_mounts(cfg, assets)
 
 

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping, Sequence
+
 from simcore.assets.annotation import Part
 from simcore.assets.articulated_object import ObjectAsset
 from simcore.assets.urdf_reader import read_urdf
 from simcore.errors import ConfigError
 from skills.catalog import SKILLS
 from skills.config import SkillCfg
+from solver.setting import PlannerSettingCfg
+from solver.terms.point2point import Point2Point
 from tasks.layout import described
 from workflows.console import banner_hidden
 
@@ -60,3 +65,37 @@ def _check_follow(skill: SkillCfg, part: Part, asset: ObjectAsset, where: str) -
             "limit, to push against it), or a share such as 80%. Change it.",
             key=where,
         )
+
+
+def check_points(setting: PlannerSettingCfg, tool: Mapping[str, Sequence[float]], part: Part, *, where: str) -> None:
+    """Refuses two point constraints that no pose of the hand satisfies: its points stay as far apart as they are.
+
+    Only pairs whose targets are fixed in one frame of the object are checked here; the planner checks the others.
+
+    Args:
+        setting: The skill's planner setting.
+        tool: Tool keypoints by name, ee frame [m].
+        part: The part that is acted on.
+        where: Full key of the skill's entry.
+
+    Raises:
+        ConfigError: Two constraints contradict each other.
+    """
+    points = [(i, term) for i, term in enumerate(setting.constraints) if isinstance(term, Point2Point)]
+    for n, (i, first) in enumerate(points):
+        for j, second in points[n + 1 :]:
+            a, b = part.keypoints[first.target_keypoint_name], part.keypoints[second.target_keypoint_name]
+            if a.frame != b.frame:
+                continue
+            wanted = math.dist(a.xyz, b.xyz)
+            apart = math.dist(tool[first.keypoint_name], tool[second.keypoint_name])
+            out = abs(wanted - apart) - math.sqrt(3.0) * (first.tolerance + second.tolerance)
+            if out > 1e-9:
+                key = f"{where}.planner_setting.constraint_list"
+                raise ConfigError(
+                    f"{key}[{i}] '{first.label}' and [{j}] '{second.label}' contradict each other: "
+                    f"'{first.target_keypoint_name}' and '{second.target_keypoint_name}' are {wanted:.4f} m apart, "
+                    f"'{first.keypoint_name}' and '{second.keypoint_name}' of the hand {apart:.4f} m (out by {out:.4f} "
+                    "m beyond both tolerances). Change or remove one of them.",
+                    key=key,
+                )

@@ -49,3 +49,17 @@ def test_a_start_opening_beyond_the_part_is_refused() -> None:
     check("open_drawer", "task.openness.0.range=[0.0,0.2]")
     with pytest.raises(ConfigError, match=r"^task\.openness\[0\]\.range=\[0\.0, 0\.3\] reaches .* at most 0\.25 m"):
         check("open_drawer", "task.openness.0.range=[0.0,0.3]")
+
+
+def test_two_points_that_no_hand_can_meet_are_refused_before_anything_is_written():
+    second = (
+        "+skills.0.planner_setting.constraint_list.3={type: point2point_constraint, keypoint_name: tool_head, "
+        "target_keypoint_name: articulated_object_tail, tolerance: 0.001}"
+    )
+    (loaded,) = load_configs("collect", CollectCfg, CommandLine(overrides=["task=open_microwave", second]))
+    with pytest.raises(ConfigError) as caught:
+        check_assets(loaded.cfg)
+    assert "constraint_list[0]" in caught.value.message
+    assert "[3]" in caught.value.message
+    assert "contradict each other" in caught.value.message
+    assert "0.0000 m" in caught.value.message
