@@ -16,7 +16,7 @@ from simcore.assets.annotation import (
     write_articulation,
 )
 from simcore.assets.articulated_object import ObjectAsset
-from simcore.assets.library import ObjectCfg, ObjectSource, list_objects, load_object
+from simcore.assets.library import ObjectCfg, ObjectSource, load_object
 from simcore.assets.validation import check_articulation, validate_articulation
 
 __all__ = [
@@ -31,7 +31,6 @@ __all__ = [
     "Part",
     "PartKind",
     "check_articulation",
-    "list_objects",
     "load_object",
     "read_articulation",
     "validate_articulation",

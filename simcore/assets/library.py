@@ -108,15 +108,6 @@ def load_object(cfg: ObjectCfg, *, rng: np.random.Generator) -> ObjectAsset:
     return asset
 
 
-def list_objects() -> list[str]:
-    """One line an object category and source, for `unlatch list objects`."""
-    lines = [f"{name:14} procedural        {entry.summary}" for name, entry in GENERATORS.entries().items()]
-    from simcore.assets.converters.partnet_categories import CATEGORIES
-
-    lines += [f"{name:14} partnet_mobility  {category.summary}" for name, category in CATEGORIES.items()]
-    return sorted(lines)
-
-
 def _load_procedural(cfg: ObjectCfg, draw: int) -> ObjectAsset:
     known = GENERATORS.names()
     if cfg.category not in known:

@@ -107,12 +107,6 @@ class SceneObject(Module):
         frames = self.frames(part)
         return {name: frames[point.frame] @ point.xyz for name, point in found.keypoints.items()}
 
-    def axes_world(self, part: str) -> dict[str, Array]:
-        """Annotated unit vectors (3,) of a part in the world, by name."""
-        found = self._asset.articulation.part(part)
-        frames = self.frames(part)
-        return {name: frames[axis.frame].rotate(axis.xyz) for name, axis in found.axes.items()}
-
     def frames(self, part: str) -> dict[str, Pose]:
         """`T_world_*` of the frames that an annotation may name."""
         found = self._asset.articulation.part(part)

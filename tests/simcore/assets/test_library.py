@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from simcore.assets import ObjectCfg, ObjectSource, list_objects, load_object
+from simcore.assets import ObjectCfg, load_object
 from simcore.assets.library import GENERATORS
 from simcore.errors import ConfigError
 
@@ -95,16 +95,3 @@ def test_wrong_values_are_named_with_their_key(values: dict[str, object], messag
     with pytest.raises(ConfigError) as caught:
         ObjectCfg(name="o", category="microwave", **values)  # type: ignore[arg-type]
     assert str(caught.value) == message
-
-
-def test_the_list_has_a_line_for_every_category_and_source() -> None:
-    lines = list_objects()
-    assert [line.split()[:2] for line in lines] == [
-        ["drawer", ObjectSource.partnet_mobility.value],
-        ["drawer", ObjectSource.procedural.value],
-        ["microwave", ObjectSource.partnet_mobility.value],
-        ["microwave", ObjectSource.procedural.value],
-        ["refrigerator", ObjectSource.partnet_mobility.value],
-        ["safe", ObjectSource.partnet_mobility.value],
-    ]
-    assert all(len(line) <= 120 for line in lines)
