@@ -86,6 +86,19 @@ class Clearance:
                     return blocked
         return None
 
+    def reach(self, q: Array) -> Blocked | None:
+        """Checks the way from the goal to a later contact pose; the fingers may touch the part.
+
+        Args:
+            q: (R, n) joints from the goal (not checked) to contact [rad].
+        """
+        with self._touching():
+            for i in range(1, len(q)):
+                blocked = self._hit("approach", "on the way from the goal to contact", q[i], self._s0, self._gripper_m)
+                if blocked is not None:
+                    return blocked
+        return None
+
     def follow(self, q: Array, s: Array) -> Blocked | None:
         """Checks the way of the part.
 

@@ -33,7 +33,7 @@ class PlanBudget:
     coarse_waypoints: int = 8
     """Waypoints of the path that ranks them."""
     waypoints: int = 24
-    """Waypoints of the path that is kept."""
+    """Waypoints of the path that is kept, where the setting names no step."""
     blocked_before_search: int = 4
     """Candidates whose straight way is blocked before a way around is searched for the best of them."""
     searches: int = 3
@@ -109,6 +109,13 @@ class PlanRequest:
         if follow is None:
             return None
         return follow.target(s_closed=self.scene.s_closed, s_open=self.scene.s_open)
+
+    def waypoints(self) -> int:
+        """Waypoints of the part's way: so many that none is farther than the setting's step, or the budget's."""
+        follow, target = self.setting.follow_joint, self.target_s()
+        if follow is None or follow.step is None or target is None:
+            return self.budget.waypoints
+        return max(self.budget.coarse_waypoints, math.ceil(abs(target - self.scene.s) / follow.step - 1e-9))
 
 
 @dataclass(frozen=True)

@@ -95,10 +95,21 @@ class _Whole:
 
     candidate: _Candidate
     approach: Array
-    """(A, n) from the farthest pre-grasp to the goal."""
+    """(A, n) from the farthest pre-grasp to the goal, and on to contact where that is a post motion."""
     follow: PathSolution | None
     posts: list[tuple[Pose, Array, float]]
     retreat: Array | None
+
+
+class _Led(NamedTuple):
+    """What comes after the goal."""
+
+    reach: Array
+    """(R, n) from the goal to contact; the goal alone where that is contact [rad]."""
+    follow: PathSolution
+    """From contact to the end."""
+    posts: list[tuple[Pose, Array, float]]
+    """Pose, joints and joint position of the part at each post keyframe."""
 
 
 class _Planner:
@@ -310,7 +321,7 @@ class _Planner:
                 path = self.paths.rescue(
                     entry.coarse,
                     self.scene,
-                    s_values=np.linspace(self.s0, self.target_s, self.budget.waypoints + 1),
+                    s_values=np.linspace(self.s0, self.target_s, self.request.waypoints() + 1),
                     slip=entry.candidate.slip,
                     inward=self._inward(entry.candidate.T_base_ee),
                     contact_ee=self.contact_ee,
@@ -347,22 +358,23 @@ class _Planner:
             free = self._free(self.clearance.approach(approach.q, pre.dense))
         if not free:
             return None
-        follow, posts = self._follow(candidate)
-        if follow is None:
+        led = self._follow(candidate)
+        if led is None:
             return None
+        reach, follow, posts = led
         with self._clock("collision"):
-            free = self._free(self.clearance.follow(follow.q, follow.s))
+            free = self._free(self.clearance.reach(reach) or self.clearance.follow(follow.q, follow.s))
         if not free:
             return None
         retreat = self._retreat(follow)
         if retreat is None and self.request.retreat_m > 0.0:
             return None
-        return _Whole(candidate, approach.q[::-1], follow, posts, retreat)
+        return _Whole(candidate, np.concatenate([approach.q[::-1], reach[1:]]), follow, posts, retreat)
 
-    def _follow(self, candidate: _Candidate) -> tuple[PathSolution | None, list[tuple[Pose, Array, float]]]:
+    def _follow(self, candidate: _Candidate) -> _Led | None:
         with self._clock("path"):
             if self.target_s is not None:
-                s_values = np.linspace(self.s0, self.target_s, self.budget.waypoints + 1)
+                s_values = np.linspace(self.s0, self.target_s, self.request.waypoints() + 1)
                 inward = self._inward(candidate.T_base_ee)
                 path = (
                     candidate.path
@@ -377,18 +389,19 @@ class _Planner:
                 )
                 if not path.found:
                     self._fail_path(path, candidate.slip)
-                    return None, []
+                    return None
                 end = path.q[-1]
-                return path, [(self.arm.kinematics.pose(end), end, float(path.s[-1]))]
-            post = post_poses(candidate.T_base_ee, self.setting.post_actuation_motions or [], self.scene)
+                return _Led(path.q[:1], path, [(self.arm.kinematics.pose(end), end, float(path.s[-1]))])
+            motions = self.setting.post_actuation_motions or []
+            reaching = self.setting.contact_index - self.setting.goal_index
+            post = post_poses(candidate.T_base_ee, motions, self.scene, before_contact=reaching)
             path = self.paths.through(candidate.q, post.dense)
-            path = PathSolution(
-                path.found, path.q, post.s, path.reached_s, path.reason, path.margin_rad, path.length_rad
-            )
             if not path.found:
                 self._fail("follow", f"the post-actuation motions cannot be followed: {path.reason}", {})
-                return None, []
-            return path, [(post.dense[i], path.q[i], float(post.s[i])) for i in post.keyframes]
+                return None
+            contact = post.keyframes[reaching - 1] if reaching else 0
+            posts = [(post.dense[i], path.q[i], float(post.s[i])) for i in post.keyframes]
+            return _Led(path.q[: contact + 1], replace(path, q=path.q[contact:], s=post.s[contact:]), posts)
 
     def _retreat(self, follow: PathSolution) -> Array | None:
         if self.request.retreat_m <= 0.0:
@@ -450,7 +463,6 @@ class _Planner:
         keyframes += [Keyframe(pre.dense[i], whole.approach[last - i], "pre", self.s0) for i in reversed(pre.keyframes)]
         keyframes.append(Keyframe(candidate.T_base_ee, candidate.q, "goal", self.s0))
         keyframes += [Keyframe(T, q, "post", s) for T, q, s in whole.posts]
-        index = self.setting.contact_pose_index
         with self._clock("timing"):
             segments = timed_segments(
                 self.request, transit=motion.q, approach=whole.approach, follow=whole.follow, retreat=whole.retreat
@@ -458,7 +470,7 @@ class _Planner:
         return KeyframePlan(
             found=True,
             keyframes=tuple(keyframes),
-            contact_pose_index=self.setting.goal_index if index is None else index,
+            contact_pose_index=self.setting.contact_index,
             segments=tuple(segments),
             timings_ms={},
             counts=self.counts,

@@ -54,12 +54,21 @@ def apply_motion(T_base_ee: Pose, motion: Sequence[Any], scene: PlanningScene, *
 
 def pre_poses(T_base_goal: Pose, motions: Sequence[Sequence[Any]], scene: PlanningScene) -> PoseTrack:
     """Poses from the goal back to the first pre-grasp."""
-    return _track(T_base_goal, motions, scene, leads_part=False)
+    return _track(T_base_goal, motions, scene, before_contact=len(motions))
 
 
-def post_poses(T_base_goal: Pose, motions: Sequence[Sequence[Any]], scene: PlanningScene) -> PoseTrack:
-    """Poses from the goal on, with the joint position that a part in the hand would take."""
-    return _track(T_base_goal, motions, scene, leads_part=True)
+def post_poses(
+    T_base_goal: Pose, motions: Sequence[Sequence[Any]], scene: PlanningScene, *, before_contact: int = 0
+) -> PoseTrack:
+    """Poses from the goal on, with the joint position that a part in the hand would take.
+
+    Args:
+        T_base_goal: Pose of the ee at the goal.
+        motions: The motions, one after the other.
+        scene: The object.
+        before_contact: How many of them come before the fingers meet the part, which stays where it is until then.
+    """
+    return _track(T_base_goal, motions, scene, before_contact=before_contact)
 
 
 def step_back(T_base_ee: Pose, distance_m: float, approach_ee: Array) -> list[Pose]:
@@ -68,9 +77,12 @@ def step_back(T_base_ee: Pose, distance_m: float, approach_ee: Array) -> list[Po
     return [T_base_ee @ Pose.from_translation(-approach_ee * distance_m * k / count) for k in range(count + 1)]
 
 
-def _track(T_base_goal: Pose, motions: Sequence[Sequence[Any]], scene: PlanningScene, *, leads_part: bool) -> PoseTrack:
+def _track(
+    T_base_goal: Pose, motions: Sequence[Sequence[Any]], scene: PlanningScene, *, before_contact: int
+) -> PoseTrack:
     dense, ends, s = [T_base_goal], [], [scene.s]
-    for motion in motions:
+    for index, motion in enumerate(motions):
+        leads_part = index >= before_contact
         step = _STEP_RAD if motion[0] == "rotate" else _STEP_M
         count = max(1, math.ceil(abs(float(motion[1])) / step - 1e-9))
         start, s_start = dense[-1], s[-1]

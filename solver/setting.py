@@ -96,7 +96,7 @@ class FollowJointCfg:
     to: Any = None
     """Joint position [rad or m], or a text like `80%`, the way from closed to open; None = the skill's."""
     step: float | None = None
-    """Largest joint step between two planned waypoints [rad or m]; None = 0.04 rad or 0.01 m."""
+    """Largest joint step between two planned waypoints [rad or m]; None = as many waypoints as the planner's budget."""
 
     def target(self, *, s_closed: float, s_open: float) -> float | None:
         """The joint position to follow to, or None where the skill decides [rad or m]."""
@@ -120,7 +120,9 @@ class PlannerSettingCfg:
     object_keypoint_name_list: list[str] = field(default_factory=list)
     """Object keypoints that must exist."""
     contact_pose_index: int | None = None
-    """Index into keyframes [current] + pre + [goal] + post where the fingers meet the part; None = the goal."""
+    """Index into keyframes [current] + pre + [goal] + post where the fingers meet the part; None = the goal.
+
+    With listed post motions it may be one of those: the hand then goes on with open fingers to there."""
     success_threshold: float = MISSING
     """Displacement of the object's joint [rad or m], see `success_mode`."""
     success_mode: SuccessMode | None = None
@@ -173,15 +175,28 @@ class PlannerSettingCfg:
             str(name): read_motion(value, f"{where}.additional_labels.{name}", words=False)
             for name, value in self.additional_labels.items()
         }
-        post = 1 if self.follow_joint is not None else len(self.post_actuation_motions)
-        last = 1 + len(self.pre_actuation_motions) + post
-        if self.contact_pose_index is not None and not 1 <= self.contact_pose_index <= last:
-            raise ConfigError(
-                f"{where}.contact_pose_index={self.contact_pose_index} is out of range, expected 1 to {last}: the "
-                f"keyframes are [current] + {len(self.pre_actuation_motions)} pre + [goal] + {post} post. "
-                "Leave it out to mean the goal.",
-                key=f"{where}.contact_pose_index",
+        self._check_contact(f"{where}.contact_pose_index")
+
+    def _check_contact(self, where: str) -> None:
+        index, first = self.contact_pose_index, self.goal_index
+        posts = 1 if self.follow_joint is not None else len(self.post_actuation_motions)
+        last = first + (0 if self.follow_joint is not None else posts)
+        if index is None or first <= index <= last:
+            return
+        if index < first:
+            reason = "the pre motions only lead up to the goal"
+        elif self.follow_joint is not None:
+            reason = (
+                "follow_joint moves the part, which the fingers must hold by then; list post_actuation_motions instead"
             )
+        else:
+            reason = "there are no more"
+        expected = f"{first} to {last}" if last > first else str(first)
+        raise ConfigError(
+            f"{where}={index} is out of range, expected {expected}: the keyframes are [current] + {first - 1} pre + "
+            f"[goal] + {posts} post, and {reason}. Leave it out to mean the goal.",
+            key=where,
+        )
 
     @property
     def constraints(self) -> list[Term]:
@@ -205,6 +220,11 @@ class PlannerSettingCfg:
     def goal_index(self) -> int:
         """Index of the goal in [current] + pre + [goal] + post."""
         return 1 + len(self.pre_actuation_motions)
+
+    @property
+    def contact_index(self) -> int:
+        """Index of the keyframe at which the fingers meet the part."""
+        return self.goal_index if self.contact_pose_index is None else self.contact_pose_index
 
     def goal_offset(self, asset: str | None = None) -> list[Any] | None:
         """[mode, value] that is added to the goal of an asset, or None."""
@@ -327,5 +347,5 @@ def _check_follow(follow: FollowJointCfg, where: str) -> FollowJointCfg:
     elif follow.to is not None:
         read_number(follow.to, f"{where}.to", lower=-20.0, upper=20.0)
     if follow.step is not None:
-        read_number(follow.step, f"{where}.step", lower=1e-4, upper=1.0)
+        read_number(follow.step, f"{where}.step", lower=1e-3, upper=1.0)
     return follow

@@ -5,7 +5,7 @@ import pytest
 
 from simcore.errors import ConfigError
 from simcore.geometry import Pose
-from solver.path import Slip, SlipMode
+from solver.path import PathSolver, Slip, SlipMode
 from solver.planner import PlanBudget, PlanRequest, plan_keyframes
 from solver.reader import read_planner_setting
 
@@ -209,6 +209,94 @@ def test_listed_post_motions_are_followed(arm, drawer, open_setting):
     assert [k.s for k in result.keyframes][2:] == pytest.approx([0.0, 0.1, 0.15], abs=1e-6)
     moved = result.keyframes[4].T_base_ee.p - result.keyframes[2].T_base_ee.p
     np.testing.assert_allclose(moved, [-0.15, 0, 0], atol=1e-9)
+
+
+@pytest.fixture
+def listed(arm, drawer, open_setting):
+    """A request with a list of post motions on a drawer."""
+
+    def make(*motions, **more):
+        setting = changed(
+            {"success_threshold": 0.1, "constraint_list": open_setting.constraint_list},
+            pre_actuation_motions=[["translate_z", -0.1]],
+            post_actuation_motions=list(motions),
+            **more,
+        )
+        return PlanRequest(arm=arm, scene=drawer(), setting=setting, q_current=arm.q_home)
+
+    return make
+
+
+def test_an_empty_list_of_post_motions_ends_at_contact(listed):
+    result = plan(listed())
+    assert result.found, result
+    assert [k.label for k in result.keyframes] == ["current", "pre", "goal"]
+    assert [segment.kind for segment in result.segments] == ["transit", "approach", "retreat"]
+
+
+def test_the_fingers_may_meet_the_part_at_a_listed_post_motion(arm, listed, toy_checker):
+    openings = []
+    checker = toy_checker(lambda q, s, gripper, allowed: openings.append((s, gripper)))
+    motions = (["move-up", 0.02], ["move-backward", -0.1])
+    at_goal, later = plan(listed(*motions)), plan(listed(*motions, contact_pose_index=3), checker)
+    assert later.found, later
+    assert (at_goal.contact_pose_index, later.contact_pose_index) == (2, 3)
+    ends = {
+        name: {s.kind: s.T_base_ee_end.p for s in result.segments}
+        for name, result in (("at_goal", at_goal), ("later", later))
+    }
+    np.testing.assert_allclose(ends["at_goal"]["approach"], at_goal.keyframes[2].T_base_ee.p, atol=1e-6)
+    np.testing.assert_allclose(ends["later"]["approach"], later.keyframes[3].T_base_ee.p, atol=5e-4)
+    np.testing.assert_allclose(ends["later"]["approach"] - later.keyframes[2].T_base_ee.p, [0.0, 0.0, 0.02], atol=1e-3)
+    follow = next(s for s in later.segments if s.kind == "follow")
+    assert (follow.s[0], follow.s[-1]) == pytest.approx((0.0, 0.1), abs=1e-6)
+    assert {gripper for s, gripper in openings if s == 0.0} == {0.08}  # nothing is held before contact
+    for before, after in zip(later.segments[:-1], later.segments[1:], strict=True):
+        np.testing.assert_allclose(before.q[-1], after.q[0], atol=1e-8)
+
+
+def test_what_is_in_the_way_between_goal_and_a_later_contact_is_told(arm, drawer, listed, toy_checker):
+    head = drawer().keypoints["articulated_object_head"]
+
+    def lip(q, s, gripper, allowed):
+        above = arm.kinematics.pose(q) @ arm.tool_keypoints["tool_head"] - head
+        return ("panda_hand", "box/lip") if 0.02 < above[2] < 0.04 and np.abs(above[:2]).max() < 0.01 else None
+
+    motions = (["move-up", 0.06], ["move-backward", -0.1])
+    result = plan(listed(*motions, contact_pose_index=3), toy_checker(lip))
+    assert not result.found
+    assert result.diagnosis.evidence["ended_at"]["approach: panda_hand and box/lip"] > 0
+
+
+def test_the_step_spaces_the_waypoints_of_the_parts_way(arm, door, open_setting, monkeypatch):
+    counts = []
+    follow = PathSolver.follow
+
+    def counted(self, goals, scene, *, s_values, **more):
+        counts.append(len(s_values) - 1)
+        return follow(self, goals, scene, s_values=s_values, **more)
+
+    monkeypatch.setattr(PathSolver, "follow", counted)
+    raw = {"success_threshold": 0.7, "constraint_list": open_setting.constraint_list}
+    fine = {}
+    for step, wanted in ((None, 24), (0.01, 75), (0.05, 15), (0.5, 8)):
+        setting = changed(raw, post_actuation_motions={"follow_joint": {"to": 0.8, "step": step}})
+        request = PlanRequest(arm=arm, scene=door(s=0.05), setting=setting, q_current=arm.q_home)
+        counts.clear()
+        result = plan(request)
+        assert result.found, result
+        assert counts[-1] == request.waypoints() == wanted
+        fine[step] = next(s for s in result.segments if s.kind == "follow")
+    tool, scene = arm.tool_keypoints["tool_head"], door(s=0.05)
+    off = {}
+    for step, segment in fine.items():
+        start = arm.kinematics.pose(segment.q[0]) @ tool
+        places = [
+            arm.kinematics.pose(q) @ tool - (R @ start + t)
+            for q, (R, t) in zip(segment.q, (scene.joint.motion(s - 0.05) for s in segment.s), strict=True)
+        ]
+        off[step] = np.abs(places).max()
+    assert off[0.01] < off[0.5]  # what the setting is for
 
 
 def test_noise_on_the_goal_comes_from_the_generator(arm, request_open, open_setting):

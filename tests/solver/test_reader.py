@@ -214,7 +214,18 @@ BAD = {
         raw(post_actuation_motions={"follow_joint": {"to": "open"}}),
         r"follow_joint.to='open' is neither a joint position nor a fraction like 80%",
     ),
-    "index": (raw(contact_pose_index=7), r"contact_pose_index=7 is out of range, expected 1 to 2"),
+    "index": (
+        raw(contact_pose_index=7),
+        r"contact_pose_index=7 is out of range, expected 1: .*follow_joint moves the part",
+    ),
+    "index before the goal": (
+        raw(contact_pose_index=1, pre_actuation_motions=[["translate_z", -0.1]]),
+        r"contact_pose_index=1 is out of range, expected 2: .* the pre motions only lead up to the goal",
+    ),
+    "index after the last": (
+        raw(contact_pose_index=4, post_actuation_motions=["move-up", "move-up"]),
+        r"contact_pose_index=4 is out of range, expected 1 to 3: .* \[goal\] \+ 2 post, and there are no more",
+    ),
     "range": (
         raw(keypose_random_range={"orientation": {"x_min": 5, "x_max": -5}}),
         r"keypose_random_range.orientation.x_min=5.0 is above x_max=-5.0",

@@ -1,0 +1,59 @@
+"""Every key of a planner setting that says where the hand goes is seen in the plan of the skill."""
+
+from __future__ import annotations
+
+import pytest
+
+from skills.command import ManipKind
+from skills.skill import Skill
+from workflows.commandline import CommandLine, load_configs
+from workflows.runner import EpisodeRunner
+from workflows.schema import CollectCfg
+
+pytestmark = pytest.mark.integration
+
+SETTING = "skills.0.planner_setting"
+
+
+def planned(task: str, *overrides: str) -> Skill:
+    line = CommandLine(overrides=[f"task={task}", "object.instance=7", *overrides])
+    (loaded,) = load_configs("collect", CollectCfg, line)
+    with EpisodeRunner(loaded.cfg) as runner:
+        return runner.plan(0)
+
+
+@pytest.mark.parametrize("task", ["open_drawer", "close_drawer"])
+def test_listed_post_motions_are_what_the_hand_does(task: str) -> None:
+    skill = planned(task, f"{SETTING}.post_actuation_motions=[]")
+    plan = skill.keyframe_plan
+    assert plan is not None
+    assert plan.found, plan
+    assert [keyframe.label for keyframe in plan.keyframes] == ["current", "pre", "goal"]
+    assert "follow" not in [segment.kind for segment in plan.segments]
+
+
+def test_a_list_leads_the_part_as_far_as_it_says_and_no_farther() -> None:
+    skill = planned("open_drawer", f"{SETTING}.post_actuation_motions=[[move-backward,-0.05]]")
+    plan = skill.keyframe_plan
+    assert plan is not None
+    assert plan.found, plan
+    # the drawer may stand at an angle to the arm's base
+    assert 0.04 < plan.keyframes[-1].s - plan.keyframes[0].s <= 0.05
+
+
+def test_the_part_is_followed_to_where_the_setting_says() -> None:
+    plan = planned("open_drawer", f"{SETTING}.post_actuation_motions={{follow_joint: {{to: 0.1}}}}").keyframe_plan
+    assert plan is not None
+    assert plan.keyframes[-1].s == pytest.approx(0.1)
+
+
+def test_the_gripper_closes_at_the_contact_keyframe() -> None:
+    motions = f"{SETTING}.post_actuation_motions=[[translate_z,0.01],[move-backward,-0.05]]"
+    skill = planned("open_drawer", motions, f"{SETTING}.contact_pose_index=3")
+    plan = skill.keyframe_plan
+    assert plan is not None
+    assert plan.found, plan
+    closing = next(command for command in skill.commands if command.kind is ManipKind.close_gripper)
+    assert closing.T_base_ee.is_close(plan.keyframes[3].T_base_ee)
+    shift = plan.keyframes[2].T_base_ee.inverse() @ closing.T_base_ee
+    assert shift.p == pytest.approx([0.0, 0.0, 0.01], abs=1e-3)
