@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from enum import Enum
 
-from simcore.errors import ConfigError
+from simcore.errors import ConfigError, close_matches
+from simcore.state import Rendering
 
 
 class ActionMode(Enum):
@@ -51,7 +52,19 @@ class ObservationCfg:
     `parts.<object>.<part>.joint_position` and `.joint_velocity` of these parts; `*` stands for anything. A key that
     nothing matches is a mistake, unless it begins with `sensors.`."""
 
+    images: list[str] = field(default_factory=list)
+    """Kinds of images of the configured `sensors` that are made in every frame: `rgb`, `depth`, `segmentation`,
+    `instance_id_segmentation`, `normals`. They are observed under `sensors.<name>.<kind>_image` and never recorded."""
+
     def __post_init__(self) -> None:
+        kinds = [kind.name for kind in Rendering]
+        for image in self.images:
+            if image not in kinds:
+                raise ConfigError(
+                    f"observation.images has '{image}'.{close_matches(image, kinds)} Expected some of "
+                    f"{', '.join(kinds)}. Change it.",
+                    key="observation.images",
+                )
         if not self.keys:
             raise ConfigError(
                 "observation.keys is empty. Expected record keys such as 'robots.*'. Name at least one.",

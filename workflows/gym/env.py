@@ -14,6 +14,7 @@ from simcore.recording.episode import EpisodeRecord
 from simcore.sim.camera import take_picture
 from simcore.sim.collision import BulletCollisionChecker
 from simcore.sim.world import World
+from simcore.state import Rendering
 from workflows.commandline import CommandLine, load_configs
 from workflows.episode import Episode
 from workflows.gym.actions import ActionDecoder
@@ -30,6 +31,8 @@ except ImportError as exc:
 Array = np.ndarray
 Observation = dict[str, Array]
 
+IMAGES = ("rgb", "depth", "segmentation", "normals")
+"""Tags of image buffers."""
 RENDER_SIZE = (480, 360)
 """Width and height of `render` [pixels]."""
 
@@ -82,7 +85,9 @@ class UnlatchEnv(gymnasium.Env[Any, Array]):
         self._next_episode = 0
         self._decoder = ActionDecoder(cfg.action, cfg.robot)
         self._stack = ExitStack()
-        self._world = self._stack.enter_context(World(cfg.world, visuals=render_mode is not None))
+        self._world = self._stack.enter_context(
+            World(cfg.world, visuals=render_mode is not None or bool(cfg.observation.images))
+        )
         self._checker = self._stack.enter_context(BulletCollisionChecker())
         self._episode: Episode | None = None
         low, high = self._decoder.bounds()
@@ -95,9 +100,18 @@ class UnlatchEnv(gymnasium.Env[Any, Array]):
         self._episode = Episode(self.cfg, 0, self._world, self._checker)
         self._episode.reset()
         self._episode.keep()
+        self._switch_images_on()
         state = self._values()
         self._episode = None
         return state
+
+    def _switch_images_on(self) -> None:
+        """Makes the configured images from here on, of the present state first."""
+        scene = self.episode.scene.scene
+        for kind in self.cfg.observation.images:
+            scene.switch_rendering(Rendering[kind], on=True)
+        if self.cfg.observation.images:
+            scene.update_state()
 
     def _values(self) -> dict[str, Array]:
         """Everything that an observation may hold, by key."""
@@ -113,6 +127,8 @@ class UnlatchEnv(gymnasium.Env[Any, Array]):
             index = item.joint_index(item.asset.articulation.part(part).joint)
             for key, plural in (("joint_position", "joint_positions"), ("joint_velocity", "joint_velocities")):
                 values[f"parts.{name}.{part}.{key}"] = np.array(values[f"objects.{name}.{plural}"][index])
+        if self.cfg.observation.images:
+            values.update(episode.scene.scene.state_dict(include_tags=IMAGES))
         return values
 
     def _spaces_of(self, state: Mapping[str, Array]) -> dict[str, spaces.Box]:
@@ -167,6 +183,7 @@ class UnlatchEnv(gymnasium.Env[Any, Array]):
         self._next_episode = number + 1
         self._episode = episode = Episode(self.cfg, number, self._world, self._checker, run_seed=self._run_seed)
         episode.begin()
+        self._switch_images_on()
         if episode.failure is None:
             self._skill = episode.begin_stage(0)
         return self._observation(), {**self._info(), "language": episode.language()}
@@ -246,4 +263,4 @@ def _space_of(value: Array) -> spaces.Box:
     if value.dtype.kind in "iu":
         info = np.iinfo(value.dtype)
         return spaces.Box(info.min, info.max, value.shape, value.dtype.type)
-    return spaces.Box(-np.inf, np.inf, value.shape, np.float64)
+    return spaces.Box(-np.inf, np.inf, value.shape, value.dtype.type)

@@ -194,3 +194,20 @@ def test_an_action_of_another_size_is_refused():
     with pytest.raises(ConfigError, match="8 finite numbers"):
         env.step(np.full(8, np.nan))
     env.close()
+
+
+def test_images_of_the_sensors_are_observed_and_change_nothing_else():
+    record = recorded("close_drawer")
+    overrides = ["sensors=[front]", "sensors.0.width=64", "sensors.0.height=48", "observation.images=[rgb,depth]"]
+    env = UnlatchEnv("close_drawer", overrides=overrides)
+    first, _ = env.reset(seed=5, options={"episode": 0})
+    for action, _ in zip(actions_of(record), range(60), strict=False):
+        last, *_ = env.step(action)
+    assert env.observation_space.contains(last)
+    env.close()
+    image = "sensors.front.rgb_image"
+    assert first[image].shape == (48, 64, 3)
+    assert first["sensors.front.depth_image_m"].dtype == np.float32
+    assert (first[image] != last[image]).any()
+    q = "robots.franka_panda.left.joint_positions"
+    assert np.array_equal(last[q], record.arrays[q][INITIAL_FRAMES + 60])
