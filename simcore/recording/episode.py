@@ -75,7 +75,10 @@ class EpisodeRecord:
     events: list[dict[str, Any]] = field(default_factory=list)
     """What else happened, in order of time."""
     timings_ms: dict[str, float] = field(default_factory=dict)
-    """Wall time of plan, reset, execute and write [ms]; the only values that differ between equal runs."""
+    """Wall time of plan, reset, execute and write [ms].
+
+    These and the planner's own times (`plan.timings_ms` of each entry of `skills`) are all that differs between equal
+    runs."""
     arrays: dict[str, Array] = field(default_factory=dict)
     """The arrays of `state.npz` by key; see `docs/record_format.md`."""
 

@@ -154,6 +154,7 @@ SKILL_FIELDS: dict[str, str] = {
     "name": "Name of the skill in the catalog.",
     "object": "Name of the object acted on; null for a skill that moves nothing.",
     "part": "Name of the part in its annotation.",
+    "language": "Optional; phrasings of this step, filled in.",
     "joint": "Name of the part's joint.",
     "joint_index": "Its column in `objects.<object>.joint_positions`.",
     "success_mode": "`abs`, `normal`, `zero`, `dis_to_init` or `fraction`; null where the skill moves nothing.",
