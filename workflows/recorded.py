@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 from configs.reading import read_dataclass
@@ -28,10 +29,27 @@ def config_of(data_set: DataSet) -> EpisodeCfg:
         )
     try:
         with banner_hidden():  # a type of sensor is code that may load the engine
-            return read_dataclass(EpisodeCfg, values, where="")
+            return read_dataclass(EpisodeCfg, _with_roots(values, data_set.info.get("object_roots")), where="")
     except ConfigError as exc:
         raise RecordingError(
             f"The configuration of data set '{data_set.path}' is not read by this version: {exc.message} "
             f"It was made by unlatch {data_set.header.get('versions', {}).get('unlatch', 'of unknown version')}.",
             path=str(data_set.path),
         ) from exc
+
+
+def _with_roots(values: dict[str, Any], roots: Any) -> dict[str, Any]:
+    """A configuration with the folders that its objects came from, where these are here too."""
+
+    def rooted(item: Any) -> Any:
+        root = roots.get(item.get("name")) if isinstance(item, dict) else None
+        return {**item, "root": root} if isinstance(root, str) and Path(root).is_dir() else item
+
+    if not isinstance(roots, dict):
+        return values
+    others = values.get("objects")
+    return {
+        **values,
+        "object": rooted(values.get("object")),
+        "objects": [rooted(item) for item in others] if isinstance(others, list) else others,
+    }

@@ -53,7 +53,7 @@ def make_data_set(
     EXECUTORS.entry(cfg.executor.name)
     workers = min(cfg.workers or cores(), len(numbers))
     interrupted = False
-    with DataSet.create_or_resume(folder, header={**header_of(cfg), **(of or {})}, info=_info()) as data_set:
+    with DataSet.create_or_resume(folder, header={**header_of(cfg), **(of or {})}, info=_info(cfg)) as data_set:
         for number, problem in data_set.damaged(numbers).items():
             note(
                 f"episode {number} is damaged and is made again; kept as {shown(data_set.set_aside(number))}: {problem}"
@@ -95,20 +95,29 @@ def output_folder(cfg: RunCfg, *, prefix: str = "") -> Path:
 
 
 def header_of(cfg: EpisodeCfg) -> dict[str, Any]:
-    """What must be equal for two runs to write into one data set: the episode's configuration and who simulates it.
+    """What must be equal for two runs to write into one data set.
+
+    That is the episode's configuration, the objects that it may draw, and who simulates it.
 
     Args:
         cfg: The episode, or a run of such episodes.
+
+    Raises:
+        ConfigError, AssetError: There are no objects to draw from.
     """
     from configs.schema import EpisodeCfg
+    from simcore.assets.library import object_set_of
     from simcore.recording.json_values import plain
 
     config = plain({item.name: getattr(cfg, item.name) for item in fields(EpisodeCfg)})
     for item in (config["object"], *config["objects"]):
         del item["cache_dir"]  # where copies are kept says nothing about an episode
+        item["root"] = None  # nor where the data set lies: what is in it does
     if not config["sensors"]:
         del config["sensors"]  # as data sets had it before there were sensors: they are resumed
-    return {"config": config, "versions": versions_of(IDENTITY)}
+    header = {"config": config, "versions": versions_of(IDENTITY)}
+    sets = {name: found for name, item in cfg.all_objects().items() if (found := object_set_of(item))}
+    return {**header, "objects": sets} if sets else header
 
 
 def keep_lost(data_set: DataSet, run_seed: int, number: int, reason: str) -> Outcome:
@@ -165,11 +174,15 @@ def check_outputs_differ(cfgs: Iterable[RunCfg], *, prefix: str = "") -> None:
         folders.add(folder)
 
 
-def _info() -> dict[str, Any]:
+def _info(cfg: RunCfg) -> dict[str, Any]:
+    roots = {
+        name: str(Path(item.root).expanduser().absolute()) for name, item in cfg.all_objects().items() if item.root
+    }
     return {
         "command": ["unlatch", *sys.argv[1:]],
         "created": datetime.now(timezone.utc).isoformat(timespec="seconds"),
         "host": platform.node(),
+        "object_roots": roots,
         "platform": platform.platform(),
         "python": platform.python_version(),
         "versions": versions_of(NOTED),

@@ -6,6 +6,7 @@ import logging
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
+from typing import Any
 
 import numpy as np
 from omegaconf import MISSING
@@ -106,6 +107,46 @@ def load_object(cfg: ObjectCfg, *, rng: np.random.Generator) -> ObjectAsset:
         asset = load_partnet_object(cfg, draw=draw)
     check_articulation(asset)
     return asset
+
+
+def object_set_of(cfg: ObjectCfg) -> dict[str, Any]:
+    """What an object is drawn from and made with, beyond its configuration and the version of this software.
+
+    A run that is resumed must find it unchanged: the n-th of another set would be another object. Where the set lies
+    does not matter.
+
+    Args:
+        cfg: Which object.
+
+    Returns:
+        For an object of a data set: version of the converter, and a short hash of each object that may be drawn, by its
+        id. Nothing for a generated one.
+
+    Raises:
+        ConfigError: Unknown category, or no data set folder.
+        AssetError: There is no such object.
+    """
+    if cfg.source is ObjectSource.procedural:
+        return {}
+    from simcore.assets.converters.partnet_mobility import partnet_object_set
+
+    return partnet_object_set(cfg)
+
+
+def check_candidates(cfg: ObjectCfg) -> None:
+    """Looks at every object that an episode may draw, without loading it.
+
+    Args:
+        cfg: Which object.
+
+    Raises:
+        ConfigError: Unknown category, or no data set folder.
+        AssetError: Some are damaged; each is named.
+    """
+    if cfg.source is ObjectSource.partnet_mobility and cfg.instance is None:
+        from simcore.assets.converters import partnet_source
+
+        partnet_source.check_candidates(partnet_source.partnet_root(cfg.root), cfg.category)
 
 
 def _load_procedural(cfg: ObjectCfg, draw: int) -> ObjectAsset:

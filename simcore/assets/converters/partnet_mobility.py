@@ -37,10 +37,12 @@ from simcore.assets.converters.partnet_source import (
     PartnetObject,
     choose_instance,
     partnet_category,
+    partnet_instances,
     partnet_root,
     read_partnet_object,
     referenced_files,
     source_hash,
+    source_state,
 )
 from simcore.assets.urdf_model import Joint, Link, Shape, ShapeKind, UrdfModel
 from simcore.assets.validation import articulation_problems, raise_problems
@@ -92,6 +94,28 @@ def load_partnet_object(cfg: ObjectCfg, *, draw: int) -> ObjectAsset:
         damping=facts["damping"],
         parameters=facts["parameters"],
     )
+
+
+def partnet_object_set(cfg: ObjectCfg) -> dict[str, Any]:
+    """What an object of an episode is drawn from and made with: see `object_set_of`.
+
+    Args:
+        cfg: Which object.
+
+    Raises:
+        ConfigError: Unknown category, or no folder given.
+        AssetError: There is no such object.
+    """
+    root = partnet_root(cfg.root)
+    found = partnet_instances(root, cfg.category)
+    if cfg.instance is not None or not found:
+        folder = choose_instance(root, cfg.category, instance=cfg.instance, draw=0)
+        found = {folder.name: folder}
+    return {
+        "converter": CONVERTER_VERSION,
+        "coacd": version("coacd"),
+        "instances": {name: source_state(path)[:16] for name, path in found.items()},
+    }
 
 
 def convert_partnet_object(

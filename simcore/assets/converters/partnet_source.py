@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,7 @@ ROOT_VARIABLE = "UNLATCH_PARTNET_DIR"
 URDF_NAME = "mobility.urdf"
 _MAX_TEXT_BYTES = 1_000_000
 _SIDE_FILES = ("info.json", "semantics.txt")
+_MESH_SUFFIXES = (".obj", ".mtl")
 
 
 @dataclass(frozen=True)
@@ -91,16 +93,75 @@ def partnet_root(root: str | None) -> Path:
 
 def partnet_instances(root: Path, category: str) -> dict[str, Path]:
     """Folders by instance id, sorted: `<category>/<id>/` or, as downloaded, `<id>/` with a `meta.json`."""
-    folders = partnet_category(category).folders
+    return {name: path for name, path in _folders(root, category).items() if (path / URDF_NAME).is_file()}
+
+
+def check_candidates(root: Path, category: str) -> None:
+    """Looks at every object that may be drawn, without converting it: its URDF is there, its side files are readable.
+
+    Raises:
+        AssetError: Some are damaged; each is named.
+    """
+    problems = [problem for path in _folders(root, category).values() if (problem := _visible_damage(path))]
+    if problems:
+        more = f" And {len(problems) - 3} more." if len(problems) > 3 else ""
+        raise AssetError(
+            f"{len(problems)} objects of category '{category}' are damaged: {' '.join(problems[:3])}{more} "
+            "Restore or remove these folders, or set object.instance to the id of another one.",
+            path=str(root),
+            problems=problems,
+        )
+
+
+def source_state(folder: Path) -> str:
+    """A hash of what can be read of an object quickly: URDF and side files in full, meshes by name and size.
+
+    Args:
+        folder: Folder of the object.
+    """
+    digest = hashlib.sha256()
+    for name in (URDF_NAME, *_SIDE_FILES):
+        path = folder / name
+        digest.update(f"{name}\0{path.stat().st_size if path.is_file() else -1}\0".encode())
+        digest.update(path.read_bytes() if path.is_file() else b"")
+    for path in sorted(p for p in folder.rglob("*") if p.suffix in _MESH_SUFFIXES):
+        digest.update(f"{_relative(path, folder)}\0{path.stat().st_size}\0".encode())
+    return digest.hexdigest()
+
+
+def _folders(root: Path, category: str) -> dict[str, Path]:
+    """Folders of a category by id, sorted by id: those with a URDF, and those that have the name of an object."""
+    names = partnet_category(category).folders
     found: dict[str, Path] = {}
-    for name in folders:
+    for name in names:
         if (root / name).is_dir():
-            found |= {p.name: p for p in (root / name).iterdir() if (p / URDF_NAME).is_file()}
-    if not found:
-        for path in root.iterdir():
-            if (path / URDF_NAME).is_file() and _read_json(path / "meta.json").get("model_cat") in folders:
-                found[path.name] = path
+            inside_it = {p.name: p for p in (root / name).iterdir() if p.is_dir()}
+            found = {**inside_it, **found}
+    found = {name: path for name, path in found.items() if name.isdigit() or (path / URDF_NAME).is_file()}
+    if not any((path / URDF_NAME).is_file() for path in found.values()):
+        found |= {path.name: path for path in root.iterdir() if (path / URDF_NAME).is_file() and _is_of(path, names)}
     return {name: found[name] for name in sorted(found, key=lambda n: (len(n), n))}
+
+
+def _is_of(folder: Path, names: Sequence[str]) -> bool:
+    """Whether the `meta.json` of a folder names one of some categories; a damaged one names none."""
+    try:
+        return _read_json(folder / "meta.json").get("model_cat") in names
+    except AssetError:
+        return False
+
+
+def _visible_damage(folder: Path) -> str | None:
+    urdf = folder / URDF_NAME
+    if not urdf.is_file():
+        return f"{folder} has no {URDF_NAME}."
+    if not urdf.stat().st_size:
+        return f"{urdf} is empty."
+    try:
+        _read_json(folder / "info.json")
+    except AssetError as exc:
+        return exc.message
+    return None
 
 
 def choose_instance(root: Path, category: str, *, instance: str | None, draw: int) -> Path:

@@ -23,6 +23,7 @@ from simcore.assets import (
 )
 from simcore.assets.converters import partnet_mobility
 from simcore.assets.converters.partnet_source import ROOT_VARIABLE, partnet_instances
+from simcore.assets.library import check_candidates, object_set_of
 from simcore.errors import AssetError, ConfigError
 
 
@@ -263,6 +264,76 @@ def test_the_folder_of_a_download_needs_no_categories(boxes_dir: Path, tmp_path:
     (flat / "77" / "meta.json").write_text('{"model_cat": "Microwave"}')
     assert list(partnet_instances(flat, "microwave")) == ["77"]
     assert partnet_instances(flat, "safe") == {}
+
+
+def _copies(boxes_dir: Path, *names: str) -> None:
+    for name in names:
+        shutil.copytree(boxes_dir / "microwave" / "77", boxes_dir / "microwave" / name)
+
+
+def _cfg(root: Path, **values: object) -> ObjectCfg:
+    return ObjectCfg(
+        **{"name": "m", "category": "microwave", "source": ObjectSource.partnet_mobility, "root": str(root), **values}  # type: ignore[arg-type]
+    )
+
+
+def test_the_set_of_objects_is_told_by_its_content_wherever_it_lies(boxes_dir: Path, tmp_path: Path) -> None:
+    _copies(boxes_dir, "9", "101")
+    whole = object_set_of(_cfg(boxes_dir))
+    assert list(whole["instances"]) == ["9", "77", "101"]
+    shutil.copytree(boxes_dir, tmp_path / "moved")
+    assert object_set_of(_cfg(tmp_path / "moved")) == whole
+    assert list(object_set_of(_cfg(boxes_dir, instance="77"))["instances"]) == ["77"]
+    (boxes_dir / "safe" / "5").mkdir(parents=True)
+    (boxes_dir / "notes").mkdir()
+    assert object_set_of(_cfg(boxes_dir)) == whole, "folders of others do not matter"
+    shutil.rmtree(boxes_dir / "microwave" / "9")
+    assert list(object_set_of(_cfg(boxes_dir))["instances"]) == ["77", "101"]
+    assert object_set_of(ObjectCfg(name="m", category="microwave")) == {}
+
+
+@pytest.mark.parametrize("name", ["mobility.urdf", "info.json", "semantics.txt", "textured_objs/floor.obj"])
+def test_a_changed_file_of_an_object_changes_its_entry_alone(boxes_dir: Path, name: str) -> None:
+    _copies(boxes_dir, "78")
+    before = object_set_of(_cfg(boxes_dir))["instances"]
+    path = boxes_dir / "microwave" / "77" / name
+    path.write_text(path.read_text() + " ")
+    after = object_set_of(_cfg(boxes_dir))["instances"]
+    assert after["77"] != before["77"]
+    assert after["78"] == before["78"]
+
+
+def test_the_first_folder_of_a_category_that_holds_an_instance_counts(boxes_dir: Path) -> None:
+    shutil.copytree(boxes_dir / "microwave", boxes_dir / "Microwave")
+    assert partnet_instances(boxes_dir, "microwave") == {"77": boxes_dir / "microwave" / "77"}
+
+
+def test_a_damaged_object_of_another_category_does_no_harm(boxes_dir: Path, tmp_path: Path) -> None:
+    flat = tmp_path / "flat"
+    for name in ("77", "78"):
+        shutil.copytree(boxes_dir / "microwave" / "77", flat / name)
+    (flat / "77" / "meta.json").write_text('{"model_cat": "Microwave"}')
+    (flat / "78" / "meta.json").write_text('{"model_cat": "Sa')
+    assert list(partnet_instances(flat, "microwave")) == ["77"]
+
+
+def test_candidates_that_are_visibly_damaged_are_named_at_once(boxes_dir: Path) -> None:
+    check_candidates(_cfg(boxes_dir))
+    _copies(boxes_dir, "78", "79")
+    folder = boxes_dir / "microwave"
+    (folder / "78" / "mobility.urdf").unlink()
+    (folder / "79" / "mobility.urdf").write_text("")
+    with pytest.raises(AssetError) as caught:
+        check_candidates(_cfg(boxes_dir))
+    assert str(caught.value) == (
+        f"2 objects of category 'microwave' are damaged: {folder / '78'} has no mobility.urdf. "
+        f"{folder / '79' / 'mobility.urdf'} is empty. "
+        "Restore or remove these folders, or set object.instance to the id of another one."
+    )
+    check_candidates(_cfg(boxes_dir, instance="77"))
+    (folder / "77" / "info.json").write_text("{")
+    with pytest.raises(AssetError, match=r"^3 objects .* no readable JSON"):
+        check_candidates(_cfg(boxes_dir))
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,71 @@
+"""A run is continued only with the objects that it began with, wherever they lie."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+import unlatch
+from simcore.recording.storage import DataSet
+from workflows.commandline import CommandLine, load_configs
+from workflows.recorded import config_of
+from workflows.run import header_of
+from workflows.schema import CollectCfg
+
+URDF = '<robot name="m"><link name="base"/></robot>'
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    """A data set of two microwaves that nobody loads."""
+    for name in ("7", "8"):
+        folder = tmp_path / "real" / "microwave" / name
+        folder.mkdir(parents=True)
+        (folder / "mobility.urdf").write_text(URDF)
+    return tmp_path / "real"
+
+
+def config(root: Path, *overrides: str) -> CollectCfg:
+    words = ["task=open_microwave", "object.source=partnet_mobility", f"object.root={root}", *overrides]
+    (job,) = load_configs("collect", CollectCfg, CommandLine(overrides=words))
+    return job.cfg
+
+
+def test_another_place_is_the_same_run_and_another_set_is_not(root: Path, tmp_path: Path):
+    before = header_of(config(root))
+    shutil.copytree(root, tmp_path / "moved")
+    assert header_of(config(tmp_path / "moved")) == before
+    assert str(root) not in str(before)
+    shutil.copytree(root / "microwave" / "7", root / "microwave" / "9")
+    assert header_of(config(root)) != before
+    assert header_of(config(root))["config"] == before["config"]
+
+
+def test_a_generated_object_adds_nothing():
+    (job,) = load_configs("collect", CollectCfg, CommandLine(overrides=["task=open_microwave"]))
+    assert "objects" not in header_of(job.cfg)
+
+
+def test_resuming_with_another_set_is_refused_with_the_ids_that_differ(
+    root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    monkeypatch.setattr("workflows.asset_checks.check_assets", lambda cfg, *, number: None)
+    with DataSet.create_or_resume(tmp_path / "set", header=header_of(config(root))):
+        pass
+    shutil.rmtree(root / "microwave" / "7")
+    words = ["task=open_microwave", "object.source=partnet_mobility", f"object.root={root}", f"out={tmp_path / 'set'}"]
+    assert unlatch.main(["collect", *words]) == 2
+    said = capsys.readouterr().err
+    assert said.count("\n") == 1
+    assert "1 values differ: objects.microwave.instances.7: there " in said
+
+
+def test_a_recorded_configuration_finds_its_objects_where_they_were(root: Path, tmp_path: Path):
+    cfg = config(root)
+    info = {"object_roots": {cfg.object.name: str(root)}}
+    with DataSet.create_or_resume(tmp_path / "set", header=header_of(cfg), info=info) as data_set:
+        assert config_of(data_set).object.root == str(root)
+        shutil.rmtree(root)
+        assert config_of(data_set).object.root is None, "the environment variable says where"
