@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
 from itertools import chain
+
+import numpy as np
 
 from configs.schema import EpisodeCfg
 from robots.model import model_path
 from simcore.assets.annotation import Part
 from simcore.assets.articulated_object import ObjectAsset
-from simcore.assets.library import load_object
+from simcore.assets.library import ObjectCfg, check_candidates, load_object, object_set_of
 from simcore.assets.urdf_reader import parse_xml
-from simcore.errors import ConfigError, close_matches
+from simcore.errors import AssetError, ConfigError, close_matches
 from simcore.rng import EpisodeStreams, episode_seed
 from solver.reader import check_names
 from tasks.layout import check_opening, described
@@ -29,11 +33,11 @@ def check_assets(cfg: EpisodeCfg, *, number: int = 0) -> None:
     Raises:
         ConfigError: A name does not exist, or a value is beyond what robot, skill or part can do; the message has the
             full key.
-        AssetError: An object is missing, damaged, or its annotation does not fit it.
+        AssetError: A named object is missing, damaged, or its annotation does not fit it; or all that may be drawn are.
     """
     check_robot(cfg.robot)
     rng = EpisodeStreams(episode_seed(cfg.seed, number))["layout"]
-    assets = {name: load_object(item, rng=rng) for name, item in cfg.all_objects().items()}
+    assets = {name: _example(item, rng) for name, item in cfg.all_objects().items()}
     for problem in chain.from_iterable(joint_problems(asset) for asset in assets.values()):
         raise problem
     for index, opening in enumerate(cfg.task.openness):
@@ -62,6 +66,22 @@ def check_assets(cfg: EpisodeCfg, *, number: int = 0) -> None:
         check_skill(skill, part, asset, where=where)
         check_points(skill.planner_setting, arm.keypoints, part, where=where)
     _check_mounts(cfg, assets)
+
+
+def _example(cfg: ObjectCfg, rng: np.random.Generator) -> ObjectAsset:
+    """The object that an episode draws or, if it is damaged, the first of the others that is not.
+
+    A damaged one is the affair of the episodes that draw it: names are checked by any other.
+    """
+    check_candidates(cfg)
+    try:
+        return load_object(cfg, rng=rng)
+    except AssetError:
+        others = object_set_of(cfg).get("instances", ()) if cfg.instance is None else ()
+        for instance in others:
+            with suppress(AssetError):
+                return load_object(replace(cfg, instance=instance), rng=rng)
+        raise
 
 
 def _check_mounts(cfg: EpisodeCfg, assets: Mapping[str, ObjectAsset]) -> None:

@@ -5,13 +5,18 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import unlatch
+from simcore.assets import ObjectAsset, ObjectCfg, load_object
+from simcore.errors import AssetError, ConfigError
 from simcore.recording.storage import DataSet
+from workflows.asset_checks import check_assets
 from workflows.commandline import CommandLine, load_configs
 from workflows.recorded import config_of
 from workflows.run import header_of
+from workflows.runner import EpisodeRunner
 from workflows.schema import CollectCfg
 
 URDF = '<robot name="m"><link name="base"/></robot>'
@@ -69,3 +74,51 @@ def test_a_recorded_configuration_finds_its_objects_where_they_were(root: Path, 
         assert config_of(data_set).object.root == str(root)
         shutil.rmtree(root)
         assert config_of(data_set).object.root is None, "the environment variable says where"
+
+
+def _only(whole: str | None):
+    """Loads a generated microwave where the instance is the whole one; all others are damaged."""
+
+    def load(cfg: ObjectCfg, *, rng: np.random.Generator) -> ObjectAsset:
+        rng.integers(2**31)
+        if cfg.instance != whole:
+            raise AssetError(f"microwave/{cfg.instance} is damaged.")
+        return load_object(ObjectCfg(name=cfg.name, category="microwave", instance="1"), rng=rng)
+
+    return load
+
+
+def test_one_damaged_object_does_not_keep_a_run_from_starting(root: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("workflows.asset_checks.load_object", _only("8"))
+    check_assets(config(root))
+    with pytest.raises(AssetError, match="microwave/7 is damaged"):
+        check_assets(config(root, "object.instance='7'"))
+    monkeypatch.setattr("workflows.asset_checks.load_object", _only("none"))
+    with pytest.raises(AssetError, match="microwave/None is damaged"):
+        check_assets(config(root))
+
+
+def test_visible_damage_of_any_candidate_is_told_before_anything_is_loaded(root: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("workflows.asset_checks.load_object", _only("8"))
+    (root / "microwave" / "7" / "mobility.urdf").unlink()
+    with pytest.raises(AssetError, match=r"has no mobility\.urdf"):
+        check_assets(config(root))
+    check_assets(config(root, "object.instance='8'"))
+
+
+@pytest.mark.integration
+def test_a_damaged_object_costs_the_episode_that_draws_it_and_a_wrong_key_ends_the_run(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr("workflows.episode.load_object", _only("8"))
+    with EpisodeRunner(config(root)) as runner:
+        record = runner.run(3)
+        assert (record.number, record.success, record.code) == (3, False, "error")
+        assert "microwave/None is damaged." in record.evidence["message"]
+
+        def wrong(cfg: ObjectCfg, *, rng: np.random.Generator) -> ObjectAsset:
+            raise ConfigError("a key is wrong")
+
+        monkeypatch.setattr("workflows.episode.load_object", wrong)
+        with pytest.raises(ConfigError, match="a key is wrong"):
+            runner.run(4)
