@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 
 from omegaconf import MISSING
@@ -9,6 +10,9 @@ from omegaconf import MISSING
 from simcore.errors import ConfigError
 
 _LIMITS = ("max_velocity", "max_acceleration", "max_effort")
+_MAX_HOME_STD_RAD = 0.5
+_LEAST_APART_M = 1e-3
+_MAX_BASE_HEIGHT_M = 5.0
 
 
 @dataclass
@@ -113,8 +117,11 @@ class ArmCfg:
                     f"{high}. Change one of them.",
                     key="arm.home",
                 )
-        if self.home_std < 0.0:
-            raise ConfigError(f"arm.home_std={self.home_std} is out of range. Expected 0 or more.", key="arm.home_std")
+        if not 0.0 <= self.home_std <= _MAX_HOME_STD_RAD:
+            raise ConfigError(
+                f"arm.home_std={self.home_std} is out of range. Expected 0 to {_MAX_HOME_STD_RAD:g} rad. Change it.",
+                key="arm.home_std",
+            )
 
     def _check_shapes(self) -> None:
         box = [list(corner) for corner in self.workspace]
@@ -137,6 +144,14 @@ class ArmCfg:
                 f"{', '.join(self.keypoints) or 'none'}. Add it.",
                 key="arm.keypoints.tool_head",
             )
+        head = self.keypoints["tool_head"]
+        for name in ("tool_tail", "tool_side"):
+            if name in self.keypoints and math.dist(head, self.keypoints[name]) < _LEAST_APART_M:
+                raise ConfigError(
+                    f"arm.keypoints.{name}={list(self.keypoints[name])} is where tool_head is. Expected at least "
+                    f"{1e3 * _LEAST_APART_M:g} mm from it: the two give a direction of the hand. Change one of them.",
+                    key=f"arm.keypoints.{name}",
+                )
 
 
 @dataclass
@@ -153,6 +168,12 @@ class RobotCfg:
     """Height of the robot's base above the table [m]."""
 
     def __post_init__(self) -> None:
+        if not abs(self.base_height_m) <= _MAX_BASE_HEIGHT_M:
+            raise ConfigError(
+                f"robot.base_height_m={self.base_height_m:g} is out of range. Expected {-_MAX_BASE_HEIGHT_M:g} to "
+                f"{_MAX_BASE_HEIGHT_M:g}. Change it.",
+                key="robot.base_height_m",
+            )
         for index, pair in enumerate(self.self_collision_ignored):
             if len(pair) != 2:
                 raise ConfigError(

@@ -83,15 +83,17 @@ def limit_problems(robot: RobotCfg) -> Iterator[ConfigError]:
     """
     maker: RobotCfg = ROBOTS.load(robot.name)()
     arms = {joint: (arm, i) for arm in maker.arms for i, joint in enumerate(arm.joints)}
-    grippers = {joint: arm.gripper for arm in maker.arms for joint in arm.gripper.joints}
+    by_base = {arm.base_link: arm for arm in maker.arms}
     for index, arm in enumerate(robot.arms):
         where = f"robot.arms[{index}]"
         for place, joint in enumerate(arm.joints):
             if joint in arms:
                 yield from _beyond(arm, place, *arms[joint], where=where)
-        for joint in arm.gripper.joints[:1]:
-            if joint in grippers:
-                yield from _beyond_gripper(arm.gripper, grippers[joint], where=f"{where}.gripper")
+        if arm.base_link in by_base:
+            yield from _other_hand(arm, by_base[arm.base_link], where=where)
+            yield from _beyond_gripper(arm.gripper, by_base[arm.base_link].gripper, where=f"{where}.gripper")
+        elif arm.base_link:
+            yield _unknown(arm.base_link, list(by_base), f"{where}.base_link", f"base of an arm of '{robot.name}'")
         yield from _friction_product(arm.gripper.friction, where=f"{where}.gripper.friction")
 
 
@@ -156,6 +158,28 @@ def _beyond(arm: ArmCfg, place: int, maker: ArmCfg, maker_place: int, *, where: 
         value, limit = getattr(arm, key)[place], getattr(maker, key)[maker_place]
         if sign * (value - limit) < 0.0:
             yield _too_much(f"{where}.{key}[{place}]", value, limit, unit, of=f"{arm.joints[place]} ")
+
+
+def _other_hand(arm: ArmCfg, maker: ArmCfg, *, where: str) -> Iterator[ConfigError]:
+    """What may touch the part, and what may not, as the robot is built."""
+    if list(arm.gripper.joints) != list(maker.gripper.joints):
+        yield ConfigError(
+            f"{where}.gripper.joints={list(arm.gripper.joints)} are not the finger joints of the arm, expected "
+            f"{list(maker.gripper.joints)}. Change them.",
+            key=f"{where}.gripper.joints",
+        )
+    for place, link in enumerate(arm.gripper.finger_links):
+        if link not in maker.gripper.finger_links:
+            yield _unknown(
+                link, maker.gripper.finger_links, f"{where}.gripper.finger_links[{place}]", "finger of the arm"
+            )
+    missing = [link for link in maker.forbidden_links if link not in arm.forbidden_links]
+    if missing:
+        yield ConfigError(
+            f"{where}.forbidden_links lacks {', '.join(missing)}, which may never touch an object either. Expected at "
+            f"least {', '.join(maker.forbidden_links)}. Add them.",
+            key=f"{where}.forbidden_links",
+        )
 
 
 def _beyond_gripper(gripper: GripperCfg, maker: GripperCfg, *, where: str) -> Iterator[ConfigError]:

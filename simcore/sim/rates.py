@@ -9,6 +9,8 @@ from simcore.errors import ConfigError
 
 MAX_HZ = 100_000
 """Highest rate that is simulated [Hz]."""
+MAX_GRAVITY_M_S2 = 100.0
+"""Largest gravity that is simulated, up or down [m/s^2]."""
 
 
 @dataclass
@@ -41,6 +43,12 @@ class WorldCfg:
                     f"Choose {slow} so that {fast} is a whole multiple of it.",
                     key=f"world.{slow}",
                 )
+        if not abs(self.gravity_m_s2) <= MAX_GRAVITY_M_S2:
+            raise ConfigError(
+                f"world.gravity_m_s2={self.gravity_m_s2:g} is out of range. Expected {-MAX_GRAVITY_M_S2:g} to "
+                f"{MAX_GRAVITY_M_S2:g}. Change it.",
+                key="world.gravity_m_s2",
+            )
         if not 1 <= self.solver_iterations <= 10_000:
             raise ConfigError(
                 f"world.solver_iterations={self.solver_iterations} is out of range. Expected 1 to 10000.",

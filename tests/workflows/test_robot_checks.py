@@ -6,6 +6,7 @@ import inspect
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -36,7 +37,7 @@ def set_item(key: str, value: float) -> Callable[[RobotCfg], None]:
     return lambda robot: getattr(robot.arms[0], key).__setitem__(2, value)
 
 
-def set_gripper(**values: float) -> Callable[[RobotCfg], None]:
+def set_gripper(**values: Any) -> Callable[[RobotCfg], None]:
     return lambda robot: setattr(robot.arms[0], "gripper", replace(robot.arms[0].gripper, **values))
 
 
@@ -81,6 +82,27 @@ def test_limits_may_not_be_raised(raise_: Callable[[RobotCfg], None], key: str) 
     assert problem.message.startswith(f"{key}=")
     with pytest.raises(ConfigError, match=r"limit of|friction of contact"):
         check_robot(robot)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (set_gripper(joints=["panda_finger_joint1"]), "robot.arms[0].gripper.joints=['panda_finger_joint1'] are not"),
+        (set_gripper(joints=["panda_joint1", "panda_joint2"], max_force_n=90.0), "robot.arms[0].gripper.joints="),
+        (set_gripper(finger_links=["panda_hand"]), "robot.arms[0].gripper.finger_links[0]='panda_hand' is no finger"),
+        (
+            lambda robot: robot.arms[0].forbidden_links.remove("panda_hand"),
+            "robot.arms[0].forbidden_links lacks panda_h",
+        ),
+        (
+            lambda robot: setattr(robot.arms[0], "base_link", "panda_link1"),
+            "robot.arms[0].base_link='panda_link1' is no b",
+        ),
+    ],
+)
+def test_what_may_touch_an_object_is_as_the_robot_is_built(change: Callable[[RobotCfg], None], message: str) -> None:
+    first = next(limit_problems(changed(change)))
+    assert first.message.startswith(message)
 
 
 def test_a_second_arm_that_the_model_does_not_have_is_named_by_its_place() -> None:
