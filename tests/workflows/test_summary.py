@@ -1,7 +1,11 @@
 """What a run exits with."""
 
+from pathlib import Path
+
 import pytest
 
+import unlatch
+from workflows.attempt import Attempt
 from workflows.console import FAILED, OK
 from workflows.statistics import RunStatistics
 from workflows.summary import exit_code
@@ -19,3 +23,15 @@ from workflows.summary import exit_code
 )
 def test_a_run_of_nothing_but_errors_fails(statistics: RunStatistics, code: int):
     assert exit_code(statistics) == code
+
+
+@pytest.mark.slow
+@pytest.mark.integration
+def test_collect_exits_with_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]):
+    def broken(self: Attempt) -> None:
+        raise RuntimeError("made on purpose")
+
+    monkeypatch.setattr(Attempt, "run", broken)
+    arguments = ["task=open_drawer", "executor=serial", "episodes=2", "pictures=0", f"out={tmp_path / 'set'}"]
+    assert unlatch.main(["collect", *arguments]) == FAILED
+    assert "error 2" in capsys.readouterr().out
