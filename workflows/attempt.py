@@ -49,7 +49,7 @@ class Attempt:
         """One skill, from its plan to its end; what went wrong beside the judge's rules."""
         episode, judge = self.episode, self.episode.judge
         self._skill = skill = self.plan(index)
-        if skill.failure is None:
+        if skill.is_feasible() and skill.is_ready():
             start = time.perf_counter()
             skill.start()
             while not (skill.is_done() or judge.over):
@@ -58,6 +58,10 @@ class Attempt:
                 skill.update()
                 episode.keep(phase=phase, command_index=skill.executor.index)
             episode.timings_ms["execute"] += 1e3 * (time.perf_counter() - start)
+        elif skill.failure is None:
+            skill.fail("plan_infeasible", f"Skill '{skill.cfg.name}' made no commands and gave no reason")
+        if not (judge.over or skill.is_success()) and skill.failure is None and skill.shortfall() is None:
+            skill.fail("not_reached", f"Skill '{skill.cfg.name}' says that it did not succeed")
         if judge.over:
             return skill.failure
         judge.end_stage(broken_off=skill.failure is not None)

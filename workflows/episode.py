@@ -38,8 +38,8 @@ from tasks.layout import Layout, sample_layout
 from workflows.episode_scene import arm_model, build_scene, robot_model
 from workflows.judge import Judge, entry_of
 
-INITIAL_FRAMES = 5
-"""Record frames of standing still before the first stage begins."""
+INITIAL_S = 0.16
+"""Time of standing still before the first stage begins."""
 
 
 class Episode:
@@ -96,7 +96,7 @@ class Episode:
         self.reset(recorded)
         start = time.perf_counter()
         self.keep()
-        for _ in range(INITIAL_FRAMES if self.failure is None else 0):
+        for _ in range(self.cfg.world.frames(INITIAL_S) if self.failure is None else 0):
             self.advance(self.standing())
             self.keep()
         self.timings_ms["execute"] += 1e3 * (time.perf_counter() - start)

@@ -19,7 +19,7 @@ from skills.close import Close
 from skills.skill import Skill
 from workflows import episode as episode_module
 from workflows.commandline import CommandLine, load_configs
-from workflows.episode import INITIAL_FRAMES
+from workflows.episode import INITIAL_S
 from workflows.judge import Judge
 from workflows.runner import EpisodeRunner
 from workflows.schema import CollectCfg
@@ -79,7 +79,7 @@ def test_a_demonstration_calls_in_the_documented_order(calls: list[str]):
     assert record.success
     begin = ["sample_layout", "build_scene", "update_state", "add_frame"]
     rest = [*FRAME, "add_frame"]
-    expected = [*begin, *rest * INITIAL_FRAMES, "begin_stage", "plan", "start", "is_done"]
+    expected = [*begin, *rest * runner.cfg.world.frames(INITIAL_S), "begin_stage", "plan", "start", "is_done"]
     skill = record.skills[0]
     expected += SKILL_FRAME * (skill["frame_end"] - skill["frame_start"])
     expected += ["end_stage", *rest * (record.n_actions - skill["frame_end"])]

@@ -65,9 +65,9 @@ def test_a_skill_is_asked_in_the_order_of_the_contract(
         record = runner.run(0)
     assert record.success, record.evidence
     text = " ".join(calls[calls.index("__init__") :])
-    once = r"__init__ plan (is_feasible )?(is_ready )?start( \(is_ready\))* is_done"
+    once = r"__init__ plan is_feasible is_ready start( \(is_ready\))* is_done"
     frames = r"( next_action physics update( \(is_subtask_done\))? is_done)+"
-    end = r"( is_success)?( physics)*"
+    end = r" is_success( physics)*"
     assert re.fullmatch(once + frames + end, text), text[:400]
 
 

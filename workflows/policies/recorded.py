@@ -10,7 +10,7 @@ import numpy as np
 from simcore.errors import ConfigError
 from simcore.recording.json_values import differences
 from simcore.recording.storage import DataSet
-from workflows.episode import INITIAL_FRAMES
+from workflows.episode import INITIAL_S
 from workflows.gym.config import ActionMode
 from workflows.gym.env import UnlatchEnv
 from workflows.recorded import config_of
@@ -32,6 +32,7 @@ class RecordedActions:
         self._data_set = data_set
         self._robot = env.cfg.robot
         self._actions: Array = np.zeros((0, 0))
+        self._initial_frames = env.cfg.world.frames(INITIAL_S)
         self._index = 0
 
     def reset(self, observation: Mapping[str, Array], info: Mapping[str, Any]) -> None:
@@ -42,7 +43,7 @@ class RecordedActions:
             prefix = f"actions.{self._robot.name}.{arm.name}"
             columns += [record.arrays[f"{prefix}.joint_targets"], record.arrays[f"{prefix}.gripper_target"]]
         self._actions = np.hstack(columns) if columns else np.zeros((0, 0))
-        self._index = INITIAL_FRAMES  # in the first frames the scene stands still, whoever comes after
+        self._index = self._initial_frames  # in the first frames the scene stands still, whoever comes after
 
     def act(self, observation: Mapping[str, Array]) -> Array | None:
         """See `Policy`."""

@@ -16,8 +16,9 @@ import unlatch  # noqa: E402
 from simcore.errors import ConfigError  # noqa: E402
 from simcore.recording.check import check_record  # noqa: E402
 from simcore.recording.episode import EpisodeRecord  # noqa: E402
+from simcore.sim.rates import WorldCfg  # noqa: E402
 from workflows.commandline import CommandLine, load_configs  # noqa: E402
-from workflows.episode import INITIAL_FRAMES  # noqa: E402
+from workflows.episode import INITIAL_S  # noqa: E402
 from workflows.gym.env import UnlatchEnv  # noqa: E402
 from workflows.runner import EpisodeRunner  # noqa: E402
 from workflows.schema import CollectCfg  # noqa: E402
@@ -34,7 +35,7 @@ def recorded(task: str, *overrides: str, number: int = 0) -> EpisodeRecord:
 
 
 def actions_of(record: EpisodeRecord) -> Iterator[np.ndarray]:
-    for index in range(INITIAL_FRAMES, record.n_actions):
+    for index in range(WorldCfg().frames(INITIAL_S), record.n_actions):
         yield np.append(record.arrays[f"{ARM}.joint_targets"][index], record.arrays[f"{ARM}.gripper_target"][index])
 
 
@@ -210,4 +211,4 @@ def test_images_of_the_sensors_are_observed_and_change_nothing_else():
     assert first["sensors.front.depth_image_m"].dtype == np.float32
     assert (first[image] != last[image]).any()
     q = "robots.franka_panda.left.joint_positions"
-    assert np.array_equal(last[q], record.arrays[q][INITIAL_FRAMES + 60])
+    assert np.array_equal(last[q], record.arrays[q][WorldCfg().frames(INITIAL_S) + 60])
