@@ -34,6 +34,7 @@ from skills.command import Phase
 from skills.context import SkillContext
 from skills.failure import Failure, earliest
 from skills.skill import Skill
+from tasks.language import fill_in
 from tasks.layout import Layout, sample_layout
 from workflows.episode_scene import arm_model, build_scene, robot_model
 from workflows.judge import Judge, entry_of
@@ -329,13 +330,7 @@ class Episode:
         """Phrasings of the instruction, filled in; none before the reset."""
         if not self._assets:
             return []
-        asset = self._assets[self.cfg.object.name]
-        part = self.cfg.skills[0].part or next(iter(asset.articulation.parts))
-        fields = {"object": asset.category.replace("_", " "), "part": part.replace("_", " "), "side": ""}
-        hinge = asset.parameters.get("hinge_side")
-        if hinge is not None:
-            fields["side"] = f"{hinge}-hinged"
-        return [" ".join(text.format(**fields).split()) for text in self.cfg.task.language]
+        return fill_in(self.cfg.task.language, self._assets[self.cfg.object.name], self.part_of(0))
 
 
 def _pinned(cfg: ObjectCfg, instances: Mapping[str, Any]) -> ObjectCfg:

@@ -25,12 +25,12 @@ from skills.context import FrameSpeeds, Views
 from solver.kinematics import Kinematics
 from solver.scene import ArmModel
 from tasks.layout import Layout
+from tasks.scene_names import TABLE, plinth_of
+from workflows.robot_checks import OBJECT_FRICTION
 
 TABLE_SIZE_M = (1.8, 2.0, 0.06)
 TABLE_CENTER_M = (0.5, 0.0, -0.03)
 _LIMIT_MARGIN_RAD = 0.03
-_OBJECT_FRICTION = 0.8
-"""Lateral friction of objects; times the pads' 1.2 it is 0.96, inside the design's 0.3 to 1.2."""
 
 
 @dataclass(frozen=True)
@@ -138,10 +138,10 @@ def build_scene(
     world.reset()
     fixtures = [
         ObstacleModel(
-            name="table", urdf_path=None, T_world_root=Pose.from_translation(TABLE_CENTER_M), size_m=TABLE_SIZE_M
+            name=TABLE, urdf_path=None, T_world_root=Pose.from_translation(TABLE_CENTER_M), size_m=TABLE_SIZE_M
         )
     ]
-    world.add_box("table", size_m=TABLE_SIZE_M, T_world_box=fixtures[0].T_world_root, rgba=(0.76, 0.7, 0.62, 1.0))
+    world.add_box(TABLE, size_m=TABLE_SIZE_M, T_world_box=fixtures[0].T_world_root, rgba=(0.76, 0.7, 0.62, 1.0))
     robot = Robot(world, robot_cfg, model_path(robot_cfg.name), T_world_root=base_pose(robot_cfg))
     robot.body.semantic_class = "robot"
     for name, arm in robot.arms.items():
@@ -152,7 +152,7 @@ def build_scene(
     for name, asset in assets.items():
         place = layout.objects[name]
         if place.plinth_size_m is not None and place.T_world_plinth is not None:
-            plinth = f"{name}_plinth"
+            plinth = plinth_of(name)
             box = world.add_box(
                 plinth, size_m=place.plinth_size_m, T_world_box=place.T_world_plinth, rgba=(0.45, 0.47, 0.5, 1.0)
             )
@@ -162,7 +162,7 @@ def build_scene(
                     name=plinth, urdf_path=None, T_world_root=place.T_world_plinth, size_m=place.plinth_size_m
                 )
             )
-        body = world.load_urdf(asset.urdf_path, name=name, T_world_root=place.T_world_root, friction=_OBJECT_FRICTION)
+        body = world.load_urdf(asset.urdf_path, name=name, T_world_root=place.T_world_root, friction=OBJECT_FRICTION)
         body.semantic_class = asset.category
         objects[name] = SceneObject(body, asset)
         objects[name].set_joints(place.joint_positions)

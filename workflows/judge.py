@@ -26,6 +26,7 @@ from skills.articulation import ArticulationSkill
 from skills.context import FrameSpeeds
 from skills.failure import Failure, earliest
 from skills.skill import Skill
+from tasks.language import fill_in
 from workflows.episode_scene import EpisodeScene
 from workflows.goal import Joint, goal_conditions, goal_failure
 
@@ -368,12 +369,14 @@ def entry_of(stage: Stage, *, last_frame: int) -> dict[str, Any]:
         last_frame: State frame at which the episode ended.
     """
     skill, cfg = stage.skill, stage.skill.cfg
-    openness = skill.context.objects[stage.object_name].asset.articulation.part(stage.part).openness
+    asset = skill.context.objects[stage.object_name].asset
+    openness = asset.articulation.part(stage.part).openness
     violation = stage.first_violation
     return {
         "name": cfg.name,
         "object": stage.object_name,
         "part": stage.part,
+        "language": fill_in(cfg.language, asset, stage.part),
         "joint": stage.joint,
         "joint_index": stage.index,
         "success_mode": skill.success_mode.value if isinstance(skill, ArticulationSkill) else None,

@@ -131,8 +131,8 @@ def test_another_configuration_into_the_same_folder_is_refused_with_the_keys_tha
     cwd: Path, capsys: pytest.CaptureFixture[str]
 ):
     from simcore.recording.storage import DataSet
-    from workflows.run import header_of
     from workflows.commandline import CommandLine, load_configs
+    from workflows.run import header_of
     from workflows.schema import CollectCfg
 
     (job,) = load_configs("collect", CollectCfg, CommandLine(overrides=["task=open_microwave"]))

@@ -16,9 +16,7 @@ from simcore.assets.library import ObjectCfg, load_object
 from simcore.errors import ConfigError
 from simcore.rng import stream
 from simcore.sim.world import World
-from workflows import episode_scene
 from workflows.robot_checks import (
-    OBJECT_FRICTION,
     OTHER_FRICTION,
     check_robot,
     joint_problems,
@@ -112,7 +110,6 @@ def test_a_second_arm_that_the_model_does_not_have_is_named_by_its_place() -> No
 
 
 def test_the_frictions_that_are_checked_are_those_of_the_scene() -> None:
-    assert episode_scene._OBJECT_FRICTION == OBJECT_FRICTION
     for load in (World.load_urdf, World.add_box):
         assert inspect.signature(load).parameters["friction"].default == OTHER_FRICTION
 

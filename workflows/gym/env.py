@@ -15,6 +15,7 @@ from simcore.sim.camera import take_picture
 from simcore.sim.collision import BulletCollisionChecker
 from simcore.sim.world import World
 from simcore.state import Rendering
+from workflows.asset_checks import check_assets
 from workflows.commandline import CommandLine, load_configs
 from workflows.episode import Episode
 from workflows.gym.actions import ActionDecoder
@@ -78,6 +79,7 @@ class UnlatchEnv(gymnasium.Env[Any, Array]):
             cfg = loaded.cfg
         if render_mode not in (None, *self.metadata["render_modes"]):
             raise ConfigError(f"render_mode={render_mode!r} is unknown. Expected None or 'rgb_array'.")
+        check_assets(cfg)
         self.cfg: EnvCfg = cfg
         self.render_mode = render_mode
         self.metadata = {**self.metadata, "render_fps": cfg.world.record_hz}
