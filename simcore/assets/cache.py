@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
 import os
@@ -18,6 +19,10 @@ CACHE_VARIABLE = "UNLATCH_CACHE_DIR"
 
 MANIFEST_FILE = "manifest.json"
 """Written last: a folder without it, or whose files differ from it, does not count."""
+
+
+_RENAME_TRIES = 1000
+"""So often another process may be quicker before we give up."""
 
 
 def cache_root(cache_dir: str | None = None) -> Path:
@@ -129,12 +134,18 @@ def _move_into_place(temporary: Path, folder: Path) -> None:
 
 
 def _rename_or_keep(temporary: Path, folder: Path) -> None:
-    try:
-        temporary.rename(folder)
-    except OSError:
-        # Another process has just put its own there: same name, same content.
-        if not folder.is_dir():
-            raise
+    for _ in range(_RENAME_TRIES):
+        try:
+            temporary.rename(folder)
+        except OSError as exc:
+            if exc.errno not in (errno.ENOTEMPTY, errno.EEXIST):
+                raise
+            if folder.is_dir():
+                return  # another process has just put its own there: same name, same content
+            # and a third one has just moved that away: the place is free again
+        else:
+            return
+    temporary.rename(folder)
 
 
 def _unwritable(folder: Path, exc: OSError) -> AssetError:
