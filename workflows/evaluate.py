@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, fields
@@ -149,6 +150,7 @@ def run_episode(env: UnlatchEnv, policy: Policy, number: int) -> None:
 
     observation, info = env.reset(options={"episode": number})
     over = info["code"] is not None
+    start = time.perf_counter()
     try:
         if not over:
             policy.reset(observation, info)
@@ -163,3 +165,4 @@ def run_episode(env: UnlatchEnv, policy: Policy, number: int) -> None:
     except Exception as exc:  # noqa: BLE001 - somebody else's code: a bug in it ends this episode, not the run
         env.episode.fail_with_bug(exc)
     env.finish()
+    env.episode.timings_ms["execute"] += 1e3 * (time.perf_counter() - start)
