@@ -7,10 +7,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from workflows.commandline import FLAGS, CommandLine, load_configs, parse_command_line
-from workflows.console import INTERRUPTED, OK, banner_hidden, guarded, note, say
+from workflows.commandline import FLAGS, CommandLine, parse_command_line
+from workflows.console import OK, banner_hidden, guarded, say
 from workflows.executors.executor import EpisodeMaker, Outcome
-from workflows.run import check_outputs_differ, keep_lost, make_data_set
+from workflows.run import keep_lost, make_data_set, run_jobs
 
 if TYPE_CHECKING:
     from configs.schema import EpisodeCfg
@@ -46,19 +46,7 @@ def _main(line: CommandLine) -> int:
         return OK
     from workflows.schema import CollectCfg
 
-    jobs = load_configs("collect", CollectCfg, line)
-    if line.show:
-        say("---\n".join(job.yaml for job in jobs).rstrip())
-        return OK
-    check_outputs_differ([job.cfg for job in jobs])
-    worst = OK
-    for job in jobs:
-        for notice in job.notices:
-            note(notice)
-        worst = max(worst, collect(job.cfg))
-        if worst == INTERRUPTED:
-            break
-    return worst
+    return run_jobs("collect", CollectCfg, line, collect)
 
 
 def collect(cfg: CollectCfg) -> int:

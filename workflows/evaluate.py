@@ -8,10 +8,10 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING
 
-from workflows.commandline import FLAGS, CommandLine, load_configs, parse_command_line
-from workflows.console import OK, banner_hidden, guarded, note, say
+from workflows.commandline import FLAGS, CommandLine, parse_command_line
+from workflows.console import OK, banner_hidden, guarded, say
 from workflows.executors.executor import EpisodeMaker, Outcome
-from workflows.run import check_outputs_differ, keep_lost, make_data_set
+from workflows.run import keep_lost, make_data_set, run_jobs
 
 if TYPE_CHECKING:
     from simcore.recording.storage import DataSet
@@ -50,18 +50,7 @@ def _main(line: CommandLine) -> int:
         return OK
     from workflows.schema import EvaluateCfg
 
-    jobs = load_configs("evaluate", EvaluateCfg, line)
-    if line.show:
-        say("---\n".join(job.yaml for job in jobs).rstrip())
-        return OK
-    check_outputs_differ([job.cfg for job in jobs], prefix=_PREFIX)
-    for job in jobs:
-        for notice in job.notices:
-            note(notice)
-        code = evaluate(job.cfg)
-        if code != OK:
-            return code
-    return OK
+    return run_jobs("evaluate", EvaluateCfg, line, evaluate, prefix=_PREFIX)
 
 
 def evaluate(cfg: EvaluateCfg) -> int:

@@ -9,9 +9,10 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import fields
 from datetime import datetime, timezone
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from workflows.console import INTERRUPTED, banner_hidden, cores, note, say
+from workflows.commandline import CommandLine, load_configs
+from workflows.console import INTERRUPTED, OK, banner_hidden, cores, note, say
 from workflows.executors.executor import Job, Outcome
 from workflows.versions import IDENTITY, NOTED, versions_of
 
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
     from configs.schema import EpisodeCfg
     from simcore.recording.storage import DataSet
     from workflows.schema import RunCfg
+
+R = TypeVar("R", bound="RunCfg")
 
 PICTURE = "preview.png"
 """Name of the picture in a data set."""
@@ -150,7 +153,38 @@ def _draw(cfg: RunCfg, data_set: DataSet, numbers: Sequence[int]) -> None:
     contact_sheet(cfg, data_set, numbers, path=data_set.path / PICTURE, rows=cfg.pictures)
 
 
-def check_outputs_differ(cfgs: Iterable[RunCfg], *, prefix: str = "") -> None:
+def run_jobs(name: str, schema: type[R], line: CommandLine, make: Callable[[R], int], *, prefix: str = "") -> int:
+    """Composes what the command line asks for and makes it: one run, or all of a multirun, one after the other.
+
+    Args:
+        name: Name of the command's YAML file.
+        schema: Dataclass of its configuration.
+        line: The arguments.
+        make: Makes one run and returns its exit code.
+        prefix: Beginning of the default folder's name.
+
+    Returns:
+        The worst exit code; after Ctrl-C the runs that are left are not begun.
+
+    Raises:
+        SimCoreError: The input is at fault.
+    """
+    jobs = load_configs(name, schema, line)
+    if line.show:
+        say("---\n".join(job.yaml for job in jobs).rstrip())
+        return OK
+    _check_outputs_differ([job.cfg for job in jobs], prefix=prefix)
+    worst = OK
+    for job in jobs:
+        for notice in job.notices:
+            note(notice)
+        worst = max(worst, make(job.cfg))
+        if worst == INTERRUPTED:
+            break
+    return worst
+
+
+def _check_outputs_differ(cfgs: Iterable[RunCfg], *, prefix: str) -> None:
     """Raises if two runs of a multirun write into one folder.
 
     Args:
