@@ -1,0 +1,198 @@
+"""Candidates of a plan: goals with a slip, in order of promise by their coarse paths; lost paths are rescued."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import numpy as np
+
+from simcore.geometry import Pose, angle_between
+from solver.goal import Goal
+from solver.path import PathSolution, PathSolver
+from solver.plan import PlanRequest
+from solver.planner_goals import Reached
+from solver.planner_log import PlanLog
+from solver.slip import Slip, SlipMode, inward_direction
+from solver.terms.row import AxisRow
+from solver.verify import limit_margin
+
+Array = np.ndarray
+
+_GOOD_MARGIN_RAD = 0.2
+_WIDEST_CONE_RAD = math.radians(75.0)
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A goal with its path, and how promising it is."""
+
+    goal: Goal
+    """The goal that met the constraints."""
+    q: Array
+    """(n,) joints at the goal, with the setting's offset and noise [rad]."""
+    T_base_ee: Pose
+    """Pose of the ee there."""
+    slip: Slip
+    """What the hand may do on the part."""
+    promise: float
+    """Cost by which candidates are ranked; lower is better."""
+    path: PathSolution | None = None
+    """The path, where it is known already."""
+
+
+class _Lost(NamedTuple):
+    """A goal whose path was lost on the way."""
+
+    share: float
+    """How much of the way it went."""
+    candidate: Candidate
+    coarse: PathSolution
+
+
+class CandidateStage:
+    """Ranks the goals of one request, and follows the part from them."""
+
+    def __init__(self, request: PlanRequest, paths: PathSolver, log: PlanLog) -> None:
+        self.request = request
+        self.arm = request.arm
+        self.scene = request.scene
+        self.budget = request.budget
+        self.paths = paths
+        # it ranks only: its few large steps need not have converged
+        self.coarse_paths = PathSolver(self.arm, max_step_rad=0.8, point_tolerance_m=0.01, angle_tolerance_rad=0.1)
+        self.log = log
+        self.lost: list[_Lost] = []
+        self.s0 = self.scene.s
+        self.target_s = request.target_s()
+        self.terms = request.setting.constraints
+        self.contact_ee = self._contact_point()
+
+    def slips(self) -> tuple[Slip, ...]:
+        """What the hand may do on the part, in the order in which it is tried."""
+        if self.request.slips is not None:
+            return self.request.slips
+        if self.request.closed_gripper:
+            return (Slip(SlipMode.cone, limit_rad=self._cone_limit()),)
+        return (Slip(SlipMode.bar), Slip(SlipMode.gimbal))
+
+    def ranked(self, goals: list[Reached], slip: Slip) -> list[Candidate]:
+        """The goals whose coarse path holds, most promising first; the others are kept to be rescued."""
+        if not goals:
+            return []
+        with self.log.clock("path"):
+            approach = self.arm.approach_axis()
+            inward = self._inward(goals[0].T_base_ee)
+            tilt = [angle_between(goal.T_base_ee.R @ approach, inward) for goal in goals]
+            near = [float(np.linalg.norm(goal.q - self.request.q_current)) for goal in goals]
+            margin = [float(limit_margin(self.arm, goal.q)) for goal in goals]
+            first = [n + a + 4.0 * max(0.0, _GOOD_MARGIN_RAD - m) for n, a, m in zip(near, tilt, margin, strict=True)]
+            chosen = np.argsort(first, kind="stable")[: self.budget.candidates].tolist()
+            coarse = self._coarse(np.array([goals[i].q for i in chosen]), slip, inward)
+        candidates = []
+        for i, path in zip(chosen, coarse, strict=True):
+            goal, q, T = goals[i]
+            promise = 0.4 * near[i] + 0.6 * tilt[i]
+            if path is not None:
+                promise += 0.4 * path.length_rad + 8.0 * max(0.0, _GOOD_MARGIN_RAD - path.margin_rad)
+            candidate = Candidate(goal, q, T, slip, promise)
+            if path is None or path.found:
+                candidates.append(candidate)
+            else:
+                self.lost.append(_Lost(self._fail_path(path, slip), candidate, path))
+        candidates.sort(key=lambda c: c.promise)
+        return candidates
+
+    def follow(self, candidate: Candidate, target_s: float) -> PathSolution | None:
+        """The fine path of a candidate, or None where it is lost.
+
+        Args:
+            candidate: Goal and slip.
+            target_s: Joint position to which the part is led [rad or m].
+        """
+        path = candidate.path
+        if path is None:
+            path = self.paths.follow(
+                candidate.q[None],
+                self.scene,
+                s_values=np.linspace(self.s0, target_s, self.request.waypoints() + 1),
+                slip=candidate.slip,
+                inward=self._inward(candidate.T_base_ee),
+                contact_ee=self.contact_ee,
+            )[0]
+        if path.found:
+            return path
+        self._fail_path(path, candidate.slip)
+        return None
+
+    def rescued(self) -> list[Candidate]:
+        """The lost paths that came furthest, solved as a whole."""
+        lost = sorted(self.lost, key=lambda entry: (-round(entry.share, 2), entry.candidate.promise))
+        self.lost = []
+        if self.target_s is None:
+            return []
+        candidates = []
+        for entry in lost[: self.budget.rescues]:
+            with self.log.clock("path"):
+                path = self.paths.rescue(
+                    entry.coarse,
+                    self.scene,
+                    s_values=np.linspace(self.s0, self.target_s, self.request.waypoints() + 1),
+                    slip=entry.candidate.slip,
+                    inward=self._inward(entry.candidate.T_base_ee),
+                    contact_ee=self.contact_ee,
+                )
+            self.log.counts["rescues"] += 1
+            if path.found:
+                candidates.append(replace(entry.candidate, path=path))
+        return candidates
+
+    def _coarse(self, goals: Array, slip: Slip, inward: Array) -> Sequence[PathSolution | None]:
+        if self.target_s is None:
+            return [None] * len(goals)
+        # padded to the size that is compiled already
+        count = self.budget.candidates
+        padded = np.vstack([goals, np.repeat(goals[-1:], count - len(goals), axis=0)]) if len(goals) < count else goals
+        if len(goals) <= count // 3:
+            padded = padded[: max(1, count // 3)]
+        s_values = np.linspace(self.s0, self.target_s, self.budget.coarse_waypoints + 1)
+        paths = self.coarse_paths.follow(
+            padded, self.scene, s_values=s_values, slip=slip, inward=inward, contact_ee=self.contact_ee
+        )
+        return paths[: len(goals)]
+
+    def _fail_path(self, path: PathSolution, slip: Slip) -> float:
+        """Notes where a path ended; returns the share of the way."""
+        target = self.target_s if self.target_s is not None else math.nan
+        share = (path.reached_s - self.s0) / (target - self.s0) if target != self.s0 else 0.0
+        self.log.fail(
+            "path",
+            f"the part can be led from {self.s0:.3f} to {path.reached_s:.3f} of {target:.3f} only "
+            f"(hand {slip.mode.value} on the part), then {path.reason}",
+            {"s0": self.s0, "reached_s": path.reached_s, "target_s": target, "reason": path.reason},
+            progress=share,
+        )
+        return share
+
+    def _cone_limit(self) -> float:
+        """The widest cone about the approach that a constraint allows at the goal, and a little more on the way."""
+        approach = self.arm.approach_axis()
+        limits = [
+            min(row.upper, math.pi - row.lower)
+            for row in (term.row(self.arm.tool_keypoints, self.scene) for term in self.terms)
+            if isinstance(row, AxisRow) and abs(float(row.x_ee @ approach)) > 0.999
+        ]
+        return min(_WIDEST_CONE_RAD, max([*limits, 0.5]) + 0.2)
+
+    def _inward(self, T_goal: Pose) -> Array:
+        return inward_direction(self.scene, T_goal.R @ self.arm.approach_axis())
+
+    def _contact_point(self) -> Array:
+        """(3,) the tool keypoint that the first point constraint names, ee frame; tool_head where there is none [m]."""
+        for term in self.terms:
+            name = term.tool_names().get("keypoint_name")
+            if name is not None and name in self.arm.tool_keypoints:
+                return self.arm.tool_keypoints[name]
+        return self.arm.tool_keypoints.get("tool_head", np.zeros(3))

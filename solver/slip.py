@@ -1,0 +1,64 @@
+"""What the hand may do about the part that it leads: the freedom of a grasp, declared."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from enum import Enum
+
+import numpy as np
+
+from simcore.geometry import unit
+from solver.scene import PlanningScene
+
+Array = np.ndarray
+
+
+class SlipMode(Enum):
+    """What the hand may do about the contact point while the part moves."""
+
+    fixed = "fixed"
+    """Nothing: the hand moves with the part."""
+    bar = "bar"
+    """Turn about the bar (the annotation's contact axis), as on a round bar."""
+    side = "side"
+    """Turn about the line between the fingertips, as on a panel."""
+    gimbal = "gimbal"
+    """Both: the fingertip line stays at right angles to the bar."""
+    cone = "cone"
+    """Any rotation with the approach axis inside the cone, as a pushing fingertip."""
+
+
+@dataclass(frozen=True)
+class Slip:
+    """How the hand may turn about the contact, and how far."""
+
+    mode: SlipMode = SlipMode.fixed
+    """Which rotations are free."""
+    limit_rad: float = math.radians(75.0)
+    """Largest angle between the approach axis and the inward direction of the part [rad]; not used by `fixed`."""
+    stiffness: float = 0.05
+    """Weight of keeping the hand still relative to the part, beside 1 for a squared joint step."""
+
+
+def bar_axis(scene: PlanningScene) -> Array | None:
+    """(3,) direction of the bar or edge that is held, base frame: the annotation's contact axis; None without one."""
+    return scene.axes.get("link0_contact_axis", scene.axes.get("object_link0_contact_axis"))
+
+
+def inward_direction(scene: PlanningScene, fallback: Array) -> Array:
+    """The direction into the front of the part, base frame.
+
+    `cross(tail - head, contact_axis)` is the outward normal by the convention of the annotation.
+
+    Args:
+        scene: The object.
+        fallback: (3,) used where the annotation lacks one of the three.
+    """
+    names = ("articulated_object_head", "articulated_object_tail")
+    contact = bar_axis(scene)
+    if contact is not None and all(name in scene.keypoints for name in names):
+        normal = np.cross(scene.keypoints[names[1]] - scene.keypoints[names[0]], contact)
+        if float(np.linalg.norm(normal)) > 1e-6:
+            return -unit(normal)
+    return unit(fallback)
