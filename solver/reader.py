@@ -1,69 +1,45 @@
-"""Reads a `planner_setting` mapping: rewrites the inherited form, one line each, and checks every key."""
+"""Reads a `planner_setting` mapping: the peers' form is rewritten first, then every key is checked."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 from simcore.errors import ConfigError, close_matches
+from solver.peer_entry import Form
+from solver.peer_form import form_of, read_exponents, rewrite_setting
 from solver.setting import KeyposeRandomRangeCfg, PlannerSettingCfg, RangeXyzCfg, SuccessMode
 from solver.terms.term import Term, read_number
 
 if TYPE_CHECKING:
     from solver.terms.axis import AxisAngle
 
-_IGNORED = ("actuation_time", "mobile_move", "post_actuation_times", "pre_actuation_times")
-_CONSTRAINT_TYPES = (
-    "frame_axis_parallel",
-    "frame_axis_orthogonal",
-    "keypoint_axis_parallel",
-    "keypoint_axis_orthogonal",
-)
-_CROSS = ("cross_target_axis1_from_keypoint_name", "cross_target_axis1_to_keypoint_name")
-_TARGET_PAIR = ("target_axis_from_keypoint_name", "target_axis_to_keypoint_name")
-
-_KEPT_BY_NAME: dict[str, tuple[tuple[str, ...], tuple[str, ...], str]] = {
-    "fingers_orthogonal_to_link0": (("target_axis", *_CROSS), _TARGET_PAIR, "cross product"),
-    "hand_parallel_to_axis_computed_by_keypoints": (
-        _TARGET_PAIR,
-        ("target_axis", "target_axis_frame", *_CROSS),
-        "the two target keypoints",
-    ),
-    "hand_parallel_to_link0_edge": (("target_axis",), (*_CROSS, *_TARGET_PAIR), "target_axis alone"),
-    "hand_parallel_to_link0_edge_door": (
-        _CROSS,
-        ("target_axis", "target_axis_frame", *_TARGET_PAIR),
-        "the object keypoint axis alone",
-    ),
-    "hand_parallel_to_link0_move_axis": (("target_axis",), (*_CROSS, *_TARGET_PAIR), "target_axis alone"),
-}
-"""Free-text names that carried meaning in the inherited form: fields needed, fields without effect, meaning."""
-
 
 def read_planner_setting(raw: Mapping[str, Any], *, where: str) -> tuple[PlannerSettingCfg, list[str]]:
-    """Reads and checks one `planner_setting`.
+    """Reads and checks one `planner_setting`: ours, or one of the peers' files as it is (`solver.peer_form`).
 
     Args:
         raw: Plain mapping, as from YAML.
         where: Its full key, for messages (`skills[0].planner_setting`).
 
     Returns:
-        The setting, and one line for each rewrite of the inherited form.
+        The setting, and one line for each thing that was rewritten or dropped.
 
     Raises:
-        ConfigError: A key is unknown, missing, of the wrong type or out of range, or constraints contradict.
+        ConfigError: A key is unknown, missing, of the wrong type or out of range, or constraints contradict. In a block
+            of the peers' a key that is only theirs is dropped instead, and a contradiction is a line.
     """
     if not isinstance(raw, Mapping):
         raise ConfigError(f"{where} is a {type(raw).__name__}, expected a mapping.", key=where)
     notices: list[str] = []
+    plain = read_exponents(raw, where, notices)
+    form = form_of(plain)
     known = [f.name for f in fields(PlannerSettingCfg)]
     values: dict[str, Any] = {}
-    for key, value in raw.items():
-        if key in _IGNORED:
-            notices.append(f"{where}.{key}: ignored, motions are timed inside the joint limits.")
-        elif key not in known:
+    for key, value in rewrite_setting(plain, where, notices, form).items():
+        if key not in known:
             raise ConfigError(
                 f"{where}.{key} is unknown.{close_matches(str(key), known)} Keys: {', '.join(known)}. "
                 "Remove or rename it.",
@@ -71,7 +47,7 @@ def read_planner_setting(raw: Mapping[str, Any], *, where: str) -> tuple[Planner
                 available=known,
             )
         else:
-            values[str(key)] = value
+            values[key] = value
     if values.get("success_threshold") is None or values["success_threshold"] == "???":
         raise ConfigError(
             f"{where}.success_threshold is missing, expected the joint displacement that counts as success "
@@ -85,9 +61,13 @@ def read_planner_setting(raw: Mapping[str, Any], *, where: str) -> tuple[Planner
         )
     setting = PlannerSettingCfg()  # unfilled: fields are set below, then checked with the full key
     for key, value in values.items():
-        setattr(setting, key, _read_field(key, value, f"{where}.{key}", notices))
+        setattr(setting, key, _read_field(key, value, f"{where}.{key}"))
     setting.check(where)
-    check_contradictions(setting.constraints, where=f"{where}.constraint_list")
+    for problem in _contradictions(setting.constraints, where=f"{where}.constraint_list"):
+        if form is Form.own:
+            raise problem
+        sentence = problem.message.removesuffix("Change or remove one of them.")
+        notices.append(f"{sentence}Kept as it is; no plan exists until one of them is changed or removed.")
     return setting, notices
 
 
@@ -144,6 +124,11 @@ def check_contradictions(terms: list[Term], *, where: str) -> None:
     Raises:
         ConfigError: Two constraints contradict each other.
     """
+    for problem in _contradictions(terms, where=where):
+        raise problem
+
+
+def _contradictions(terms: list[Term], *, where: str) -> Iterator[ConfigError]:
     from solver.terms.axis import AxisAngle
 
     axes = [(i, term) for i, term in enumerate(terms) if isinstance(term, AxisAngle)]
@@ -156,7 +141,7 @@ def check_contradictions(terms: list[Term], *, where: str) -> None:
             between = between if sign > 0 else math.pi - between
             out = triangle_excess(first.interval()[:2], second.interval()[:2], between)
             if out > 1e-9:
-                raise ConfigError(
+                yield ConfigError(
                     f"{where}[{i}] '{first.label}' and {where}[{j}] '{second.label}' contradict each other: the same "
                     f"tool axis would have to be {_range(first)} from {first.describe_target()} and {_range(second)} "
                     f"from {second.describe_target()}, which are {math.degrees(between):.1f} degrees apart; no "
@@ -220,7 +205,7 @@ def _check_name(name: str, known: Collection[str], where: str, *, kind: str = "k
         )
 
 
-def _read_field(key: str, value: Any, where: str, notices: list[str]) -> Any:
+def _read_field(key: str, value: Any, where: str) -> Any:
     if key == "success_mode" and value is not None and not isinstance(value, SuccessMode):
         if value not in SuccessMode.__members__:
             known = list(SuccessMode.__members__)
@@ -245,8 +230,7 @@ def _read_field(key: str, value: Any, where: str, notices: list[str]) -> Any:
     if key == "additional_labels" and not isinstance(value, Mapping):
         raise ConfigError(f"{where} is a {type(value).__name__}, expected a mapping by asset.", key=where)
     if key in ("constraint_list", "cost_list"):
-        entries = _entries(value, where)
-        return [_rewrite(e, f"{where}[{i}]", notices, cost=key == "cost_list") for i, e in enumerate(entries)]
+        return _entries(value, where)
     return value
 
 
@@ -281,44 +265,3 @@ def _read_random_range(value: Any, where: str) -> KeyposeRandomRangeCfg:
             f"{where}={value!r} is wrong, expected the keys orientation [deg] and position [m].", key=where
         )
     return KeyposeRandomRangeCfg(orientation=one("orientation", 180.0), position=one("position", 1.0))
-
-
-def _rewrite(entry: Any, where: str, notices: list[str], *, cost: bool) -> Any:
-    """One entry of the inherited form in ours: `type` inferred, fields without effect dropped."""
-    if not isinstance(entry, Mapping):
-        return entry
-    out = dict(entry)
-    name = str(out.get("name", ""))
-    if out.get("type") is None:
-        inferred = _infer_type(out, cost=cost)
-        if inferred is not None:
-            out["type"] = inferred
-            notices.append(f"{where}.type: missing, read as {inferred} from its fields.")
-    if name in _KEPT_BY_NAME and out.get("type") in _CONSTRAINT_TYPES:
-        needed, without_effect, meaning = _KEPT_BY_NAME[name]
-        dropped = [key for key in without_effect if out.get(key) is not None]
-        if dropped and all(out.get(key) is not None for key in needed):
-            for key in dropped:
-                del out[key]
-            notices.append(f"{where} '{name}': read as {meaning}; dropped {', '.join(dropped)} (without effect there).")
-    if name == "fingers_contact_with_link0" and out.get("type") in _CONSTRAINT_TYPES and "keypoint_name" in out:
-        notices.append(f"{where} '{name}': type {out['type']} read as point2point_constraint.")
-        out["type"] = "point2point_constraint"
-    frame = out.get("target_axis_frame")
-    if frame == "link":
-        out["target_axis_frame"] = "object"
-        notices.append(f"{where}.target_axis_frame: link read as object (the moving part's frame).")
-    return out
-
-
-def _infer_type(entry: Mapping[str, Any], *, cost: bool) -> str | None:
-    suffix = "cost" if cost else "constraint"
-    if entry.get("plane_normal") is not None:
-        return f"point2plane_{suffix}"
-    if entry.get("keypoint_name") is not None and entry.get("target_keypoint_name") is not None:
-        return f"point2point_{suffix}"
-    if entry.get("axis_from_keypoint_name") is None or cost:
-        return None
-    keypoints = entry.get("target_axis_from_keypoint_name") is not None
-    orthogonal = entry.get("target_inner_product") == 0
-    return f"{'keypoint' if keypoints else 'frame'}_axis_{'orthogonal' if orthogonal else 'parallel'}"

@@ -23,7 +23,7 @@ MOTION_WORDS: dict[str, tuple[int, float]] = {
     "move-right": (1, -0.08),
     "move-up": (2, 0.06),
 }
-"""Words of `post_actuation_motions`: axis of the arm's base frame and distance [m]."""
+"""Words of the lists of motions: axis of the arm's base frame and distance [m]."""
 
 MOTION_MODES = ("translate_x", "translate_y", "translate_z", "rotate")
 """Modes of a motion: metres along an axis of the ee frame, or radians about the object's joint."""
@@ -134,7 +134,7 @@ class PlannerSettingCfg:
     cost_list: list[Any] = field(default_factory=list)
     """Costs, plain mappings chosen by `type`; `costs` has them as terms."""
     pre_actuation_motions: list[Any] = field(default_factory=list)
-    """[[mode, value], ...] from the goal backwards."""
+    """[[mode, value] or word, ...] from the goal backwards."""
     post_actuation_motions: Any = None
     """[[mode, value] or word, ...] cumulative from the goal, or {follow_joint: {to, step}}; None = follow_joint."""
     keypose_random_range: KeyposeRandomRangeCfg = field(default_factory=KeyposeRandomRangeCfg)
@@ -164,7 +164,7 @@ class PlannerSettingCfg:
         self.constraint_list = _plain(_terms(self.constraint_list, TERMS, f"{where}.constraint_list"))
         self.cost_list = _plain(_terms(self.cost_list, COSTS, f"{where}.cost_list"))
         self.pre_actuation_motions = [
-            read_motion(entry, f"{where}.pre_actuation_motions[{i}]", words=False)
+            read_motion(entry, f"{where}.pre_actuation_motions[{i}]", words=True)
             for i, entry in enumerate(_list(self.pre_actuation_motions, f"{where}.pre_actuation_motions"))
         ]
         self.post_actuation_motions = _read_post(self.post_actuation_motions, f"{where}.post_actuation_motions")

@@ -201,7 +201,11 @@ BAD = {
         raw(pre_actuation_motions=[["translate_w", 0.1]]),
         r"pre_actuation_motions\[0\]=\['translate_w', 0.1\] is no motion",
     ),
-    "word as pre motion": (raw(pre_actuation_motions=["move-up"]), r"pre_actuation_motions\[0\]='move-up' is unknown"),
+    "misspelt pre motion": (
+        raw(pre_actuation_motions=["move-upp"]),
+        r"pre_actuation_motions\[0\]='move-upp' is unknown. Did you mean 'move-up'",
+    ),
+    "unknown key beside a label": ({**raw(), "task_name": "mine", "colour": 1}, r"planner_setting.colour is unknown"),
     "misspelt word": (
         raw(post_actuation_motions=["move-upp"]),
         r"post_actuation_motions\[0\]='move-upp' is unknown. Did you mean 'move-up'",

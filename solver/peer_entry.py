@@ -1,0 +1,243 @@
+"""One entry of `constraint_list` or `cost_list`: what the peers' files write differently, rewritten into our form."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Collection, Mapping
+from dataclasses import fields
+from enum import Enum
+from typing import Any
+
+from solver.terms.catalog import COSTS, TERMS
+
+CONTACT_NAME = "fingers_contact_with_link0"
+"""The name that meant a point constraint in the inherited form."""
+
+_ANGLE_TYPES = (
+    "frame_axis_parallel",
+    "frame_axis_orthogonal",
+    "keypoint_axis_parallel",
+    "keypoint_axis_orthogonal",
+)
+_AXIS = ("target_axis",)
+_CROSS = ("cross_target_axis1_from_keypoint_name", "cross_target_axis1_to_keypoint_name")
+_PAIR = ("target_axis_from_keypoint_name", "target_axis_to_keypoint_name")
+
+MEANINGS: dict[str, tuple[tuple[str, ...], tuple[str, ...], str]] = {
+    "fingers_orthogonal_to_link0": ((*_AXIS, *_CROSS), _PAIR, "cross product"),
+    "hand_parallel_to_axis_computed_by_keypoints": (
+        _PAIR,
+        (*_AXIS, "target_axis_frame", *_CROSS),
+        "the two target keypoints",
+    ),
+    "hand_parallel_to_link0_edge": (_AXIS, (*_CROSS, *_PAIR), "target_axis alone"),
+    "hand_parallel_to_link0_edge_door": (
+        _CROSS,
+        (*_AXIS, "target_axis_frame", *_PAIR),
+        "the object keypoint axis alone",
+    ),
+    "hand_parallel_to_link0_move_axis": (_AXIS, (*_CROSS, *_PAIR), "target_axis alone"),
+}
+"""Names that carried meaning in the inherited form: fields needed, fields without effect, meaning."""
+
+KEYPOINT_ALIASES = {"base_object_contact_point": "base_contact_point"}
+"""Object keypoints that the peers call by two names."""
+
+_LETTERS = {f"{sign}{axis}": (i, -1.0 if sign == "-" else 1.0) for i, axis in enumerate("xyz") for sign in ("", "-")}
+_FRAMES = ("object", "base", "world")
+_TIGHTEST = 1e-6
+"""In place of a tolerance of 0: what the solver verifies its solutions to [m, rad]."""
+_DEFAULT_TOLERANCE = {"m": 1e-3, "rad": 0.01}
+_ROUNDING = 0.01
+"""An inner product so far out of -1 to 1 is a rounding, no mistake."""
+_SLIP_RATIO = 0.87
+"""`tolerence` is 0.89 like `tolerance`; `pre_actuation_time`, a key of theirs, 0.82 like `pre_actuation_motions`."""
+
+
+class Form(Enum):
+    """Who wrote a block."""
+
+    own = "own"
+    gensim2 = "GenSim2"
+    interndata = "InternDataEngine"
+
+
+def is_slip(key: str, known: Collection[str], present: Collection[str]) -> bool:
+    """Whether an unknown key is a misspelling of one that is not there, which no form may lose."""
+    absent = [name for name in known if name not in present]
+    return bool(difflib.get_close_matches(key, absent, n=1, cutoff=_SLIP_RATIO))
+
+
+def rewrite_entry(
+    entry: Mapping[str, Any], where: str, notices: list[str], *, form: Form, cost: bool
+) -> dict[str, Any] | None:
+    """Rewrites one entry, one line each.
+
+    Args:
+        entry: The mapping, as from YAML.
+        where: Its full key, for messages.
+        notices: Takes the lines.
+        form: Who wrote it; in our own form only a missing `type` and the frame `link` are rewritten.
+        cost: Whether it is of `cost_list`.
+
+    Returns:
+        The entry in our form, or None where a cost has no counterpart. What cannot be understood is left as it is, for
+        the strict reader to refuse.
+    """
+    out = {str(key): value for key, value in entry.items() if value is not None}
+    peer = form is not Form.own
+    if peer:
+        _read_names(out, where, notices)
+        _read_letters(out, where, notices)
+    if not cost and peer:
+        _type_by_name(out, where, notices)
+    if not _settle_type(out, where, notices, cost=cost, peer=peer):
+        return None
+    if peer:
+        _keep_one_target(out, where, notices)
+    _settle_frame(out, where, notices, form)
+    if peer:
+        if not cost:
+            _settle_numbers(out, where, notices)
+        _drop_unknown(out, where, notices, cost=cost)
+    return out
+
+
+def _read_names(out: dict[str, Any], where: str, notices: list[str]) -> None:
+    for key, value in out.items():
+        if key.endswith("keypoint_name") and value in KEYPOINT_ALIASES:
+            out[key] = KEYPOINT_ALIASES[value]
+            notices.append(f"{where}.{key}: {value} read as {out[key]}, another name of the same keypoint.")
+
+
+def _read_letters(out: dict[str, Any], where: str, notices: list[str]) -> None:
+    for key in ("target_axis", "plane_normal"):
+        letter = out.get(key)
+        if isinstance(letter, str) and letter.lstrip("+") in _LETTERS:
+            index, sign = _LETTERS[letter.lstrip("+")]
+            out[key] = [sign if i == index else 0.0 for i in range(3)]
+            notices.append(f"{where}.{key}: '{letter}' read as the vector {out[key]}.")
+
+
+def _type_by_name(out: dict[str, Any], where: str, notices: list[str]) -> None:
+    """In the inherited form the name decided what an entry is, and its `type` nothing."""
+    name, kind = str(out.get("name", "")), out.get("type")
+    if name == CONTACT_NAME and kind is not None and kind != "point2point_constraint" and "keypoint_name" in out:
+        notices.append(f"{where} '{name}': type {kind} read as point2point_constraint.")
+        out["type"] = "point2point_constraint"
+    if name not in MEANINGS:
+        return
+    needed, without_effect, meaning = MEANINGS[name]
+    missing = [key for key in needed if key not in out]
+    if missing:
+        notices.append(
+            f"{where} '{name}': the name means {meaning}, which lacks {', '.join(missing)}; read by its fields."
+        )
+        return
+    dropped = [key for key in without_effect if key in out]
+    for key in dropped:
+        del out[key]
+    if dropped and dropped != ["target_axis_frame"]:  # alone it says nothing
+        notices.append(f"{where} '{name}': read as {meaning}; dropped {', '.join(dropped)} (without effect there).")
+    if kind is not None and kind not in _ANGLE_TYPES:
+        del out["type"]
+        out["type"] = infer_type(out, cost=False)
+        notices.append(f"{where} '{name}': type {kind} read as {out['type']}, which the name means.")
+
+
+def _settle_type(out: dict[str, Any], where: str, notices: list[str], *, cost: bool, peer: bool) -> bool:
+    """Infers a missing or unknown type; False where a cost must be left out."""
+    catalog = COSTS if cost else TERMS
+    kind = out.get("type")
+    if kind is not None and (not peer or kind in catalog.names()):
+        return True
+    inferred = infer_type(out, cost=cost)
+    if inferred is None:
+        if not cost or not peer:
+            return True
+        what = f"type {kind}" if kind is not None else "no type"
+        notices.append(f"{where}: dropped, {what} is no cost here. Costs: {', '.join(COSTS.names())}.")
+        return False
+    if kind is None:
+        notices.append(f"{where}.type: missing, read as {inferred} from its fields.")
+    elif not is_slip(str(kind), catalog.names(), ()):
+        notices.append(f"{where}.type: {kind} read as {inferred} from its fields.")
+    else:
+        return True  # a misspelt type is refused, as everywhere
+    out["type"] = inferred
+    return True
+
+
+def infer_type(entry: Mapping[str, Any], *, cost: bool) -> str | None:
+    """The `type` that the fields of an entry tell, or None."""
+    suffix = "cost" if cost else "constraint"
+    if entry.get("plane_normal") is not None:
+        return f"point2plane_{suffix}"
+    if entry.get("keypoint_name") is not None and entry.get("target_keypoint_name") is not None:
+        return f"point2point_{suffix}"
+    if entry.get("axis_from_keypoint_name") is None or cost:
+        return None
+    keypoints = entry.get("target_axis_from_keypoint_name") is not None
+    orthogonal = entry.get("target_inner_product") == 0
+    return f"{'keypoint' if keypoints else 'frame'}_axis_{'orthogonal' if orthogonal else 'parallel'}"
+
+
+def _keep_one_target(out: dict[str, Any], where: str, notices: list[str]) -> None:
+    """Two targets in one entry whose name does not decide: the type does."""
+    kind = out.get("type")
+    others = [key for key in (*_AXIS, *_CROSS) if key in out]
+    if kind not in _ANGLE_TYPES or not others or not all(key in out for key in _PAIR):
+        return
+    dropped = others if str(kind).startswith("keypoint_") else list(_PAIR)
+    for key in dropped:
+        del out[key]
+    notices.append(f"{where}: dropped {', '.join(dropped)}, type {kind} takes the other target.")
+
+
+def _settle_frame(out: dict[str, Any], where: str, notices: list[str], form: Form) -> None:
+    place, frame = f"{where}.target_axis_frame", out.get("target_axis_frame")
+    numbers = any(key in out and not isinstance(out[key], str) for key in ("target_axis", "plane_normal"))
+    if frame == "link":
+        out["target_axis_frame"] = "object"
+        notices.append(f"{place}: link read as object (the moving part's frame).")
+    elif frame is not None and frame not in _FRAMES and form is not Form.own:
+        if not numbers:
+            del out["target_axis_frame"]
+            notices.append(f"{place}: dropped, '{frame}' is no frame, and the target needs none.")
+            return
+        # what each peer's own solver does with a frame that it does not know
+        meant, meaning = ("object", "the moving part's") if form is Form.interndata else ("base", "the arm's base")
+        out["target_axis_frame"] = meant
+        notices.append(f"{place}: '{frame}' is no frame, read as {meant} ({meaning}), as {form.value} does.")
+
+
+def _settle_numbers(out: dict[str, Any], where: str, notices: list[str]) -> None:
+    unit = "rad" if out.get("type") in _ANGLE_TYPES else "m"
+    tolerance, product = out.get("tolerance"), out.get("target_inner_product")
+    slips = any(is_slip(key, ("tolerance",), ()) for key in out if key != "tolerance")
+    if tolerance is None and not slips:
+        out["tolerance"] = _DEFAULT_TOLERANCE[unit]
+        notices.append(f"{where}.tolerance: missing, read as {_DEFAULT_TOLERANCE[unit]:g} {unit}.")
+    elif tolerance == 0 and not isinstance(tolerance, bool):
+        out["tolerance"] = _TIGHTEST
+        notices.append(f"{where}.tolerance: 0 read as {_TIGHTEST:g} {unit}, the tightest that is checked.")
+    number = isinstance(product, int | float) and not isinstance(product, bool)
+    if number and 1.0 < abs(float(product or 0.0)) <= 1.0 + _ROUNDING:
+        out["target_inner_product"] = 1.0 if float(product or 0.0) > 0.0 else -1.0
+        notices.append(
+            f"{where}.target_inner_product: {product} is no cosine, read as {out['target_inner_product']:g}."
+        )
+
+
+def _drop_unknown(out: dict[str, Any], where: str, notices: list[str], *, cost: bool) -> None:
+    """Fields that our term of this type does not have, which the peers' solvers do not read either."""
+    catalog, kind = (COSTS if cost else TERMS), str(out.get("type"))
+    if kind not in catalog.names():
+        return  # the strict reader says so
+    known = [f.name for f in fields(catalog.load(kind))]
+    if "weight" in known and "penalty_weight" in out and "weight" not in out:
+        out["weight"] = out.pop("penalty_weight")
+        notices.append(f"{where}.penalty_weight: read as weight.")
+    for key in [key for key in out if key != "type" and key not in known and not is_slip(key, known, out)]:
+        del out[key]
+        notices.append(f"{where}.{key}: dropped, {kind} has no such field.")
