@@ -2,21 +2,38 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
-from simcore.geometry import angle_between
-from solver.reader import triangle_excess
-from solver.scene import PlanningScene
+from solver.contradiction import NO_BOX, Contradiction, contradictions, contradictions_of, labels_of
+from solver.diagnosis_text import diagnosis_lines
+from solver.elastic import (
+    Compromise,
+    Weights,
+    best_of,
+    compromises,
+    default_weights,
+    elastic_rows,
+    face_name,
+    promising_starts,
+)
+from solver.reach import Unreachable, unreachable
+from solver.relaxation import Relaxation, amount, bound_words, constraint_elements, in_the_way, relaxations
+from solver.scene import ArmModel, PlanningScene
 from solver.solution import Solution
-from solver.terms.row import AxisRow, PointRow, Row
+from solver.terms.row import Row
 from solver.terms.term import Term
+from solver.verify import SLACK, residuals_of
 
 Array = np.ndarray
+
+_STARTS = 3
+"""Library starts of a compromise for each set of tool keypoints, beside the end that is given."""
+_RELAXED_FROM = 2
+"""Ends of the compromise from which a relaxation starts."""
 
 
 @dataclass(frozen=True)
@@ -34,67 +51,81 @@ class Diagnosis:
         """Plain values."""
         return {"code": self.code, "message": self.message, "evidence": self.evidence}
 
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> Diagnosis:
+        """The diagnosis of a record.
 
-def contradictions(terms: Sequence[Term], tool: Mapping[str, Array], scene: PlanningScene) -> list[tuple[str, float]]:
-    """Pairs of constraints that no pose of the hand satisfies, found without solving.
+        Args:
+            values: From `to_dict`, such as `plan.diagnosis` of an entry of `skills` in `episode.json`.
+        """
+        return cls(str(values["code"]), str(values["message"]), dict(values["evidence"]))
 
-    Two angles on one tool axis, or to one target from two tool axes, obey the triangle inequality; two points of the
-    tool keep their distance.
+    def lines(self) -> list[str]:
+        """The reason and its evidence, line by line, for a terminal."""
+        return diagnosis_lines(self.code, self.message, self.evidence)
+
+    def __repr__(self) -> str:
+        return "\n  ".join(self.lines())
+
+
+def explain_goal(
+    terms: Sequence[Term], arm: ArmModel, scene: PlanningScene, best: Solution
+) -> tuple[Diagnosis, Solution]:
+    """Why no goal was found, and the best compromise.
+
+    In this order: constraints that contradict each other for any arm (proved), single constraints out of reach, and
+    what is out by how much at the elastic compromise, with the joint limits and workspace faces that hold it back. Then
+    what would have to give way, alone, for all the rest to hold. Bounded by counts: some 30 solves of 20 ms.
 
     Args:
         terms: Constraints.
-        tool: Tool keypoints, ee frame.
+        arm: The arm.
         scene: The object.
+        best: The nearest end of the goal solve.
 
     Returns:
-        A sentence and by how much it is out (rad or m), for each pair.
+        The diagnosis and the solution at the compromise. That is `found` if the re-solve met every constraint, which
+        the goal solve then missed.
+
+    Raises:
+        ConfigError: The constraints name a keypoint or an axis that does not exist.
     """
-    rows = [term.row(tool, scene) for term in terms]
-    found = []
-    for i in range(len(rows)):
-        for j in range(i + 1, len(rows)):
-            message, out = _contradiction(terms[i], rows[i], terms[j], rows[j])
-            if out > 1e-6:
-                found.append((message, out))
-    return found
-
-
-def _contradiction(first: Term, a: Row, second: Term, b: Row) -> tuple[str, float]:
-    if isinstance(a, AxisRow) and isinstance(b, AxisRow):
-        return _axes(first, a, second, b)
-    if isinstance(a, PointRow) and isinstance(b, PointRow):
-        wanted = float(np.linalg.norm(a.target - b.target))
-        is_apart = float(np.linalg.norm(a.x_ee - b.x_ee))
-        slack = math.sqrt(3.0) * (a.tolerance + b.tolerance)
-        out = abs(wanted - is_apart) - slack
-        return (
-            f"'{first.label}' and '{second.label}' contradict each other: their targets are {wanted:.4f} m apart, the "
-            f"two tool keypoints {is_apart:.4f} m (out by {out:.4f} m beyond both tolerances)",
-            out,
-        )
-    return "", 0.0
-
-
-def _axes(first: Term, a: AxisRow, second: Term, b: AxisRow) -> tuple[str, float]:
-    tool = angle_between(a.x_ee, b.x_ee)
-    target = angle_between(a.target, b.target)
-    for same, other, word in ((tool, target, "the targets"), (target, tool, "the tool axes")):
-        if min(same, math.pi - same) > 1e-6:
-            continue
-        between = other if same < 1.0 else math.pi - other
-        out = triangle_excess((a.lower, a.upper), (b.lower, b.upper), between)
-        if out > 1e-6:
-            return (
-                f"'{first.label}' ({math.degrees(a.lower):.1f} to {math.degrees(a.upper):.1f} degrees) and "
-                f"'{second.label}' ({math.degrees(b.lower):.1f} to {math.degrees(b.upper):.1f} degrees) contradict "
-                f"each other: {word} are {math.degrees(other):.1f} degrees apart on this object (out by {out:.4g} rad)",
-                out,
-            )
-    return "", 0.0
+    names = labels_of(terms)
+    problems = _problems(terms, arm, scene, best)
+    ends = [(end, rows, variant) for rows, variant, found in problems for end in found]
+    weights = default_weights(arm, problems[0][0])
+    end = best_of([entry[0] for entry in ends], weights)
+    rows, variant = next((rows, variant) for e, rows, variant in ends if e is end)
+    solution = _at_compromise(terms, arm, rows, end, best, variant, names)
+    if solution.found:
+        return _missed(best), solution
+    pairs = contradictions(terms, arm, scene)
+    far = [] if any(not pair.workspace for pair in pairs) else unreachable(arm, rows, names, end)
+    asked = [(rows, names, _near(found, weights)) for rows, _, found in problems]
+    # what contradicts without the arm is mended only by a member of every contradiction
+    guilty = [set(pair.indices) for pair in pairs if not pair.workspace]
+    elements = [e for e in constraint_elements(rows, names) if all(e.index in members for members in guilty)]
+    elements += [] if guilty else in_the_way(arm, end)
+    eased = relaxations(arm, asked, elements)
+    evidence: dict[str, Any] = {
+        "stage": "goal",
+        "starts_tried": best.starts_tried,
+        "constraints": {
+            r.name: {"out_by": r.excess, "value": r.value, "tolerance": r.tolerance, "unit": r.unit}
+            for r in solution.residuals
+        },
+        "workspace_out_by": {f: out for f, out in _faces_out(end).items() if out > SLACK},
+        "active_bounds": list(solution.active_bounds),
+        "contradictions": [c.to_dict() for c in pairs],
+        "out_of_reach": [u.to_dict() for u in far],
+        "relaxations": [r.to_dict() for r in eased],
+    }
+    message = _message(solution, end, pairs, far, eased)
+    return Diagnosis("plan_infeasible", message, evidence), solution
 
 
 def goal_diagnosis(terms: Sequence[Term], tool: Mapping[str, Array], scene: PlanningScene, best: Solution) -> Diagnosis:
-    """Why no goal was found: a contradiction, or what is out by how much at the best compromise.
+    """Contradictions, and what is out by how much at a compromise, without an arm to solve with; see `explain_goal`.
 
     Args:
         terms: Constraints.
@@ -102,22 +133,110 @@ def goal_diagnosis(terms: Sequence[Term], tool: Mapping[str, Array], scene: Plan
         scene: The object.
         best: The best compromise of the solve.
     """
-    pairs = contradictions(terms, tool, scene)
-    evidence: dict[str, Any] = {
+    rows = [term.row(tool, scene) for term in terms]
+    pairs = contradictions_of(rows, labels_of(terms), NO_BOX)
+    out = ", ".join(f"'{r.name}' is out by {amount(r.excess, r.unit)}" for r in best.residuals if not r.satisfied)
+    message = (
+        f"No grasp exists: {pairs[0].message}."
+        if pairs
+        else (
+            f"No arm configuration meets all constraints ({best.starts_tried} starts); at the best compromise "
+            f"{out or 'the hand lies outside the workspace box'}."
+        )
+    )
+    evidence = {
         "stage": "goal",
         "starts_tried": best.starts_tried,
-        "constraints": {r.name: {"out_by": r.excess, "value": r.value, "unit": r.unit} for r in best.residuals},
+        "constraints": {
+            r.name: {"out_by": r.excess, "value": r.value, "tolerance": r.tolerance, "unit": r.unit}
+            for r in best.residuals
+        },
         "active_bounds": list(best.active_bounds),
+        "contradictions": [pair.to_dict() for pair in pairs],
     }
-    if pairs:
-        evidence["contradictions"] = [{"message": message, "out_by": out} for message, out in pairs]
-        return Diagnosis("plan_infeasible", f"No grasp exists: {pairs[0][0]}.", evidence)
-    out = [f"'{r.name}' is out by {r.excess:.4g} {r.unit}" for r in best.residuals if not r.satisfied]
-    bounds = f"; active: {', '.join(best.active_bounds)}" if best.active_bounds else ""
-    what = ", ".join(out) if out else "the hand lies outside the workspace box"
+    return Diagnosis("plan_infeasible", message, evidence)
+
+
+def _problems(
+    terms: Sequence[Term], arm: ArmModel, scene: PlanningScene, best: Solution
+) -> list[tuple[tuple[Row, ...], str, list[Compromise]]]:
+    """Rows, label and elastic ends for each set of tool keypoints."""
+    problems = []
+    for variant, tool in arm.tool_variants():
+        rows = elastic_rows([term.row(tool, scene) for term in terms])
+        starts = promising_starts(arm, rows, _STARTS)
+        if best.configuration is not None and best.tool_variant == variant:
+            starts = np.vstack([best.configuration[None], starts])
+        problems.append((rows, variant, compromises(arm, rows, starts, weights=default_weights(arm, rows))))
+    return problems
+
+
+def _near(ends: Sequence[Compromise], weights: Weights) -> Array:
+    """(<= 2, n) joints of the ends that violate the least [rad]."""
+    return np.array([end.q for end in sorted(ends, key=lambda e: round(e.cost(weights), 7))[:_RELAXED_FROM]])
+
+
+def _at_compromise(
+    terms: Sequence[Term],
+    arm: ArmModel,
+    rows: Sequence[Row],
+    end: Compromise,
+    best: Solution,
+    variant: str,
+    names: Sequence[str],
+) -> Solution:
+    R, p = arm.kinematics.fk_batch(end.q[None])
+    residuals = tuple(
+        replace(r, name=name) for r, name in zip(residuals_of(terms, rows, R[0], p[0]), names, strict=True)
+    )
+    found = float(np.concatenate([end.rows, end.faces, np.abs(end.joints)]).max(initial=0.0)) <= SLACK
+    q = np.array(end.q)
+    q.setflags(write=False)
+    return replace(
+        best,
+        found=found,
+        residuals=residuals,
+        status="solved" if found else "no start met every constraint",
+        tool_variant=variant,
+        active_bounds=tuple(bound_words(arm, end)),
+        configuration=q,
+    )
+
+
+def _missed(best: Solution) -> Diagnosis:
     return Diagnosis(
         "plan_infeasible",
-        f"No arm configuration meets all constraints ({best.starts_tried} starts); "
-        f"at the best compromise {what}{bounds}.",
-        evidence,
+        f"The goal search missed a solution in {best.starts_tried} starts, which the elastic re-solve then found: the "
+        "request is feasible. Raise the planner's number of starts.",
+        {"stage": "goal", "starts_tried": best.starts_tried, "missed": True},
     )
+
+
+def _faces_out(end: Compromise) -> dict[str, float]:
+    return {face_name(i): float(out) for i, out in enumerate(end.faces)}
+
+
+def _message(
+    solution: Solution,
+    end: Compromise,
+    pairs: Sequence[Contradiction],
+    far: Sequence[Unreachable],
+    eased: Sequence[Relaxation],
+) -> str:
+    proved = [pair for pair in pairs if not pair.workspace]
+    if proved:
+        rest = [" and ".join(f"'{label}'" for label in pair.labels) for pair in proved[1:]]
+        also = f" So do {'; '.join(rest)}." if rest else ""
+        return f"No grasp exists: {proved[0].message}.{also}{_ease(eased)}"
+    out = [f"'{r.name}' is out by {amount(r.excess, r.unit)}" for r in solution.residuals if not r.satisfied]
+    out += [f"the hand is {v:.4g} m beyond workspace {f}" for f, v in _faces_out(end).items() if v > SLACK]
+    bounds = f"; held back by {', '.join(solution.active_bounds)}" if solution.active_bounds else ""
+    reasons = [pair.message for pair in pairs] or [u.message for u in far]
+    return (
+        f"No arm configuration meets all constraints ({solution.starts_tried} starts); at the best compromise "
+        f"{', '.join(out)}{bounds}.{''.join(f' {reason}.' for reason in reasons)}{_ease(eased)}"
+    )
+
+
+def _ease(eased: Sequence[Relaxation]) -> str:
+    return f" It would take {eased[0].words}." if eased else ""

@@ -1,0 +1,66 @@
+"""A diagnosis as lines for a terminal."""
+
+from __future__ import annotations
+
+import math
+import textwrap
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+_WIDTH = 110
+_MOST = 4
+"""Ways out, and ends of candidates, that are printed."""
+
+
+def diagnosis_lines(code: str, message: str, evidence: Mapping[str, Any]) -> list[str]:
+    """The reason, then what the evidence adds to it.
+
+    Args:
+        code: Failure code.
+        message: The reason.
+        evidence: Numbers and names of it.
+    """
+    lines = textwrap.wrap(f"{code}: {message}", _WIDTH, subsequent_indent="  ")
+    others = [item["message"] for item in evidence.get("contradictions", [])[1:]]
+    lines += _listed("further contradictions:", others)
+    lines += _table(evidence.get("constraints", {}), evidence.get("workspace_out_by", {}))
+    lines += _listed("held back by:", evidence.get("active_bounds", []))
+    eased = evidence.get("relaxations")
+    if eased is not None and evidence.get("stage") == "goal" and "constraints" in evidence:
+        ways = [item["words"] for item in eased[:_MOST]]
+        lines += _listed("any one of these would be enough:", ways) or [
+            "no single constraint or bound is to blame alone"
+        ]
+    ended = evidence.get("ended_at", {})
+    counts = sorted(ended.items(), key=lambda item: (-item[1], item[0]))
+    lines += _listed("where the candidates ended:", [f"{count:4d} x {where}" for where, count in counts[:_MOST]])
+    return lines
+
+
+def _listed(heading: str, items: Sequence[str]) -> list[str]:
+    if not items:
+        return []
+    wrapped = [textwrap.wrap(item, _WIDTH - 4, subsequent_indent="    ") for item in items]
+    return [heading, *(f"  {line}" for lines in wrapped for line in lines)]
+
+
+def _table(constraints: Mapping[str, Any], faces: Mapping[str, float]) -> list[str]:
+    if not constraints:
+        return []
+    rows = [
+        (name, f"{c['value']:.4f}", f"{c.get('tolerance', 0.0):.4g} {c['unit']}", _state(c["out_by"], c["unit"]))
+        for name, c in constraints.items()
+    ]
+    rows += [(f"workspace {face}", f"{out:.4f}", "0 m", _state(out, "m")) for face, out in faces.items()]
+    wide = [max(len(row[i]) for row in rows) for i in range(3)]
+    return [
+        "best compromise (value of tolerance):",
+        *(f"  {n:<{wide[0]}}  {v:>{wide[1]}} of {t:<{wide[2]}}  {state}" for n, v, t, state in rows),
+    ]
+
+
+def _state(out: float, unit: str) -> str:
+    if out <= 1e-6:
+        return "holds"
+    degrees = f" ({math.degrees(out):.2f} degrees)" if unit == "rad" else ""
+    return f"OUT by {out:.4g} {unit}{degrees}"

@@ -1,0 +1,185 @@
+"""What would have to give way for a request to be possible: one constraint, one joint limit or one workspace face."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from solver.elastic import HARD, METRE, Compromise, Weights, best_of, compromises, face_name
+from solver.scene import ArmModel
+from solver.terms.row import AxisRow, Row
+from solver.verify import tolerances
+
+Array = np.ndarray
+
+_HOLDS = 1e-5
+"""What the others may still be out by, at the precision of the elastic solve [rad or m]."""
+_PULLS = 1e-2
+"""A bound counts as in the way from this on: the share of the violation that room behind it would take off."""
+
+
+@dataclass(frozen=True)
+class Element:
+    """One thing that can give way."""
+
+    kind: str
+    """`constraint`, `joint limit` or `workspace`."""
+    index: int
+    """Place among the rows, the joints, or the faces."""
+    name: str
+    """Its name in the YAML, of the joint, or of the face."""
+    unit: str
+    """`m` or `rad`."""
+
+
+@dataclass(frozen=True)
+class Relaxation:
+    """How far one element must give way so that all the others hold."""
+
+    element: Element
+    """What gives way."""
+    given: float
+    """Its tolerance, limit or place now [unit]."""
+    needed: float
+    """Where it would be enough, rounded away from `given` [unit]."""
+    q: Array
+    """(n,) joints at which all the others hold then [rad]."""
+
+    @property
+    def words(self) -> str:
+        """What would have to change, in the words of the YAML."""
+        e = self.element
+        if e.kind == "constraint":
+            return f"a tolerance of {amount(self.needed, e.unit)} for '{e.name}' instead of {self.given:.4g}"
+        if e.kind == "workspace":
+            return f"the workspace's {e.name} at {self.needed:.4g} m instead of {self.given:.4g}"
+        side = "upper" if self.needed > self.given else "lower"
+        return f"the {side} limit of {e.name} at {amount(self.needed, e.unit)} instead of {self.given:.4g}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values."""
+        return {
+            "kind": self.element.kind,
+            "name": self.element.name,
+            "unit": self.element.unit,
+            "given": self.given,
+            "needed": self.needed,
+            "words": self.words,
+        }
+
+
+def amount(value: float, unit: str) -> str:
+    """A number with its unit; angles in degrees too."""
+    return f"{value:.4g} rad ({math.degrees(value):.1f} degrees)" if unit == "rad" else f"{value:.4g} {unit}"
+
+
+def in_the_way(arm: ArmModel, end: Compromise) -> list[Element]:
+    """The joint limits and workspace faces that hold a compromise back, those that matter most first.
+
+    Not all bounds that it happens to lie on: only those behind which less would be out (their multipliers).
+    """
+    found = []
+    for i, pull in enumerate(end.pull_joints):
+        if abs(pull) > _PULLS:
+            found.append((abs(float(pull)), Element("joint limit", i, arm.kinematics.joint_names[i], "rad")))
+    for i, pull in enumerate(end.pull_faces):
+        if pull > _PULLS:
+            found.append((float(pull) / METRE, Element("workspace", i, face_name(i), "m")))
+    return [element for _, element in sorted(found, key=lambda pair: -pair[0])]
+
+
+def bound_words(arm: ArmModel, end: Compromise) -> list[str]:
+    """`in_the_way` in words, with the bounds' values."""
+    words = []
+    for element in in_the_way(arm, end):
+        if element.kind == "workspace":
+            words.append(f"workspace {element.name} {_face_value(arm, element.index):.3f} m")
+        else:
+            upper = end.pull_joints[element.index] > 0.0
+            limit = float((arm.q_upper if upper else arm.q_lower)[element.index])
+            words.append(
+                f"{element.name} at its {'upper' if upper else 'lower'} limit {limit:.3f} rad "
+                f"({math.degrees(limit):.1f} degrees)"
+            )
+    return words
+
+
+def relaxations(
+    arm: ArmModel, problems: Sequence[tuple[Sequence[Row], Sequence[str], Array]], elements: Sequence[Element]
+) -> list[Relaxation]:
+    """For each element how far it must give way, alone, so that all the others hold; only those where that is possible.
+
+    Args:
+        arm: The arm.
+        problems: Rows, their names, and (B, n) starts, for each set of tool keypoints; the least is taken.
+        elements: What may give way; each costs a solve per start.
+
+    Returns:
+        The least first, a metre counting as four radians. What stands in it is enough, as measured in plain NumPy; a
+        smaller one may exist that no start led to.
+    """
+    found = []
+    for element in elements:
+        best: tuple[float, Relaxation] | None = None
+        for rows, _, starts in problems:
+            relaxation = _relaxed(arm, rows, starts, element)
+            if relaxation is not None and (best is None or relaxation[0] < best[0] - 1e-7):
+                best = relaxation
+        if best is not None:
+            found.append(best)
+    found.sort(key=lambda pair: pair[0])
+    return [relaxation for _, relaxation in found]
+
+
+def _relaxed(arm: ArmModel, rows: Sequence[Row], starts: Array, element: Element) -> tuple[float, Relaxation] | None:
+    weights = Weights(np.full(len(rows), HARD), np.full(6, HARD), np.full(arm.n_q, HARD))
+    cost = METRE if element.unit == "m" else 1.0
+    target = {"constraint": weights.rows, "workspace": weights.faces, "joint limit": weights.joints}[element.kind]
+    target[element.index] = cost
+    ends = [end for end in compromises(arm, rows, starts, weights=weights) if _others_hold(end, element)]
+    if not ends:
+        return None
+    end = best_of(ends, weights)
+    out = {"constraint": end.rows, "workspace": end.faces, "joint limit": end.joints}[element.kind]
+    by = float(out[element.index])
+    if abs(by) < _HOLDS:
+        return None  # all hold: there is nothing to relax
+    if element.kind == "constraint":
+        given = float(tolerances(rows)[element.index])
+        needed = given + by
+    elif element.kind == "workspace":
+        given = _face_value(arm, element.index)
+        needed = given + (by if element.index % 2 else -by)
+    else:
+        given = float((arm.q_upper if by > 0.0 else arm.q_lower)[element.index])
+        needed = given + by
+    return cost * abs(by), Relaxation(element, given, _away(needed, given), end.q)
+
+
+def _others_hold(end: Compromise, element: Element) -> bool:
+    parts = {"constraint": end.rows, "workspace": end.faces, "joint limit": end.joints}
+    others = [np.delete(out, element.index) if kind == element.kind else out for kind, out in parts.items()]
+    return float(np.abs(np.concatenate(others)).max(initial=0.0)) <= _HOLDS
+
+
+def _away(needed: float, given: float) -> float:
+    """The number with four digits, rounded so that it is still enough."""
+    step = 10.0 ** (math.floor(math.log10(abs(needed) + 1e-12)) - 3)
+    away = math.copysign(1.0, needed - given)
+    return round((math.floor(needed / step) if away < 0.0 else math.ceil(needed / step)) * step, 12)
+
+
+def _face_value(arm: ArmModel, index: int) -> float:
+    return float(arm.workspace[index % 2, index // 2])
+
+
+def constraint_elements(rows: Sequence[Row], names: Sequence[str]) -> list[Element]:
+    """One element a row."""
+    return [
+        Element("constraint", i, name, "rad" if isinstance(row, AxisRow) else "m")
+        for i, (row, name) in enumerate(zip(rows, names, strict=True))
+    ]
