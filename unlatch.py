@@ -33,7 +33,7 @@ class Command:
 
 COMMANDS = {
     "bench": Command("workflows.bench:main", "NAME [key=value ...]", "measure what the README promises"),
-    "check": Command("workflows.check:main", "DATA [DATA ...]", "verify every episode of a data set"),
+    "check": Command("workflows.check:main", "DATA|FILE.yaml [...]", "verify data sets; read planner settings"),
     "collect": Command("workflows.collect:main", "task=TASK [key=value ...]", "make verified demonstrations"),
     "evaluate": Command(
         "workflows.evaluate:main", "task=TASK policy=POLICY [key=value ...]", "how often a policy succeeds"

@@ -1,4 +1,4 @@
-"""`unlatch check`: verifies data sets."""
+"""`unlatch check`: verifies data sets, and reads the planner settings of YAML files."""
 
 from __future__ import annotations
 
@@ -10,12 +10,18 @@ from workflows.console import BAD_INPUT, FAILED, OK, guarded, note, say
 if TYPE_CHECKING:
     from simcore.recording.storage import DataSet
 
-HELP = """usage: unlatch check DATA [DATA ...]
+HELP = """usage: unlatch check DATA|FILE.yaml [...]
 
 Verifies every episode of a data set: files whole, checksums, shapes and types, and that the success recomputed from
-the record alone is the one that was recorded; and that the robot it was made with keeps its maker's limits. Exit code
-0: all is well; 1: something is not; 2: no data set there.
+the record alone is the one that was recorded; and that the robot it was made with keeps its maker's limits.
+
+Of a YAML file it reads every `planner_setting`, also as GenSim2 and InternDataEngine write them, and says what would be
+rewritten or dropped: unlatch check theirs/*.yaml. Names of keypoints are checked with an object, by `unlatch plan`.
+
+Exit code 0: all is well; 1: something is not; 2: no data set or file there.
 """
+
+_YAML = (".yaml", ".yml")
 
 
 def main(argv: Sequence[str]) -> int:
@@ -28,13 +34,15 @@ def _main(paths: list[str]) -> int:
         say(HELP.rstrip())
         return OK
     if not paths or paths[0].startswith("-"):
-        note("unlatch: check expects the folder of a data set. Example: unlatch check data/demo")
+        note("unlatch: check expects the folder of a data set, or YAML files. Example: unlatch check data/demo")
         return BAD_INPUT
     from simcore.recording.check import check_dataset
     from simcore.recording.storage import DataSet
 
-    sets = {path: DataSet.open(path) for path in paths}  # a folder that is none is bad input, not a damaged set
-    bad = 0
+    files = [path for path in paths if path.endswith(_YAML)]
+    folders = [path for path in paths if path not in files]
+    sets = {path: DataSet.open(path) for path in folders}  # a folder that is none is bad input, not a damaged set
+    bad = sum(_setting_problems(path) for path in files)
     for path, data_set in sets.items():
         problems = [*check_dataset(path), *_configuration_problems(data_set)]
         for problem in problems:
@@ -43,6 +51,20 @@ def _main(paths: list[str]) -> int:
         if not problems:
             say(f"{path}: {len(data_set)} episodes, all whole, every verdict agrees")
     return FAILED if bad else OK
+
+
+def _setting_problems(path: str) -> int:
+    """Says what a YAML file's planner settings are read as; returns how many cannot be read."""
+    from configs.setting_file import read_setting_file
+
+    reads = read_setting_file(path)
+    for read in reads:
+        for line in read.notices if read.error is None else [read.error.message]:
+            say(f"{path}: {line}")
+    bad = sum(read.error is not None for read in reads)
+    lines = sum(len(read.notices) for read in reads)
+    say(f"{path}: {len(reads) - bad} of {len(reads)} planner settings can be read, {lines} lines rewritten or dropped")
+    return bad
 
 
 def _configuration_problems(data_set: DataSet) -> list[str]:

@@ -19,7 +19,10 @@ def blocks(path: Path) -> list[tuple[str, str]]:
     return BLOCK.findall(path.read_text(encoding="utf-8"))
 
 
-@pytest.mark.parametrize("page", ["README.md", "examples/README.md", "docs/policies.md", "docs/episode.md"])
+PAGES = ["README.md", "examples/README.md", "docs/policies.md", "docs/episode.md", "docs/planner_settings.md"]
+
+
+@pytest.mark.parametrize("page", PAGES)
 def test_code_blocks_run(page: str, tmp_path: Path):
     (tmp_path / "examples").symlink_to(ROOT / "examples")
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}

@@ -1,15 +1,17 @@
 """Blocks of the peers' files load as they are: what each oddity becomes, and the one line that says so."""
 
-from dataclasses import asdict
+from dataclasses import asdict, fields
 from pathlib import Path
 
 import pytest
 import yaml
 
 from simcore.errors import ConfigError
-from solver.peer_form import form_of, settings_in
+from solver.peer_entry import CONTACT_NAME, MEANINGS
+from solver.peer_form import IGNORED, form_of, settings_in
 from solver.reader import read_planner_setting
-from solver.setting import SuccessMode
+from solver.setting import MOTION_WORDS, PlannerSettingCfg, SuccessMode
+from solver.terms.catalog import COSTS, TERMS
 
 DATA = Path(__file__).resolve().parents[1] / "data" / "peer_settings"
 FILES = sorted(path.name for path in DATA.glob("*.yaml"))
@@ -303,3 +305,19 @@ def test_our_own_form_keeps_its_strictness():
         f"{P}.constraint_list[{i}].tolerance: the text '1e-3' (YAML 1.1 wants 1.0e-6) read as the number 0.001."
         for i in (0, 1)
     ]
+
+
+def test_the_page_has_every_key_type_word_and_name():
+    page = (Path(__file__).resolve().parents[2] / "docs" / "planner_settings.md").read_text(encoding="utf-8")
+    names = [
+        *(field.name for field in fields(PlannerSettingCfg)),
+        *SuccessMode.__members__,
+        *IGNORED,
+        *MEANINGS,
+        CONTACT_NAME,
+        *MOTION_WORDS,
+        *TERMS.names(),
+        *COSTS.names(),
+        *{f.name for catalog in (TERMS, COSTS) for name in catalog.names() for f in fields(catalog.load(name))},
+    ]
+    assert [name for name in names if f"`{name}`" not in page] == []

@@ -44,3 +44,19 @@ def test_a_data_set_without_a_configuration_is_told(tmp_path: Path, capsys: pyte
         pass
     assert unlatch.main(["check", str(tmp_path / "x")]) == 1
     assert "has no configuration in its header" in capsys.readouterr().out
+
+
+def test_planner_settings_of_yaml_files_are_read(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    peers = Path(__file__).resolve().parents[1] / "data" / "peer_settings"
+    files = [str(peers / "gensim2_rigid.yaml"), str(peers / "interndata_task.yaml")]
+    assert unlatch.main(["check", *files]) == 0
+    said = capsys.readouterr().out.splitlines()
+    assert said[0].startswith(f"{files[0]}: planner_setting.success_threshold: missing, read as success_mode fraction")
+    assert said[1] == f"{files[0]}: 1 of 1 planner settings can be read, 1 lines rewritten or dropped"
+    assert said[-1].startswith(f"{files[1]}: 3 of 3 planner settings can be read")
+
+    (tmp_path / "bad.yaml").write_text("planner_setting: {success_treshold: 1}\n", encoding="utf-8")
+    assert unlatch.main(["check", str(tmp_path / "bad.yaml"), files[0]]) == 1
+    said = capsys.readouterr().out.splitlines()
+    assert "planner_setting.success_treshold is unknown. Did you mean 'success_threshold'" in said[0]
+    assert said[1].endswith("0 of 1 planner settings can be read, 0 lines rewritten or dropped")

@@ -1,0 +1,73 @@
+"""Planner settings straight from a YAML file, ours or the peers', without composing a configuration."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from omegaconf import OmegaConf
+from omegaconf.errors import OmegaConfBaseException
+from yaml import YAMLError
+
+from configs.explain import explain
+from simcore.errors import ConfigError
+from solver.peer_form import settings_in
+from solver.reader import read_planner_setting
+from solver.setting import PlannerSettingCfg
+
+_MAX_BYTES = 1_000_000
+
+
+@dataclass
+class SettingRead:
+    """One `planner_setting` of a file."""
+
+    where: str
+    """Its full key in the file."""
+    setting: PlannerSettingCfg | None = None
+    """The setting; None where it cannot be read."""
+    error: ConfigError | None = None
+    """Why it cannot be read."""
+    notices: list[str] = field(default_factory=list)
+    """One line for each thing that was rewritten or dropped."""
+
+
+def read_setting_file(path: str | Path) -> list[SettingRead]:
+    """Reads every `planner_setting` of a YAML file: one at any depth, or the file as a whole as GenSim2 writes it.
+
+    Args:
+        path: The file.
+
+    Raises:
+        ConfigError: It is no readable YAML file, or has no planner setting.
+    """
+    file = Path(path).expanduser()
+    if not file.is_file():
+        raise ConfigError(f"{path} is no file. Expected a YAML file. Check the path.", path=str(path))
+    if file.stat().st_size > _MAX_BYTES:
+        raise ConfigError(f"{path} has more than {_MAX_BYTES} bytes, too many for a task file.", path=str(path))
+    try:
+        tree = OmegaConf.to_container(OmegaConf.load(file), resolve=False)
+    except UnicodeDecodeError as exc:
+        raise ConfigError(f"{path} is no UTF-8 text. Expected a YAML file. Check the path.", path=str(path)) from exc
+    except (OmegaConfBaseException, YAMLError) as exc:
+        message = explain(exc).message
+        raise ConfigError(message if str(path) in message else f"{path}: {message}", path=str(path)) from exc
+    except RecursionError as exc:
+        raise ConfigError(f"{path} is nested too deeply for a task file.", path=str(path)) from exc
+    except OSError as exc:  # what OmegaConf raises for a file that is one number or text
+        raise ConfigError(f"{path} is no mapping. Expected the YAML file of a task.", path=str(path)) from exc
+    reads = []
+    for where, raw in settings_in(tree):
+        try:
+            setting, notices = read_planner_setting(raw, where=where)
+        except ConfigError as exc:
+            reads.append(SettingRead(where, error=exc))
+        else:
+            reads.append(SettingRead(where, setting, notices=notices))
+    if not reads:
+        raise ConfigError(
+            f"{path} has no planner_setting. Expected the key at any depth, or a constraint_list at the top.",
+            path=str(path),
+        )
+    return reads
