@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import difflib
+import math
 from collections.abc import Collection, Mapping
-from dataclasses import fields
+from dataclasses import MISSING, fields
 from enum import Enum
 from typing import Any
 
 from solver.terms.catalog import COSTS, TERMS
+from solver.terms.term import Term
 
 CONTACT_NAME = "fingers_contact_with_link0"
 """The name that meant a point constraint in the inherited form."""
@@ -105,7 +107,7 @@ def rewrite_entry(
 
 def _read_names(out: dict[str, Any], where: str, notices: list[str]) -> None:
     for key, value in out.items():
-        if key.endswith("keypoint_name") and value in KEYPOINT_ALIASES:
+        if key.endswith("keypoint_name") and isinstance(value, str) and value in KEYPOINT_ALIASES:
             out[key] = KEYPOINT_ALIASES[value]
             notices.append(f"{where}.{key}: {value} read as {out[key]}, another name of the same keypoint.")
 
@@ -149,7 +151,8 @@ def _settle_type(out: dict[str, Any], where: str, notices: list[str], *, cost: b
     """Infers a missing or unknown type; False where a cost must be left out."""
     catalog = COSTS if cost else TERMS
     kind = out.get("type")
-    if kind is not None and (not peer or kind in catalog.names()):
+    known = kind in catalog.names()
+    if kind is not None and (not peer or (known and not _lacks_fields(out, catalog.load(str(kind))))):
         return True
     inferred = infer_type(out, cost=cost)
     if inferred is None:
@@ -160,12 +163,17 @@ def _settle_type(out: dict[str, Any], where: str, notices: list[str], *, cost: b
         return False
     if kind is None:
         notices.append(f"{where}.type: missing, read as {inferred} from its fields.")
-    elif not is_slip(str(kind), catalog.names(), ()):
+    elif known or not is_slip(str(kind), catalog.names(), ()):
         notices.append(f"{where}.type: {kind} read as {inferred} from its fields.")
     else:
         return True  # a misspelt type is refused, as everywhere
     out["type"] = inferred
     return True
+
+
+def _lacks_fields(out: Mapping[str, Any], cls: type[Term]) -> bool:
+    required = [f.name for f in fields(cls) if f.default is MISSING and f.default_factory is MISSING]
+    return any(name not in out for name in required if name != "tolerance")
 
 
 def infer_type(entry: Mapping[str, Any], *, cost: bool) -> str | None:
@@ -221,9 +229,8 @@ def _settle_numbers(out: dict[str, Any], where: str, notices: list[str]) -> None
     elif tolerance == 0 and not isinstance(tolerance, bool):
         out["tolerance"] = _TIGHTEST
         notices.append(f"{where}.tolerance: 0 read as {_TIGHTEST:g} {unit}, the tightest that is checked.")
-    number = isinstance(product, int | float) and not isinstance(product, bool)
-    if number and 1.0 < abs(float(product or 0.0)) <= 1.0 + _ROUNDING:
-        out["target_inner_product"] = 1.0 if float(product or 0.0) > 0.0 else -1.0
+    if isinstance(product, int | float) and 1.0 < abs(product) <= 1.0 + _ROUNDING:
+        out["target_inner_product"] = math.copysign(1.0, product)
         notices.append(
             f"{where}.target_inner_product: {product} is no cosine, read as {out['target_inner_product']:g}."
         )

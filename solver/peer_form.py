@@ -150,7 +150,7 @@ def _settle_success(out: dict[str, Any], where: str, notices: list[str], form: F
     threshold = out.get("success_threshold")
     if isinstance(threshold, int | float) and not isinstance(threshold, bool) and threshold < 0.0:
         out["success_threshold"] = -threshold
-        notices.append(f"{place}: {threshold:g} read as {-threshold:g}, the way is compared without its sign.")
+        notices.append(f"{place}: {threshold} read as {-threshold}, the way is compared without its sign.")
     if threshold is not None or any(is_slip(key, ("success_threshold",), ()) for key in out):
         return  # the misspelt one is refused
     if form is Form.interndata:
@@ -232,7 +232,7 @@ def _noise(value: Mapping[str, Any], where: str, notices: list[str]) -> dict[str
             low, high = kept.get(f"{axis}_min", 0.0), kept.get(f"{axis}_max", 0.0)
             if all(isinstance(v, int | float) for v in (low, high)) and low > high:
                 kept[f"{axis}_min"], kept[f"{axis}_max"] = high, low
-                notices.append(f"{where}.{name}: {axis}_min {low:g} above {axis}_max {high:g}, exchanged.")
+                notices.append(f"{where}.{name}: {axis}_min {low} above {axis}_max {high}, exchanged.")
         out[name] = kept
     return out
 
@@ -249,7 +249,7 @@ def _settle_names(out: dict[str, Any], where: str, notices: list[str]) -> None:
         for entry in out[key]
         if isinstance(entry, Mapping)
     ]
-    used = {value for entry in entries for key, value in entry.items() if key.endswith("keypoint_name")}
+    used = [value for entry in entries for key, value in entry.items() if str(key).endswith("keypoint_name")]
     kept = []
     for name in names:
         known = KEYPOINT_ALIASES.get(name, name)

@@ -207,7 +207,7 @@ def _check_name(name: str, known: Collection[str], where: str, *, kind: str = "k
 
 def _read_field(key: str, value: Any, where: str) -> Any:
     if key == "success_mode" and value is not None and not isinstance(value, SuccessMode):
-        if value not in SuccessMode.__members__:
+        if not isinstance(value, str) or value not in SuccessMode.__members__:
             known = list(SuccessMode.__members__)
             raise ConfigError(
                 f"{where}='{value}' is unknown.{close_matches(str(value), known)} Modes: {', '.join(known)}.",

@@ -292,6 +292,10 @@ def read_motion(entry: Any, where: str, *, words: bool) -> list[Any]:
             key=where,
         )
     pair = _list(entry, where)
+    if pair and not isinstance(pair[0], str):
+        raise ConfigError(
+            f"{where}={pair} is no motion. Expected [mode, value] with a mode of {', '.join(MOTION_MODES)}.", key=where
+        )
     if len(pair) == 2 and words and pair[0] in MOTION_WORDS:
         return [pair[0], read_number(pair[1], where, lower=-2.0, upper=2.0)]
     if len(pair) != 2 or pair[0] not in MOTION_MODES:

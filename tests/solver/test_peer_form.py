@@ -1,5 +1,7 @@
 """Blocks of the peers' files load as they are: what each oddity becomes, and the one line that says so."""
 
+import copy
+import math
 from dataclasses import asdict, fields
 from pathlib import Path
 
@@ -265,6 +267,69 @@ def test_a_key_of_the_peers_own_is_dropped_and_a_misspelt_one_refused():
 def test_what_cannot_be_understood_is_refused_in_a_block_of_the_peers_too(entries, more, match):
     with pytest.raises(ConfigError, match=match):
         peer(*entries, **more)
+
+
+ODD_VALUES = (
+    None,
+    0,
+    -1,
+    math.nan,
+    "",
+    "x",
+    "1e-6",
+    "move-up",
+    [],
+    [None],
+    [[1]],
+    {},
+    {"a": 1},
+    {1: 2},
+    True,
+    [0, 0, 0],
+)
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_any_value_in_any_place_loads_or_is_one_line(name):
+    def places(tree, path=()):
+        yield path
+        for key in tree if isinstance(tree, dict) else range(len(tree)) if isinstance(tree, list) else ():
+            yield from places(tree[key], (*path, key))
+
+    refused, loaded = [], 0
+    for where, raw in blocks(name):
+        for number, path in enumerate(list(places(raw))[1:]):
+            for value in ODD_VALUES[number % 4 :: 4]:  # every value somewhere, four in each place
+                changed = copy.deepcopy(raw)
+                inner = changed
+                for key in path[:-1]:
+                    inner = inner[key]
+                inner[path[-1]] = value
+                try:
+                    setting, notices = read_planner_setting(changed, where=where)
+                except ConfigError as exc:
+                    refused.append(exc.message)
+                    continue
+                loaded += 1
+                assert not any("\n" in notice for notice in notices)
+                assert asdict(read_planner_setting(asdict(setting), where=where)[0]) == asdict(setting)
+    assert len(refused) > 20
+    assert loaded > 20
+    assert not any("\n" in message for message in refused)
+
+
+def test_a_known_type_without_its_fields_is_read_by_those_there_are():
+    point = {
+        "keypoint_name": "tool_head",
+        "target_keypoint_name": TAIL,
+        "tolerance": 1e-3,
+        "type": "frame_axis_parallel",
+    }
+    setting, notices = peer(point)
+    assert setting.constraint_list[1]["type"] == "point2point_constraint"
+    assert notices == [
+        f"{P}.constraint_list[1].type: frame_axis_parallel read as point2point_constraint from its fields."
+    ]
 
 
 def test_a_key_left_empty_is_as_good_as_none():
