@@ -20,13 +20,15 @@ def diagnosis_lines(code: str, message: str, evidence: Mapping[str, Any]) -> lis
         message: The reason.
         evidence: Numbers and names of it.
     """
+    eased = evidence.get("relaxations") or []
+    if eased:  # stands in the list below
+        message = message.replace(f" It would take {eased[0]['words']}.", "")
     lines = textwrap.wrap(f"{code}: {message}", _WIDTH, subsequent_indent="  ")
     others = [item["message"] for item in evidence.get("contradictions", [])[1:]]
     lines += _listed("further contradictions:", others)
     lines += _table(evidence.get("constraints", {}), evidence.get("workspace_out_by", {}))
     lines += _listed("held back by:", evidence.get("active_bounds", []))
-    eased = evidence.get("relaxations")
-    if eased is not None and evidence.get("stage") == "goal" and "constraints" in evidence:
+    if "relaxations" in evidence:
         ways = [item["words"] for item in eased[:_MOST]]
         lines += _listed("any one of these would be enough:", ways) or [
             "no single constraint or bound is to blame alone"

@@ -36,7 +36,12 @@ FREE = 0.0
 """Weight of an element that may be out as far as it will."""
 HARD = 1e3
 """Weight of an element that must hold if it can."""
-_CENTRING = 1e-5
+NEAR_START = 1e-5
+"""Weight e of staying near the start in a compromise: it only decides among equals [1/rad^2]."""
+_TIP = 1e-9
+"""Keeps the tip of a cone from dividing by zero."""
+_FLAT = 1e-5
+"""Curvature along slacks that cost nothing."""
 _MAX_ITERATIONS = 80
 _ON_BOUND = 1e-4
 """So near a limit or a face counts as on it [rad or m]."""
@@ -53,6 +58,10 @@ class Weights:
     """(6,) of the workspace faces x_min, x_max, y_min, ... [1/m]."""
     joints: Array
     """(n,) of the joint limits [1/rad]."""
+    near_start: float = NEAR_START
+    """Of the squared way from the start, e [1/rad^2]."""
+    radius_rad: float = np.inf
+    """How far a joint may go from the start [rad]."""
 
 
 @dataclass(frozen=True)
@@ -207,12 +216,14 @@ class ElasticProgram:
                 weights.faces,
                 weights.joints,
                 start.q,
+                [weights.near_start],
             ]
         )
         # a hard joint limit is a bound of the program; the others may be left by their slack
         hard = weights.joints >= HARD
         low = np.where(hard, arm.q_lower, arm.q_lower - 2.0 * np.pi)
         high = np.where(hard, arm.q_upper, arm.q_upper + 2.0 * np.pi)
+        low, high = np.maximum(low, start.q - weights.radius_rad), np.minimum(high, start.q + weights.radius_rad)
         answer = self._solver(
             x0=np.concatenate([start.q, slack + 1e-3]),
             p=parameters,
@@ -259,10 +270,10 @@ class ElasticProgram:
                     error = (v + p - target)[i]
                     g += [error - tolerance - t[k], -error - tolerance - t[k]]
             elif kind == "axis":
-                # chords to the target and to its opposite: they have a slope at 0 and pi, where the cosine has none
-                near, far = given(1), given(1)
-                g.append(ca.sqrt(ca.sumsqr(v - target) + 1e-14) - near - t[k])
-                g.append(ca.sqrt(ca.sumsqr(v + target) + 1e-14) - far - t[k])
+                # chords to the target and to its opposite have a slope at 0 and pi, where the cosine has none; as
+                # c^2 / r <= r with r = tolerance + slack (a rotated cone) they are smooth at 0 as well
+                for chord, radius in ((v - target, given(1) + t[k]), (v + target, given(1) + t[k])):
+                    g.append(0.5 * (ca.sumsqr(chord) / (radius + _TIP) - radius))
             else:
                 offset, tolerance = given(1), given(1)
                 error = ca.dot(target, v + p) - offset
@@ -274,8 +285,8 @@ class ElasticProgram:
         lower, upper = given(n), given(n)
         for i in range(n):
             g += [q[i] - upper[i] - t[K + 6 + i], lower[i] - q[i] - t[K + 6 + i]]
-        weight, start = given(K + 6 + n), given(n)
-        cost = ca.dot(weight, t) + _CENTRING * (ca.sumsqr(q - start) + ca.sumsqr(t))
+        weight, start, near_start = given(K + 6 + n), given(n), given(1)
+        cost = ca.dot(weight, t) + near_start * ca.sumsqr(q - start) + _FLAT * ca.sumsqr(t)
         options: dict[str, Any] = {
             "print_time": False,
             "error_on_fail": False,

@@ -85,7 +85,8 @@ def in_the_way(arm: ArmModel, end: Compromise) -> list[Element]:
     found = []
     for i, pull in enumerate(end.pull_joints):
         if abs(pull) > _PULLS:
-            found.append((abs(float(pull)), Element("joint limit", i, arm.kinematics.joint_names[i], "rad")))
+            joint = arm.kinematics.joints[i]
+            found.append((abs(float(pull)), Element("joint limit", i, joint.name, "m" if joint.prismatic else "rad")))
     for i, pull in enumerate(end.pull_faces):
         if pull > _PULLS:
             found.append((float(pull) / METRE, Element("workspace", i, face_name(i), "m")))
@@ -101,10 +102,9 @@ def bound_words(arm: ArmModel, end: Compromise) -> list[str]:
         else:
             upper = end.pull_joints[element.index] > 0.0
             limit = float((arm.q_upper if upper else arm.q_lower)[element.index])
-            words.append(
-                f"{element.name} at its {'upper' if upper else 'lower'} limit {limit:.3f} rad "
-                f"({math.degrees(limit):.1f} degrees)"
-            )
+            side = "upper" if upper else "lower"
+            turned = f" ({math.degrees(limit):.1f} degrees)" if element.unit == "rad" else ""
+            words.append(f"{element.name} at its {side} limit {limit:.3f} {element.unit}{turned}")
     return words
 
 

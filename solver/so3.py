@@ -59,7 +59,7 @@ class AngleCondition:
         spare = np.cross(v, np.roll(v, 1, axis=1) + np.array([0.3, 0.0, -0.2]))
         spare /= np.linalg.norm(spare, axis=1, keepdims=True) + 1e-12
         direction = np.where(length > 1e-9, normal / np.maximum(length, 1e-12), spare)
-        return r[:, None], direction[:, None, :]
+        return r[:, None], (direction * (r != 0.0)[:, None])[:, None, :]
 
 
 @dataclass(frozen=True)
@@ -121,7 +121,7 @@ class SlabCondition:
         v = R @ self.d
         value = v @ self.n
         r = np.maximum(0.0, value - self.high) - np.maximum(0.0, self.low - value)
-        return r[:, None], np.cross(v, self.n)[:, None, :]
+        return r[:, None], (np.cross(v, self.n) * (r != 0.0)[:, None])[:, None, :]
 
 
 Condition: TypeAlias = AngleCondition | BoxCondition | SlabCondition

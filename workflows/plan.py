@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from skills.skill import Skill
+    from solver.plan import KeyframePlan
     from workflows.scene_picture import DrawnScene
     from workflows.schema import PlanCfg
 
@@ -100,16 +101,31 @@ def plan(cfg: PlanCfg) -> int:
 def plan_lines(skill: Skill) -> list[str]:
     """What a skill planned, or why it has no plan, in lines."""
     made = skill.keyframe_plan
-    lines = [] if made is None else repr(made).splitlines()
-    if made is not None and made.solution is not None:
-        goal_found = made.found or made.solution.found
-        heading = "residuals at the goal:" if goal_found else "residuals at the best compromise:"
-        lines += [heading, *(f"  {residual}" for residual in made.solution.residuals)]
-    if made is not None:
-        spent = ", ".join(f"{stage} {value:.1f}" for stage, value in made.timings_ms.items())
-        lines.append(f"timings [ms]: {spent}")
-    if skill.failure is not None and (made is None or made.diagnosis is None):
-        lines.append(f"no plan, {skill.failure.code}: {skill.failure.message}")
+    if made is None:
+        failure = skill.failure
+        return [] if failure is None else [f"no plan, {failure.code}: {failure.message}"]
+    spent = ", ".join(f"{stage} {value:.1f}" for stage, value in made.timings_ms.items())
+    tried = ", ".join(f"{name.replace('_', ' ')} {count}" for name, count in made.counts.items())
+    ends = [f"tried: {tried}", f"timings [ms]: {spent}"]
+    if not made.found:
+        return [*_refusal_lines(skill, made), *ends]
+    lines = repr(made).splitlines()
+    if made.solution is not None:
+        lines += ["residuals at the goal:", *(f"  {residual}" for residual in made.solution.residuals)]
+    if skill.failure is not None:
+        lines.append(f"{skill.failure.code}: {skill.failure.message}")
+    return [*lines, *ends]
+
+
+def _refusal_lines(skill: Skill, made: KeyframePlan) -> list[str]:
+    """Why there is no plan; the residuals of a goal that was found, where the reason lies behind it."""
+    if made.diagnosis is not None:
+        lines = ["no plan", *(f"  {line}" for line in made.diagnosis.lines())]
+    else:
+        lines = ["no plan" if skill.failure is None else f"no plan, {skill.failure.code}: {skill.failure.message}"]
+    lines += [f"  note: {notice}" for notice in made.notices]
+    if made.solution is not None and made.solution.found:
+        lines += ["residuals at the goal:", *(f"  {residual}" for residual in made.solution.residuals)]
     return lines
 
 
