@@ -1,4 +1,8 @@
-"""Goals: joints at which every constraint holds, from many starts at once."""
+"""Goals: joints at which every constraint holds, from many starts at once.
+
+`GoalSolver.solve` gives the one of least cost, exactly (`solver.least_cost`); `run` and `goals` give many different
+ones, of which the planner takes one that can be followed through.
+"""
 
 from __future__ import annotations
 
@@ -10,17 +14,19 @@ from dataclasses import dataclass
 import numpy as np
 
 from simcore.geometry import Pose
+from solver.layout import Nearness
+from solver.least_cost import LeastCost
 from solver.library import library_of
-from solver.program import POINT_WEIGHT, Program, Schedule, Structure, program_of
+from solver.program import Program, Schedule, program_of
 from solver.scene import ArmModel, PlanningScene
 from solver.solution import Solution
-from solver.terms.row import AxisRow, Row
+from solver.terms.row import Row
 from solver.terms.term import Term
 from solver.verify import SLACK, active_bounds, box_excess, excess, residuals_of
 
 Array = np.ndarray
 
-_SOLVE = Schedule(
+_SOLVE = (
     ((30.0, 0.3, 0.1, 0.6),) * 2
     + ((300.0, 0.3, 0.1, 0.6),) * 3
     + ((1e4, 0.3, 0.03, 0.4),) * 3
@@ -98,7 +104,7 @@ class GoalSolver:
         *,
         q_reference: Array,
         costs: Sequence[Term] = (),
-        starts: int = 24,
+        nearness: Nearness | None = None,
         waves: int = 3,
     ) -> Solution:
         """The solution of least cost, or the best compromise with `found` False.
@@ -108,10 +114,38 @@ class GoalSolver:
             scene: The object.
             q_reference: (n,) joints to stay near [rad].
             costs: Cost terms.
-            starts: Starts of a wave and set of tool keypoints.
+            nearness: What staying near costs; None = joints and pose of the hand, all weights 1.
             waves: How often new starts are tried while nothing is found.
         """
-        return self.solve_all(terms, scene, q_reference=q_reference, costs=costs, starts=starts, waves=waves)[0]
+        began = time.perf_counter()
+        if nearness is None:
+            nearness = Nearness(np.ones(self.arm.n_q), self.arm.kinematics.pose(q_reference), 1.0, 1.0)
+        solver = LeastCost(self.arm)
+        best: tuple[float, str, tuple[Row, ...], Array] | None = None
+        build_ms, tried = 0.0, 0
+        for variant, tool in self.arm.tool_variants():
+            rows = tuple(term.row(tool, scene) for term in [*terms, *costs])
+            built = time.perf_counter()
+            program_of(self.arm.kinematics, rows, pose=True)
+            build_ms += 1e3 * (time.perf_counter() - built)
+            end = solver.solve(rows, q_reference=q_reference, nearness=nearness, waves=waves)
+            tried += solver.starts * waves if end is None else end.starts
+            if end is not None and (best is None or end.cost < best[0]):
+                best = (end.cost, variant, rows, end.q)
+        if best is None:
+            batches = [
+                self.run(
+                    tuple(term.row(tool, scene) for term in terms), variant=variant, q_reference=q_reference, starts=24
+                )
+                for variant, tool in self.arm.tool_variants()
+            ]
+            found = self.goals(batches, q_reference)  # what the exact finish could not reach, the last resort may
+            goal = found[0] if found else self.nearest(batches)
+        else:
+            cost, variant, rows, q = best
+            goal = Goal(self._measured(rows, q[None], variant=variant), 0, cost)
+        solve_ms = 1e3 * (time.perf_counter() - began) - build_ms
+        return self.solution(goal, terms, starts_tried=tried, build_ms=build_ms, solve_ms=solve_ms)
 
     def solve_all(
         self,
@@ -141,7 +175,7 @@ class GoalSolver:
             for variant, tool in self.arm.tool_variants():
                 rows = tuple(term.row(tool, scene) for term in [*terms, *costs])
                 built = time.perf_counter()
-                program_of(self.arm.kinematics, Structure.of(rows))
+                program_of(self.arm.kinematics, rows, pose=True)
                 build_ms += 1e3 * (time.perf_counter() - built)
                 batches.append(self.run(rows, variant=variant, q_reference=q_reference, starts=starts, wave=wave))
                 tried += starts
@@ -165,10 +199,12 @@ class GoalSolver:
             wave: 0 for the best starts of the library, higher for the next ones.
         """
         arm = self.arm
-        program = program_of(arm.kinematics, Structure.of(rows))
+        program = program_of(arm.kinematics, rows, pose=True)
         first = self._starts(rows, q_reference, starts, wave)
-        parameters = self.parameters(program, rows)
-        return self._measured(rows, program.solve(first, first, parameters, _SOLVE), variant=variant)
+        schedules = np.broadcast_to(np.array(_SOLVE), (starts, len(_SOLVE), 4))
+        # each start is drawn to itself: goals that differ are wanted, not the same one many times
+        ends, _, _ = program.descend(first, first, self.parameters(program, rows), schedules)
+        return self._measured(rows, ends, variant=variant)
 
     def _measured(self, rows: tuple[Row, ...], q: Array, *, variant: str) -> GoalBatch:
         R, p = self.arm.kinematics.fk_batch(q)
@@ -202,7 +238,7 @@ class GoalSolver:
         settled = []
         for batch in batches:
             starts = batch.q[np.argsort(batch.violation, kind="stable")[:_COMPROMISES]]
-            program = program_of(self.arm.kinematics, Structure.of(batch.rows))
+            program = program_of(self.arm.kinematics, batch.rows, pose=True)
             q = program.solve(starts, starts, self.parameters(program, batch.rows), _SETTLE)
             settled.append(self._measured(batch.rows, q, variant=batch.variant))
         best = min(settled, key=lambda b: float(b.violation.min()))
@@ -251,9 +287,7 @@ class GoalSolver:
 
     def _starts(self, rows: Sequence[Row], q_reference: Array, count: int, wave: int) -> Array:
         library = library_of(self.arm)
-        out = excess(rows, library.R, library.p)
-        weight = np.array([1.0 if isinstance(row, AxisRow) else POINT_WEIGHT for row in rows])
-        score = 10.0 * (out * out) @ weight + _COST_OF_REFERENCE * ((library.q - q_reference) ** 2).sum(axis=1)
+        score = 10.0 * library.misfit(rows) + _COST_OF_REFERENCE * ((library.q - q_reference) ** 2).sum(axis=1)
         picked = library.pick(score, count=(count - 1) * (wave + 1))[(count - 1) * wave :]
         filled = np.vstack([np.clip(q_reference, self.arm.q_lower, self.arm.q_upper)[None], picked])
         if len(filled) < count:  # a fixed size keeps one compiled map; repeats cost little

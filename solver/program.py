@@ -14,54 +14,29 @@ restore the constraints alone. Our own; compare Nocedal and Wright, Numerical Op
 
 from __future__ import annotations
 
-import math
 import weakref
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from solver.codegen import Compiled
 from solver.kinematics import Kinematics
-from solver.terms.row import AxisRow, PlaneRow, PointRow, Row
+from solver.layout import POINT_WEIGHT, Layout, Nearness, Structure
+from solver.polish import Polish
+from solver.terms.row import Row
+
+__all__ = ["POINT_WEIGHT", "Program", "Schedule", "Structure", "program_of"]
 
 Array = np.ndarray
 
-POINT_WEIGHT = 16.0
-"""Weight of a squared metre beside a squared radian: 4 m count as much as 1 rad, as an arm's length would have it."""
 WISHED_MARGIN_RAD = 0.25
 """Distance to a joint limit that a path keeps where its constraints leave it free to [rad]."""
 _TIGHTEN = 0.7
 """Share of a tolerance that is aimed at, so that what remains of the residual still lies inside it."""
 _LIMIT_FORCE = 1e9
 """Pulls a joint that would leave its limits onto its bound."""
-
-_POINT, _CONE, _ANGLE, _PLANE = 8, 8, 9, 9
-"""Parameters of one row of each kind."""
-
-
-@dataclass(frozen=True)
-class Structure:
-    """How many rows of each kind a problem has."""
-
-    points: int
-    """Points in a box."""
-    cones: int
-    """Directions near another one."""
-    angles: int
-    """Directions at a range of angles from another one."""
-    planes: int
-    """Points near a plane."""
-
-    @classmethod
-    def of(cls, rows: Sequence[Row]) -> Structure:
-        """The structure of a list of rows."""
-        return cls(
-            points=sum(isinstance(row, PointRow) for row in rows),
-            cones=sum(isinstance(row, AxisRow) and is_cone(row) for row in rows),
-            angles=sum(isinstance(row, AxisRow) and not is_cone(row) for row in rows),
-            planes=sum(isinstance(row, PlaneRow) for row in rows),
-        )
 
 
 @dataclass(frozen=True)
@@ -74,16 +49,30 @@ class Schedule:
 class Program:
     """Batched solves for one arm and one structure; get it from `program_of`."""
 
-    def __init__(self, kinematics: Kinematics, structure: Structure) -> None:
+    def __init__(self, kinematics: Kinematics, structure: Structure, *, pose: bool = False) -> None:
+        """Builds the step.
+
+        Args:
+            kinematics: The arm.
+            structure: Rows of each kind.
+            pose: Whether there is a cost on the pose of the hand.
+        """
         self.kinematics = kinematics
         self.structure = structure
-        n = kinematics.n_q
-        s = structure
-        self.n_parameters = s.points * _POINT + s.cones * _CONE + s.angles * _ANGLE + s.planes * _PLANE + 6 + 3 * n
+        self.layout = Layout(structure, kinematics.n_q, pose)
+        self.n_parameters = self.layout.size
         self.model: Any = None
         """CasADi Function (q, parameters, schedule row) -> gradient and lower triangle of the Hessian of the rows."""
         self._step = self._build_step()
-        self._cache: dict[tuple[Any, ...], Any] = {}
+        self._functions: dict[tuple[Any, ...], Compiled] = {}
+        self._polish: Polish | None = None
+
+    @property
+    def polish(self) -> Polish:
+        """The exact finish, built on first use."""
+        if self._polish is None:
+            self._polish = Polish(self.kinematics, self.layout)
+        return self._polish
 
     def pack(
         self,
@@ -94,27 +83,30 @@ class Program:
         box: Array,
         reference_weight: Array,
         tighten: float = _TIGHTEN,
+        nearness: Nearness | None = None,
     ) -> Array:
         """The parameter vector of one problem.
 
         Args:
-            rows: Rows of this program's structure, in any order.
+            rows: Rows, in any order, at most as many of each kind as this program's structure has.
             lower: (n_q,) lower joint limits [rad].
             upper: (n_q,) upper joint limits [rad].
             box: (2, 3) workspace of the tip origin, base frame [m].
             reference_weight: (n_q,) diagonal of W.
             tighten: Share of each tolerance that is aimed at.
+            nearness: Whose pose cost is used, where the program has one.
 
         Returns:
             (n_parameters,).
         """
-        points = [_pack_point(r, tighten) for r in rows if isinstance(r, PointRow)]
-        cones = [_pack_cone(r, tighten) for r in rows if isinstance(r, AxisRow) and is_cone(r)]
-        angles = [_pack_angle(r, tighten) for r in rows if isinstance(r, AxisRow) and not is_cone(r)]
-        planes = [_pack_plane(r, tighten) for r in rows if isinstance(r, PlaneRow)]
-        inset = 1e-6 * np.array([[1.0], [-1.0]])
-        return np.concatenate(
-            [*points, *cones, *angles, *planes, (box + inset).ravel(), lower, upper, reference_weight]
+        return self.layout.pack(
+            rows,
+            lower=lower,
+            upper=upper,
+            box=box,
+            reference_weight=reference_weight,
+            tighten=tighten,
+            nearness=nearness,
         )
 
     def solve(self, starts: Array, reference: Array, parameters: Array, schedule: Schedule) -> Array:
@@ -129,12 +121,33 @@ class Program:
         Returns:
             (B, n_q) joints after the last step [rad].
         """
-        count = starts.shape[0]
-        function = self._function(("solve", schedule, count))
-        reference = np.broadcast_to(reference, starts.shape)
-        parameters = np.broadcast_to(parameters, (count, self.n_parameters))
-        solved: Array = function(starts.T, reference.T, parameters.T).toarray().T
+        count = len(starts)
+        steps = np.array(schedule.steps)
+        columns = [np.broadcast_to(v, (count, v.shape[-1])).T for v in (reference, parameters, steps.reshape(1, -1))]
+        function = self._function(("solve", len(steps)), lambda: self._build_solve(len(steps), measured=False))
+        solved: Array = function(count, lambda f: f.map(count), starts.T, *columns).toarray().T
         return solved
+
+    def descend(
+        self, starts: Array, reference: Array, parameters: Array, schedules: Array
+    ) -> tuple[Array, Array, Array]:
+        """Runs a schedule from each start and measures where it ends.
+
+        Args:
+            starts: (B, n_q) first joints [rad].
+            reference: (n_q,) or (B, n_q) reference joints [rad].
+            parameters: (n_parameters,).
+            schedules: (B, steps, 4) steps.
+
+        Returns:
+            (B, n_q) joints [rad], (B,) costs and (B,) largest residual of a row, 4 m counting as 1 rad.
+        """
+        count, n = starts.shape
+        steps = schedules.shape[1]
+        columns = [np.broadcast_to(v, (count, v.shape[-1])).T for v in (reference, parameters)]
+        function = self._function(("descend", steps), lambda: self._build_solve(steps, measured=True))
+        out = function(count, lambda f: f.map(count), starts.T, *columns, schedules.reshape(count, -1).T).toarray()
+        return out[:n].T, out[n], out[n + 1]
 
     def track(self, starts: Array, middle: Array, parameters: Array, schedule: Schedule, *, centring: float) -> Array:
         """Follows a sequence of problems: each waypoint starts from, and stays near, the one before.
@@ -150,64 +163,61 @@ class Program:
             (C, W, n_q) joints [rad].
         """
         count, waypoints = starts.shape[0], parameters.shape[-2]
-        function = self._function(("track", schedule, count, waypoints, centring))
+        function = self._function(("track", schedule, centring), lambda: self._build_track(schedule, centring))
         parameters = np.broadcast_to(parameters, (count, waypoints, self.n_parameters))
         flat = parameters.reshape(count * waypoints, self.n_parameters)
         middles = np.broadcast_to(middle, (count * waypoints, self.kinematics.n_q))
-        out: Array = function(starts.T, middles.T, flat.T).toarray().T
+        shape = (count, waypoints)
+        out: Array = (
+            function(shape, lambda f: f.mapaccum(waypoints).map(count), starts.T, middles.T, flat.T).toarray().T
+        )
         return out.reshape(count, waypoints, self.kinematics.n_q)
 
-    def _function(self, key: tuple[Any, ...]) -> Any:
-        if key not in self._cache:
-            if key[0] == "solve":
-                self._cache[key] = self._build_solve(key[1]).map(key[2])
-            else:
-                _, schedule, count, waypoints, centring = key
-                self._cache[key] = self._build_track(schedule, waypoints, centring).map(count)
-        return self._cache[key]
+    def _function(self, key: tuple[Any, ...], build: Callable[[], Any]) -> Compiled:
+        if key not in self._functions:
+            self._functions[key] = Compiled(build())
+        return self._functions[key]
 
-    def _build_solve(self, schedule: Schedule) -> Any:
+    def _build_solve(self, steps: int, *, measured: bool) -> Any:
         import casadi as ca
 
         n = self.kinematics.n_q
         q0, reference, P = ca.MX.sym("q0", n), ca.MX.sym("ref", n), ca.MX.sym("P", self.n_parameters)
+        schedule = ca.MX.sym("s", 4 * steps)
         q = q0
-        for step in schedule.steps:
-            q = self._step(q, reference, P, ca.DM(step))
-        return ca.Function("solve", [q0, reference, P], [q])
+        for k in range(steps):
+            q = self._step(q, reference, P, schedule[4 * k : 4 * (k + 1)])
+        if not measured:
+            return ca.Function("solve", [q0, reference, P, schedule], [q])
+        answer = ca.vertcat(q, self.polish.measure()(q, reference, P))
+        return ca.Function("descend", [q0, reference, P, schedule], [answer])
 
-    def _build_track(self, schedule: Schedule, waypoints: int, centring: float) -> Any:
+    def _build_track(self, schedule: Schedule, centring: float) -> Any:
         import casadi as ca
 
         n = self.kinematics.n_q
         before, middle, P = ca.MX.sym("q0", n), ca.MX.sym("mid", n), ca.MX.sym("P", self.n_parameters)
         reference = (1.0 - centring) * before + centring * middle
-        lower, upper = P[-3 * n : -2 * n], P[-2 * n : -n]
+        rows = self.layout.unpacked(P)
+        lower, upper = rows.lower, rows.upper
         # near a limit the wish is to be away from it
         inset = ca.fmin(WISHED_MARGIN_RAD, 0.25 * (upper - lower))
         wished = ca.fmin(ca.fmax(reference, lower + inset), upper - inset)
         q = before
         for step in schedule.steps:
             q = self._step(q, wished, P, ca.DM(step))
-        return ca.Function("waypoint", [before, middle, P], [q]).mapaccum(waypoints)
+        return ca.Function("waypoint", [before, middle, P], [q])
 
     def _build_step(self) -> Any:
         import casadi as ca
 
-        n, s = self.kinematics.n_q, self.structure
+        n = self.kinematics.n_q
         q, reference = ca.SX.sym("q", n), ca.SX.sym("ref", n)
         P, schedule = ca.SX.sym("P", self.n_parameters), ca.SX.sym("s", 4)
+        rows = self.layout.unpacked(P)
         R, p, linear, angular = self.kinematics.expressions(q)
         form = _QuadraticForm(n)
-        cursor = 0
-        for _ in range(s.points):
-            x, target, tolerance, weight = (
-                P[cursor : cursor + 3],
-                P[cursor + 3 : cursor + 6],
-                P[cursor + 6],
-                P[cursor + 7],
-            )
-            cursor += _POINT
+        for x, target, tolerance, weight in rows.points:
             v = R @ x
             error = v + p - target
             J = [linear[i] + ca.cross(angular[i], v) for i in range(n)]
@@ -216,10 +226,9 @@ class Program:
                 r, on = _outside(error[k], -tolerance, tolerance)
                 form.add(r, [J[i][k] for i in range(n)], hard * on)
         # (a_i x v).(a_j x v) = a_i.a_j - (a_i.v)(a_j.v): the dot products are the same for all directions
-        dots = [[ca.dot(angular[i], angular[j]) for j in range(i + 1)] for i in range(n)] if s.cones else []
-        for _ in range(s.cones):
-            x, a, radius, weight = P[cursor : cursor + 3], P[cursor + 3 : cursor + 6], P[cursor + 6], P[cursor + 7]
-            cursor += _CONE
+        wanted = bool(rows.cones) or rows.pose is not None
+        dots = [[ca.dot(angular[i], angular[j]) for j in range(i + 1)] for i in range(n)] if wanted else []
+        for x, a, radius, weight in rows.cones:
             v = R @ x
             error = v - a
             length = ca.sqrt(ca.sumsqr(error) + 1e-16)
@@ -232,38 +241,51 @@ class Program:
             form.add(length - radius, along, pull, curvature=1.0 - keep)
             across = [ca.dot(angular[i], v) for i in range(n)]
             form.add_curvature(dots, across, pull * keep)
-        for _ in range(s.angles):
-            x, a = P[cursor : cursor + 3], P[cursor + 3 : cursor + 6]
-            low, high, weight = P[cursor + 6], P[cursor + 7], P[cursor + 8]
-            cursor += _ANGLE
+        for x, a, low, high, weight in rows.angles:
             v = R @ x
             cross = ca.cross(v, a)
             r, outside = _outside(ca.dot(a, v), low, high)
             form.add(r, [ca.dot(angular[i], cross) for i in range(n)], weight * schedule[0] * outside)
-        for _ in range(s.planes):
-            x, normal = P[cursor : cursor + 3], P[cursor + 3 : cursor + 6]
-            offset, tolerance, weight = P[cursor + 6], P[cursor + 7], P[cursor + 8]
-            cursor += _PLANE
+        for x, normal, offset, tolerance, weight in rows.planes:
             v = R @ x
             hard = ca.if_else(weight < 0.0, -weight * schedule[0], weight)
             r, on = _outside(ca.dot(normal, v + p) - offset, -tolerance, tolerance)
             J = [ca.dot(normal, linear[i] + ca.cross(angular[i], v)) for i in range(n)]
             form.add(r, J, hard * on)
         for k in range(3):
-            r, on = _outside(p[k], P[cursor + k], P[cursor + 3 + k])
+            r, on = _outside(p[k], rows.box_low[k], rows.box_high[k])
             form.add(r, [linear[i][k] for i in range(n)], POINT_WEIGHT * schedule[0] * on)
-        cursor += 6
         flat = [form.H[i][j] for i in range(n) for j in range(i + 1)]
         self.model = ca.Function("model", [q, P, schedule], [ca.vertcat(*form.g), ca.vertcat(*flat)])
-        lower, upper, weight = P[cursor : cursor + n], P[cursor + n : cursor + 2 * n], P[cursor + 2 * n :]
+        if rows.pose is not None:
+            _add_pose(form, rows.pose, schedule[2], R, p, linear, angular, dots)
         for i in range(n):
-            form.H[i][i] += schedule[1] + schedule[2] * weight[i]
-            form.g[i] += schedule[2] * weight[i] * (q[i] - reference[i])
-        dq = _bounded_step(form, q, lower, upper)
+            form.H[i][i] += schedule[1] + schedule[2] * rows.reference_weight[i]
+            form.g[i] += schedule[2] * rows.reference_weight[i] * (q[i] - reference[i])
+        dq = _bounded_step(form, q, rows.lower, rows.upper)
         largest = ca.mmax(ca.fabs(dq))
         dq = dq * ca.fmin(1.0, schedule[3] / (largest + 1e-12))
-        q_next = ca.fmin(ca.fmax(q + dq, lower), upper)
+        q_next = ca.fmin(ca.fmax(q + dq, rows.lower), rows.upper)
         return ca.Function("step", [q, reference, P, schedule], [q_next], {"cse": True})
+
+
+def _add_pose(
+    form: _QuadraticForm, pose: Any, scale: Any, R: Any, p: Any, linear: list[Any], angular: list[Any], dots: Any
+) -> None:
+    """Half the cost of the hand's distance from a pose: `w |p - p_ref|^2 / 2 + w (1 - cos theta) / 2`."""
+    import casadi as ca
+
+    position_weight, rotation_weight, p_wanted, R_wanted = pose
+    away = p - p_wanted
+    for k in range(3):
+        form.add(away[k], [linear[i][k] for i in range(form.n)], scale * position_weight)
+    # with |R - R_ref|^2 / 4 = 1 - cos theta as a square, a_i . a_j is its Gauss-Newton curvature
+    torque = sum((ca.cross(R[:, c], R_wanted[:, c]) for c in range(3)), ca.SX.zeros(3))
+    half = 0.5 * scale * rotation_weight
+    for i in range(form.n):
+        form.g[i] -= 0.5 * half * ca.dot(angular[i], torque)
+        for j in range(i + 1):
+            form.H[i][j] += half * dots[i][j]
 
 
 class _QuadraticForm:
@@ -336,43 +358,19 @@ def _cholesky_solve(H: list[list[Any]], b: list[Any]) -> list[Any]:
     return x
 
 
-def _pack_point(row: PointRow, tighten: float) -> Array:
-    # hard rows carry a negative weight: the program multiplies those by mu
-    weight = -POINT_WEIGHT if row.weight is None else row.weight
-    return np.concatenate([row.x_ee, row.target, [tighten * row.tolerance, weight]])
+_PROGRAMS: weakref.WeakKeyDictionary[Kinematics, dict[tuple[Structure, bool], Program]] = weakref.WeakKeyDictionary()
 
 
-def is_cone(row: AxisRow) -> bool:
-    """Whether the range of angles begins at 0 or ends at pi: a cone about the target or about its opposite."""
-    return row.lower <= 1e-12 or row.upper >= math.pi - 1e-12
+def program_of(kinematics: Kinematics, problem: Structure | Sequence[Row], *, pose: bool = False) -> Program:
+    """The program of an arm and a structure, built on first use and kept while the arm's kinematics lives.
 
-
-def _pack_cone(row: AxisRow, tighten: float) -> Array:
-    # a ball about the unit vector, which has a slope at its centre where the cosine has none
-    opposite = row.lower > 1e-12
-    angle = math.pi - row.lower if opposite else row.upper
-    radius = 2.0 * math.sin(min(math.pi, tighten * angle) / 2.0)
-    return np.concatenate([row.x_ee, -row.target if opposite else row.target, [radius, 1.0]])
-
-
-def _pack_angle(row: AxisRow, tighten: float) -> Array:
-    middle, half = 0.5 * (row.lower + row.upper), 0.5 * tighten * (row.upper - row.lower)
-    low, high = math.cos(middle + half), math.cos(middle - half)
-    return np.concatenate([row.x_ee, row.target, [low, high, 1.0]])
-
-
-def _pack_plane(row: PlaneRow, tighten: float) -> Array:
-    weight = -POINT_WEIGHT if row.weight is None else row.weight
-    offset = float(row.normal @ row.point)
-    return np.concatenate([row.x_ee, row.normal, [offset, tighten * row.tolerance, weight]])
-
-
-_PROGRAMS: weakref.WeakKeyDictionary[Kinematics, dict[Structure, Program]] = weakref.WeakKeyDictionary()
-
-
-def program_of(kinematics: Kinematics, structure: Structure) -> Program:
-    """The program of an arm and a structure, built on first use and kept while the arm's kinematics lives."""
+    Args:
+        kinematics: The arm.
+        problem: Rows of each kind; or rows, for which a program with room for them is given.
+        pose: Whether there is a cost on the pose of the hand.
+    """
+    structure = problem if isinstance(problem, Structure) else Structure.of(problem).rounded()
     programs = _PROGRAMS.setdefault(kinematics, {})
-    if structure not in programs:
-        programs[structure] = Program(kinematics, structure)
-    return programs[structure]
+    if (structure, pose) not in programs:
+        programs[structure, pose] = Program(kinematics, structure, pose=pose)
+    return programs[structure, pose]

@@ -1,0 +1,208 @@
+"""Machine code for CasADi functions: C from CasADi, a system compiler, a cache by content.
+
+The code does the same operations in the same order as CasADi's virtual machine, and is compiled without options that
+would change a result (no fused multiply-add, no fast-math, nothing of the machine at hand): both give the same bits,
+which is tried before a new program is kept. Without a compiler, or where the cache cannot be written, the virtual
+machine runs on: slower, never different.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import os
+import platform
+import shutil
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from simcore.assets.cache import cache_root
+
+logger = logging.getLogger(__name__)
+
+COMPILE_VARIABLE = "UNLATCH_COMPILE"
+"""Environment variable; `0` keeps to the virtual machine, `now` compiles before the first call."""
+FLAGS = ("-O2", "-fPIC", "-shared", "-ffp-contract=off", "-fno-fast-math")
+_COMPILERS = ("cc", "gcc", "clang")
+_TIMEOUT_S = 300
+"""A compiler that hangs is given up; the answer does not depend on it."""
+_TRIALS = 3
+_PAYS_AFTER_S = 2.0
+"""Compiling takes one to five seconds."""
+
+
+class Compiled:
+    """A CasADi Function that becomes machine code once that pays.
+
+    A program that an earlier process compiled is used from the first call. Otherwise the virtual machine runs until it
+    has cost about what compiling does, and then it is compiled: one short command waits for no compiler, and a long
+    run has machine code for all but its first seconds. When that happens changes no result.
+    """
+
+    def __init__(self, function: Any) -> None:
+        """Takes the function; compiles nothing yet.
+
+        Args:
+            function: A CasADi Function of SX or MX operations; its name is that of the C function.
+        """
+        self._function = function
+        self._is_machine_code = False
+        self._is_settled = _compiler() is None
+        self._spent_s = 0.0
+        self._shaped: dict[Any, Any] = {}
+        if not self._is_settled:
+            self._settle(build=os.environ.get(COMPILE_VARIABLE) == "now")
+
+    @property
+    def is_machine_code(self) -> bool:
+        """Whether calls run machine code."""
+        return self._is_machine_code
+
+    def __call__(self, shape: Any, shaped: Callable[[Any], Any], *arguments: Any) -> Any:
+        """Calls the function in some shape.
+
+        Args:
+            shape: Key of the shape, such as the size of a map.
+            shaped: Makes that shape of the function, such as `lambda f: f.map(16)`.
+            arguments: What the shaped function takes.
+        """
+        if shape not in self._shaped:
+            self._shaped[shape] = shaped(self._function)
+        if self._is_settled:
+            return self._shaped[shape](*arguments)
+        began = time.perf_counter()
+        answer = self._shaped[shape](*arguments)
+        self._spent_s += time.perf_counter() - began
+        if self._spent_s > _PAYS_AFTER_S:
+            self._settle(build=True)
+        return answer
+
+    def _settle(self, *, build: bool) -> None:
+        """Takes the compiled program if there is one, or if it may be built now."""
+        found = compiled(self._function, build=build)
+        if found is not self._function:
+            self._function, self._is_machine_code = found, True
+            self._shaped.clear()
+        self._is_settled = build or self._is_machine_code
+
+
+def compiled(function: Any, *, build: bool = True) -> Any:
+    """The same CasADi Function as machine code, or the function itself where that cannot be had.
+
+    Args:
+        function: A CasADi Function of SX or MX operations; its name is that of the C function.
+        build: Whether to compile it if the cache has none.
+    """
+    compiler = _compiler()
+    if compiler is None:
+        return function
+    code = _c_code(function)
+    key = hashlib.sha256("\0".join((code, *FLAGS, compiler[1], platform.machine())).encode()).hexdigest()
+    library = cache_root() / "programs" / f"{function.name()}-{key[:32]}.so"
+    if not _is_intact(library) and not (build and _build(code, library, compiler[0], function)):
+        return function
+    return _load(function.name(), library)
+
+
+def has_compiler() -> bool:
+    """Whether programs are compiled here."""
+    return _compiler() is not None
+
+
+def _compiler() -> tuple[str, str] | None:
+    """Path of the compiler and its version, or None."""
+    return None if os.environ.get(COMPILE_VARIABLE, "1") == "0" else _find_compiler(os.environ.get("PATH", ""))
+
+
+@lru_cache(maxsize=4)
+def _find_compiler(search_path: str) -> tuple[str, str] | None:
+    for name in _COMPILERS:
+        path = shutil.which(name, path=search_path)
+        if path is None:
+            continue
+        try:
+            answer = subprocess.run([path, "--version"], capture_output=True, text=True, timeout=30, check=True)
+        except (OSError, subprocess.SubprocessError):
+            continue  # a name without a working compiler behind it
+        return path, answer.stdout
+    return None
+
+
+def _c_code(function: Any) -> str:
+    import casadi as ca
+
+    generator = ca.CodeGenerator(function.name())
+    generator.add(function)
+    return str(generator.dump())
+
+
+def _load(name: str, library: Path) -> Any:
+    import casadi as ca
+
+    return ca.external(name, str(library))
+
+
+def _checksum_of(library: Path) -> Path:
+    return library.with_suffix(".sha256")
+
+
+def _is_intact(library: Path) -> bool:
+    try:
+        written = _checksum_of(library).read_text(encoding="ascii")
+        return hashlib.sha256(library.read_bytes()).hexdigest() == written
+    except (OSError, ValueError):
+        return False
+
+
+def _build(code: str, library: Path, compiler: str, function: Any) -> bool:
+    """Compiles, tries and keeps a program; the checksum is moved into place last."""
+    try:
+        library.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(prefix=".writing-", dir=library.parent) as folder:
+            source, built = Path(folder) / "program.c", Path(folder) / library.name
+            source.write_text(code, encoding="ascii")
+            subprocess.run(
+                [compiler, *FLAGS, str(source), "-o", str(built), "-lm"],
+                capture_output=True,
+                timeout=_TIMEOUT_S,
+                check=True,
+            )
+            if not _same_bits(function, _load(function.name(), built)):
+                logger.warning(
+                    "%s compiles %s to something that gives other numbers than CasADi. It runs uncompiled, which is "
+                    "slower. Set %s=0 to be spared the attempt, or use another compiler.",
+                    compiler,
+                    function.name(),
+                    COMPILE_VARIABLE,
+                )
+                return False
+            checksum = Path(folder) / "checksum"
+            checksum.write_text(hashlib.sha256(built.read_bytes()).hexdigest(), encoding="ascii")
+            built.replace(library)
+            checksum.replace(_checksum_of(library))
+    except (OSError, subprocess.SubprocessError) as exc:
+        logger.info("%s runs uncompiled, which is slower: %s", function.name(), exc)
+        return False
+    return True
+
+
+def _same_bits(function: Any, other: Any) -> bool:
+    rng = np.random.default_rng(0)
+    for _ in range(_TRIALS):
+        inputs = [rng.normal(size=(function.size1_in(i), function.size2_in(i))) for i in range(function.n_in())]
+        for a, b in zip(_outputs(function, inputs), _outputs(other, inputs), strict=True):
+            if not np.array_equal(a, b, equal_nan=True):
+                return False
+    return True
+
+
+def _outputs(function: Any, inputs: list[np.ndarray]) -> list[np.ndarray]:
+    answer = function.call(inputs)
+    return [part.toarray() for part in answer]

@@ -1,0 +1,231 @@
+"""How a problem's numbers stand in the parameter vector of a compiled program."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from simcore.geometry import Pose
+from solver.terms.row import AxisRow, PlaneRow, PointRow, Row
+
+Array = np.ndarray
+
+POINT_WEIGHT = 16.0
+"""Weight of a squared metre beside a squared radian: 4 m count as much as 1 rad, as an arm's length would have it."""
+_POINT, _CONE, _ANGLE, _PLANE, _POSE = 8, 8, 9, 9, 14
+"""Parameters of one row of each kind, and of the pose cost."""
+
+
+@dataclass(frozen=True)
+class Structure:
+    """How many rows of each kind a problem has."""
+
+    points: int
+    """Points in a box."""
+    cones: int
+    """Directions near another one."""
+    angles: int
+    """Directions at a range of angles from another one."""
+    planes: int
+    """Points near a plane."""
+
+    @classmethod
+    def of(cls, rows: Sequence[Row]) -> Structure:
+        """The structure of a list of rows."""
+        return cls(
+            points=sum(isinstance(row, PointRow) for row in rows),
+            cones=sum(isinstance(row, AxisRow) and is_cone(row) for row in rows),
+            angles=sum(isinstance(row, AxisRow) and not is_cone(row) for row in rows),
+            planes=sum(isinstance(row, PlaneRow) for row in rows),
+        )
+
+    def rounded(self) -> Structure:
+        """A structure with room for this one; few of those cover all lists, and each is compiled once."""
+        return Structure(max(1, self.points), 2 * -(-self.cones // 2), 2 * -(-self.angles // 2), self.planes)
+
+
+@dataclass(frozen=True)
+class Nearness:
+    """The cost that draws a goal to where the arm is.
+
+    `(q - q_ref)' W (q - q_ref) + position_weight |p - p_ref|^2 + rotation_weight (1 - cos theta)`, with theta the angle
+    between the rotations of the hand.
+    """
+
+    weights: Array
+    """(n,) diagonal of W."""
+    T_base_ee: Pose | None = None
+    """The pose that the hand is drawn to; None = none."""
+    position_weight: float = 0.0
+    """Weight of a squared metre."""
+    rotation_weight: float = 0.0
+    """Weight of 1 - cos theta."""
+
+    def value(self, q: Array, R: Array, p: Array, q_reference: Array) -> float:
+        """The cost of joints (n,) with the hand at (R, p)."""
+        total = float(self.weights @ (q - q_reference) ** 2)
+        if self.T_base_ee is not None:
+            total += self.position_weight * float(((p - self.T_base_ee.p) ** 2).sum())
+            total += self.rotation_weight * 0.5 * (3.0 - float((R * self.T_base_ee.R).sum()))
+        return total
+
+
+class Unpacked(NamedTuple):
+    """The parts of a parameter vector, symbolic or numeric."""
+
+    points: list[Any]
+    """x_ee (3), target (3), tolerance, weight."""
+    cones: list[Any]
+    """x_ee (3), target (3), radius, weight."""
+    angles: list[Any]
+    """x_ee (3), target (3), lowest and highest cosine, weight."""
+    planes: list[Any]
+    """x_ee (3), normal (3), offset, tolerance, weight."""
+    box_low: list[Any]
+    box_high: list[Any]
+    lower: Any
+    upper: Any
+    reference_weight: Any
+    pose: tuple[Any, Any, Any, Any] | None
+    """Position weight, rotation weight, position (3), rotation (3, 3)."""
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Where everything stands: rows by kind, workspace box, joint limits, weights of the joints, pose cost."""
+
+    structure: Structure
+    """Rows."""
+    n_q: int
+    """Joints."""
+    pose: bool = False
+    """Whether there is a cost on the pose of the hand."""
+
+    @property
+    def size(self) -> int:
+        """Length of the vector."""
+        s = self.structure
+        rows = s.points * _POINT + s.cones * _CONE + s.angles * _ANGLE + s.planes * _PLANE
+        return rows + 6 + 3 * self.n_q + (_POSE if self.pose else 0)
+
+    @property
+    def scalar_rows(self) -> int:
+        """Scalar rows that a problem has, workspace and joint limits included."""
+        s = self.structure
+        return 3 * s.points + 3 * s.cones + s.angles + s.planes + 3 + self.n_q
+
+    def unpacked(self, P: Any) -> Unpacked:
+        """The parts of a vector.
+
+        Args:
+            P: (size,) CasADi symbols or numbers.
+        """
+        s, n, at = self.structure, self.n_q, 0
+
+        def take(count: int, size: int, cuts: tuple[int, ...]) -> list[Any]:
+            nonlocal at
+            rows = []
+            for _ in range(count):
+                pieces = pairwise([0, *cuts, size])
+                rows.append([P[at + a] if b - a == 1 else P[at + a : at + b] for a, b in pieces])
+                at += size
+            return rows
+
+        points = take(s.points, _POINT, (3, 6, 7))
+        cones = take(s.cones, _CONE, (3, 6, 7))
+        angles = take(s.angles, _ANGLE, (3, 6, 7, 8))
+        planes = take(s.planes, _PLANE, (3, 6, 7, 8))
+        box_low, box_high = [P[at + k] for k in range(3)], [P[at + 3 + k] for k in range(3)]
+        at += 6
+        lower, upper, weight = P[at : at + n], P[at + n : at + 2 * n], P[at + 2 * n : at + 3 * n]
+        at += 3 * n
+        pose = None
+        if self.pose:
+            R = P[at + 5 : at + 14].reshape((3, 3))  # column by column
+            pose = (P[at], P[at + 1], P[at + 2 : at + 5], R)
+        return Unpacked(points, cones, angles, planes, box_low, box_high, lower, upper, weight, pose)
+
+    def pack(
+        self,
+        rows: Sequence[Row],
+        *,
+        lower: Array,
+        upper: Array,
+        box: Array,
+        reference_weight: Array,
+        tighten: float,
+        nearness: Nearness | None = None,
+    ) -> Array:
+        """The parameter vector of one problem.
+
+        Args:
+            rows: Rows, at most as many of each kind as the structure has; the others are left without effect.
+            lower: (n_q,) lower joint limits [rad].
+            upper: (n_q,) upper joint limits [rad].
+            box: (2, 3) workspace of the tip origin, base frame [m].
+            reference_weight: (n_q,) diagonal of W.
+            tighten: Share of each tolerance that is aimed at.
+            nearness: Whose pose cost is used, where the layout has one.
+
+        Returns:
+            (size,).
+        """
+        s = self.structure
+        points = [_pack_point(r, tighten) for r in rows if isinstance(r, PointRow)]
+        cones = [_pack_cone(r, tighten) for r in rows if isinstance(r, AxisRow) and is_cone(r)]
+        angles = [_pack_angle(r, tighten) for r in rows if isinstance(r, AxisRow) and not is_cone(r)]
+        planes = [_pack_plane(r, tighten) for r in rows if isinstance(r, PlaneRow)]
+        parts = []
+        for packed, count, size in (
+            (points, s.points, _POINT),
+            (cones, s.cones, _CONE),
+            (angles, s.angles, _ANGLE),
+            (planes, s.planes, _PLANE),
+        ):
+            parts += [*packed, *[np.zeros(size)] * (count - len(packed))]
+        inset = 1e-6 * np.array([[1.0], [-1.0]])
+        parts += [(box + inset).ravel(), lower, upper, reference_weight]
+        if self.pose:
+            pose = np.zeros(_POSE)
+            if nearness is not None and nearness.T_base_ee is not None:
+                pose[:2] = nearness.position_weight, nearness.rotation_weight
+                pose[2:5] = nearness.T_base_ee.p
+                pose[5:] = nearness.T_base_ee.R.ravel(order="F")
+            parts.append(pose)
+        return np.concatenate(parts)
+
+
+def is_cone(row: AxisRow) -> bool:
+    """Whether the range of angles begins at 0 or ends at pi: a cone about the target or about its opposite."""
+    return row.lower <= 1e-12 or row.upper >= math.pi - 1e-12
+
+
+def _pack_point(row: PointRow, tighten: float) -> Array:
+    # hard rows carry a negative weight: the program multiplies those by mu
+    weight = -POINT_WEIGHT if row.weight is None else row.weight
+    return np.concatenate([row.x_ee, row.target, [tighten * row.tolerance, weight]])
+
+
+def _pack_cone(row: AxisRow, tighten: float) -> Array:
+    # a ball about the unit vector, which has a slope at its centre where the cosine has none
+    opposite = row.lower > 1e-12
+    angle = math.pi - row.lower if opposite else row.upper
+    radius = 2.0 * math.sin(min(math.pi, tighten * angle) / 2.0)
+    return np.concatenate([row.x_ee, -row.target if opposite else row.target, [radius, 1.0]])
+
+
+def _pack_angle(row: AxisRow, tighten: float) -> Array:
+    middle, half = 0.5 * (row.lower + row.upper), 0.5 * tighten * (row.upper - row.lower)
+    low, high = math.cos(middle + half), math.cos(middle - half)
+    return np.concatenate([row.x_ee, row.target, [low, high, 1.0]])
+
+
+def _pack_plane(row: PlaneRow, tighten: float) -> Array:
+    weight = -POINT_WEIGHT if row.weight is None else row.weight
+    offset = float(row.normal @ row.point)
+    return np.concatenate([row.x_ee, row.normal, [offset, tighten * row.tolerance, weight]])
