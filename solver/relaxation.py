@@ -54,11 +54,11 @@ class Relaxation:
         """What would have to change, in the words of the YAML."""
         e = self.element
         if e.kind == "constraint":
-            return f"a tolerance of {amount(self.needed, e.unit)} for '{e.name}' instead of {self.given:.4g}"
+            return f"a tolerance of {_needed(self.needed, e.unit)} for '{e.name}' instead of {self.given:.4g}"
         if e.kind == "workspace":
-            return f"the workspace's {e.name} at {self.needed:.4g} m instead of {self.given:.4g}"
+            return f"the workspace's {e.name} at {_needed(self.needed, 'm')} instead of {self.given:.4g}"
         side = "upper" if self.needed > self.given else "lower"
-        return f"the {side} limit of {e.name} at {amount(self.needed, e.unit)} instead of {self.given:.4g}"
+        return f"the {side} limit of {e.name} at {_needed(self.needed, e.unit)} instead of {self.given:.4g}"
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values."""
@@ -75,6 +75,11 @@ class Relaxation:
 def amount(value: float, unit: str) -> str:
     """A number with its unit; angles in degrees too."""
     return f"{value:.4g} rad ({math.degrees(value):.1f} degrees)" if unit == "rad" else f"{value:.4g} {unit}"
+
+
+def _needed(value: float, unit: str) -> str:
+    """The same with all digits that a relaxation has: less would not be enough."""
+    return f"{value:.5g} rad ({math.degrees(value):.1f} degrees)" if unit == "rad" else f"{value:.5g} {unit}"
 
 
 def in_the_way(arm: ArmModel, end: Compromise) -> list[Element]:
@@ -167,8 +172,8 @@ def _others_hold(end: Compromise, element: Element) -> bool:
 
 
 def _away(needed: float, given: float) -> float:
-    """The number with four digits, rounded so that it is still enough."""
-    step = 10.0 ** (math.floor(math.log10(abs(needed) + 1e-12)) - 3)
+    """The number with five digits, rounded so that it is still enough."""
+    step = 10.0 ** (math.floor(math.log10(abs(needed) + 1e-12)) - 4)
     away = math.copysign(1.0, needed - given)
     return round((math.floor(needed / step) if away < 0.0 else math.ceil(needed / step)) * step, 12)
 
