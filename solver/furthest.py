@@ -46,8 +46,11 @@ class Furthest:
             self._kept, self._progress, self._lost = blocked, progress, lost
 
     def add_lost(self, lost: Lost) -> float:
-        """Takes notice of a path that was lost; returns the share of the way that it went."""
-        self.add(lost.blocked(), progress=lost.share, lost=lost)
+        """Takes notice of a path that was lost; returns the share of the way that it went.
+
+        In one stage a path that was lost comes less far than one that was found, but collides.
+        """
+        self.add(lost.blocked(), progress=lost.share - 1.0, lost=lost)
         return lost.share
 
     def diagnosis(self, goals: int) -> Diagnosis:

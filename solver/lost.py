@@ -166,8 +166,8 @@ class LostToCollision:
 
     @property
     def share(self) -> float:
-        """See `Lost`; how far it comes is not known before it is explained."""
-        return 0.0
+        """See `Lost`: it was found to its end; where it collides first is not known before it is explained."""
+        return 1.0
 
     def blocked(self) -> Blocked:
         """See `Lost`."""
