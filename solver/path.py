@@ -1,26 +1,26 @@
 """The articulated path: joints of the arm while the part moves along its joint in the hand.
 
 The grasp is described by what stays fixed to the part (`Slip`). Paths are followed waypoint by waypoint for several
-goals at once; a whole-path program is the rescue where that loses its way.
+goals at once; where that loses its way, a program solves for goal, approach and path together.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from simcore.geometry import Pose
-from solver.path_rescue import RescueProblem, rescue_program_of
 from solver.path_rows import Grasp, Waypoints, on_part, on_poses, part_motions
+from solver.path_with_goal import WAYPOINTS, solve_with_goal
 from solver.program import Schedule
 from solver.scene import ArmModel, PlanningScene
-from solver.slip import Slip, SlipMode, bar_axis, inward_direction
-from solver.verify import active_bounds, box_excess, limit_margin
+from solver.slip import Slide, Slip, SlipMode, bar_axis, inward_direction
+from solver.terms.row import Row
+from solver.verify import SLACK, active_bounds, box_excess, limit_margin
 
-__all__ = ["PathSolution", "PathSolver", "Slip", "SlipMode", "bar_axis", "inward_direction"]
+__all__ = ["PathSolution", "PathSolver", "Slide", "Slip", "SlipMode", "bar_axis", "inward_direction"]
 
 Array = np.ndarray
 
@@ -101,60 +101,56 @@ class PathSolver:
         R, p = R.reshape(*q.shape[:2], 3, 3), p.reshape(*q.shape[:2], 3)
         return [self._judge(q[c], R[c], p[c], s_values, asked[c]) for c in range(len(goals))]
 
-    def rescue(
+    def with_goal(
         self,
-        lost: PathSolution,
+        guess: PathSolution,
         scene: PlanningScene,
         *,
+        rows: Sequence[Row],
         s_values: Array,
-        slip: Slip,
-        inward: Array,
-        contact_ee: Array,
+        grasp: Grasp,
+        retreats: Array,
+        q_now: Array,
     ) -> PathSolution:
-        """Solves all waypoints at once from a path that was lost, then fills in the finer ones.
+        """Solves goal, approach and path at once from a guess, then fills in the waypoints that are wanted.
 
         Args:
-            lost: A path of `follow` that was not found; its positions are the waypoints of the program.
+            guess: A path of `follow`, found or not, from the goal that is the guess.
             scene: The object.
+            rows: Constraints and costs of the goal.
             s_values: (W,) positions of the path that is wanted, the first that of the scene [rad or m].
-            slip: What the hand may do.
-            inward: (3,) inward direction of the part, base frame.
-            contact_ee: (3,) the point of the hand that stays on the part, ee frame [m].
+            grasp: What stays in the hand.
+            retreats: (K, 3) way back from the goal, ee frame, the goal (zero) first [m].
+            q_now: (n,) joints to stay near [rad].
+
+        Returns:
+            The path; its first row is the goal, which meets `rows` where the path was found.
         """
-        goal, coarse = lost.q[0], len(lost.s) - 1
-        R0, p0 = self.arm.kinematics.fk_batch(goal[None])
-        grasp = Grasp(slip, inward, contact_ee)
-        rows = on_part(self.arm, scene, R0[0], p0[0], *part_motions(scene, lost.s), grasp)
-        held = None if rows.held_is_wish else math.cos(rows.held_angle)
-        problem = RescueProblem(
-            x_point=rows.x_point,
-            points=rows.points[1:],
-            x_held=rows.x_held,
-            held=rows.held[1:],
-            held_cosine=held,
-            x_approach=rows.x_approach,
-            approach=rows.approach[1:],
-            cone_cosine=math.cos(0.97 * rows.cone) - (1e-6 if rows.cone == 0.0 else 0.0),
-            soft=rows.approach[1:] if rows.soft_approach is None else rows.soft_approach[1:],
-            stiffness=rows.stiffness,
+        solved = solve_with_goal(
+            self.arm,
+            scene,
+            grasp,
+            rows,
+            guess=guess.q,
+            s_guess=guess.s,
+            target_s=float(s_values[-1]),
+            retreats=retreats,
+            q_now=q_now,
+            max_step_rad=self.max_step_rad * max(1.0, (len(s_values) - 1) / WAYPOINTS),
         )
-        solved = rescue_program_of(self.arm.kinematics, coarse).solve(
-            problem,
-            lost.q,
-            lower=self.arm.q_lower,
-            upper=self.arm.q_upper,
-            box=self.arm.workspace,
-            max_step=0.9 * self.max_step_rad * (len(s_values) - 1) / coarse,
-        )
-        if solved is None:
-            return lost
-        order = np.argsort(lost.s)
-        guess = np.column_stack([np.interp(s_values, lost.s[order], solved[order, i]) for i in range(self.arm.n_q)])
-        fine = on_part(self.arm, scene, R0[0], p0[0], *part_motions(scene, s_values), grasp)
-        restored = fine.program(self.arm).solve(guess[1:], guess[1:], fine.pack(self.arm), _RESTORE)
-        q = np.concatenate([goal[None], restored])
+        order = np.argsort(solved.s)
+        fine = np.column_stack([np.interp(s_values, solved.s[order], solved.q[order, i]) for i in range(self.arm.n_q)])
+        fine[0] = solved.q[0]
+        R, p = self.arm.kinematics.fk_batch(fine)
+        asked = on_part(self.arm, scene, R[0], p[0], *part_motions(scene, s_values), grasp)
+        restored = asked.program(self.arm).solve(fine[1:], fine[1:], asked.pack(self.arm), _RESTORE)
+        q = np.concatenate([fine[:1], restored])
         R, p = self.arm.kinematics.fk_batch(q)
-        return self._judge(q, R, p, s_values, fine)
+        path = self._judge(q, R, p, s_values, asked)
+        if path.found and solved.goal_violation > SLACK:
+            reason = f"the goal would be out by {solved.goal_violation:.4f}"
+            return replace(path, found=False, reached_s=float(s_values[0]), reason=reason)
+        return path
 
     def through(self, start: Array, poses: Sequence[Pose], *, tilt_rad: float = 0.0) -> PathSolution:
         """Moves the ee through poses from a configuration.
@@ -178,7 +174,7 @@ class PathSolver:
 
     def _judge(self, q: Array, R: Array, p: Array, s_values: Array, rows: Waypoints) -> PathSolution:
         """Measures a path in plain NumPy and says where it ends."""
-        point = np.abs(R @ rows.x_point + p - rows.points).max(axis=1)[1:]
+        point = rows.point_errors(R, p)[1:]
         angle = rows.angle_errors(R)[1:]
         step = np.abs(np.diff(q, axis=0)).max(axis=1)
         box = box_excess(self.arm, p)[1:]

@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from simcore.geometry import Pose, unit
 from solver.program import POINT_WEIGHT, Program, Structure, program_of
 from solver.scene import ArmModel, PlanningScene
-from solver.slip import Slip, SlipMode, bar_axis
+from solver.slip import Slip, SlipMode, bar_axis, slide_line
 from solver.verify import angles
 
 Array = np.ndarray
@@ -45,6 +46,19 @@ class Waypoints:
     """Weight of that."""
     held_is_wish: bool = False
     """Whether `held` is a wish too, with the same weight."""
+    line: Array | None = None
+    """(W, 3) unit directions along which the point may slide; None = it may not."""
+    slide_m: float = 0.0
+    """How far, to either side [m]."""
+
+    def point_errors(self, R: Array, p: Array) -> Array:
+        """(W,) how far the point is from where it may be, at tool rotations (W, 3, 3) and positions (W, 3) [m]."""
+        error = R @ self.x_point + p - self.points
+        if self.line is not None:
+            along = np.einsum("wi,wi->w", error, self.line)
+            error = error - np.clip(along, -self.slide_m, self.slide_m)[:, None] * self.line
+        worst: Array = np.abs(error).max(axis=1)
+        return worst
 
     def angle_errors(self, R: Array) -> Array:
         """(W,) largest error of a direction at tool rotations (W, 3, 3) [rad]."""
@@ -56,7 +70,12 @@ class Waypoints:
     def program(self, arm: ArmModel) -> Program:
         """The compiled program of one waypoint."""
         at_angle = self.held_angle > _NEARLY_PARALLEL
-        structure = Structure(points=1, cones=2 if at_angle else 3, angles=1 if at_angle else 0, planes=0)
+        structure = Structure(
+            points=1 if self.line is None else 0,
+            cones=2 if at_angle else 3,
+            angles=1 if at_angle else 0,
+            planes=0 if self.line is None else 3,
+        )
         return program_of(arm.kinematics, structure)
 
     def pack(self, arm: ArmModel) -> Array:
@@ -64,8 +83,10 @@ class Waypoints:
         program, count = self.program(arm), len(self.points) - 1
         soft = self.soft_approach if self.soft_approach is not None else self.approach
         radius = 2.0 * math.sin(0.5 * min(math.pi, 0.97 * self.cone))
-        blocks: list[tuple[Array, Array, list[float]]] = [
-            (self.x_point, self.points, [0.0, -POINT_WEIGHT]),
+        blocks: list[tuple[Array, Array, Any]] = []
+        if self.line is None:
+            blocks.append((self.x_point, self.points, [0.0, -POINT_WEIGHT]))
+        blocks += [
             (self.x_approach, self.approach, [radius, 1.0]),
             (self.x_approach, soft, [0.0, 0.0 if self.soft_approach is None else -self.stiffness]),
         ]
@@ -74,17 +95,31 @@ class Waypoints:
             blocks.append((self.x_held, self.held, [cosine, cosine, 1.0]))
         else:
             blocks.append((self.x_held, self.held, [0.0, -self.stiffness if self.held_is_wish else 1.0]))
+        if self.line is not None:
+            blocks += self._planes(self.line)
         box = (arm.workspace + 1e-6 * np.array([[1.0], [-1.0]])).ravel()
         tail = np.concatenate([box, arm.q_lower, arm.q_upper, np.ones(arm.n_q)])
         out = np.empty((count, program.n_parameters))
         cursor = 0
         for x, directions, numbers in blocks:
-            end = cursor + 6 + len(numbers)
+            numbers = np.asarray(numbers)
+            end = cursor + 6 + numbers.shape[-1]
             out[:, cursor : cursor + 3], out[:, cursor + 3 : cursor + 6] = x, directions[1:]
             out[:, cursor + 6 : end] = numbers
             cursor = end
         out[:, cursor:] = tail
         return out
+
+    def _planes(self, line: Array) -> list[tuple[Array, Array, Array]]:
+        """The point on a stretch of a line: near to two planes through the line and to one across it."""
+        first = np.cross(line, np.eye(3)[int(np.argmin(np.abs(line[0])))])
+        first /= np.linalg.norm(first, axis=1)[:, None]
+        blocks = []
+        for normal, half in ((first, 0.0), (np.cross(line, first), 0.0), (line, 0.97 * self.slide_m)):
+            offset = np.einsum("wi,wi->w", normal, self.points)[1:]
+            rest = np.broadcast_to([half, -POINT_WEIGHT], (len(offset), 2))
+            blocks.append((self.x_point, normal, np.column_stack([offset, rest])))
+        return blocks
 
 
 @dataclass(frozen=True)
@@ -130,6 +165,7 @@ def on_part(
     elif slip.mode is SlipMode.gimbal:
         held_base, angle = bar_base, float(angles(R0 @ side, bar_base))
     fixed = slip.mode is SlipMode.fixed
+    line = slide_line(scene, slip, grasp.inward)
     soft = None if fixed or slip.stiffness <= 0.0 else fixed_approach
     return Waypoints(
         x_point=grasp.contact_ee,
@@ -143,6 +179,8 @@ def on_part(
         cone=0.0 if fixed else slip.limit_rad,
         soft_approach=soft,
         stiffness=slip.stiffness,
+        line=None if line is None else turns @ line,
+        slide_m=0.0 if line is None else slip.slide_m,
     )
 
 

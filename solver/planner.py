@@ -67,7 +67,7 @@ class _Planner:
         )
         paths = PathSolver(self.arm)
         self.goals = GoalStage(request, paths, rng, self.log)
-        self.candidates = CandidateStage(request, paths, self.log)
+        self.candidates = CandidateStage(request, self.goals, paths, self.log)
         self.wholes = WholeStage(request, self.candidates, paths, self.clearance, self.log)
 
     def run(self) -> KeyframePlan:
@@ -104,7 +104,8 @@ class _Planner:
             if blocked:
                 break
         if not blocked:
-            wholes = [self.wholes.carry_out(candidate) for candidate in self.candidates.rescued()]
+            rescued = [candidate for candidate in self.candidates.rescued() if self._contact_free(candidate.q)]
+            wholes = [self.wholes.carry_out(candidate) for candidate in rescued]
             blocked = [whole for whole in wholes if whole is not None]
         for whole in blocked[: self.budget.searches]:
             motion = self._transit(whole, straight_only=False)

@@ -12,10 +12,12 @@ import numpy as np
 from simcore.geometry import Pose, angle_between
 from solver.goal import Goal
 from solver.path import PathSolution, PathSolver
+from solver.path_rows import Grasp
 from solver.plan import PlanRequest
-from solver.planner_goals import Reached
+from solver.planner_goals import GoalStage, Reached
 from solver.planner_log import PlanLog
-from solver.slip import Slip, SlipMode, inward_direction
+from solver.post import pre_poses
+from solver.slip import Slide, Slip, SlipMode, inward_direction
 from solver.terms.row import AxisRow
 from solver.verify import limit_margin
 
@@ -44,7 +46,7 @@ class Candidate:
 
 
 class _Lost(NamedTuple):
-    """A goal whose path was lost on the way."""
+    """A goal whose path was lost on the way, or whose approach was."""
 
     share: float
     """How much of the way it went."""
@@ -55,11 +57,12 @@ class _Lost(NamedTuple):
 class CandidateStage:
     """Ranks the goals of one request, and follows the part from them."""
 
-    def __init__(self, request: PlanRequest, paths: PathSolver, log: PlanLog) -> None:
+    def __init__(self, request: PlanRequest, goals: GoalStage, paths: PathSolver, log: PlanLog) -> None:
         self.request = request
         self.arm = request.arm
         self.scene = request.scene
         self.budget = request.budget
+        self.goals = goals
         self.paths = paths
         # it ranks only: its few large steps need not have converged
         self.coarse_paths = PathSolver(self.arm, max_step_rad=0.8, point_tolerance_m=0.01, angle_tolerance_rad=0.1)
@@ -75,7 +78,8 @@ class CandidateStage:
         if self.request.slips is not None:
             return self.request.slips
         if self.request.closed_gripper:
-            return (Slip(SlipMode.cone, limit_rad=self._cone_limit()),)
+            cone = Slip(SlipMode.cone, limit_rad=self._cone_limit())
+            return (cone, replace(cone, slide=Slide.across), replace(cone, slide=Slide.edge))
         return (Slip(SlipMode.bar), Slip(SlipMode.gimbal))
 
     def ranked(self, goals: list[Reached], slip: Slip) -> list[Candidate]:
@@ -127,27 +131,43 @@ class CandidateStage:
         self._fail_path(path, candidate.slip)
         return None
 
+    def lose(self, candidate: Candidate, path: PathSolution) -> None:
+        """Keeps a candidate whose path holds but whose approach does not."""
+        self.lost.append(_Lost(1.0, candidate, path))
+
     def rescued(self) -> list[Candidate]:
-        """The lost paths that came furthest, solved as a whole."""
+        """The lost ones that came furthest, solved with goal, approach and path together."""
         lost = sorted(self.lost, key=lambda entry: (-round(entry.share, 2), entry.candidate.promise))
         self.lost = []
         if self.target_s is None:
             return []
         candidates = []
         for entry in lost[: self.budget.rescues]:
+            before = entry.candidate
+            reached = Reached(before.goal, before.q, before.T_base_ee)
             with self.log.clock("path"):
-                path = self.paths.rescue(
+                path = self.paths.with_goal(
                     entry.coarse,
                     self.scene,
+                    rows=self.goals.rows(reached),
                     s_values=np.linspace(self.s0, self.target_s, self.request.waypoints() + 1),
-                    slip=entry.candidate.slip,
-                    inward=self._inward(entry.candidate.T_base_ee),
-                    contact_ee=self.contact_ee,
+                    grasp=Grasp(before.slip, self._inward(before.T_base_ee), self.contact_ee),
+                    retreats=self._retreats(),
+                    q_now=self.request.q_current,
                 )
             self.log.counts["rescues"] += 1
             if path.found:
-                candidates.append(replace(entry.candidate, path=path))
+                goal, q, T = self.goals.at(reached, path.q[0])
+                candidates.append(replace(before, goal=goal, q=q, T_base_ee=T, path=path))
         return candidates
+
+    def _retreats(self) -> Array:
+        """(K, 3) the way back to the farthest pre-grasp, ee frame, the goal first [m].
+
+        Turns about the part's joint are left out: they are not the same for every goal.
+        """
+        motions = [motion for motion in self.request.setting.pre_actuation_motions if motion[0] != "rotate"]
+        return np.array([T.p for T in pre_poses(Pose.identity(), motions, self.scene).dense])
 
     def _coarse(self, goals: Array, slip: Slip, inward: Array) -> Sequence[PathSolution | None]:
         if self.target_s is None:
@@ -170,7 +190,7 @@ class CandidateStage:
         self.log.fail(
             "path",
             f"the part can be led from {self.s0:.3f} to {path.reached_s:.3f} of {target:.3f} only "
-            f"(hand {slip.mode.value} on the part), then {path.reason}",
+            f"(hand {slip.name} on the part), then {path.reason}",
             {"s0": self.s0, "reached_s": path.reached_s, "target_s": target, "reason": path.reason},
             progress=share,
         )

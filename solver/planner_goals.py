@@ -9,18 +9,22 @@ from typing import NamedTuple
 import numpy as np
 
 from simcore.geometry import Pose, matrix_from_rpy, unit
-from solver.goal import Goal, GoalSolver
+from solver.goal import Goal, GoalBatch, GoalSolver
 from solver.path import PathSolver
 from solver.plan import PlanRequest
 from solver.planner_log import PlanLog
 from solver.post import apply_motion
 from solver.slip import bar_axis
 from solver.solution import Solution
-from solver.terms.row import AxisRow, Row
+from solver.terms.row import AxisRow, PointRow, Row
+from solver.verify import box_excess, excess
 
 Array = np.ndarray
 
 _GUIDE_RAD = 0.4
+_POSE_M = 1e-4
+_POSE_RAD = 1e-3
+"""What a goal with offset or noise may still be moved by."""
 
 
 class Reached(NamedTuple):
@@ -79,6 +83,32 @@ class GoalStage:
     def solution(self, goal: Goal) -> Solution:
         """A goal with the residual of each constraint."""
         return self.solver.solution(goal, self.terms, starts_tried=self.log.counts["starts"])
+
+    def rows(self, reached: Reached) -> tuple[Row, ...]:
+        """What a goal must meet: its constraints and costs, or its own pose where offset or noise have moved it."""
+        goal, _, T = reached
+        if T is goal.T_base_ee or T.is_close(goal.T_base_ee, atol_m=1e-9, atol_rad=1e-9):
+            return goal.batch.rows
+        head = self.arm.tool_keypoints.get("tool_head", np.zeros(3))
+        directions = [AxisRow(x, T.R @ x, 0.0, _POSE_RAD, 0.0) for x in np.eye(3)[1:]]
+        return (PointRow(head, T @ head, _POSE_M), *directions)
+
+    def at(self, reached: Reached, q: Array) -> Reached:
+        """A goal whose joints a later stage has moved, within what it must meet.
+
+        Args:
+            reached: The goal before.
+            q: (n,) its joints now [rad].
+        """
+        R, p = self.arm.kinematics.fk_batch(q[None])
+        T_base_ee = Pose(R[0], p[0])
+        if self.rows(reached) is not reached.goal.batch.rows:
+            return Reached(reached.goal, q, T_base_ee)
+        before = reached.goal.batch
+        violation = np.array([max(excess(before.rows, R, p).max(initial=0.0), box_excess(self.arm, p)[0])])
+        batch = GoalBatch(before.variant, before.rows, q[None], R, p, violation)
+        found = self.solver.goals([batch], self.request.q_current)
+        return Reached(found[0] if found else reached.goal, q, T_base_ee)
 
     def moved(self, goals: list[Goal]) -> list[Reached]:
         """The goals with the setting's offset and one draw of noise applied; those that can be reached."""

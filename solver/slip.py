@@ -29,9 +29,20 @@ class SlipMode(Enum):
     """Any rotation with the approach axis inside the cone, as a pushing fingertip."""
 
 
+class Slide(Enum):
+    """Along which line on the part the contact point may slide while the part moves."""
+
+    none = "none"
+    """None: it stays where it is."""
+    edge = "edge"
+    """Along the edge (the annotation's contact axis)."""
+    across = "across"
+    """At right angles to the edge, on the front of the part."""
+
+
 @dataclass(frozen=True)
 class Slip:
-    """How the hand may turn about the contact, and how far."""
+    """How the hand may turn about the contact and slide on the part, and how far."""
 
     mode: SlipMode = SlipMode.fixed
     """Which rotations are free."""
@@ -39,11 +50,37 @@ class Slip:
     """Largest angle between the approach axis and the inward direction of the part [rad]; not used by `fixed`."""
     stiffness: float = 0.05
     """Weight of keeping the hand still relative to the part, beside 1 for a squared joint step."""
+    slide: Slide = Slide.none
+    """Along which line the contact point may slide."""
+    slide_m: float = 0.05
+    """How far, to either side of where it was at the goal [m]; not used without a line."""
+
+    @property
+    def name(self) -> str:
+        """In a word or two: `bar`, `cone, sliding across`."""
+        return self.mode.value if self.slide is Slide.none else f"{self.mode.value}, sliding {self.slide.value}"
 
 
 def bar_axis(scene: PlanningScene) -> Array | None:
     """(3,) direction of the bar or edge that is held, base frame: the annotation's contact axis; None without one."""
     return scene.axes.get("link0_contact_axis", scene.axes.get("object_link0_contact_axis"))
+
+
+def slide_line(scene: PlanningScene, slip: Slip, inward: Array) -> Array | None:
+    """(3,) unit direction in which the contact may slide, base frame; None where it may not.
+
+    Args:
+        scene: The object.
+        slip: What the hand may do.
+        inward: (3,) inward direction of the part, base frame.
+    """
+    bar = bar_axis(scene)
+    if slip.slide is Slide.none or slip.slide_m <= 0.0 or bar is None:
+        return None
+    if slip.slide is Slide.edge:
+        return bar
+    across = np.cross(bar, inward)
+    return unit(across) if float(np.linalg.norm(across)) > 1e-6 else None
 
 
 def inward_direction(scene: PlanningScene, fallback: Array) -> Array:

@@ -7,8 +7,11 @@ import pytest
 
 from simcore.geometry import Pose, angle_between
 from solver.goal import GoalSolver
-from solver.path import PathSolver, Slip, SlipMode, inward_direction
+from solver.path import PathSolver, Slide, Slip, SlipMode, inward_direction
+from solver.path_rows import Grasp
 from solver.post import step_back
+from solver.slip import slide_line
+from solver.verify import excess
 
 HEAD = np.array([0, 0, 0.1034])
 
@@ -91,30 +94,84 @@ def test_inward_direction_points_into_the_front(door, drawer):
         np.testing.assert_allclose(inward_direction(scene, np.zeros(3)), -front, atol=1e-12)
 
 
-def test_a_path_lost_step_by_step_is_found_as_a_whole(arm, door, close_setting):
-    inward_of, slip = inward_direction, Slip(SlipMode.cone, limit_rad=0.8)
+def retreats(arm):
+    return np.array([T.p for T in step_back(Pose.identity(), 0.08, arm.approach_axis())])
+
+
+def test_a_path_lost_step_by_step_is_found_together_with_its_goal(arm, door, close_setting):
+    grasp_of, s_values = Slip(SlipMode.cone, limit_rad=0.8), np.linspace(1.0, -0.03, 25)
     coarse, fine = PathSolver(arm, max_step_rad=0.8), PathSolver(arm)
     lost, rescued = 0, []
     for yaw in (0.3, -0.3):
         scene = door(x=0.78, y=0.1, s=1.0, yaw=yaw)
         found = GoalSolver(arm).solve_all(close_setting.constraints, scene, q_reference=arm.q_home)
-        inward = inward_of(scene, np.zeros(3))
-        ask = {"slip": slip, "inward": inward, "contact_ee": HEAD}
+        rows = [term.row(arm.tool_keypoints, scene) for term in close_setting.constraints]
+        inward = inward_direction(scene, np.zeros(3))
         goals = np.array([s.q for s in found[:24]])
+        ask = {"slip": grasp_of, "inward": inward, "contact_ee": HEAD}
         for path in coarse.follow(goals, scene, s_values=np.linspace(1.0, -0.03, 9), **ask):
             if not path.found and lost < 4:
                 lost += 1
-                whole = fine.rescue(path, scene, s_values=np.linspace(1.0, -0.03, 25), **ask)
-                np.testing.assert_array_equal(whole.q[0], path.q[0])
+                whole = fine.with_goal(
+                    path,
+                    scene,
+                    rows=rows,
+                    s_values=s_values,
+                    grasp=Grasp(grasp_of, inward, HEAD),
+                    retreats=retreats(arm),
+                    q_now=arm.q_home,
+                )
                 if whole.found:
-                    rescued.append((scene, whole))
+                    rescued.append((scene, rows, whole))
     assert lost > 0
     assert rescued
-    for scene, path in rescued:
-        start = arm.kinematics.pose(path.q[0]) @ HEAD
+    for scene, rows, path in rescued:
+        goal = arm.kinematics.pose(path.q[0])
+        assert excess(rows, goal.R[None], goal.p[None]).max() <= 1e-6
+        start = goal @ HEAD
         for q, s in zip(path.q, path.s, strict=True):
             R, t = scene.joint.motion(s - scene.s)
             assert np.abs(arm.kinematics.pose(q) @ HEAD - (R @ start + t)).max() <= 2e-4
-        assert np.all(path.q >= arm.q_lower - 1e-9)
-        assert np.all(path.q <= arm.q_upper + 1e-9)
+        assert np.all(path.q >= arm.q_lower)
+        assert np.all(path.q <= arm.q_upper)
         assert np.abs(np.diff(path.q, axis=0)).max() <= 0.3
+
+
+@pytest.mark.parametrize("mode", list(SlipMode))
+def test_every_slip_is_solved_with_its_goal_from_where_the_goal_is(mode, arm, door, open_setting, goals):
+    scene, s_values = door(), np.linspace(0.0, 0.6, 25)
+    slip = Slip(mode, limit_rad=1.3)
+    grasp = Grasp(slip, inward_direction(scene, np.zeros(3)), HEAD)
+    rows = [term.row(arm.tool_keypoints, scene) for term in open_setting.constraints]
+    guesses, _, _ = follow(arm, scene, goals, mode)
+    solved = [
+        PathSolver(arm).with_goal(
+            guess, scene, rows=rows, s_values=s_values, grasp=grasp, retreats=retreats(arm), q_now=arm.q_home
+        )
+        for guess in guesses[:4]
+    ]
+    assert any(path.found for path in solved), [path.reason for path in solved]
+
+
+@pytest.mark.parametrize("slide", [Slide.edge, Slide.across])
+def test_the_contact_slides_along_its_line_only_and_only_so_far(slide, arm, door, close_setting):
+    scene = door(x=0.85, s=1.2, yaw=0.3)
+    inward = inward_direction(scene, np.zeros(3))
+    slip = Slip(SlipMode.cone, limit_rad=0.8, slide=slide, slide_m=0.04)
+    found = GoalSolver(arm).solve_all(close_setting.constraints, scene, q_reference=arm.q_home)
+    goals = np.array([s.q for s in found[:24]])
+    s_values = np.linspace(1.2, -0.03, 25)
+    line = slide_line(scene, slip, inward)
+    paths = PathSolver(arm).follow(goals, scene, s_values=s_values, slip=slip, inward=inward, contact_ee=HEAD)
+    found = [path for path in paths if path.found]
+    assert found, [path.reason for path in paths]
+    slid = []
+    for path in found:
+        start = arm.kinematics.pose(path.q[0]) @ HEAD
+        for q, s in zip(path.q, path.s, strict=True):
+            R, t = scene.joint.motion(s - scene.s)
+            on_part = R.T @ (arm.kinematics.pose(q) @ HEAD - t) - start
+            slid.append(abs(on_part @ line))
+            assert np.linalg.norm(on_part - line * (on_part @ line)) <= 4e-4
+    assert max(slid) <= 0.04 + 4e-4
+    assert max(slid) > 1e-3
