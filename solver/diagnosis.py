@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -21,7 +22,16 @@ from solver.elastic import (
     promising_starts,
 )
 from solver.reach import Unreachable, unreachable
-from solver.relaxation import Relaxation, amount, bound_words, constraint_elements, in_the_way, relaxations
+from solver.relaxation import (
+    Element,
+    Relaxation,
+    amount,
+    bound_words,
+    constraint_elements,
+    in_the_way,
+    joint_relaxation,
+    relaxations,
+)
 from solver.scene import ArmModel, PlanningScene
 from solver.solution import Solution
 from solver.terms.row import Row
@@ -34,6 +44,8 @@ _STARTS = 3
 """Library starts of a compromise for each set of tool keypoints, beside the end that is given."""
 _RELAXED_FROM = 2
 """Ends of the compromise from which a relaxation starts."""
+_MOST_PAIRS = 15
+"""Pairs of constraints of which it is tried whether both together could give way."""
 
 
 @dataclass(frozen=True)
@@ -101,12 +113,13 @@ def explain_goal(
         return _missed(best), solution
     pairs = contradictions(terms, arm, scene)
     far = [] if any(not pair.workspace for pair in pairs) else unreachable(arm, rows, names, end)
-    asked = [(rows, names, _near(found, weights)) for rows, _, found in problems]
+    asked = [(rows, _near(found, weights)) for rows, _, found in problems]
     # what contradicts without the arm is mended only by a member of every contradiction
     guilty = [set(pair.indices) for pair in pairs if not pair.workspace]
     elements = [e for e in constraint_elements(rows, names) if all(e.index in members for members in guilty)]
     elements += [] if guilty else in_the_way(arm, end)
     eased = relaxations(arm, asked, elements)
+    together = [] if eased else joint_relaxation(arm, asked, _pairs(constraint_elements(rows, names), guilty))
     evidence: dict[str, Any] = {
         "stage": "goal",
         "starts_tried": best.starts_tried,
@@ -119,8 +132,9 @@ def explain_goal(
         "contradictions": [c.to_dict() for c in pairs],
         "out_of_reach": [u.to_dict() for u in far],
         "relaxations": [r.to_dict() for r in eased],
+        "relaxed_together": [r.to_dict() for r in together],
     }
-    message = _message(solution, end, pairs, far, eased)
+    message = _message(solution, end, pairs, far, eased, together)
     return Diagnosis("plan_infeasible", message, evidence), solution
 
 
@@ -169,6 +183,12 @@ def _problems(
             starts = np.vstack([best.configuration[None], starts])
         problems.append((rows, variant, compromises(arm, rows, starts, weights=default_weights(arm, rows))))
     return problems
+
+
+def _pairs(elements: Sequence[Element], guilty: Sequence[set[int]]) -> list[tuple[Element, ...]]:
+    """The pairs that have a member of each set that cannot hold; not more than 15."""
+    pairs = [(a, b) for a, b in combinations(elements, 2) if all({a.index, b.index} & members for members in guilty)]
+    return list(pairs[:_MOST_PAIRS])
 
 
 def _near(ends: Sequence[Compromise], weights: Weights) -> Array:
@@ -222,21 +242,23 @@ def _message(
     pairs: Sequence[Contradiction],
     far: Sequence[Unreachable],
     eased: Sequence[Relaxation],
+    together: Sequence[Relaxation],
 ) -> str:
     proved = [pair for pair in pairs if not pair.workspace]
     if proved:
         rest = [" and ".join(f"'{label}'" for label in pair.labels) for pair in proved[1:]]
         also = f" So do {'; '.join(rest)}." if rest else ""
-        return f"No grasp exists: {proved[0].message}.{also}{_ease(eased)}"
+        return f"No grasp exists: {proved[0].message}.{also}{_ease(eased, together)}"
     out = [f"'{r.name}' is out by {amount(r.excess, r.unit)}" for r in solution.residuals if not r.satisfied]
     out += [f"the hand is {v:.4g} m beyond workspace {f}" for f, v in _faces_out(end).items() if v > SLACK]
     bounds = f"; held back by {', '.join(solution.active_bounds)}" if solution.active_bounds else ""
     reasons = [pair.message for pair in pairs] or [u.message for u in far]
     return (
         f"No arm configuration meets all constraints ({solution.starts_tried} starts); at the best compromise "
-        f"{', '.join(out)}{bounds}.{''.join(f' {reason}.' for reason in reasons)}{_ease(eased)}"
+        f"{', '.join(out)}{bounds}.{''.join(f' {reason}.' for reason in reasons)}{_ease(eased, together)}"
     )
 
 
-def _ease(eased: Sequence[Relaxation]) -> str:
-    return f" It would take {eased[0].words}." if eased else ""
+def _ease(eased: Sequence[Relaxation], together: Sequence[Relaxation]) -> str:
+    words = " and ".join(r.words for r in (eased[:1] or together))
+    return f" It would take {words}." if words else ""

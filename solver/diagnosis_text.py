@@ -20,9 +20,9 @@ def diagnosis_lines(code: str, message: str, evidence: Mapping[str, Any]) -> lis
         message: The reason.
         evidence: Numbers and names of it.
     """
-    eased = evidence.get("relaxations") or []
-    if eased:  # stands in the list below
-        message = message.replace(f" It would take {eased[0]['words']}.", "")
+    eased, both = evidence.get("relaxations", []), evidence.get("relaxed_together", [])
+    ease = " and ".join(item["words"] for item in (eased[:1] or both))
+    message = message.replace(f" It would take {ease}.", "")  # stands in the lists below
     lines = textwrap.wrap(f"{code}: {message}", _WIDTH, subsequent_indent="  ")
     others = [item["message"] for item in evidence.get("contradictions", [])[1:]]
     lines += _listed("further contradictions:", others)
@@ -30,9 +30,11 @@ def diagnosis_lines(code: str, message: str, evidence: Mapping[str, Any]) -> lis
     lines += _listed("held back by:", evidence.get("active_bounds", []))
     if "relaxations" in evidence:
         ways = [item["words"] for item in eased[:_MOST]]
-        lines += _listed("any one of these would be enough:", ways) or [
-            "no single constraint or bound is to blame alone"
-        ]
+        lines += (
+            _listed("any one of these would be enough:", ways)
+            or _listed("no single change is enough; these together would be:", [item["words"] for item in both])
+            or ["no change of one or two constraints was found to be enough"]
+        )
     ended = evidence.get("ended_at", {})
     counts = sorted(ended.items(), key=lambda item: (-item[1], item[0]))
     lines += _listed("where the candidates ended:", [f"{count:4d} x {where}" for where, count in counts[:_MOST]])

@@ -114,45 +114,69 @@ def bound_words(arm: ArmModel, end: Compromise) -> list[str]:
 
 
 def relaxations(
-    arm: ArmModel, problems: Sequence[tuple[Sequence[Row], Sequence[str], Array]], elements: Sequence[Element]
+    arm: ArmModel, problems: Sequence[tuple[Sequence[Row], Array]], elements: Sequence[Element]
 ) -> list[Relaxation]:
     """For each element how far it must give way, alone, so that all the others hold; only those where that is possible.
 
     Args:
         arm: The arm.
-        problems: Rows, their names, and (B, n) starts, for each set of tool keypoints; the least is taken.
+        problems: Rows and (B, n) starts, for each set of tool keypoints; the least is taken.
         elements: What may give way; each costs a solve per start.
 
     Returns:
         The least first, a metre counting as four radians. What stands in it is enough, as measured in plain NumPy; a
         smaller one may exist that no start led to.
     """
-    found = []
-    for element in elements:
-        best: tuple[float, Relaxation] | None = None
-        for rows, _, starts in problems:
-            relaxation = _relaxed(arm, rows, starts, element)
-            if relaxation is not None and (best is None or relaxation[0] < best[0] - 1e-7):
-                best = relaxation
-        if best is not None:
-            found.append(best)
-    found.sort(key=lambda pair: pair[0])
-    return [relaxation for _, relaxation in found]
+    found = [item for item in (_least(arm, problems, (element,)) for element in elements) if item is not None]
+    found.sort(key=lambda item: item[0])
+    return [alone for _, (alone,) in found]
 
 
-def _relaxed(arm: ArmModel, rows: Sequence[Row], starts: Array, element: Element) -> tuple[float, Relaxation] | None:
+def joint_relaxation(
+    arm: ArmModel, problems: Sequence[tuple[Sequence[Row], Array]], pairs: Sequence[tuple[Element, ...]]
+) -> list[Relaxation]:
+    """Elements that must give way together; the set of least weighted violation, or none where none is enough.
+
+    Args:
+        arm: The arm.
+        problems: As for `relaxations`.
+        pairs: The sets that may give way; each costs a solve per start.
+    """
+    found = [item for item in (_least(arm, problems, elements) for elements in pairs) if item is not None]
+    return list(min(found, key=lambda item: round(item[0], 7))[1]) if found else []
+
+
+def _least(
+    arm: ArmModel, problems: Sequence[tuple[Sequence[Row], Array]], elements: tuple[Element, ...]
+) -> tuple[float, tuple[Relaxation, ...]] | None:
+    best: tuple[float, tuple[Relaxation, ...]] | None = None
+    for rows, starts in problems:
+        found = _relaxed(arm, rows, starts, elements)
+        if found is not None and (best is None or found[0] < best[0] - 1e-7):
+            best = found
+    return best
+
+
+def _relaxed(
+    arm: ArmModel, rows: Sequence[Row], starts: Array, elements: tuple[Element, ...]
+) -> tuple[float, tuple[Relaxation, ...]] | None:
     weights = Weights(np.full(len(rows), HARD), np.full(6, HARD), np.full(arm.n_q, HARD))
-    cost = METRE if element.unit == "m" else 1.0
-    target = {"constraint": weights.rows, "workspace": weights.faces, "joint limit": weights.joints}[element.kind]
-    target[element.index] = cost
-    ends = [end for end in compromises(arm, rows, starts, weights=weights) if _others_hold(end, element)]
+    kinds = {"constraint": weights.rows, "workspace": weights.faces, "joint limit": weights.joints}
+    for element in elements:
+        kinds[element.kind][element.index] = METRE if element.unit == "m" else 1.0
+    ends = [end for end in compromises(arm, rows, starts, weights=weights) if _others_hold(end, elements)]
     if not ends:
         return None
     end = best_of(ends, weights)
-    out = {"constraint": end.rows, "workspace": end.faces, "joint limit": end.joints}[element.kind]
-    by = float(out[element.index])
-    if abs(by) < _HOLDS:
-        return None  # all hold: there is nothing to relax
+    found = tuple(_relaxation(arm, rows, end, element) for element in elements)
+    if any(abs(by) < _HOLDS for _, by in found):
+        return None  # it holds: there is nothing to relax
+    return end.cost(weights), tuple(relaxation for relaxation, _ in found)
+
+
+def _relaxation(arm: ArmModel, rows: Sequence[Row], end: Compromise, element: Element) -> tuple[Relaxation, float]:
+    """How far an element gave way at an end, and by how much."""
+    by = float(_outs(end)[element.kind][element.index])
     if element.kind == "constraint":
         given = float(tolerances(rows)[element.index])
         needed = given + by
@@ -162,13 +186,20 @@ def _relaxed(arm: ArmModel, rows: Sequence[Row], starts: Array, element: Element
     else:
         given = float((arm.q_upper if by > 0.0 else arm.q_lower)[element.index])
         needed = given + by
-    return cost * abs(by), Relaxation(element, given, _away(needed, given), end.q)
+    return Relaxation(element, given, _away(needed, given), end.q), by
 
 
-def _others_hold(end: Compromise, element: Element) -> bool:
-    parts = {"constraint": end.rows, "workspace": end.faces, "joint limit": end.joints}
-    others = [np.delete(out, element.index) if kind == element.kind else out for kind, out in parts.items()]
-    return float(np.abs(np.concatenate(others)).max(initial=0.0)) <= _HOLDS
+def _others_hold(end: Compromise, elements: Sequence[Element]) -> bool:
+    worst = 0.0
+    for kind, out in _outs(end).items():
+        others: Array = np.delete(out, [e.index for e in elements if e.kind == kind])
+        worst = max(worst, float(np.abs(others).max(initial=0.0)))
+    return worst <= _HOLDS
+
+
+def _outs(end: Compromise) -> dict[str, Array]:
+    """By how much each element is out, by kind."""
+    return {"constraint": end.rows, "workspace": end.faces, "joint limit": end.joints}
 
 
 def _away(needed: float, given: float) -> float:

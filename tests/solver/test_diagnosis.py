@@ -278,7 +278,7 @@ def test_a_contradiction_comes_first_and_in_the_words_of_the_yaml(arm, door, ope
 def test_what_would_be_enough_is_enough(planar):
     rows = [place([0.9, 0, 0]), parallel(X, -Z, 0.1)]
     starts = np.array([[0.0, 0.3, 0.3, 0.3], [0.0, -0.5, 1.0, 1.0]])
-    found = relaxations(planar, [(rows, ["a", "b"], starts)], constraint_elements(rows, ["a", "b"]))
+    found = relaxations(planar, [(rows, starts)], constraint_elements(rows, ["a", "b"]))
     assert {r.element.name for r in found} == {"a", "b"}
     for relaxation in found:
         R, p = planar.kinematics.fk_batch(relaxation.q[None])
@@ -288,6 +288,14 @@ def test_what_would_be_enough_is_enough(planar):
             own = i == relaxation.element.index
             allowed = relaxation.needed if own else (row.tolerance if i == 0 else row.upper)
             assert row.value(R[0], p[0]) <= allowed + 1e-5
+
+
+def test_two_causes_at_once_are_both_told(planar, explain):
+    diagnosis, _ = explain(planar, fingers_at_the_handle=place([1.05, 0, 0]), roll=parallel(Y, Z, 0.3))
+    assert ways(diagnosis) == {}
+    together = {item["name"]: item["needed"] for item in diagnosis.evidence["relaxed_together"]}
+    assert together == pytest.approx({"fingers at the handle": 0.05, "roll": 0.5 * math.pi}, abs=1e-3)
+    assert "no single change is enough; these together would be:" in diagnosis.lines()
 
 
 @pytest.mark.property
