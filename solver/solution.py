@@ -86,10 +86,12 @@ class Solution:
         return "; ".join(out) if out else "no constraint is out"
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values for a record or a report."""
+        """Plain values for a record or a report; `q` of a goal, or `compromise_q` where there is none."""
+        joints = None if self.configuration is None else self.configuration.tolist()
         return {
             "found": self.found,
-            "q": self.configuration.tolist() if self.found and self.configuration is not None else None,
+            "q": joints if self.found else None,
+            "compromise_q": None if self.found else joints,
             "residuals": [
                 {
                     "name": r.name,
