@@ -1,108 +1,182 @@
-"""Solved share and time of the goal solver on a set of problems from outside.
+"""The goal solver on problems from outside, beside the peer (Drake with SNOPT) live in the same run, one thread each.
 
-Usage: UNLATCH_KPAM_PROBLEMS=FOLDER python benchmarks/goal_problems.py [every=1]
+Usage: python benchmarks/goal_problems.py [problems=FILE] [every=1] [moved=200] [seed=0] [drake=true] [interpreted=true]
+
+  problems     problems.json or its folder; default: what UNLATCH_KPAM_PROBLEMS names
+  every        take every so-manieth problem
+  moved        so many problems again with the object moved rigidly at random: nobody tuned on those; 0 = none
+  seed         seed of those moves
+  drake        whether to run the peer (extra `bench`)
+  interpreted  whether to run ours a second time without compiled programs
+
+The solvers take turns problem by problem. Times hold everything from the problem's numbers to a checked solution; not
+counted are the peer's plant and our compiled programs, both made once. Violations are measured here, from scratch:
+"to 1e-6" counts solutions that leave no tolerance by more than 1e-6 m or rad (the peer bounds cosines to 1e-6, which is
+coarser), "claimed" those given for problems that provably have none, "cost at best" those within 1e-3 of the lowest
+cost that anyone found; ratios are the peer's time over ours.
 """
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 import time
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from pathlib import Path
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
+import kpam_problems as kpam
 import numpy as np
+from rich.console import Console
+from rich.table import Table
 
-from robots.franka_panda import franka_panda, urdf_path
+from solver.codegen import COMPILE_VARIABLE, has_compiler
+from solver.diagnosis import contradictions
 from solver.goal import GoalSolver
-from solver.kinematics import Kinematics
-from solver.scene import ArmModel, JointGeometry, PlanningScene
-from solver.terms.row import AxisRow, PointRow, Row
 
-FEASIBLE = ("solved", "missed_by_9_seeds_but_feasible")
+Array = np.ndarray
+Solve = Callable[[Mapping[str, Any]], tuple["Array | None", float]]
+
+TOLERANCE = 1e-6
+"""What a solution may lie beyond a tolerance and still count as one [m and rad]."""
+CLOSE = 1e-3
+"""What a cost may lie above the best known and still count as the best."""
 
 
 @dataclass
-class Given:
-    """A row as it stands in the file."""
+class Tally:
+    """What one solver did on one set."""
 
-    fixed: Row
-    TYPE = "given"
-    label = "given"
-
-    def row(self, tool: Mapping[str, Any], scene: PlanningScene) -> Row:
-        """The row."""
-        del tool, scene
-        return self.fixed
+    name: str
+    q: list[Array | None] = field(default_factory=list)
+    cost: list[float] = field(default_factory=list)
+    ms: list[float] = field(default_factory=list)
 
 
-def rows_of(problem: Mapping[str, Any], keypoints: Mapping[str, Any]) -> Iterator[Row]:
-    """The rows of one problem."""
-    for entry in problem["constraints"]:
-        if entry["kind"] == "point":
-            point = np.array(keypoints[entry["keypoint"]])
-            yield PointRow(point, np.array(entry["target_in_base"]), entry["tolerance"])
-        else:
-            x = np.array(keypoints[entry["to_keypoint"]]) - np.array(keypoints[entry["from_keypoint"]])
-            a = np.array(entry["target_axis_in_base"])
-            lower, upper = entry["angle_lower_rad"], entry["angle_upper_rad"]
-            x, a = x / np.linalg.norm(x), a / np.linalg.norm(a)
-            yield AxisRow(x, a, lower, upper, entry["target_angle_rad"])
+def single_thread() -> None:
+    """Starts the command again with one thread, unless it has one already."""
+    names = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+    if any(os.environ.get(name) != "1" for name in names):
+        os.environ.update(dict.fromkeys(names, "1"))
+        os.execv(sys.executable, [sys.executable, *sys.argv])
 
 
-def arm_of(common: Mapping[str, Any]) -> ArmModel:
-    """The arm of the set: a Panda with tool keypoints of its own."""
-    arm = franka_panda().arms[0]
-    keypoints = common["robot"].get("keypoints_in_hand") or common["keypoints_in_hand"]
-    box = common["workspace_box"]
-    return ArmModel(
-        kinematics=Kinematics.from_urdf(urdf_path(), base_link=arm.base_link, tip_link=arm.ee_link),
-        tool_keypoints={name: np.array(p) for name, p in keypoints.items()},
-        q_lower=np.array(common["robot"]["lower"][:7]),
-        q_upper=np.array(common["robot"]["upper"][:7]),
-        max_velocity=np.array(arm.max_velocity),
-        max_acceleration=np.array(arm.max_acceleration),
-        workspace=np.array([box["lower"], box["upper"]], dtype=float),
-        q_home=np.array(common["current_joints"][:7]),
-        symmetric_gripper=False,
-    )
+def ours(common: Mapping[str, Any], *, compiled: bool) -> tuple[str, Solve]:
+    """Our solver, with programs of its own."""
+    arm = kpam.arm_of(common)
+    solver, scene, near = GoalSolver(arm), kpam.scene(), kpam.nearness_of(common)
+    mode = "now" if compiled else "0"
+
+    def solve(problem: Mapping[str, Any]) -> tuple[Array | None, float]:
+        os.environ[COMPILE_VARIABLE] = mode  # read where a program is made
+        terms: Any = kpam.terms_of(problem, arm.tool_keypoints)
+        found = solver.solve(terms, scene, q_reference=arm.q_home, nearness=near)
+        return (np.array(found.q), found.cost) if found.found else (None, float("inf"))
+
+    return ("ours" if compiled else "ours, interpreted"), solve
+
+
+def run(
+    problems: list[Mapping[str, Any]], solvers: list[tuple[str, Solve]], *, warm_up_all: bool = False
+) -> list[Tally]:
+    """Every solver on every problem, in turns, after the programs of ours (or of all) were made."""
+    tallies = [Tally(name) for name, _ in solvers]
+    for problem in problems[:: max(1, len(problems) // 40)]:  # makes the programs of all structures
+        for name, solve in solvers:
+            if warm_up_all or name.startswith("ours"):
+                solve(problem)
+    for problem in problems:
+        for tally, (_, solve) in zip(tallies, solvers, strict=True):
+            began = time.perf_counter()
+            q, cost = solve(problem)
+            tally.ms.append(1e3 * (time.perf_counter() - began))
+            tally.q.append(q)
+            tally.cost.append(cost)
+    return tallies
+
+
+def report(
+    console: Console, title: str, problems: list[Mapping[str, Any]], tallies: list[Tally], common: Mapping[str, Any]
+) -> None:
+    """Prints one set as a table."""
+    arm = kpam.arm_of(common)
+    terms = [kpam.terms_of(problem, arm.tool_keypoints) for problem in problems]
+    measured = [
+        [None if q is None else kpam.violation(t, arm, q) for q, t in zip(tally.q, terms, strict=True)]
+        for tally in tallies
+    ]
+    holds = [[m is not None and max(m) <= TOLERANCE for m in row] for row in measured]
+    known = [problem.get("feasibility") in kpam.FEASIBLE for problem in problems]
+    feasible = [i for i in range(len(problems)) if known[i] or any(row[i] for row in holds)]
+    infeasible = [i for i, p in enumerate(problems) if p.get("feasibility") == kpam.CONTRADICTING]
+    best = [
+        min([kpam.best_known(p), *(t.cost[i] for t, row in zip(tallies, holds, strict=True) if row[i])])
+        for i, p in enumerate(problems)
+    ]
+    peer = next((t for t in tallies if t.name.startswith("Drake")), None)
+    table = Table(title=f"{title}: {len(problems)} problems, {len(feasible)} known to be feasible")
+    columns = ["solver", "found", "to 1e-6", "cost at best", "worst out", "median ms", "p95 ms", "max ms"]
+    if infeasible:
+        columns.insert(3, "claimed")
+    if peer is not None:
+        columns += ["ratio median", "ratio p95"]
+    for column in columns:
+        table.add_column(column, justify="left" if column == "solver" else "right")
+    for tally, row, violations in zip(tallies, holds, measured, strict=True):
+        ms = np.array([tally.ms[i] for i in feasible])
+        worst = max((max(m) for m in violations if m is not None), default=0.0)
+        close = sum(row[i] and tally.cost[i] <= best[i] + CLOSE for i in feasible)
+        cells = [
+            tally.name,
+            f"{sum(tally.q[i] is not None for i in feasible)}",
+            f"{sum(row[i] for i in feasible)}",
+            f"{close} ({100.0 * close / len(feasible):.1f} %)",
+            f"{max(worst, 0.0):.1e}",
+            f"{np.median(ms):.2f}",
+            f"{np.percentile(ms, 95):.2f}",
+            f"{ms.max():.1f}",
+        ]
+        if infeasible:
+            cells.insert(3, f"{sum(tally.q[i] is not None for i in infeasible)} of {len(infeasible)}")
+        if peer is not None and tally is not peer:
+            theirs = np.array([peer.ms[i] for i in feasible])
+            cells += [f"{np.percentile(theirs, p) / np.percentile(ms, p):.1f}" for p in (50, 95)]
+        table.add_row(*cells)
+    console.print(table)
+    for i in infeasible:
+        found: Any = contradictions(terms[i], arm, kpam.scene())
+        console.print(
+            f"  {problems[i]['id']}: {found[0].message if found else 'NO CONTRADICTION NAMED'}", soft_wrap=True
+        )
 
 
 def main() -> int:
-    """Runs the set and prints what came of it."""
-    folder = os.environ.get("UNLATCH_KPAM_PROBLEMS")
-    if folder is None:
-        print("UNLATCH_KPAM_PROBLEMS is not set. Give the folder that holds problems.json.", file=sys.stderr)
-        return 2
-    every = int(dict(a.split("=") for a in sys.argv[1:]).get("every", 1))
-    data = json.loads((Path(folder) / "problems.json").read_text(encoding="utf-8"))
-    arm = arm_of(data["common"])
-    solver = GoalSolver(arm)
-    scene = PlanningScene(
-        keypoints={},
-        axes={},
-        R_base_link=np.eye(3),
-        R_base_world=np.eye(3),
-        joint=JointGeometry(False, np.zeros(3), np.array([0.0, 0.0, 1.0]), 0.0, 0.0, 1.0),
-        s_closed=0.0,
-        s_open=1.0,
-    )
-    times, solved, feasible, claimed = [], 0, 0, 0
-    for problem in data["problems"][::every]:
-        terms: Any = [Given(row) for row in rows_of(problem, arm.tool_keypoints)]
-        began = time.perf_counter()
-        found = solver.solve(terms, scene, q_reference=arm.q_home).found
-        if problem["feasibility"] in FEASIBLE:
-            times.append(1e3 * (time.perf_counter() - began))
-            feasible += 1
-            solved += found
-        else:
-            claimed += found
-    print(f"solved {solved} of {feasible} known feasible; claimed {claimed} of those not known to be feasible")
-    print(f"median {np.median(times):.2f} ms, p95 {np.percentile(times, 95):.2f} ms, max {max(times):.1f} ms")
+    """Runs the sets and prints what came of them."""
+    single_thread()
+    options = dict(a.split("=", 1) for a in sys.argv[1:])
+    unknown = set(options) - {"problems", "every", "moved", "seed", "drake", "interpreted"}
+    if unknown:
+        raise SystemExit(f"Unknown: {', '.join(sorted(unknown))}.\n\n{__doc__}")
+    data = kpam.load(options.get("problems"))
+    common, problems = data["common"], data["problems"][:: int(options.get("every", 1))]
+    solvers = [ours(common, compiled=has_compiler())]
+    if options.get("interpreted", "true") == "true":
+        solvers.append(ours(common, compiled=False))
+    if options.get("drake", "true") == "true":
+        from drake_peer import DrakePeer
+
+        solvers.append(("Drake, 9 starts", DrakePeer(common).solve))
+    console = Console(width=140)
+    if not has_compiler():
+        console.print("No C compiler here: ours runs interpreted.")
+    report(console, "as given", problems, run(problems, solvers), common)
+    count = int(options.get("moved", 200))
+    if count:
+        rng = np.random.default_rng(int(options.get("seed", 0)))
+        fit = [p for p in problems if p.get("feasibility") != kpam.CONTRADICTING]
+        chosen = [fit[int(i)] for i in rng.permutation(len(fit))[:count]]
+        shifted = [kpam.moved(p, rng) for p in chosen]
+        report(console, "moved rigidly at random", shifted, run(shifted, solvers), common)
     return 0
 
 

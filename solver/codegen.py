@@ -16,7 +16,7 @@ import shutil
 import subprocess
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -24,6 +24,8 @@ from typing import Any
 import numpy as np
 
 from simcore.assets.cache import cache_root
+
+Array = np.ndarray
 
 logger = logging.getLogger(__name__)
 
@@ -65,20 +67,23 @@ class Compiled:
         """Whether calls run machine code."""
         return self._is_machine_code
 
-    def __call__(self, shape: Any, shaped: Callable[[Any], Any], *arguments: Any) -> Any:
+    def __call__(self, shape: Any, shaped: Callable[[Any], Any], *arguments: Array) -> Array:
         """Calls the function in some shape.
 
         Args:
             shape: Key of the shape, such as the size of a map.
             shaped: Makes that shape of the function, such as `lambda f: f.map(16)`.
-            arguments: What the shaped function takes.
+            arguments: Inputs, a row for each column of what the shaped function takes; a single row stands for all.
+
+        Returns:
+            The first output, a row for each of its columns.
         """
         if shape not in self._shaped:
-            self._shaped[shape] = shaped(self._function)
+            self._shaped[shape] = _Buffered(shaped(self._function))
         if self._is_settled:
-            return self._shaped[shape](*arguments)
+            return self._shaped[shape](arguments)
         began = time.perf_counter()
-        answer = self._shaped[shape](*arguments)
+        answer = self._shaped[shape](arguments)
         self._spent_s += time.perf_counter() - began
         if self._spent_s > _PAYS_AFTER_S:
             self._settle(build=True)
@@ -91,6 +96,25 @@ class Compiled:
             self._function, self._is_machine_code = found, True
             self._shaped.clear()
         self._is_settled = build or self._is_machine_code
+
+
+class _Buffered:
+    """A CasADi Function that reads and writes the same memory at each call, which saves a third of a short one."""
+
+    def __init__(self, function: Any) -> None:
+        self._buffer, self._trigger = function.buffer()
+        # CasADi stores column by column: what it sees as columns are the rows of these arrays
+        self._inputs = [np.zeros((function.size2_in(i), function.size1_in(i))) for i in range(function.n_in())]
+        self._output = np.zeros((function.size2_out(0), function.size1_out(0)))
+        for i, array in enumerate(self._inputs):
+            self._buffer.set_arg(i, memoryview(array.reshape(-1)))
+        self._buffer.set_res(0, memoryview(self._output.reshape(-1)))
+
+    def __call__(self, arguments: Sequence[Array]) -> Array:
+        for place, array in zip(self._inputs, arguments, strict=True):
+            place[...] = array
+        self._trigger()
+        return self._output.copy()
 
 
 def compiled(function: Any, *, build: bool = True) -> Any:
@@ -203,6 +227,6 @@ def _same_bits(function: Any, other: Any) -> bool:
     return True
 
 
-def _outputs(function: Any, inputs: list[np.ndarray]) -> list[np.ndarray]:
+def _outputs(function: Any, inputs: list[Array]) -> list[Array]:
     answer = function.call(inputs)
     return [part.toarray() for part in answer]

@@ -78,9 +78,8 @@ class Polish:
         if memory is None:
             memory = np.zeros((count, m + 1))
             memory[:, m] = _DAMPING
-        columns = [np.broadcast_to(v, (count, len(v))).T for v in (reference, parameters)]
-        out = self._run(count, lambda f: f.map(count), q.T, memory.T, *columns).toarray()
-        return Polished(out[:n].T, out[n : n + m + 1].T, *out[n + m + 1 :])
+        out = self._run(count, lambda f: f.map(count), q, memory, reference, parameters)
+        return Polished(out[:, :n], out[:, n : n + m + 1], *out[:, n + m + 1 :].T)
 
     def measure(self) -> Any:
         """CasADi Function (q, reference, parameters) -> cost and largest residual of a row."""

@@ -123,10 +123,8 @@ class Program:
         """
         count = len(starts)
         steps = np.array(schedule.steps)
-        columns = [np.broadcast_to(v, (count, v.shape[-1])).T for v in (reference, parameters, steps.reshape(1, -1))]
         function = self._function(("solve", len(steps)), lambda: self._build_solve(len(steps), measured=False))
-        solved: Array = function(count, lambda f: f.map(count), starts.T, *columns).toarray().T
-        return solved
+        return function(count, lambda f: f.map(count), starts, reference, parameters, steps.reshape(-1))
 
     def descend(
         self, starts: Array, reference: Array, parameters: Array, schedules: Array
@@ -144,10 +142,9 @@ class Program:
         """
         count, n = starts.shape
         steps = schedules.shape[1]
-        columns = [np.broadcast_to(v, (count, v.shape[-1])).T for v in (reference, parameters)]
         function = self._function(("descend", steps), lambda: self._build_solve(steps, measured=True))
-        out = function(count, lambda f: f.map(count), starts.T, *columns, schedules.reshape(count, -1).T).toarray()
-        return out[:n].T, out[n], out[n + 1]
+        out = function(count, lambda f: f.map(count), starts, reference, parameters, schedules.reshape(count, -1))
+        return out[:, :n], out[:, n], out[:, n + 1]
 
     def track(self, starts: Array, middle: Array, parameters: Array, schedule: Schedule, *, centring: float) -> Array:
         """Follows a sequence of problems: each waypoint starts from, and stays near, the one before.
@@ -166,11 +163,7 @@ class Program:
         function = self._function(("track", schedule, centring), lambda: self._build_track(schedule, centring))
         parameters = np.broadcast_to(parameters, (count, waypoints, self.n_parameters))
         flat = parameters.reshape(count * waypoints, self.n_parameters)
-        middles = np.broadcast_to(middle, (count * waypoints, self.kinematics.n_q))
-        shape = (count, waypoints)
-        out: Array = (
-            function(shape, lambda f: f.mapaccum(waypoints).map(count), starts.T, middles.T, flat.T).toarray().T
-        )
+        out = function((count, waypoints), lambda f: f.mapaccum(waypoints).map(count), starts, middle, flat)
         return out.reshape(count, waypoints, self.kinematics.n_q)
 
     def _function(self, key: tuple[Any, ...], build: Callable[[], Any]) -> Compiled:
