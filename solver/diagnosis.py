@@ -179,8 +179,9 @@ def _problems(
     for variant, tool in arm.tool_variants():
         rows = elastic_rows([term.row(tool, scene) for term in terms])
         starts = promising_starts(arm, rows, _STARTS)
-        if best.configuration is not None and best.tool_variant == variant:
-            starts = np.vstack([best.configuration[None], starts])
+        given = best.configuration
+        if given is not None and best.tool_variant == variant and np.all(np.isfinite(given)):
+            starts = np.vstack([given[None], starts])
         problems.append((rows, variant, compromises(arm, rows, starts, weights=default_weights(arm, rows))))
     return problems
 
