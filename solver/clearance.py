@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
@@ -11,11 +12,12 @@ import numpy as np
 
 from simcore.geometry import Pose
 from solver.collision import Collision, CollisionChecker
+from solver.motion import RESOLUTION_RAD
 
 Array = np.ndarray
 
-_TOUCH_M = 0.025
-"""So near the contact pose the fingers may already touch the part."""
+_TOUCH_M = 0.038
+"""So near the contact pose the fingers may touch the part: nearer, a bar is still between them."""
 
 
 @dataclass(frozen=True)
@@ -74,17 +76,8 @@ class Clearance:
             q: (A, n) joints from the contact pose (not checked) to the farthest pre-grasp [rad].
             poses: A poses of the hand, base frame.
         """
-        far = [i for i, T in enumerate(poses) if _apart(T, poses[0]) > _TOUCH_M]
-        for i in reversed(far):
-            blocked = self._hit("approach", "on the approach", q[i], self._s0, self._gripper_m)
-            if blocked is not None:
-                return blocked
-        with self._touching():
-            for i in range(1, len(poses) - len(far)):
-                blocked = self._hit("approach", "on the approach", q[i], self._s0, self._gripper_m)
-                if blocked is not None:
-                    return blocked
-        return None
+        apart = np.array([_apart(T, poses[0]) for T in poses])
+        return self._stepping("approach", "on the approach", q, apart, self._s0)
 
     def reach(self, q: Array) -> Blocked | None:
         """Checks the way from the goal to a later contact pose; the fingers may touch the part.
@@ -93,8 +86,10 @@ class Clearance:
             q: (R, n) joints from the goal (not checked) to contact [rad].
         """
         with self._touching():
-            for i in range(1, len(q)):
-                blocked = self._hit("approach", "on the way from the goal to contact", q[i], self._s0, self._gripper_m)
+            for share, q_here in _along(q, reversed_order=False):
+                del share
+                where = "on the way from the goal to contact"
+                blocked = self._hit("approach", where, q_here, self._s0, self._gripper_m)
                 if blocked is not None:
                     return blocked
         return None
@@ -107,10 +102,12 @@ class Clearance:
             s: (W,) joint positions of the part [rad or m].
         """
         count = len(q)
+        waypoints = [(float(i), q[i]) for i in sorted(range(1, count), key=lambda k: (-_spread(k, count), k))]
         with self._touching():
-            for i in sorted(range(1, count), key=lambda k: (-_spread(k, count), k)):
-                where = f"while the part moves, at joint position {s[i]:.3f}"
-                blocked = self._hit("follow", where, q[i], float(s[i]), self._held_gripper_m)
+            for at, q_here in [*waypoints, *_inner(q)]:
+                s_here = float(np.interp(at, np.arange(count), s))
+                where = f"while the part moves, at joint position {s_here:.3f}"
+                blocked = self._hit("follow", where, q_here, s_here, self._held_gripper_m)
                 if blocked is not None:
                     return blocked
         return None
@@ -123,9 +120,15 @@ class Clearance:
             poses: R poses of the hand, base frame.
             s: Joint position where the part was left [rad or m].
         """
-        for i in reversed(range(1, len(poses))):
-            with self._touching() if _apart(poses[i], poses[0]) <= _TOUCH_M else nullcontext():
-                blocked = self._hit("retreat", "on the retreat", q[i], s, self._gripper_m)
+        apart = np.array([_apart(T, poses[0]) for T in poses])
+        return self._stepping("retreat", "on the retreat", q, apart, s)
+
+    def _stepping(self, stage: str, where: str, q: Array, apart: Array, s: float) -> Blocked | None:
+        """Checks a way that begins at contact; the fingers may touch the part while the hand is near there."""
+        for at, q_here in _along(q, reversed_order=True):
+            near = float(np.interp(at, np.arange(len(apart)), apart)) <= _TOUCH_M
+            with self._touching() if near else nullcontext():
+                blocked = self._hit(stage, where, q_here, s, self._gripper_m)
             if blocked is not None:
                 return blocked
         return None
@@ -156,6 +159,21 @@ def evidence_of(hit: Collision, *, s: float) -> dict[str, Any]:
         "where": [float(v) for v in hit.where],
         "s": s,
     }
+
+
+def _along(q: Array, *, reversed_order: bool) -> list[tuple[float, Array]]:
+    """Waypoints after the first, then what lies between; with the place of each as a row number with a fraction."""
+    rows = range(1, len(q))
+    return [(float(i), q[i]) for i in (reversed(rows) if reversed_order else rows)] + _inner(q)
+
+
+def _inner(q: Array) -> list[tuple[float, Array]]:
+    """Configurations between waypoints, so many that neighbours are at most `RESOLUTION_RAD` apart."""
+    inner = []
+    for i in range(len(q) - 1):
+        count = math.ceil(float(np.linalg.norm(q[i + 1] - q[i])) / RESOLUTION_RAD - 1e-9)
+        inner += [(i + k / count, q[i] + k / count * (q[i + 1] - q[i])) for k in range(1, count)]
+    return inner
 
 
 def _apart(a: Pose, b: Pose) -> float:

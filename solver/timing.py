@@ -16,6 +16,11 @@ Array = np.ndarray
 _GRID_PER_WAYPOINT = 3
 _MIN_GRID = 30
 _MAX_STRETCHES = 8
+_MAX_REFINEMENTS = 6
+_LOOKS = 5
+"""Places between two waypoints at which the spline is compared with the straight line."""
+DEVIATION_RAD = 0.005
+"""What a joint of a timed path may be off the straight lines between the waypoints [rad]."""
 _MARGIN = 0.97
 """Share of the limits that is used: TOPP-RA keeps them at grid points, and between those the path bends a little."""
 
@@ -63,7 +68,7 @@ def time_path(
     elif len(path) == 2:
         samples = _straight(path[0], path[1], velocity, acceleration, dt)
     else:
-        samples = _curve(path, _MARGIN * velocity, _MARGIN * acceleration, dt)
+        samples = _curve(path, _MARGIN * velocity, _MARGIN * acceleration, dt, arm)
     if extra is None:
         return samples, None
     return np.ascontiguousarray(samples[:, :-1]), np.ascontiguousarray(samples[:, -1])
@@ -99,17 +104,20 @@ def _straight(start: Array, end: Array, velocity: Array, acceleration: Array, dt
     return (1.0 - x) * start + x * end
 
 
-def _curve(path: Array, velocity: Array, acceleration: Array, dt: float) -> Array:
+def _curve(path: Array, velocity: Array, acceleration: Array, dt: float, arm: ArmModel) -> Array:
     import logging
 
     import toppra
     import toppra.algorithm
 
     logging.getLogger("toppra").setLevel(logging.ERROR)  # it reports each solve
-    lengths = np.linalg.norm(np.diff(path / velocity, axis=0), axis=1)  # near even time, so that the spline is tame
-    knots = np.concatenate([[0.0], np.cumsum(lengths)])
-    knots /= knots[-1]
-    curve = toppra.SplineInterpolator(knots, path, bc_type="natural")
+    joints = arm.n_q
+    # a path may begin outside the planner's limits, which are tighter than the robot's
+    low, high = (
+        np.minimum(arm.q_lower, path[:, :joints].min(axis=0)),
+        np.maximum(arm.q_upper, path[:, :joints].max(axis=0)),
+    )
+    path, curve = _near_spline(path, velocity, joints)
     grid = np.linspace(0.0, 1.0, max(_MIN_GRID, _GRID_PER_WAYPOINT * len(path)))
     algorithm = toppra.algorithm.TOPPRA(
         list(_limits(tuple(velocity.tolist()), tuple(acceleration.tolist()))),
@@ -130,6 +138,7 @@ def _curve(path: Array, velocity: Array, acceleration: Array, dt: float) -> Arra
     for _ in range(_MAX_STRETCHES):
         count = max(1, math.ceil(stretch * trajectory.duration / dt - 1e-9))
         samples: Array = trajectory(np.linspace(0.0, trajectory.duration, count + 1))
+        samples[:, :joints] = np.clip(samples[:, :joints], low, high)
         samples[0], samples[-1] = path[0], path[-1]  # rounding of the spline; nothing may move at the seams
         used = _largest_use(samples, velocity / _MARGIN, acceleration / _MARGIN, dt)
         if used <= 1.0:
@@ -140,6 +149,35 @@ def _curve(path: Array, velocity: Array, acceleration: Array, dt: float) -> Arra
         f"{_MAX_STRETCHES} stretches. Plan with smaller steps.",
         waypoints=len(path),
     )
+
+
+def _near_spline(path: Array, velocity: Array, joints: int) -> tuple[Array, Any]:
+    """A cubic spline through a path that stays within `DEVIATION_RAD` of its straight lines, and the path it needed.
+
+    A spline swings out where a path bends sharply, as where a joint comes to its limit; points are put in on the
+    straight lines there until it does not.
+
+    Args:
+        path: (W, n) waypoints.
+        velocity: (n,) what a near even time between them is counted by.
+        joints: How many of the n are joints; a further coordinate may swing.
+    """
+    import toppra
+
+    share = np.linspace(0.0, 1.0, _LOOKS + 2)[1:-1]
+    for _ in range(_MAX_REFINEMENTS):
+        lengths = np.linalg.norm(np.diff(path / velocity, axis=0), axis=1)  # even time, so that the spline is tame
+        knots = np.concatenate([[0.0], np.cumsum(lengths)])
+        knots /= knots[-1]
+        curve = toppra.SplineInterpolator(knots, path, bc_type="natural")
+        at = knots[:-1, None] + share * np.diff(knots)[:, None]  # (W - 1, looks)
+        lines = path[:-1, None] + share[:, None] * np.diff(path, axis=0)[:, None]  # (W - 1, looks, n)
+        off = np.abs(curve(at.ravel()).reshape(lines.shape) - lines)[..., :joints].max(axis=(1, 2))
+        wide = np.flatnonzero(off > DEVIATION_RAD)
+        if len(wide) == 0:
+            break
+        path = np.insert(path, wide + 1, 0.5 * (path[wide] + path[wide + 1]), axis=0)
+    return path, curve
 
 
 @lru_cache(maxsize=64)

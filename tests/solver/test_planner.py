@@ -186,6 +186,22 @@ def test_a_path_that_collides_names_pair_and_opening(request_open, toy_checker):
     assert result.diagnosis.evidence["s"] > 0.5
 
 
+def test_what_stands_between_two_waypoints_is_seen(arm, request_open, toy_checker):
+    free = plan(request_open())
+    follow = next(segment for segment in free.segments if segment.kind == "follow")
+    middle = 0.5 * (0.05 + 0.8)
+    step = (0.8 - 0.05) / 24
+
+    def thin(q, s, *_):
+        # half a step wide, between the 12th and the 13th waypoint
+        return ("panda_hand", "post") if s is not None and abs(s - (middle + 0.5 * step)) < 0.25 * step else None
+
+    result = plan(request_open(budget=PlanBudget(goal_waves=1)), toy_checker(thin))
+    assert follow.s[-1] == pytest.approx(0.8)
+    assert not result.found
+    assert result.diagnosis.evidence["pair"] == ["panda_hand", "post"]
+
+
 def test_no_way_there_is_motion_blocked(arm, request_open, toy_checker):
     home = arm.q_home
     checker = toy_checker(lambda q, *_: ("panda_link3", "cage") if 0.1 < np.linalg.norm(q - home) < 0.35 else None)

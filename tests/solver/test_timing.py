@@ -1,12 +1,13 @@
 """Timed paths keep the limits between any two samples, and rest at both ends."""
 
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 import pytest
 
 from simcore.errors import SolverError
-from solver.timing import time_path
+from solver.timing import DEVIATION_RAD, time_path
 
 DT = 1 / 30
 
@@ -64,9 +65,25 @@ def test_no_motion_is_two_samples(arm):
 
 
 def test_a_slower_joint_makes_a_longer_motion(arm):
-    q = np.vstack([arm.q_home, arm.q_home + 0.5, arm.q_home + np.array([0.9, 0.2] * 3 + [0.9])])
+    q = arm.q_home + np.linspace(0.0, 1.0, 8)[:, None] * np.array([0.9, 0.5] * 3 + [0.9])
     slow = replace(arm, max_velocity=0.2 * arm.max_velocity)
     assert len(time_path(q, slow, dt=DT)[0]) > 2 * len(time_path(q, arm, dt=DT)[0])
+
+
+def test_a_timed_path_stays_near_its_straight_lines_and_inside_the_limits_where_it_bends(arm):
+    rng = np.random.default_rng(0)
+    for _ in range(10):
+        # joint 4 runs into its limit and stays there: a spline would swing out of it
+        q = arm.q_home + np.cumsum(rng.normal(scale=0.12, size=(6, 7)), axis=0)
+        q = np.clip(q, arm.q_lower, arm.q_upper)
+        q[:, 3] = np.maximum(arm.q_lower[3], -2.6 - 0.25 * np.arange(6))
+        samples, _ = time_path(q, arm, dt=DT)
+        assert np.all(samples >= arm.q_lower)
+        assert np.all(samples <= arm.q_upper)
+        fine = np.vstack([a + np.linspace(0, 1, 400)[:, None] * (b - a) for a, b in pairwise(q)])
+        off = [np.abs(fine - sample).max(axis=1).min() for sample in samples]
+        assert max(off) <= DEVIATION_RAD + 1e-3  # the fine rows are up to 1e-3 apart
+        assert_inside_limits(samples, arm.max_velocity, arm.max_acceleration)
 
 
 def test_a_speed_scale_of_zero_is_refused(arm):
