@@ -71,7 +71,7 @@ class LostPath:
         evidence = {
             **self._evidence(found.reached, reason),
             **_of_end(found),
-            "slip": self.grasp.slip.mode.value,
+            "slip": self.grasp.slip.name,
         }
         return Blocked("path", f"{self._led_to(found.reached)}, {reason}", evidence)
 
@@ -85,7 +85,7 @@ class LostPath:
         }
 
     def _led_to(self, s: float) -> str:
-        return f"{_led(self.scene, s, self.target_s)} (hand {self.grasp.slip.mode.value} on the part)"
+        return f"{_led(self.scene, s, self.target_s)} (hand {self.grasp.slip.name} on the part)"
 
     def _rows_at(self, s: float) -> Waypoints:
         R0, p0 = self.arm.kinematics.fk_batch(self.path.q[:1])

@@ -8,16 +8,17 @@ limits of slip hold the hand back; where none of them does, the arm is stretched
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
+from simcore.geometry import unit
 from solver.elastic import HARD, METRE, Compromise, Weights, compromise
 from solver.path_rows import Waypoints
 from solver.relaxation import amount, bound_words, in_the_way
 from solver.scene import ArmModel
-from solver.terms.row import AxisRow, PointRow, Row
+from solver.terms.row import AxisRow, PlaneRow, PointRow, Row
 
 Array = np.ndarray
 
@@ -98,8 +99,11 @@ def holds_at(arm: ArmModel, asked: Waypoints, q: Array) -> bool:
 
 
 def _led_to(arm: ArmModel, asked: Waypoints, q: Array) -> Compromise:
-    rows = _rows(asked)
-    return compromise(arm, rows, q[None], weights=_weights(arm, rows, is_limit=asked.cone > 0.0))
+    rows, limits = _rows(asked)
+    cost = np.array([1.0 if isinstance(row, AxisRow) else METRE for row in rows])
+    cost[list(limits)] = HARD  # like those of joints and workspace; what the part asks gives way
+    weights = Weights(cost, np.full(6, HARD), np.full(arm.n_q, HARD), near_start=_NEAR_START, radius_rad=_JUMP_RAD)
+    return compromise(arm, rows, q[None], weights=weights)
 
 
 def _leads_on(end: Compromise) -> bool:
@@ -112,9 +116,10 @@ def _out(end: Compromise) -> float:
 
 def _what_stops(arm: ArmModel, asked: Waypoints, end: Compromise, q: Array) -> tuple[list[str], list[str]]:
     words, kinds = bound_words(arm, end), [element.kind for element in in_the_way(arm, end)]
-    if asked.cone > 0.0 and float(end.pull_rows[-1]) > _PULLS:
-        words.append(f"the limit of slip, the hand leaning {amount(asked.cone, 'rad')} from straight in")
-        kinds.append("slip")
+    for row, limit in _rows(asked)[1].items():
+        if float(end.pull_rows[row]) > _PULLS:
+            words.append(limit)
+            kinds.append("slip")
     turn = np.abs(end.q - q)
     if not words and float(turn.max()) > 0.99 * _JUMP_RAD:
         jump = arm.kinematics.joint_names[int(np.argmax(turn))]
@@ -125,20 +130,24 @@ def _what_stops(arm: ArmModel, asked: Waypoints, end: Compromise, q: Array) -> t
     return words, kinds
 
 
-def _rows(asked: Waypoints) -> list[Row]:
-    """The last waypoint as rows: the point, the held direction unless it is a wish, the cone."""
-    rows: list[Row] = [PointRow(asked.x_point, asked.points[-1], _POINT_M)]
+def _rows(asked: Waypoints) -> tuple[list[Row], dict[int, str]]:
+    """The last waypoint as rows, and which of them are limits of slip, in words."""
+    limits: dict[int, str] = {}
+    rows: list[Row] = []
+    if asked.line is None:
+        rows.append(PointRow(asked.x_point, asked.points[-1], _POINT_M))
+    else:
+        line, point = asked.line[-1], asked.points[-1]
+        first = unit(np.cross(line, np.eye(3)[int(np.argmin(np.abs(line)))]))
+        for normal in (first, np.cross(line, first)):
+            rows.append(PlaneRow(asked.x_point, normal, point, _POINT_M))
+        limits[len(rows)] = f"the limit of sliding, {asked.slide_m:.4g} m to either side"
+        rows.append(PlaneRow(asked.x_point, line, point, asked.slide_m + _POINT_M))
     if not asked.held_is_wish:
         angle = asked.held_angle
         low, high = max(0.0, angle - _ANGLE_RAD), min(math.pi, angle + _ANGLE_RAD)
         rows.append(AxisRow(asked.x_held, asked.held[-1], low, high, angle))
+    if asked.cone > 0.0:
+        limits[len(rows)] = f"the limit of slip, the hand leaning {amount(asked.cone, 'rad')} from straight in"
     rows.append(AxisRow(asked.x_approach, asked.approach[-1], 0.0, min(math.pi, asked.cone + _ANGLE_RAD), 0.0))
-    return rows
-
-
-def _weights(arm: ArmModel, rows: Sequence[Row], *, is_limit: bool) -> Weights:
-    """Point and held direction give way; limits of joints, workspace and slip (the last row) do not."""
-    cost = np.array([1.0 if isinstance(row, AxisRow) else METRE for row in rows])
-    if is_limit:
-        cost[-1] = HARD
-    return Weights(cost, np.full(6, HARD), np.full(arm.n_q, HARD), near_start=_NEAR_START, radius_rad=_JUMP_RAD)
+    return rows, limits

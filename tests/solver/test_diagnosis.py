@@ -23,6 +23,7 @@ from solver.post import step_back
 from solver.reader import read_planner_setting
 from solver.relaxation import constraint_elements, relaxations
 from solver.scene import ArmModel
+from solver.slip import Slide
 from solver.solution import Solution
 from solver.terms.row import AxisRow, PlaneRow, PointRow
 
@@ -381,6 +382,18 @@ def test_a_door_ends_where_the_hand_may_lean_no_further(gantry, door):
     assert found.evidence["stopped_by_kinds"] == ["slip"]
     assert "stopped by the limit of slip, the hand leaning 0.6 rad (34.4 degrees) from straight in" in found.message
     assert "(0.0 to 34." in found.message
+
+
+def test_a_drawer_goes_on_in_sliding_fingers_until_they_may_slide_no_further(gantry, drawer):
+    # the line on which the fingers may slide lies along the way of the drawer
+    across = replace(drawer(), axes={**drawer().axes, "link0_contact_axis": X})
+    slip = Slip(SlipMode.fixed, slide=Slide.edge, slide_m=0.15)
+    found = lost(gantry, across, [0.6, 0.5, 0.5], 1.0, slip).explained()
+    # 0.6 m of the slide and 0.15 m along the line
+    assert found.evidence["reached_s"] == pytest.approx(0.75, abs=2e-3)
+    assert "the limit of sliding, 0.15 m to either side" in found.evidence["stopped_by"]
+    assert "x at its lower limit 0.000 m" in found.evidence["stopped_by"]
+    assert found.evidence["slip"] == "fixed, sliding edge"
 
 
 def test_a_door_that_a_stiff_hand_cannot_follow_ends_at_once(gantry, door):
