@@ -83,7 +83,8 @@ class LeastCost:
             ends = self._wave(problem, wave)
             best = problem.finish(*ends)
             if best is not None:
-                return End(best[0], best[1], self.starts * (wave + 1))
+                q = np.clip(best[0], self.arm.q_lower, self.arm.q_upper)  # by less than what counts as converged
+                return End(q, best[1], self.starts * (wave + 1))
         return None
 
     def _wave(self, problem: _Problem, wave: int) -> tuple[Array, Array, Array]:

@@ -1,91 +1,78 @@
-"""Goal problems from outside, with a peer's answers; needs their folder in UNLATCH_KPAM_PROBLEMS."""
+"""Goal problems from outside, with a peer's answers; needs their file in UNLATCH_KPAM_PROBLEMS."""
 
-import json
+import importlib.util
 import os
-from dataclasses import dataclass, replace
+import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from solver.contradiction import contradictions
 from solver.goal import GoalSolver
-from solver.scene import JointGeometry, PlanningScene
-from solver.terms.row import AxisRow, PointRow
 
-FOLDER = os.environ.get("UNLATCH_KPAM_PROBLEMS")
-EVERY = 16
+GIVEN = os.environ.get("UNLATCH_KPAM_PROBLEMS")
+READER = Path(__file__).resolve().parents[2] / "benchmarks" / "kpam_problems.py"
 pytestmark = [
     pytest.mark.slow,
-    pytest.mark.skipif(
-        FOLDER is None or not (Path(FOLDER) / "problems.json").is_file(),
-        reason="UNLATCH_KPAM_PROBLEMS does not name a folder with problems.json",
-    ),
+    pytest.mark.skipif(GIVEN is None, reason="UNLATCH_KPAM_PROBLEMS does not name problems.json or its folder"),
 ]
 
 
-@dataclass
-class Given:
-    """A row as it stands in the file."""
-
-    fixed: object
-    TYPE = "given"
-    label = "given"
-
-    def row(self, tool, scene):
-        return self.fixed
+@pytest.fixture(scope="module")
+def kpam():
+    spec = importlib.util.spec_from_file_location("kpam_problems", READER)
+    module = importlib.util.module_from_spec(spec)
+    sys.modules["kpam_problems"] = module  # dataclasses look their module up
+    spec.loader.exec_module(module)
+    return module
 
 
-def rows_of(problem, keypoints):
-    for entry in problem["constraints"]:
-        if entry["kind"] == "point":
-            yield PointRow(
-                np.array(keypoints[entry["keypoint"]]), np.array(entry["target_in_base"]), entry["tolerance"]
-            )
-        else:
-            x = np.array(keypoints[entry["to_keypoint"]]) - np.array(keypoints[entry["from_keypoint"]])
-            a = np.array(entry["target_axis_in_base"])
-            yield AxisRow(
-                x / np.linalg.norm(x),
-                a / np.linalg.norm(a),
-                entry["angle_lower_rad"],
-                entry["angle_upper_rad"],
-                entry["target_angle_rad"],
-            )
+@pytest.fixture(scope="module")
+def answers(kpam):
+    """Every problem with its terms and our solution."""
+    data = kpam.load(GIVEN)
+    arm, near, scene = kpam.arm_of(data["common"]), kpam.nearness_of(data["common"]), kpam.scene()
+    solver = GoalSolver(arm)
+    out = []
+    for problem in data["problems"]:
+        terms = kpam.terms_of(problem, arm.tool_keypoints)
+        out.append((problem, terms, solver.solve(terms, scene, q_reference=arm.q_home, nearness=near)))
+    return arm, out
 
 
-def test_feasible_problems_are_solved_and_no_infeasible_one_is_claimed(arm):
-    data = json.loads((Path(FOLDER) / "problems.json").read_text())
-    common = data["common"]
-    keypoints = common["robot"].get("keypoints_in_hand") or common["keypoints_in_hand"]
-    box = common["workspace_box"]
-    theirs = replace(
-        arm,
-        tool_keypoints={name: np.array(p) for name, p in keypoints.items()},
-        q_lower=np.array(common["robot"]["lower"][:7]),
-        q_upper=np.array(common["robot"]["upper"][:7]),
-        workspace=np.array([box["lower"], box["upper"]], dtype=float),
-        q_home=np.array(common["current_joints"][:7]),
-        symmetric_gripper=False,
-    )
-    scene = PlanningScene(
-        keypoints={},
-        axes={},
-        R_base_link=np.eye(3),
-        R_base_world=np.eye(3),
-        joint=JointGeometry(False, np.zeros(3), np.array([0, 0, 1.0]), 0.0, 0.0, 1.0),
-        s_closed=0.0,
-        s_open=1.0,
-    )
-    solver = GoalSolver(theirs)
-    feasible = ("solved", "missed_by_9_seeds_but_feasible")
-    chosen = [p for i, p in enumerate(data["problems"]) if i % EVERY == 0 or p["feasibility"] not in feasible]
-    missed, claimed = [], []
-    for problem in chosen:
-        terms = [Given(row) for row in rows_of(problem, theirs.tool_keypoints)]
-        found = solver.solve(terms, scene, q_reference=theirs.q_home).found
-        if problem["feasibility"] in feasible and not found:
-            missed.append(problem["id"])
-        if problem["feasibility"] == "provably_infeasible_axis_conflict" and found:
-            claimed.append(problem["id"])
-    assert claimed == []
-    assert len(missed) <= 0.01 * len(chosen), missed
+def test_forward_kinematics_are_those_of_the_file(kpam, answers):
+    arm, _ = answers
+    for check in kpam.load(GIVEN)["common"]["fk_check"]:
+        np.testing.assert_allclose(arm.kinematics.fk(np.array(check["q"][:7])), check["hand"], atol=1e-9)
+
+
+def test_every_problem_that_is_known_to_be_feasible_is_solved(kpam, answers):
+    _, solved = answers
+    assert [p["id"] for p, _, s in solved if p["feasibility"] in kpam.FEASIBLE and not s.found] == []
+
+
+def test_no_problem_that_has_no_solution_is_claimed_and_the_two_that_contradict_are_named(kpam, answers):
+    arm, solved = answers
+    infeasible = [(p, terms, s) for p, terms, s in solved if p["feasibility"] == kpam.CONTRADICTING]
+    assert infeasible
+    assert [p["id"] for p, _, s in infeasible if s.found] == []
+    for problem, terms, _ in infeasible:
+        found = contradictions(terms, arm, kpam.scene())
+        assert found, problem["id"]
+        assert len(found[0].labels) == 2
+        assert found[0].out_by == pytest.approx(problem["axis_conflict_rad"], abs=1e-6)
+
+
+def test_what_is_found_holds_when_measured_from_scratch(kpam, answers):
+    arm, solved = answers
+    out = [kpam.violation(terms, arm, s.q) for _, terms, s in solved if s.found]
+    assert max(violation for violation, _ in out) <= 1e-6
+    assert max(beyond_limits for _, beyond_limits in out) == 0.0
+
+
+def test_the_cost_is_the_best_known_on_99_percent(kpam, answers):
+    _, solved = answers
+    feasible = [(p, s) for p, _, s in solved if p["feasibility"] in kpam.FEASIBLE]
+    worse = [p["id"] for p, s in feasible if not s.found or s.cost > kpam.best_known(p) + 1e-3]
+    assert len(worse) <= 0.01 * len(feasible), worse
