@@ -1,0 +1,115 @@
+"""No limit of the robot is exceeded: in any planned motion of the shipped tasks, and in any recorded trajectory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import nullcontext
+
+import numpy as np
+import pytest
+
+from simcore.recording.episode import EpisodeRecord
+from skills.skill import Skill
+from workflows.commandline import CommandLine, load_configs
+from workflows.runner import EpisodeRunner
+from workflows.schema import CollectCfg
+
+pytestmark = [pytest.mark.integration, pytest.mark.slow]
+
+TASKS = ("open_microwave", "close_microwave", "open_drawer", "close_drawer")
+PLANS = 25
+EPISODES = 4
+ARM = "franka_panda.left"
+
+
+@pytest.fixture(scope="module", params=TASKS)
+def runner(request: pytest.FixtureRequest) -> Iterator[EpisodeRunner]:
+    (loaded,) = load_configs("collect", CollectCfg, CommandLine(overrides=[f"task={request.param}", "seed=11"]))
+    with EpisodeRunner(loaded.cfg) as opened:
+        yield opened
+
+
+@pytest.fixture(scope="module")
+def planned(runner: EpisodeRunner) -> list[Skill]:
+    return [skill for skill in map(runner.plan, range(PLANS)) if skill.keyframe_plan.found]
+
+
+@pytest.fixture(scope="module")
+def records(runner: EpisodeRunner) -> list[EpisodeRecord]:
+    return [runner.run(number) for number in range(EPISODES)]
+
+
+def assert_inside_limits(q: np.ndarray, runner: EpisodeRunner, frame_s: float) -> None:
+    arm = runner.cfg.robot.arms[0]
+    assert np.all(q >= np.array(arm.lower))
+    assert np.all(q <= np.array(arm.upper))
+    # linear between two samples: the difference is the speed, and its change the acceleration
+    speed = np.diff(q, axis=0) / frame_s
+    rest = np.zeros((1, q.shape[1]))
+    change = np.diff(np.vstack([rest, speed, rest]), axis=0) / frame_s
+    fast, hard = np.abs(speed) / np.array(arm.max_velocity), np.abs(change) / np.array(arm.max_acceleration)
+    assert fast.max() <= 1.0 + 1e-9, f"{fast.max():.3f} of a joint's speed limit"
+    assert hard.max() <= 1.0 + 1e-9, f"{hard.max():.3f} of a joint's acceleration limit"
+
+
+def test_every_timed_segment_is_inside_position_speed_and_acceleration(
+    runner: EpisodeRunner, planned: list[Skill]
+) -> None:
+    assert len(planned) >= 0.9 * PLANS
+    for skill in planned:
+        model = skill.context.arm_model
+        for segment in skill.keyframe_plan.segments:
+            assert_inside_limits(segment.q, runner, skill.context.frame_s)
+            assert np.all(segment.q >= model.q_lower)  # the planner's own limits have a margin to the robot's
+            assert np.all(segment.q <= model.q_upper)
+
+
+def test_every_timed_sample_and_what_lies_between_is_free(runner: EpisodeRunner) -> None:
+    for number in range(0, PLANS, 5):
+        skill = runner.plan(number)  # the checker holds the scene of the last plan
+        plan = skill.keyframe_plan
+        if plan.found:
+            for kind, q, s, hit in overlaps(skill):
+                pytest.fail(f"plan {number}: {hit} in the {kind} at q={q.round(3).tolist()}, s={s:.3f}")
+
+
+def overlaps(skill: Skill) -> Iterator[tuple[str, np.ndarray, float, object]]:
+    """What touches at the samples of a plan and half-way between them, the fingers on the part apart."""
+    request, checker = skill.request(), skill.context.checker
+    fingers = {link for pair in request.part_pairs for link in pair}
+    held = 0.0 if request.closed_gripper else request.gripper_contact_m
+    free = 0.0 if request.closed_gripper else request.gripper_open_m
+    s_end = request.scene.s
+    for segment in skill.keyframe_plan.segments:
+        on_way = segment.kind == "follow"
+        rows = np.arange(0.0, len(segment.q) - 0.75, 0.5)
+        q = np.column_stack([np.interp(rows, np.arange(len(segment.q)), column) for column in segment.q.T])
+        s = np.interp(rows, np.arange(len(segment.q)), segment.s) if on_way else np.full(len(rows), s_end)
+        touching = segment.kind != "transit"
+        for q_here, s_here in zip(q, s, strict=True):
+            with checker.allow(request.contact_links) if touching else nullcontext():
+                hit = checker.first_collision(
+                    q_here, s=float(s_here), gripper=held if on_way else free, clearance_m=0.0
+                )
+            if hit is not None and not {hit.link_a, hit.link_b} <= fingers:
+                yield segment.kind, q_here, float(s_here), hit
+        s_end = float(s[-1])
+
+
+def test_commanded_joint_targets_of_executed_episodes_keep_every_limit(
+    runner: EpisodeRunner, records: list[EpisodeRecord]
+) -> None:
+    for record in records:
+        assert_inside_limits(record.arrays[f"actions.{ARM}.joint_targets"], runner, 1.0 / runner.cfg.world.record_hz)
+
+
+def test_measured_joints_of_executed_episodes_keep_position_speed_and_effort(
+    runner: EpisodeRunner, records: list[EpisodeRecord]
+) -> None:
+    arm = runner.cfg.robot.arms[0]
+    for record in records:
+        q = record.arrays[f"robots.{ARM}.joint_positions"]
+        assert np.all(q >= np.array(arm.lower))
+        assert np.all(q <= np.array(arm.upper))
+        assert np.all(np.abs(record.arrays[f"robots.{ARM}.joint_velocities"]) <= np.array(arm.max_velocity))
+        assert np.all(np.abs(record.arrays[f"robots.{ARM}.joint_efforts"]) <= np.array(arm.max_effort) + 1e-9)
