@@ -10,7 +10,7 @@ necessary, so that nothing feasible is ever called a contradiction. Our own.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
@@ -20,7 +20,7 @@ import numpy as np
 from simcore.geometry import angle_between
 from solver.scene import ArmModel, PlanningScene
 from solver.so3 import AngleCondition, BoxCondition, Condition, SlabCondition, no_rotation, search_rotation
-from solver.terms.row import AxisRow, PlaneRow, PointRow, Row
+from solver.terms.row import AxisRow, ExpressionRow, GeometricRow, PlaneRow, PointRow, Row
 from solver.terms.term import Term
 from solver.verify import SLACK
 
@@ -109,18 +109,20 @@ def contradictions_of(rows: Sequence[Row], labels: Sequence[str], box: Array) ->
         labels: K names.
         box: (2, 3) workspace of the ee origin, base frame [m]; `NO_BOX` = none.
     """
-    hard = [i for i, row in enumerate(rows) if isinstance(row, AxisRow) or row.weight is None]
-    small = [_alone(i, rows[i], labels, box) for i in hard]
-    small += [_pair(i, rows[i], j, rows[j], labels) for i, j in combinations(hard, 2)]
+    # of expressions nothing is known before the solve
+    geometric = {i: row for i, row in enumerate(rows) if not isinstance(row, ExpressionRow)}
+    hard = [i for i, row in geometric.items() if isinstance(row, AxisRow) or row.weight is None]
+    small = [_alone(i, geometric[i], labels, box) for i in hard]
+    small += [_pair(i, geometric[i], j, geometric[j], labels) for i, j in combinations(hard, 2)]
     # of equals the one that is easier to see first: one tool axis or one target
     certain = sorted((c for c in small if c is not None), key=lambda c: (-round(c.out_by, 6), not c.plain, c.indices))
     if certain or not hard:
         return certain
-    conditions = _conditions({i: rows[i] for i in hard}, box)
+    conditions = _conditions({i: geometric[i] for i in hard}, box)
     for allowed in (frozenset(hard), frozenset((*hard, WORKSPACE))):
         smallest = _smallest(conditions, allowed)
         if smallest is not None:
-            return [_larger(smallest, conditions, rows, labels)]
+            return [_larger(smallest, conditions, geometric, labels)]
     return []
 
 
@@ -146,7 +148,7 @@ def _amount(value: float, unit: str) -> str:
 # one constraint and the workspace
 
 
-def _alone(i: int, row: Row, labels: Sequence[str], box: Array) -> Contradiction | None:
+def _alone(i: int, row: GeometricRow, labels: Sequence[str], box: Array) -> Contradiction | None:
     if isinstance(row, AxisRow):
         return None
     length = float(np.linalg.norm(row.x_ee))
@@ -188,7 +190,7 @@ def _point(p: Array) -> str:
 # pairs
 
 
-def _pair(i: int, a: Row, j: int, b: Row, labels: Sequence[str]) -> Contradiction | None:
+def _pair(i: int, a: GeometricRow, j: int, b: GeometricRow, labels: Sequence[str]) -> Contradiction | None:
     if isinstance(a, AxisRow) or isinstance(b, AxisRow):
         if not (isinstance(a, AxisRow) and isinstance(b, AxisRow)):
             return None
@@ -276,7 +278,7 @@ def _two_places(a: PointRow | PlaneRow, b: PointRow | PlaneRow) -> tuple[float, 
 # three and more
 
 
-def _conditions(rows: dict[int, Row], box: Array) -> list[_Condition]:
+def _conditions(rows: dict[int, GeometricRow], box: Array) -> list[_Condition]:
     """What single constraints, pairs of them and the workspace ask of the rotation."""
     found: list[_Condition] = []
     for i, row in rows.items():
@@ -338,7 +340,7 @@ def _smallest(conditions: Sequence[_Condition], allowed: frozenset[int]) -> froz
 
 
 def _larger(
-    kept: frozenset[int], conditions: Sequence[_Condition], rows: Sequence[Row], labels: Sequence[str]
+    kept: frozenset[int], conditions: Sequence[_Condition], rows: Mapping[int, GeometricRow], labels: Sequence[str]
 ) -> Contradiction:
     asked = [c for c in conditions if c.sources <= kept]
     best = search_rotation([c.condition for c in asked])

@@ -25,7 +25,7 @@ import numpy as np
 from solver.kinematics import Kinematics
 from solver.library import library_of
 from solver.scene import ArmModel
-from solver.terms.row import AxisRow, PointRow, Row
+from solver.terms.row import AxisRow, ExpressionRow, PlaneRow, PointRow, Row, RowKind
 from solver.verify import excess
 
 Array = np.ndarray
@@ -45,6 +45,7 @@ _FLAT = 1e-5
 _MAX_ITERATIONS = 80
 _ON_BOUND = 1e-4
 """So near a limit or a face counts as on it [rad or m]."""
+_NAMES = {PointRow: "point", AxisRow: "axis", PlaneRow: "plane"}
 _FACES = ("x_min", "x_max", "y_min", "y_max", "z_min", "z_max")
 
 
@@ -100,7 +101,7 @@ def default_weights(arm: ArmModel, rows: Sequence[Row]) -> Weights:
     what holds it back.
     """
     return Weights(
-        rows=np.array([1.0 if isinstance(row, AxisRow) else METRE for row in rows]),
+        rows=np.array([METRE if row.unit == "m" else 1.0 for row in rows]),
         faces=np.full(6, 2.0 * METRE),
         joints=np.full(arm.n_q, HARD),
     )
@@ -173,14 +174,12 @@ def face_name(index: int) -> str:
 class ElasticStructure:
     """Kinds of rows, in order."""
 
-    kinds: tuple[str, ...]
+    kinds: tuple[str | RowKind, ...]
 
     @classmethod
     def of(cls, rows: Sequence[Row]) -> ElasticStructure:
         """The structure of a list of rows."""
-        return cls(
-            tuple("axis" if isinstance(r, AxisRow) else "point" if isinstance(r, PointRow) else "plane" for r in rows)
-        )
+        return cls(tuple(row.kind if isinstance(row, ExpressionRow) else _NAMES[type(row)] for row in rows))
 
 
 class ElasticProgram:
@@ -262,6 +261,11 @@ class ElasticProgram:
         g: list[Any] = []
         self._ends = [0]  # where the inequalities of each row begin and end
         for k, kind in enumerate(self.structure.kinds):
+            if isinstance(kind, RowKind):
+                h, low, high = kind.expression(R, p, given(kind.size)), given(1), given(1)
+                g += [h - high - t[k], low - h - t[k]]
+                self._ends.append(len(g))
+                continue
             x, target = given(3), given(3)
             v = R @ x
             if kind == "point":
@@ -310,6 +314,8 @@ def _at_limit(arm: ArmModel, q: Array) -> Array:
 
 
 def _packed(row: Row) -> Array:
+    if isinstance(row, ExpressionRow):
+        return np.concatenate([row.numbers, [row.lower, row.upper]])
     if isinstance(row, PointRow):
         return np.concatenate([row.x_ee, row.target, [row.tolerance]])
     if isinstance(row, AxisRow):

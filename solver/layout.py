@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from simcore.geometry import Pose
-from solver.terms.row import AxisRow, PlaneRow, PointRow, Row
+from solver.terms.row import AxisRow, ExpressionRow, PlaneRow, PointRow, Row, RowKind
 
 Array = np.ndarray
 
@@ -33,6 +33,8 @@ class Structure:
     """Directions at a range of angles from another one."""
     planes: int
     """Points near a plane."""
+    expressions: tuple[RowKind, ...] = ()
+    """Quantities of other terms, in the order of their names."""
 
     @classmethod
     def of(cls, rows: Sequence[Row]) -> Structure:
@@ -42,11 +44,13 @@ class Structure:
             cones=sum(isinstance(row, AxisRow) and is_cone(row) for row in rows),
             angles=sum(isinstance(row, AxisRow) and not is_cone(row) for row in rows),
             planes=sum(isinstance(row, PlaneRow) for row in rows),
+            expressions=tuple(row.kind for row in _expressions(rows)),
         )
 
     def rounded(self) -> Structure:
         """A structure with room for this one; few of those cover all lists, and each is compiled once."""
-        return Structure(max(1, self.points), 2 * -(-self.cones // 2), 2 * -(-self.angles // 2), self.planes)
+        even_cones, even_angles = 2 * -(-self.cones // 2), 2 * -(-self.angles // 2)
+        return Structure(max(1, self.points), even_cones, even_angles, self.planes, self.expressions)
 
 
 @dataclass(frozen=True)
@@ -86,6 +90,8 @@ class Unpacked(NamedTuple):
     """x_ee (3), target (3), lowest and highest cosine, weight."""
     planes: list[Any]
     """x_ee (3), normal (3), offset, tolerance, weight."""
+    expressions: list[Any]
+    """Kind, numbers (size), lower, upper, weight."""
     box_low: list[Any]
     box_high: list[Any]
     lower: Any
@@ -111,13 +117,14 @@ class Layout:
         """Length of the vector."""
         s = self.structure
         rows = s.points * _POINT + s.cones * _CONE + s.angles * _ANGLE + s.planes * _PLANE
+        rows += sum(kind.size + 3 for kind in s.expressions)
         return rows + 6 + 3 * self.n_q + (_POSE if self.pose else 0)
 
     @property
     def scalar_rows(self) -> int:
         """Scalar rows that a problem has, workspace and joint limits included."""
         s = self.structure
-        return 3 * s.points + 3 * s.cones + s.angles + s.planes + 3 + self.n_q
+        return 3 * s.points + 3 * s.cones + s.angles + s.planes + len(s.expressions) + 3 + self.n_q
 
     def unpacked(self, P: Any) -> Unpacked:
         """The parts of a vector.
@@ -140,6 +147,11 @@ class Layout:
         cones = take(s.cones, _CONE, (3, 6, 7))
         angles = take(s.angles, _ANGLE, (3, 6, 7, 8))
         planes = take(s.planes, _PLANE, (3, 6, 7, 8))
+        expressions = []
+        for kind in s.expressions:
+            end = at + kind.size
+            expressions.append([kind, P[at:end], P[end], P[end + 1], P[end + 2]])
+            at = end + 3
         box_low, box_high = [P[at + k] for k in range(3)], [P[at + 3 + k] for k in range(3)]
         at += 6
         lower, upper, weight = P[at : at + n], P[at + n : at + 2 * n], P[at + 2 * n : at + 3 * n]
@@ -148,7 +160,7 @@ class Layout:
         if self.pose:
             R = P[at + 5 : at + 14].reshape((3, 3))  # column by column
             pose = (P[at], P[at + 1], P[at + 2 : at + 5], R)
-        return Unpacked(points, cones, angles, planes, box_low, box_high, lower, upper, weight, pose)
+        return Unpacked(points, cones, angles, planes, expressions, box_low, box_high, lower, upper, weight, pose)
 
     def pack(
         self,
@@ -188,6 +200,7 @@ class Layout:
             (planes, s.planes, _PLANE),
         ):
             parts += [*packed, *[np.zeros(size)] * (count - len(packed))]
+        parts += [_pack_expression(r, tighten) for r in _expressions(rows)]
         inset = 1e-6 * np.array([[1.0], [-1.0]])
         parts += [(box + inset).ravel(), lower, upper, reference_weight]
         if self.pose:
@@ -198,6 +211,10 @@ class Layout:
                 pose[5:] = nearness.T_base_ee.R.ravel(order="F")
             parts.append(pose)
         return np.concatenate(parts)
+
+
+def _expressions(rows: Sequence[Row]) -> list[ExpressionRow]:
+    return sorted((row for row in rows if isinstance(row, ExpressionRow)), key=lambda row: row.kind.name)
 
 
 def is_cone(row: AxisRow) -> bool:
@@ -229,3 +246,14 @@ def _pack_plane(row: PlaneRow, tighten: float) -> Array:
     weight = -POINT_WEIGHT if row.weight is None else row.weight
     offset = float(row.normal @ row.point)
     return np.concatenate([row.x_ee, row.normal, [offset, tighten * row.tolerance, weight]])
+
+
+def _pack_expression(row: ExpressionRow, tighten: float) -> Array:
+    half = tighten * row.tolerance
+    weight = -unit_weight(row.unit) if row.weight is None else row.weight
+    return np.concatenate([row.numbers, [row.wanted - half, row.wanted + half, weight]])
+
+
+def unit_weight(unit: str) -> float:
+    """Weight of a square of this unit beside a squared radian."""
+    return POINT_WEIGHT if unit == "m" else 1.0

@@ -8,9 +8,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from solver.layout import POINT_WEIGHT, is_cone
+from solver.layout import POINT_WEIGHT, is_cone, unit_weight
 from solver.scene import ArmModel
-from solver.terms.row import AxisRow, PlaneRow, PointRow, Row
+from solver.terms.row import AxisRow, ExpressionRow, PlaneRow, PointRow, Row
 
 Array = np.ndarray
 
@@ -55,6 +55,11 @@ class StartLibrary:
         """(size,) how far each configuration is from meeting rows: squares of what is out, 4 m counting as 1 rad."""
         total = np.zeros(len(self.q))
         for row in rows:
+            if isinstance(row, ExpressionRow):
+                if row.weight is None:
+                    h = row.kind.values(self.R, self.p, row.numbers)
+                    total += unit_weight(row.unit) * (np.maximum(0.0, np.abs(h - row.wanted) - row.tolerance)) ** 2
+                continue
             v = self._turned(row.x_ee)
             if isinstance(row, AxisRow):
                 cosine = v @ row.target

@@ -245,6 +245,13 @@ class Program:
             r, on = _outside(ca.dot(normal, v + p) - offset, -tolerance, tolerance)
             J = [ca.dot(normal, linear[i] + ca.cross(angular[i], v)) for i in range(n)]
             form.add(r, J, hard * on)
+        for kind, numbers, low, high, weight in rows.expressions:
+            h = kind.expression(R, p, numbers)
+            slope = ca.jacobian(h, q)
+            r, on = _outside(h, low, high)
+            # a cost's range is its middle alone
+            hard = ca.if_else(weight < 0.0, -weight * schedule[0], weight)
+            form.add(r, [slope[0, i] for i in range(n)], hard * on)
         for k in range(3):
             r, on = _outside(p[k], rows.box_low[k], rows.box_high[k])
             form.add(r, [linear[i][k] for i in range(n)], POINT_WEIGHT * schedule[0] * on)

@@ -11,7 +11,7 @@ import numpy as np
 from solver.elastic import FREE, HARD, METRE, Compromise, Weights, compromise, promising_starts
 from solver.relaxation import bound_words
 from solver.scene import ArmModel
-from solver.terms.row import AxisRow, PointRow, Row
+from solver.terms.row import PointRow, Row
 
 Array = np.ndarray
 
@@ -71,7 +71,7 @@ def _nearest(
     arm: ArmModel, rows: Sequence[Row], k: int, q: Array, *, faces: float = HARD, joints: float = HARD
 ) -> Compromise:
     unit_cost = np.full(len(rows), FREE)
-    unit_cost[k] = 1.0 if isinstance(rows[k], AxisRow) else METRE
+    unit_cost[k] = METRE if rows[k].unit == "m" else 1.0
     weights = Weights(unit_cost, np.full(6, faces), np.full(arm.n_q, joints))
     starts = np.vstack([q[None], promising_starts(arm, rows, _ALONE_STARTS, weights=weights)])
     return compromise(arm, rows, starts, weights=weights)

@@ -11,7 +11,7 @@ import numpy as np
 
 from solver.elastic import HARD, METRE, Compromise, Weights, best_of, compromises, face_name
 from solver.scene import ArmModel
-from solver.terms.row import AxisRow, Row
+from solver.terms.row import Row
 from solver.verify import tolerances
 
 Array = np.ndarray
@@ -215,7 +215,4 @@ def _face_value(arm: ArmModel, index: int) -> float:
 
 def constraint_elements(rows: Sequence[Row], names: Sequence[str]) -> list[Element]:
     """One element a row."""
-    return [
-        Element("constraint", i, name, "rad" if isinstance(row, AxisRow) else "m")
-        for i, (row, name) in enumerate(zip(rows, names, strict=True))
-    ]
+    return [Element("constraint", i, name, row.unit) for i, (row, name) in enumerate(zip(rows, names, strict=True))]

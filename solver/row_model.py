@@ -11,7 +11,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from solver.kinematics import Kinematics
-from solver.layout import POINT_WEIGHT, Layout
+from solver.layout import POINT_WEIGHT, Layout, unit_weight
+from solver.terms.row import RowKind
 
 MU = 1e4
 """Penalty of the augmented Lagrangian."""
@@ -41,6 +42,7 @@ class RowModel:
         import casadi as ca
 
         self.q = q
+        self.kinematics = kinematics
         self.n = kinematics.n_q
         self.R, self.p, self.linear, self.angular = kinematics.expressions(q)
         self.y: list[Any] = []
@@ -49,7 +51,9 @@ class RowModel:
         """Their derivatives."""
         self.arms: list[tuple[Any, Any, bool] | None] = []
         """Of each row: what pulls for a unit of residual, the lever `R x` that it pulls at, and whether the row moves
-        with the hand's origin; None for the joints themselves."""
+        with the hand's origin; None for the joints themselves and for expressions."""
+        self.bent: dict[int, Any] = {}
+        """Second derivatives of the rows that are expressions."""
         self.blocks: list[_Block] = []
         self.limits = 0
         """First row of the joints themselves."""
@@ -73,6 +77,25 @@ class RowModel:
         self.y.append(scale * value)
         self.J.append([scale * ca.dot(direction, self.velocity(i, lever, moves=moves)) for i in range(self.n)])
         self.arms.append((scale * direction, lever, moves))
+
+    def add_expression(self, kind: RowKind, numbers: Any, *, scale: float, weight: Any) -> None:
+        """Adds the scalar row `scale * h` and the cost `weight h^2`; derivatives by CasADi."""
+        import casadi as ca
+
+        q, given = ca.SX.sym("q", self.n), ca.SX.sym("numbers", kind.size)
+        R, p, _, _ = self.kinematics.expressions(q)
+        value = kind.expression(R, p, given)
+        h, slope, bent = ca.Function("h", [q, given], [value, *ca.hessian(value, q)[::-1]])(self.q, numbers)
+        self.bent[len(self.y)] = scale * bent
+        self.y.append(scale * h)
+        self.J.append([scale * slope[i] for i in range(self.n)])
+        self.arms.append(None)
+        self.cost = self.cost + weight * h * h
+        for j in range(self.n):
+            self.extra_gradient[j] = self.extra_gradient[j] + 2.0 * weight * h * slope[j]
+            for i in range(j + 1):
+                of_square = 2.0 * weight * (slope[i] * slope[j] + h * bent[j, i])
+                self.extra_curvature[j][i] = self.extra_curvature[j][i] + of_square
 
     def along(self, dq: Any) -> Any:
         """J dq, rows of the joints themselves included."""
@@ -108,7 +131,8 @@ class RowModel:
         g = list(self.extra_gradient)
         for k, arm in enumerate(self.arms):
             if arm is None:
-                g[k - self.limits] = g[k - self.limits] + MU * r[k]
+                if k >= self.limits:
+                    g[k - self.limits] = g[k - self.limits] + MU * r[k]
                 continue
             direction, lever, moves = arm
             pull = MU * r[k] * direction
@@ -123,6 +147,11 @@ class RowModel:
             for i in range(j + 1):
                 bent = ca.dot(force, ca.cross(a[i], linear[j])) + ca.dot(turned, a[i]) - trace * ca.dot(a[i], a[j])
                 W[j][i] = W[j][i] + bent
+        for k, bent in self.bent.items():
+            for j in range(n):
+                g[j] = g[j] + MU * r[k] * self.J[k][j]
+                for i in range(j + 1):
+                    W[j][i] = W[j][i] + MU * r[k] * bent[j, i]
         return g, W
 
     def stiffness(self, z: Any) -> list[list[Any]]:
@@ -147,7 +176,7 @@ class RowModel:
                 continue
             for k, low, high in zip(part, block.low, block.high, strict=True):
                 on = MU * ca.fmax(z[k] > high, z[k] < low)
-                if self.arms[k] is None:  # the joint itself
+                if k >= self.limits:  # the joint itself
                     i = k - block.first
                     H[i][i] = H[i][i] + on
                     continue
@@ -196,6 +225,10 @@ def add_rows(model: RowModel, layout: Layout, P: Any) -> None:
         distance = ca.dot(normal, lever + model.p) - offset
         model.add(distance, normal, lever, scale=SCALE, moves=True)
         _add_square(model, ca.fmax(weight, 0.0), distance, lever, normal=normal)
+    for kind, numbers, low, high, weight in rows.expressions:
+        scale = unit_weight(kind.unit) ** 0.5
+        block([ca.if_else(weight < 0.0, scale * low, -_FREE)], [ca.if_else(weight < 0.0, scale * high, _FREE)])
+        model.add_expression(kind, numbers, scale=scale, weight=ca.fmax(weight, 0.0))
     nowhere = ca.SX.zeros(3)
     block([SCALE * v for v in rows.box_low], [SCALE * v for v in rows.box_high])
     for c in range(3):

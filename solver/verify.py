@@ -8,7 +8,7 @@ import numpy as np
 
 from solver.scene import ArmModel
 from solver.solution import ConstraintResidual
-from solver.terms.row import AxisRow, PlaneRow, PointRow, Row
+from solver.terms.row import AxisRow, ExpressionRow, PlaneRow, PointRow, Row
 from solver.terms.term import Term
 
 Array = np.ndarray
@@ -30,6 +30,9 @@ def values(rows: Sequence[Row], R: Array, p: Array) -> Array:
     """
     out = np.empty((R.shape[0], len(rows)))
     for k, row in enumerate(rows):
+        if isinstance(row, ExpressionRow):
+            out[:, k] = np.abs(row.kind.values(R, p, row.numbers) - row.wanted)
+            continue
         v = R @ row.x_ee
         if isinstance(row, AxisRow):
             out[:, k] = np.abs(angles(v, row.target) - row.wanted)

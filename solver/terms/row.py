@@ -1,9 +1,13 @@
-"""Rows: the few geometric forms that every term is made of, and that the program knows how to solve."""
+"""Rows: the few geometric forms that every term is made of, and that the program knows how to solve; and one
+for anything else.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TypeAlias
+from functools import lru_cache
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -85,4 +89,73 @@ class PlaneRow:
         return abs(float(self.normal @ (R @ self.x_ee + p - self.point)))
 
 
-Row: TypeAlias = PointRow | AxisRow | PlaneRow
+@dataclass(frozen=True)
+class RowKind:
+    """A quantity of the tool pose that no other row has: the way for a term of one's own.
+
+    The expression is called with CasADi symbols, once for each program; all its derivatives come from CasADi.
+    """
+
+    name: str
+    """Name; rows of one name have one expression."""
+    unit: str
+    """`m` or `rad`."""
+    size: int
+    """How many numbers it takes besides the pose."""
+    expression: Callable[[Any, Any, Any], Any]
+    """`h(R, p, numbers)`: R (3, 3) and p (3,) of the tool in the base frame, numbers (size,); a scalar, twice
+    differentiable wherever solutions lie."""
+
+    def values(self, R: Array, p: Array, numbers: Array) -> Array:
+        """(B,) of h at tool poses R (B, 3, 3), p (B, 3) [m]."""
+        count = len(p)
+        columns = np.ascontiguousarray(R.transpose(0, 2, 1)).reshape(count, 9).T
+        out: Array = _numeric(self).map(count)(columns, p.T, np.tile(numbers[:, None], count)).toarray().ravel()
+        return out
+
+
+@lru_cache(maxsize=64)
+def _numeric(kind: RowKind) -> Any:
+    import casadi as ca
+
+    R, p, numbers = ca.SX.sym("R", 3, 3), ca.SX.sym("p", 3), ca.SX.sym("numbers", kind.size)
+    return ca.Function("h", [ca.vec(R), p, numbers], [kind.expression(R, p, numbers)])
+
+
+@dataclass(frozen=True)
+class ExpressionRow:
+    """A quantity of the tool pose within a range: `lower <= h(R, p, numbers) <= upper`; or a cost `weight * h^2`."""
+
+    kind: RowKind
+    """What h is."""
+    numbers: Array
+    """(size,) what it takes besides the pose; base and ee frame."""
+    lower: float
+    """Smallest h [unit]."""
+    upper: float
+    """Largest h [unit]."""
+    weight: float | None = None
+    """Weight of a cost; None = a constraint."""
+
+    @property
+    def unit(self) -> str:
+        """`m` or `rad`."""
+        return self.kind.unit
+
+    @property
+    def wanted(self) -> float:
+        """The middle of the range [unit]."""
+        return 0.5 * (self.lower + self.upper)
+
+    @property
+    def tolerance(self) -> float:
+        """Half the width of the range [unit]."""
+        return 0.5 * (self.upper - self.lower)
+
+    def value(self, R: Array, p: Array) -> float:
+        """Distance of h from the middle of the range at the tool pose (R, p) [unit]."""
+        return abs(float(self.kind.values(R[None], p[None], self.numbers)[0]) - self.wanted)
+
+
+GeometricRow: TypeAlias = PointRow | AxisRow | PlaneRow
+Row: TypeAlias = GeometricRow | ExpressionRow

@@ -100,7 +100,10 @@ def read_number(value: Any, where: str, *, lower: float = -math.inf, upper: floa
     """
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise ConfigError(f"{where}={value!r} is a {type(value).__name__}, expected a number.", key=where)
-    number = float(value)
+    try:
+        number = float(value)
+    except OverflowError:  # an integer beyond what a float holds
+        number = math.inf
     if not math.isfinite(number) or not lower <= number <= upper:
         raise ConfigError(f"{where}={value} is out of range, expected {lower:g} to {upper:g}.", key=where)
     return number

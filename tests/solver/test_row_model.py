@@ -9,7 +9,7 @@ from solver.kinematics import ChainJoint, Kinematics
 from solver.layout import Layout, Nearness, Structure
 from solver.row_model import MU, SCALE, RowModel, add_cost, add_rows
 from solver.setting import PlannerSettingCfg
-from solver.terms.row import AxisRow, PlaneRow, PointRow
+from solver.terms.row import AxisRow, ExpressionRow, PlaneRow, PointRow, RowKind
 
 HEAD, TAIL = "articulated_object_head", "articulated_object_tail"
 POINT = {"keypoint_name": "tool_head", "target_keypoint_name": HEAD}
@@ -114,6 +114,26 @@ def test_derivatives_hold_for_a_chain_with_a_slider():
     rng = np.random.default_rng(6)
     for _ in range(5):
         q, u = rng.uniform(-1.1, 1.1, 4), 1e-2 * rng.normal(size=model.n_rows)
+        bent = differences(lambda q, u=u: model.gradient(q, u).toarray().ravel(), q)
+        np.testing.assert_allclose(model.hessian(q, u).toarray(), bent, atol=1e-6 * np.abs(bent).max())
+        slope = differences(lambda q, u=u: float(model.lagrangian(q, u)), q)
+        np.testing.assert_allclose(model.gradient(q, u).toarray().ravel(), slope, atol=1e-6 * np.abs(slope).max())
+
+
+def test_derivatives_hold_for_a_quantity_of_ones_own(arm):
+    def distance(R, p, numbers):
+        return ca.norm_2(R @ numbers[:3] + p - numbers[3:])
+
+    numbers = np.array([0.1, 0.2, 0.3, 0.5, -0.2, 0.4])
+    kind = RowKind("distance", "m", 6, distance)
+    rows = [ExpressionRow(kind, numbers, 0.1, 0.2), ExpressionRow(kind, 0.5 * numbers, 0.0, 0.0, weight=3.0)]
+    model = Evaluated(arm.kinematics, rows, nearness=near_cost(7), lower=arm.q_lower, upper=arm.q_upper)
+    rng = np.random.default_rng(9)
+    for _ in range(5):
+        q, u = rng.uniform(arm.q_lower, arm.q_upper), 1e-2 * rng.normal(size=model.n_rows)
+        T = arm.kinematics.pose(q)
+        y = model.rows(q).toarray().ravel()
+        assert y[0] == pytest.approx(SCALE * np.linalg.norm(T @ numbers[:3] - numbers[3:]), abs=1e-12)
         bent = differences(lambda q, u=u: model.gradient(q, u).toarray().ravel(), q)
         np.testing.assert_allclose(model.hessian(q, u).toarray(), bent, atol=1e-6 * np.abs(bent).max())
         slope = differences(lambda q, u=u: float(model.lagrangian(q, u)), q)
