@@ -171,6 +171,7 @@ SKILL_FIELDS: dict[str, str] = {
     "first_violation": "`{view, pair, force_n, physics_step, time_s}` of the first forbidden contact, or null.",
     "success": "What the skill itself said at its end.",
     "zero_force_contacts": "Optional; contact points without force that the forbidden views saw; never judged.",
+    "plan": "Optional; what the planner made: keyframes, residuals, counts, times; or the diagnosis of why not.",
     "finger_contact_required": "Optional; whether the fingers must hold the part while it moves (open, rotate).",
 }
 """Keys of each entry of `skills` in `episode.json`."""
