@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from simcore.geometry import Pose, angle_between
+from simcore.geometry import Pose
 from solver.goal import Goal
 from solver.path import PathSolution, PathSolver
 from solver.path_rows import Grasp
@@ -19,7 +19,7 @@ from solver.planner_log import PlanLog
 from solver.post import pre_poses
 from solver.slip import Slide, Slip, SlipMode, inward_direction
 from solver.terms.row import AxisRow
-from solver.verify import limit_margin
+from solver.verify import angles, limit_margin
 
 Array = np.ndarray
 
@@ -87,21 +87,20 @@ class CandidateStage:
         if not goals:
             return []
         with self.log.clock("path"):
-            approach = self.arm.approach_axis()
             inward = self._inward(goals[0].T_base_ee)
-            tilt = [angle_between(goal.T_base_ee.R @ approach, inward) for goal in goals]
-            near = [float(np.linalg.norm(goal.q - self.request.q_current)) for goal in goals]
-            margin = [float(limit_margin(self.arm, goal.q)) for goal in goals]
-            first = [n + a + 4.0 * max(0.0, _GOOD_MARGIN_RAD - m) for n, a, m in zip(near, tilt, margin, strict=True)]
+            q = np.array([goal.q for goal in goals])
+            tilt = angles(np.array([goal.T_base_ee.R for goal in goals]) @ self.arm.approach_axis(), inward)
+            near = np.linalg.norm(q - self.request.q_current, axis=1)
+            first = near + tilt + 4.0 * np.maximum(0.0, _GOOD_MARGIN_RAD - limit_margin(self.arm, q))
             chosen = np.argsort(first, kind="stable")[: self.budget.candidates].tolist()
-            coarse = self._coarse(np.array([goals[i].q for i in chosen]), slip, inward)
+            coarse = self._coarse(q[chosen], slip, inward)
         candidates = []
         for i, path in zip(chosen, coarse, strict=True):
-            goal, q, T = goals[i]
-            promise = 0.4 * near[i] + 0.6 * tilt[i]
+            goal, q_goal, T = goals[i]
+            promise = float(0.4 * near[i] + 0.6 * tilt[i])
             if path is not None:
                 promise += 0.4 * path.length_rad + 8.0 * max(0.0, _GOOD_MARGIN_RAD - path.margin_rad)
-            candidate = Candidate(goal, q, T, slip, promise)
+            candidate = Candidate(goal, q_goal, T, slip, promise)
             if path is None or path.found:
                 candidates.append(candidate)
             else:
