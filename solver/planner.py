@@ -77,7 +77,7 @@ class _Planner:
         for wave in range(self.budget.goal_waves):
             goals = self.goals.wave(wave)
             for _ in range(draws if goals else 0):
-                whole = self._first_whole(self.goals.moved(goals))
+                whole = self._first_whole(self.goals.moved(goals), wave)
                 if whole is not None:
                     break
             if whole is not None:
@@ -87,11 +87,11 @@ class _Planner:
         plan.timings_ms.update(self.log.timings_ms, total=1e3 * (time.perf_counter() - began))
         return plan
 
-    def _first_whole(self, goals: list[Reached]) -> tuple[Whole, MotionResult] | None:
+    def _first_whole(self, goals: list[Reached], wave: int) -> tuple[Whole, MotionResult] | None:
         blocked: list[Whole] = []
         goals = [goal for goal in goals if self._contact_free(goal.q)]
         for slip in self.candidates.slips():
-            for candidate in self.candidates.ranked(goals, slip):
+            for candidate in self.candidates.ranked(goals, slip, wave=wave):
                 whole = self.wholes.carry_out(candidate)
                 if whole is None:
                     continue

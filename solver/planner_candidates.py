@@ -14,7 +14,7 @@ from solver.goal import Goal
 from solver.path import PathSolution, PathSolver
 from solver.path_rows import Grasp
 from solver.plan import PlanRequest
-from solver.planner_goals import GoalStage, Reached
+from solver.planner_goals import GoalStage, Reached, growth
 from solver.planner_log import PlanLog
 from solver.post import pre_poses
 from solver.slip import Slide, Slip, SlipMode, inward_direction
@@ -82,8 +82,14 @@ class CandidateStage:
             return (cone, replace(cone, slide=Slide.across), replace(cone, slide=Slide.edge))
         return (Slip(SlipMode.bar), Slip(SlipMode.gimbal))
 
-    def ranked(self, goals: list[Reached], slip: Slip) -> list[Candidate]:
-        """The goals whose coarse path holds, most promising first; the others are kept to be rescued."""
+    def ranked(self, goals: list[Reached], slip: Slip, *, wave: int = 0) -> list[Candidate]:
+        """The goals whose coarse path holds, most promising first; the others are kept to be rescued.
+
+        Args:
+            goals: Goals of one wave.
+            slip: What the hand may do on the part.
+            wave: Which wave.
+        """
         if not goals:
             return []
         with self.log.clock("path"):
@@ -92,8 +98,9 @@ class CandidateStage:
             tilt = angles(np.array([goal.T_base_ee.R for goal in goals]) @ self.arm.approach_axis(), inward)
             near = np.linalg.norm(q - self.request.q_current, axis=1)
             first = near + tilt + 4.0 * np.maximum(0.0, _GOOD_MARGIN_RAD - limit_margin(self.arm, q))
-            chosen = np.argsort(first, kind="stable")[: self.budget.candidates].tolist()
-            coarse = self._coarse(q[chosen], slip, inward)
+            count = self.budget.candidates * growth(wave)
+            chosen = np.argsort(first, kind="stable")[:count].tolist()
+            coarse = self._coarse(q[chosen], slip, inward, count)
         candidates = []
         for i, path in zip(chosen, coarse, strict=True):
             goal, q_goal, T = goals[i]
@@ -168,11 +175,10 @@ class CandidateStage:
         motions = [motion for motion in self.request.setting.pre_actuation_motions if motion[0] != "rotate"]
         return np.array([T.p for T in pre_poses(Pose.identity(), motions, self.scene).dense])
 
-    def _coarse(self, goals: Array, slip: Slip, inward: Array) -> Sequence[PathSolution | None]:
+    def _coarse(self, goals: Array, slip: Slip, inward: Array, count: int) -> Sequence[PathSolution | None]:
         if self.target_s is None:
             return [None] * len(goals)
         # padded to the size that is compiled already
-        count = self.budget.candidates
         padded = np.vstack([goals, np.repeat(goals[-1:], count - len(goals), axis=0)]) if len(goals) < count else goals
         if len(goals) <= count // 3:
             padded = padded[: max(1, count // 3)]

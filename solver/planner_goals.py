@@ -22,9 +22,18 @@ from solver.verify import box_excess, excess
 Array = np.ndarray
 
 _GUIDE_RAD = 0.4
+_LATER_WAVES = 4
 _POSE_M = 1e-4
 _POSE_RAD = 1e-3
 """What a goal with offset or noise may still be moved by."""
+
+
+def growth(wave: int) -> int:
+    """By which factor more starts and candidates are tried in a wave than in the first one.
+
+    Nearly all plans are found in the first wave; the others want more goals, not the next few.
+    """
+    return _LATER_WAVES if wave > 0 else 1
 
 
 class Reached(NamedTuple):
@@ -63,7 +72,7 @@ class GoalStage:
             for variant, tool in variants:
                 rows = tuple(term.row(tool, self.scene) for term in [*self.terms, *self.costs])
                 guides = self._guides(tool, wave)
-                starts = self.request.budget.goal_starts // len(guides)
+                starts = self.request.budget.goal_starts * growth(wave) // len(guides)
                 batches += [
                     self.solver.run(
                         rows + guide, variant=variant, q_reference=self.request.q_current, starts=starts, wave=wave
@@ -74,7 +83,7 @@ class GoalStage:
             nearest = found[0] if found else self.solver.nearest(batches)
             if not found and nearest.solved:  # the compromise turned out to be none
                 found = [nearest]
-        self.log.counts["starts"] += self.request.budget.goal_starts * len(variants)
+        self.log.counts["starts"] += self.request.budget.goal_starts * growth(wave) * len(variants)
         self.log.counts["goals"] += len(found)
         if self.best is None or not self.best.found:
             self.best = self.solution(nearest)
@@ -141,7 +150,7 @@ class GoalStage:
         handle, lying across it may clear other things. Later waves are not guided.
         """
         bar = bar_axis(self.scene)
-        if not self.request.closed_gripper or wave > 0 or bar is None:
+        if not self.request.closed_gripper or wave > 1 or bar is None:
             return [()]
         side = unit(tool["tool_side"] - tool["tool_head"]) if {"tool_side", "tool_head"} <= set(tool) else None
         if side is None:
