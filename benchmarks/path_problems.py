@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 import sys
+import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
@@ -21,9 +22,12 @@ import numpy as np
 from robots.franka_panda import franka_panda, urdf_path
 from simcore.geometry import matrix_from_axis_angle
 from solver.kinematics import Kinematics
-from solver.path import Slip, SlipMode
+from solver.path import PathSolver, Slip, SlipMode
 from solver.plan import KeyframePlan, PlanBudget, PlanRequest
 from solver.planner import plan_keyframes
+from solver.planner_candidates import CandidateStage
+from solver.planner_goals import GoalStage
+from solver.planner_log import PlanLog
 from solver.reader import read_planner_setting
 from solver.scene import ArmModel, JointGeometry, PlanningScene
 from solver.setting import PlannerSettingCfg
@@ -338,6 +342,7 @@ def main(arguments: list[str]) -> int:
     tracked = [_outcome(problem.kind, arm, _plan(problem, rescues=0)) for problem in drawn]
     outcomes = [_outcome(problem.kind, arm, _plan(problem)) for problem in drawn]
     _print("goal, path and approach", outcomes)
+    _print("the whole program from the most promising goal", [_by_program(problem) for problem in drawn])
     alone = sum(o.found for o in tracked)
     print(f"step by step alone: {alone} of {n}; the whole program adds {sum(o.found for o in outcomes) - alone}")
     return 0
@@ -348,6 +353,26 @@ def _plan(problem: Problem, *, rescues: int | None = None) -> KeyframePlan:
     if rescues is not None:
         request = replace(request, budget=replace(request.budget, rescues=rescues))
     return plan_keyframes(request, None, np.random.default_rng(0))
+
+
+def _by_program(problem: Problem) -> Outcome:
+    """Goal, approach and path as one program from one goal, that whose coarse path is best."""
+    request, log = problem.request, PlanLog()
+    paths = PathSolver(request.arm)
+    goals = GoalStage(request, paths, np.random.default_rng(0), log)
+    stage = CandidateStage(request, goals, paths, log)
+    reached = goals.moved(goals.wave(0))
+    ranked = stage.ranked(reached, stage.slips()[0])
+    if ranked:
+        stage.lose(ranked[0])
+    began = time.perf_counter()
+    found = stage.rescued(1)
+    ms = 1e3 * (time.perf_counter() - began)
+    if not found or found[0].path is None:
+        return Outcome(problem.kind, False, "path" if reached else "goal", ms, 0, 0.0)
+    q = found[0].path.q
+    left = int(np.any((q < request.arm.q_lower) | (q > request.arm.q_upper), axis=1).sum())
+    return Outcome(problem.kind, True, "", ms, left, float(np.abs(np.diff(q, axis=0)).max()))
 
 
 def _outcome(kind: str, arm: ArmModel, plan: KeyframePlan) -> Outcome:
@@ -388,7 +413,7 @@ def _print(title: str, outcomes: list[Outcome]) -> None:
             median, p95 = np.percentile(ms, [50, 95])
             print(f"  {name:10} n={len(group):4}  median {median:6.1f} ms  p95 {p95:6.1f}  max {ms.max():7.1f}")
     print(f"  joint limits left: {sum(o.limits_left for o in found)} rows")
-    print(f"  largest step between samples: {max((o.largest_step_rad for o in found), default=0.0):.3f} rad")
+    print(f"  largest step of a joint: {max((o.largest_step_rad for o in found), default=0.0):.3f} rad")
     for kind in sorted({o.kind for o in outcomes}):
         group = [o for o in outcomes if o.kind == kind]
         codes = Counter(o.code for o in group if not o.found)

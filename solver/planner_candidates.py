@@ -41,6 +41,8 @@ class Candidate:
     """What the hand may do on the part."""
     promise: float
     """Cost by which candidates are ranked; lower is better."""
+    coarse: PathSolution | None = None
+    """The coarse path by which it was ranked, where the part is led along its joint."""
     path: PathSolution | None = None
     """The path, where it is known already."""
 
@@ -107,7 +109,7 @@ class CandidateStage:
             promise = float(0.4 * near[i] + 0.6 * tilt[i])
             if path is not None:
                 promise += 0.4 * path.length_rad + 8.0 * max(0.0, _GOOD_MARGIN_RAD - path.margin_rad)
-            candidate = Candidate(goal, q_goal, T, slip, promise)
+            candidate = Candidate(goal, q_goal, T, slip, promise, path)
             if path is None or path.found:
                 candidates.append(candidate)
             else:
@@ -135,20 +137,27 @@ class CandidateStage:
         if path.found:
             return path
         self._fail_path(path, candidate.slip)
+        if candidate.path is None:
+            self.lose(candidate)
         return None
 
-    def lose(self, candidate: Candidate, path: PathSolution) -> None:
-        """Keeps a candidate whose path holds but whose approach does not."""
-        self.lost.append(_Lost(1.0, candidate, path))
+    def lose(self, candidate: Candidate) -> None:
+        """Keeps a candidate whose coarse path holds, but not its approach or its fine path, to be solved as a whole."""
+        if candidate.coarse is not None:
+            self.lost.append(_Lost(1.0, candidate, candidate.coarse))
 
-    def rescued(self) -> list[Candidate]:
-        """The lost ones that came furthest, solved with goal, approach and path together."""
+    def rescued(self, count: int | None = None) -> list[Candidate]:
+        """The lost ones that came furthest, solved with goal, approach and path together.
+
+        Args:
+            count: How many are tried; None = as the budget says.
+        """
         lost = sorted(self.lost, key=lambda entry: (-round(entry.share, 2), entry.candidate.promise))
         self.lost = []
         if self.target_s is None:
             return []
         candidates = []
-        for entry in lost[: self.budget.rescues]:
+        for entry in lost[: self.budget.rescues if count is None else count]:
             before = entry.candidate
             reached = Reached(before.goal, before.q, before.T_base_ee)
             with self.log.clock("path"):

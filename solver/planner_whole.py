@@ -72,7 +72,8 @@ class WholeStage:
             approach = self.paths.through(candidate.q, pre.dense)
         if not approach.found:
             self.log.fail("approach", f"the hand cannot step back to the pre-grasp: {approach.reason}", {})
-            self._keep_for_rescue(candidate)
+            if candidate.path is None:
+                self.candidates.lose(candidate)
             return None
         with self.log.clock("collision"):
             free = self.log.free(self.clearance.approach(approach.q, pre.dense))
@@ -90,15 +91,6 @@ class WholeStage:
         if retreat is None and self.request.retreat_m > 0.0:
             return None
         return Whole(candidate, np.concatenate([approach.q[::-1], reach[1:]]), follow, posts, retreat)
-
-    def _keep_for_rescue(self, candidate: Candidate) -> None:
-        target = self.candidates.target_s
-        if target is None or candidate.path is not None:
-            return
-        with self.log.clock("path"):
-            path = self.candidates.follow(candidate, target)
-        if path is not None:
-            self.candidates.lose(candidate, path)
 
     def _follow(self, candidate: Candidate) -> _Led | None:
         target = self.candidates.target_s
