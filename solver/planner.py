@@ -28,6 +28,10 @@ __all__ = ["Diagnosis", "Keyframe", "KeyframePlan", "PlanBudget", "PlanRequest",
 
 Array = np.ndarray
 
+_NEAR_LIMIT_RAD = 0.05
+"""A path that comes nearer to a joint limit is solved once more, with its goal."""
+_WORTH_RAD = 0.01
+
 
 def plan_keyframes(request: PlanRequest, checker: CollisionChecker | None, rng: np.random.Generator) -> KeyframePlan:
     """Plans one motion.
@@ -97,7 +101,7 @@ class _Planner:
                     continue
                 motion = self._transit(whole, straight_only=True)
                 if motion.found:
-                    return whole, motion
+                    return self._eased(whole) or (whole, motion)
                 blocked.append(whole)
                 if len(blocked) >= self.budget.blocked_before_search:
                     break
@@ -117,6 +121,20 @@ class _Planner:
                     )
                 return whole, motion
         return None
+
+    def _eased(self, whole: Whole) -> tuple[Whole, MotionResult] | None:
+        """The same with more room to the joint limits, where the path comes near to one and that can be had."""
+        follow, coarse = whole.follow, whole.candidate.coarse
+        if follow is None or coarse is None or self.budget.rescues == 0 or follow.margin_rad >= _NEAR_LIMIT_RAD:
+            return None
+        candidate = self.candidates.together(whole.candidate, coarse)
+        if candidate is None or candidate.path is None or candidate.path.margin_rad <= follow.margin_rad + _WORTH_RAD:
+            return None
+        eased = self.wholes.carry_out(candidate) if self._contact_free(candidate.q) else None
+        if eased is None:
+            return None
+        motion = self._transit(eased, straight_only=True)
+        return (eased, motion) if motion.found else None
 
     def _contact_free(self, q: Array) -> bool:
         with self.log.clock("collision"):

@@ -154,27 +154,35 @@ class CandidateStage:
         """
         lost = sorted(self.lost, key=lambda entry: (-round(entry.share, 2), entry.candidate.promise))
         self.lost = []
+        tried = lost[: self.budget.rescues if count is None else count]
+        solved = [self.together(entry.candidate, entry.coarse) for entry in tried]
+        return [candidate for candidate in solved if candidate is not None]
+
+    def together(self, candidate: Candidate, coarse: PathSolution) -> Candidate | None:
+        """Solves goal, approach and path of a candidate together; None where that fails.
+
+        Args:
+            candidate: Goal and slip.
+            coarse: Its coarse path, the guess.
+        """
         if self.target_s is None:
-            return []
-        candidates = []
-        for entry in lost[: self.budget.rescues if count is None else count]:
-            before = entry.candidate
-            reached = Reached(before.goal, before.q, before.T_base_ee)
-            with self.log.clock("path"):
-                path = self.paths.with_goal(
-                    entry.coarse,
-                    self.scene,
-                    rows=self.goals.rows(reached),
-                    s_values=np.linspace(self.s0, self.target_s, self.request.waypoints() + 1),
-                    grasp=Grasp(before.slip, self._inward(before.T_base_ee), self.contact_ee),
-                    retreats=self._retreats(),
-                    q_now=self.request.q_current,
-                )
-            self.log.counts["rescues"] += 1
-            if path.found:
-                goal, q, T = self.goals.at(reached, path.q[0])
-                candidates.append(replace(before, goal=goal, q=q, T_base_ee=T, path=path))
-        return candidates
+            return None
+        reached = Reached(candidate.goal, candidate.q, candidate.T_base_ee)
+        with self.log.clock("path"):
+            path = self.paths.with_goal(
+                coarse,
+                self.scene,
+                rows=self.goals.rows(reached),
+                s_values=np.linspace(self.s0, self.target_s, self.request.waypoints() + 1),
+                grasp=Grasp(candidate.slip, self._inward(candidate.T_base_ee), self.contact_ee),
+                retreats=self._retreats(),
+                q_now=self.request.q_current,
+            )
+        self.log.counts["rescues"] += 1
+        if not path.found:
+            return None
+        goal, q, T = self.goals.at(reached, path.q[0])
+        return replace(candidate, goal=goal, q=q, T_base_ee=T, path=path)
 
     def _retreats(self) -> Array:
         """(K, 3) the way back to the farthest pre-grasp, ee frame, the goal first [m].
