@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from solver.contradiction import NO_BOX, Contradiction, contradictions, contradictions_of, labels_of
+from solver.contradiction import Contradiction, contradictions, labels_of
 from solver.diagnosis_text import diagnosis_lines
 from solver.elastic import (
     Compromise,
@@ -136,39 +136,6 @@ def explain_goal(
     }
     message = _message(solution, end, pairs, far, eased, together)
     return Diagnosis("plan_infeasible", message, evidence), solution
-
-
-def goal_diagnosis(terms: Sequence[Term], tool: Mapping[str, Array], scene: PlanningScene, best: Solution) -> Diagnosis:
-    """Contradictions, and what is out by how much at a compromise, without an arm to solve with; see `explain_goal`.
-
-    Args:
-        terms: Constraints.
-        tool: Tool keypoints, ee frame.
-        scene: The object.
-        best: The best compromise of the solve.
-    """
-    rows = [term.row(tool, scene) for term in terms]
-    pairs = contradictions_of(rows, labels_of(terms), NO_BOX)
-    out = ", ".join(f"'{r.name}' is out by {amount(r.excess, r.unit)}" for r in best.residuals if not r.satisfied)
-    message = (
-        f"No grasp exists: {pairs[0].message}."
-        if pairs
-        else (
-            f"No arm configuration meets all constraints ({best.starts_tried} starts); at the best compromise "
-            f"{out or 'the hand lies outside the workspace box'}."
-        )
-    )
-    evidence = {
-        "stage": "goal",
-        "starts_tried": best.starts_tried,
-        "constraints": {
-            r.name: {"out_by": r.excess, "value": r.value, "tolerance": r.tolerance, "unit": r.unit}
-            for r in best.residuals
-        },
-        "active_bounds": list(best.active_bounds),
-        "contradictions": [pair.to_dict() for pair in pairs],
-    }
-    return Diagnosis("plan_infeasible", message, evidence)
 
 
 def _problems(

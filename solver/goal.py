@@ -118,34 +118,59 @@ class GoalSolver:
             waves: How often new starts are tried while nothing is found.
         """
         began = time.perf_counter()
-        if nearness is None:
-            nearness = Nearness(np.ones(self.arm.n_q), self.arm.kinematics.pose(q_reference), 1.0, 1.0)
-        solver = LeastCost(self.arm)
-        best: tuple[float, str, tuple[Row, ...], Array] | None = None
-        build_ms, tried = 0.0, 0
-        for variant, tool in self.arm.tool_variants():
-            rows = tuple(term.row(tool, scene) for term in [*terms, *costs])
+        build_ms = 0.0
+        for _, tool in self.arm.tool_variants():
             built = time.perf_counter()
-            program_of(self.arm.kinematics, rows, pose=True)
+            program_of(self.arm.kinematics, [term.row(tool, scene) for term in [*terms, *costs]], pose=True)
             build_ms += 1e3 * (time.perf_counter() - built)
-            end = solver.solve(rows, q_reference=q_reference, nearness=nearness, waves=waves)
-            tried += solver.starts * waves if end is None else end.starts
-            if end is not None and (best is None or end.cost < best[0]):
-                best = (end.cost, variant, rows, end.q)
-        if best is None:
+        goal, tried = self.least_cost(
+            terms, scene, q_reference=q_reference, costs=costs, nearness=nearness, waves=waves
+        )
+        if goal is None:
             batches = [
                 self.run(
                     tuple(term.row(tool, scene) for term in terms), variant=variant, q_reference=q_reference, starts=24
                 )
                 for variant, tool in self.arm.tool_variants()
             ]
+            tried += 24 * len(batches)
             found = self.goals(batches, q_reference)  # what the exact finish could not reach, the last resort may
             goal = found[0] if found else self.nearest(batches)
-        else:
-            cost, variant, rows, q = best
-            goal = Goal(self._measured(rows, q[None], variant=variant), 0, cost)
         solve_ms = 1e3 * (time.perf_counter() - began) - build_ms
         return self.solution(goal, terms, starts_tried=tried, build_ms=build_ms, solve_ms=solve_ms)
+
+    def least_cost(
+        self,
+        terms: Sequence[Term],
+        scene: PlanningScene,
+        *,
+        q_reference: Array,
+        costs: Sequence[Term] = (),
+        nearness: Nearness | None = None,
+        waves: int = 3,
+    ) -> tuple[Goal | None, int]:
+        """The goal of least cost, or None where none is found, and how many starts were run.
+
+        Args:
+            terms: Constraints.
+            scene: The object.
+            q_reference: (n,) joints to stay near [rad].
+            costs: Cost terms.
+            nearness: What staying near costs; None = joints and pose of the hand, all weights 1.
+            waves: How often new starts are tried while nothing is found.
+        """
+        if nearness is None:
+            nearness = Nearness(np.ones(self.arm.n_q), self.arm.kinematics.pose(q_reference), 1.0, 1.0)
+        solver = LeastCost(self.arm)
+        best: Goal | None = None
+        tried = 0
+        for variant, tool in self.arm.tool_variants():
+            rows = tuple(term.row(tool, scene) for term in [*terms, *costs])
+            end = solver.solve(rows, q_reference=q_reference, nearness=nearness, waves=waves)
+            tried += solver.starts * waves if end is None else end.starts
+            if end is not None and (best is None or end.cost < best.cost):
+                best = Goal(self._measured(rows, end.q[None], variant=variant), 0, end.cost)
+        return best, tried
 
     def solve_all(
         self,

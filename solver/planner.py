@@ -13,7 +13,7 @@ import numpy as np
 from simcore.errors import SolverError
 from solver.clearance import Clearance, evidence_of
 from solver.collision import CollisionChecker, describe
-from solver.diagnosis import Diagnosis, goal_diagnosis
+from solver.diagnosis import Diagnosis, explain_goal
 from solver.motion import MotionResult, plan_motion
 from solver.path import PathSolver
 from solver.plan import Keyframe, KeyframePlan, PlanBudget, PlanRequest, Segment
@@ -86,6 +86,8 @@ class _Planner:
                     break
             if whole is not None:
                 break
+        if self.goals.best is not None and not self.goals.best.found:
+            whole = self._first_whole(self.goals.moved(self.goals.exact()), self.budget.goal_waves)
         plan = self._plan(*whole) if whole is not None else self._refused()
         self.log.counts["queries"] = self.motion_queries + self.clearance.queries
         plan.timings_ms.update(self.log.timings_ms, total=1e3 * (time.perf_counter() - began))
@@ -191,7 +193,7 @@ class _Planner:
         if best is None:
             raise SolverError("The planner ran no start: goal_waves and goal_starts must be at least 1.")
         if not best.found:
-            diagnosis = goal_diagnosis(self.goals.terms, self.arm.tool_keypoints, self.request.scene, best)
+            diagnosis, best = explain_goal(self.goals.terms, self.arm, self.request.scene, best)
         else:
             diagnosis = self.log.furthest.diagnosis(self.log.counts["goals"])
         current = Keyframe(self.arm.kinematics.pose(self.request.q_current), self.request.q_current, "current", self.s0)

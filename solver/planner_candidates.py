@@ -11,6 +11,7 @@ import numpy as np
 
 from simcore.geometry import Pose
 from solver.goal import Goal
+from solver.lost import LostPath
 from solver.path import PathSolution, PathSolver
 from solver.path_rows import Grasp
 from solver.plan import PlanRequest
@@ -207,16 +208,9 @@ class CandidateStage:
 
     def _fail_path(self, path: PathSolution, slip: Slip) -> float:
         """Notes where a path ended; returns the share of the way."""
-        target = self.target_s if self.target_s is not None else math.nan
-        share = (path.reached_s - self.s0) / (target - self.s0) if target != self.s0 else 0.0
-        self.log.fail(
-            "path",
-            f"the part can be led from {self.s0:.3f} to {path.reached_s:.3f} of {target:.3f} only "
-            f"(hand {slip.name} on the part), then {path.reason}",
-            {"s0": self.s0, "reached_s": path.reached_s, "target_s": target, "reason": path.reason},
-            progress=share,
-        )
-        return share
+        target = self.scene.s if self.target_s is None else self.target_s
+        grasp = Grasp(slip, self._inward(self.arm.kinematics.pose(path.q[0])), self.contact_ee)
+        return self.log.furthest.add_lost(LostPath(self.arm, self.scene, path, grasp, target))
 
     def _cone_limit(self) -> float:
         """The widest cone about the approach that a constraint allows at the goal, and a little more on the way."""

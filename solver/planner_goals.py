@@ -89,6 +89,19 @@ class GoalStage:
             self.best = self.solution(nearest)
         return found
 
+    def exact(self) -> list[Goal]:
+        """The goal of least cost, by the solver that misses the fewest: for where the waves find none."""
+        with self.log.clock("goal"):
+            goal, tried = self.solver.least_cost(
+                self.terms, self.scene, q_reference=self.request.q_current, costs=self.costs
+            )
+        self.log.counts["starts"] += tried
+        if goal is None:
+            return []
+        self.log.counts["goals"] += 1
+        self.best = self.solution(goal)
+        return [goal]
+
     def solution(self, goal: Goal) -> Solution:
         """A goal with the residual of each constraint."""
         return self.solver.solution(goal, self.terms, starts_tried=self.log.counts["starts"])

@@ -9,6 +9,7 @@ import numpy as np
 
 from simcore.geometry import Pose
 from solver.clearance import Clearance
+from solver.lost import LostPoses, LostToCollision
 from solver.path import PathSolution, PathSolver
 from solver.plan import PlanRequest
 from solver.planner_candidates import Candidate, CandidateStage
@@ -71,7 +72,8 @@ class WholeStage:
         with self.log.clock("path"):
             approach = self.paths.through(candidate.q, pre.dense)
         if not approach.found:
-            self.log.fail("approach", f"the hand cannot step back to the pre-grasp: {approach.reason}", {})
+            what = "the hand cannot step back to the pre-grasp"
+            self.log.furthest.add_lost(LostPoses(self.arm, approach, pre.dense, "approach", what))
             if candidate.path is None:
                 self.candidates.lose(candidate)
             return None
@@ -84,8 +86,11 @@ class WholeStage:
             return None
         reach, follow, posts = led
         with self.log.clock("collision"):
-            free = self.log.free(self.clearance.reach(reach) or self.clearance.follow(follow.q, follow.s))
-        if not free:
+            free = self.log.free(self.clearance.reach(reach))
+            hit = self.clearance.follow(follow.q, follow.s) if free else None
+        if hit is not None:
+            self.log.furthest.add_lost(LostToCollision(self.clearance, self.scene, follow, hit))
+        if hit is not None or not free:
             return None
         retreat = self._retreat(follow)
         if retreat is None and self.request.retreat_m > 0.0:
@@ -110,7 +115,8 @@ class WholeStage:
         post = post_poses(candidate.T_base_ee, motions, self.scene, before_contact=reaching)
         path = self.paths.through(candidate.q, post.dense)
         if not path.found:
-            self.log.fail("follow", f"the post-actuation motions cannot be followed: {path.reason}", {})
+            what = "the post-actuation motions cannot be followed"
+            self.log.furthest.add_lost(LostPoses(self.arm, path, post.dense, "follow", what))
             return None
         contact = post.keyframes[reaching - 1] if reaching else 0
         posts = [(post.dense[i], path.q[i], float(post.s[i])) for i in post.keyframes]
@@ -126,7 +132,8 @@ class WholeStage:
                 poses = step_back(T_end, self.request.retreat_m * share, self.arm.approach_axis())
                 path = self.paths.through(start, poses, tilt_rad=_RETREAT_TILT_RAD)
             if not path.found:
-                self.log.fail("retreat", f"the hand cannot step back at the end: {path.reason}", {})
+                what = "the hand cannot step back at the end"
+                self.log.furthest.add_lost(LostPoses(self.arm, path, poses, "retreat", what, _RETREAT_TILT_RAD))
                 continue
             with self.log.clock("collision"):
                 free = self.log.free(self.clearance.retreat(path.q, poses, float(follow.s[-1])))
