@@ -51,6 +51,18 @@ def test_the_way_around_is_free_along_every_edge(arm, ends, toy_checker):
     assert inside == []
 
 
+def test_the_way_around_is_shortened(arm, ends, toy_checker, monkeypatch):
+    def length(seed):
+        motion = plan_motion(*ends, toy_checker(wall), arm=arm, rng=np.random.default_rng(seed))
+        return float(np.linalg.norm(np.diff(motion.q, axis=0), axis=1).sum())
+
+    short = [length(seed) for seed in range(8)]
+    monkeypatch.setattr("solver.motion._shortcut", lambda corners, space, rng: corners)
+    searched = [length(seed) for seed in range(8)]
+    assert all(a <= b + 1e-9 for a, b in zip(short, searched, strict=True)), (short, searched)
+    assert np.median(short) < 0.8 * np.median(searched), (short, searched)
+
+
 def test_the_same_seed_gives_the_same_way_and_another_seed_another(arm, ends, toy_checker):
     ways = [
         plan_motion(*ends, toy_checker(wall), arm=arm, rng=np.random.default_rng(seed)).q.tobytes()

@@ -1,5 +1,7 @@
 """Over problems that a seed draws: no joint limit is ever left, steps are kept, and the hand slips only as declared."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -113,11 +115,25 @@ def test_waypoints_keep_the_step_bound_and_the_limits(planned, paths):
         assert np.all(path.q <= arm.q_upper)
 
 
+def test_a_path_near_a_joint_limit_gets_more_room_where_that_can_be_had(planned):
+    arm, _ = planned
+    before, after = [], []
+    for problem in problems(arm, n=120, seed=0):
+        alone = replace(problem.request, budget=PlanBudget(rescues=0))
+        stepwise = plan_keyframes(alone, None, np.random.default_rng(0))
+        if stepwise.found and stepwise.margin_rad < 0.05:
+            before.append(stepwise.margin_rad)
+            after.append(plan_keyframes(problem.request, None, np.random.default_rng(0)).margin_rad)
+    assert len(before) >= 3
+    assert all(a >= b for a, b in zip(after, before, strict=True)), (before, after)
+    assert max(after) > 0.05, (before, after)
+
+
 def test_the_whole_program_never_loses_what_is_found_step_by_step(planned):
     _, plans = planned
     for problem, plan in plans[::5]:
         request = problem.request
-        alone = type(request)(**{**request.__dict__, "budget": PlanBudget(rescues=0)})
+        alone = replace(request, budget=PlanBudget(rescues=0))
         stepwise = plan_keyframes(alone, None, np.random.default_rng(0))
         assert not stepwise.found or plan.found, problem.kind
         if stepwise.found and plan.counts["rescues"] == 0:
