@@ -153,25 +153,41 @@ def test_every_slip_is_solved_with_its_goal_from_where_the_goal_is(mode, arm, do
     assert any(path.found for path in solved), [path.reason for path in solved]
 
 
+def assert_slides_only_along(line, path, scene, arm, *, at_most):
+    start = arm.kinematics.pose(path.q[0]) @ HEAD
+    slid = []
+    for q, s in zip(path.q, path.s, strict=True):
+        R, t = scene.joint.motion(s - scene.s)
+        on_part = R.T @ (arm.kinematics.pose(q) @ HEAD - t) - start
+        slid.append(abs(on_part @ line))
+        assert np.linalg.norm(on_part - line * (on_part @ line)) <= 4e-4
+    assert max(slid) <= at_most + 4e-4
+    return max(slid)
+
+
 @pytest.mark.parametrize("slide", [Slide.edge, Slide.across])
 def test_the_contact_slides_along_its_line_only_and_only_so_far(slide, arm, door, close_setting):
-    scene = door(x=0.85, s=1.2, yaw=0.3)
+    scene, s_values = door(x=0.85, s=1.2, yaw=0.3), np.linspace(1.2, -0.03, 25)
     inward = inward_direction(scene, np.zeros(3))
     slip = Slip(SlipMode.cone, limit_rad=0.8, slide=slide, slide_m=0.04)
-    found = GoalSolver(arm).solve_all(close_setting.constraints, scene, q_reference=arm.q_home)
-    goals = np.array([s.q for s in found[:24]])
-    s_values = np.linspace(1.2, -0.03, 25)
-    line = slide_line(scene, slip, inward)
-    paths = PathSolver(arm).follow(goals, scene, s_values=s_values, slip=slip, inward=inward, contact_ee=HEAD)
-    found = [path for path in paths if path.found]
-    assert found, [path.reason for path in paths]
-    slid = []
-    for path in found:
-        start = arm.kinematics.pose(path.q[0]) @ HEAD
-        for q, s in zip(path.q, path.s, strict=True):
-            R, t = scene.joint.motion(s - scene.s)
-            on_part = R.T @ (arm.kinematics.pose(q) @ HEAD - t) - start
-            slid.append(abs(on_part @ line))
-            assert np.linalg.norm(on_part - line * (on_part @ line)) <= 4e-4
-    assert max(slid) <= 0.04 + 4e-4
-    assert max(slid) > 1e-3
+    goals = GoalSolver(arm).solve_all(close_setting.constraints, scene, q_reference=arm.q_home)
+    starts = np.array([s.q for s in goals[:24]])
+    line, solver = slide_line(scene, slip, inward), PathSolver(arm)
+    paths = solver.follow(starts, scene, s_values=s_values, slip=slip, inward=inward, contact_ee=HEAD)
+    stepwise = [path for path in paths if path.found]
+    assert stepwise, [path.reason for path in paths]
+    whole = [
+        solver.with_goal(
+            path,
+            scene,
+            rows=[term.row(arm.tool_keypoints, scene) for term in close_setting.constraints],
+            s_values=s_values,
+            grasp=Grasp(slip, inward, HEAD),
+            retreats=retreats(arm),
+            q_now=arm.q_home,
+        )
+        for path in stepwise[:3]
+    ]
+    assert any(path.found for path in whole), [path.reason for path in whole]
+    for found in (stepwise, [path for path in whole if path.found]):
+        assert max(assert_slides_only_along(line, path, scene, arm, at_most=0.04) for path in found) > 1e-3
