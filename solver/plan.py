@@ -25,11 +25,11 @@ class PlanBudget:
     """How much is tried; counts only, so that a plan does not depend on the machine."""
 
     goal_starts: int = 32
-    """Starts a wave and set of tool keypoints."""
+    """Starts of the first wave, for each set of tool keypoints; later waves take four times as many."""
     goal_waves: int = 3
     """Waves of starts while no whole plan is found."""
     candidates: int = 24
-    """Goals of a wave whose path is followed."""
+    """Goals of the first wave whose path is followed; four times as many in later waves."""
     coarse_waypoints: int = 8
     """Waypoints of the path that ranks them."""
     waypoints: int = 24
@@ -39,7 +39,7 @@ class PlanBudget:
     searches: int = 3
     """Ways around searched."""
     rescues: int = 2
-    """Lost paths of a wave that are solved as a whole."""
+    """Lost paths of a wave that are solved together with their goals; 0 = never, nor a path near a joint limit."""
     motion_queries: int = 4000
     """Collision queries of one such search."""
     noise_draws: int = 20
