@@ -85,12 +85,13 @@ def write_manifest(folder: Path, *, key: str) -> str:
     return total
 
 
-def intact_hash(folder: Path, *, key: str) -> str | None:
+def intact_hash(folder: Path, *, key: str, others: bool = False) -> str | None:
     """The content hash of a folder whose files are all there and unchanged, else None.
 
     Args:
         folder: The folder.
         key: What its content must have been made from.
+        others: Whether files that the manifest does not list may stand beside them.
     """
     try:
         manifest = json.loads((folder / MANIFEST_FILE).read_text(encoding="utf-8"))
@@ -98,7 +99,9 @@ def intact_hash(folder: Path, *, key: str) -> str | None:
         if manifest["key"] != key:
             return None
         present = {str(p.relative_to(folder)) for p in _files(folder)}
-        if present != set(listed) or any(_file_hash(folder / name) != value for name, value in listed.items()):
+        if (present if not others else present & set(listed)) != set(listed):
+            return None
+        if any(_file_hash(folder / name) != value for name, value in listed.items()):
             return None
         return str(manifest["content_hash"])
     except (OSError, ValueError, KeyError, TypeError, AttributeError):

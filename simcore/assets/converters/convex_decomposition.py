@@ -96,7 +96,12 @@ class Decomposition:
 
 
 def decompose(
-    meshes: list[TriangleMesh], cfg: ConvexDecompositionCfg, *, size_m: float, where: str = "mesh"
+    meshes: list[TriangleMesh],
+    cfg: ConvexDecompositionCfg,
+    *,
+    size_m: float,
+    where: str = "mesh",
+    solid: bool = False,
 ) -> Decomposition:
     """Convex pieces of some meshes of one link.
 
@@ -105,6 +110,8 @@ def decompose(
         cfg: Settings.
         size_m: Largest extent of the whole object [m].
         where: Names the meshes in an error.
+        solid: Whether the inside of a closed piece may be filled; else parts must keep near its surface, and a thick
+            concave piece becomes a shell of boxes.
 
     Raises:
         AssetError: CoACD cannot run, or does not end.
@@ -129,7 +136,7 @@ def decompose(
             else:
                 concave.append(piece)
     for piece, parts in zip(concave, _run_coacd(concave, cfg, size_m=size_m, where=where), strict=True):
-        if parts and _is_faithful(parts, piece, cfg, size_m=size_m):
+        if parts and _is_faithful(parts, piece, cfg, size_m=size_m, solid=solid):
             hulls += parts
             methods["coacd"] += 1
         else:
@@ -223,20 +230,44 @@ def _tolerance(piece: TriangleMesh, cfg: ConvexDecompositionCfg, *, size_m: floa
     return min(cfg.near_convex * size_m, 0.15 * float(np.max(piece.extents)))
 
 
-def _farthest(hull: TriangleMesh, piece: TriangleMesh) -> float:
-    """Largest distance from points on a hull to the surface of its piece [m]."""
+def _farthest(hull: TriangleMesh, piece: TriangleMesh, *, solid: bool = False) -> float:
+    """Largest distance from points on a hull to the surface of its piece, or to its inside too [m]."""
     spacing = float(np.max(hull.extents)) / 10
     points = surface_points(hull, spacing_m=spacing, most=3000)
     if len(points) > 400:
         points = points[:: len(points) // 400 + 1]
     triangles = piece.triangles
-    return max(float(triangle_distances(point, triangles).min()) for point in points)
+    if solid:
+        points = points[winding_numbers(points, triangles) < 0.9]
+    return max((float(triangle_distances(point, triangles).min()) for point in points), default=0.0)
 
 
-def _is_faithful(parts: list[TriangleMesh], piece: TriangleMesh, cfg: ConvexDecompositionCfg, *, size_m: float) -> bool:
+def winding_numbers(points: np.ndarray, triangles: np.ndarray) -> np.ndarray:
+    """How often a surface goes around each point: 1 inside a closed one whose triangles face outwards, 0 outside.
+
+    Args:
+        points: (N, 3)
+        triangles: (F, 3, 3)
+
+    Returns:
+        (N,) sums of solid angles over 4 pi (van Oosterom and Strackee 1983).
+    """
+    numbers = np.zeros(len(points))
+    for n, point in enumerate(points):
+        a, b, c = (triangles[:, k] - point for k in range(3))
+        la, lb, lc = (np.linalg.norm(v, axis=1) for v in (a, b, c))
+        triple = np.einsum("ij,ij->i", a, np.cross(b, c))
+        dots = [np.einsum("ij,ij->i", u, v) for u, v in ((a, b), (b, c), (c, a))]
+        numbers[n] = np.sum(np.arctan2(triple, la * lb * lc + dots[0] * lc + dots[1] * la + dots[2] * lb)) / (2 * np.pi)
+    return numbers
+
+
+def _is_faithful(
+    parts: list[TriangleMesh], piece: TriangleMesh, cfg: ConvexDecompositionCfg, *, size_m: float, solid: bool
+) -> bool:
     """Whether no hull fills a cavity: every hull stays near the piece that it was made from."""
     limit = 2.0 * _tolerance(piece, cfg, size_m=size_m)
-    return all(_farthest(part, piece) <= limit for part in parts)
+    return all(_farthest(part, piece, solid=solid) <= limit for part in parts)
 
 
 def _run_coacd(
