@@ -32,6 +32,9 @@ class Command:
 
 
 COMMANDS = {
+    "annotate": Command(
+        "workflows.annotate:main", "PATH [key=value ...]", "find what opens, turns or slides on an object"
+    ),
     "bench": Command("workflows.bench:main", "NAME [key=value ...]", "measure what the README promises"),
     "check": Command("workflows.check:main", "DATA|FILE.yaml [...]", "verify data sets; read planner settings"),
     "collect": Command("workflows.collect:main", "task=TASK [key=value ...]", "make verified demonstrations"),

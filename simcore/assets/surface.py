@@ -21,6 +21,60 @@ def surface_distance(shapes: Iterable[Shape], point: np.ndarray) -> float:
     return min((_distance(shape, point) for shape in shapes), default=float("inf"))
 
 
+def shape_triangles(shape: Shape) -> tuple[np.ndarray, np.ndarray]:
+    """Vertices (V, 3) and triangles (F, 3) of a shape, in the frame of the shape [m], its scale applied.
+
+    Raises:
+        AssetError: Its mesh file cannot be read, or holds a number that is not finite.
+    """
+    if shape.kind is ShapeKind.mesh:
+        if shape.path is None:
+            return np.zeros((0, 3)), np.zeros((0, 3), dtype=int)
+        vertices, faces = read_mesh(shape.path)
+        return vertices * np.asarray(shape.size), faces
+    import trimesh
+
+    if shape.kind is ShapeKind.box:
+        solid = trimesh.creation.box(extents=shape.size)
+    elif shape.kind is ShapeKind.cylinder:
+        solid = trimesh.creation.cylinder(radius=shape.size[0], height=shape.size[1], sections=48)
+    else:
+        solid = trimesh.creation.icosphere(radius=shape.size[0], subdivisions=3)
+    return np.asarray(solid.vertices, dtype=float), np.asarray(solid.faces, dtype=int)
+
+
+def read_mesh(path: Path) -> tuple[np.ndarray, np.ndarray]:
+    """Vertices (V, 3) and triangles (F, 3) of a mesh file: OBJ, or what the readers know (STL, PLY, GLB, DAE).
+
+    Raises:
+        AssetError: The file holds no mesh, or a number that is not finite.
+    """
+    if path.suffix.lower() == ".obj":
+        return read_obj(path)
+    import trimesh
+
+    try:
+        loaded = trimesh.load(path, process=False)
+        scene = loaded if isinstance(loaded, trimesh.Scene) else trimesh.Scene(loaded)
+        pieces = [piece for piece in scene.dump() if isinstance(piece, trimesh.Trimesh)]
+    except (OSError, ValueError, LookupError, TypeError, AttributeError, ImportError, RuntimeError) as exc:
+        # as parsers raise on what they cannot read
+        raise AssetError(
+            f"{path}: no readable mesh ({type(exc).__name__}: {' '.join(str(exc).split())}).", path=str(path)
+        ) from exc
+    counts = np.cumsum([0, *(len(piece.vertices) for piece in pieces)])
+    v = np.concatenate([np.zeros((0, 3)), *(np.asarray(piece.vertices, dtype=float) for piece in pieces)])
+    f = np.concatenate(
+        [
+            np.zeros((0, 3), dtype=int),
+            *(np.asarray(piece.faces, dtype=int) + k for piece, k in zip(pieces, counts, strict=False)),
+        ]
+    )
+    if not np.all(np.isfinite(v)):
+        raise AssetError(f"{path}: a vertex is not finite.", path=str(path))
+    return v, f
+
+
 def read_obj(path: Path) -> tuple[np.ndarray, np.ndarray]:
     """Vertices (V, 3) and triangles (F, 3) of an OBJ file; polygons are fanned, everything else is skipped.
 
@@ -73,7 +127,7 @@ def _distance(shape: Shape, point: np.ndarray) -> float:
     if shape.kind is ShapeKind.mesh:
         if shape.path is None:
             return float("inf")
-        vertices, faces = read_obj(shape.path)
+        vertices, faces = read_mesh(shape.path)
         triangles = (vertices * np.asarray(shape.size))[faces]
         return float(triangle_distances(local, triangles).min()) if len(triangles) else float("inf")
     if shape.kind is ShapeKind.box:

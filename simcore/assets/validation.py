@@ -6,6 +6,7 @@ import numpy as np
 
 from simcore.assets.annotation import KEYPOINT_NAMES, Articulation, HandleType, Part, PartKind
 from simcore.assets.articulated_object import ObjectAsset
+from simcore.assets.rigid_links import rigid_shapes
 from simcore.assets.surface import surface_distance
 from simcore.assets.urdf_model import Joint, UrdfModel
 from simcore.assets.urdf_reader import read_urdf
@@ -121,15 +122,18 @@ def _keypoint_problems(part: Part, model: UrdfModel, *, size_m: float) -> list[s
         if keypoint.frame != wanted:
             problems.append(f"keypoint '{name}' is in frame '{keypoint.frame}', expected '{wanted}'.")
             continue
-        link = model.links[part.base if wanted == "base" else part.link]
+        link = part.base if wanted == "base" else part.link
+        shapes = rigid_shapes(model, link)
+        if not shapes and wanted == "base":
+            continue  # a part that slides on nothing that can be seen has nothing to press against
         slack = allowed
         if name == "articulated_object_head" and part.handle.type is not HandleType.none:
             # The head is the centre of what the fingers hold, so it lies half a thickness below the surface.
             slack += float(np.min(part.handle.size)) / 2
-        distance = surface_distance(link.collisions or link.visuals, keypoint.xyz)
+        distance = surface_distance(shapes, keypoint.xyz)
         if distance > slack:
             problems.append(
-                f"keypoint '{name}' lies {distance:.4f} m from the surface of link '{link.name}', "
+                f"keypoint '{name}' lies {distance:.4f} m from the surface of link '{link}', "
                 f"at most {slack:.4f} m is allowed."
             )
     return problems

@@ -13,13 +13,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from simcore.assets.annotate.annotator import PARTNET_LICENCE, AnnotateCfg, PosedPart, sized_parts
+from simcore.assets.annotate.geometry import ObjectGeometry
+from simcore.assets.annotate.joints import JointChoice, all_ends, part_names
+from simcore.assets.annotate.openness import limits
+from simcore.assets.annotate.part import annotated_part
+from simcore.assets.annotate.posing import Ends, PosedMesh, PosedObject, pose_object
+from simcore.assets.annotate.source import SourceObject
+from simcore.assets.annotate.view import Grip
 from simcore.assets.annotation import (
     ANNOTATION_FILE,
     Articulation,
-    FramedVector,
-    Handle,
-    Openness,
-    Part,
     PartKind,
     read_articulation,
     write_articulation,
@@ -27,14 +31,11 @@ from simcore.assets.annotation import (
 from simcore.assets.articulated_object import ObjectAsset
 from simcore.assets.cache import cache_root, intact_hash, replaced_folder, write_manifest
 from simcore.assets.converters.convex_decomposition import ConvexDecompositionCfg, Decomposition, decompose, hull_volume
-from simcore.assets.converters.handle_finding import HANDLE_NAMES, Grip, body_point, find_grip, push_point
 from simcore.assets.converters.hull_files import hulls_inertial, write_hulls
 from simcore.assets.converters.material_colour import mesh_colour
 from simcore.assets.converters.mesh_parts import TriangleMesh
 from simcore.assets.converters.partnet_categories import PartnetCategory
-from simcore.assets.converters.partnet_posing import PosedMesh, PosedObject, candidate_joints, pose_object
 from simcore.assets.converters.partnet_source import (
-    PartnetObject,
     choose_instance,
     partnet_category,
     partnet_instances,
@@ -46,6 +47,7 @@ from simcore.assets.converters.partnet_source import (
 )
 from simcore.assets.urdf_model import Joint, Link, Shape, ShapeKind, UrdfModel
 from simcore.assets.validation import articulation_problems, raise_problems
+from simcore.errors import AssetError
 from simcore.geometry import Pose
 
 if TYPE_CHECKING:
@@ -53,15 +55,16 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-CONVERTER_VERSION = 3
+CONVERTER_VERSION = 4
 """Raised with every change that changes the output: cached objects are then made anew."""
 
-LICENCE = "PartNet-Mobility (SAPIEN), non-commercial research"
 _URDF_FILE = "object.urdf"
 _FACTS_FILE = "asset.json"
 _SOURCE_FOLDER = "source"
-_GROWTH = (1.0, 1.25, 1.5, 1.75, 2.0, 2.25)
 _MOST_CANDIDATES = 8
+MIN_RANGE_RAD = 0.5
+MIN_RANGE_UNITS = 0.12
+"""Joints that move less than this are no doors and drawers."""
 
 
 def load_partnet_object(cfg: ObjectCfg, *, draw: int) -> ObjectAsset:
@@ -119,7 +122,7 @@ def partnet_object_set(cfg: ObjectCfg) -> dict[str, Any]:
 
 
 def convert_partnet_object(
-    source: PartnetObject,
+    source: SourceObject,
     *,
     scale: float | None = None,
     cache_dir: str | None = None,
@@ -153,16 +156,21 @@ def convert_partnet_object(
     return folder, digest
 
 
-def _cache_key(source: PartnetObject, scale: float | None, settings: ConvexDecompositionCfg) -> str:
+def _cache_key(source: SourceObject, scale: float | None, settings: ConvexDecompositionCfg) -> str:
     category = partnet_category(source.category)
     made_of = [CONVERTER_VERSION, version("coacd"), source_hash(source), scale, asdict(settings), repr(category)]
     text = json.dumps(made_of, sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def _convert(source: PartnetObject, folder: Path, *, scale: float | None, settings: ConvexDecompositionCfg) -> None:
+def _convert(source: SourceObject, folder: Path, *, scale: float | None, settings: ConvexDecompositionCfg) -> None:
     category = partnet_category(source.category)
-    posed, grip = _pose_and_grip(source, category, scale)
+    best = _best_part(source, category, scale)
+    posed = best.posed
+    if not posed.body_collisions:
+        raise AssetError(
+            f"{source.folder}: joint '{posed.joint.name}' has no meshes on the body.", path=str(source.folder)
+        )
     size_m = float(np.max(posed.bounds[1] - posed.bounds[0]))
     joint = Joint(
         name=posed.joint.name,
@@ -198,8 +206,19 @@ def _convert(source: PartnetObject, folder: Path, *, scale: float | None, settin
     model = UrdfModel(f"{source.category}_{source.instance}", {"body": body, category.part: part}, {joint.name: joint})
     articulation = Articulation(
         category=source.category,
-        source={"dataset": "partnet_mobility", "id": source.instance, "licence": LICENCE},
-        parts={category.part: _annotate(posed, grip, category, T_root_link)},
+        source={"dataset": "partnet_mobility", "id": source.instance, "licence": PARTNET_LICENCE},
+        parts={
+            category.part: annotated_part(
+                posed,
+                best.view,
+                best.grip,
+                name=category.part,
+                link=category.part,
+                base="body",
+                T_root_link=T_root_link,
+                T_root_base=Pose.identity(),
+            )
+        },
         scale=posed.scale,
     )
     (folder / _URDF_FILE).write_text(model.to_urdf(), encoding="utf-8")
@@ -208,33 +227,55 @@ def _convert(source: PartnetObject, folder: Path, *, scale: float | None, settin
         "bounds_obj": posed.bounds.round(6).tolist(),
         "friction": {joint.name: category.friction},
         "damping": {joint.name: category.damping},
-        "parameters": _parameters(source, posed, grip, {"body": body_hulls, "part": part_hulls}),
+        "parameters": _parameters(source, posed, best.root_grip, {"body": body_hulls, "part": part_hulls}),
     }
     (folder / _FACTS_FILE).write_text(json.dumps(facts, indent=1, sort_keys=True) + "\n", encoding="utf-8")
     raise_problems(articulation_problems(articulation, model, size_m=size_m), where=where)
 
 
-def _pose_and_grip(source: PartnetObject, category: PartnetCategory, scale: float | None) -> tuple[PosedObject, Grip]:
-    """Chooses the acted joint and the scale: a joint whose part can be grasped, at the smallest scale where it can."""
-    best: tuple[PosedObject, Grip] | None = None
-    for joint in candidate_joints(source, category)[:_MOST_CANDIDATES]:
-        unit = pose_object(source, joint, scale=1.0)
-        extent = float(np.max(unit.bounds[1] - unit.bounds[0]))
-        base = scale or source.info_scale or category.size_m / extent
-        has_handle = any(p.shape.name.startswith(HANDLE_NAMES) for p in unit.part_visuals)
-        factors = _GROWTH if scale is None and has_handle else _GROWTH[:1]
-        for factor in factors:
-            if factor > 1.0 and base * factor * extent > category.largest_m:
-                break
-            posed = pose_object(source, joint, scale=base * factor)
-            grip = find_grip(posed)
-            if best is None or (grip.is_graspable and not best[1].is_graspable):
-                best = (posed, grip)
-            if grip.is_graspable:
-                break
-    if best is None:  # candidate_joints has raised before this
-        raise ValueError(source.folder)
-    return best
+def _best_part(source: SourceObject, category: PartnetCategory, scale: float | None) -> PosedPart:
+    """The acted part at the scale of the object: one that can be grasped, at the smallest scale where it can."""
+    geometry = ObjectGeometry(source)
+    ends = all_ends(geometry)
+    choices = _candidates(geometry, category, ends)
+    size_m = category.size_m if source.info_scale is None and scale is None else None
+    cfg = AnnotateCfg(scale=scale, use_info=True)
+    return sized_parts(geometry, choices, ends, cfg, usual_m=size_m, largest_m=category.largest_m)[0]
+
+
+def _candidates(geometry: ObjectGeometry, category: PartnetCategory, ends: Ends) -> list[JointChoice]:
+    """The joints that may be acted on, in the order of the file; those that fit the category's part names first.
+
+    Raises:
+        AssetError: No joint fits.
+    """
+    source = geometry.source
+    fitting = []
+    for joint in source.model.joints.values():
+        if not joint.moves:
+            continue
+        lower, upper = limits(joint)
+        least = MIN_RANGE_UNITS if joint.kind == "prismatic" else MIN_RANGE_RAD
+        choice = JointChoice(joint, part_names(geometry, joint), "")
+        if upper - lower > least and _kind(geometry, choice, ends) in category.kinds:
+            fitting.append(choice)
+    named = [c for c in fitting if source.semantics.get(c.joint.child) in category.semantics]
+    if not fitting:
+        kinds = ", ".join(kind.name for kind in category.kinds)
+        raise AssetError(
+            f"{source.folder}: no joint of kind {kinds} that moves. Joints: "
+            + ", ".join(f"{joint.name} ({joint.kind})" for joint in source.model.joints.values())
+            + ".",
+            path=str(source.folder),
+        )
+    return (named or fitting)[:_MOST_CANDIDATES]
+
+
+def _kind(geometry: ObjectGeometry, choice: JointChoice, ends: Ends) -> PartKind | None:
+    try:
+        return pose_object(geometry, choice.joint, scale=1.0, ends=ends, names=choice.names).kind
+    except AssetError:  # nothing can be seen of it
+        return None
 
 
 def _hulls(
@@ -274,50 +315,8 @@ def _link(
     return Link(name, seen, (collider,), hulls_inertial(found.hulls, mass_kg))
 
 
-def _annotate(posed: PosedObject, grip: Grip, category: PartnetCategory, T_root_link: Pose) -> Part:
-    T_link_root = T_root_link.inverse()
-    front = np.array([1.0, 0.0, 0.0])
-    if posed.kind is PartKind.slider:
-        # Across a horizontal bar is vertical; downwards makes move x contact point up.
-        across = grip.R_root_handle[:, 1] if abs(grip.R_root_handle[1, 1]) > 0.5 else np.array([0.0, 0.0, -1.0])
-        moving = ("link0_move_axis", posed.axis * posed.opens)
-    else:
-        across = np.array([0.0, 1.0 if grip.centre[1] > posed.origin[1] else -1.0, 0.0])
-        # Exactly at a right angle to the axis, which in the data set leans by up to some hundredths.
-        across = across - posed.axis * float(across @ posed.axis)
-        across /= np.linalg.norm(across)
-        moving = ("link0_rot_axis", posed.axis)
-
-    def point(p_root: np.ndarray) -> FramedVector:
-        return FramedVector.of("link", T_link_root @ p_root)
-
-    def direction(v_root: np.ndarray) -> FramedVector:
-        return FramedVector.of("link", T_link_root.rotate(v_root / np.linalg.norm(v_root)))
-
-    return Part(
-        name=category.part,
-        joint=posed.joint.name,
-        link=category.part,
-        base="body",
-        kind=posed.kind,
-        keypoints={
-            "articulated_object_head": point(grip.centre),
-            "articulated_object_tail": point(grip.centre + 0.05 * across),
-            "link_contact_point": point(push_point(posed, grip)),
-            "base_contact_point": FramedVector.of("base", body_point(posed)),
-        },
-        axes={
-            moving[0]: direction(moving[1]),
-            "link0_contact_axis": direction(np.cross(front, across)),
-            "base_front_axis": FramedVector.of("base", front),
-        },
-        handle=Handle(grip.type, grip.size, T_link_root @ Pose(grip.R_root_handle, grip.centre)),
-        openness=Openness(closed=posed.closed, open=posed.open),
-    )
-
-
 def _parameters(
-    source: PartnetObject, posed: PosedObject, grip: Grip, reports: dict[str, Decomposition]
+    source: SourceObject, posed: PosedObject, grip: Grip, reports: dict[str, Decomposition]
 ) -> dict[str, float | str]:
     values: dict[str, Any] = {
         "scale": round(posed.scale, 6),
@@ -333,7 +332,7 @@ def _parameters(
     return values
 
 
-def _copy_sources(source: PartnetObject, folder: Path) -> None:
+def _copy_sources(source: SourceObject, folder: Path) -> None:
     for name, path in referenced_files(source).items():
         target = folder / _SOURCE_FOLDER / name
         target.parent.mkdir(parents=True, exist_ok=True)

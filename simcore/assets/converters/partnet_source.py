@@ -3,60 +3,21 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-import numpy as np
-
+from simcore.assets.annotate.source import PARTNET_URDF, SourceObject, read_json, read_source
 from simcore.assets.converters.partnet_categories import CATEGORIES, PartnetCategory
-from simcore.assets.urdf_model import UrdfModel
-from simcore.assets.urdf_reader import inside, read_urdf
+from simcore.assets.urdf_reader import inside
 from simcore.errors import AssetError, ConfigError, close_matches
 
 ROOT_VARIABLE = "UNLATCH_PARTNET_DIR"
 """Environment variable that names the folder of the data set."""
 
-URDF_NAME = "mobility.urdf"
-_MAX_TEXT_BYTES = 1_000_000
+URDF_NAME = PARTNET_URDF
 _SIDE_FILES = ("info.json", "semantics.txt")
 _MESH_SUFFIXES = (".obj", ".mtl")
-
-
-@dataclass(frozen=True)
-class PartnetObject:
-    """One object of the data set, read but not converted."""
-
-    category: str
-    instance: str
-    folder: Path
-    """Its folder, resolved."""
-    model: UrdfModel
-    semantics: dict[str, str]
-    """Part name by link, from `semantics.txt`."""
-    info: dict[str, Any]
-    """`info.json`, or empty."""
-
-    @property
-    def info_scale(self) -> float | None:
-        """The scale that `info.json` gives [m per unit], if it does."""
-        value = self.info.get("scale")
-        if isinstance(value, bool) or not isinstance(value, (int, float)):
-            return None
-        return float(value) if 0.001 <= value <= 100.0 else None
-
-    @property
-    def info_head(self) -> np.ndarray | None:
-        """(3,) unscaled `articulated_object_head` of `info.json`, in its own frame; None if there is none."""
-        keypoints = self.info.get("keypoints")
-        value = keypoints.get("articulated_object_head") if isinstance(keypoints, dict) else None
-        if not isinstance(value, list) or len(value) != 3 or not all(isinstance(v, (int, float)) for v in value):
-            return None
-        point = np.array(value, dtype=float)
-        return point if np.all(np.isfinite(point)) else None
 
 
 def partnet_category(name: str) -> PartnetCategory:
@@ -146,7 +107,7 @@ def _folders(root: Path, category: str) -> dict[str, Path]:
 def _is_of(folder: Path, names: Sequence[str]) -> bool:
     """Whether the `meta.json` of a folder names one of some categories; a damaged one names none."""
     try:
-        return _read_json(folder / "meta.json").get("model_cat") in names
+        return read_json(folder / "meta.json").get("model_cat") in names
     except AssetError:
         return False
 
@@ -158,7 +119,7 @@ def _visible_damage(folder: Path) -> str | None:
     if not urdf.stat().st_size:
         return f"{urdf} is empty."
     try:
-        _read_json(folder / "info.json")
+        read_json(folder / "info.json")
     except AssetError as exc:
         return exc.message
     return None
@@ -196,29 +157,16 @@ def choose_instance(root: Path, category: str, *, instance: str | None, draw: in
     return instances[instance]
 
 
-def read_partnet_object(folder: Path, category: str) -> PartnetObject:
+def read_partnet_object(folder: Path, category: str) -> SourceObject:
     """Reads URDF, semantics and `info.json` of one object.
 
     Raises:
         AssetError: The URDF is damaged, or names files that are missing or lie outside the folder.
     """
-    folder = folder.resolve()
-    semantics: dict[str, str] = {}
-    for line in _read_text(folder / "semantics.txt").splitlines():
-        words = line.split()
-        if len(words) == 3:
-            semantics[words[0]] = words[2]
-    return PartnetObject(
-        category=category,
-        instance=folder.name,
-        folder=folder,
-        model=read_urdf(folder / URDF_NAME),
-        semantics=semantics,
-        info=_read_json(folder / "info.json"),
-    )
+    return read_source(folder / URDF_NAME, category=category)
 
 
-def referenced_files(source: PartnetObject) -> dict[str, Path]:
+def referenced_files(source: SourceObject) -> dict[str, Path]:
     """Every file that the object consists of, by its path in the object's folder: meshes, materials, textures."""
     files: dict[str, Path] = {}
     for link in source.model.links.values():
@@ -251,7 +199,7 @@ def texture_files(material: Path, folder: Path) -> list[Path]:
     ]
 
 
-def source_hash(source: PartnetObject) -> str:
+def source_hash(source: SourceObject) -> str:
     """SHA-256 over the URDF, the side files and every referenced file, names included."""
     digest = hashlib.sha256()
     files = {URDF_NAME: source.folder / URDF_NAME, **referenced_files(source)}
@@ -277,24 +225,3 @@ def _optional(base: Path, name: str, folder: Path) -> Path | None:
 
 def _relative(path: Path, folder: Path) -> str:
     return path.relative_to(folder).as_posix()
-
-
-def _read_text(path: Path) -> str:
-    if not path.is_file():
-        return ""
-    if path.stat().st_size > _MAX_TEXT_BYTES:
-        raise AssetError(f"{path}: more than {_MAX_TEXT_BYTES} bytes.", path=str(path))
-    return path.read_text(encoding="utf-8", errors="replace")
-
-
-def _read_json(path: Path) -> dict[str, Any]:
-    text = _read_text(path)
-    if not text:
-        return {}
-    try:
-        data = json.loads(text)
-    except (ValueError, RecursionError) as exc:
-        raise AssetError(f"{path}: no readable JSON ({exc}).", path=str(path)) from exc
-    if not isinstance(data, dict):
-        raise AssetError(f"{path}: expected a JSON object, got {type(data).__name__}.", path=str(path))
-    return data

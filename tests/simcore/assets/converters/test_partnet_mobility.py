@@ -104,6 +104,11 @@ def test_a_door_without_a_handle_is_held_at_its_free_edge(
 ) -> None:
     edit_urdf('name="handle-9"', 'name="door_frame-1"')
     door = _load(boxes_dir, cache_dir).articulation.part("door")
+    assert door.handle.type is HandleType.bar, "what stands out of the door tells without a name"
+    meshes = boxes_dir / "microwave" / "77" / "textured_objs"
+    for name in ("handle-9", "low", "high"):
+        shutil.copyfile(meshes / "door.obj", meshes / f"{name}.obj")
+    door = _load(boxes_dir, cache_dir).articulation.part("door")
     assert door.handle.type is HandleType.edge
     np.testing.assert_allclose(door.keypoints["articulated_object_head"].xyz[:2], [0.015, 0.42 - 0.012], atol=1e-3)
     assert door.handle.size[1] == pytest.approx(0.03, abs=1e-3)

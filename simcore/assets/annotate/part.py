@@ -1,0 +1,96 @@
+"""One entry of the annotation: keypoints, axes, kind, handle and openness of a posed part."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from simcore.assets.annotate.posing import PosedObject
+from simcore.assets.annotate.push import body_point, push_point
+from simcore.assets.annotate.view import Grip, PartView, root_grip
+from simcore.assets.annotation import FramedVector, Handle, Openness, Part, PartKind
+from simcore.geometry import Pose
+
+TAIL_M = 0.05
+"""Distance from head to tail."""
+
+
+def annotated_part(
+    posed: PosedObject,
+    view: PartView,
+    grip: Grip,
+    *,
+    name: str,
+    link: str,
+    base: str,
+    T_root_link: Pose,
+    T_root_base: Pose,
+) -> Part:
+    """The entry of one part.
+
+    `cross(tail - head, contact axis)` is the outward direction; head to tail lies where the fingers close, at right
+    angles to the joint's axis of what turns, and to the motion of what slides.
+
+    Args:
+        posed: The object, closed, in the root frame.
+        view: The same in the work frame.
+        grip: Where to hold the part, in the work frame.
+        name: Name of the entry.
+        link: Link of the part.
+        base: Link that it moves against.
+        T_root_link: Frame of `link`, closed.
+        T_root_base: Frame of `base`.
+    """
+    T_link_root, T_base_root = T_root_link.inverse(), T_root_base.inverse()
+    held = root_grip(grip, posed.R_root_work)
+    across = posed.R_root_work @ across_of(view, grip)
+    if posed.kind is PartKind.slider:
+        moving = ("link0_move_axis", posed.axis * posed.opens)
+    else:
+        # Exactly at a right angle to the axis, which in the data set leans by up to some hundredths.
+        across = across - posed.axis * float(across @ posed.axis)
+        across /= np.linalg.norm(across)
+        moving = ("link0_rot_axis", posed.axis)
+
+    def point(p_root: np.ndarray) -> FramedVector:
+        return FramedVector.of("link", T_link_root @ p_root)
+
+    def direction(v_root: np.ndarray) -> FramedVector:
+        return FramedVector.of("link", T_link_root.rotate(v_root / np.linalg.norm(v_root)))
+
+    body = body_point(posed)
+    return Part(
+        name=name,
+        joint=posed.joint.name,
+        link=link,
+        base=base,
+        kind=posed.kind,
+        keypoints={
+            "articulated_object_head": point(held.centre),
+            "articulated_object_tail": point(held.centre + TAIL_M * across),
+            "link_contact_point": point(posed.R_root_work @ push_point(view, grip)),
+            "base_contact_point": FramedVector.of("base", T_base_root @ (T_root_base.p if body is None else body)),
+        },
+        axes={
+            moving[0]: direction(moving[1]),
+            "link0_contact_axis": direction(np.cross(posed.outward, across)),
+            "base_front_axis": FramedVector.of("base", T_base_root.rotate(np.array([1.0, 0.0, 0.0]))),
+        },
+        handle=Handle(grip.type, grip.size, T_root_link.inverse() @ Pose(held.R_handle, held.centre)),
+        openness=Openness(closed=posed.closed, open=posed.open),
+    )
+
+
+def across_of(view: PartView, grip: Grip) -> np.ndarray:
+    """(3,) direction from head to tail in the work frame.
+
+    Of a slider it is where the fingers close: downwards at a horizontal bar; move axis x contact axis then points up.
+    Of a hinged part it runs from the hinge to the free side, of a knob across its blade, of a lever along its motion.
+    """
+    if view.slides:
+        y = grip.R_handle[:, 1]
+        if abs(float(y[1])) > 0.5:
+            return y
+        return np.array([0.0, 0.0, -1.0])
+    if view.kind in (PartKind.knob, PartKind.lever):
+        return grip.R_handle[:, 1]
+    return np.array([0.0, 1.0 if grip.centre[1] > view.origin[1] else -1.0, 0.0])
