@@ -206,7 +206,8 @@ def test_processes_that_convert_the_same_asset_at_once_end_with_one_good_result(
         "import sys\n"
         "from simcore.assets.converters.urdf_converter import UrdfConverter, UrdfConverterCfg\n"
         "for n in range(6):\n"
-        "    cfg = UrdfConverterCfg(asset_path=sys.argv[1], out_dir=sys.argv[2], fix_base=True, force_conversion=True)\n"
+        "    cfg = UrdfConverterCfg(asset_path=sys.argv[1], out_dir=sys.argv[2], fix_base=True)\n"
+        "    cfg.force_conversion = True\n"
         "    UrdfConverter(cfg)\n"
     )
     command = [sys.executable, "-c", code, str(cabinet), str(tmp_path / "out")]

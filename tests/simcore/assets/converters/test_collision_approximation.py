@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from simcore.assets.converters.collision_approximation import (
-    CollisionApproximation,
     Colliders,
+    CollisionApproximation,
     closed_volume,
     hull_of,
     make_colliders,

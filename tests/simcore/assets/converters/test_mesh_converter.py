@@ -18,7 +18,6 @@ from simcore.assets.converters.property_groups import (
 from simcore.assets.urdf_reader import read_urdf
 from simcore.errors import AssetError, ConfigError
 
-
 AABB_MARGIN_M = 5e-3
 """Bullet's boxes around compounds of hulls are up to so much larger."""
 
