@@ -22,6 +22,8 @@ Ends = Mapping[str, tuple[float, float]]
 
 _ALIGNED = 0.05
 """An axis that leans by less is taken for upright or level."""
+_FACING = 0.94
+"""Cosine within which faces look the same way."""
 _PANEL = 3.0
 """A panel is this much longer than thick; of such a part the long way is known without regard to the frame."""
 
@@ -118,10 +120,12 @@ def pose_object(
             f"{source.folder}: joint '{joint.name}' has no meshes on its part '{joint.child}'.",
             path=str(source.folder),
         )
-    points = _cloud(part)
+    surface = join([TriangleMesh(pose @ item.mesh.vertices, item.mesh.faces) for pose, item in part])
+    # all over the surface: corners alone would favour curved pieces
+    points = surface_points(surface, spacing_m=float(np.max(surface.extents)) / 60.0, most=20_000)  # (N, 3)
     opens = float(np.sign(opened - closed))
     spread = spread_about(points, T_root_joint.p, axis)
-    outward = _outward(joint, T_root_joint.p, axis, opens, points)
+    outward = _outward(joint, T_root_joint.p, axis, opens, points, surface)
     kind = kind_of(joint, names, spread, axis, outward)
     middle = _middle([pose @ item.mesh.vertices for pose, item in (body or part)])
     work = _work_frame(kind, spread, T_root_joint.p, axis, outward, points, middle)
@@ -170,19 +174,15 @@ def _info_head(source: SourceObject, joint: Joint, T_root_link: Pose, T_new: Pos
     return T_new @ ((T_root_link @ point) * scale)
 
 
-def _cloud(items: list[_Item]) -> np.ndarray:
-    """(N, 3) points all over the surface of meshes, in the root frame: corners alone would favour curved pieces."""
-    mesh = join([TriangleMesh(pose @ item.mesh.vertices, item.mesh.faces) for pose, item in items])
-    return surface_points(mesh, spacing_m=float(np.max(mesh.extents)) / 60.0, most=20_000)
-
-
 def _middle(clouds: list[np.ndarray]) -> np.ndarray:
     points = np.concatenate(clouds)
     middle: np.ndarray = (points.min(axis=0) + points.max(axis=0)) / 2
     return middle
 
 
-def _outward(joint: Joint, origin: np.ndarray, axis: np.ndarray, opens: float, points: np.ndarray) -> np.ndarray:
+def _outward(
+    joint: Joint, origin: np.ndarray, axis: np.ndarray, opens: float, points: np.ndarray, surface: TriangleMesh
+) -> np.ndarray:
     """(3,) unit direction in which the part leaves its closed pose: of a panel, its normal."""
     if joint.kind == "prismatic":
         return axis * opens
@@ -193,6 +193,7 @@ def _outward(joint: Joint, origin: np.ndarray, axis: np.ndarray, opens: float, p
     _, _, directions = np.linalg.svd(across, full_matrices=False)
     along, thin = directions[0], directions[1]
     if np.ptp(across @ along) > _PANEL * np.ptp(across @ thin):
+        along = np.cross(_mean_normal(surface, thin, axis), axis)
         lever = along * float(np.sign(along @ arm) or 1.0)
     else:
         # A deep part: of its arm, the larger component along the axes of the object says which way it faces.
@@ -203,6 +204,23 @@ def _outward(joint: Joint, origin: np.ndarray, axis: np.ndarray, opens: float, p
     direction = opens * np.cross(axis, _snapped(lever, axis))
     length = float(np.linalg.norm(direction))
     unit: np.ndarray = direction / length if length > 1e-9 else _any_across(axis)
+    return unit
+
+
+def _mean_normal(surface: TriangleMesh, thin: np.ndarray, axis: np.ndarray) -> np.ndarray:
+    """(3,) unit normal of a panel, at right angles to its hinge: that of the faces which look about the thin way.
+
+    A handle tilts the spread of a panel, but not its faces.
+    """
+    a, b, c = surface.triangles.swapaxes(0, 1)
+    normals = np.cross(b - a, c - a)  # (F, 3), twice the area long
+    normals -= np.outer(normals @ axis, axis)
+    normals *= np.sign(normals @ thin)[:, None]
+    lengths = np.linalg.norm(normals, axis=1)
+    facing = normals @ thin > _FACING * lengths
+    mean = normals[facing].sum(axis=0) if facing.any() else thin
+    length = float(np.linalg.norm(mean))
+    unit: np.ndarray = mean / length if length > 0.2 * float(lengths.sum()) else thin
     return unit
 
 

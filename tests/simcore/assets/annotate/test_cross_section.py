@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from simcore.assets.converters.convex_decomposition import convex_hull
 from simcore.assets.annotate.cross_section import cut, front_heights, outermost_interval
+from simcore.assets.converters.convex_decomposition import convex_hull
 from simcore.assets.converters.mesh_parts import TriangleMesh, join
 
 

@@ -1,0 +1,133 @@
+"""How near the derived keypoints come to those that people set by hand.
+
+Usage: UNLATCH_PARTNET_DIR=FOLDER python benchmarks/annotation.py [tolerance=0.03] [out=FILE.json] [only=TEXT]
+
+Every object below the folder whose `info.json` has an `articulated_object_head` is annotated without it. It agrees
+where the derived head lies within the tolerance of the one set by hand, or the one set by hand lies within the
+tolerance of the handle or edge that was chosen: any place along a bar or an edge serves. Distances are metres at the
+size of the object.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from statistics import median
+
+import numpy as np
+
+from simcore.assets.annotate import AnnotateCfg, annotate_source, read_source
+from simcore.assets.annotate.peer_info import read_peer_info
+from simcore.assets.annotate.source import PARTNET_URDF
+from simcore.assets.annotation import Part
+from simcore.assets.rigid_links import rigid_shapes
+from simcore.assets.surface import surface_distance
+from simcore.errors import AssetError
+from workflows.statistics import wilson_interval
+
+ON_PART_M = 0.01
+"""A head lies on a part if it is this close to its surface [m], or within half the thickness of what is held."""
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """One object."""
+
+    name: str
+    kind: str = ""
+    handle: str = ""
+    scale: float = 0.0
+    distance_m: float = float("inf")
+    """From the derived head to the one set by hand."""
+    to_handle_m: float = float("inf")
+    """From the one set by hand to the middle line of the handle or edge."""
+    right_part: bool = False
+    """Whether the derived head lies on the part that the one set by hand is about."""
+    agrees: bool = False
+    seconds: float = 0.0
+    problem: str = ""
+
+
+def compare(folder: Path, name: str, *, tolerance_m: float) -> Comparison | None:
+    """Annotates an object and compares; None if nobody has set a head by hand."""
+    started = time.perf_counter()
+    try:
+        source = read_source(folder)
+        peer = read_peer_info(source)
+        if peer is None or "articulated_object_head" not in peer.keypoints:
+            return None
+        found = annotate_source(source, AnnotateCfg(use_info=False))
+    except AssetError as exc:
+        return Comparison(name, problem=exc.message)
+    parts = {part.joint: part for part in found.articulation.parts.values()}
+    if peer.joint not in parts:
+        return Comparison(name, problem=f"{peer.joint} was left out: {found.refused.get(peer.joint, '')}")
+    part, scale, model = parts[peer.joint], found.articulation.scale, source.model
+    T_link_child = model.link_pose(part.link).inverse() @ model.link_pose(model.joints[part.joint].child)
+    by_hand = (T_link_child @ peer.keypoints["articulated_object_head"]) * scale
+    head = part.keypoint("articulated_object_head").xyz
+    distance, to_handle = float(np.linalg.norm(by_hand - head)), _to_handle(part, by_hand)
+    on_part = surface_distance(rigid_shapes(found.model, part.link), head)
+    return Comparison(
+        name=name,
+        kind=part.kind.name,
+        handle=part.handle.type.name,
+        scale=scale,
+        distance_m=distance,
+        to_handle_m=to_handle,
+        right_part=on_part <= ON_PART_M + float(np.min(part.handle.size)) / 2,
+        agrees=min(distance, to_handle) <= tolerance_m,
+        seconds=time.perf_counter() - started,
+    )
+
+
+def _to_handle(part: Part, point: np.ndarray) -> float:
+    """Distance from a point (3,) of the link frame to the line along the middle of the handle [m]."""
+    if part.handle.T_link_handle is None:
+        return float("inf")
+    local = part.handle.T_link_handle.inverse() @ point
+    beyond = max(0.0, abs(float(local[2])) - float(part.handle.size[2]) / 2)
+    return float(np.linalg.norm([local[0], local[1], beyond]))
+
+
+def main() -> None:
+    """Prints the table."""
+    pairs = dict(argument.split("=", 1) for argument in sys.argv[1:])
+    tolerance = float(pairs.get("tolerance", "0.03"))
+    variable = os.environ.get("UNLATCH_PARTNET_DIR")
+    if not variable:
+        sys.exit("Set UNLATCH_PARTNET_DIR to the folder of PartNet-Mobility objects with info.json files.")
+    root = Path(variable)
+    folders = sorted({path.parent for path in root.rglob(PARTNET_URDF)})
+    results = []
+    for folder in folders:
+        name = folder.relative_to(root).as_posix()
+        if pairs.get("only", "") in name and (result := compare(folder, name, tolerance_m=tolerance)) is not None:
+            results.append(result)
+    if not results:
+        sys.exit(f"No object with keypoints set by hand below {root}.")
+    for result in results:
+        if not result.agrees:
+            said = result.problem or f"{result.kind}, {result.handle}: {100 * result.distance_m:.1f} cm off"
+            print(f"differs: {result.name} ({said})")
+    _print_share(f"within {100 * tolerance:g} cm or on the same handle or edge", [r.agrees for r in results])
+    _print_share(f"within {100 * tolerance:g} cm", [r.distance_m <= tolerance for r in results])
+    _print_share("on the right part", [r.right_part for r in results])
+    print(f"median distance {1000 * median(r.distance_m for r in results):.0f} mm")
+    print(f"median time {median(r.seconds for r in results):.1f} s, largest {max(r.seconds for r in results):.1f} s")
+    if "out" in pairs:
+        Path(pairs["out"]).write_text(json.dumps([asdict(r) for r in results], indent=1) + "\n", encoding="utf-8")
+
+
+def _print_share(what: str, good: list[bool]) -> None:
+    low, high = wilson_interval(sum(good), len(good))
+    share = 100.0 * sum(good) / len(good)
+    print(f"{what}: {sum(good)}/{len(good)} = {share:.1f} % (95 % interval {100 * low:.1f} to {100 * high:.1f} %)")
+
+
+if __name__ == "__main__":
+    main()

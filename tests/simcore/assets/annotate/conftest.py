@@ -1,0 +1,121 @@
+"""Objects of every kind, made of boxes and cylinders without a name that would tell anything."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+Write = Callable[..., Path]
+
+_BOX = '<{tag}><origin xyz="{at}"/><geometry><box size="{size}"/></geometry></{tag}>'
+_CYLINDER = '<{tag}><origin xyz="{at}" rpy="{rpy}"/><geometry><cylinder radius="{r}" length="{l}"/></geometry></{tag}>'
+
+
+def box(at: str, size: str) -> str:
+    return "".join(_BOX.format(tag=tag, at=at, size=size) for tag in ("visual", "collision"))
+
+
+def cylinder(at: str, radius: float, length: float, rpy: str = "0 0 0") -> str:
+    return "".join(
+        _CYLINDER.format(tag=tag, at=at, rpy=rpy, r=radius, l=length) for tag in ("visual", "collision")
+    )  # fmt: skip
+
+
+def joint(name: str, kind: str, child: str, at: str, axis: str, lower: float, upper: float) -> str:
+    return (
+        f'<joint name="{name}" type="{kind}"><origin xyz="{at}"/><axis xyz="{axis}"/><parent link="a"/>'
+        f'<child link="{child}"/><limit lower="{lower}" upper="{upper}" effort="10" velocity="1"/></joint>'
+    )
+
+
+CASE = (
+    box("0 0 0.01", "0.4 0.5 0.02")
+    + box("0 0 0.39", "0.4 0.5 0.02")
+    + box("0 0.24 0.2", "0.4 0.02 0.4")
+    + box("0 -0.24 0.2", "0.4 0.02 0.4")
+    + box("-0.19 0 0.2", "0.02 0.5 0.4")
+)
+"""A cabinet, open towards +x: 0.4 deep, 0.5 wide, 0.4 high, standing on z = 0."""
+TUB = (
+    box("0 0 0.01", "0.3 0.4 0.02")
+    + box("0.14 0 0.1", "0.02 0.4 0.2")
+    + box("-0.14 0 0.1", "0.02 0.4 0.2")
+    + box("0 0.19 0.1", "0.3 0.02 0.2")
+    + box("0 -0.19 0.1", "0.3 0.02 0.2")
+)
+"""A box without a lid: 0.3 deep, 0.4 wide, 0.2 high."""
+
+DOOR = box("0.01 0.245 0", "0.02 0.49 0.4")
+"""In its link: hinged at y = 0, reaching to y = 0.49."""
+BAR = box("0.06 0.44 0", "0.015 0.015 0.16") + box("0.04 0.44 0.07", "0.04 0.01 0.01")
+FLAP = box("0.01 0 0.19", "0.02 0.48 0.38")
+"""In its link: hinged at z = 0, reaching up to z = 0.38."""
+FLAP_BAR = box("0.06 0 0.34", "0.015 0.2 0.015") + box("0.04 0.08 0.34", "0.04 0.01 0.01")
+FRONT = (
+    box("0.01 0 0", "0.02 0.46 0.18")
+    + box("-0.15 0 -0.07", "0.3 0.4 0.01")
+    + box("-0.15 0.2 0", "0.3 0.01 0.14")
+    + box("-0.15 -0.2 0", "0.3 0.01 0.14")
+)
+STUD = cylinder("0.03 0 0", 0.006, 0.03, "0 1.5708 0") + cylinder("0.05 0 0", 0.016, 0.02, "0 1.5708 0")
+
+OBJECTS = {
+    "door": (CASE, {"b": DOOR}, [joint("j", "revolute", "b", "0.2 -0.245 0.2", "0 0 -1", 0.0, 1.6)]),
+    "door_bar": (CASE, {"b": DOOR + BAR}, [joint("j", "revolute", "b", "0.2 -0.245 0.2", "0 0 -1", 0.0, 1.6)]),
+    "door_back": (CASE, {"b": DOOR + BAR}, [joint("j", "revolute", "b", "0.2 -0.245 0.2", "0 0 1", -1.6, 0.0)]),
+    "flap": (CASE, {"b": FLAP}, [joint("j", "revolute", "b", "0.2 0 0.01", "0 1 0", 0.0, 1.5)]),
+    "flap_bar": (CASE, {"b": FLAP + FLAP_BAR}, [joint("j", "revolute", "b", "0.2 0 0.01", "0 1 0", 0.0, 1.5)]),
+    "drawer": (CASE, {"b": FRONT}, [joint("j", "prismatic", "b", "0.2 0 0.2", "1 0 0", 0.0, 0.25)]),
+    "drawer_back": (CASE, {"b": FRONT}, [joint("j", "prismatic", "b", "0.2 0 0.2", "-1 0 0", -0.25, 0.0)]),
+    "drawer_knob": (CASE, {"b": FRONT + STUD}, [joint("j", "prismatic", "b", "0.2 0 0.2", "1 0 0", 0.0, 0.25)]),
+    "lid": (
+        TUB,
+        {"b": box("0.15 0 0.01", "0.3 0.4 0.02")},
+        [joint("j", "revolute", "b", "-0.15 0 0.2", "0 -1 0", 0.0, 2.0)],
+    ),
+    "carton": (
+        TUB,
+        {"b": box("0 0.1 0.003", "0.3 0.2 0.006"), "c": box("0 -0.1 0.003", "0.3 0.2 0.006")},
+        [
+            joint("j", "revolute", "b", "0 -0.2 0.2", "1 0 0", 0.0, 2.5),
+            joint("k", "revolute", "c", "0 0.2 0.2", "1 0 0", -2.5, 0.0),
+        ],
+    ),
+    "knob": (
+        CASE + box("0.2 0 0.2", "0.02 0.5 0.4"),
+        {"b": cylinder("0.015 0 0", 0.02, 0.03, "0 1.5708 0")},
+        [joint("j", "continuous", "b", "0.21 0 0.2", "1 0 0", 0.0, 0.0)],
+    ),
+    "lever": (
+        CASE + box("0.2 0 0.2", "0.02 0.5 0.4"),
+        {"b": cylinder("0.02 0 0", 0.01, 0.04, "0 1.5708 0") + box("0.045 0.06 0", "0.015 0.14 0.02")},
+        [joint("j", "revolute", "b", "0.21 0 0.2", "1 0 0", -1.0, 1.0)],
+    ),
+    "press": (
+        box("0 0 0.1", "0.2 0.3 0.2"),
+        {"b": box("0.02 0 0", "0.04 0.03 0.015")},
+        [joint("j", "prismatic", "b", "0.1 0 0.05", "0 0 1", 0.0, 0.1)],
+    ),
+}
+"""Body, moving links and joints by name."""
+
+
+@pytest.fixture
+def write(tmp_path: Path) -> Write:
+    """Writes one of the objects, turned about z if wanted, and returns its URDF."""
+
+    def written(name: str, *, yaw: float = 0.0, folder: str = "", file: str = "thing.urdf") -> Path:
+        body, links, joints = OBJECTS[name]
+        text = '<?xml version="1.0"?>\n<robot name="thing">\n<link name="root"/>\n'
+        text += f'<link name="a">{body}</link>\n'
+        text += "\n".join(f'<link name="{link}">{shapes}</link>' for link, shapes in links.items())
+        text += f'\n<joint name="stand" type="fixed"><origin rpy="0 0 {yaw}"/>'
+        text += '<parent link="root"/><child link="a"/></joint>\n'
+        target = tmp_path / (folder or name) / file
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_text(text + "\n".join(joints) + "\n</robot>\n")
+        return target
+
+    return written
