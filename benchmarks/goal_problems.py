@@ -31,8 +31,8 @@ from rich.console import Console
 from rich.table import Table
 
 from solver.codegen import COMPILE_VARIABLE, has_compiler
-from solver.diagnosis import contradictions
-from solver.goal import GoalSolver
+from solver.diagnosis.diagnosis import contradictions
+from solver.goal.goal_solver import GoalSolver
 
 Array = np.ndarray
 Solve = Callable[[Mapping[str, Any]], tuple["Array | None", float]]

@@ -14,8 +14,8 @@ import numpy as np
 
 from robots.franka_panda import franka_panda, urdf_path
 from simcore.geometry import Pose
+from solver.goal.layout import Nearness
 from solver.kinematics import Kinematics
-from solver.layout import Nearness
 from solver.scene import ArmModel, JointGeometry, PlanningScene
 from solver.terms.row import AxisRow, PointRow, Row
 

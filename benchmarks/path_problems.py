@@ -22,15 +22,15 @@ import numpy as np
 from robots.franka_panda import franka_panda, urdf_path
 from simcore.geometry import matrix_from_axis_angle
 from solver.kinematics import Kinematics
-from solver.path import PathSolver, Slip, SlipMode
-from solver.plan import KeyframePlan, PlanBudget, PlanRequest
-from solver.planner import plan_keyframes
-from solver.planner_candidates import CandidateStage
-from solver.planner_goals import GoalStage
-from solver.planner_log import PlanLog
-from solver.reader import read_planner_setting
+from solver.path.path_solver import PathSolver, Slip, SlipMode
+from solver.planning.candidates import CandidateStage
+from solver.planning.goals import GoalStage
+from solver.planning.plan import KeyframePlan, PlanBudget, PlanRequest
+from solver.planning.plan_log import PlanLog
+from solver.planning.planner import plan_keyframes
 from solver.scene import ArmModel, JointGeometry, PlanningScene
-from solver.setting import PlannerSettingCfg
+from solver.settings.reader import read_planner_setting
+from solver.settings.setting import PlannerSettingCfg
 
 Array = np.ndarray
 WAYPOINTS = 24

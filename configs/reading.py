@@ -13,8 +13,8 @@ from configs.schema import optional_of
 from simcore.errors import ConfigError, UnknownEntryError, close_matches
 from simcore.sim.sensors.catalog import SENSORS
 from simcore.sim.sensors.config import SensorCfg
-from solver.reader import read_planner_setting
-from solver.setting import PlannerSettingCfg
+from solver.settings.reader import read_planner_setting
+from solver.settings.setting import PlannerSettingCfg
 
 T = TypeVar("T")
 

@@ -11,9 +11,9 @@ from yaml import YAMLError
 
 from configs.explain import explain
 from simcore.errors import ConfigError
-from solver.peer_form import settings_in
-from solver.reader import read_planner_setting
-from solver.setting import PlannerSettingCfg
+from solver.settings.peer_form import settings_in
+from solver.settings.reader import read_planner_setting
+from solver.settings.setting import PlannerSettingCfg
 
 _MAX_BYTES = 1_000_000
 

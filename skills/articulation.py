@@ -17,10 +17,10 @@ from skills.context import SkillContext, Views
 from skills.displacement import Displacement
 from skills.failure import Failure
 from skills.skill import Skill
-from solver.path import Slip
-from solver.planner import KeyframePlan, PlanRequest, Segment, plan_keyframes
+from solver.path.path_solver import Slip
+from solver.planning.planner import KeyframePlan, PlanRequest, Segment, plan_keyframes
 from solver.scene import JointGeometry, PlanningScene
-from solver.setting import SuccessMode
+from solver.settings.setting import SuccessMode
 
 Array = np.ndarray
 

@@ -7,9 +7,9 @@ from typing import ClassVar
 
 from skills.articulation import ArticulationSkill
 from skills.command import ManipCommand, ManipKind, Phase
-from solver.path import Slip, SlipMode
-from solver.planner import KeyframePlan
-from solver.setting import SuccessMode
+from solver.path.path_solver import Slip, SlipMode
+from solver.planning.planner import KeyframePlan
+from solver.settings.setting import SuccessMode
 
 _PAST_CLOSED_RAD = 0.02
 _PAST_CLOSED_M = 0.003

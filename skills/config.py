@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from omegaconf import MISSING
 
 from simcore.errors import ConfigError
-from solver.setting import PlannerSettingCfg
+from solver.settings.setting import PlannerSettingCfg
 
 
 @dataclass

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from simcore.assets.annotation import Openness
-from solver.setting import SuccessMode
+from solver.settings.setting import SuccessMode
 
 
 @dataclass(frozen=True)

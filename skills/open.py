@@ -10,8 +10,8 @@ from skills.articulation import ArticulationSkill
 from skills.command import ManipCommand, ManipKind, Phase
 from skills.config import SkillCfg
 from skills.context import SkillContext
-from solver.planner import KeyframePlan
-from solver.setting import SuccessMode
+from solver.planning.planner import KeyframePlan
+from solver.settings.setting import SuccessMode
 
 _GRASP_S = 0.85
 """Time to close the fingers: 40 mm at 50 mm/s, and a little to settle."""

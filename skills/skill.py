@@ -20,10 +20,10 @@ from skills.config import SkillCfg
 from skills.context import SkillContext
 from skills.execution import CommandExecutor
 from skills.failure import Failure, earliest
-from solver.setting import SuccessMode
+from solver.settings.setting import SuccessMode
 
 if TYPE_CHECKING:
-    from solver.planner import KeyframePlan
+    from solver.planning.planner import KeyframePlan
 
 _BLOCKED_ERROR_RAD = 0.15
 _BLOCKED_S = 0.5

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from skills.skill import Skill
-    from solver.plan import KeyframePlan
+    from solver.planning.plan import KeyframePlan
     from workflows.scene_picture import DrawnScene
     from workflows.schema import PlanCfg
 

@@ -11,7 +11,7 @@ from simcore.assets.urdf_reader import read_urdf
 from simcore.errors import ConfigError
 from skills.catalog import SKILLS
 from skills.config import SkillCfg
-from solver.setting import PlannerSettingCfg
+from solver.settings.setting import PlannerSettingCfg
 from solver.terms.point2point import Point2Point
 from tasks.layout import described
 from workflows.console import banner_hidden

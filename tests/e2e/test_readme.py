@@ -19,7 +19,14 @@ def blocks(path: Path) -> list[tuple[str, str]]:
     return BLOCK.findall(path.read_text(encoding="utf-8"))
 
 
-PAGES = ["README.md", "examples/README.md", "docs/policies.md", "docs/episode.md", "docs/planner_settings.md", "docs/solver.md"]
+PAGES = [
+    "README.md",
+    "examples/README.md",
+    "docs/policies.md",
+    "docs/episode.md",
+    "docs/planner_settings.md",
+    "docs/solver.md",
+]
 
 
 @pytest.mark.parametrize("page", PAGES)

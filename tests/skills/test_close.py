@@ -11,7 +11,7 @@ import pytest
 from simcore.assets.annotation import Openness
 from skills.close import Close
 from skills.command import ManipKind, Phase
-from solver.setting import SuccessMode
+from solver.settings.setting import SuccessMode
 from workflows.attempt import Attempt
 from workflows.runner import EpisodeRunner
 from workflows.schema import CollectCfg

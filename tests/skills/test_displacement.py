@@ -13,7 +13,7 @@ from skills.catalog import SKILLS
 from skills.close import Close
 from skills.displacement import Displacement
 from skills.open import Open
-from solver.setting import SuccessMode
+from solver.settings.setting import SuccessMode
 
 POSITIONS = st.floats(-2.0, 2.0)
 

@@ -14,8 +14,8 @@ from simcore.sim.rates import WorldCfg
 from skills import articulation
 from skills.command import ManipKind, Phase
 from skills.open import Open
-from solver.planner import Diagnosis
-from solver.setting import SuccessMode
+from solver.planning.planner import Diagnosis
+from solver.settings.setting import SuccessMode
 from workflows.attempt import Attempt
 from workflows.runner import EpisodeRunner
 from workflows.schema import CollectCfg

@@ -11,8 +11,8 @@ import pytest
 
 from simcore.geometry import matrix_from_axis_angle
 from solver.kinematics import Kinematics
-from solver.reader import read_planner_setting
 from solver.scene import ArmModel, JointGeometry, PlanningScene
+from solver.settings.reader import read_planner_setting
 
 DATA = Path(pybullet_data.getDataPath())
 LINK = ("articulated_object_head", "articulated_object_tail", "link_contact_point", "link0_contact_axis")

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from solver.codegen import COMPILE_VARIABLE, Compiled, compiled, has_compiler
-from solver.layout import Layout, Structure
-from solver.polish import Polish
-from solver.program import Program
+from solver.goal.layout import Layout, Structure
+from solver.goal.polish import Polish
+from solver.goal.program import Program
 
 needs_compiler = pytest.mark.skipif(not has_compiler(), reason="no C compiler on this machine")
 

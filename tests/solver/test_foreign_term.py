@@ -7,10 +7,10 @@ import pytest
 
 from simcore.errors import ConfigError
 from simcore.registry import Catalog
-from solver.diagnosis import explain_goal
-from solver.goal import GoalSolver
+from solver.diagnosis.diagnosis import explain_goal
+from solver.goal.goal_solver import GoalSolver
 from solver.scene import PlanningScene
-from solver.setting import PlannerSettingCfg
+from solver.settings.setting import PlannerSettingCfg
 from solver.terms import catalog
 
 HEAD = "articulated_object_head"
@@ -91,7 +91,7 @@ def installed(tmp_path, monkeypatch):
     monkeypatch.syspath_prepend(tmp_path)
     builtin = {name: entry for name, entry in catalog.TERMS.entries().items() if entry.origin == "unlatch"}
     found = Catalog("constraint type", builtin, group="unlatch.terms")
-    monkeypatch.setattr("solver.setting.TERMS", found)
+    monkeypatch.setattr("solver.settings.setting.TERMS", found)
     return found
 
 

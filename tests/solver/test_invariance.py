@@ -7,8 +7,8 @@ import pytest
 
 from simcore.geometry import Pose, matrix_from_axis_angle
 from skills.open import Open
-from solver.goal import GoalSolver
-from solver.setting import PlannerSettingCfg
+from solver.goal.goal_solver import GoalSolver
+from solver.settings.setting import PlannerSettingCfg
 
 HEAD, TAIL = "articulated_object_head", "articulated_object_tail"
 POINT = {

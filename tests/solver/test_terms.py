@@ -7,10 +7,10 @@ import pytest
 
 from simcore.errors import ConfigError
 from simcore.geometry import matrix_from_axis_angle
-from solver.program import POINT_WEIGHT, Structure, program_of
-from solver.setting import PlannerSettingCfg
+from solver.goal.program import POINT_WEIGHT, Structure, program_of
+from solver.goal.verify import excess, tolerances, values
+from solver.settings.setting import PlannerSettingCfg
 from solver.terms.row import PlaneRow, PointRow
-from solver.verify import excess, tolerances, values
 
 HEAD, TAIL = "articulated_object_head", "articulated_object_tail"
 POINT = {

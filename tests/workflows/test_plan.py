@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from simcore.recording.storage import DataSet
-from solver.diagnosis import Diagnosis
+from solver.diagnosis.diagnosis import Diagnosis
 from workflows.collect import main as collect_main
 from workflows.plan import main
 

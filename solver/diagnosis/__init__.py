@@ -1,0 +1,1 @@
+"""Why there is no plan, in the words of the YAML."""

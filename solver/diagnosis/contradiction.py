@@ -1,0 +1,387 @@
+"""Constraints that no pose of the hand satisfies, whatever the arm: the smallest sets of them, proved.
+
+Pairs are judged in closed form (inequalities of spherical triangles and quadrilaterals, lengths, slabs). Larger sets go
+through a search over all rotations of the hand, and count only where a branch and bound proves that there is none
+(`solver.diagnosis.so3`). Where the hand turns as R, its position drops out: two points p + R x_i in boxes about t_i
+leave R (x_1 - x_2) in a box about t_1 - t_2, and likewise for planes and for the workspace. Every such condition is
+necessary, so that nothing feasible is ever called a contradiction. Our own.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+
+from simcore.geometry import angle_between
+from solver.diagnosis.so3 import AngleCondition, BoxCondition, Condition, SlabCondition, no_rotation, search_rotation
+from solver.goal.verify import SLACK
+from solver.scene import ArmModel, PlanningScene
+from solver.terms.row import AxisRow, ExpressionRow, GeometricRow, PlaneRow, PointRow, Row
+from solver.terms.term import Term
+
+Array = np.ndarray
+
+WORKSPACE = -1
+"""Stands for the workspace box among the indices of constraints."""
+NO_BOX = np.array([[-1e6] * 3, [1e6] * 3])
+"""A workspace that is never left [m]."""
+_SAME_DIRECTION = 1e-6
+
+
+@dataclass(frozen=True)
+class Contradiction:
+    """A smallest set of constraints that cannot hold together."""
+
+    indices: tuple[int, ...]
+    """Places in the constraint list."""
+    labels: tuple[str, ...]
+    """Their names in the YAML."""
+    message: str
+    """What contradicts what and by how much, without a full stop."""
+    out_by: float
+    """By how much the tolerances together are too small [unit]; for three and more, the largest excess at the best
+    rotation."""
+    unit: str
+    """`m` or `rad`."""
+    workspace: bool = False
+    """Whether the workspace box takes part."""
+    plain: bool = True
+    """Whether one tool axis, one target or two places are all that it is about."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values."""
+        return {
+            "constraints": list(self.labels),
+            "indices": list(self.indices),
+            "out_by": self.out_by,
+            "unit": self.unit,
+            "workspace": self.workspace,
+            "message": self.message,
+        }
+
+
+@dataclass(frozen=True)
+class _Condition:
+    """What a few constraints ask of the rotation alone."""
+
+    sources: frozenset[int]
+    condition: Condition
+
+
+def labels_of(terms: Sequence[Term]) -> list[str]:
+    """The names of constraints in messages: the YAML's own, with their place in the list where two share one."""
+    names = [term.label for term in terms]
+    return [name if names.count(name) == 1 else f"constraint_list[{i}] {name}" for i, name in enumerate(names)]
+
+
+def contradictions(terms: Sequence[Term], arm: ArmModel, scene: PlanningScene) -> list[Contradiction]:
+    """The smallest sets of constraints that no pose of the hand satisfies, the worst first; found without the arm.
+
+    Sets of one (with the workspace box) and two are all listed; larger sets only where there is none of those.
+
+    Args:
+        terms: Constraints.
+        arm: Its tool keypoints and workspace box.
+        scene: The object.
+
+    Returns:
+        Empty where a pose of the hand may exist. What stands in it is proved.
+    """
+    found: list[list[Contradiction]] = []
+    for _, tool in arm.tool_variants():
+        rows = [term.row(tool, scene) for term in terms]
+        found.append(contradictions_of(rows, labels_of(terms), arm.workspace))
+        if not found[-1]:
+            return []  # with the fingers exchanged it may hold
+    return found[0]
+
+
+def contradictions_of(rows: Sequence[Row], labels: Sequence[str], box: Array) -> list[Contradiction]:
+    """The same for rows.
+
+    Args:
+        rows: K rows; costs among them are left out.
+        labels: K names.
+        box: (2, 3) workspace of the ee origin, base frame [m]; `NO_BOX` = none.
+    """
+    # of expressions nothing is known before the solve
+    geometric = {i: row for i, row in enumerate(rows) if not isinstance(row, ExpressionRow)}
+    hard = [i for i, row in geometric.items() if isinstance(row, AxisRow) or row.weight is None]
+    small = [_alone(i, geometric[i], labels, box) for i in hard]
+    small += [_pair(i, geometric[i], j, geometric[j], labels) for i, j in combinations(hard, 2)]
+    # of equals the one that is easier to see first: one tool axis or one target
+    certain = sorted((c for c in small if c is not None), key=lambda c: (-round(c.out_by, 6), not c.plain, c.indices))
+    if certain or not hard:
+        return certain
+    conditions = _conditions({i: geometric[i] for i in hard}, box)
+    for allowed in (frozenset(hard), frozenset((*hard, WORKSPACE))):
+        smallest = _smallest(conditions, allowed)
+        if smallest is not None:
+            return [_larger(smallest, conditions, geometric, labels)]
+    return []
+
+
+def _quoted(indices: Sequence[int], labels: Sequence[str]) -> str:
+    names = [f"'{labels[i]}'" for i in indices]
+    return names[0] if len(names) == 1 else ", ".join(names[:-1]) + f" and {names[-1]}"
+
+
+def _degrees(low: float, high: float, out: float = 1.0) -> str:
+    """A range of angles, with as many digits as it takes to see that it is out by so much [rad]."""
+    digits = _digits(out)
+    return f"{math.degrees(low):.{digits}f} to {math.degrees(high):.{digits}f} degrees"
+
+
+def _digits(out: float) -> int:
+    return 1 if out >= 0.02 else 2 if out >= 0.002 else 3
+
+
+def _amount(value: float, unit: str) -> str:
+    return f"{value:.4g} rad ({math.degrees(value):.2f} degrees)" if unit == "rad" else f"{value:.4g} m"
+
+
+# one constraint and the workspace
+
+
+def _alone(i: int, row: GeometricRow, labels: Sequence[str], box: Array) -> Contradiction | None:
+    if isinstance(row, AxisRow):
+        return None
+    length = float(np.linalg.norm(row.x_ee))
+    if isinstance(row, PointRow):
+        outside = np.maximum(0.0, np.maximum(box[0] - row.target, row.target - box[1]) - row.tolerance)
+        out = float(np.linalg.norm(outside)) - length
+        sides = [
+            f"{'xyz'[k]}_{'min' if row.target[k] < box[0, k] else 'max'} "
+            f"{box[0, k] if row.target[k] < box[0, k] else box[1, k]:.3f} m"
+            for k in range(3)
+            if outside[k] > 0.0
+        ]
+        where = f"its target {_point(row.target)} (base frame) lies"
+    else:
+        height = np.sort(np.array([(box[:, k] - row.point[k]) * row.normal[k] for k in range(3)]), axis=1).sum(axis=0)
+        out = max(float(height[0]), -float(height[1])) - row.tolerance - length
+        sides = ["box"]
+        where = "its plane passes"
+    if out <= SLACK:
+        return None
+    faces = " and ".join(sides)
+    return Contradiction(
+        indices=(i,),
+        labels=(labels[i],),
+        message=(
+            f"'{labels[i]}' lies outside the workspace: {where} {out + length:.4g} m beyond the workspace {faces}, and "
+            f"the tool keypoint reaches {length:.4g} m from the hand's origin at most (out by {out:.4g} m)"
+        ),
+        out_by=out,
+        unit="m",
+        workspace=True,
+    )
+
+
+def _point(p: Array) -> str:
+    return "[" + ", ".join(f"{v:.3f}" for v in p) + "]"
+
+
+# pairs
+
+
+def _pair(i: int, a: GeometricRow, j: int, b: GeometricRow, labels: Sequence[str]) -> Contradiction | None:
+    if isinstance(a, AxisRow) or isinstance(b, AxisRow):
+        if not (isinstance(a, AxisRow) and isinstance(b, AxisRow)):
+            return None
+        out, why, plain = _two_axes(a, b)
+        first, second = _degrees(a.lower, a.upper, out), _degrees(b.lower, b.upper, out)
+        intro = f"'{labels[i]}' ({first}) and '{labels[j]}' ({second})"
+        unit = "rad"
+    else:
+        out, why = _two_places(a, b)
+        plain = True
+        intro = f"'{labels[i]}' (within {a.tolerance:g} m) and '{labels[j]}' (within {b.tolerance:g} m)"
+        unit = "m"
+    if out <= SLACK:
+        return None
+    return Contradiction(
+        plain=plain,
+        indices=(i, j),
+        labels=(labels[i], labels[j]),
+        message=f"{intro} contradict each other: {why} (out by {_amount(out, unit)})",
+        out_by=out,
+        unit=unit,
+    )
+
+
+def _two_axes(a: AxisRow, b: AxisRow) -> tuple[float, str, bool]:
+    """By how much two angles between turned and fixed directions contradict each other [rad], why, and if plainly.
+
+    The angle between R x_1 and a_2 lies in the range that the triangle (R x_1, a_1, a_2) leaves, and that between R x_2
+    and a_2 in the range that the triangle (R x_1, R x_2, a_2) leaves of it; both ranges are reached in full.
+    """
+    tool, target = angle_between(a.x_ee, b.x_ee), angle_between(a.target, b.target)
+    low, high = across_triangle(*across_triangle(a.lower, a.upper, target), tool)
+    out = max(low - b.upper, b.lower - high)
+    digits = _digits(out)
+    targets = f"the targets are {math.degrees(target):.{digits}f} degrees apart on this object"
+    axes = f"{math.degrees(tool):.{digits}f} degrees"
+    if min(tool, math.pi - tool) < _SAME_DIRECTION:
+        which = "opposite tool axes" if tool > 1.0 else "the same tool axis"
+        return out, f"both are about {which}, and {targets}", True
+    if min(target, math.pi - target) < _SAME_DIRECTION:
+        which = "opposite targets" if target > 1.0 else "the same target"
+        return out, f"both are about {which}, and the tool axes are {axes} apart", True
+    return out, f"{targets}, the tool axes {axes}", False
+
+
+def across_triangle(low: float, high: float, side: float) -> tuple[float, float]:
+    """The range of the third side of a spherical triangle, one side being in a range and the other given [rad].
+
+    Args:
+        low: Smallest length of the first side, 0 to pi.
+        high: Its largest length.
+        side: The second side, 0 to pi.
+    """
+    smallest = max(0.0, low - side, side - high)
+    turn = math.pi - side  # the third side is pi - |pi - first - side|, largest where first is nearest to this
+    largest = math.pi - max(0.0, low - turn, turn - high)
+    return smallest, largest
+
+
+def _two_places(a: PointRow | PlaneRow, b: PointRow | PlaneRow) -> tuple[float, str]:
+    """By how much two places of tool keypoints contradict each other [m], and why."""
+    apart = float(np.linalg.norm(a.x_ee - b.x_ee))
+    tools = "the same tool keypoint" if apart < 1e-9 else f"tool keypoints {apart:.4g} m apart"
+    if isinstance(a, PointRow) and isinstance(b, PointRow):
+        w, half = np.abs(a.target - b.target), a.tolerance + b.tolerance
+        nearest = float(np.linalg.norm(np.maximum(0.0, w - half)))
+        farthest = float(np.linalg.norm(w + half))
+        # along the line between both the boxes of the tolerances let the targets come so near and go so far apart
+        out = max(nearest - apart, apart - farthest)
+        return out, f"their targets are {float(np.linalg.norm(w)):.4g} m apart, for {tools}"
+    if isinstance(a, PlaneRow) and isinstance(b, PlaneRow):
+        cosine = float(a.normal @ b.normal)
+        if 1.0 - abs(cosine) > 1e-12:
+            return 0.0, ""
+        gap = abs(float(a.normal @ (a.point - b.point)))
+        return gap - a.tolerance - b.tolerance - apart, f"their planes are parallel, {gap:.4g} m apart, for {tools}"
+    point, plane = (a, b) if isinstance(a, PointRow) else (b, a)
+    if not isinstance(point, PointRow) or not isinstance(plane, PlaneRow):
+        return 0.0, ""
+    height = abs(float(plane.normal @ (point.target - plane.point)))
+    allowed = plane.tolerance + point.tolerance * float(np.abs(plane.normal).sum())
+    return height - allowed - apart, f"the target point lies {height:.4g} m from the plane, for {tools}"
+
+
+# three and more
+
+
+def _conditions(rows: dict[int, GeometricRow], box: Array) -> list[_Condition]:
+    """What single constraints, pairs of them and the workspace ask of the rotation."""
+    found: list[_Condition] = []
+    for i, row in rows.items():
+        if isinstance(row, AxisRow):
+            found.append(_Condition(frozenset((i,)), AngleCondition(row.x_ee, row.target, row.lower, row.upper)))
+            continue
+        here = frozenset((i, WORKSPACE))
+        if isinstance(row, PointRow):
+            low, high = row.target - row.tolerance - box[1], row.target + row.tolerance - box[0]
+            found.append(_Condition(here, BoxCondition(row.x_ee, low, high)))
+        else:
+            span = np.sort(box * row.normal, axis=0).sum(axis=1)
+            middle = float(row.normal @ row.point)
+            slab = SlabCondition(
+                row.x_ee, row.normal, middle - row.tolerance - float(span[1]), middle + row.tolerance - float(span[0])
+            )
+            found.append(_Condition(here, slab))
+    places = [(i, row) for i, row in rows.items() if not isinstance(row, AxisRow)]
+    for (i, a), (j, b) in combinations(places, 2):
+        condition = _between(a, b)
+        if condition is not None:
+            found.append(_Condition(frozenset((i, j)), condition))
+    return found
+
+
+def _between(a: PointRow | PlaneRow, b: PointRow | PlaneRow) -> Condition | None:
+    """What two places ask of the rotation; None where they ask nothing."""
+    if isinstance(a, PointRow) and isinstance(b, PointRow):
+        w, half = a.target - b.target, a.tolerance + b.tolerance
+        return BoxCondition(a.x_ee - b.x_ee, w - half, w + half)
+    if isinstance(a, PlaneRow) and isinstance(b, PlaneRow):
+        if 1.0 - abs(float(a.normal @ b.normal)) > 1e-12:
+            return None
+        middle, half = float(a.normal @ (a.point - b.point)), a.tolerance + b.tolerance
+        return SlabCondition(a.x_ee - b.x_ee, a.normal, middle - half, middle + half)
+    if isinstance(a, PlaneRow):
+        a, b = b, a
+    if not isinstance(a, PointRow) or not isinstance(b, PlaneRow):
+        return None
+    middle = float(b.normal @ (b.point - a.target))
+    half = b.tolerance + a.tolerance * float(np.abs(b.normal).sum())
+    return SlabCondition(b.x_ee - a.x_ee, b.normal, middle - half, middle + half)
+
+
+def _smallest(conditions: Sequence[_Condition], allowed: frozenset[int]) -> frozenset[int] | None:
+    """A smallest set of sources without a rotation, by leaving out one after the other; None where none is proved."""
+
+    def holds(kept: frozenset[int]) -> bool:
+        asked = [c.condition for c in conditions if c.sources <= kept]
+        return not asked or search_rotation(asked).found
+
+    if holds(allowed):
+        return None
+    kept = allowed
+    for source in sorted(allowed):
+        if len(kept) > 1 and not holds(kept - {source}):
+            kept = kept - {source}
+    return kept if no_rotation([c.condition for c in conditions if c.sources <= kept]) else None
+
+
+def _larger(
+    kept: frozenset[int], conditions: Sequence[_Condition], rows: Mapping[int, GeometricRow], labels: Sequence[str]
+) -> Contradiction:
+    asked = [c for c in conditions if c.sources <= kept]
+    best = search_rotation([c.condition for c in asked])
+    indices = tuple(sorted(kept - {WORKSPACE}))
+    worst = int(np.argmax(best.excess))
+    unit = "rad" if isinstance(asked[worst].condition, AngleCondition) else "m"
+    out = float(best.excess[worst])
+    wanted = [
+        f"{_degrees(row.lower, row.upper)}" if isinstance(row, AxisRow) else f"within {row.tolerance:g} m"
+        for row in (rows[i] for i in indices)
+    ]
+    named = ", ".join(f"'{labels[i]}' ({text})" for i, text in zip(indices, wanted, strict=True))
+    box = " and the workspace box" if WORKSPACE in kept else ""
+    faces = _faces(asked, best.R)
+    beyond = f", the hand's origin would lie beyond {' and '.join(faces)}" if faces else ""
+    reason = (
+        f"no pose of the hand inside the workspace box satisfies them{beyond}"
+        if WORKSPACE in kept
+        else f"any {_count(len(indices) - 1)} of them can hold, but no orientation of the hand satisfies all"
+        if all(isinstance(rows[i], AxisRow) for i in indices)
+        else f"any {_count(len(indices) - 1)} of them can hold, but no pose of the hand satisfies all"
+    )
+    return Contradiction(
+        indices=indices,
+        labels=tuple(labels[i] for i in indices),
+        message=f"{named}{box} contradict each other: {reason} (the best is out by {_amount(out, unit)})",
+        out_by=out,
+        unit=unit,
+        workspace=WORKSPACE in kept,
+    )
+
+
+def _faces(asked: Sequence[_Condition], R: Array) -> list[str]:
+    """Faces of the workspace box that points of the tool would push the hand's origin through."""
+    faces = set()
+    for item in asked:
+        if WORKSPACE in item.sources and isinstance(item.condition, BoxCondition):
+            r = item.condition.linear(R[None])[0][0]
+            faces |= {f"{axis}_{'min' if r[k] > 0.0 else 'max'}" for k, axis in enumerate("xyz") if abs(r[k]) > SLACK}
+    return sorted(faces)
+
+
+def _count(n: int) -> str:
+    return {1: "one", 2: "two", 3: "three"}.get(n, str(n))

@@ -1,0 +1,232 @@
+"""Why there is no plan, in the words of the YAML."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+
+from solver.diagnosis.contradiction import Contradiction, contradictions, labels_of
+from solver.diagnosis.elastic import (
+    Compromise,
+    Weights,
+    best_of,
+    compromises,
+    default_weights,
+    elastic_rows,
+    face_name,
+    promising_starts,
+)
+from solver.diagnosis.reach import Unreachable, unreachable
+from solver.diagnosis.relaxation import (
+    Element,
+    Relaxation,
+    amount,
+    bound_words,
+    constraint_elements,
+    in_the_way,
+    joint_relaxation,
+    relaxations,
+)
+from solver.diagnosis.text import diagnosis_lines
+from solver.goal.solution import Solution
+from solver.goal.verify import SLACK, residuals_of
+from solver.scene import ArmModel, PlanningScene
+from solver.terms.row import Row
+from solver.terms.term import Term
+
+Array = np.ndarray
+
+_STARTS = 3
+"""Library starts of a compromise for each set of tool keypoints, beside the end that is given."""
+_RELAXED_FROM = 2
+"""Ends of the compromise from which a relaxation starts."""
+_MOST_PAIRS = 15
+"""Pairs of constraints of which it is tried whether both together could give way."""
+
+
+@dataclass(frozen=True)
+class Diagnosis:
+    """One reason, with its numbers."""
+
+    code: str
+    """Failure code of the design: `plan_infeasible`, `path_infeasible` or `motion_blocked`."""
+    message: str
+    """One sentence or two: what, where, by how much."""
+    evidence: dict[str, Any] = field(default_factory=dict)
+    """The same as numbers and names, plain values only."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values."""
+        return {"code": self.code, "message": self.message, "evidence": self.evidence}
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> Diagnosis:
+        """The diagnosis of a record.
+
+        Args:
+            values: From `to_dict`, such as `plan.diagnosis` of an entry of `skills` in `episode.json`.
+        """
+        return cls(str(values["code"]), str(values["message"]), dict(values["evidence"]))
+
+    def lines(self) -> list[str]:
+        """The reason and its evidence, line by line, for a terminal."""
+        return diagnosis_lines(self.code, self.message, self.evidence)
+
+    def __repr__(self) -> str:
+        return "\n  ".join(self.lines())
+
+
+def explain_goal(
+    terms: Sequence[Term], arm: ArmModel, scene: PlanningScene, best: Solution
+) -> tuple[Diagnosis, Solution]:
+    """Why no goal was found, and the best compromise.
+
+    In this order: constraints that contradict each other for any arm (proved), single constraints out of reach, and
+    what is out by how much at the elastic compromise, with the joint limits and workspace faces that hold it back. Then
+    what would have to give way, alone, for all the rest to hold. Bounded by counts: some 30 solves of 20 ms.
+
+    Args:
+        terms: Constraints.
+        arm: The arm.
+        scene: The object.
+        best: The nearest end of the goal solve.
+
+    Returns:
+        The diagnosis and the solution at the compromise. That is `found` if the re-solve met every constraint, which
+        the goal solve then missed.
+
+    Raises:
+        ConfigError: The constraints name a keypoint or an axis that does not exist.
+    """
+    names = labels_of(terms)
+    problems = _problems(terms, arm, scene, best)
+    ends = [(end, rows, variant) for rows, variant, found in problems for end in found]
+    weights = default_weights(arm, problems[0][0])
+    end = best_of([entry[0] for entry in ends], weights)
+    rows, variant = next((rows, variant) for e, rows, variant in ends if e is end)
+    solution = _at_compromise(terms, arm, rows, end, best, variant, names)
+    if solution.found:
+        return _missed(best), solution
+    pairs = contradictions(terms, arm, scene)
+    far = [] if any(not pair.workspace for pair in pairs) else unreachable(arm, rows, names, end)
+    asked = [(rows, _near(found, weights)) for rows, _, found in problems]
+    # what contradicts without the arm is mended only by a member of every contradiction
+    guilty = [set(pair.indices) for pair in pairs if not pair.workspace]
+    elements = [e for e in constraint_elements(rows, names) if all(e.index in members for members in guilty)]
+    elements += [] if guilty else in_the_way(arm, end)
+    eased = relaxations(arm, asked, elements)
+    together = [] if eased else joint_relaxation(arm, asked, _pairs(constraint_elements(rows, names), guilty))
+    evidence: dict[str, Any] = {
+        "stage": "goal",
+        "starts_tried": best.starts_tried,
+        "constraints": {
+            r.name: {"out_by": r.excess, "value": r.value, "tolerance": r.tolerance, "unit": r.unit}
+            for r in solution.residuals
+        },
+        "workspace_out_by": {f: out for f, out in _faces_out(end).items() if out > SLACK},
+        "active_bounds": list(solution.active_bounds),
+        "contradictions": [c.to_dict() for c in pairs],
+        "out_of_reach": [u.to_dict() for u in far],
+        "relaxations": [r.to_dict() for r in eased],
+        "relaxed_together": [r.to_dict() for r in together],
+    }
+    message = _message(solution, end, pairs, far, eased, together)
+    return Diagnosis("plan_infeasible", message, evidence), solution
+
+
+def _problems(
+    terms: Sequence[Term], arm: ArmModel, scene: PlanningScene, best: Solution
+) -> list[tuple[tuple[Row, ...], str, list[Compromise]]]:
+    """Rows, label and elastic ends for each set of tool keypoints."""
+    problems = []
+    for variant, tool in arm.tool_variants():
+        rows = elastic_rows([term.row(tool, scene) for term in terms])
+        starts = promising_starts(arm, rows, _STARTS)
+        given = best.configuration
+        if given is not None and best.tool_variant == variant and np.all(np.isfinite(given)):
+            starts = np.vstack([given[None], starts])
+        problems.append((rows, variant, compromises(arm, rows, starts, weights=default_weights(arm, rows))))
+    return problems
+
+
+def _pairs(elements: Sequence[Element], guilty: Sequence[set[int]]) -> list[tuple[Element, ...]]:
+    """The pairs that have a member of each set that cannot hold; not more than 15."""
+    pairs = [(a, b) for a, b in combinations(elements, 2) if all({a.index, b.index} & members for members in guilty)]
+    return list(pairs[:_MOST_PAIRS])
+
+
+def _near(ends: Sequence[Compromise], weights: Weights) -> Array:
+    """(<= 2, n) joints of the ends that violate the least [rad]."""
+    return np.array([end.q for end in sorted(ends, key=lambda e: round(e.cost(weights), 7))[:_RELAXED_FROM]])
+
+
+def _at_compromise(
+    terms: Sequence[Term],
+    arm: ArmModel,
+    rows: Sequence[Row],
+    end: Compromise,
+    best: Solution,
+    variant: str,
+    names: Sequence[str],
+) -> Solution:
+    R, p = arm.kinematics.fk_batch(end.q[None])
+    residuals = tuple(
+        replace(r, name=name) for r, name in zip(residuals_of(terms, rows, R[0], p[0]), names, strict=True)
+    )
+    found = float(np.concatenate([end.rows, end.faces, np.abs(end.joints)]).max(initial=0.0)) <= SLACK
+    q = np.array(end.q)
+    q.setflags(write=False)
+    return replace(
+        best,
+        found=found,
+        residuals=residuals,
+        status="solved" if found else "no start met every constraint",
+        tool_variant=variant,
+        active_bounds=tuple(bound_words(arm, end)),
+        configuration=q,
+    )
+
+
+def _missed(best: Solution) -> Diagnosis:
+    return Diagnosis(
+        "plan_infeasible",
+        f"The goal search missed a solution in {best.starts_tried} starts, which the elastic re-solve then found: the "
+        "request is feasible. Raise the planner's number of starts.",
+        {"stage": "goal", "starts_tried": best.starts_tried, "missed": True},
+    )
+
+
+def _faces_out(end: Compromise) -> dict[str, float]:
+    return {face_name(i): float(out) for i, out in enumerate(end.faces)}
+
+
+def _message(
+    solution: Solution,
+    end: Compromise,
+    pairs: Sequence[Contradiction],
+    far: Sequence[Unreachable],
+    eased: Sequence[Relaxation],
+    together: Sequence[Relaxation],
+) -> str:
+    proved = [pair for pair in pairs if not pair.workspace]
+    if proved:
+        rest = [" and ".join(f"'{label}'" for label in pair.labels) for pair in proved[1:]]
+        also = f" So do {'; '.join(rest)}." if rest else ""
+        return f"No grasp exists: {proved[0].message}.{also}{_ease(eased, together)}"
+    out = [f"'{r.name}' is out by {amount(r.excess, r.unit)}" for r in solution.residuals if not r.satisfied]
+    out += [f"the hand is {v:.4g} m beyond workspace {f}" for f, v in _faces_out(end).items() if v > SLACK]
+    bounds = f"; held back by {', '.join(solution.active_bounds)}" if solution.active_bounds else ""
+    reasons = [pair.message for pair in pairs] or [u.message for u in far]
+    return (
+        f"No arm configuration meets all constraints ({solution.starts_tried} starts); at the best compromise "
+        f"{', '.join(out)}{bounds}.{''.join(f' {reason}.' for reason in reasons)}{_ease(eased, together)}"
+    )
+
+
+def _ease(eased: Sequence[Relaxation], together: Sequence[Relaxation]) -> str:
+    words = " and ".join(r.words for r in (eased[:1] or together))
+    return f" It would take {words}." if words else ""

@@ -1,0 +1,335 @@
+"""The elastic re-solve: the compromise of constraints that cannot all hold, and what would have to give way.
+
+    min over q, t >= 0:   sum_k w_k t_k + e |q - q_start|^2
+    s.t.  row k out of its tolerance by at most t_k, the ee origin out of face f of the workspace by at most t_f,
+          joint j beyond its limits by at most t_j
+
+The l1 sum is chosen over a sum of squares because it is sparse and exact: constraints that can hold do hold, to the
+solver's precision, and the few that cannot carry the whole violation, so that each number says what is really missing.
+A sum of squares would spread it over all of them. It is the elastic mode of SNOPT (Gill, Murray and Saunders, SIAM
+Review 47, 2005); a large weight makes a constraint hard, since the l1 penalty is exact. A metre counts as four radians.
+
+One program per arm and structure, weights and bounds being parameters; solved by IPOPT, warm from the ends of a goal
+solve. Effort is bounded by counts of solves and iterations.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from solver.goal.start_library import library_of
+from solver.goal.verify import excess
+from solver.kinematics import Kinematics
+from solver.scene import ArmModel
+from solver.terms.row import AxisRow, ExpressionRow, PlaneRow, PointRow, Row, RowKind
+
+Array = np.ndarray
+
+METRE = 4.0
+"""Weight of a metre beside a radian."""
+FREE = 0.0
+"""Weight of an element that may be out as far as it will."""
+HARD = 1e3
+"""Weight of an element that must hold if it can."""
+NEAR_START = 1e-5
+"""Weight e of staying near the start in a compromise: it only decides among equals [1/rad^2]."""
+_TIP = 1e-9
+"""Keeps the tip of a cone from dividing by zero."""
+_FLAT = 1e-5
+"""Curvature along slacks that cost nothing."""
+_MAX_ITERATIONS = 80
+_ON_BOUND = 1e-4
+"""So near a limit or a face counts as on it [rad or m]."""
+_NAMES = {PointRow: "point", AxisRow: "axis", PlaneRow: "plane"}
+_FACES = ("x_min", "x_max", "y_min", "y_max", "z_min", "z_max")
+
+
+@dataclass(frozen=True)
+class Weights:
+    """What a unit of violation costs, by element; `HARD` for what must hold, `FREE` for what need not."""
+
+    rows: Array
+    """(K,) of each row [1/rad or 1/m]."""
+    faces: Array
+    """(6,) of the workspace faces x_min, x_max, y_min, ... [1/m]."""
+    joints: Array
+    """(n,) of the joint limits [1/rad]."""
+    near_start: float = NEAR_START
+    """Of the squared way from the start, e [1/rad^2]."""
+    radius_rad: float = np.inf
+    """How far a joint may go from the start [rad]."""
+
+
+@dataclass(frozen=True)
+class Compromise:
+    """Where an elastic solve came to rest."""
+
+    q: Array
+    """(n,) joints [rad]."""
+    rows: Array
+    """(K,) by how much each row is out, in its unit."""
+    faces: Array
+    """(6,) by how much the ee origin lies beyond each face [m]."""
+    joints: Array
+    """(n,) by how much each joint lies beyond a limit: positive above the upper, negative below the lower [rad]."""
+    pull_rows: Array
+    """(K,) what a unit more of each tolerance would take off the weighted sum; 0 = the row does not matter."""
+    pull_faces: Array
+    """(6,) what a metre of room behind each face would take off the weighted sum; 0 = the face does not matter."""
+    pull_joints: Array
+    """(n,) the same for a radian beyond a joint limit: positive at the upper, negative at the lower."""
+
+    def cost(self, weights: Weights) -> float:
+        """The weighted sum of violations."""
+        return float(weights.rows @ self.rows + weights.faces @ self.faces + weights.joints @ np.abs(self.joints))
+
+
+def elastic_rows(rows: Sequence[Row]) -> tuple[Row, ...]:
+    """The constraints among rows: costs are left out."""
+    return tuple(row for row in rows if isinstance(row, AxisRow) or row.weight is None)
+
+
+def default_weights(arm: ArmModel, rows: Sequence[Row]) -> Weights:
+    """Weights of a compromise: constraints and workspace give way, joint limits do not.
+
+    A face costs twice a constraint, so that where either could give way it is the constraint, and the face is named as
+    what holds it back.
+    """
+    return Weights(
+        rows=np.array([METRE if row.unit == "m" else 1.0 for row in rows]),
+        faces=np.full(6, 2.0 * METRE),
+        joints=np.full(arm.n_q, HARD),
+    )
+
+
+def compromise(
+    arm: ArmModel,
+    rows: Sequence[Row],
+    starts: Array,
+    *,
+    weights: Weights | None = None,
+) -> Compromise:
+    """The stationary compromise of least weighted violation that is reached from starts.
+
+    Args:
+        arm: The arm, its limits and its workspace box.
+        rows: K constraints (no costs).
+        starts: (B, n) joints to start from [rad]; each costs one solve of 5 to 20 ms.
+        weights: What gives way; None = constraints and workspace, not the joint limits.
+
+    Returns:
+        The best end. Joints lie inside their limits wherever `weights.joints` are `HARD`.
+    """
+    chosen = default_weights(arm, rows) if weights is None else weights
+    return best_of(compromises(arm, rows, starts, weights=chosen), chosen)
+
+
+def compromises(arm: ArmModel, rows: Sequence[Row], starts: Array, *, weights: Weights) -> list[Compromise]:
+    """The compromise that is reached from each start; see `compromise`."""
+    program = elastic_program_of(arm.kinematics, ElasticStructure.of(rows))
+    return [program.solve(arm, rows, q, weights) for q in starts]
+
+
+def best_of(ends: Sequence[Compromise], weights: Weights) -> Compromise:
+    """The end of least weighted violation; the first of equals."""
+    return min(ends, key=lambda end: round(end.cost(weights), 7))
+
+
+def measured(arm: ArmModel, rows: Sequence[Row], q: Array, weights: Weights) -> Compromise:
+    """Measures joints in plain NumPy; those whose limits are hard are put inside them first."""
+    hard = weights.joints >= HARD
+    q = np.where(hard, np.clip(q, arm.q_lower, arm.q_upper), q)
+    R, p = arm.kinematics.fk_batch(q[None])
+    beyond = np.maximum(0.0, np.stack([arm.workspace[0] - p[0], p[0] - arm.workspace[1]], axis=1).ravel())
+    joints = np.maximum(0.0, q - arm.q_upper) - np.maximum(0.0, arm.q_lower - q)
+    return Compromise(q, excess(rows, R, p)[0], beyond, joints, np.zeros(len(rows)), np.zeros(6), np.zeros(arm.n_q))
+
+
+def promising_starts(arm: ArmModel, rows: Sequence[Row], count: int, *, weights: Weights | None = None) -> Array:
+    """(count, n) joints of the start library that violate the least, apart from each other [rad].
+
+    Args:
+        arm: The arm.
+        rows: Constraints.
+        count: How many.
+        weights: What counts.
+    """
+    chosen = default_weights(arm, rows) if weights is None else weights
+    library = library_of(arm)
+    score = excess(rows, library.R, library.p) @ np.minimum(chosen.rows, METRE)
+    return library.pick(score, count=count)
+
+
+def face_name(index: int) -> str:
+    """Name of a workspace face by its place in `Compromise.faces`."""
+    return _FACES[index]
+
+
+@dataclass(frozen=True)
+class ElasticStructure:
+    """Kinds of rows, in order."""
+
+    kinds: tuple[str | RowKind, ...]
+
+    @classmethod
+    def of(cls, rows: Sequence[Row]) -> ElasticStructure:
+        """The structure of a list of rows."""
+        return cls(tuple(row.kind if isinstance(row, ExpressionRow) else _NAMES[type(row)] for row in rows))
+
+
+class ElasticProgram:
+    """The program for one arm and structure."""
+
+    def __init__(self, kinematics: Kinematics, structure: ElasticStructure) -> None:
+        self.structure = structure
+        self.n_q = kinematics.n_q
+        self._solver = self._build(kinematics)
+
+    def solve(self, arm: ArmModel, rows: Sequence[Row], q_start: Array, weights: Weights) -> Compromise:
+        """One solve.
+
+        Args:
+            arm: Its limits and workspace.
+            rows: Rows of this structure.
+            q_start: (n,) joints to start from [rad].
+            weights: What gives way.
+
+        Returns:
+            Where IPOPT stopped; where it broke down, the start.
+        """
+        n, K = self.n_q, len(rows)
+        start = measured(arm, rows, q_start, weights)
+        slack = np.concatenate([start.rows, start.faces, np.abs(start.joints)])
+        parameters = np.concatenate(
+            [
+                *[_packed(row) for row in rows],
+                arm.workspace.T.ravel(),
+                arm.q_lower,
+                arm.q_upper,
+                weights.rows,
+                weights.faces,
+                weights.joints,
+                start.q,
+                [weights.near_start],
+            ]
+        )
+        # a hard joint limit is a bound of the program; the others may be left by their slack
+        hard = weights.joints >= HARD
+        low = np.where(hard, arm.q_lower, arm.q_lower - 2.0 * np.pi)
+        high = np.where(hard, arm.q_upper, arm.q_upper + 2.0 * np.pi)
+        low, high = np.maximum(low, start.q - weights.radius_rad), np.minimum(high, start.q + weights.radius_rad)
+        answer = self._solver(
+            x0=np.concatenate([start.q, slack + 1e-3]),
+            p=parameters,
+            lbx=np.concatenate([low, np.zeros(K + 6 + n)]),
+            ubx=np.concatenate([high, np.full(K + 6 + n, np.inf)]),
+            lbg=-np.inf,
+            ubg=0.0,
+        )
+        q: Array = answer["x"].toarray().ravel()[:n]
+        if not np.all(np.isfinite(q)):
+            return start
+        bounds, inequalities = answer["lam_x"].toarray().ravel()[:n], answer["lam_g"].toarray().ravel()
+        beyond = inequalities[-2 * n :].reshape(n, 2)
+        end = measured(arm, rows, q, weights)
+        p = arm.kinematics.fk_batch(end.q[None])[1][0]
+        on_face = np.stack([p - arm.workspace[0], arm.workspace[1] - p], axis=1).ravel()
+        return replace(
+            end,
+            pull_rows=np.add.reduceat(inequalities, self._ends[:-1]) if K else np.zeros(0),
+            pull_faces=np.where(on_face < _ON_BOUND, inequalities[-2 * n - 6 : -2 * n], 0.0),
+            pull_joints=np.where(_at_limit(arm, end.q), bounds + beyond[:, 0] - beyond[:, 1], 0.0),
+        )
+
+    def _build(self, kinematics: Kinematics) -> Any:
+        import casadi as ca
+
+        n, K = self.n_q, len(self.structure.kinds)
+        q, t = ca.SX.sym("q", n), ca.SX.sym("t", K + 6 + n)
+        R, p, _, _ = kinematics.expressions(q)
+        blocks: list[Any] = []
+
+        def given(size: int) -> Any:
+            blocks.append(ca.SX.sym(f"p{len(blocks)}", size))
+            return blocks[-1]
+
+        g: list[Any] = []
+        self._ends = [0]  # where the inequalities of each row begin and end
+        for k, kind in enumerate(self.structure.kinds):
+            if isinstance(kind, RowKind):
+                h, low, high = kind.expression(R, p, given(kind.size)), given(1), given(1)
+                g += [h - high - t[k], low - h - t[k]]
+                self._ends.append(len(g))
+                continue
+            x, target = given(3), given(3)
+            v = R @ x
+            if kind == "point":
+                tolerance = given(1)
+                for i in range(3):
+                    error = (v + p - target)[i]
+                    g += [error - tolerance - t[k], -error - tolerance - t[k]]
+            elif kind == "axis":
+                # chords to the target and to its opposite have a slope at 0 and pi, where the cosine has none; as
+                # c^2 / r <= r with r = tolerance + slack (a rotated cone) they are smooth at 0 as well
+                for chord, radius in ((v - target, given(1) + t[k]), (v + target, given(1) + t[k])):
+                    g.append(0.5 * (ca.sumsqr(chord) / (radius + _TIP) - radius))
+            else:
+                offset, tolerance = given(1), given(1)
+                error = ca.dot(target, v + p) - offset
+                g += [error - tolerance - t[k], -error - tolerance - t[k]]
+            self._ends.append(len(g))
+        box = given(6)
+        for i in range(3):
+            g += [box[2 * i] - p[i] - t[K + 2 * i], p[i] - box[2 * i + 1] - t[K + 2 * i + 1]]
+        lower, upper = given(n), given(n)
+        for i in range(n):
+            g += [q[i] - upper[i] - t[K + 6 + i], lower[i] - q[i] - t[K + 6 + i]]
+        weight, start, near_start = given(K + 6 + n), given(n), given(1)
+        cost = ca.dot(weight, t) + near_start * ca.sumsqr(q - start) + _FLAT * ca.sumsqr(t)
+        options: dict[str, Any] = {
+            "print_time": False,
+            "error_on_fail": False,
+            "ipopt": {
+                "print_level": 0,
+                "sb": "yes",
+                "max_iter": _MAX_ITERATIONS,
+                "tol": 1e-6,
+                "constr_viol_tol": 1e-8,
+                "mu_strategy": "adaptive",
+                "bound_relax_factor": 0.0,
+            },
+        }
+        problem = {"x": ca.vertcat(q, t), "p": ca.vertcat(*blocks), "f": cost, "g": ca.vertcat(*g)}
+        return ca.nlpsol("elastic", "ipopt", problem, options)
+
+
+def _at_limit(arm: ArmModel, q: Array) -> Array:
+    on: Array = np.minimum(q - arm.q_lower, arm.q_upper - q) < _ON_BOUND
+    return on
+
+
+def _packed(row: Row) -> Array:
+    if isinstance(row, ExpressionRow):
+        return np.concatenate([row.numbers, [row.lower, row.upper]])
+    if isinstance(row, PointRow):
+        return np.concatenate([row.x_ee, row.target, [row.tolerance]])
+    if isinstance(row, AxisRow):
+        near, far = 2.0 * np.sin(0.5 * row.upper), 2.0 * np.sin(0.5 * (np.pi - row.lower))
+        return np.concatenate([row.x_ee, row.target, [near, far]])
+    return np.concatenate([row.x_ee, row.normal, [float(row.normal @ row.point), row.tolerance]])
+
+
+_PROGRAMS: weakref.WeakKeyDictionary[Kinematics, dict[ElasticStructure, ElasticProgram]] = weakref.WeakKeyDictionary()
+
+
+def elastic_program_of(kinematics: Kinematics, structure: ElasticStructure) -> ElasticProgram:
+    """The program of an arm and a structure, built on first use and kept while the arm's kinematics lives."""
+    programs = _PROGRAMS.setdefault(kinematics, {})
+    if structure not in programs:
+        programs[structure] = ElasticProgram(kinematics, structure)
+    return programs[structure]

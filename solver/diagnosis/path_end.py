@@ -1,0 +1,153 @@
+"""Where a path ends and what stops it, told for the one path that came furthest.
+
+The end is made exact: from the last waypoint that held, the path is led on in steps that are halved where one fails,
+until no configuration near the last one goes on. There the elastic solve says which joint limits, workspace faces or
+limits of slip hold the hand back; where none of them does, the arm is stretched out or folded, or would have to jump.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from simcore.geometry import unit
+from solver.diagnosis.elastic import HARD, METRE, Compromise, Weights, compromise
+from solver.diagnosis.relaxation import amount, bound_words, in_the_way
+from solver.path.waypoints import Waypoints
+from solver.scene import ArmModel
+from solver.terms.row import AxisRow, PlaneRow, PointRow, Row
+
+Array = np.ndarray
+
+_HALVINGS = 7
+_SOLVES = 60
+"""Elastic solves of one path at most."""
+_POINT_M, _ANGLE_RAD = 2e-4, 2e-3
+"""What a waypoint may be off, as in `solver.path.path_solver`."""
+_HOLDS = 2e-5
+_JUMP_RAD = 0.6
+"""A joint that would have to change more in one step jumps."""
+_PULLS = 1e-2
+_NEAR_START = 3e-4
+"""Steps are led on the near way; far below what a violation costs, so that nothing is left out for it."""
+
+
+@dataclass(frozen=True)
+class PathEnd:
+    """Where a path ends."""
+
+    reached: float
+    """Position of the part, or count of poses, up to which it holds."""
+    stopped_by: tuple[str, ...]
+    """What holds the hand back, in words, the worst first."""
+    kinds: tuple[str, ...]
+    """The same by kind: `joint limit`, `workspace`, `slip`, `reach` or `jump`."""
+    q: Array
+    """(n,) joints there [rad]."""
+
+
+def path_end(
+    arm: ArmModel, rows_at: Callable[[float], Waypoints], q: Array, s_from: float, s_to: float, step: float
+) -> PathEnd | None:
+    """Leads a path on from where it held to where it ends.
+
+    Args:
+        arm: The arm.
+        rows_at: What is asked at a position of the part; the last row counts.
+        q: (n,) joints at `s_from`, where the path holds [rad].
+        s_from: Position of the part there.
+        s_to: Where it was to be led.
+        step: First and largest step, above 0; a step costs a solve of some 10 ms.
+
+    Returns:
+        The end, or None where it can be led on to `s_to`.
+    """
+    way, sign = abs(s_to - s_from), math.copysign(1.0, s_to - s_from)
+    joints = np.asarray(q, dtype=float)
+    gone, size, failed = 0.0, step, None
+    for _ in range(_SOLVES):
+        ahead = min(way, gone + size)
+        end = _led_to(arm, rows_at(s_from + sign * ahead), joints)
+        if _leads_on(end):
+            gone, joints = ahead, end.q
+            if gone >= way:
+                return None
+            size = min(step, 2.0 * size)
+            continue
+        failed = (ahead, end)
+        if size <= step / 2**_HALVINGS:
+            break
+        size *= 0.5
+    if failed is None:
+        return None
+    words, kinds = _what_stops(arm, rows_at(s_from + sign * failed[0]), failed[1], joints)
+    return PathEnd(s_from + sign * gone, tuple(words), tuple(kinds), joints)
+
+
+def holds_at(arm: ArmModel, asked: Waypoints, q: Array) -> bool:
+    """Whether a configuration near q meets the last of the waypoints.
+
+    Args:
+        arm: The arm.
+        asked: What is asked; the last row counts.
+        q: (n,) joints [rad].
+    """
+    return _leads_on(_led_to(arm, asked, q))
+
+
+def _led_to(arm: ArmModel, asked: Waypoints, q: Array) -> Compromise:
+    rows, limits = _rows(asked)
+    cost = np.array([1.0 if isinstance(row, AxisRow) else METRE for row in rows])
+    cost[list(limits)] = HARD  # like those of joints and workspace; what the part asks gives way
+    weights = Weights(cost, np.full(6, HARD), np.full(arm.n_q, HARD), near_start=_NEAR_START, radius_rad=_JUMP_RAD)
+    return compromise(arm, rows, q[None], weights=weights)
+
+
+def _leads_on(end: Compromise) -> bool:
+    return _out(end) <= _HOLDS
+
+
+def _out(end: Compromise) -> float:
+    return float(np.concatenate([end.rows, end.faces, np.abs(end.joints)]).max(initial=0.0))
+
+
+def _what_stops(arm: ArmModel, asked: Waypoints, end: Compromise, q: Array) -> tuple[list[str], list[str]]:
+    words, kinds = bound_words(arm, end), [element.kind for element in in_the_way(arm, end)]
+    for row, limit in _rows(asked)[1].items():
+        if float(end.pull_rows[row]) > _PULLS:
+            words.append(limit)
+            kinds.append("slip")
+    turn = np.abs(end.q - q)
+    if not words and float(turn.max()) > 0.99 * _JUMP_RAD:
+        jump = arm.kinematics.joint_names[int(np.argmax(turn))]
+        words = [f"a singular posture: {jump} would have to jump by more than {amount(_JUMP_RAD, 'rad')}"]
+        kinds = ["jump"]
+    elif not words:
+        words, kinds = ["the arm's reach, with no joint limit or workspace face in the way"], ["reach"]
+    return words, kinds
+
+
+def _rows(asked: Waypoints) -> tuple[list[Row], dict[int, str]]:
+    """The last waypoint as rows, and which of them are limits of slip, in words."""
+    limits: dict[int, str] = {}
+    rows: list[Row] = []
+    if asked.line is None:
+        rows.append(PointRow(asked.x_point, asked.points[-1], _POINT_M))
+    else:
+        line, point = asked.line[-1], asked.points[-1]
+        first = unit(np.cross(line, np.eye(3)[int(np.argmin(np.abs(line)))]))
+        for normal in (first, np.cross(line, first)):
+            rows.append(PlaneRow(asked.x_point, normal, point, _POINT_M))
+        limits[len(rows)] = f"the limit of sliding, {asked.slide_m:.4g} m to either side"
+        rows.append(PlaneRow(asked.x_point, line, point, asked.slide_m + _POINT_M))
+    if not asked.held_is_wish:
+        angle = asked.held_angle
+        low, high = max(0.0, angle - _ANGLE_RAD), min(math.pi, angle + _ANGLE_RAD)
+        rows.append(AxisRow(asked.x_held, asked.held[-1], low, high, angle))
+    if asked.cone > 0.0:
+        limits[len(rows)] = f"the limit of slip, the hand leaning {amount(asked.cone, 'rad')} from straight in"
+    rows.append(AxisRow(asked.x_approach, asked.approach[-1], 0.0, min(math.pi, asked.cone + _ANGLE_RAD), 0.0))
+    return rows, limits

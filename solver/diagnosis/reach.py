@@ -1,0 +1,121 @@
+"""Constraints on a place that the arm cannot meet even alone, and what keeps it from it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from solver.diagnosis.elastic import FREE, HARD, METRE, Compromise, Weights, compromise, promising_starts
+from solver.diagnosis.relaxation import bound_words
+from solver.scene import ArmModel
+from solver.terms.row import PointRow, Row
+
+Array = np.ndarray
+
+_ALONE_STARTS = 2
+_OUT = 1e-4
+"""Less than this is not called out of reach [m]."""
+
+
+@dataclass(frozen=True)
+class Unreachable:
+    """A constraint that cannot be met even alone."""
+
+    name: str
+    """Its name in the YAML."""
+    out_by: float
+    """By how much it is out at the nearest configuration, all others left aside [m or rad]."""
+    unit: str
+    """`m` or `rad`."""
+    limited_by: str
+    """`reach` (joint limits and workspace do not matter), `joint limits` or `workspace`."""
+    bounds: tuple[str, ...]
+    """The bounds that are in the way there, in words."""
+    message: str
+    """What is out of reach, by how much, and why, without a full stop."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values."""
+        return {
+            "constraint": self.name,
+            "out_by": self.out_by,
+            "unit": self.unit,
+            "limited_by": self.limited_by,
+            "bounds": list(self.bounds),
+            "message": self.message,
+        }
+
+
+def unreachable(arm: ArmModel, rows: Sequence[Row], names: Sequence[str], end: Compromise) -> list[Unreachable]:
+    """The constraints among those that are out at a compromise that the arm cannot meet even alone.
+
+    Args:
+        arm: The arm.
+        rows: K constraints.
+        names: Their names.
+        end: The compromise.
+    """
+    found = []
+    for k, (row, name) in enumerate(zip(rows, names, strict=True)):
+        if end.rows[k] > _OUT:
+            alone = _nearest(arm, rows, k, end.q)
+            if alone.rows[k] > _OUT:
+                found.append(_explained(arm, rows, k, name, alone, row))
+    return found
+
+
+def _nearest(
+    arm: ArmModel, rows: Sequence[Row], k: int, q: Array, *, faces: float = HARD, joints: float = HARD
+) -> Compromise:
+    unit_cost = np.full(len(rows), FREE)
+    unit_cost[k] = METRE if rows[k].unit == "m" else 1.0
+    weights = Weights(unit_cost, np.full(6, faces), np.full(arm.n_q, joints))
+    starts = np.vstack([q[None], promising_starts(arm, rows, _ALONE_STARTS, weights=weights)])
+    return compromise(arm, rows, starts, weights=weights)
+
+
+def _explained(arm: ArmModel, rows: Sequence[Row], k: int, name: str, alone: Compromise, row: Row) -> Unreachable:
+    out, bounds = float(alone.rows[k]), tuple(bound_words(arm, alone))
+    without_box = float(_nearest(arm, rows, k, alone.q, faces=FREE).rows[k])
+    if without_box < 0.5 * out:
+        limited, why = "workspace", "the workspace box is in the way"
+    elif float(_nearest(arm, rows, k, alone.q, faces=FREE, joints=FREE).rows[k]) < 0.5 * out:
+        limited, why = "joint limits", "joint limits are in the way"
+    else:
+        limited, why = "reach", "the arm is not long enough"
+    if bounds and limited != "reach":
+        why += f" ({', '.join(bounds)})"
+    if isinstance(row, PointRow):
+        far, length = _distance_and_length(arm, row)
+        where = "[" + ", ".join(f"{v:.3f}" for v in row.target) + "]"
+        if limited == "reach":
+            why += f": its target {where} m (base frame) is {far:.3f} m from '{arm.kinematics.joint_names[0]}'"
+            if far > length:
+                why += f", and all links in one line are {length:.3f} m"
+        else:
+            why += f"; its target is {where} m (base frame)"
+    unit = row.unit
+    return Unreachable(
+        name=name,
+        out_by=out,
+        unit=unit,
+        limited_by=limited,
+        bounds=bounds,
+        message=f"'{name}' alone is out of the arm's reach by {out:.4g} {unit}: {why}",
+    )
+
+
+def _distance_and_length(arm: ArmModel, row: PointRow) -> tuple[float, float]:
+    """How far a target is from the first joint, and an upper bound of how far the tool keypoint gets [m]."""
+    joints = arm.kinematics.joints
+    origin = joints[0].T_previous_joint[:3, 3]
+    length = float(np.linalg.norm(arm.kinematics.T_last_tip[:3, 3])) + float(np.linalg.norm(row.x_ee))
+    for i, joint in enumerate(joints):
+        if i:
+            length += float(np.linalg.norm(joint.T_previous_joint[:3, 3]))
+        if joint.prismatic:
+            length += max(abs(float(arm.q_lower[i])), abs(float(arm.q_upper[i])))
+    return float(np.linalg.norm(row.target - origin)), length

@@ -1,0 +1,218 @@
+"""What would have to give way for a request to be possible: one constraint, one joint limit or one workspace face."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from solver.diagnosis.elastic import HARD, METRE, Compromise, Weights, best_of, compromises, face_name
+from solver.goal.verify import tolerances
+from solver.scene import ArmModel
+from solver.terms.row import Row
+
+Array = np.ndarray
+
+_HOLDS = 1e-5
+"""What the others may still be out by, at the precision of the elastic solve [rad or m]."""
+_PULLS = 1e-2
+"""A bound counts as in the way from this on: the share of the violation that room behind it would take off."""
+
+
+@dataclass(frozen=True)
+class Element:
+    """One thing that can give way."""
+
+    kind: str
+    """`constraint`, `joint limit` or `workspace`."""
+    index: int
+    """Place among the rows, the joints, or the faces."""
+    name: str
+    """Its name in the YAML, of the joint, or of the face."""
+    unit: str
+    """`m` or `rad`."""
+
+
+@dataclass(frozen=True)
+class Relaxation:
+    """How far one element must give way so that all the others hold."""
+
+    element: Element
+    """What gives way."""
+    given: float
+    """Its tolerance, limit or place now [unit]."""
+    needed: float
+    """Where it would be enough, rounded away from `given` [unit]."""
+    q: Array
+    """(n,) joints at which all the others hold then [rad]."""
+
+    @property
+    def words(self) -> str:
+        """What would have to change, in the words of the YAML."""
+        e = self.element
+        if e.kind == "constraint":
+            return f"a tolerance of {_needed(self.needed, e.unit)} for '{e.name}' instead of {self.given:.4g}"
+        if e.kind == "workspace":
+            return f"the workspace's {e.name} at {_needed(self.needed, 'm')} instead of {self.given:.4g}"
+        side = "upper" if self.needed > self.given else "lower"
+        return f"the {side} limit of {e.name} at {_needed(self.needed, e.unit)} instead of {self.given:.4g}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values."""
+        return {
+            "kind": self.element.kind,
+            "name": self.element.name,
+            "unit": self.element.unit,
+            "given": self.given,
+            "needed": self.needed,
+            "words": self.words,
+        }
+
+
+def amount(value: float, unit: str) -> str:
+    """A number with its unit; angles in degrees too."""
+    return f"{value:.4g} rad ({math.degrees(value):.1f} degrees)" if unit == "rad" else f"{value:.4g} {unit}"
+
+
+def _needed(value: float, unit: str) -> str:
+    """The same with all digits that a relaxation has: less would not be enough."""
+    return f"{value:.5g} rad ({math.degrees(value):.1f} degrees)" if unit == "rad" else f"{value:.5g} {unit}"
+
+
+def in_the_way(arm: ArmModel, end: Compromise) -> list[Element]:
+    """The joint limits and workspace faces that hold a compromise back, those that matter most first.
+
+    Not all bounds that it happens to lie on: only those behind which less would be out (their multipliers).
+    """
+    found = []
+    for i, pull in enumerate(end.pull_joints):
+        if abs(pull) > _PULLS:
+            joint = arm.kinematics.joints[i]
+            found.append((abs(float(pull)), Element("joint limit", i, joint.name, "m" if joint.prismatic else "rad")))
+    for i, pull in enumerate(end.pull_faces):
+        if pull > _PULLS:
+            found.append((float(pull) / METRE, Element("workspace", i, face_name(i), "m")))
+    return [element for _, element in sorted(found, key=lambda pair: -pair[0])]
+
+
+def bound_words(arm: ArmModel, end: Compromise) -> list[str]:
+    """`in_the_way` in words, with the bounds' values."""
+    words = []
+    for element in in_the_way(arm, end):
+        if element.kind == "workspace":
+            words.append(f"workspace {element.name} {_face_value(arm, element.index):.3f} m")
+        else:
+            upper = end.pull_joints[element.index] > 0.0
+            limit = float((arm.q_upper if upper else arm.q_lower)[element.index])
+            side = "upper" if upper else "lower"
+            turned = f" ({math.degrees(limit):.1f} degrees)" if element.unit == "rad" else ""
+            words.append(f"{element.name} at its {side} limit {limit:.3f} {element.unit}{turned}")
+    return words
+
+
+def relaxations(
+    arm: ArmModel, problems: Sequence[tuple[Sequence[Row], Array]], elements: Sequence[Element]
+) -> list[Relaxation]:
+    """For each element how far it must give way, alone, so that all the others hold; only those where that is possible.
+
+    Args:
+        arm: The arm.
+        problems: Rows and (B, n) starts, for each set of tool keypoints; the least is taken.
+        elements: What may give way; each costs a solve per start.
+
+    Returns:
+        The least first, a metre counting as four radians. What stands in it is enough, as measured in plain NumPy; a
+        smaller one may exist that no start led to.
+    """
+    found = [item for item in (_least(arm, problems, (element,)) for element in elements) if item is not None]
+    found.sort(key=lambda item: item[0])
+    return [alone for _, (alone,) in found]
+
+
+def joint_relaxation(
+    arm: ArmModel, problems: Sequence[tuple[Sequence[Row], Array]], pairs: Sequence[tuple[Element, ...]]
+) -> list[Relaxation]:
+    """Elements that must give way together; the set of least weighted violation, or none where none is enough.
+
+    Args:
+        arm: The arm.
+        problems: As for `relaxations`.
+        pairs: The sets that may give way; each costs a solve per start.
+    """
+    found = [item for item in (_least(arm, problems, elements) for elements in pairs) if item is not None]
+    return list(min(found, key=lambda item: round(item[0], 7))[1]) if found else []
+
+
+def _least(
+    arm: ArmModel, problems: Sequence[tuple[Sequence[Row], Array]], elements: tuple[Element, ...]
+) -> tuple[float, tuple[Relaxation, ...]] | None:
+    best: tuple[float, tuple[Relaxation, ...]] | None = None
+    for rows, starts in problems:
+        found = _relaxed(arm, rows, starts, elements)
+        if found is not None and (best is None or found[0] < best[0] - 1e-7):
+            best = found
+    return best
+
+
+def _relaxed(
+    arm: ArmModel, rows: Sequence[Row], starts: Array, elements: tuple[Element, ...]
+) -> tuple[float, tuple[Relaxation, ...]] | None:
+    weights = Weights(np.full(len(rows), HARD), np.full(6, HARD), np.full(arm.n_q, HARD))
+    kinds = {"constraint": weights.rows, "workspace": weights.faces, "joint limit": weights.joints}
+    for element in elements:
+        kinds[element.kind][element.index] = METRE if element.unit == "m" else 1.0
+    ends = [end for end in compromises(arm, rows, starts, weights=weights) if _others_hold(end, elements)]
+    if not ends:
+        return None
+    end = best_of(ends, weights)
+    found = tuple(_relaxation(arm, rows, end, element) for element in elements)
+    if any(abs(by) < _HOLDS for _, by in found):
+        return None  # it holds: there is nothing to relax
+    return end.cost(weights), tuple(relaxation for relaxation, _ in found)
+
+
+def _relaxation(arm: ArmModel, rows: Sequence[Row], end: Compromise, element: Element) -> tuple[Relaxation, float]:
+    """How far an element gave way at an end, and by how much."""
+    by = float(_outs(end)[element.kind][element.index])
+    if element.kind == "constraint":
+        given = float(tolerances(rows)[element.index])
+        needed = given + by
+    elif element.kind == "workspace":
+        given = _face_value(arm, element.index)
+        needed = given + (by if element.index % 2 else -by)
+    else:
+        given = float((arm.q_upper if by > 0.0 else arm.q_lower)[element.index])
+        needed = given + by
+    return Relaxation(element, given, _away(needed, given), end.q), by
+
+
+def _others_hold(end: Compromise, elements: Sequence[Element]) -> bool:
+    worst = 0.0
+    for kind, out in _outs(end).items():
+        others: Array = np.delete(out, [e.index for e in elements if e.kind == kind])
+        worst = max(worst, float(np.abs(others).max(initial=0.0)))
+    return worst <= _HOLDS
+
+
+def _outs(end: Compromise) -> dict[str, Array]:
+    """By how much each element is out, by kind."""
+    return {"constraint": end.rows, "workspace": end.faces, "joint limit": end.joints}
+
+
+def _away(needed: float, given: float) -> float:
+    """The number with five digits, rounded so that it is still enough."""
+    step = 10.0 ** (math.floor(math.log10(abs(needed) + 1e-12)) - 4)
+    away = math.copysign(1.0, needed - given)
+    return round((math.floor(needed / step) if away < 0.0 else math.ceil(needed / step)) * step, 12)
+
+
+def _face_value(arm: ArmModel, index: int) -> float:
+    return float(arm.workspace[index % 2, index // 2])
+
+
+def constraint_elements(rows: Sequence[Row], names: Sequence[str]) -> list[Element]:
+    """One element a row."""
+    return [Element("constraint", i, name, row.unit) for i, (row, name) in enumerate(zip(rows, names, strict=True))]

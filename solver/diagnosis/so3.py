@@ -1,0 +1,231 @@
+"""Whether any rotation satisfies a list of conditions: a local search that finds one, and a proof that there is none.
+
+A condition is a range for the angle between a turned direction and a fixed one, a box or a slab for a turned vector.
+Each changes by at most its `reach` per radian of rotation, so that a ball of rotations about one at which a condition
+is out by more than reach times radius holds no solution. The proof splits the ball of rotation vectors into cubes and
+throws away such cubes until none is left (branch and bound over SO(3), after Hartley and Kahl, Global Optimization
+through Rotation Space Search, 2009: the angle between two rotations is at most the distance of their vectors).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+
+from solver.goal.verify import SLACK, angles
+
+Array = np.ndarray
+
+_STARTS = 48
+_ITERATIONS = 40
+_MAX_CUBES = 400_000
+"""Cubes that a proof may look at; more = no proof, and then nothing is claimed."""
+_TURN_A, _TURN_B = math.sqrt(2.0), 1.533751168755204288118041
+
+
+@dataclass(frozen=True)
+class AngleCondition:
+    """`lower <= angle(R x, a) <= upper`."""
+
+    x: Array
+    """(3,) unit vector."""
+    a: Array
+    """(3,) unit vector."""
+    lower: float
+    """Smallest angle [rad]."""
+    upper: float
+    """Largest angle [rad]."""
+
+    reach = 1.0
+
+    def excess(self, R: Array) -> Array:
+        """(B,) how far out at rotations (B, 3, 3) [rad]."""
+        angle = angles(R @ self.x, self.a)
+        out: Array = np.maximum(0.0, np.maximum(angle - self.upper, self.lower - angle))
+        return out
+
+    def linear(self, R: Array) -> tuple[Array, Array]:
+        """(B, 1) signed excess and its (B, 1, 3) derivative by a rotation of the base."""
+        v = R @ self.x
+        angle = angles(v, self.a)
+        r = np.maximum(0.0, angle - self.upper) - np.maximum(0.0, self.lower - angle)
+        normal = np.cross(self.a, v)
+        length = np.linalg.norm(normal, axis=1, keepdims=True)
+        # where v and a are one line every axis across it will do
+        spare = np.cross(v, np.roll(v, 1, axis=1) + np.array([0.3, 0.0, -0.2]))
+        spare /= np.linalg.norm(spare, axis=1, keepdims=True) + 1e-12
+        direction = np.where(length > 1e-9, normal / np.maximum(length, 1e-12), spare)
+        return r[:, None], (direction * (r != 0.0)[:, None])[:, None, :]
+
+
+@dataclass(frozen=True)
+class BoxCondition:
+    """`low <= R d <= high` in every component [m]."""
+
+    d: Array
+    """(3,) vector [m]."""
+    low: Array
+    """(3,) [m]."""
+    high: Array
+    """(3,) [m]."""
+
+    @property
+    def reach(self) -> float:
+        """Metres per radian."""
+        return float(np.linalg.norm(self.d))
+
+    def excess(self, R: Array) -> Array:
+        """(B,) distance from the box at rotations (B, 3, 3) [m]."""
+        r, _ = self.linear(R)
+        out: Array = np.linalg.norm(r, axis=1)
+        return out
+
+    def linear(self, R: Array) -> tuple[Array, Array]:
+        """(B, 3) signed excess and its (B, 3, 3) derivative by a rotation of the base."""
+        v = R @ self.d
+        r = np.maximum(0.0, v - self.high) - np.maximum(0.0, self.low - v)
+        J = -_cross_matrix(v) * (r != 0.0)[:, :, None]
+        return r, J
+
+
+@dataclass(frozen=True)
+class SlabCondition:
+    """`low <= n . R d <= high` [m]."""
+
+    d: Array
+    """(3,) vector [m]."""
+    n: Array
+    """(3,) unit normal."""
+    low: float
+    """Smallest [m]."""
+    high: float
+    """Largest [m]."""
+
+    @property
+    def reach(self) -> float:
+        """Metres per radian."""
+        return float(np.linalg.norm(self.d))
+
+    def excess(self, R: Array) -> Array:
+        """(B,) distance from the slab at rotations (B, 3, 3) [m]."""
+        r, _ = self.linear(R)
+        out: Array = np.abs(r[:, 0])
+        return out
+
+    def linear(self, R: Array) -> tuple[Array, Array]:
+        """(B, 1) signed excess and its (B, 1, 3) derivative by a rotation of the base."""
+        v = R @ self.d
+        value = v @ self.n
+        r = np.maximum(0.0, value - self.high) - np.maximum(0.0, self.low - value)
+        return r[:, None], (np.cross(v, self.n) * (r != 0.0)[:, None])[:, None, :]
+
+
+Condition: TypeAlias = AngleCondition | BoxCondition | SlabCondition
+
+
+@dataclass(frozen=True)
+class RotationSearch:
+    """What came of a search."""
+
+    R: Array
+    """(3, 3) the rotation that violates the least (sum of squares, metres and radians alike)."""
+    excess: Array
+    """(K,) how far each condition is out there."""
+
+    @property
+    def found(self) -> bool:
+        """Whether all conditions hold."""
+        return bool(np.all(self.excess <= SLACK))
+
+
+def search_rotation(conditions: Sequence[Condition]) -> RotationSearch:
+    """The best rotation of many evenly spread starts, each run to its rest (Levenberg-Marquardt).
+
+    Args:
+        conditions: K conditions, at least one.
+    """
+    R = _spread(_STARTS)
+    damping = np.full(_STARTS, 1e-3)
+    r, J = _stacked(conditions, R)
+    value = (r * r).sum(axis=1)
+    for _ in range(_ITERATIONS):
+        if float(value.min()) < 1e-18:
+            break
+        H = np.einsum("bki,bkj->bij", J, J) + damping[:, None, None] * np.eye(3)
+        step = -np.linalg.solve(H, np.einsum("bki,bk->bi", J, r)[:, :, None])[:, :, 0]
+        tried = rotations(step) @ R
+        r_new, J_new = _stacked(conditions, tried)
+        value_new = (r_new * r_new).sum(axis=1)
+        better = value_new < value
+        R = np.where(better[:, None, None], tried, R)
+        r, J = np.where(better[:, None], r_new, r), np.where(better[:, None, None], J_new, J)
+        value = np.where(better, value_new, value)
+        damping = np.clip(np.where(better, 0.2 * damping, 5.0 * damping), 1e-12, 1e3)
+    best = int(np.argmin(value))
+    at_best = R[best][None]
+    return RotationSearch(R[best], np.array([float(c.excess(at_best)[0]) for c in conditions]))
+
+
+def no_rotation(conditions: Sequence[Condition]) -> bool:
+    """Whether it is proved that no rotation satisfies all conditions; False where the proof would cost too much.
+
+    Args:
+        conditions: K conditions.
+    """
+    centres, half, seen = np.zeros((1, 3)), math.pi, 0
+    corners = np.array([[x, y, z] for x in (-0.5, 0.5) for y in (-0.5, 0.5) for z in (-0.5, 0.5)])  # (8, 3)
+    while len(centres):
+        seen += len(centres)
+        if seen > _MAX_CUBES:
+            return False
+        radius = math.sqrt(3.0) * half
+        centres = centres[np.linalg.norm(centres, axis=1) <= math.pi + radius]
+        R = rotations(centres)
+        open_: Array = np.ones(len(centres), dtype=bool)
+        for condition in conditions:
+            here = np.flatnonzero(open_)
+            open_[here] = condition.excess(R[here]) <= condition.reach * radius + SLACK
+        centres, half = centres[open_], 0.5 * half
+        centres = (centres[:, None, :] + 2.0 * half * corners[None]).reshape(-1, 3)
+    return True
+
+
+def rotations(vectors: Array) -> Array:
+    """(B, 3, 3) rotations of rotation vectors (B, 3) [rad]."""
+    angle = np.linalg.norm(vectors, axis=1)
+    K = _cross_matrix(vectors)
+    near = angle < 1e-6
+    safe = np.where(near, 1.0, angle)
+    first = np.where(near, 1.0 - angle * angle / 6.0, np.sin(safe) / safe)
+    second = np.where(near, 0.5, (1.0 - np.cos(safe)) / (safe * safe))
+    turned: Array = np.eye(3) + first[:, None, None] * K + second[:, None, None] * (K @ K)
+    return turned
+
+
+def _stacked(conditions: Sequence[Condition], R: Array) -> tuple[Array, Array]:
+    parts = [condition.linear(R) for condition in conditions]
+    return np.concatenate([r for r, _ in parts], axis=1), np.concatenate([J for _, J in parts], axis=1)
+
+
+def _cross_matrix(v: Array) -> Array:
+    """(B, 3, 3) matrices of the cross product with vectors (B, 3)."""
+    K = np.zeros((len(v), 3, 3))
+    K[:, 0, 1], K[:, 0, 2], K[:, 1, 2] = -v[:, 2], v[:, 1], -v[:, 0]
+    K[:, 1, 0], K[:, 2, 0], K[:, 2, 1] = v[:, 2], -v[:, 1], v[:, 0]
+    return K
+
+
+def _spread(count: int) -> Array:
+    """(count, 3, 3) rotations spread evenly: the spiral of Alexa, Super-Fibonacci Spirals, CVPR 2022."""
+    s = np.arange(count) + 0.5
+    r, rest = np.sqrt(s / count), np.sqrt(1.0 - s / count)
+    alpha, beta = 2.0 * math.pi * s / _TURN_A, 2.0 * math.pi * s / _TURN_B
+    x, y, z, w = r * np.sin(alpha), r * np.cos(alpha), rest * np.sin(beta), rest * np.cos(beta)
+    angle = 2.0 * np.arctan2(np.sqrt(x * x + y * y + z * z), w)
+    axis = np.column_stack([x, y, z])
+    axis /= np.linalg.norm(axis, axis=1, keepdims=True) + 1e-15
+    return rotations(axis * angle[:, None])

@@ -1,0 +1,1 @@
+"""Goals: joints at which every constraint holds."""

@@ -1,0 +1,328 @@
+"""Goals: joints at which every constraint holds, from many starts at once.
+
+`GoalSolver.solve` gives the one of least cost, exactly (`solver.goal.least_cost`); `run` and `goals` give many
+different ones, of which the planner takes one that can be followed through.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from simcore.geometry import Pose
+from solver.goal.layout import Nearness
+from solver.goal.least_cost import LeastCost
+from solver.goal.program import Program, Schedule, program_of
+from solver.goal.solution import Solution
+from solver.goal.start_library import library_of
+from solver.goal.verify import SLACK, active_bounds, box_excess, excess, residuals_of
+from solver.scene import ArmModel, PlanningScene
+from solver.terms.row import Row
+from solver.terms.term import Term
+
+Array = np.ndarray
+
+_SOLVE = (
+    ((30.0, 0.3, 0.1, 0.6),) * 2
+    + ((300.0, 0.3, 0.1, 0.6),) * 3
+    + ((1e4, 0.3, 0.03, 0.4),) * 3
+    + ((1e4, 1e-3, 0.0, 0.3),) * 4
+)
+"""Steps from a start: soft first, so that starts move to the goal together with their posture; at last exact."""
+
+_SETTLE = Schedule(((1e4, 1.0, 0.0, 0.3),) * 40)
+"""Steps to a compromise where no exact solution exists."""
+_COMPROMISES = 8
+_DISTINCT_RAD = 0.05
+_COST_OF_REFERENCE = 0.1
+
+
+@dataclass(frozen=True)
+class GoalBatch:
+    """What came of all starts for one set of tool keypoints."""
+
+    variant: str
+    rows: tuple[Row, ...]
+    q: Array
+    """(B, n) joints at the end of each start [rad]."""
+    R: Array
+    """(B, 3, 3) tool rotations."""
+    p: Array
+    """(B, 3) tool positions [m]."""
+    violation: Array
+    """(B,) largest excess of any constraint or of the workspace, metres and radians alike."""
+
+    @property
+    def solved(self) -> Array:
+        """(B,) whether everything holds."""
+        mask: Array = self.violation <= SLACK
+        return mask
+
+
+@dataclass(frozen=True)
+class Goal:
+    """The end of one start."""
+
+    batch: GoalBatch
+    """Where it comes from."""
+    index: int
+    """Which start of the batch."""
+    cost: float
+    """Its cost; lower is nearer to the reference joints."""
+
+    @property
+    def q(self) -> Array:
+        """(n,) joints [rad]."""
+        joints: Array = self.batch.q[self.index]
+        return joints
+
+    @property
+    def solved(self) -> bool:
+        """Whether everything holds."""
+        return bool(self.batch.solved[self.index])
+
+    @property
+    def T_base_ee(self) -> Pose:
+        """Pose of the ee."""
+        return Pose(self.batch.R[self.index], self.batch.p[self.index])
+
+
+class GoalSolver:
+    """Solves constraint lists for one arm; programs are compiled once for each structure of a list."""
+
+    def __init__(self, arm: ArmModel) -> None:
+        self.arm = arm
+
+    def solve(
+        self,
+        terms: Sequence[Term],
+        scene: PlanningScene,
+        *,
+        q_reference: Array,
+        costs: Sequence[Term] = (),
+        nearness: Nearness | None = None,
+        waves: int = 3,
+    ) -> Solution:
+        """The solution of least cost, or the best compromise with `found` False.
+
+        Args:
+            terms: Constraints.
+            scene: The object.
+            q_reference: (n,) joints to stay near [rad].
+            costs: Cost terms.
+            nearness: What staying near costs; None = joints and pose of the hand, all weights 1.
+            waves: How often new starts are tried while nothing is found.
+        """
+        began = time.perf_counter()
+        build_ms = 0.0
+        for _, tool in self.arm.tool_variants():
+            built = time.perf_counter()
+            program_of(self.arm.kinematics, [term.row(tool, scene) for term in [*terms, *costs]], pose=True)
+            build_ms += 1e3 * (time.perf_counter() - built)
+        goal, tried = self.least_cost(
+            terms, scene, q_reference=q_reference, costs=costs, nearness=nearness, waves=waves
+        )
+        if goal is None:
+            batches = [
+                self.run(
+                    tuple(term.row(tool, scene) for term in terms), variant=variant, q_reference=q_reference, starts=24
+                )
+                for variant, tool in self.arm.tool_variants()
+            ]
+            tried += 24 * len(batches)
+            found = self.goals(batches, q_reference)  # what the exact finish could not reach, the last resort may
+            goal = found[0] if found else self.nearest(batches)
+        solve_ms = 1e3 * (time.perf_counter() - began) - build_ms
+        return self.solution(goal, terms, starts_tried=tried, build_ms=build_ms, solve_ms=solve_ms)
+
+    def least_cost(
+        self,
+        terms: Sequence[Term],
+        scene: PlanningScene,
+        *,
+        q_reference: Array,
+        costs: Sequence[Term] = (),
+        nearness: Nearness | None = None,
+        waves: int = 3,
+    ) -> tuple[Goal | None, int]:
+        """The goal of least cost, or None where none is found, and how many starts were run.
+
+        Args:
+            terms: Constraints.
+            scene: The object.
+            q_reference: (n,) joints to stay near [rad].
+            costs: Cost terms.
+            nearness: What staying near costs; None = joints and pose of the hand, all weights 1.
+            waves: How often new starts are tried while nothing is found.
+        """
+        if nearness is None:
+            nearness = Nearness(np.ones(self.arm.n_q), self.arm.kinematics.pose(q_reference), 1.0, 1.0)
+        solver = LeastCost(self.arm)
+        best: Goal | None = None
+        tried = 0
+        for variant, tool in self.arm.tool_variants():
+            rows = tuple(term.row(tool, scene) for term in [*terms, *costs])
+            end = solver.solve(rows, q_reference=q_reference, nearness=nearness, waves=waves)
+            tried += solver.starts * waves if end is None else end.starts
+            if end is not None and (best is None or end.cost < best.cost):
+                best = Goal(self._measured(rows, end.q[None], variant=variant), 0, end.cost)
+        return best, tried
+
+    def solve_all(
+        self,
+        terms: Sequence[Term],
+        scene: PlanningScene,
+        *,
+        q_reference: Array,
+        costs: Sequence[Term] = (),
+        starts: int = 24,
+        waves: int = 3,
+    ) -> list[Solution]:
+        """All distinct solutions, least cost first; one entry that was not found when there is none.
+
+        Args:
+            terms: Constraints.
+            scene: The object.
+            q_reference: (n,) joints to stay near [rad].
+            costs: Cost terms.
+            starts: Starts of a wave and set of tool keypoints.
+            waves: How often new starts are tried while nothing is found.
+        """
+        began = time.perf_counter()
+        build_ms, tried = 0.0, 0
+        batches: list[GoalBatch] = []
+        found: list[Goal] = []
+        for wave in range(waves):
+            for variant, tool in self.arm.tool_variants():
+                rows = tuple(term.row(tool, scene) for term in [*terms, *costs])
+                built = time.perf_counter()
+                program_of(self.arm.kinematics, rows, pose=True)
+                build_ms += 1e3 * (time.perf_counter() - built)
+                batches.append(self.run(rows, variant=variant, q_reference=q_reference, starts=starts, wave=wave))
+                tried += starts
+            found = self.goals(batches, q_reference)
+            if found:
+                break
+        solve_ms = 1e3 * (time.perf_counter() - began) - build_ms
+        return [
+            self.solution(goal, terms, starts_tried=tried, build_ms=build_ms, solve_ms=solve_ms)
+            for goal in (found or [self.nearest(batches)])
+        ]
+
+    def run(self, rows: tuple[Row, ...], *, variant: str, q_reference: Array, starts: int, wave: int = 0) -> GoalBatch:
+        """Runs one wave of starts on rows.
+
+        Args:
+            rows: The problem.
+            variant: Label of the tool keypoints in the rows.
+            q_reference: (n,) joints to stay near [rad].
+            starts: Number of starts; the first is the reference itself.
+            wave: 0 for the best starts of the library, higher for the next ones.
+        """
+        arm = self.arm
+        program = program_of(arm.kinematics, rows, pose=True)
+        first = self._starts(rows, q_reference, starts, wave)
+        schedules = np.broadcast_to(np.array(_SOLVE), (starts, len(_SOLVE), 4))
+        # each start is drawn to itself: goals that differ are wanted, not the same one many times
+        ends, _, _ = program.descend(first, first, self.parameters(program, rows), schedules)
+        return self._measured(rows, ends, variant=variant)
+
+    def _measured(self, rows: tuple[Row, ...], q: Array, *, variant: str) -> GoalBatch:
+        R, p = self.arm.kinematics.fk_batch(q)
+        violation = np.maximum(excess(rows, R, p).max(axis=1, initial=0.0), box_excess(self.arm, p))
+        violation[~np.isfinite(violation)] = np.inf
+        return GoalBatch(variant, rows, q, R, p, violation)
+
+    def goals(self, batches: Sequence[GoalBatch], q_reference: Array) -> list[Goal]:
+        """The distinct goals of batches, least cost first; none where nothing was solved.
+
+        Args:
+            batches: Batches of one problem.
+            q_reference: (n,) joints to stay near [rad].
+        """
+        entries = [
+            Goal(batch, int(i), self._cost(batch, int(i), q_reference))
+            for batch in batches
+            for i in np.flatnonzero(batch.solved)
+        ]
+        entries.sort(key=lambda goal: goal.cost)
+        distinct: list[Goal] = []
+        kept = np.empty((len(entries), self.arm.n_q))
+        for goal in entries:
+            if not distinct or np.abs(kept[: len(distinct)] - goal.q).max(axis=1).min() > _DISTINCT_RAD:
+                kept[len(distinct)] = goal.q
+                distinct.append(goal)
+        return distinct
+
+    def nearest(self, batches: Sequence[GoalBatch]) -> Goal:
+        """The best compromise: the starts that violate the least, run on until they rest (an elastic re-solve)."""
+        settled = []
+        for batch in batches:
+            starts = batch.q[np.argsort(batch.violation, kind="stable")[:_COMPROMISES]]
+            program = program_of(self.arm.kinematics, batch.rows, pose=True)
+            q = program.solve(starts, starts, self.parameters(program, batch.rows), _SETTLE)
+            settled.append(self._measured(batch.rows, q, variant=batch.variant))
+        best = min(settled, key=lambda b: float(b.violation.min()))
+        return Goal(best, int(np.argmin(best.violation)), math.inf)
+
+    def solution(
+        self,
+        goal: Goal,
+        terms: Sequence[Term],
+        *,
+        starts_tried: int,
+        build_ms: float = 0.0,
+        solve_ms: float = 0.0,
+    ) -> Solution:
+        """A goal with the residual of each constraint.
+
+        Args:
+            goal: The goal.
+            terms: Constraints, whose rows are the first of the goal's batch.
+            starts_tried: Starts that were run.
+            build_ms: Time to build the program [ms].
+            solve_ms: Time to solve [ms].
+        """
+        batch, index = goal.batch, goal.index
+        q = np.array(goal.q)
+        q.setflags(write=False)
+        return Solution(
+            found=goal.solved,
+            residuals=residuals_of(terms, batch.rows[: len(terms)], batch.R[index], batch.p[index]),
+            cost=goal.cost,
+            starts_tried=starts_tried,
+            build_ms=build_ms,
+            solve_ms=solve_ms,
+            status="solved" if goal.solved else "no start met every constraint",
+            tool_variant=batch.variant,
+            active_bounds=active_bounds(self.arm, q, batch.p[index]),
+            configuration=q,
+        )
+
+    def parameters(self, program: Program, rows: Sequence[Row]) -> Array:
+        """The parameter vector of rows with the limits and the workspace of this arm."""
+        arm = self.arm
+        return program.pack(
+            rows, lower=arm.q_lower, upper=arm.q_upper, box=arm.workspace, reference_weight=np.ones(arm.n_q)
+        )
+
+    def _starts(self, rows: Sequence[Row], q_reference: Array, count: int, wave: int) -> Array:
+        library = library_of(self.arm)
+        score = 10.0 * library.misfit(rows) + _COST_OF_REFERENCE * ((library.q - q_reference) ** 2).sum(axis=1)
+        picked = library.pick(score, count=(count - 1) * (wave + 1))[(count - 1) * wave :]
+        filled = np.vstack([np.clip(q_reference, self.arm.q_lower, self.arm.q_upper)[None], picked])
+        if len(filled) < count:  # a fixed size keeps one compiled map; repeats cost little
+            filled = np.vstack([filled, np.repeat(filled[-1:], count - len(filled), axis=0)])
+        return filled
+
+    def _cost(self, batch: GoalBatch, index: int, q_reference: Array) -> float:
+        total = float(((batch.q[index] - q_reference) ** 2).sum())
+        for row in batch.rows:
+            weight = getattr(row, "weight", None)
+            if weight is not None:
+                total += weight * row.value(batch.R[index], batch.p[index]) ** 2
+        return total

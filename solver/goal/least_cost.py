@@ -1,0 +1,188 @@
+"""The goal of least cost: many starts at once, an exact finish for the promising ends, and a stop where none is left.
+
+One wave: starts from a table of configurations, by how near each comes to the constraints and to the reference;
+penalty steps with the cost in them, half of the starts on a slowly and half on a fast rising penalty; the ends in order
+of promise, finished exactly (`solver.goal.polish`). An end whose cost exceeds the best finished one is left out: inside
+one basin the penalised minimum costs less than the constrained one, so that it could only end above.
+
+Where a wave finds nothing, the next one takes other starts and meets the constraints first, then lowers the cost.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple, TypeAlias
+
+import numpy as np
+
+from solver.goal.layout import Nearness
+from solver.goal.program import Program, program_of
+from solver.goal.start_library import StartLibrary, library_of
+from solver.scene import ArmModel
+from solver.terms.row import Row
+
+Array = np.ndarray
+Pace: TypeAlias = tuple[tuple[float, float, float, float], ...]
+"""Steps of a schedule: mu, d, c and the largest joint step [rad]; see `solver.goal.program`."""
+
+_STEPS = 12
+_SLOW = tuple((mu, 0.5, 1.0, 0.4) for mu in np.geomspace(10.0, 1e4, _STEPS))
+_FAST = tuple((mu, 3.0, 1.0, 0.4) for mu in np.geomspace(300.0, 1e4, _STEPS))
+_RESTORE = (
+    ((30.0, 0.3, 0.1, 0.6),) * 2
+    + ((300.0, 0.3, 0.1, 0.6),) * 3
+    + ((1e4, 0.3, 0.03, 0.4),) * 3
+    + ((1e4, 1e-3, 0.0, 0.3),) * 4
+)
+_HOLD = ((1e6, 1e-3, 0.0, 0.1),) * _STEPS
+_DISTINCT_RAD = 0.03
+_VIOLATION_PRICE = 30.0
+"""Cost that a unit of violation counts for when the ends are ranked."""
+_GROUP = 4
+_GROUPS = 2
+_RUNS = 4
+"""Runs of Newton steps that an end gets."""
+_CONVERGED = 2e-7
+"""Violation of a finished end, 4 m counting as 1 rad."""
+_AT_REST_RAD = 1e-3
+
+
+class End(NamedTuple):
+    """One finished end."""
+
+    q: Array
+    """(n,) joints [rad]."""
+    cost: float
+    """Its cost; infinite where the constraints do not hold."""
+    starts: int
+    """Starts that were run for it."""
+
+
+@dataclass(frozen=True)
+class LeastCost:
+    """Solves rows for one arm."""
+
+    arm: ArmModel
+    """The arm."""
+    starts: int = 16
+    """Starts of a wave."""
+
+    def solve(self, rows: tuple[Row, ...], *, q_reference: Array, nearness: Nearness, waves: int = 3) -> End | None:
+        """The end of least cost at which every row holds, or None.
+
+        Args:
+            rows: Constraints and costs.
+            q_reference: (n,) joints that the cost draws to [rad].
+            nearness: The cost.
+            waves: How often new starts are tried while nothing is found.
+        """
+        problem = _Problem.of(self.arm, rows, q_reference, nearness)
+        for wave in range(waves):
+            ends = self._wave(problem, wave)
+            best = problem.finish(*ends)
+            if best is not None:
+                q = np.clip(best[0], self.arm.q_lower, self.arm.q_upper)  # by less than what counts as converged
+                return End(q, best[1], self.starts * (wave + 1))
+        return None
+
+    def _wave(self, problem: _Problem, wave: int) -> tuple[Array, Array, Array]:
+        """(B, n) ends of the penalty steps, (B,) their costs and (B,) violations."""
+        library = library_of(self.arm)
+        count = self.starts - 1
+        picked = library.pick(problem.score(library), count=count * (wave + 1))[count * wave :]
+        first = np.vstack([np.clip(problem.q_reference, self.arm.q_lower, self.arm.q_upper)[None], picked])
+        if len(first) < self.starts:  # a fixed size keeps one map; repeats cost little
+            first = np.vstack([first, np.repeat(first[-1:], self.starts - len(first), axis=0)])
+        if wave > 0:
+            first = problem.descend(first, (_RESTORE,))[0]
+        return problem.descend(first, (_FAST,) if wave > 0 else (_SLOW, _FAST))
+
+
+@dataclass(frozen=True)
+class _Problem:
+    rows: tuple[Row, ...]
+    q_reference: Array
+    nearness: Nearness
+    program: Program
+    parameters: Array
+
+    @classmethod
+    def of(cls, arm: ArmModel, rows: tuple[Row, ...], q_reference: Array, nearness: Nearness) -> _Problem:
+        program = program_of(arm.kinematics, rows, pose=True)
+        parameters = program.pack(
+            rows,
+            lower=arm.q_lower,
+            upper=arm.q_upper,
+            box=arm.workspace,
+            reference_weight=nearness.weights,
+            tighten=1.0,
+            nearness=nearness,
+        )
+        return cls(rows, q_reference, nearness, program, parameters)
+
+    def score(self, library: StartLibrary) -> Array:
+        """(size,) of each configuration of the library, the lower the more promising."""
+        away = library.q - self.q_reference
+        return 10.0 * library.misfit(self.rows) + (away * away) @ self.nearness.weights
+
+    def descend(self, first: Array, paces: Sequence[Pace]) -> tuple[Array, Array, Array]:
+        """Penalty steps, start by start at the given paces: (B, n) ends, (B,) costs, (B,) violations."""
+        schedules = np.array([paces[i % len(paces)] for i in range(len(first))])
+        return self.program.descend(first, self.q_reference, self.parameters, schedules)
+
+    def finish(self, q: Array, cost: Array, violation: Array) -> tuple[Array, float] | None:
+        """The best finished end, or None."""
+        rank = np.where(np.isfinite(cost + violation), cost + _VIOLATION_PRICE * violation, np.inf)
+        chosen: list[int] = []
+        for i in np.argsort(rank, kind="stable").tolist():
+            if math.isfinite(rank[i]) and (not chosen or _apart(q[chosen], q[i]) > _DISTINCT_RAD):
+                chosen.append(i)
+            if len(chosen) == _GROUP * _GROUPS:
+                break
+        best_q, best_cost = None, math.inf
+        for begin in range(0, len(chosen), _GROUP):
+            group = [i for i in chosen[begin : begin + _GROUP] if cost[i] < best_cost]
+            if not group:
+                continue
+            for end_q, end_cost in self._finished(q[group], best_cost):
+                if end_cost < best_cost:
+                    best_q, best_cost = end_q, end_cost
+        return None if best_q is None else (best_q, best_cost)
+
+    def _finished(self, q: Array, below: float) -> list[tuple[Array, float]]:
+        """Ends that converged, with their costs; those that could still end below a cost get more steps."""
+        found: list[tuple[Array, float]] = []
+        memory = None
+        for _ in range(_RUNS):
+            polished = self.program.polish.run(_filled(q), self.q_reference, self.parameters, memory=memory)
+            count = len(q)
+            done = (polished.violation[:count] <= _CONVERGED) & (polished.step[:count] <= _AT_REST_RAD)
+            for i in np.flatnonzero(done):
+                found.append((polished.q[i], float(polished.cost[i])))
+                below = min(below, float(polished.cost[i]))
+            going = np.flatnonzero(~done & (polished.cost[:count] < below))
+            if len(going) == 0:
+                return found
+            q, memory = polished.q[going], _filled(polished.memory[going])
+        return found + self._restored(q, below)
+
+    def _restored(self, q: Array, below: float) -> list[tuple[Array, float]]:
+        """Ends that come to rest too slowly, put where the rows hold, with the cost that they then have."""
+        held = self.descend(_filled(q), (_HOLD,))
+        return [
+            (end, float(cost))
+            for end, cost, out in list(zip(*held, strict=True))[: len(q)]
+            if out <= _CONVERGED and cost < below
+        ]
+
+
+def _filled(rows: Array) -> Array:
+    """Repeats the last row up to the size of a group, for which there is a map."""
+    missing = _GROUP - len(rows)
+    return rows if missing <= 0 else np.vstack([rows, np.repeat(rows[-1:], missing, axis=0)])
+
+
+def _apart(q: Array, other: Array) -> float:
+    return float(np.abs(q - other).max(axis=1).min())

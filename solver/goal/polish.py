@@ -1,0 +1,216 @@
+"""The exact finish of a goal: Newton steps on the augmented Lagrangian, from where the penalty steps ended.
+
+With f the cost, y(q) the rows (scaled so that 4 m weigh as much as 1 rad), proj the projection onto what the
+tolerances, the joint limits and the workspace allow, res(z) = z - proj(z) and u = multipliers / mu,
+
+    L(q; u) = f(q) + mu/2 |res(y(q) + u)|^2.
+
+One step takes dq from (f'' + mu sum_k r_k y_k'' + mu J' D J) dq = -(f' + mu J' r), with r = res(y + u) and D its
+derivative where the step leads; where L would rise the step is taken back and made again with more damping. After an
+accepted one the multipliers become those that the step predicts, u <- res(y + u + J dq): the plain rule
+u <- res(y + u) with one step for each update does not converge. This is a stabilized SQP method (Wright 1998; Gill and
+Robinson 2013); rows, scaling and safeguards are ours.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from solver.codegen import Compiled
+from solver.goal.layout import Layout
+from solver.goal.row_model import MU, RowModel, add_cost, add_rows
+from solver.kinematics import Kinematics
+
+Array = np.ndarray
+
+_PIVOT_FLOOR = 0.3
+_LARGEST_STEP_RAD = 0.3
+_INNER = 3
+_DAMPING = 1e-2
+_CALM, _ALARM = 0.1, 10.0
+
+
+class Polished(NamedTuple):
+    """Where Newton steps ended."""
+
+    q: Array
+    """(B, n_q) joints [rad]."""
+    memory: Array
+    """(B, m + 1) multipliers over mu, and the damping, from which another run goes on."""
+    cost: Array
+    """(B,) cost there."""
+    violation: Array
+    """(B,) largest residual of a row, 4 m counting as 1 rad."""
+    step: Array
+    """(B,) largest component of the step that would come next [rad]."""
+
+
+class Polish:
+    """Newton steps for one arm and one layout of rows."""
+
+    STEPS = 8
+    """Steps of one run; it goes on from where another ended."""
+
+    def __init__(self, kinematics: Kinematics, layout: Layout) -> None:
+        """Builds the program.
+
+        Args:
+            kinematics: The arm.
+            layout: Rows and parameters.
+        """
+        self.kinematics = kinematics
+        self.layout = layout
+        self._run = Compiled(self._build())
+
+    def run(self, q: Array, reference: Array, parameters: Array, *, memory: Array | None = None) -> Polished:
+        """Takes some steps from several ends of one problem.
+
+        Args:
+            q: (B, n_q) joints where the penalty steps ended [rad].
+            reference: (n_q,) joints that the cost draws to [rad].
+            parameters: (n_parameters,) the problem, packed without tightening.
+            memory: (B, m + 1) of an earlier run; None = the first.
+        """
+        count, n = q.shape
+        m = self.layout.scalar_rows
+        if memory is None:
+            memory = np.zeros((count, m + 1))
+            memory[:, m] = _DAMPING
+        out = self._run(count, lambda f: f.map(count), q, memory, reference, parameters)
+        return Polished(out[:, :n], out[:, n : n + m + 1], *out[:, n + m + 1 :].T)
+
+    def measure(self) -> Any:
+        """CasADi Function (q, reference, parameters) -> cost and largest residual of a row."""
+        import casadi as ca
+
+        q, reference = ca.SX.sym("q", self.kinematics.n_q), ca.SX.sym("ref", self.kinematics.n_q)
+        P = ca.SX.sym("P", self.layout.size)
+        model = RowModel(self.kinematics, q)
+        add_rows(model, self.layout, P)
+        add_cost(model, self.layout, reference, P)
+        out = ca.mmax(ca.fabs(model.residual(ca.vertcat(*model.y))))
+        return ca.Function("measure", [q, reference, P], [ca.vertcat(model.cost, out)], {"cse": True})
+
+    def _build(self) -> Any:
+        import casadi as ca
+
+        n = self.kinematics.n_q
+        step, m = self._build_step()
+        q0, memory = ca.MX.sym("q0", n), ca.MX.sym("memory", m + 1)
+        reference, P = ca.MX.sym("ref", n), ca.MX.sym("P", self.layout.size)
+        H = ca.MX.zeros(n * (n + 1) // 2)
+        u, damping = memory[:m], memory[m]
+        state: Any = ca.vertcat(q0, ca.MX.zeros(n), u, u, H, ca.MX.zeros(n), damping / _CALM, 1e30, 1e30, 1e30)
+        for _ in range(self.STEPS):
+            state = step(state, reference, P)
+        q, pending, u = state[:n], state[n : 2 * n], state[2 * n + m : 2 * n + 2 * m]
+        answer = ca.vertcat(q, u, state[-4], state[-2], state[-1], ca.norm_inf(pending))
+        return ca.Function("polish", [q0, memory, reference, P], [answer])
+
+    def _build_step(self) -> tuple[Any, int]:
+        """The step function of (state, reference, parameters), and the number of scalar rows.
+
+        The state: accepted joints, pending step, multipliers, those that the pending step predicts; the quadratic model
+        that the step comes from (lower triangle, gradient) and its damping; merit, cost and violation at the accepted
+        joints.
+        """
+        import casadi as ca
+
+        n = self.kinematics.n_q
+        reference, P = ca.SX.sym("ref", n), ca.SX.sym("P", self.layout.size)
+        m = self.layout.scalar_rows
+        sizes = (n, n, m, m, n * (n + 1) // 2, n, 1, 1, 1, 1)
+        parts = [ca.SX.sym(f"s{i}", size) for i, size in enumerate(sizes)]
+        kept, pending, u_kept, u, H_kept, g_kept, damping, merit_kept, cost_kept, violation_kept = parts
+        q = kept + pending
+        model = RowModel(self.kinematics, q)
+        add_rows(model, self.layout, P)
+        add_cost(model, self.layout, reference, P)
+        y = ca.vertcat(*model.y)
+        merit = model.cost + 0.5 * MU * ca.sumsqr(model.residual(y + u_kept))
+        r = model.residual(y + u)
+        falls = merit <= merit_kept + 1e-12 * (1.0 + ca.fabs(merit_kept))
+        damping_next = ca.if_else(falls, ca.fmax(_DAMPING, _CALM * damping), _ALARM * damping)
+        H, g = self._local_model(model, y + u, r, damping_next)
+        H = ca.if_else(falls, H, H_kept)
+        g = ca.if_else(falls, g, g_kept)
+        dq = _damped(H, g, damping_next, n)
+        size = ca.mmax(ca.fabs(dq))
+        dq = dq * ca.fmin(1.0, _LARGEST_STEP_RAD / (size + 1e-12))
+        u_next = model.residual(y + u + model.along(dq))
+        violation = ca.mmax(ca.fabs(model.residual(y)))
+        share = ca.fmin(1.0, ca.sqrt(ca.sumsqr(dq) / (ca.sumsqr(pending) + 1e-30)))
+        merit_new = model.cost + 0.5 * MU * ca.sumsqr(r)
+        new = ca.vertcat(q, dq, u, u_next, H, g, damping_next, merit_new, model.cost, violation)
+        shorter = u_kept + share * (u - u_kept)
+        old = ca.vertcat(kept, dq, u_kept, shorter, H, g, damping_next, merit_kept, cost_kept, violation_kept)
+        state = ca.vertcat(*parts)
+        return ca.Function("newton", [state, reference, P], [ca.if_else(falls, new, old)], {"cse": True}), m
+
+    def _local_model(self, model: RowModel, z: Any, r: Any, damping: Any) -> tuple[Any, Any]:
+        """Lower triangle and gradient of the quadratic that the augmented Lagrangian is where the next step leads.
+
+        The rows on one side of a kink are not those on the other: where a step takes a row across its bound, the model
+        is made anew with that row.
+        """
+        import casadi as ca
+
+        n = model.n
+        g, W = model.gradient(r)
+        dq, ahead, force = ca.SX.zeros(n), z, g
+        flat, there = self._quadratic(W, model.stiffness(ahead), force, dq)
+        for _ in range(_INNER - 1):
+            dq = _damped(flat, there, damping, n)
+            dq = dq * ca.fmin(1.0, _LARGEST_STEP_RAD / (ca.mmax(ca.fabs(dq)) + 1e-12))
+            ahead = z + model.along(dq)
+            more = model.pull(model.residual(ahead) - r)
+            bent = [sum(W[max(i, j)][min(i, j)] * dq[j] for j in range(n)) for i in range(n)]
+            force = [g[i] + bent[i] + more[i] for i in range(n)]
+            flat, there = self._quadratic(W, model.stiffness(ahead), force, dq)
+        return flat, there
+
+    @staticmethod
+    def _quadratic(W: list[list[Any]], S: list[list[Any]], force: list[Any], dq: Any) -> tuple[Any, Any]:
+        """Lower triangle of W + S, and the gradient at 0 of the quadratic that has the gradient `force` at dq."""
+        import casadi as ca
+
+        n = len(W)
+        H = [[W[j][i] + S[j][i] for i in range(j + 1)] for j in range(n)]
+        there = [force[i] - sum(H[max(i, j)][min(i, j)] * dq[j] for j in range(n)) for i in range(n)]
+        return ca.vertcat(*[H[j][i] for j in range(n) for i in range(j + 1)]), ca.vertcat(*there)
+
+
+def _damped(flat: Any, g: Any, damping: Any, n: int) -> Any:
+    """-(H + damping)^-1 g for a lower triangle row by row."""
+    import casadi as ca
+
+    H = [[flat[j * (j + 1) // 2 + i] + (damping if i == j else 0.0) for i in range(j + 1)] for j in range(n)]
+    return ca.vertcat(*_floored_solve(H, [-g[i] for i in range(n)]))
+
+
+def _floored_solve(H: list[list[Any]], b: list[Any]) -> list[Any]:
+    """Solves H x = b by LDL', pivots below the floor lifted to it: a direction of descent in any case."""
+    import casadi as ca
+
+    n = len(b)
+    L: list[list[Any]] = [[0.0] * n for _ in range(n)]
+    D: list[Any] = [0.0] * n
+    for j in range(n):
+        value = H[j][j]
+        for k in range(j):
+            value = value - L[j][k] * L[j][k] * D[k]
+        D[j] = ca.fmax(value, _PIVOT_FLOOR)
+        for i in range(j + 1, n):
+            value = H[i][j]
+            for k in range(j):
+                value = value - L[i][k] * L[j][k] * D[k]
+            L[i][j] = value / D[j]
+    y: list[Any] = [0.0] * n
+    for i in range(n):
+        y[i] = b[i] - sum((L[i][k] * y[k] for k in range(i)), 0.0)
+    x: list[Any] = [0.0] * n
+    for i in reversed(range(n)):
+        x[i] = y[i] / D[i] - sum((L[k][i] * x[k] for k in range(i + 1, n)), 0.0)
+    return x

@@ -1,0 +1,376 @@
+"""The compiled program: Gauss-Newton steps on rows, built once per arm and structure, run for many starts at once.
+
+A problem is a list of rows (`solver.terms.row`) with numbers; the program depends only on how many rows of each kind
+there are. Numbers go in as a parameter vector, so that keypoints, axes, tolerances and bounds cost no rebuild.
+
+One step minimises, about the present q,
+
+    sum_hard mu w |r - proj(r)|^2 + sum_cost w r^2 + c (q - q_ref)' W (q - q_ref) + d |dq|^2,   q inside its limits,
+
+where proj is the projection onto the box (points), the ball (axes near a direction) or the interval (other angles)
+that the tolerance allows. The form is that of a penalty method; the last steps have c = 0 and a small d, so that they
+restore the constraints alone. Our own; compare Nocedal and Wright, Numerical Optimization, chapters 10 and 17.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from solver.codegen import Compiled
+from solver.goal.layout import POINT_WEIGHT, Layout, Nearness, Structure
+from solver.goal.polish import Polish
+from solver.kinematics import Kinematics
+from solver.terms.row import Row
+
+__all__ = ["POINT_WEIGHT", "Program", "Schedule", "Structure", "program_of"]
+
+Array = np.ndarray
+
+WISHED_MARGIN_RAD = 0.25
+"""Distance to a joint limit that a path keeps where its constraints leave it free to [rad]."""
+_TIGHTEN = 0.7
+"""Share of a tolerance that is aimed at, so that what remains of the residual still lies inside it."""
+_LIMIT_FORCE = 1e9
+"""Pulls a joint that would leave its limits onto its bound."""
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """What changes from step to step: columns mu, d, c and the largest joint step [rad]."""
+
+    steps: tuple[tuple[float, float, float, float], ...]
+
+
+class Program:
+    """Batched solves for one arm and one structure; get it from `program_of`."""
+
+    def __init__(self, kinematics: Kinematics, structure: Structure, *, pose: bool = False) -> None:
+        """Builds the step.
+
+        Args:
+            kinematics: The arm.
+            structure: Rows of each kind.
+            pose: Whether there is a cost on the pose of the hand.
+        """
+        self.kinematics = kinematics
+        self.structure = structure
+        self.layout = Layout(structure, kinematics.n_q, pose)
+        self.n_parameters = self.layout.size
+        self.model: Any = None
+        """CasADi Function (q, parameters, schedule row) -> gradient and lower triangle of the Hessian of the rows."""
+        self._step = self._build_step()
+        self._functions: dict[tuple[Any, ...], Compiled] = {}
+        self._polish: Polish | None = None
+
+    @property
+    def polish(self) -> Polish:
+        """The exact finish, built on first use."""
+        if self._polish is None:
+            self._polish = Polish(self.kinematics, self.layout)
+        return self._polish
+
+    def pack(
+        self,
+        rows: Sequence[Row],
+        *,
+        lower: Array,
+        upper: Array,
+        box: Array,
+        reference_weight: Array,
+        tighten: float = _TIGHTEN,
+        nearness: Nearness | None = None,
+    ) -> Array:
+        """The parameter vector of one problem.
+
+        Args:
+            rows: Rows, in any order, at most as many of each kind as this program's structure has.
+            lower: (n_q,) lower joint limits [rad].
+            upper: (n_q,) upper joint limits [rad].
+            box: (2, 3) workspace of the tip origin, base frame [m].
+            reference_weight: (n_q,) diagonal of W.
+            tighten: Share of each tolerance that is aimed at.
+            nearness: Whose pose cost is used, where the program has one.
+
+        Returns:
+            (n_parameters,).
+        """
+        return self.layout.pack(
+            rows,
+            lower=lower,
+            upper=upper,
+            box=box,
+            reference_weight=reference_weight,
+            tighten=tighten,
+            nearness=nearness,
+        )
+
+    def solve(self, starts: Array, reference: Array, parameters: Array, schedule: Schedule) -> Array:
+        """Runs the schedule from many starts.
+
+        Args:
+            starts: (B, n_q) first joints [rad].
+            reference: (B, n_q) or (n_q,) reference joints [rad].
+            parameters: (B, n_parameters) or (n_parameters,).
+            schedule: The steps.
+
+        Returns:
+            (B, n_q) joints after the last step [rad].
+        """
+        count = len(starts)
+        steps = np.array(schedule.steps)
+        function = self._function(("solve", len(steps)), lambda: self._build_solve(len(steps), measured=False))
+        return function(count, lambda f: f.map(count), starts, reference, parameters, steps.reshape(-1))
+
+    def descend(
+        self, starts: Array, reference: Array, parameters: Array, schedules: Array
+    ) -> tuple[Array, Array, Array]:
+        """Runs a schedule from each start and measures where it ends.
+
+        Args:
+            starts: (B, n_q) first joints [rad].
+            reference: (n_q,) or (B, n_q) reference joints [rad].
+            parameters: (n_parameters,).
+            schedules: (B, steps, 4) steps.
+
+        Returns:
+            (B, n_q) joints [rad], (B,) costs and (B,) largest residual of a row, 4 m counting as 1 rad.
+        """
+        count, n = starts.shape
+        steps = schedules.shape[1]
+        function = self._function(("descend", steps), lambda: self._build_solve(steps, measured=True))
+        out = function(count, lambda f: f.map(count), starts, reference, parameters, schedules.reshape(count, -1))
+        return out[:, :n], out[:, n], out[:, n + 1]
+
+    def track(self, starts: Array, middle: Array, parameters: Array, schedule: Schedule, *, centring: float) -> Array:
+        """Follows a sequence of problems: each waypoint starts from, and stays near, the one before.
+
+        Args:
+            starts: (C, n_q) joints before the first waypoint [rad].
+            middle: (n_q,) joints towards which the free motion is drawn [rad].
+            parameters: (C, W, n_parameters) or (W, n_parameters): problems of the waypoints.
+            schedule: Steps at each waypoint.
+            centring: Share (0 to 1) of the reference that is `middle`, against the waypoint before.
+
+        Returns:
+            (C, W, n_q) joints [rad].
+        """
+        count, waypoints = starts.shape[0], parameters.shape[-2]
+        function = self._function(("track", schedule, centring), lambda: self._build_track(schedule, centring))
+        parameters = np.broadcast_to(parameters, (count, waypoints, self.n_parameters))
+        flat = parameters.reshape(count * waypoints, self.n_parameters)
+        out = function((count, waypoints), lambda f: f.mapaccum(waypoints).map(count), starts, middle, flat)
+        return out.reshape(count, waypoints, self.kinematics.n_q)
+
+    def _function(self, key: tuple[Any, ...], build: Callable[[], Any]) -> Compiled:
+        if key not in self._functions:
+            self._functions[key] = Compiled(build())
+        return self._functions[key]
+
+    def _build_solve(self, steps: int, *, measured: bool) -> Any:
+        import casadi as ca
+
+        n = self.kinematics.n_q
+        q0, reference, P = ca.MX.sym("q0", n), ca.MX.sym("ref", n), ca.MX.sym("P", self.n_parameters)
+        schedule = ca.MX.sym("s", 4 * steps)
+        q = q0
+        for k in range(steps):
+            q = self._step(q, reference, P, schedule[4 * k : 4 * (k + 1)])
+        if not measured:
+            return ca.Function("solve", [q0, reference, P, schedule], [q])
+        answer = ca.vertcat(q, self.polish.measure()(q, reference, P))
+        return ca.Function("descend", [q0, reference, P, schedule], [answer])
+
+    def _build_track(self, schedule: Schedule, centring: float) -> Any:
+        import casadi as ca
+
+        n = self.kinematics.n_q
+        before, middle, P = ca.MX.sym("q0", n), ca.MX.sym("mid", n), ca.MX.sym("P", self.n_parameters)
+        reference = (1.0 - centring) * before + centring * middle
+        rows = self.layout.unpacked(P)
+        lower, upper = rows.lower, rows.upper
+        # near a limit the wish is to be away from it
+        inset = ca.fmin(WISHED_MARGIN_RAD, 0.25 * (upper - lower))
+        wished = ca.fmin(ca.fmax(reference, lower + inset), upper - inset)
+        q = before
+        for step in schedule.steps:
+            q = self._step(q, wished, P, ca.DM(step))
+        return ca.Function("waypoint", [before, middle, P], [q])
+
+    def _build_step(self) -> Any:
+        import casadi as ca
+
+        n = self.kinematics.n_q
+        q, reference = ca.SX.sym("q", n), ca.SX.sym("ref", n)
+        P, schedule = ca.SX.sym("P", self.n_parameters), ca.SX.sym("s", 4)
+        rows = self.layout.unpacked(P)
+        R, p, linear, angular = self.kinematics.expressions(q)
+        form = _QuadraticForm(n)
+        for x, target, tolerance, weight in rows.points:
+            v = R @ x
+            error = v + p - target
+            J = [linear[i] + ca.cross(angular[i], v) for i in range(n)]
+            hard = ca.if_else(weight < 0.0, -weight * schedule[0], weight)
+            for k in range(3):
+                r, on = _outside(error[k], -tolerance, tolerance)
+                form.add(r, [J[i][k] for i in range(n)], hard * on)
+        # (a_i x v).(a_j x v) = a_i.a_j - (a_i.v)(a_j.v): the dot products are the same for all directions
+        wanted = bool(rows.cones) or rows.pose is not None
+        dots = [[ca.dot(angular[i], angular[j]) for j in range(i + 1)] for i in range(n)] if wanted else []
+        for x, a, radius, weight in rows.cones:
+            v = R @ x
+            error = v - a
+            length = ca.sqrt(ca.sumsqr(error) + 1e-16)
+            # a negative weight is that of a wish: it counts with the reference, and not in the restoring steps
+            pull = ca.if_else(weight < 0.0, -weight * schedule[2], weight * schedule[0])
+            pull = ca.if_else(length > radius, pull, 0.0)
+            keep = 1.0 - radius / length  # curvature of the distance across the ball's surface; 1 along its normal
+            cross = ca.cross(v, error / length)
+            along = [ca.dot(angular[i], cross) for i in range(n)]
+            form.add(length - radius, along, pull, curvature=1.0 - keep)
+            across = [ca.dot(angular[i], v) for i in range(n)]
+            form.add_curvature(dots, across, pull * keep)
+        for x, a, low, high, weight in rows.angles:
+            v = R @ x
+            cross = ca.cross(v, a)
+            r, outside = _outside(ca.dot(a, v), low, high)
+            form.add(r, [ca.dot(angular[i], cross) for i in range(n)], weight * schedule[0] * outside)
+        for x, normal, offset, tolerance, weight in rows.planes:
+            v = R @ x
+            hard = ca.if_else(weight < 0.0, -weight * schedule[0], weight)
+            r, on = _outside(ca.dot(normal, v + p) - offset, -tolerance, tolerance)
+            J = [ca.dot(normal, linear[i] + ca.cross(angular[i], v)) for i in range(n)]
+            form.add(r, J, hard * on)
+        for kind, numbers, low, high, weight in rows.expressions:
+            h = kind.expression(R, p, numbers)
+            slope = ca.jacobian(h, q)
+            r, on = _outside(h, low, high)
+            # a cost's range is its middle alone
+            hard = ca.if_else(weight < 0.0, -weight * schedule[0], weight)
+            form.add(r, [slope[0, i] for i in range(n)], hard * on)
+        for k in range(3):
+            r, on = _outside(p[k], rows.box_low[k], rows.box_high[k])
+            form.add(r, [linear[i][k] for i in range(n)], POINT_WEIGHT * schedule[0] * on)
+        flat = [form.H[i][j] for i in range(n) for j in range(i + 1)]
+        self.model = ca.Function("model", [q, P, schedule], [ca.vertcat(*form.g), ca.vertcat(*flat)])
+        if rows.pose is not None:
+            _add_pose(form, rows.pose, schedule[2], R, p, linear, angular, dots)
+        for i in range(n):
+            form.H[i][i] += schedule[1] + schedule[2] * rows.reference_weight[i]
+            form.g[i] += schedule[2] * rows.reference_weight[i] * (q[i] - reference[i])
+        dq = _bounded_step(form, q, rows.lower, rows.upper)
+        largest = ca.mmax(ca.fabs(dq))
+        dq = dq * ca.fmin(1.0, schedule[3] / (largest + 1e-12))
+        q_next = ca.fmin(ca.fmax(q + dq, rows.lower), rows.upper)
+        return ca.Function("step", [q, reference, P, schedule], [q_next], {"cse": True})
+
+
+def _add_pose(
+    form: _QuadraticForm, pose: Any, scale: Any, R: Any, p: Any, linear: list[Any], angular: list[Any], dots: Any
+) -> None:
+    """Half the cost of the hand's distance from a pose: `w |p - p_ref|^2 / 2 + w (1 - cos theta) / 2`."""
+    import casadi as ca
+
+    position_weight, rotation_weight, p_wanted, R_wanted = pose
+    away = p - p_wanted
+    for k in range(3):
+        form.add(away[k], [linear[i][k] for i in range(form.n)], scale * position_weight)
+    # with |R - R_ref|^2 / 4 = 1 - cos theta as a square, a_i . a_j is its Gauss-Newton curvature
+    torque = sum((ca.cross(R[:, c], R_wanted[:, c]) for c in range(3)), ca.SX.zeros(3))
+    half = 0.5 * scale * rotation_weight
+    for i in range(form.n):
+        form.g[i] -= 0.5 * half * ca.dot(angular[i], torque)
+        for j in range(i + 1):
+            form.H[i][j] += half * dots[i][j]
+
+
+class _QuadraticForm:
+    """`0.5 dq' H dq + g' dq`, summed row by row; H is filled on and below its diagonal."""
+
+    def __init__(self, n: int) -> None:
+        self.n = n
+        self.H: list[list[Any]] = [[0.0] * n for _ in range(n)]
+        self.g: list[Any] = [0.0] * n
+
+    def add(self, residual: Any, jacobian: list[Any], weight: Any, *, curvature: Any = 1.0) -> None:
+        """Adds `0.5 weight (residual + jacobian dq)^2`, its curvature scaled."""
+        for i in range(self.n):
+            scaled = weight * jacobian[i]
+            self.g[i] += scaled * residual
+            scaled = scaled * curvature
+            for j in range(i + 1):
+                self.H[i][j] += scaled * jacobian[j]
+
+    def add_curvature(self, dots: list[list[Any]], across: list[Any], weight: Any) -> None:
+        """Adds `0.5 weight |dq-motion of a direction|^2`, given by dot products less its part along itself."""
+        for i in range(self.n):
+            scaled = weight * across[i]
+            for j in range(i + 1):
+                self.H[i][j] += weight * dots[i][j] - scaled * across[j]
+
+
+def _outside(value: Any, low: Any, high: Any) -> tuple[Any, Any]:
+    """Signed distance of a number from an interval, and 1 where it lies outside."""
+    import casadi as ca
+
+    r = ca.fmax(value - high, 0.0) + ca.fmin(value - low, 0.0)
+    return r, ca.fabs(ca.sign(r))
+
+
+def _bounded_step(form: _QuadraticForm, q: Any, lower: Any, upper: Any) -> Any:
+    """The minimiser; joints that it would take out of their limits are put on them and the others solved again."""
+    import casadi as ca
+
+    free = ca.vertcat(*_cholesky_solve(form.H, [-g for g in form.g]))
+    room_up, room_down = upper - q, lower - q
+    beyond = ca.if_else(free > room_up, 1.0, ca.if_else(free < room_down, 1.0, 0.0))
+    target = ca.fmin(ca.fmax(free, room_down), room_up)
+    H = [[form.H[i][j] + (beyond[i] * _LIMIT_FORCE if i == j else 0.0) for j in range(i + 1)] for i in range(form.n)]
+    g = [-form.g[i] + beyond[i] * _LIMIT_FORCE * target[i] for i in range(form.n)]
+    return ca.vertcat(*_cholesky_solve(H, g))
+
+
+def _cholesky_solve(H: list[list[Any]], b: list[Any]) -> list[Any]:
+    """Solves H x = b, H symmetric and positive definite, unrolled into scalar operations (LDL')."""
+    n = len(b)
+    L: list[list[Any]] = [[0.0] * n for _ in range(n)]
+    D: list[Any] = [0.0] * n
+    for j in range(n):
+        value = H[j][j]
+        for k in range(j):
+            value = value - L[j][k] * L[j][k] * D[k]
+        D[j] = value
+        for i in range(j + 1, n):
+            value = H[i][j]
+            for k in range(j):
+                value = value - L[i][k] * L[j][k] * D[k]
+            L[i][j] = value / D[j]
+    y: list[Any] = [0.0] * n
+    for i in range(n):
+        y[i] = b[i] - sum((L[i][k] * y[k] for k in range(i)), 0.0)
+    x: list[Any] = [0.0] * n
+    for i in reversed(range(n)):
+        x[i] = y[i] / D[i] - sum((L[k][i] * x[k] for k in range(i + 1, n)), 0.0)
+    return x
+
+
+_PROGRAMS: weakref.WeakKeyDictionary[Kinematics, dict[tuple[Structure, bool], Program]] = weakref.WeakKeyDictionary()
+
+
+def program_of(kinematics: Kinematics, problem: Structure | Sequence[Row], *, pose: bool = False) -> Program:
+    """The program of an arm and a structure, built on first use and kept while the arm's kinematics lives.
+
+    Args:
+        kinematics: The arm.
+        problem: Rows of each kind; or rows, for which a program with room for them is given.
+        pose: Whether there is a cost on the pose of the hand.
+    """
+    structure = problem if isinstance(problem, Structure) else Structure.of(problem).rounded()
+    programs = _PROGRAMS.setdefault(kinematics, {})
+    if (structure, pose) not in programs:
+        programs[structure, pose] = Program(kinematics, structure, pose=pose)
+    return programs[structure, pose]

@@ -1,0 +1,127 @@
+"""Starts: many configurations of an arm with their tool poses, from which the promising ones are picked."""
+
+from __future__ import annotations
+
+import math
+import weakref
+from collections.abc import Sequence
+
+import numpy as np
+
+from solver.goal.layout import POINT_WEIGHT, is_cone, unit_weight
+from solver.scene import ArmModel
+from solver.terms.row import AxisRow, ExpressionRow, PlaneRow, PointRow, Row
+
+Array = np.ndarray
+
+LIBRARY_SIZE = 4096
+_MARGIN_RAD = 0.3
+_POOL = 6
+"""Configurations that are looked at for each that is picked."""
+_KEPT_VECTORS = 64
+_SEED = 20240
+"""Fixed: the library is a table, the same in every run; it is no draw of an episode."""
+
+
+class StartLibrary:
+    """Configurations drawn evenly inside the joint limits whose ee origin lies inside the workspace box."""
+
+    def __init__(self, arm: ArmModel, *, size: int = LIBRARY_SIZE) -> None:
+        """Draws the library.
+
+        Args:
+            arm: The arm.
+            size: Number of configurations.
+        """
+        rng = np.random.default_rng(_SEED)
+        # goals stay near their starts: those that begin away from the limits end away from them
+        margin = np.minimum(_MARGIN_RAD, 0.1 * (arm.q_upper - arm.q_lower))
+        kept: list[Array] = []
+        count = 0
+        for _ in range(40):  # a box that the arm hardly reaches must not draw forever
+            q = rng.uniform(arm.q_lower + margin, arm.q_upper - margin, (2 * size, arm.n_q))
+            _, p = arm.kinematics.fk_batch(q)
+            inside = np.all((p > arm.workspace[0]) & (p < arm.workspace[1]), axis=1)
+            kept.append(q[inside])
+            count += int(inside.sum())
+            if count >= size:
+                break
+        q = np.concatenate(kept)[:size]
+        self.q = q if len(q) else arm.q_home[None].copy()
+        self.R, self.p = arm.kinematics.fk_batch(self.q)
+        self._vectors: dict[bytes, Array] = {}
+
+    def misfit(self, rows: Sequence[Row]) -> Array:
+        """(size,) how far each configuration is from meeting rows: squares of what is out, 4 m counting as 1 rad."""
+        total = np.zeros(len(self.q))
+        for row in rows:
+            if isinstance(row, ExpressionRow):
+                if row.weight is None:
+                    h = row.kind.values(self.R, self.p, row.numbers)
+                    total += unit_weight(row.unit) * (np.maximum(0.0, np.abs(h - row.wanted) - row.tolerance)) ** 2
+                continue
+            v = self._turned(row.x_ee)
+            if isinstance(row, AxisRow):
+                cosine = v @ row.target
+                if is_cone(row):  # 1 - cos is about half the square of the angle
+                    bound = math.cos(row.upper) if row.lower <= 1e-12 else math.cos(row.lower)
+                    total += 2.0 * np.maximum(0.0, bound - cosine if row.lower <= 1e-12 else cosine - bound)
+                else:
+                    out = np.maximum(cosine - math.cos(row.lower), math.cos(row.upper) - cosine)
+                    total += np.maximum(0.0, out) ** 2
+            elif isinstance(row, PointRow):
+                if row.weight is None:
+                    error = v + (self.p - row.target)
+                    total += POINT_WEIGHT * np.einsum("ij,ij->i", error, error)
+            elif isinstance(row, PlaneRow) and row.weight is None:
+                total += POINT_WEIGHT * ((v + self.p) @ row.normal - float(row.normal @ row.point)) ** 2
+        return total
+
+    def _turned(self, x: Array) -> Array:
+        """(size, 3) a vector of the tool in the base frame, for each configuration."""
+        key = np.asarray(x, dtype=float).tobytes()
+        if key not in self._vectors:
+            if len(self._vectors) >= _KEPT_VECTORS:
+                self._vectors.pop(next(iter(self._vectors)))
+            self._vectors[key] = np.ascontiguousarray(self.R @ x)
+        return self._vectors[key]
+
+    def pick(self, score: Array, *, count: int, spacing_rad: float = 0.8) -> Array:
+        """The best configurations that are not near each other.
+
+        Args:
+            score: (size,) the lower the better.
+            count: How many.
+            spacing_rad: Least distance between two picked, as the norm of the joint difference [rad].
+
+        Returns:
+            (<= count, n) joints [rad], best first.
+        """
+        pool = min(len(score), _POOL * count)
+        order = np.argpartition(score, pool - 1)[:pool]
+        order = order[np.lexsort((order, score[order]))]
+        q = self.q[order]
+        squares = (q * q).sum(axis=1)
+        near = squares[:, None] + squares[None] - 2.0 * (q @ q.T) < spacing_rad**2
+        free: Array = np.ones(pool, dtype=bool)
+        picked: list[int] = []
+        while len(picked) < count:
+            index = int(free.argmax())
+            if not free[index]:
+                break
+            picked.append(index)
+            free &= ~near[index]
+            free[index] = False
+        return q[picked]
+
+
+_LIBRARIES: weakref.WeakKeyDictionary[object, dict[bytes, StartLibrary]] = weakref.WeakKeyDictionary()
+
+
+def library_of(arm: ArmModel) -> StartLibrary:
+    """The library of an arm and its limits, drawn on first use."""
+    libraries = _LIBRARIES.setdefault(arm.kinematics, {})
+    key = arm.q_lower.tobytes() + arm.q_upper.tobytes() + arm.workspace.tobytes()
+    if key not in libraries:
+        libraries[key] = StartLibrary(arm)
+    return libraries[key]

@@ -1,0 +1,125 @@
+"""Measures rows at tool poses in plain NumPy, apart from the program that solves them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from solver.goal.solution import ConstraintResidual
+from solver.scene import ArmModel
+from solver.terms.row import AxisRow, ExpressionRow, PlaneRow, PointRow, Row
+from solver.terms.term import Term
+
+Array = np.ndarray
+
+SLACK = 1e-6
+"""What a value may lie beyond its tolerance and still count as inside: metres and radians alike."""
+
+
+def values(rows: Sequence[Row], R: Array, p: Array) -> Array:
+    """Value of each row at many tool poses, each in its own unit.
+
+    Args:
+        rows: K rows.
+        R: (B, 3, 3) rotations of the tool in the base frame.
+        p: (B, 3) positions [m].
+
+    Returns:
+        (B, K).
+    """
+    out = np.empty((R.shape[0], len(rows)))
+    for k, row in enumerate(rows):
+        if isinstance(row, ExpressionRow):
+            out[:, k] = np.abs(row.kind.values(R, p, row.numbers) - row.wanted)
+            continue
+        v = R @ row.x_ee
+        if isinstance(row, AxisRow):
+            out[:, k] = np.abs(angles(v, row.target) - row.wanted)
+        elif isinstance(row, PointRow):
+            out[:, k] = np.abs(v + p - row.target).max(axis=1)
+        elif isinstance(row, PlaneRow):
+            out[:, k] = np.abs((v + p - row.point) @ row.normal)
+    return out
+
+
+def angles(a: Array, b: Array) -> Array:
+    """Angles between unit vectors (..., 3), exact near 0 and pi [rad]: 2 atan2(|a - b|, |a + b|)."""
+    apart, together = a - b, a + b
+    found: Array = 2.0 * np.arctan2(np.sqrt((apart * apart).sum(axis=-1)), np.sqrt((together * together).sum(axis=-1)))
+    return found
+
+
+def tolerances(rows: Sequence[Row]) -> Array:
+    """(K,) allowed values of the rows; infinite for costs, for which nothing is out."""
+    out = []
+    for row in rows:
+        if isinstance(row, AxisRow):
+            # the interval may be cut off at 0 or pi: the wider side decides
+            out.append(max(row.wanted - row.lower, row.upper - row.wanted))
+        else:
+            out.append(row.tolerance if row.weight is None else np.inf)
+    return np.array(out)
+
+
+def excess(rows: Sequence[Row], R: Array, p: Array) -> Array:
+    """(B, K) how much each value lies beyond its tolerance, 0 where it holds."""
+    return np.maximum(0.0, values(rows, R, p) - tolerances(rows))
+
+
+def box_excess(arm: ArmModel, p: Array) -> Array:
+    """(B,) how far the ee origins lie outside the workspace box [m]."""
+    outside = np.maximum(arm.workspace[0] - p, p - arm.workspace[1]).max(axis=1)
+    return np.maximum(0.0, outside)
+
+
+def limit_margin(arm: ArmModel, q: Array) -> Array:
+    """(...,) smallest distance of any joint to its limit [rad], negative outside.
+
+    Args:
+        arm: The arm.
+        q: (..., n) joints [rad].
+    """
+    margin: Array = np.minimum(q - arm.q_lower, arm.q_upper - q).min(axis=-1)
+    return margin
+
+
+def residuals_of(terms: Sequence[Term], rows: Sequence[Row], R: Array, p: Array) -> tuple[ConstraintResidual, ...]:
+    """The residuals of the constraints among terms at one tool pose (R (3, 3), p (3,))."""
+    measured = values(rows, R[None], p[None])[0]
+    allowed = tolerances(rows)
+    return tuple(
+        ConstraintResidual(
+            name=term.label,
+            type=term.TYPE,
+            value=float(value),
+            tolerance=float(tolerance),
+            unit=row.unit,
+            satisfied=bool(value <= tolerance + SLACK),
+        )
+        for term, row, value, tolerance in zip(terms, rows, measured, allowed, strict=True)
+        if np.isfinite(tolerance)
+    )
+
+
+def active_bounds(arm: ArmModel, q: Array, p: Array, *, within: float = 1e-3) -> tuple[str, ...]:
+    """Joint limits and workspace faces that a configuration lies on, in words.
+
+    Args:
+        arm: The arm.
+        q: (n,) joints [rad].
+        p: (3,) ee origin, base frame [m].
+        within: Distance that counts as on the bound [rad or m].
+    """
+    found = []
+    for name, value, low, high in zip(arm.kinematics.joint_names, q, arm.q_lower, arm.q_upper, strict=True):
+        if value - low < within:
+            found.append(f"{name} at its lower limit {low:.3f} rad")
+        if high - value < within:
+            found.append(f"{name} at its upper limit {high:.3f} rad")
+    for k, axis in enumerate("xyz"):
+        if p[k] - arm.workspace[0, k] < within:
+            found.append(f"workspace {axis}_min {arm.workspace[0, k]:.3f} m")
+        if arm.workspace[1, k] - p[k] < within:
+            found.append(f"workspace {axis}_max {arm.workspace[1, k]:.3f} m")
+    return tuple(found)

@@ -1,0 +1,1 @@
+"""Articulated paths: the joints while the part moves in the hand."""

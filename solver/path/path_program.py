@@ -1,0 +1,307 @@
+"""Goal, approach and articulated path as one nonlinear program.
+
+Stages k run from the farthest pre-grasp over the goal g to the end of the part's way. Variables are the joints q_k of
+every stage and what the grasp keeps: the place c of the contact on the part, the held values f (on the approach) and h
+(on the way), and the slides v_k where the contact may slide along a line.
+
+    min  sum_k |q_k - q_k-1|^2 + centring |q_k - q_mid|^2 - 2 stiffness (R x_a) . (M_k inward)
+         + near_limit |what q_k is nearer to its limits than wished|^2
+         + nearness |q_0 - q_now|^2 + sliding |v|^2 + the costs of the goal
+    s.t. M_k^-1 (R x_k + p) = c + v_k line,   e_i . M_k^-1 R y_i = h_i (f_i on the approach),   every stage
+         (R x_a) . (M_k inward) >= cos(cone),   on the way
+         p inside the workspace,  q_k inside its limits,  |q_k - q_k-1| <= step,   every stage
+         every constraint, and e_i . R y_i = h_i,   at the goal
+
+M_k is the motion of the part (the identity on the approach), x_k the contact point, moved back on the approach. A pair
+(e_i on the part, y_i in the hand) is a held direction; which pairs there are is the slip. Our own formulation. A stage
+shares variables with its neighbours and with the grasp alone, so that the derivatives are sparse. IPOPT solves it from
+the path that was followed step by step; its iterations are counted and every inner loop of it ends.
+
+fatrop, on the same problem stage by stage, took half the time of an iteration and solved as many, but version 1.1.8
+never came back from 1 of 200 drawn problems: its limit of iterations does not hold after a restoration.
+"""
+
+from __future__ import annotations
+
+import math
+import weakref
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from solver.goal.program import WISHED_MARGIN_RAD
+from solver.kinematics import Kinematics
+
+Array = np.ndarray
+
+_MAX_ITERATIONS = 40
+"""Of IPOPT; of 545 problems that it solved one took more."""
+_TOLERANCE = 1e-4
+_CENTRING = 1e-3
+_NEARNESS = 0.02
+_NEAR_LIMIT = 1.0
+"""Weight of a squared joint angle nearer to its limit than `WISHED_MARGIN_RAD` [1/rad^2]."""
+_SLIDING = 1.0
+"""Weight of a squared slide [1/m^2]."""
+
+
+@dataclass(frozen=True)
+class PathShape:
+    """What the size of the program depends on."""
+
+    approach: int
+    """Stages before the goal."""
+    waypoints: int
+    """Stages after the goal."""
+    held: int
+    """Held directions on the part's way, 0 to 3."""
+    slides: bool
+    """Whether the contact may slide along a line."""
+    points: int
+    """Point rows of the goal."""
+    axes: int
+    """Axis rows of the goal."""
+    planes: int
+    """Plane rows of the goal."""
+
+    @property
+    def stages(self) -> int:
+        """All of them."""
+        return self.approach + 1 + self.waypoints
+
+
+@dataclass(frozen=True)
+class PathProblem:
+    """One problem; base frame, the part at the scene's joint position."""
+
+    turns: Array
+    """(waypoints, 3, 3) rotations of the part."""
+    shifts: Array
+    """(waypoints, 3) its shifts [m]."""
+    x_contact: Array
+    """(3,) contact point of the hand, ee frame [m]."""
+    retreats: Array
+    """(approach, 3) how far the hand is moved from the goal, ee frame, the farthest first [m]."""
+    pairs_approach: Array
+    """(3, 2, 3) directions (base frame, ee frame) that fix the rotation on the approach."""
+    pairs_held: Array
+    """(held, 2, 3) directions (part, ee frame) that are held on the part's way."""
+    x_approach: Array
+    """(3,) approach axis, ee frame."""
+    inward: Array
+    """(3,) inward direction of the part."""
+    cone: float
+    """Largest angle between the two [rad]."""
+    stiffness: float
+    """Weight of keeping it small."""
+    line: Array
+    """(3,) direction in which the contact may slide on the part."""
+    slide_m: float
+    """How far, to either side [m]."""
+    goal: Array
+    """(6 points + 6 axes + 7 planes + points + planes,) numbers of the goal's rows, then weights of costs."""
+    goal_lower: Array
+    """(3 points + axes + planes,) lower bounds of the goal's rows."""
+    goal_upper: Array
+    """(3 points + axes + planes,) upper bounds."""
+    q_now: Array
+    """(n,) joints to stay near [rad]."""
+
+
+@dataclass(frozen=True)
+class PathAnswer:
+    """What the solver came to."""
+
+    solved: bool
+    q: Array
+    """(stages, n) joints [rad]."""
+    slid: Array
+    """(waypoints,) how far the contact has slid along the line [m]."""
+    iterations: int
+    status: str
+
+
+class PathProgram:
+    """The program for one arm and shape; get it from `path_program_of`."""
+
+    def __init__(self, kinematics: Kinematics, shape: PathShape) -> None:
+        self.n_q = kinematics.n_q
+        self.shape = shape
+        self._solver = self._build(kinematics)
+
+    def solve(
+        self, problem: PathProblem, guess: Array, place: Array, held: Array, *, limits: Array, box: Array, step: float
+    ) -> PathAnswer:
+        """Solves from a guess.
+
+        Args:
+            problem: The problem.
+            guess: (stages, n) joints to start from [rad].
+            place: (3,) place of the contact on the part in the guess [m].
+            held: (3 + held,) values of the held directions in the guess: on the approach, then on the part's way.
+            limits: (2, n) lower and upper joint limits [rad].
+            box: (2, 3) workspace of the ee origin [m].
+            step: Largest change of a joint between two stages [rad].
+        """
+        s, n = self.shape, self.n_q
+        guess = np.clip(guess, limits[0], limits[1])
+        unbound = np.full(3 + 3 + s.held, np.inf)
+        slides = np.full(s.waypoints if s.slides else 0, problem.slide_m)
+        lower = np.concatenate([-unbound, np.tile(limits[0], s.stages), -slides])
+        upper = np.concatenate([unbound, np.tile(limits[1], s.stages), slides])
+        first = np.concatenate([place, held, guess.ravel(), 0.0 * slides])
+        inset = np.minimum(WISHED_MARGIN_RAD, 0.25 * (limits[1] - limits[0]))
+        low_g, high_g = self._row_bounds(problem, box, step)
+        parameters = np.concatenate(
+            [
+                problem.turns.ravel(),
+                problem.shifts.ravel(),
+                problem.x_contact,
+                problem.retreats.ravel(),
+                problem.pairs_approach.ravel(),
+                problem.pairs_held.ravel(),
+                problem.x_approach,
+                problem.inward,
+                [problem.stiffness],
+                problem.line,
+                problem.goal,
+                problem.q_now,
+                limits[0] + inset,
+                limits[1] - inset,
+            ]
+        )
+        answer = self._solver(
+            x0=first,
+            p=parameters,
+            lbx=lower,
+            ubx=upper,
+            lbg=low_g,
+            ubg=high_g,
+        )
+        stats = self._solver.stats()
+        x = answer["x"].toarray().ravel()
+        begin = 6 + s.held
+        q = x[begin : begin + n * s.stages].reshape(s.stages, n)
+        slid = x[begin + n * s.stages :] if s.slides else np.zeros(s.waypoints)
+        return PathAnswer(
+            bool(stats["success"]), q, slid, int(stats.get("iter_count", -1)), str(stats.get("return_status", ""))
+        )
+
+    def _row_bounds(self, problem: PathProblem, box: Array, step: float) -> tuple[Array, Array]:
+        s, n = self.shape, self.n_q
+        cosine = math.cos(problem.cone) - (1e-6 if problem.cone == 0.0 else 0.0)
+        low, high = [], []
+        for k in range(s.stages):
+            equal = np.zeros(3 + (s.held if k > s.approach else 3))
+            low += [equal, box[0]]
+            high += [equal, box[1]]
+            if k > 0:
+                low.append(np.full(n, -step))
+                high.append(np.full(n, step))
+            if k == s.approach:
+                low += [np.zeros(s.held), problem.goal_lower]
+                high += [np.zeros(s.held), problem.goal_upper]
+            if k > s.approach:
+                low.append(np.array([cosine]))
+                high.append(np.array([2.0]))
+        return np.concatenate(low), np.concatenate(high)
+
+    def _build(self, kinematics: Kinematics) -> Any:
+        import casadi as ca
+
+        s, n = self.shape, self.n_q
+        symbol = ca.SX.sym
+        turns, shifts = symbol("turns", 9 * s.waypoints), symbol("shifts", 3 * s.waypoints)
+        x_contact, retreats = symbol("xc", 3), symbol("retreats", 3 * s.approach)
+        pairs_approach, pairs_held = symbol("pa", 18), symbol("ph", 6 * s.held)
+        x_approach, inward, stiffness, line = symbol("xa", 3), symbol("in", 3), symbol("st", 1), symbol("line", 3)
+        goal = symbol("goal", 7 * s.points + 6 * s.axes + 8 * s.planes)
+        q_now, wished_low, wished_high = symbol("now", n), symbol("low", n), symbol("high", n)
+        middle = 0.5 * (wished_low + wished_high)
+        place, fixed, held = symbol("place", 3), symbol("fixed", 3), symbol("held", s.held)
+        q_of = [symbol(f"q{k}", n) for k in range(s.stages)]
+        slid = symbol("slid", s.waypoints if s.slides else 0)
+        rows: list[Any] = []
+        cost: Any = _NEARNESS * ca.sumsqr(q_of[0] - q_now) + _SLIDING * ca.sumsqr(slid)
+        for k, q in enumerate(q_of):
+            w = k - s.approach - 1
+            R, p, _, _ = kinematics.expressions(q)
+            if w >= 0:
+                turn = ca.reshape(turns[9 * w : 9 * w + 9], 3, 3)  # column by column: the transpose, so the inverse
+                there = place + line * slid[w] if s.slides else place
+                B = turn @ R
+                rows += [turn @ (R @ x_contact + p - shifts[3 * w : 3 * w + 3]) - there]
+                rows += [_held(B, pairs_held, s.held) - held]
+            else:
+                B = R
+                back = retreats[3 * k : 3 * k + 3] if k < s.approach else 0.0
+                rows += [R @ (x_contact - back) + p - place, _held(B, pairs_approach, 3) - fixed]
+            rows.append(p)
+            if k > 0:
+                rows.append(q - q_of[k - 1])
+                cost += ca.sumsqr(q - q_of[k - 1])
+            if k == s.approach:
+                goal_rows, goal_cost = _goal_rows(R, p, goal, s)
+                rows += [_held(B, pairs_held, s.held) - held, goal_rows]
+                cost += goal_cost
+            if w >= 0:
+                near = ca.dot(B @ x_approach, inward)
+                rows.append(near)
+                cost -= 2.0 * stiffness * near
+            near_limit = ca.fmax(0.0, wished_low - q) + ca.fmax(0.0, q - wished_high)
+            cost += _CENTRING * ca.sumsqr(q - middle) + _NEAR_LIMIT * ca.sumsqr(near_limit)
+        numbers = (turns, shifts, x_contact, retreats, pairs_approach, pairs_held, x_approach, inward, stiffness, line)
+        problem = {
+            "x": ca.vertcat(place, fixed, held, *q_of, slid),
+            "p": ca.vertcat(*numbers, goal, q_now, wished_low, wished_high),
+            "f": cost,
+            "g": ca.vertcat(*rows),
+        }
+        ipopt: dict[str, Any] = {
+            "print_level": 0,
+            "sb": "yes",
+            "max_iter": _MAX_ITERATIONS,
+            "tol": _TOLERANCE,
+            "mu_init": 1e-2,
+        }
+        return ca.nlpsol("path", "ipopt", problem, {"print_time": False, "error_on_fail": False, "ipopt": ipopt})
+
+
+def _held(B: Any, pairs: Any, count: int) -> Any:
+    """The bilinear values e_i . B y_i."""
+    import casadi as ca
+
+    return ca.vertcat(*[ca.dot(pairs[6 * i : 6 * i + 3], B @ pairs[6 * i + 3 : 6 * i + 6]) for i in range(count)])
+
+
+def _goal_rows(R: Any, p: Any, goal: Any, s: PathShape) -> tuple[Any, Any]:
+    """Values of the goal's rows, and the cost of those that carry a weight."""
+    import casadi as ca
+
+    rows, cost, cursor = [], 0.0, 0
+    for _ in range(s.points):
+        error = R @ goal[cursor : cursor + 3] + p - goal[cursor + 3 : cursor + 6]
+        rows.append(error)
+        cost += goal[cursor + 6] * ca.sumsqr(error)
+        cursor += 7
+    for _ in range(s.axes):
+        rows.append(ca.dot(R @ goal[cursor : cursor + 3], goal[cursor + 3 : cursor + 6]))
+        cursor += 6
+    for _ in range(s.planes):
+        error = ca.dot(goal[cursor + 3 : cursor + 6], R @ goal[cursor : cursor + 3] + p) - goal[cursor + 6]
+        rows.append(error)
+        cost += goal[cursor + 7] * error * error
+        cursor += 8
+    return ca.vertcat(*rows), cost
+
+
+_PROGRAMS: weakref.WeakKeyDictionary[Kinematics, dict[PathShape, PathProgram]] = weakref.WeakKeyDictionary()
+
+
+def path_program_of(kinematics: Kinematics, shape: PathShape) -> PathProgram:
+    """The program of an arm and a shape, built on first use and kept while the arm's kinematics lives."""
+    programs = _PROGRAMS.setdefault(kinematics, {})
+    if shape not in programs:
+        programs[shape] = PathProgram(kinematics, shape)
+    return programs[shape]

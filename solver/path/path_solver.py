@@ -1,0 +1,204 @@
+"""The articulated path: joints of the arm while the part moves along its joint in the hand.
+
+The grasp is described by what stays fixed to the part (`Slip`). Paths are followed waypoint by waypoint for several
+goals at once; where that loses its way, a program solves for goal, approach and path together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from simcore.geometry import Pose
+from solver.goal.program import Schedule
+from solver.goal.verify import SLACK, active_bounds, box_excess, limit_margin
+from solver.path.path_with_goal import WAYPOINTS, solve_with_goal
+from solver.path.slip import Slide, Slip, SlipMode, bar_axis, inward_direction
+from solver.path.waypoints import Grasp, Waypoints, on_part, on_poses, part_motions
+from solver.scene import ArmModel, PlanningScene
+from solver.terms.row import Row
+
+__all__ = ["PathSolution", "PathSolver", "Slide", "Slip", "SlipMode", "bar_axis", "inward_direction"]
+
+Array = np.ndarray
+
+_TRACK = Schedule(((1e4, 0.02, 1.0, 0.3), (1e4, 0.02, 1.0, 0.3), (1e4, 1e-3, 0.0, 0.2), (1e4, 1e-3, 0.0, 0.1)))
+_RESTORE = Schedule(((1e4, 1e-2, 0.0, 0.2),) * 5)
+_CENTRING = 0.02
+POINT_TOLERANCE_M = 2e-4
+"""What the contact point may be off its place on the part, on a waypoint [m]."""
+ANGLE_TOLERANCE_RAD = 2e-3
+"""What a held direction may be off, on a waypoint [rad]."""
+
+
+@dataclass(frozen=True)
+class PathSolution:
+    """Joints along the part's motion, or how far it went."""
+
+    found: bool
+    q: Array
+    """(W, n) joints, the first row the goal [rad]."""
+    s: Array
+    """(W,) joint positions of the part [rad or m]."""
+    reached_s: float
+    """Position of the part up to which the path holds [rad or m]."""
+    reason: str
+    """Why it ends there; empty where it was found."""
+    margin_rad: float
+    """Smallest distance of any joint to its limit on the part that holds [rad]."""
+    length_rad: float
+    """Sum of the joint steps, as norms [rad]."""
+
+
+class PathSolver:
+    """Follows the part for one arm."""
+
+    def __init__(
+        self,
+        arm: ArmModel,
+        *,
+        max_step_rad: float = 0.3,
+        point_tolerance_m: float = POINT_TOLERANCE_M,
+        angle_tolerance_rad: float = ANGLE_TOLERANCE_RAD,
+    ) -> None:
+        """Makes a solver.
+
+        Args:
+            arm: The arm.
+            max_step_rad: Largest change of a joint between two waypoints [rad].
+            point_tolerance_m: What the contact point may be off its place on the part [m].
+            angle_tolerance_rad: What a held direction may be off [rad].
+        """
+        self.arm = arm
+        self.max_step_rad = max_step_rad
+        self.point_tolerance_m = point_tolerance_m
+        self.angle_tolerance_rad = angle_tolerance_rad
+        self.middle = 0.5 * (arm.q_lower + arm.q_upper)
+
+    def follow(
+        self, goals: Array, scene: PlanningScene, *, s_values: Array, slip: Slip, inward: Array, contact_ee: Array
+    ) -> list[PathSolution]:
+        """Follows the part from several goals.
+
+        Args:
+            goals: (C, n) joints at contact, at the scene's joint position [rad].
+            scene: The object.
+            s_values: (W,) positions of the part to go through, the first that of the scene [rad or m].
+            slip: What the hand may do.
+            inward: (3,) inward direction of the part at the scene's joint position, base frame.
+            contact_ee: (3,) the point of the hand that stays on the part, ee frame [m].
+        """
+        R0, p0 = self.arm.kinematics.fk_batch(goals)
+        turns, shifts = part_motions(scene, s_values)
+        grasp = Grasp(slip, inward, contact_ee)
+        asked = [on_part(self.arm, scene, R0[c], p0[c], turns, shifts, grasp) for c in range(len(goals))]
+        parameters = np.stack([rows.pack(self.arm) for rows in asked])
+        tracked = asked[0].program(self.arm).track(goals, self.middle, parameters, _TRACK, centring=_CENTRING)
+        q = np.concatenate([goals[:, None], tracked], axis=1)
+        R, p = self.arm.kinematics.fk_batch(q.reshape(-1, self.arm.n_q))
+        R, p = R.reshape(*q.shape[:2], 3, 3), p.reshape(*q.shape[:2], 3)
+        return [self._judge(q[c], R[c], p[c], s_values, asked[c]) for c in range(len(goals))]
+
+    def with_goal(
+        self,
+        guess: PathSolution,
+        scene: PlanningScene,
+        *,
+        rows: Sequence[Row],
+        s_values: Array,
+        grasp: Grasp,
+        retreats: Array,
+        q_now: Array,
+    ) -> PathSolution:
+        """Solves goal, approach and path at once from a guess, then fills in the waypoints that are wanted.
+
+        Args:
+            guess: A path of `follow`, found or not, from the goal that is the guess.
+            scene: The object.
+            rows: Constraints and costs of the goal.
+            s_values: (W,) positions of the path that is wanted, the first that of the scene [rad or m].
+            grasp: What stays in the hand.
+            retreats: (K, 3) way back from the goal, ee frame, the goal (zero) first [m].
+            q_now: (n,) joints to stay near [rad].
+
+        Returns:
+            The path; its first row is the goal, which meets `rows` where the path was found.
+        """
+        solved = solve_with_goal(
+            self.arm,
+            scene,
+            grasp,
+            rows,
+            guess=guess.q,
+            s_guess=guess.s,
+            target_s=float(s_values[-1]),
+            retreats=retreats,
+            q_now=q_now,
+            max_step_rad=self.max_step_rad * max(1.0, (len(s_values) - 1) / WAYPOINTS),
+        )
+        order = np.argsort(solved.s)
+        fine = np.column_stack([np.interp(s_values, solved.s[order], solved.q[order, i]) for i in range(self.arm.n_q)])
+        fine[0] = solved.q[0]
+        R, p = self.arm.kinematics.fk_batch(fine)
+        asked = on_part(self.arm, scene, R[0], p[0], *part_motions(scene, s_values), grasp)
+        restored = asked.program(self.arm).solve(fine[1:], fine[1:], asked.pack(self.arm), _RESTORE)
+        q = np.concatenate([fine[:1], restored])
+        R, p = self.arm.kinematics.fk_batch(q)
+        path = self._judge(q, R, p, s_values, asked)
+        if path.found and solved.goal_violation > SLACK:
+            reason = f"the goal would be out by {solved.goal_violation:.4f}"
+            return replace(path, found=False, reached_s=float(s_values[0]), reason=reason)
+        return path
+
+    def through(self, start: Array, poses: Sequence[Pose], *, tilt_rad: float = 0.0) -> PathSolution:
+        """Moves the ee through poses from a configuration.
+
+        Args:
+            start: (n,) joints at the first pose [rad].
+            poses: Poses of the ee, base frame, the first that of `start`.
+            tilt_rad: How far the approach axis may leave that of the poses; the fingertip line keeps its direction.
+
+        Returns:
+            Joints on the poses; `s` counts them.
+        """
+        if len(poses) == 1:  # a setting without such motions: the start is the whole path
+            return PathSolution(True, start[None], np.zeros(1), 0.0, "", float(limit_margin(self.arm, start)), 0.0)
+        rows = on_poses(self.arm, poses, tilt_rad=tilt_rad)
+        parameters = rows.pack(self.arm)[None]
+        tracked = rows.program(self.arm).track(start[None], self.middle, parameters, _TRACK, centring=0.0)[0]
+        q = np.concatenate([start[None], tracked])
+        R, p = self.arm.kinematics.fk_batch(q)
+        return self._judge(q, R, p, np.arange(len(poses), dtype=float), rows)
+
+    def _judge(self, q: Array, R: Array, p: Array, s_values: Array, rows: Waypoints) -> PathSolution:
+        """Measures a path in plain NumPy and says where it ends."""
+        point = rows.point_errors(R, p)[1:]
+        angle = rows.angle_errors(R)[1:]
+        step = np.abs(np.diff(q, axis=0)).max(axis=1)
+        box = box_excess(self.arm, p)[1:]
+        good = (point <= self.point_tolerance_m) & (angle <= self.angle_tolerance_rad) & (step <= self.max_step_rad)
+        good &= (box <= 1e-6) & np.isfinite(q).all(axis=1)[1:]
+        ends = np.flatnonzero(~good)
+        last = len(good) if len(ends) == 0 else int(ends[0])
+        reached = q[: last + 1]
+        reason = ""
+        if len(ends):
+            bounds = active_bounds(self.arm, q[last + 1], p[last + 1])
+            if point[last] > self.point_tolerance_m or angle[last] > self.angle_tolerance_rad:
+                reason = f"the hand would be {1e3 * point[last]:.1f} mm and {angle[last]:.3f} rad off the part"
+            elif box[last] > 1e-6:
+                reason = f"the hand would leave the workspace by {1e3 * box[last]:.1f} mm"
+            else:
+                reason = f"a joint would jump by {step[last]:.2f} rad, a singular posture"
+            reason += f" ({', '.join(bounds)})" if bounds else " (out of reach, no joint limit active)"
+        return PathSolution(
+            found=len(ends) == 0,
+            q=q,
+            s=s_values,
+            reached_s=float(s_values[last]),
+            reason=reason,
+            margin_rad=float(limit_margin(self.arm, reached).min()),
+            length_rad=float(np.linalg.norm(np.diff(reached, axis=0), axis=1).sum()),
+        )

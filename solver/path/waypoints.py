@@ -1,0 +1,213 @@
+"""What the waypoints of a path are asked: the part in the hand, or poses of the ee, as rows of the compiled program."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from simcore.geometry import Pose, unit
+from solver.goal.program import POINT_WEIGHT, Program, Structure, program_of
+from solver.goal.verify import angles
+from solver.path.slip import Slip, SlipMode, bar_axis, slide_line
+from solver.scene import ArmModel, PlanningScene
+
+Array = np.ndarray
+
+_NEARLY_PARALLEL = 1e-3
+
+
+@dataclass(frozen=True)
+class Waypoints:
+    """What is asked of W waypoints, the first being the start; base frame."""
+
+    x_point: Array
+    """(3,) point of the hand, ee frame [m]."""
+    points: Array
+    """(W, 3) where it must be [m]."""
+    x_held: Array
+    """(3,) direction of the hand, ee frame."""
+    held: Array
+    """(W, 3) what it keeps an angle to."""
+    held_angle: float
+    """That angle [rad]."""
+    x_approach: Array
+    """(3,) approach axis, ee frame."""
+    approach: Array
+    """(W, 3) what the approach axis must be near."""
+    cone: float
+    """How near: the largest angle [rad]."""
+    soft_approach: Array | None = None
+    """(W, 3) where the approach axis would be in a fixed grasp."""
+    stiffness: float = 0.0
+    """Weight of that."""
+    held_is_wish: bool = False
+    """Whether `held` is a wish too, with the same weight."""
+    line: Array | None = None
+    """(W, 3) unit directions along which the point may slide; None = it may not."""
+    slide_m: float = 0.0
+    """How far, to either side [m]."""
+
+    def point_errors(self, R: Array, p: Array) -> Array:
+        """(W,) how far the point is from where it may be, at tool rotations (W, 3, 3) and positions (W, 3) [m]."""
+        error = R @ self.x_point + p - self.points
+        if self.line is not None:
+            along = np.einsum("wi,wi->w", error, self.line)
+            error = error - np.clip(along, -self.slide_m, self.slide_m)[:, None] * self.line
+        worst: Array = np.abs(error).max(axis=1)
+        return worst
+
+    def angle_errors(self, R: Array) -> Array:
+        """(W,) largest error of a direction at tool rotations (W, 3, 3) [rad]."""
+        error = np.maximum(0.0, angles(R @ self.x_approach, self.approach) - self.cone)
+        if not self.held_is_wish:
+            error = np.maximum(error, np.abs(angles(R @ self.x_held, self.held) - self.held_angle))
+        return error
+
+    def program(self, arm: ArmModel) -> Program:
+        """The compiled program of one waypoint."""
+        at_angle = self.held_angle > _NEARLY_PARALLEL
+        structure = Structure(
+            points=1 if self.line is None else 0,
+            cones=2 if at_angle else 3,
+            angles=1 if at_angle else 0,
+            planes=0 if self.line is None else 3,
+        )
+        return program_of(arm.kinematics, structure)
+
+    def pack(self, arm: ArmModel) -> Array:
+        """(W - 1, n_parameters) problems of the waypoints after the first; the layout is that of `Program.pack`."""
+        program, count = self.program(arm), len(self.points) - 1
+        soft = self.soft_approach if self.soft_approach is not None else self.approach
+        radius = 2.0 * math.sin(0.5 * min(math.pi, 0.97 * self.cone))
+        blocks: list[tuple[Array, Array, Any]] = []
+        if self.line is None:
+            blocks.append((self.x_point, self.points, [0.0, -POINT_WEIGHT]))
+        blocks += [
+            (self.x_approach, self.approach, [radius, 1.0]),
+            (self.x_approach, soft, [0.0, 0.0 if self.soft_approach is None else -self.stiffness]),
+        ]
+        if program.structure.angles:
+            cosine = math.cos(self.held_angle)
+            blocks.append((self.x_held, self.held, [cosine, cosine, 1.0]))
+        else:
+            blocks.append((self.x_held, self.held, [0.0, -self.stiffness if self.held_is_wish else 1.0]))
+        if self.line is not None:
+            blocks += self._planes(self.line)
+        box = (arm.workspace + 1e-6 * np.array([[1.0], [-1.0]])).ravel()
+        tail = np.concatenate([box, arm.q_lower, arm.q_upper, np.ones(arm.n_q)])
+        out = np.empty((count, program.n_parameters))
+        cursor = 0
+        for x, directions, numbers in blocks:
+            numbers = np.asarray(numbers)
+            end = cursor + 6 + numbers.shape[-1]
+            out[:, cursor : cursor + 3], out[:, cursor + 3 : cursor + 6] = x, directions[1:]
+            out[:, cursor + 6 : end] = numbers
+            cursor = end
+        out[:, cursor:] = tail
+        return out
+
+    def _planes(self, line: Array) -> list[tuple[Array, Array, Array]]:
+        """The point on a stretch of a line: near to two planes through the line and to one across it."""
+        first = np.cross(line, np.eye(3)[int(np.argmin(np.abs(line[0])))])
+        first /= np.linalg.norm(first, axis=1)[:, None]
+        blocks = []
+        for normal, half in ((first, 0.0), (np.cross(line, first), 0.0), (line, 0.97 * self.slide_m)):
+            offset = np.einsum("wi,wi->w", normal, self.points)[1:]
+            rest = np.broadcast_to([half, -POINT_WEIGHT], (len(offset), 2))
+            blocks.append((self.x_point, normal, np.column_stack([offset, rest])))
+        return blocks
+
+
+@dataclass(frozen=True)
+class Grasp:
+    """How the part is led: what stays in the hand and what may slip."""
+
+    slip: Slip
+    """What the hand may do."""
+    inward: Array
+    """(3,) inward direction of the part at the scene's joint position, base frame."""
+    contact_ee: Array
+    """(3,) the point of the hand that stays on the part, ee frame [m]."""
+
+
+def part_motions(scene: PlanningScene, s_values: Array) -> tuple[Array, Array]:
+    """(W, 3, 3) rotations and (W, 3) shifts [m] of the part at joint positions (W,), base frame."""
+    moves = [scene.joint.motion(float(s) - scene.joint.position) for s in s_values]
+    return np.array([R for R, _ in moves]), np.array([t for _, t in moves])
+
+
+def on_part(
+    arm: ArmModel, scene: PlanningScene, R0: Array, p0: Array, turns: Array, shifts: Array, grasp: Grasp
+) -> Waypoints:
+    """What one grasp asks of the waypoints.
+
+    Args:
+        arm: The arm.
+        scene: The object.
+        R0: (3, 3) rotation of the ee at the goal, base frame.
+        p0: (3,) its position [m].
+        turns: (W, 3, 3) rotations of the part, base frame.
+        shifts: (W, 3) its shifts [m].
+        grasp: What stays in the hand.
+    """
+    slip = grasp.slip
+    x_approach, side = arm.approach_axis(), side_axis(arm)
+    fixed_approach = turns @ (R0 @ x_approach)
+    bar = bar_axis(scene)
+    bar_base = R0 @ np.cross(side, x_approach) if bar is None else bar
+    x_held, held_base, angle = side, R0 @ side, 0.0
+    if slip.mode is SlipMode.bar:
+        x_held, held_base = R0.T @ bar_base, bar_base
+    elif slip.mode is SlipMode.gimbal:
+        held_base, angle = bar_base, float(angles(R0 @ side, bar_base))
+    fixed = slip.mode is SlipMode.fixed
+    line = slide_line(scene, slip, grasp.inward)
+    soft = None if fixed or slip.stiffness <= 0.0 else fixed_approach
+    return Waypoints(
+        x_point=grasp.contact_ee,
+        points=turns @ (R0 @ grasp.contact_ee + p0) + shifts,
+        x_held=x_held,
+        held=turns @ held_base,
+        held_angle=angle,
+        held_is_wish=slip.mode is SlipMode.cone,
+        x_approach=x_approach,
+        approach=fixed_approach if fixed else turns @ grasp.inward,
+        cone=0.0 if fixed else slip.limit_rad,
+        soft_approach=soft,
+        stiffness=slip.stiffness,
+        line=None if line is None else turns @ line,
+        slide_m=0.0 if line is None else slip.slide_m,
+    )
+
+
+def on_poses(arm: ArmModel, poses: Sequence[Pose], *, tilt_rad: float) -> Waypoints:
+    """Waypoints at poses of the ee.
+
+    Args:
+        arm: The arm.
+        poses: Poses of the ee, base frame.
+        tilt_rad: How far the approach axis may leave that of the poses; the fingertip line keeps its direction.
+    """
+    head = arm.tool_keypoints.get("tool_head", np.zeros(3))
+    axis, side = arm.approach_axis(), side_axis(arm)
+    return Waypoints(
+        x_point=head,
+        points=np.array([pose @ head for pose in poses]),
+        x_held=side,
+        held=np.array([pose.R @ side for pose in poses]),
+        held_angle=0.0,
+        x_approach=axis,
+        approach=np.array([pose.R @ axis for pose in poses]),
+        cone=tilt_rad,
+    )
+
+
+def side_axis(arm: ArmModel) -> Array:
+    """(3,) unit vector along the line between the fingertips, ee frame; the ee y axis where the keypoints lack."""
+    if {"tool_head", "tool_side"} <= set(arm.tool_keypoints):
+        return unit(arm.tool_keypoints["tool_side"] - arm.tool_keypoints["tool_head"])
+    return np.array([0.0, 1.0, 0.0])

@@ -1,0 +1,185 @@
+"""Whether the hand keeps clear of everything: at contact, on the approach, while the part moves, on the retreat."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from simcore.geometry import Pose
+from solver.collision import Collision, CollisionChecker
+from solver.planning.motion import RESOLUTION_RAD
+
+Array = np.ndarray
+
+_TOUCH_M = 0.038
+"""So near the contact pose the fingers may touch the part: nearer, a bar is still between them."""
+
+
+@dataclass(frozen=True)
+class Blocked:
+    """Something is in the way."""
+
+    stage: str
+    """Stage of the plan."""
+    message: str
+    """Where, and which two links."""
+    evidence: dict[str, Any] = field(default_factory=dict)
+    """The pair, its distance, where, and the joint position."""
+
+
+class Clearance:
+    """Collision checks of one planning problem; each stops at the first hit."""
+
+    def __init__(
+        self,
+        checker: CollisionChecker | None,
+        *,
+        contact_links: Sequence[str],
+        s0: float,
+        gripper_m: float,
+        held_gripper_m: float,
+    ) -> None:
+        """Holds what all checks share.
+
+        Args:
+            checker: The scene's checker; None = nothing is in the way.
+            contact_links: Links of the object that the fingers may touch at and after contact.
+            s0: Joint position of the part before it moves [rad or m].
+            gripper_m: Opening of the gripper while nothing is held [m].
+            held_gripper_m: Opening while the part is held [m].
+        """
+        self.queries = 0
+        self._checker = checker
+        self._contact_links = contact_links
+        self._s0 = s0
+        self._gripper_m = gripper_m
+        self._held_gripper_m = held_gripper_m
+
+    def contact(self, q: Array) -> Blocked | None:
+        """Checks the contact pose.
+
+        Args:
+            q: (n,) joints [rad].
+        """
+        with self._touching():
+            return self._hit("contact", "at contact", q, self._s0, self._gripper_m)
+
+    def approach(self, q: Array, poses: Sequence[Pose]) -> Blocked | None:
+        """Checks the approach, the far end first; only near the contact pose the fingers may touch the part.
+
+        Args:
+            q: (A, n) joints from the contact pose (not checked) to the farthest pre-grasp [rad].
+            poses: A poses of the hand, base frame.
+        """
+        apart = np.array([_apart(T, poses[0]) for T in poses])
+        return self._stepping("approach", "on the approach", q, apart, self._s0)
+
+    def reach(self, q: Array) -> Blocked | None:
+        """Checks the way from the goal to a later contact pose; the fingers may touch the part.
+
+        Args:
+            q: (R, n) joints from the goal (not checked) to contact [rad].
+        """
+        with self._touching():
+            for share, q_here in _along(q, reversed_order=False):
+                del share
+                where = "on the way from the goal to contact"
+                blocked = self._hit("approach", where, q_here, self._s0, self._gripper_m)
+                if blocked is not None:
+                    return blocked
+        return None
+
+    def follow(self, q: Array, s: Array) -> Blocked | None:
+        """Checks the way of the part.
+
+        Args:
+            q: (W, n) joints from the contact pose (not checked) to the end [rad].
+            s: (W,) joint positions of the part [rad or m].
+        """
+        count = len(q)
+        waypoints = [(float(i), q[i]) for i in sorted(range(1, count), key=lambda k: (-_spread(k, count), k))]
+        with self._touching():
+            for at, q_here in [*waypoints, *_inner(q)]:
+                s_here = float(np.interp(at, np.arange(count), s))
+                where = f"while the part moves, at joint position {s_here:.3f}"
+                blocked = self._hit("follow", where, q_here, s_here, self._held_gripper_m)
+                if blocked is not None:
+                    return blocked
+        return None
+
+    def retreat(self, q: Array, poses: Sequence[Pose], s: float) -> Blocked | None:
+        """Checks the way back, the far end first.
+
+        Args:
+            q: (R, n) joints from the end of the part's way (not checked) [rad].
+            poses: R poses of the hand, base frame.
+            s: Joint position where the part was left [rad or m].
+        """
+        apart = np.array([_apart(T, poses[0]) for T in poses])
+        return self._stepping("retreat", "on the retreat", q, apart, s)
+
+    def _stepping(self, stage: str, where: str, q: Array, apart: Array, s: float) -> Blocked | None:
+        """Checks a way that begins at contact; the fingers may touch the part while the hand is near there."""
+        for at, q_here in _along(q, reversed_order=True):
+            near = float(np.interp(at, np.arange(len(apart)), apart)) <= _TOUCH_M
+            with self._touching() if near else nullcontext():
+                blocked = self._hit(stage, where, q_here, s, self._gripper_m)
+            if blocked is not None:
+                return blocked
+        return None
+
+    def _touching(self) -> Any:
+        return nullcontext() if self._checker is None else self._checker.allow(self._contact_links)
+
+    def _hit(self, stage: str, where: str, q: Array, s: float, gripper: float) -> Blocked | None:
+        if self._checker is None:
+            return None
+        self.queries += 1
+        hit = self._checker.first_collision(q, s=s, gripper=gripper)
+        if hit is None:
+            return None
+        return Blocked(stage, f"{where} {hit.link_a} meets {hit.link_b}", evidence_of(hit, s=s))
+
+
+def evidence_of(hit: Collision, *, s: float) -> dict[str, Any]:
+    """A collision as plain values.
+
+    Args:
+        hit: The pair.
+        s: Joint position of the part [rad or m].
+    """
+    return {
+        "pair": [hit.link_a, hit.link_b],
+        "distance_m": float(hit.distance_m),
+        "where": [float(v) for v in hit.where],
+        "s": s,
+    }
+
+
+def _along(q: Array, *, reversed_order: bool) -> list[tuple[float, Array]]:
+    """Waypoints after the first, then what lies between; with the place of each as a row number with a fraction."""
+    rows = range(1, len(q))
+    return [(float(i), q[i]) for i in (reversed(rows) if reversed_order else rows)] + _inner(q)
+
+
+def _inner(q: Array) -> list[tuple[float, Array]]:
+    """Configurations between waypoints, so many that neighbours are at most `RESOLUTION_RAD` apart."""
+    inner = []
+    for i in range(len(q) - 1):
+        count = math.ceil(float(np.linalg.norm(q[i + 1] - q[i])) / RESOLUTION_RAD - 1e-9)
+        inner += [(i + k / count, q[i] + k / count * (q[i + 1] - q[i])) for k in range(1, count)]
+    return inner
+
+
+def _apart(a: Pose, b: Pose) -> float:
+    return float(np.linalg.norm(a.p - b.p))
+
+
+def _spread(k: int, count: int) -> int:
+    """The end first, then the halves: an early hit saves the other queries."""
+    return 64 if k == count - 1 else (k & -k).bit_length()

@@ -1,0 +1,230 @@
+"""What the planner is asked and what it answers."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from simcore.errors import ConfigError
+from simcore.geometry import Pose
+from solver.diagnosis.diagnosis import Diagnosis
+from solver.goal.solution import Solution
+from solver.path.path_solver import Slip
+from solver.scene import ArmModel, PlanningScene
+from solver.settings.setting import PlannerSettingCfg
+
+Array = np.ndarray
+
+
+@dataclass(frozen=True)
+class PlanBudget:
+    """How much is tried; counts only, so that a plan does not depend on the machine."""
+
+    goal_starts: int = 32
+    """Starts of the first wave, for each set of tool keypoints; later waves take four times as many."""
+    goal_waves: int = 3
+    """Waves of starts while no whole plan is found."""
+    candidates: int = 24
+    """Goals of the first wave whose path is followed; four times as many in later waves."""
+    coarse_waypoints: int = 8
+    """Waypoints of the path that ranks them."""
+    waypoints: int = 24
+    """Waypoints of the path that is kept, where the setting names no step."""
+    blocked_before_search: int = 4
+    """Candidates whose straight way is blocked before a way around is searched for the best of them."""
+    searches: int = 3
+    """Ways around searched."""
+    rescues: int = 2
+    """Lost paths of a wave that are solved together with their goals; 0 = never, nor a path near a joint limit."""
+    motion_queries: int = 4000
+    """Collision queries of one such search."""
+    noise_draws: int = 20
+    """Draws of `keypose_random_range` until one can be planned."""
+
+
+@dataclass(frozen=True)
+class PlanRequest:
+    """One motion of one arm on one part of an object."""
+
+    arm: ArmModel
+    """The arm."""
+    scene: PlanningScene
+    """The object at the joint position where it is."""
+    setting: PlannerSettingCfg
+    """Constraints and motions."""
+    q_current: Array
+    """(n,) joints now [rad]."""
+    follow_to: float | None = None
+    """Joint position to which the part is led [rad or m]; None = as the setting's `follow_joint` says."""
+    closed_gripper: bool = False
+    """Whether the fingers are closed throughout (pushing)."""
+    part_pairs: frozenset[tuple[str, str]] = frozenset()
+    """Pairs (finger link, object link) that may touch from contact on."""
+    frame_s: float = 1.0 / 30.0
+    """Time between two samples of a segment [s]."""
+    slips: tuple[Slip, ...] | None = None
+    """What the hand may do on the part, tried in this order; None = about the bar, or in a cone with closed fingers."""
+    retreat_m: float = 0.10
+    """Distance of the step back along the approach axis after the motion [m]; 0 = none."""
+    gripper_open_m: float = 0.08
+    """Opening of the open gripper [m]."""
+    gripper_contact_m: float = 0.03
+    """Opening that is assumed while the part is held [m]."""
+    speed_scale: float = 0.6
+    """Share of the joint speed limits that is used (acceleration limits: its square)."""
+    approach_speed_m_s: float = 0.2
+    """Speed of the hand in approach and retreat [m/s]."""
+    part_speed: float | None = None
+    """Speed of the part's joint; None = 0.5 rad/s or 0.15 m/s."""
+    asset: str | None = None
+    """Name of the asset, for `additional_labels`."""
+    budget: PlanBudget = field(default_factory=PlanBudget)
+    """How much is tried."""
+
+    def __post_init__(self) -> None:
+        q = np.array(self.q_current, dtype=float)
+        if q.shape != (self.arm.n_q,) or not np.all(np.isfinite(q)):
+            raise ConfigError(
+                f"q_current must hold {self.arm.n_q} finite joint positions, got {q.tolist()}.", key="q_current"
+            )
+        q.setflags(write=False)
+        object.__setattr__(self, "q_current", q)
+        if self.follow_to is not None and not math.isfinite(self.follow_to):
+            raise ConfigError(f"follow_to={self.follow_to} is no joint position.", key="follow_to")
+
+    @property
+    def contact_links(self) -> tuple[str, ...]:
+        """Links of the object that the fingers may touch, sorted."""
+        return tuple(sorted({link for _, link in self.part_pairs}))
+
+    def target_s(self) -> float | None:
+        """The joint position to follow to [rad or m], or None where the part is not led along its joint."""
+        if self.follow_to is not None:
+            return self.follow_to
+        follow = self.setting.follow_joint
+        if follow is None:
+            return None
+        return follow.target(s_closed=self.scene.s_closed, s_open=self.scene.s_open)
+
+    def waypoints(self) -> int:
+        """Waypoints of the part's way: so many that none is farther than the setting's step, or the budget's."""
+        follow, target = self.setting.follow_joint, self.target_s()
+        if follow is None or follow.step is None or target is None:
+            return self.budget.waypoints
+        return max(self.budget.coarse_waypoints, math.ceil(abs(target - self.scene.s) / follow.step - 1e-9))
+
+
+@dataclass(frozen=True)
+class Keyframe:
+    """One pose that the motion goes through."""
+
+    T_base_ee: Pose
+    """Pose of the ee in the arm's base frame."""
+    q: Array
+    """(n,) joints [rad]."""
+    label: str
+    """`current`, `pre`, `goal` or `post`."""
+    s: float
+    """Joint position of the part there [rad or m]."""
+
+
+@dataclass(frozen=True)
+class Segment:
+    """One timed piece of the motion, at rest at both ends."""
+
+    kind: str
+    """`transit`, `approach`, `follow` or `retreat`."""
+    q: Array
+    """(T, n) joints every frame, the first row where the segment starts [rad]."""
+    s: Array | None
+    """(T,) position of the part's joint [rad or m]; None where the part does not move."""
+    T_base_ee_end: Pose
+    """Pose of the ee at the end."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "q", _frozen(self.q))
+        if self.s is not None:
+            object.__setattr__(self, "s", _frozen(self.s))
+
+    def __len__(self) -> int:
+        return len(self.q)
+
+
+@dataclass(frozen=True, repr=False)
+class KeyframePlan:
+    """The whole motion, or why there is none."""
+
+    found: bool
+    """Whether everything from the present joints to the retreat was planned."""
+    keyframes: tuple[Keyframe, ...] = ()
+    """[current] + pre + [goal] + post; the present pose alone where nothing was found."""
+    contact_pose_index: int = 0
+    """Index of the keyframe at which the fingers meet the part."""
+    segments: tuple[Segment, ...] = ()
+    """In order of execution."""
+    diagnosis: Diagnosis | None = None
+    """Why there is no plan."""
+    timings_ms: dict[str, float] = field(default_factory=dict)
+    """Time spent by stage, and `total` [ms]."""
+    counts: dict[str, int] = field(default_factory=dict)
+    """Starts, goals, candidates, collision queries, draws of noise."""
+    notices: tuple[str, ...] = ()
+    """What the reader of a plan should know, such as a way that was blocked."""
+    solution: Solution | None = None
+    """Residuals at the goal, or at the best compromise."""
+    margin_rad: float = 0.0
+    """Smallest distance of a joint to its limit while the part is led [rad]."""
+    slip: Slip | None = None
+    """What the hand does on the part."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for a record or a report; trajectories by their lengths."""
+        return {
+            "found": self.found,
+            "contact_pose_index": self.contact_pose_index,
+            "keyframes": [
+                {
+                    "label": k.label,
+                    "p_base_ee": k.T_base_ee.p.tolist(),
+                    "quat_xyzw": k.T_base_ee.quat_xyzw.tolist(),
+                    "q": k.q.tolist(),
+                    "s": k.s,
+                }
+                for k in self.keyframes
+            ],
+            "segments": [{"kind": segment.kind, "frames": len(segment)} for segment in self.segments],
+            "diagnosis": self.diagnosis.to_dict() if self.diagnosis is not None else None,
+            "solution": self.solution.to_dict() if self.solution is not None else None,
+            "timings_ms": dict(self.timings_ms),
+            "counts": dict(self.counts),
+            "notices": list(self.notices),
+            "margin_rad": self.margin_rad,
+            "slip": self.slip.mode.value if self.slip is not None else None,
+        }
+
+    def __repr__(self) -> str:
+        lines = [
+            f"KeyframePlan(found={self.found}, total_ms={self.timings_ms.get('total', 0.0):.1f}); hand in the arm's "
+            "base frame: p [m], q [rad], part at s [rad or m]"
+        ]
+        for i, keyframe in enumerate(self.keyframes):
+            mark = " <- contact" if self.found and i == self.contact_pose_index else ""
+            lines.append(
+                f"  [{i}] {keyframe.label:8} p={np.round(keyframe.T_base_ee.p, 3).tolist()} "
+                f"q={np.round(keyframe.q, 3).tolist()} s={keyframe.s:.3f}{mark}"
+            )
+        lines += [f"  {segment.kind}: {len(segment)} frames" for segment in self.segments]
+        if self.diagnosis is not None:
+            lines.append(f"  {self.diagnosis.code}: {self.diagnosis.message}")
+        lines += [f"  note: {notice}" for notice in self.notices]
+        return "\n".join(lines)
+
+
+def _frozen(values: ArrayLike) -> Array:
+    array: Array = np.array(values, dtype=float)
+    array.setflags(write=False)
+    return array

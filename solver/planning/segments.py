@@ -1,0 +1,73 @@
+"""The planned pieces of a motion, timed."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from solver.path.path_solver import PathSolution
+from solver.planning.plan import PlanRequest, Segment
+from solver.planning.timing import time_path
+
+Array = np.ndarray
+
+_HINGE_SPEED_RAD_S = 0.5
+_SLIDER_SPEED_M_S = 0.15
+_PART_RISE_HZ = 3.0
+"""Acceleration of the part over its speed [1/s]."""
+_HAND_RISE_HZ = 5.0
+"""Acceleration of the hand over its speed, in approach and retreat [1/s]."""
+
+
+def timed_segments(
+    request: PlanRequest, *, transit: Array, approach: Array, follow: PathSolution | None, retreat: Array | None
+) -> list[Segment]:
+    """Times each piece from rest to rest, in order of execution.
+
+    Args:
+        request: Speeds and the time between samples.
+        transit: (W, n) joints from the present ones to the farthest pre-grasp [rad].
+        approach: (A, n) joints from there to contact; fewer than two rows = no approach.
+        follow: The way of the part, if it is led.
+        retreat: (R, n) joints of the way back, if there is one.
+    """
+    segments = [_timed(request, "transit", transit)]
+    if len(approach) > 1:
+        segments.append(_timed_hand(request, "approach", approach))
+    if follow is not None and len(follow.q) > 1:
+        default = _SLIDER_SPEED_M_S if request.scene.joint.prismatic else _HINGE_SPEED_RAD_S
+        speed = request.part_speed if request.part_speed is not None else default
+        segments.append(_timed(request, "follow", follow.q, s=follow.s, speed=speed, rise_hz=_PART_RISE_HZ))
+    if retreat is not None:
+        segments.append(_timed_hand(request, "retreat", retreat))
+    return segments
+
+
+def _timed_hand(request: PlanRequest, kind: str, q: Array) -> Segment:
+    """With the hand's speed limited."""
+    _, p = request.arm.kinematics.fk_batch(q)
+    travelled = np.concatenate([[0.0], np.cumsum(np.linalg.norm(np.diff(p, axis=0), axis=1))])
+    segment = _timed(request, kind, q, s=travelled, speed=request.approach_speed_m_s, rise_hz=_HAND_RISE_HZ)
+    return Segment(kind, segment.q, None, segment.T_base_ee_end)
+
+
+def _timed(
+    request: PlanRequest,
+    kind: str,
+    q: Array,
+    *,
+    s: Array | None = None,
+    speed: float = math.inf,
+    rise_hz: float = 1.0,
+) -> Segment:
+    samples, coordinate = time_path(
+        q,
+        request.arm,
+        dt=request.frame_s,
+        speed_scale=request.speed_scale,
+        extra=s,
+        extra_velocity=speed,
+        extra_acceleration=rise_hz * speed,
+    )
+    return Segment(kind, samples, coordinate, request.arm.kinematics.pose(samples[-1]))

@@ -1,0 +1,1 @@
+"""`planner_setting` blocks: what they may hold, and how they are read."""

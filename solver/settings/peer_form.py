@@ -1,0 +1,260 @@
+"""A `planner_setting` of the peers' files (GenSim2, InternDataEngine), told from ours by its marks and rewritten.
+
+Such a block loads as it is. What is rewritten or dropped on the way is one line each; what would change what the robot
+does without being understood (an unknown constraint, an unknown motion) stays, for the strict reader to refuse.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import fields
+from typing import Any
+
+from simcore.errors import close_matches
+from solver.settings.peer_entry import CONTACT_NAME, KEYPOINT_ALIASES, MEANINGS, Form, is_slip, rewrite_entry
+from solver.settings.setting import MOTION_WORDS, PlannerSettingCfg, RangeXyzCfg, SuccessMode
+
+IGNORED = ("actuation_time", "mobile_move", "post_actuation_times", "pre_actuation_times")
+"""Keys of the inherited form that have no effect."""
+
+_ALWAYS_THERE = (
+    "articulated_object_head",
+    "articulated_object_tail",
+    "base_contact_point",
+    "link_contact_point",
+)
+_GENSIM2_SHARE = 0.3
+_ROTATE_RAD = 0.785
+_EXPONENT = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)[eE][+-]?\d+")
+_WORD_WITH_NUMBER = re.compile(r"(move-[a-z]+)[ :=]+([+-]?\d*\.?\d+)")
+
+
+def form_of(raw: Mapping[str, Any]) -> Form:
+    """Who wrote a block, by its marks; a block without any is ours, in which every unknown key is an error.
+
+    The marks are things that only the peers write: constraint names of the table (InternDataEngine), the label
+    `category_name`, and the keys of `IGNORED`.
+    """
+    entries = raw.get("constraint_list")
+    names = {str(e.get("name")) for e in entries if isinstance(e, Mapping)} if isinstance(entries, list) else set()
+    if names & {CONTACT_NAME, *MEANINGS}:
+        return Form.interndata
+    if raw.get("category_name") is not None or any(key in raw for key in IGNORED):
+        return Form.gensim2
+    return Form.own
+
+
+def read_exponents(value: Any, where: str, notices: list[str]) -> Any:
+    """Numbers such as `1e-6`, which YAML 1.1 takes for a text, as numbers; all else as it is."""
+    if isinstance(value, str) and _EXPONENT.fullmatch(value):
+        notices.append(f"{where}: the text '{value}' (YAML 1.1 wants 1.0e-6) read as the number {float(value):g}.")
+        return float(value)
+    if isinstance(value, Mapping):
+        return {k: read_exponents(v, f"{where}.{k}", notices) for k, v in value.items()}
+    if isinstance(value, Sequence) and not isinstance(value, str | bytes):
+        return [read_exponents(v, f"{where}[{i}]", notices) for i, v in enumerate(value)]
+    return value
+
+
+def rewrite_setting(raw: Mapping[str, Any], where: str, notices: list[str], form: Form) -> dict[str, Any]:
+    """Rewrites a block into our form.
+
+    Args:
+        raw: The mapping, `read_exponents` done.
+        where: Its full key, for messages.
+        notices: Takes one line for each key that is rewritten or dropped.
+        form: Who wrote it (`form_of`); of our own form only the entries of constraints and costs are looked at.
+    """
+    known = [f.name for f in fields(PlannerSettingCfg)]
+    out = {str(key): value for key, value in raw.items() if value is not None or key not in known}
+    for key, cost in (("constraint_list", False), ("cost_list", True)):
+        if isinstance(out.get(key), list):
+            out[key] = list(_entries(out[key], f"{where}.{key}", notices, form, cost=cost))
+    if form is Form.own:
+        return out
+    _drop_keys(out, where, notices, known)
+    _settle_success(out, where, notices, form)
+    _settle_motions(out, where, notices)
+    _settle_contact(out, f"{where}.contact_pose_index", notices)
+    if isinstance(out.get("keypose_random_range"), Mapping):
+        out["keypose_random_range"] = _noise(out["keypose_random_range"], f"{where}.keypose_random_range", notices)
+    _settle_names(out, f"{where}.object_keypoint_name_list", notices)
+    return out
+
+
+def settings_in(tree: Any, where: str = "") -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """Every `planner_setting` of a parsed YAML file.
+
+    Args:
+        tree: Maps, lists and values. A file of GenSim2 is one block as a whole; elsewhere blocks stand under the key
+            `planner_setting`, at any depth.
+        where: Full key of `tree`.
+
+    Yields:
+        The full key of a block (`planner_setting` for a file that is one), and the block.
+    """
+    if isinstance(tree, Mapping):
+        if not where and "constraint_list" in tree:
+            yield "planner_setting", tree
+            return
+        for key, value in tree.items():
+            full = f"{where}.{key}" if where else str(key)
+            if key == "planner_setting" and isinstance(value, Mapping):
+                yield full, value
+            else:
+                yield from settings_in(value, full)
+    elif isinstance(tree, list):
+        for index, value in enumerate(tree):
+            yield from settings_in(value, f"{where}[{index}]")
+
+
+def _entries(entries: list[Any], where: str, notices: list[str], form: Form, *, cost: bool) -> Iterator[Any]:
+    seen: dict[str, int] = {}
+    for index, entry in enumerate(entries):
+        place = f"{where}[{index}]"
+        if not isinstance(entry, Mapping):
+            yield entry  # the strict reader says what it is
+            continue
+        out = rewrite_entry(entry, place, notices, form=form, cost=cost)
+        if out is None:
+            continue
+        same = repr(sorted((k, v) for k, v in out.items() if k != "name"))
+        if same in seen and form is not Form.own:
+            notices.append(f"{place}: dropped, it says the same as {where}[{seen[same]}].")
+            continue
+        seen.setdefault(same, index)
+        yield out
+
+
+def _drop_keys(out: dict[str, Any], where: str, notices: list[str], known: list[str]) -> None:
+    for key in [key for key in out if key not in known]:
+        if key in IGNORED:
+            notices.append(f"{where}.{key}: ignored, motions are timed inside the joint limits.")
+        elif is_slip(key, known, out):
+            continue  # a misspelt key is refused, as everywhere
+        else:
+            notices.append(f"{where}.{key}: dropped, no key of a planner_setting.{close_matches(key, known)}")
+        del out[key]
+
+
+def _settle_success(out: dict[str, Any], where: str, notices: list[str], form: Form) -> None:
+    place, mode = f"{where}.success_threshold", out.get("success_mode")
+    if isinstance(mode, str) and mode not in SuccessMode.__members__:
+        known = list(SuccessMode.__members__)
+        notices.append(
+            f"{where}.success_mode: dropped, '{mode}' is no mode.{close_matches(mode, known)} "
+            "The skill's default is used."
+        )
+        del out["success_mode"]
+    threshold = out.get("success_threshold")
+    if isinstance(threshold, int | float) and not isinstance(threshold, bool) and threshold < 0.0:
+        out["success_threshold"] = -threshold
+        notices.append(f"{place}: {threshold} read as {-threshold}, the way is compared without its sign.")
+    if threshold is not None or any(is_slip(key, ("success_threshold",), ()) for key in out):
+        return  # the misspelt one is refused
+    if form is Form.interndata:
+        out["success_threshold"] = _ROTATE_RAD
+        notices.append(f"{place}: missing, read as {_ROTATE_RAD} (rad), what InternDataEngine's rotate takes.")
+        return
+    out["success_mode"], out["success_threshold"] = "fraction", _GENSIM2_SHARE
+    notices.append(
+        f"{place}: missing, read as success_mode fraction, {_GENSIM2_SHARE}: GenSim2 asks for an openness within 0.2 "
+        "of 0 or 1, from half open. Give 0.8 for a part that starts at the other end."
+    )
+
+
+def _settle_motions(out: dict[str, Any], where: str, notices: list[str]) -> None:
+    for key in ("pre_actuation_motions", "post_actuation_motions"):
+        if isinstance(out.get(key), list):
+            out[key] = [_motion(m, f"{where}.{key}[{i}]", notices) for i, m in enumerate(out[key])]
+    key = "modify_actuation_motion"
+    if isinstance(out.get(key), list) and len(out[key]) == 1 and isinstance(out[key][0], list):
+        out[key] = out[key][0]
+        notices.append(f"{where}.{key}: a list of one motion read as that motion.")
+    labels = out.get("additional_labels")
+    if isinstance(labels, Mapping):
+        out["additional_labels"] = {
+            name: _label(value, f"{where}.additional_labels.{name}", notices) for name, value in labels.items()
+        }
+
+
+def _motion(motion: Any, where: str, notices: list[str]) -> Any:
+    match = _WORD_WITH_NUMBER.fullmatch(motion) if isinstance(motion, str) else None
+    if match is not None and match[1] in MOTION_WORDS:
+        notices.append(f"{where}: '{motion}' read as [{match[1]}, {float(match[2]):g}].")
+        return [match[1], float(match[2])]
+    if isinstance(motion, list) and len(motion) == 1 and isinstance(motion[0], str) and motion[0] in MOTION_WORDS:
+        notices.append(f"{where}: [{motion[0]}] read as {motion[0]}.")
+        return motion[0]
+    return motion
+
+
+def _label(value: Any, where: str, notices: list[str]) -> Any:
+    if isinstance(value, Mapping) and set(value) == {"modify_actuation_motion"}:
+        notices.append(f"{where}: read as its modify_actuation_motion.")
+        return value["modify_actuation_motion"]
+    return value
+
+
+def _settle_contact(out: dict[str, Any], where: str, notices: list[str]) -> None:
+    """An index at which the peers' gripper would close before the goal, or never, is the goal."""
+    index, pre, post = (out.get(k) for k in ("contact_pose_index", "pre_actuation_motions", "post_actuation_motions"))
+    if not isinstance(index, int) or isinstance(index, bool):
+        return
+    goal = 1 + (len(pre) if isinstance(pre, list) else 0)
+    last = goal + (len(post) if isinstance(post, list) else 0)
+    if not goal <= index <= last:
+        del out["contact_pose_index"]
+        side = "before" if index < goal else "after"
+        notices.append(
+            f"{where}: {index} lies {side} every keyframe in which the fingers can meet the part, "
+            f"read as the goal, {goal}."
+        )
+
+
+def _noise(value: Mapping[str, Any], where: str, notices: list[str]) -> dict[str, Any]:
+    known = [f.name for f in fields(RangeXyzCfg)]
+    out: dict[str, Any] = {}
+    for name, inner in value.items():
+        if name not in ("orientation", "position"):
+            if is_slip(str(name), ("orientation", "position"), value):
+                out[name] = inner
+            else:
+                notices.append(f"{where}.{name}: dropped, no key of it.")
+            continue
+        if not isinstance(inner, Mapping):
+            out[name] = inner
+            continue
+        kept = {k: v for k, v in inner.items() if k in known or is_slip(str(k), known, inner)}
+        notices.extend(f"{where}.{name}.{k}: dropped, no key of it." for k in inner if k not in kept)
+        for axis in "xyz":
+            low, high = kept.get(f"{axis}_min", 0.0), kept.get(f"{axis}_max", 0.0)
+            if all(isinstance(v, int | float) for v in (low, high)) and low > high:
+                kept[f"{axis}_min"], kept[f"{axis}_max"] = high, low
+                notices.append(f"{where}.{name}: {axis}_min {low} above {axis}_max {high}, exchanged.")
+        out[name] = kept
+    return out
+
+
+def _settle_names(out: dict[str, Any], where: str, notices: list[str]) -> None:
+    """The peers do not enforce this list: a name that nothing uses and that few objects have asks for nothing."""
+    names = out.get("object_keypoint_name_list")
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+        return
+    entries = [
+        entry
+        for key in ("constraint_list", "cost_list")
+        if isinstance(out.get(key), list)
+        for entry in out[key]
+        if isinstance(entry, Mapping)
+    ]
+    used = [value for entry in entries for key, value in entry.items() if str(key).endswith("keypoint_name")]
+    kept = []
+    for name in names:
+        known = KEYPOINT_ALIASES.get(name, name)
+        if known in used or known in _ALWAYS_THERE:
+            kept.append(known)
+        else:
+            notices.append(f"{where}: dropped {name}, which no constraint names.")
+    out["object_keypoint_name_list"] = kept

@@ -1,0 +1,267 @@
+"""Reads a `planner_setting` mapping: the peers' form is rewritten first, then every key is checked."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import fields
+from typing import TYPE_CHECKING, Any
+
+from simcore.errors import ConfigError, close_matches
+from solver.settings.peer_entry import Form
+from solver.settings.peer_form import form_of, read_exponents, rewrite_setting
+from solver.settings.setting import KeyposeRandomRangeCfg, PlannerSettingCfg, RangeXyzCfg, SuccessMode
+from solver.terms.term import Term, read_number
+
+if TYPE_CHECKING:
+    from solver.terms.axis import AxisAngle
+
+
+def read_planner_setting(raw: Mapping[str, Any], *, where: str) -> tuple[PlannerSettingCfg, list[str]]:
+    """Reads and checks one `planner_setting`: ours, or one of the peers' files as it is (`solver.settings.peer_form`).
+
+    Args:
+        raw: Plain mapping, as from YAML.
+        where: Its full key, for messages (`skills[0].planner_setting`).
+
+    Returns:
+        The setting, and one line for each thing that was rewritten or dropped.
+
+    Raises:
+        ConfigError: A key is unknown, missing, of the wrong type or out of range, or constraints contradict. In a block
+            of the peers' a key that is only theirs is dropped instead, and a contradiction is a line.
+    """
+    if not isinstance(raw, Mapping):
+        raise ConfigError(f"{where} is a {type(raw).__name__}, expected a mapping.", key=where)
+    notices: list[str] = []
+    plain = read_exponents(raw, where, notices)
+    form = form_of(plain)
+    known = [f.name for f in fields(PlannerSettingCfg)]
+    values: dict[str, Any] = {}
+    for key, value in rewrite_setting(plain, where, notices, form).items():
+        if key not in known:
+            raise ConfigError(
+                f"{where}.{key} is unknown.{close_matches(str(key), known)} Keys: {', '.join(known)}. "
+                "Remove or rename it.",
+                key=f"{where}.{key}",
+                available=known,
+            )
+        else:
+            values[key] = value
+    if values.get("success_threshold") is None or values["success_threshold"] == "???":
+        raise ConfigError(
+            f"{where}.success_threshold is missing, expected the joint displacement that counts as success "
+            "[rad or m]. Add it.",
+            key=f"{where}.success_threshold",
+        )
+    if not values.get("constraint_list"):
+        raise ConfigError(
+            f"{where}.constraint_list is missing or empty, expected at least one constraint. Add it.",
+            key=f"{where}.constraint_list",
+        )
+    setting = PlannerSettingCfg()  # unfilled: fields are set below, then checked with the full key
+    for key, value in values.items():
+        setattr(setting, key, _read_field(key, value, f"{where}.{key}"))
+    setting.check(where)
+    for problem in _contradictions(setting.constraints, where=f"{where}.constraint_list"):
+        if form is Form.own:
+            raise problem
+        sentence = problem.message.removesuffix("Change or remove one of them.")
+        notices.append(f"{sentence}Kept as it is; no plan exists until one of them is changed or removed.")
+    return setting, notices
+
+
+def check_names(
+    setting: PlannerSettingCfg,
+    tool_names: Collection[str],
+    object_names: Collection[str],
+    where: str,
+    axis_names: Collection[str] | None = None,
+) -> None:
+    """Checks that every keypoint (and axis) that a setting names exists.
+
+    Args:
+        setting: The setting.
+        tool_names: Tool keypoints of the arm.
+        object_names: Keypoints of the object's part.
+        where: Full key of the setting, for messages.
+        axis_names: Axes of the object's annotation; None = not checked.
+
+    Raises:
+        ConfigError: One does not exist; close and known names in the message.
+    """
+    for key, names in (
+        ("tool_keypoint_name_list", tool_names),
+        ("object_keypoint_name_list", object_names),
+    ):
+        for name in getattr(setting, key):
+            _check_name(name, names, f"{where}.{key}")
+    for list_key in ("constraint_list", "cost_list"):
+        for i, term in enumerate(setting.constraints if list_key == "constraint_list" else setting.costs):
+            place = f"{where}.{list_key}[{i}]"
+            for key, name in term.tool_names().items():
+                _check_name(name, tool_names, f"{place}.{key}", kind="tool keypoint")
+            for key, name in term.object_names().items():
+                _check_name(name, object_names, f"{place}.{key}", kind="keypoint of the object")
+            for key in ("target_axis", "plane_normal"):
+                axis = getattr(term, key, None)
+                if isinstance(axis, str) and axis_names is not None:
+                    short = {n.removeprefix("object_") for n in axis_names}
+                    if {"link0_move_axis", "link0_contact_axis"} <= short:
+                        short.add("link0_vertical_axis")
+                    _check_name(
+                        axis.removeprefix("object_"), sorted(short), f"{place}.{key}", kind="axis of the object"
+                    )
+
+
+def check_contradictions(terms: list[Term], *, where: str) -> None:
+    """Refuses two angle constraints on one tool axis (or one target) that no direction can satisfy both.
+
+    With angle g between the two targets, directions at angles a and b from them exist only if
+    `|a - b| <= g <= min(a + b, 2 pi - a - b)` (triangle inequality on the sphere). Only pairs whose g is known without
+    a scene are checked here: the same target, or two vectors of one frame; the planner checks the others.
+
+    Raises:
+        ConfigError: Two constraints contradict each other.
+    """
+    for problem in _contradictions(terms, where=where):
+        raise problem
+
+
+def _contradictions(terms: list[Term], *, where: str) -> Iterator[ConfigError]:
+    from solver.terms.axis import AxisAngle
+
+    axes = [(i, term) for i, term in enumerate(terms) if isinstance(term, AxisAngle)]
+    for n, (i, first) in enumerate(axes):
+        for j, second in axes[n + 1 :]:
+            sign = _same_tool_axis(first, second)
+            between = _known_angle(first, second)
+            if sign == 0 or between is None:
+                continue
+            between = between if sign > 0 else math.pi - between
+            out = triangle_excess(first.interval()[:2], second.interval()[:2], between)
+            if out > 1e-9:
+                yield ConfigError(
+                    f"{where}[{i}] '{first.label}' and {where}[{j}] '{second.label}' contradict each other: the same "
+                    f"tool axis would have to be {_range(first)} from {first.describe_target()} and {_range(second)} "
+                    f"from {second.describe_target()}, which are {math.degrees(between):.1f} degrees apart; no "
+                    f"direction does both (out by {out:.4g} rad). Change or remove one of them.",
+                    key=where,
+                    constraints=(first.label, second.label),
+                    out_by_rad=out,
+                )
+
+
+def triangle_excess(first: tuple[float, float], second: tuple[float, float], between: float) -> float:
+    """By how much two ranges of angles to two directions contradict each other [rad]; 0 = they can both hold.
+
+    Args:
+        first: Smallest and largest angle to the first direction [rad].
+        second: Smallest and largest angle to the second direction [rad].
+        between: Angle between the two directions [rad].
+    """
+    (low_1, high_1), (low_2, high_2) = first, second
+    apart = between - (high_1 + high_2)  # too far apart to be near both
+    inside = max(low_1 - high_2, low_2 - high_1) - between  # too close to be near one and far from the other
+    around = (low_1 + low_2) - (2.0 * math.pi - between)  # too large for the sphere
+    return max(0.0, apart, inside, around)
+
+
+def _range(term: AxisAngle) -> str:
+    low, high, _ = term.interval()
+    return f"{math.degrees(low):.1f} to {math.degrees(high):.1f} degrees"
+
+
+def _same_tool_axis(first: AxisAngle, second: AxisAngle) -> int:
+    a = (first.axis_from_keypoint_name, first.axis_to_keypoint_name)
+    b = (second.axis_from_keypoint_name, second.axis_to_keypoint_name)
+    if a == b:
+        return 1
+    return -1 if a == b[::-1] else 0
+
+
+def _known_angle(first: AxisAngle, second: AxisAngle) -> float | None:
+    if first.target_key() == second.target_key():
+        return 0.0
+    literal = [
+        t.target_axis
+        for t in (first, second)
+        if isinstance(t.target_axis, list) and t.cross_target_axis1_from_keypoint_name is None
+    ]
+    if len(literal) == 2 and first.target_axis_frame == second.target_axis_frame:
+        from simcore.geometry import angle_between
+
+        return angle_between(literal[0], literal[1])
+    return None
+
+
+def _check_name(name: str, known: Collection[str], where: str, *, kind: str = "keypoint") -> None:
+    if name not in known:
+        raise ConfigError(
+            f"{where}='{name}' is no {kind}.{close_matches(name, known)} Known: {', '.join(sorted(known))}. "
+            "Name one of them.",
+            key=where,
+            available=sorted(known),
+        )
+
+
+def _read_field(key: str, value: Any, where: str) -> Any:
+    if key == "success_mode" and value is not None and not isinstance(value, SuccessMode):
+        if not isinstance(value, str) or value not in SuccessMode.__members__:
+            known = list(SuccessMode.__members__)
+            raise ConfigError(
+                f"{where}='{value}' is unknown.{close_matches(str(value), known)} Modes: {', '.join(known)}.",
+                key=where,
+                available=known,
+            )
+        return SuccessMode[value]
+    if key == "update_art_joint" and not isinstance(value, bool):
+        raise ConfigError(f"{where}={value!r} is a {type(value).__name__}, expected true or false.", key=where)
+    if key == "contact_pose_index" and (isinstance(value, bool) or not isinstance(value, int | None)):
+        raise ConfigError(f"{where}={value!r} is a {type(value).__name__}, expected a whole number.", key=where)
+    if key in ("task_name", "category_name") and value is not None and not isinstance(value, str):
+        raise ConfigError(f"{where}={value!r} is a {type(value).__name__}, expected a text.", key=where)
+    if key in ("tool_keypoint_name_list", "object_keypoint_name_list"):
+        if isinstance(value, str) or not all(isinstance(v, str) for v in _entries(value, where)):
+            raise ConfigError(f"{where}={value!r} is no list of names.", key=where)
+        return list(value)
+    if key == "keypose_random_range" and not isinstance(value, KeyposeRandomRangeCfg):
+        return _read_random_range(value, where)
+    if key == "additional_labels" and not isinstance(value, Mapping):
+        raise ConfigError(f"{where} is a {type(value).__name__}, expected a mapping by asset.", key=where)
+    if key in ("constraint_list", "cost_list"):
+        return _entries(value, where)
+    return value
+
+
+def _entries(value: Any, where: str) -> list[Any]:
+    if isinstance(value, str | Mapping) or not hasattr(value, "__iter__"):
+        raise ConfigError(f"{where} is a {type(value).__name__}, expected a list.", key=where)
+    return list(value)
+
+
+def _read_random_range(value: Any, where: str) -> KeyposeRandomRangeCfg:
+    def one(name: str, bound: float) -> RangeXyzCfg:
+        inner = value.get(name)
+        if inner is None:
+            return RangeXyzCfg()
+        known = [f.name for f in fields(RangeXyzCfg)]
+        if not isinstance(inner, Mapping):
+            raise ConfigError(f"{where}.{name} is a {type(inner).__name__}, expected a mapping.", key=f"{where}.{name}")
+        for key in inner:
+            if key not in known:
+                raise ConfigError(
+                    f"{where}.{name}.{key} is unknown.{close_matches(str(key), known)} Keys: {', '.join(known)}.",
+                    key=f"{where}.{name}.{key}",
+                )
+        numbers = {str(k): read_number(v, f"{where}.{name}.{k}", lower=-bound, upper=bound) for k, v in inner.items()}
+        try:
+            return RangeXyzCfg(**numbers)
+        except ConfigError as exc:
+            raise ConfigError(f"{where}.{name}{exc.message}", key=f"{where}.{name}") from exc
+
+    if not isinstance(value, Mapping) or set(value) - {"orientation", "position"}:
+        raise ConfigError(
+            f"{where}={value!r} is wrong, expected the keys orientation [deg] and position [m].", key=where
+        )
+    return KeyposeRandomRangeCfg(orientation=one("orientation", 180.0), position=one("position", 1.0))

@@ -1,0 +1,566 @@
+"""Requests that cannot be met for a cause that is known by construction: that cause is named, with its amount.
+
+Two small arms make the causes exact: a gantry of three slides that cannot turn the hand, and a planar arm whose reach
+is the sum of its links. Contradictions that need no arm are in `test_contradiction.py`.
+"""
+
+import json
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pytest
+
+from solver.diagnosis.diagnosis import Diagnosis, explain_goal
+from solver.diagnosis.relaxation import constraint_elements, relaxations
+from solver.goal.solution import Solution
+from solver.kinematics import ChainJoint, Kinematics
+from solver.path.actuation_motions import step_back
+from solver.path.path_solver import PathSolution, PathSolver, Slip, SlipMode
+from solver.path.slip import Slide
+from solver.path.waypoints import Grasp
+from solver.planning.clearance import Blocked, Clearance
+from solver.planning.furthest import Furthest
+from solver.planning.lost import LostPath, LostPoses, LostToCollision
+from solver.planning.planner import PlanBudget, PlanRequest, plan_keyframes
+from solver.scene import ArmModel
+from solver.settings.reader import read_planner_setting
+from solver.terms.row import AxisRow, PlaneRow, PointRow
+
+X, Y, Z = np.eye(3)
+HEAD = np.array([0.1, 0.0, 0.0])
+TOLERANCE = 1e-3
+NO_BOX = np.array([[-9.0] * 3, [9.0] * 3])
+UNKNOWN = Solution(False, (), math.inf, 24, 0.0, 0.0, "no start met every constraint")
+"""The answer of a goal solve of which nothing is used."""
+
+
+@dataclass
+class Given:
+    """A row as a term."""
+
+    fixed: object
+    label: str
+    TYPE = "given"
+
+    def row(self, tool, scene):
+        return self.fixed
+
+
+def joint(name, axis, low, high, *, before=(0.0, 0.0, 0.0), prismatic=False):
+    T = np.eye(4)
+    T[:3, 3] = before
+    return ChainJoint(name, prismatic, T, np.array(axis, dtype=float), low, high, 1.0)
+
+
+def arm_of(joints, *, tip=(0.0, 0.0, 0.0), workspace=NO_BOX):
+    T = np.eye(4)
+    T[:3, 3] = tip
+    kinematics = Kinematics(joints, T, base_link="base", tip_link="hand")
+    n = kinematics.n_q
+    return ArmModel(
+        kinematics=kinematics,
+        tool_keypoints={"tool_head": HEAD, "tool_tail": 0.5 * HEAD, "tool_side": HEAD + 0.04 * Y},
+        q_lower=kinematics.lower,
+        q_upper=kinematics.upper,
+        max_velocity=np.ones(n),
+        max_acceleration=np.ones(n),
+        workspace=workspace,
+        q_home=0.5 * (kinematics.lower + kinematics.upper),
+        symmetric_gripper=False,
+    )
+
+
+@pytest.fixture(scope="module")
+def gantry():
+    """Slides x, y, z of 1 m each; the hand looks along x and cannot turn."""
+    return arm_of([joint(name, axis, 0.0, 1.0, prismatic=True) for name, axis in zip("xyz", (X, Y, Z), strict=True)])
+
+
+@pytest.fixture(scope="module")
+def planar():
+    """A turntable and three pitch joints; links 0.4, 0.3, 0.2 m and a tool of 0.1 m, all along x at zero."""
+    return planar_of()
+
+
+def planar_of(*, yaw=(-2.5, 2.5), elbow=(-2.5, 2.5), workspace=NO_BOX):
+    return arm_of(
+        [
+            joint("yaw", Z, *yaw),
+            joint("shoulder", Y, -2.5, 2.5),
+            joint("elbow", Y, *elbow, before=(0.4, 0, 0)),
+            joint("wrist", Y, -2.5, 2.5, before=(0.3, 0, 0)),
+        ],
+        tip=(0.2, 0, 0),
+        workspace=workspace,
+    )
+
+
+def place(target, tolerance=TOLERANCE):
+    return PointRow(HEAD, np.array(target, dtype=float), tolerance)
+
+
+def parallel(x, a, tolerance):
+    return AxisRow(x, a, 0.0, tolerance, 0.0)
+
+
+@pytest.fixture
+def explain(door):
+    def run(arm, **rows):
+        terms = [Given(row, name.replace("_", " ")) for name, row in rows.items()]
+        return explain_goal(terms, arm, door(), UNKNOWN)
+
+    return run
+
+
+def out_by(diagnosis):
+    return {name: c["out_by"] for name, c in diagnosis.evidence["constraints"].items() if c["out_by"] > 1e-6}
+
+
+def ways(diagnosis):
+    return {item["name"]: item for item in diagnosis.evidence["relaxations"]}
+
+
+# goals
+
+
+@pytest.mark.parametrize("axis", range(3))
+@pytest.mark.parametrize("upper", [True, False])
+def test_a_slide_that_is_too_short_is_named_with_how_much_it_lacks(gantry, explain, axis, upper):
+    target = np.array([0.6, 0.5, 0.5])
+    target[axis] = (1.05 if upper else -0.05) + HEAD[axis]
+    diagnosis, solution = explain(gantry, fingers_at_the_handle=place(target), from_the_front=parallel(X, X, 0.3))
+    assert out_by(diagnosis) == pytest.approx({"fingers at the handle": 0.05 - TOLERANCE}, abs=1e-6)
+    side = "upper limit 1.000 m" if upper else "lower limit 0.000 m"
+    assert diagnosis.evidence["active_bounds"] == [f"{'xyz'[axis]} at its {side}"]
+    (far,) = diagnosis.evidence["out_of_reach"]
+    assert (far["constraint"], far["limited_by"]) == ("fingers at the handle", "joint limits")
+    found = ways(diagnosis)
+    assert set(found) == {"fingers at the handle", "xyz"[axis]}
+    limit = 1.05 - TOLERANCE if upper else -0.05 + TOLERANCE
+    assert found["xyz"[axis]]["needed"] == pytest.approx(limit, abs=2e-4)
+    assert found["fingers at the handle"]["needed"] == pytest.approx(0.05, abs=1e-5)
+    assert not solution.found
+
+
+@pytest.mark.parametrize("axis", range(3))
+@pytest.mark.parametrize("side", [0, 1])
+def test_a_face_of_the_workspace_is_named_with_where_it_would_have_to_be(gantry, explain, axis, side):
+    box = np.array([[0.2] * 3, [0.8] * 3])
+    target = np.array([0.5, 0.5, 0.5]) + HEAD
+    target[axis] = box[side, axis] + (0.04 if side else -0.04) + HEAD[axis]
+    arm = replace(gantry, workspace=box)
+    diagnosis, _ = explain(arm, fingers_at_the_handle=place(target))
+    face = f"{'xyz'[axis]}_{'max' if side else 'min'}"
+    assert out_by(diagnosis) == pytest.approx({"fingers at the handle": 0.04 - TOLERANCE}, abs=1e-6)
+    assert diagnosis.evidence["active_bounds"] == [f"workspace {face} {box[side, axis]:.3f} m"]
+    assert diagnosis.evidence["out_of_reach"][0]["limited_by"] == "workspace"
+    wanted = box[side, axis] + (0.04 - TOLERANCE) * (1 if side else -1)
+    assert ways(diagnosis)[face]["needed"] == pytest.approx(wanted, abs=2e-4)
+
+
+def test_a_hand_that_cannot_turn_is_told_by_the_angle_it_lacks(gantry, explain):
+    diagnosis, _ = explain(gantry, place=place([0.6, 0.5, 0.5]), from_the_side=parallel(X, Y, 0.3))
+    assert out_by(diagnosis) == pytest.approx({"from the side": 0.5 * math.pi - 0.3}, abs=1e-5)
+    assert diagnosis.evidence["out_of_reach"][0]["limited_by"] == "reach"
+    assert diagnosis.evidence["active_bounds"] == []
+    assert set(ways(diagnosis)) == {"from the side"}
+    assert "'from the side' is out by 1.271 rad (72.8 degrees)" in diagnosis.message
+
+
+def test_a_target_beyond_the_sum_of_the_links_is_out_of_reach_by_the_difference(planar, explain):
+    diagnosis, _ = explain(planar, fingers_at_the_handle=place([1.05, 0, 0]))
+    assert out_by(diagnosis) == pytest.approx({"fingers at the handle": 0.05 - TOLERANCE}, abs=1e-5)
+    (far,) = diagnosis.evidence["out_of_reach"]
+    assert far["limited_by"] == "reach"
+    assert "is 1.050 m from 'yaw', and all links in one line are 1.000 m" in far["message"]
+    assert set(ways(diagnosis)) == {"fingers at the handle"}
+
+
+def test_an_elbow_that_cannot_stretch_is_named(explain):
+    arm = planar_of(elbow=(1.0, 2.0))
+    longest = math.sqrt(0.25 + 0.24 * math.cos(1.0)) + 0.3  # law of cosines, then the wrist in line
+    diagnosis, _ = explain(arm, fingers_at_the_handle=place([longest + 0.04, 0, 0]))
+    assert out_by(diagnosis) == pytest.approx({"fingers at the handle": 0.04 - TOLERANCE}, abs=1e-4)
+    assert diagnosis.evidence["active_bounds"] == ["elbow at its lower limit 1.000 rad (57.3 degrees)"]
+    assert diagnosis.evidence["out_of_reach"][0]["limited_by"] == "joint limits"
+    needed = math.acos(((longest + 0.04 - TOLERANCE - 0.3) ** 2 - 0.25) / 0.24)
+    assert ways(diagnosis)["elbow"]["needed"] == pytest.approx(needed, abs=2e-3)
+
+
+def test_an_elbow_that_cannot_fold_is_named(explain):
+    arm = planar_of(elbow=(-0.2, 0.2))
+    # stretched so far the wrist is 0.69 m away and the tool comes back to 0.39 m at best
+    shortest = math.sqrt(0.25 + 0.24 * math.cos(0.2)) - 0.3
+    diagnosis, _ = explain(arm, fingers_at_the_handle=place([shortest - 0.05, 0, 0]))
+    assert out_by(diagnosis)["fingers at the handle"] > 0.01
+    assert all(bound.startswith(("elbow", "wrist")) for bound in diagnosis.evidence["active_bounds"])
+    assert any(bound.startswith("elbow") for bound in diagnosis.evidence["active_bounds"])
+
+
+def test_a_turntable_that_cannot_turn_far_enough_is_named(explain):
+    arm = planar_of(yaw=(-0.5, 0.5))
+    diagnosis, _ = explain(arm, fingers_at_the_handle=place([0.8 * math.cos(1.0), 0.8 * math.sin(1.0), 0.1]))
+    assert diagnosis.evidence["active_bounds"] == ["yaw at its upper limit 0.500 rad (28.6 degrees)"]
+    assert ways(diagnosis)["yaw"]["needed"] == pytest.approx(1.0, abs=3e-3)
+
+
+def test_a_workspace_that_forbids_the_only_posture_is_named(explain):
+    # near the end of its reach the arm is almost straight, and so its hand almost as low as the target
+    arm = planar_of(workspace=np.array([[-9.0, -9.0, 0.2], [9.0, 9.0, 9.0]]))
+    diagnosis, _ = explain(arm, fingers_at_the_handle=place([0.97, 0, 0.15]))
+    assert diagnosis.evidence["contradictions"] == []
+    assert diagnosis.evidence["out_of_reach"][0]["limited_by"] == "workspace"
+    assert diagnosis.evidence["active_bounds"][0] == "workspace z_min 0.200 m"
+    assert ways(diagnosis)["z_min"]["needed"] < 0.2
+
+
+def test_an_angle_that_only_a_joint_limit_forbids_names_the_joint(explain):
+    arm = planar_of(yaw=(-0.1, 0.1))
+    diagnosis, _ = explain(arm, sideways=parallel(X, Y, 0.2))
+    assert out_by(diagnosis) == pytest.approx({"sideways": 0.5 * math.pi - 0.3}, abs=1e-5)
+    assert diagnosis.evidence["active_bounds"] == ["yaw at its upper limit 0.100 rad (5.7 degrees)"]
+    assert diagnosis.evidence["out_of_reach"][0]["limited_by"] == "joint limits"
+    # forwards, or backwards with the hand over the top
+    assert abs(ways(diagnosis)["yaw"]["needed"]) == pytest.approx(0.5 * math.pi - 0.2, abs=1e-3)
+
+
+def test_an_angle_that_the_arm_cannot_make_in_any_posture_is_told(planar, explain):
+    diagnosis, _ = explain(planar, roll=parallel(Y, Z, 0.3))
+    assert out_by(diagnosis) == pytest.approx({"roll": 0.5 * math.pi - 0.3}, abs=1e-5)
+    assert diagnosis.evidence["out_of_reach"][0]["limited_by"] == "reach"
+
+
+def test_constraints_that_hold_alone_but_not_together_are_told_as_alternatives(planar, explain):
+    diagnosis, _ = explain(planar, fingers_at_the_handle=place([0.9, 0, 0]), from_above=parallel(X, -Z, 0.1))
+    assert diagnosis.evidence["contradictions"] == []
+    assert diagnosis.evidence["out_of_reach"] == []
+    assert set(ways(diagnosis)) == {"fingers at the handle", "from above"}
+    # with 0.3 m of hand down at an angle of 0.1 rad from the vertical the wrist comes 0.7 m far
+    reach = math.sqrt(0.7**2 - (0.3 * math.cos(0.1)) ** 2) + 0.3 * math.sin(0.1)
+    assert ways(diagnosis)["fingers at the handle"]["needed"] <= 0.9 - reach + 1e-3
+
+
+def test_a_plane_out_of_reach_is_told_in_metres(gantry, explain):
+    diagnosis, _ = explain(gantry, on_the_plane=PlaneRow(HEAD, Z, np.array([0.0, 0.0, 1.3]), 0.01))
+    assert out_by(diagnosis) == pytest.approx({"on the plane": 0.29}, abs=1e-6)
+    assert diagnosis.evidence["active_bounds"] == ["z at its upper limit 1.000 m"]
+
+
+def test_one_narrowed_joint_of_an_arm_with_seven_is_the_one_that_is_named(arm, door, open_setting):
+    low = replace(arm, q_upper=np.where(np.arange(7) == 3, -2.9, arm.q_upper), symmetric_gripper=False)
+    diagnosis, _ = explain_goal(open_setting.constraints, low, door(x=0.85), UNKNOWN)
+    assert diagnosis.evidence["active_bounds"][0] == "panda_joint4 at its upper limit -2.900 rad (-166.2 degrees)"
+    assert [item["name"] for item in diagnosis.evidence["relaxations"] if item["kind"] == "joint limit"] == [
+        "panda_joint4"
+    ]
+    wider = replace(low, q_upper=np.where(np.arange(7) == 3, ways(diagnosis)["panda_joint4"]["needed"], low.q_upper))
+    assert explain_goal(open_setting.constraints, wider, door(x=0.85), UNKNOWN)[1].found
+
+
+def test_a_contradiction_comes_first_and_in_the_words_of_the_yaml(arm, door, open_setting):
+    extra = {
+        "name": "from above",
+        "type": "frame_axis_parallel",
+        "axis_from_keypoint_name": "tool_head",
+        "axis_to_keypoint_name": "tool_tail",
+        "target_axis": "link0_rot_axis",
+        "tolerance": 0.1,
+    }
+    raw = {"success_threshold": 0.7, "constraint_list": [*open_setting.constraint_list, extra]}
+    terms = read_planner_setting(raw, where="skills[0].planner_setting")[0].constraints
+    diagnosis, _ = explain_goal(terms, arm, door(), UNKNOWN)
+    assert diagnosis.message.startswith("No grasp exists: 'from the front' (0.0 to 45.8 degrees) and 'from above'")
+    assert set(ways(diagnosis)) == {"from the front", "from above"}
+    assert ways(diagnosis)["from above"]["needed"] == pytest.approx(0.5 * math.pi - 0.8, abs=1e-3)
+    assert out_by(diagnosis) == pytest.approx({"from the front": 0.5 * math.pi - 0.9}, abs=1e-4)
+
+
+def test_what_would_be_enough_is_enough(planar):
+    rows = [place([0.9, 0, 0]), parallel(X, -Z, 0.1)]
+    starts = np.array([[0.0, 0.3, 0.3, 0.3], [0.0, -0.5, 1.0, 1.0]])
+    found = relaxations(planar, [(rows, starts)], constraint_elements(rows, ["a", "b"]))
+    assert {r.element.name for r in found} == {"a", "b"}
+    for relaxation in found:
+        R, p = planar.kinematics.fk_batch(relaxation.q[None])
+        assert np.all(relaxation.q >= planar.q_lower)
+        assert np.all(relaxation.q <= planar.q_upper)
+        for i, row in enumerate(rows):
+            own = i == relaxation.element.index
+            allowed = relaxation.needed if own else (row.tolerance if i == 0 else row.upper)
+            assert row.value(R[0], p[0]) <= allowed + 1e-5
+
+
+def test_two_causes_at_once_are_both_told(planar, explain):
+    diagnosis, _ = explain(planar, fingers_at_the_handle=place([1.05, 0, 0]), roll=parallel(Y, Z, 0.3))
+    assert ways(diagnosis) == {}
+    together = {item["name"]: item["needed"] for item in diagnosis.evidence["relaxed_together"]}
+    assert together == pytest.approx({"fingers at the handle": 0.05, "roll": 0.5 * math.pi}, abs=1e-3)
+    assert "no single change is enough; these together would be:" in diagnosis.lines()
+
+
+@pytest.mark.property
+def test_a_feasible_request_is_found_and_never_called_contradicting(planar, explain):
+    rng = np.random.default_rng(5)
+    for _ in range(8):
+        q = rng.uniform(0.8 * planar.q_lower, 0.8 * planar.q_upper)
+        R, p = planar.kinematics.fk_batch(q[None])
+        rows = {
+            "place": PointRow(HEAD, R[0] @ HEAD + p[0], 5e-3),
+            "axis": parallel(X, R[0] @ X, 0.05),
+            "roll": parallel(Y, R[0] @ Y, 0.05),
+        }
+        diagnosis, solution = explain(planar, **rows)
+        assert solution.found
+        assert diagnosis.evidence["missed"]
+        assert "contradictions" not in diagnosis.evidence
+
+
+def test_the_same_request_gives_the_same_diagnosis(planar, explain):
+    first, second = (explain(planar, fingers=place([1.05, 0, 0.2]), up=parallel(X, Z, 0.2))[0] for _ in range(2))
+    assert json.dumps(first.to_dict()) == json.dumps(second.to_dict())
+
+
+# paths of the part
+
+
+def lost(arm, scene, goal, target, slip, *, waypoints=8, contact=HEAD):
+    """A path of which nothing but the goal is known to hold."""
+    s = np.linspace(scene.s, target, waypoints + 1)
+    q = np.repeat(np.array(goal, dtype=float)[None], len(s), axis=0)
+    path = PathSolution(False, q, s, float(scene.s), "lost", 0.0, 0.0)
+    return LostPath(arm, scene, path, Grasp(slip, X, contact), target)
+
+
+FIXED = Slip(SlipMode.fixed)
+
+
+def test_a_drawer_ends_where_a_slide_ends(gantry, drawer):
+    # the drawer comes towards the arm: from x = 0.6 the slide has 0.6 m
+    found = lost(gantry, drawer(), [0.6, 0.5, 0.5], 1.0, FIXED).explained()
+    assert found.evidence["reached_s"] == pytest.approx(0.6, abs=2e-3)
+    assert found.evidence["stopped_by"] == ["x at its lower limit 0.000 m"]
+    assert "the part can be led from 0.000 to 0.6" in found.message
+    assert "of 1.000 m only (hand fixed on the part), stopped by x at its lower limit 0.000 m" in found.message
+
+
+def test_a_drawer_ends_where_the_workspace_ends(gantry, drawer):
+    arm = replace(gantry, workspace=np.array([[0.2, -9, -9], [9.0, 9, 9]]))
+    found = lost(arm, drawer(), [0.6, 0.5, 0.5], 1.0, FIXED).explained()
+    assert found.evidence["reached_s"] == pytest.approx(0.4, abs=2e-3)
+    assert found.evidence["stopped_by"] == ["workspace x_min 0.200 m"]
+
+
+def straight(arm, x):
+    """Joints of the planar arm with the tool at (x, 0, 0) looking along x, elbow bent upwards."""
+    wrist = x - 0.3
+    elbow = math.acos((wrist**2 - 0.25) / 0.24)
+    shoulder = -math.atan2(0.3 * math.sin(elbow), 0.4 + 0.3 * math.cos(elbow))
+    return [0.0, shoulder, elbow, -shoulder - elbow]
+
+
+def test_a_drawer_ends_where_the_arm_is_stretched_out(planar, drawer):
+    found = lost(planar, drawer(), straight(planar, 0.7), -0.5, FIXED).explained()
+    assert found.evidence["reached_s"] == pytest.approx(-0.3, abs=3e-3)
+    assert found.evidence["stopped_by_kinds"] == ["reach"]
+    assert "stopped by the arm's reach" in found.message
+
+
+def test_a_drawer_ends_where_a_joint_ends(drawer):
+    arm = planar_of(elbow=(1.0, 2.2))
+    found = lost(arm, drawer(), straight(arm, 0.7), -0.5, FIXED).explained()
+    longest = math.sqrt(0.25 + 0.24 * math.cos(1.0)) + 0.3
+    assert found.evidence["reached_s"] == pytest.approx(0.7 - longest, abs=3e-3)
+    assert found.evidence["stopped_by"] == ["elbow at its lower limit 1.000 rad (57.3 degrees)"]
+
+
+def test_a_door_ends_where_the_hand_may_lean_no_further(gantry, door):
+    wide = replace(gantry, q_lower=np.full(3, -3.0), q_upper=np.full(3, 3.0))
+    slip = Slip(SlipMode.bar, limit_rad=0.6)
+    found = lost(wide, door(), [0.5, 0.2, 0.2], 1.2, slip).explained()
+    assert found.evidence["reached_s"] == pytest.approx(0.6, abs=6e-3)
+    assert found.evidence["stopped_by_kinds"] == ["slip"]
+    assert "stopped by the limit of slip, the hand leaning 0.6 rad (34.4 degrees) from straight in" in found.message
+    assert "(0.0 to 34." in found.message
+
+
+def test_a_drawer_goes_on_in_sliding_fingers_until_they_may_slide_no_further(gantry, drawer):
+    # the line on which the fingers may slide lies along the way of the drawer
+    across = replace(drawer(), axes={**drawer().axes, "link0_contact_axis": X})
+    slip = Slip(SlipMode.fixed, slide=Slide.edge, slide_m=0.15)
+    found = lost(gantry, across, [0.6, 0.5, 0.5], 1.0, slip).explained()
+    # 0.6 m of the slide and 0.15 m along the line
+    assert found.evidence["reached_s"] == pytest.approx(0.75, abs=2e-3)
+    assert "the limit of sliding, 0.15 m to either side" in found.evidence["stopped_by"]
+    assert "x at its lower limit 0.000 m" in found.evidence["stopped_by"]
+    assert found.evidence["slip"] == "fixed, sliding edge"
+
+
+def test_a_door_that_a_stiff_hand_cannot_follow_ends_at_once(gantry, door):
+    wide = replace(gantry, q_lower=np.full(3, -3.0), q_upper=np.full(3, 3.0))
+    found = lost(wide, door(), [0.5, 0.2, 0.2], 1.2, FIXED).explained()
+    assert found.evidence["reached_s"] < 0.01
+    assert found.evidence["stopped_by_kinds"] == ["reach"]
+
+
+def test_a_path_that_was_lost_by_chance_is_not_given_a_false_end(gantry, drawer):
+    found = lost(gantry, drawer(), [0.6, 0.5, 0.5], 0.3, FIXED).explained()
+    assert "stopped_by" not in found.evidence
+
+
+def test_a_step_back_ends_where_a_slide_ends(gantry):
+    start = np.array([0.15, 0.5, 0.5])
+    poses = step_back(gantry.kinematics.pose(start), 0.3, X)
+    path = PathSolver(gantry).through(start, poses)
+    assert not path.found
+    found = LostPoses(gantry, path, poses, "retreat", "the hand cannot step back at the end").explained()
+    assert found.stage == "retreat"
+    assert found.evidence["reached_m"] == pytest.approx(0.15, abs=2e-3)
+    assert found.evidence["stopped_by"] == ["x at its lower limit 0.000 m"]
+    assert "of 0.300 m far, stopped by x at its lower limit" in found.message
+
+
+def test_the_path_that_came_furthest_is_the_one_that_is_explained(gantry, drawer):
+    furthest = Furthest()
+    for start, slip in ((0.6, FIXED), (0.8, FIXED)):
+        case = lost(gantry, drawer(), [start, 0.5, 0.5], 1.0, slip)
+        furthest.add_lost(replace(case, path=replace(case.path, reached_s=start - 0.3)))
+    furthest.add(
+        Blocked("contact", "at contact a meets b", {"pair": ["a", "b"], "distance_m": -0.01, "where": [0, 0, 0]})
+    )
+    diagnosis = furthest.diagnosis(2)
+    assert diagnosis.code == "path_infeasible"
+    assert diagnosis.evidence["reached_s"] == pytest.approx(0.8, abs=3e-3)
+    assert diagnosis.evidence["ended_at"] == {"path": 2, "contact: a and b": 1}
+
+
+# collisions
+
+WHERE = (0.41, -0.2, 0.55)
+
+
+@pytest.fixture
+def refused(arm, door, open_setting, toy_checker):
+    def make(hit, **more):
+        request = PlanRequest(
+            arm=arm,
+            scene=door(s=0.05),
+            setting=open_setting,
+            q_current=arm.q_home,
+            follow_to=0.8,
+            budget=PlanBudget(goal_waves=1, motion_queries=200, searches=1),
+            **more,
+        )
+        checker = toy_checker(lambda *state: (*hit(*state), -0.0125, WHERE) if hit(*state) else None)
+        result = plan_keyframes(request, checker, np.random.default_rng(0))
+        assert not result.found
+        return result.diagnosis
+
+    return make
+
+
+def is_told(diagnosis, pair):
+    assert diagnosis.evidence["pair"] == list(pair)
+    assert diagnosis.evidence["distance_m"] == -0.0125
+    assert diagnosis.evidence["where"] == list(WHERE)
+    assert "12.5 mm deep at [0.410, -0.200, 0.550] m (world frame)" in diagnosis.message
+    assert all(name in diagnosis.message for name in pair)
+
+
+def test_a_wall_about_the_arm_blocks_the_transit(arm, refused):
+    pair = ("panda_link3", "cage")
+    diagnosis = refused(lambda q, *_: pair if 0.1 < np.linalg.norm(q - arm.q_home) < 0.35 else None)
+    assert (diagnosis.code, diagnosis.evidence["stage"]) == ("motion_blocked", "transit")
+    is_told(diagnosis, pair)
+
+
+def test_a_start_that_collides_is_told(arm, refused):
+    pair = ("panda_link4", "lamp")
+    diagnosis = refused(lambda q, *_: pair if np.linalg.norm(q - arm.q_home) < 0.05 else None)
+    assert diagnosis.evidence["stage"] == "transit"
+    assert "the start of the motion collides" in diagnosis.message
+    is_told(diagnosis, pair)
+
+
+def test_a_thing_at_the_handle_blocks_contact(arm, door, refused):
+    head, pair = door(s=0.05).keypoints["articulated_object_head"], ("panda_hand", "vase")
+
+    def hit(q, s, *_):
+        at = arm.kinematics.pose(q) @ arm.tool_keypoints["tool_head"]
+        return pair if np.linalg.norm(at - head) < 0.01 else None
+
+    diagnosis = refused(hit)
+    assert (diagnosis.code, diagnosis.evidence["stage"]) == ("plan_infeasible", "contact")
+    is_told(diagnosis, pair)
+
+
+def test_a_thing_before_the_handle_blocks_the_approach(arm, door, refused):
+    head, pair = door(s=0.05).keypoints["articulated_object_head"], ("panda_hand", "curtain")
+
+    def hit(q, s, *_):
+        at = arm.kinematics.pose(q) @ arm.tool_keypoints["tool_head"]
+        return pair if s == 0.05 and 0.04 < np.linalg.norm(at - head) < 0.09 else None
+
+    diagnosis = refused(hit)
+    assert (diagnosis.code, diagnosis.evidence["stage"]) == ("motion_blocked", "approach")
+    is_told(diagnosis, pair)
+
+
+def test_a_thing_behind_the_open_door_blocks_the_retreat(arm, door, refused):
+    end, pair = door(s=0.8).keypoints["articulated_object_head"], ("panda_link6", "lamp")
+
+    def hit(q, s, *_):
+        at = arm.kinematics.pose(q) @ arm.tool_keypoints["tool_head"]
+        return pair if s > 0.79 and np.linalg.norm(at - end) > 0.01 else None
+
+    diagnosis = refused(hit)
+    assert (diagnosis.code, diagnosis.evidence["stage"]) == ("path_infeasible", "retreat")
+    is_told(diagnosis, pair)
+
+
+def test_a_thing_on_the_way_of_the_part_is_told(refused):
+    pair = ("panda_link6", "box/body")
+    diagnosis = refused(lambda q, s, *_: pair if s > 0.5 else None)
+    assert (diagnosis.code, diagnosis.evidence["stage"]) == ("path_infeasible", "follow")
+    assert diagnosis.evidence["s"] > 0.5
+    is_told(diagnosis, pair)
+
+
+def test_the_opening_at_which_a_thing_is_met_is_the_first_one(gantry, drawer, toy_checker):
+    checker = toy_checker(lambda q, s, *_: ("hand", "shelf", -0.002, WHERE) if s > 0.5 else None)
+    clearance = Clearance(checker, contact_links=(), s0=0.0, gripper_m=0.08, held_gripper_m=0.03)
+    s = np.linspace(0.0, 0.8, 25)
+    path = PathSolution(True, np.zeros((25, 3)), s, 0.8, "", 0.1, 1.0)
+    hit = clearance.follow(path.q, s)
+    found = LostToCollision(clearance, drawer(), path, hit).explained()
+    assert found.evidence["s"] == pytest.approx(0.5, abs=0.034)
+    assert found.evidence["s"] > 0.5 >= found.evidence["reached_s"]
+    assert (
+        f"led from 0.000 to {found.evidence['reached_s']:.3f} of 0.800 m only, then hand meets shelf" in found.message
+    )
+
+
+# what is printed and recorded
+
+
+def test_the_lines_say_each_thing_once_and_fit_a_terminal(planar, explain):
+    diagnosis, _ = explain(planar, fingers_at_the_handle=place([0.9, 0, 0]), from_above=parallel(X, -Z, 0.1))
+    lines = diagnosis.lines()
+    assert all(len(line) <= 120 for line in lines)
+    text = "\n".join(lines)
+    for words in (
+        "plan_infeasible: No arm configuration meets all constraints",
+        "best compromise (value of tolerance):",
+        "any one of these would be enough:",
+        "for 'fingers at the handle' instead of 0.001",
+    ):
+        assert text.count(words) == 1
+    assert repr(diagnosis).startswith("plan_infeasible: ")
+
+
+def test_a_diagnosis_comes_back_from_json(planar, explain):
+    diagnosis, solution = explain(planar, fingers_at_the_handle=place([1.2, 0, 0]))
+    again = Diagnosis.from_dict(json.loads(json.dumps(diagnosis.to_dict(), sort_keys=True)))
+    assert again == diagnosis
+    assert again.lines() == diagnosis.lines()
+    assert json.loads(json.dumps(solution.to_dict()))["found"] is False

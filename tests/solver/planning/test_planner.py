@@ -1,0 +1,357 @@
+"""Whole motions: every part holds, the same request gives the same plan, and a refusal says why."""
+
+import numpy as np
+import pytest
+
+from simcore.errors import ConfigError
+from simcore.geometry import Pose
+from solver.path.path_solver import PathSolver, Slip, SlipMode
+from solver.planning.planner import PlanBudget, PlanRequest, plan_keyframes
+from solver.settings.reader import read_planner_setting
+
+
+@pytest.fixture
+def request_open(arm, door, open_setting):
+    def make(setting=open_setting, follow_to=0.8, scene=None, **more):
+        scene = door(s=0.05) if scene is None else scene
+        return PlanRequest(arm=arm, scene=scene, setting=setting, q_current=arm.q_home, follow_to=follow_to, **more)
+
+    return make
+
+
+def plan(request, checker=None, seed=0):
+    return plan_keyframes(request, checker, np.random.default_rng(seed))
+
+
+def changed(raw_setting, **more):
+    return read_planner_setting({**raw_setting, **more}, where="skills[0].planner_setting")[0]
+
+
+def test_open_plan_goes_from_here_to_the_handle_and_along_the_door(arm, request_open):
+    request = request_open()
+    result = plan(request)
+    assert result.found, result
+    assert [k.label for k in result.keyframes] == ["current", "pre", "goal", "post"]
+    assert result.contact_pose_index == 2
+    assert [segment.kind for segment in result.segments] == ["transit", "approach", "follow", "retreat"]
+    goal = result.keyframes[2]
+    head = request.scene.keypoints["articulated_object_head"]
+    assert np.abs(goal.T_base_ee @ arm.tool_keypoints["tool_head"] - head).max() <= 1e-3 + 1e-6
+    pre = result.keyframes[1].T_base_ee
+    assert pre.is_close(goal.T_base_ee @ Pose.from_translation([0, 0, -0.1]), atol_m=1e-9)
+    end = request.scene.at(0.8).keypoints["articulated_object_head"]
+    assert np.linalg.norm(result.keyframes[3].T_base_ee @ arm.tool_keypoints["tool_head"] - end) < 2e-3
+    for keyframe in result.keyframes:
+        assert arm.kinematics.pose(keyframe.q).is_close(keyframe.T_base_ee, atol_m=5e-4, atol_rad=4e-3)
+
+
+def test_segments_join_and_keep_limits_and_steps(arm, request_open):
+    result = plan(request_open())
+    np.testing.assert_allclose(result.segments[0].q[0], arm.q_home, atol=1e-9)
+    for before, after in zip(result.segments[:-1], result.segments[1:], strict=True):
+        np.testing.assert_allclose(before.q[-1], after.q[0], atol=1e-8)
+    for segment in result.segments:
+        assert np.all(segment.q >= arm.q_lower - 1e-3)
+        assert np.all(segment.q <= arm.q_upper + 1e-3)
+        assert (np.abs(np.diff(segment.q, axis=0)) * 30 <= 0.6 * arm.max_velocity + 1e-6).all()
+        assert segment.T_base_ee_end.is_close(arm.kinematics.pose(segment.q[-1]))
+    follow = result.segments[2]
+    assert follow.s[0] == pytest.approx(0.05)
+    assert follow.s[-1] == pytest.approx(0.8)
+    assert np.abs(np.diff(follow.s)).max() * 30 <= 0.5 + 1e-6
+
+
+def test_the_part_and_the_hand_move_together(arm, request_open):
+    request = request_open()
+    follow = plan(request).segments[2]
+    tool = arm.tool_keypoints["tool_head"]
+    start = arm.kinematics.pose(follow.q[0]) @ tool
+    for q, s in zip(follow.q, follow.s, strict=True):
+        R, t = request.scene.joint.motion(s - request.scene.s)
+        assert np.linalg.norm(arm.kinematics.pose(q) @ tool - (R @ start + t)) < 1e-3
+
+
+@pytest.mark.parametrize("hinge", [1.0, -1.0])
+def test_close_plan_pushes_with_closed_fingers(arm, door, close_setting, toy_checker, hinge):
+    openings = []
+    checker = toy_checker(lambda q, s, gripper, allowed: openings.append(gripper))
+    request = PlanRequest(
+        arm=arm,
+        scene=door(x=0.85, s=0.8, hinge=hinge),
+        setting=close_setting,
+        q_current=arm.q_home,
+        follow_to=-0.03,
+        closed_gripper=True,
+    )
+    result = plan(request, checker)
+    assert result.found, result
+    assert result.segments[2].s[-1] == pytest.approx(-0.03)
+    assert set(openings) == {0.0}
+
+
+def test_drawer_is_pulled_along_its_axis(arm, drawer, open_setting):
+    request = PlanRequest(arm=arm, scene=drawer(), setting=open_setting, q_current=arm.q_home, follow_to=0.2)
+    result = plan(request)
+    assert result.found, result
+    goal, post = (result.keyframes[i].T_base_ee @ arm.tool_keypoints["tool_head"] for i in (2, 3))
+    np.testing.assert_allclose(post - goal, 0.2 * request.scene.axes["link0_move_axis"], atol=1e-3)
+
+
+def test_the_same_request_gives_the_same_plan_whatever_came_before(request_open):
+    first = plan(request_open())
+    plan(request_open(follow_to=0.4))
+    second = plan(request_open())
+    assert [s.q.tobytes() for s in first.segments] == [s.q.tobytes() for s in second.segments]
+
+
+def test_fingers_may_touch_the_part_at_contact_only(arm, request_open, toy_checker):
+    def hit(q, s, gripper, allowed):
+        tool = arm.kinematics.pose(q) @ arm.tool_keypoints["tool_head"]
+        handle = scene.at(s).keypoints["articulated_object_head"]
+        near = np.linalg.norm(tool - handle) < 0.02
+        return ("panda_leftfinger", "box/door") if near and "box/door" not in allowed else None
+
+    pairs = frozenset({("panda_leftfinger", "box/door"), ("panda_rightfinger", "box/door")})
+    request = request_open(part_pairs=pairs)
+    scene = request.scene
+    assert plan(request, toy_checker(hit)).found
+    refused = plan(request_open(), toy_checker(hit))
+    assert not refused.found
+    assert refused.diagnosis.evidence["pair"] == ["panda_leftfinger", "box/door"]
+
+
+def test_a_goal_that_collides_is_passed_over_for_another(arm, request_open, toy_checker):
+    free = plan(request_open()).keyframes[2].q
+    checker = toy_checker(lambda q, *_: ("panda_link5", "shelf") if np.abs(q - free).max() < 0.3 else None)
+    other = plan(request_open(), checker)
+    assert other.found
+    assert np.abs(other.keyframes[2].q - free).max() > 0.3
+
+
+def test_a_blocked_way_is_gone_around_and_said(arm, request_open, toy_checker):
+    def post(q, s, gripper, allowed):
+        p = arm.kinematics.pose(q).p
+        return ("panda_hand", "post") if 0.33 < p[0] < 0.37 and p[2] > 0.3 and abs(p[1]) < 0.3 else None
+
+    checker = toy_checker(post)
+    result = plan(request_open(), checker)
+    assert result.found, result
+    assert all(post(q, None, None, None) is None for q in result.segments[0].q[::2])
+    assert result.notices
+    assert "is blocked by panda_hand and post" in result.notices[0]
+
+
+def test_out_of_reach_is_told_in_the_words_of_the_yaml(arm, door, request_open):
+    result = plan(request_open(scene=door(x=2.0)))
+    assert not result.found
+    assert result.segments == ()
+    assert result.diagnosis.code == "plan_infeasible"
+    assert "'fingers at the handle' is out by" in result.diagnosis.message
+    assert result.diagnosis.evidence["constraints"]["fingers at the handle"]["out_by"] > 0.5
+    assert "found=False" in repr(result)
+
+
+def test_a_contradiction_of_this_object_is_told_without_tolerance_juggling(request_open, open_setting, arm):
+    extra = {
+        "name": "from above",
+        "type": "frame_axis_parallel",
+        "axis_from_keypoint_name": "tool_head",
+        "axis_to_keypoint_name": "tool_tail",
+        "target_axis": "link0_rot_axis",
+        "tolerance": 0.1,
+    }
+    setting = changed({"success_threshold": 0.7}, constraint_list=[*open_setting.constraint_list, extra])
+    result = plan(request_open(setting=setting, budget=PlanBudget(goal_waves=1)))
+    assert not result.found
+    assert result.diagnosis.code == "plan_infeasible"
+    assert "'from the front'" in result.diagnosis.message
+    assert "'from above'" in result.diagnosis.message
+    assert "90.0 degrees apart on this object" in result.diagnosis.message
+
+
+def test_a_path_that_ends_early_says_where_and_why(arm, door, request_open):
+    result = plan(request_open(scene=door(x=0.95), follow_to=-2.5, budget=PlanBudget(goal_waves=1)))
+    assert not result.found
+    assert result.diagnosis.code == "path_infeasible"
+    assert "the part can be led from 0.000 to -" in result.diagnosis.message
+    assert -2.5 < result.diagnosis.evidence["reached_s"] < 0.0
+
+
+def test_a_path_that_collides_names_pair_and_opening(request_open, toy_checker):
+    checker = toy_checker(lambda q, s, *_: ("panda_link6", "box/body") if s > 0.5 else None)
+    result = plan(request_open(budget=PlanBudget(goal_waves=1)), checker)
+    assert not result.found
+    assert result.diagnosis.code == "path_infeasible"
+    assert result.diagnosis.evidence["pair"] == ["panda_link6", "box/body"]
+    assert result.diagnosis.evidence["s"] > 0.5
+
+
+def test_what_stands_between_two_waypoints_is_seen(arm, request_open, toy_checker):
+    free = plan(request_open())
+    follow = next(segment for segment in free.segments if segment.kind == "follow")
+    middle = 0.5 * (0.05 + 0.8)
+    step = (0.8 - 0.05) / 24
+
+    def thin(q, s, *_):
+        # half a step wide, between the 12th and the 13th waypoint
+        return ("panda_hand", "post") if s is not None and abs(s - (middle + 0.5 * step)) < 0.25 * step else None
+
+    result = plan(request_open(budget=PlanBudget(goal_waves=1)), toy_checker(thin))
+    assert follow.s[-1] == pytest.approx(0.8)
+    assert not result.found
+    assert result.diagnosis.evidence["pair"] == ["panda_hand", "post"]
+
+
+def test_no_way_there_is_motion_blocked(arm, request_open, toy_checker):
+    home = arm.q_home
+    checker = toy_checker(lambda q, *_: ("panda_link3", "cage") if 0.1 < np.linalg.norm(q - home) < 0.35 else None)
+    budget = PlanBudget(goal_waves=1, motion_queries=300, searches=1)
+    result = plan(request_open(budget=budget), checker)
+    assert not result.found
+    assert result.diagnosis.code == "motion_blocked"
+    assert "no way around panda_link3 and cage" in result.diagnosis.message
+
+
+def test_listed_post_motions_are_followed(arm, drawer, open_setting):
+    setting = changed(
+        {"success_threshold": 0.1, "constraint_list": open_setting.constraint_list},
+        pre_actuation_motions=[["translate_z", -0.1]],
+        post_actuation_motions=[["move-backward", -0.1], ["move-backward", -0.05]],
+    )
+    request = PlanRequest(arm=arm, scene=drawer(), setting=setting, q_current=arm.q_home)
+    result = plan(request)
+    assert result.found, result
+    assert [k.label for k in result.keyframes] == ["current", "pre", "goal", "post", "post"]
+    assert [k.s for k in result.keyframes][2:] == pytest.approx([0.0, 0.1, 0.15], abs=1e-6)
+    moved = result.keyframes[4].T_base_ee.p - result.keyframes[2].T_base_ee.p
+    np.testing.assert_allclose(moved, [-0.15, 0, 0], atol=1e-9)
+
+
+@pytest.fixture
+def listed(arm, drawer, open_setting):
+    """A request with a list of post motions on a drawer."""
+
+    def make(*motions, **more):
+        setting = changed(
+            {"success_threshold": 0.1, "constraint_list": open_setting.constraint_list},
+            pre_actuation_motions=[["translate_z", -0.1]],
+            post_actuation_motions=list(motions),
+            **more,
+        )
+        return PlanRequest(arm=arm, scene=drawer(), setting=setting, q_current=arm.q_home)
+
+    return make
+
+
+def test_an_empty_list_of_post_motions_ends_at_contact(listed):
+    result = plan(listed())
+    assert result.found, result
+    assert [k.label for k in result.keyframes] == ["current", "pre", "goal"]
+    assert [segment.kind for segment in result.segments] == ["transit", "approach", "retreat"]
+
+
+def test_the_fingers_may_meet_the_part_at_a_listed_post_motion(arm, listed, toy_checker):
+    openings = []
+    checker = toy_checker(lambda q, s, gripper, allowed: openings.append((s, gripper)))
+    motions = (["move-up", 0.02], ["move-backward", -0.1])
+    at_goal, later = plan(listed(*motions)), plan(listed(*motions, contact_pose_index=3), checker)
+    assert later.found, later
+    assert (at_goal.contact_pose_index, later.contact_pose_index) == (2, 3)
+    ends = {
+        name: {s.kind: s.T_base_ee_end.p for s in result.segments}
+        for name, result in (("at_goal", at_goal), ("later", later))
+    }
+    np.testing.assert_allclose(ends["at_goal"]["approach"], at_goal.keyframes[2].T_base_ee.p, atol=1e-6)
+    np.testing.assert_allclose(ends["later"]["approach"], later.keyframes[3].T_base_ee.p, atol=5e-4)
+    np.testing.assert_allclose(ends["later"]["approach"] - later.keyframes[2].T_base_ee.p, [0.0, 0.0, 0.02], atol=1e-3)
+    follow = next(s for s in later.segments if s.kind == "follow")
+    assert (follow.s[0], follow.s[-1]) == pytest.approx((0.0, 0.1), abs=1e-6)
+    assert {gripper for s, gripper in openings if s == 0.0} == {0.08}  # nothing is held before contact
+    for before, after in zip(later.segments[:-1], later.segments[1:], strict=True):
+        np.testing.assert_allclose(before.q[-1], after.q[0], atol=1e-8)
+
+
+def test_what_is_in_the_way_between_goal_and_a_later_contact_is_told(arm, drawer, listed, toy_checker):
+    head = drawer().keypoints["articulated_object_head"]
+
+    def lip(q, s, gripper, allowed):
+        above = arm.kinematics.pose(q) @ arm.tool_keypoints["tool_head"] - head
+        return ("panda_hand", "box/lip") if 0.02 < above[2] < 0.04 and np.abs(above[:2]).max() < 0.01 else None
+
+    motions = (["move-up", 0.06], ["move-backward", -0.1])
+    result = plan(listed(*motions, contact_pose_index=3), toy_checker(lip))
+    assert not result.found
+    assert result.diagnosis.evidence["ended_at"]["approach: panda_hand and box/lip"] > 0
+
+
+def test_the_step_spaces_the_waypoints_of_the_parts_way(arm, door, open_setting, monkeypatch):
+    counts = []
+    follow = PathSolver.follow
+
+    def counted(self, goals, scene, *, s_values, **more):
+        counts.append(len(s_values) - 1)
+        return follow(self, goals, scene, s_values=s_values, **more)
+
+    monkeypatch.setattr(PathSolver, "follow", counted)
+    raw = {"success_threshold": 0.7, "constraint_list": open_setting.constraint_list}
+    fine = {}
+    for step, wanted in ((None, 24), (0.01, 75), (0.05, 15), (0.5, 8)):
+        setting = changed(raw, post_actuation_motions={"follow_joint": {"to": 0.8, "step": step}})
+        request = PlanRequest(arm=arm, scene=door(s=0.05), setting=setting, q_current=arm.q_home)
+        counts.clear()
+        result = plan(request)
+        assert result.found, result
+        assert counts[-1] == request.waypoints() == wanted
+        fine[step] = next(s for s in result.segments if s.kind == "follow")
+    tool, scene = arm.tool_keypoints["tool_head"], door(s=0.05)
+    off = {}
+    for step, segment in fine.items():
+        start = arm.kinematics.pose(segment.q[0]) @ tool
+        places = [
+            arm.kinematics.pose(q) @ tool - (R @ start + t)
+            for q, (R, t) in zip(segment.q, (scene.joint.motion(s - 0.05) for s in segment.s), strict=True)
+        ]
+        off[step] = np.abs(places).max()
+    assert off[0.01] < off[0.5]  # what the setting is for
+
+
+def test_noise_on_the_goal_comes_from_the_generator(arm, request_open, open_setting):
+    raw = {"success_threshold": 0.7, "constraint_list": open_setting.constraint_list}
+    noisy = changed(raw, keypose_random_range={"position": {"x_min": -0.01, "x_max": 0.01, "z_min": -0.02}})
+    exact = plan(request_open())
+    first, second, again = (plan(request_open(setting=noisy), seed=seed) for seed in (1, 2, 1))
+    assert first.found
+    assert first.counts["noise_draws"] >= 1
+    assert exact.counts["noise_draws"] == 0
+    assert first.keyframes[1].q.tobytes() == again.keyframes[1].q.tobytes()
+    assert not np.allclose(first.keyframes[1].q, second.keyframes[1].q)
+
+
+def test_an_offset_moves_the_goal_in_the_ee_frame(arm, request_open, open_setting):
+    raw = {"success_threshold": 0.7, "constraint_list": open_setting.constraint_list}
+    setting = changed(raw, modify_actuation_motion=["translate_z", 0.01])
+    request = request_open(setting=setting)
+    goal = plan(request).keyframes[1].T_base_ee
+    contact = goal @ (arm.tool_keypoints["tool_head"] - [0, 0, 0.01])
+    assert np.linalg.norm(contact - request.scene.keypoints["articulated_object_head"]) < 2.5e-3
+
+
+def test_a_given_slip_is_used(request_open):
+    result = plan(request_open(slips=(Slip(SlipMode.gimbal),)))
+    assert result.slip.mode is SlipMode.gimbal
+
+
+def test_no_retreat_where_none_is_asked(request_open):
+    assert [s.kind for s in plan(request_open(retreat_m=0.0)).segments] == ["transit", "approach", "follow"]
+
+
+def test_joints_of_the_wrong_length_are_refused(arm, door, open_setting):
+    with pytest.raises(ConfigError, match="q_current must hold 7 finite joint positions"):
+        PlanRequest(arm=arm, scene=door(), setting=open_setting, q_current=np.zeros(6))
+
+
+def test_a_plan_as_plain_values(request_open):
+    import json
+
+    text = json.dumps(plan(request_open()).to_dict())
+    assert json.loads(text)["keyframes"][2]["label"] == "goal"

@@ -1,0 +1,388 @@
+"""Blocks of the peers' files load as they are: what each oddity becomes, and the one line that says so."""
+
+import copy
+import math
+from dataclasses import asdict, fields
+from pathlib import Path
+
+import pytest
+import yaml
+
+from simcore.errors import ConfigError
+from solver.settings.peer_entry import CONTACT_NAME, MEANINGS
+from solver.settings.peer_form import IGNORED, form_of, settings_in
+from solver.settings.reader import read_planner_setting
+from solver.settings.setting import MOTION_WORDS, PlannerSettingCfg, SuccessMode
+from solver.terms.catalog import COSTS, TERMS
+
+DATA = Path(__file__).resolve().parents[2] / "data" / "peer_settings"
+FILES = sorted(path.name for path in DATA.glob("*.yaml"))
+HEAD, TAIL = "articulated_object_head", "articulated_object_tail"
+P = "planner_setting"
+
+
+def blocks(name):
+    """Read by PyYAML, whose YAML 1.1 takes 1e-6 for a text."""
+    return list(settings_in(yaml.safe_load((DATA / name).read_text(encoding="utf-8"))))
+
+
+def read(name, index=0):
+    where, raw = blocks(name)[index]
+    setting, notices = read_planner_setting(raw, where=where)
+    return setting, [notice.removeprefix(where.removesuffix(P)) for notice in notices]
+
+
+def peer(*entries, **more):
+    """A block of GenSim2's with one point constraint, and what is given."""
+    point = {
+        "keypoint_name": "tool_head",
+        "target_keypoint_name": HEAD,
+        "tolerance": 1e-3,
+        "type": "point2point_constraint",
+    }
+    raw = {
+        "task_name": "T",
+        "category_name": "Articulated",
+        "success_threshold": 0.1,
+        "constraint_list": [point, *entries],
+    }
+    return read_planner_setting({**raw, **more}, where=P)
+
+
+AXIS = {"axis_from_keypoint_name": "tool_head", "axis_to_keypoint_name": "tool_side", "tolerance": 0.01}
+LITERAL = {**AXIS, "type": "frame_axis_parallel", "target_axis": [0, 0, 1], "target_inner_product": 1}
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_every_block_loads_and_reads_again_without_a_rewrite(name):
+    found = blocks(name)
+    assert found
+    for where, raw in found:
+        setting, notices = read_planner_setting(raw, where=where)
+        assert all(notice.startswith(where) and "\n" not in notice for notice in notices)
+        assert len(set(notices)) == len(notices)
+        again, lines = read_planner_setting(asdict(setting), where=where)
+        assert asdict(again) == asdict(setting)
+        assert [line for line in lines if "contradict" not in line and "the name means" not in line] == []
+
+
+def test_a_whole_file_of_gensim2_is_one_block():
+    setting, notices = read("gensim2_open.yaml")
+    assert [entry["type"] for entry in setting.constraint_list] == [
+        "point2point_constraint",
+        "frame_axis_parallel",
+        "frame_axis_parallel",
+        "keypoint_axis_orthogonal",
+        "frame_axis_orthogonal",
+    ]
+    assert [entry.get("target_axis_frame") for entry in setting.constraint_list[1:3]] == ["object", "world"]
+    assert setting.constraint_list[4]["target_axis_frame"] == "base"
+    assert setting.constraints[2].interval()[2] == pytest.approx(0.7855, abs=1e-3)
+    assert setting.post_actuation_motions == [
+        ["move-up", 0.06],
+        ["move-backward", -0.1],
+        ["move-left", 0.1],
+        ["rotate", 0.3],
+    ]
+    assert setting.contact_index == setting.goal_index == 2
+    assert setting.object_keypoint_name_list == [HEAD, TAIL]
+    assert [notice.split(":")[0] for notice in notices] == [
+        f"{P}.constraint_list[0].type",
+        f"{P}.success_threshold",
+        f"{P}.object_keypoint_name_list",
+    ]
+    assert (
+        notices[2]
+        == f"{P}.object_keypoint_name_list: dropped articulated_object_inside_base, which no constraint names."
+    )
+
+
+def test_gensim2_success_is_three_tenths_of_the_range_and_said_so():
+    setting, notices = read("gensim2_rigid.yaml")
+    assert (setting.success_mode, setting.success_threshold) == (SuccessMode.fraction, 0.3)
+    (notice,) = notices
+    assert "within 0.2 of 0 or 1, from half open" in notice
+    assert setting.object_keypoint_name_list == ["rigidbody_object_head"]
+    assert setting.post_actuation_motions == []
+
+
+def test_oddities_of_hand_written_files_are_one_line_each():
+    setting, notices = read("gensim2_odd.yaml")
+    constraints, costs = setting.constraint_list, setting.cost_list
+    assert len(constraints) == 4
+    assert len(costs) == 2
+    assert constraints[0]["tolerance"] == 1e-6
+    assert constraints[1]["target_axis_frame"] == "base"
+    assert constraints[2]["target_axis"] == [0.0, 0.0, -1.0]
+    assert constraints[2]["tolerance"] == 0.01
+    assert constraints[2]["target_inner_product"] == -1.0
+    assert "target_axis" not in constraints[3]
+    assert costs[0]["weight"] == 2.0
+    assert costs[1]["type"] == "point2plane_cost"
+    assert setting.pre_actuation_motions == [["move-up", 0.06], ["translate_z", -0.05]]
+    assert setting.post_actuation_motions == [["move-down", -0.06], ["move-right", 0.05]]
+    assert setting.contact_index == 3
+    assert [notice.split(":")[0].removeprefix(f"{P}.") for notice in notices] == [
+        "constraint_list[4].tolerance",
+        "pre_actuation_motions[1][1]",
+        "constraint_list[0].type",
+        "constraint_list[0].tolerance",
+        "constraint_list[0].target_axis_frame",
+        "constraint_list[1].target_axis_frame",
+        "constraint_list[2].target_axis",
+        "constraint_list[2].tolerance",
+        "constraint_list[2].target_inner_product",
+        "constraint_list[3]",
+        "constraint_list[4].type",
+        "constraint_list[4]",
+        "cost_list[0].penalty_weight",
+        "cost_list[0].tolerance",
+        "cost_list[1].type",
+        "cost_list[2]",
+        "author",
+        "success_threshold",
+        "post_actuation_motions[0]",
+        "post_actuation_motions[1]",
+        "contact_pose_index",
+    ]
+
+
+def test_a_block_that_contradicts_itself_loads_and_says_so():
+    setting, notices = read("gensim2_contradicting.yaml")
+    assert len(setting.constraints) == 3
+    assert "contradict each other" in notices[-1]
+    assert notices[-1].endswith("Kept as it is; no plan exists until one of them is changed or removed.")
+
+
+def test_names_decide_in_interndataengine_and_what_they_leave_out_is_said():
+    setting, notices = read("interndata_task.yaml", 0)
+    door, cross = setting.constraint_list[1:]
+    assert "target_axis" not in door
+    assert door["cross_target_axis1_to_keypoint_name"] == TAIL
+    assert door["tolerance"] == 0.005
+    assert cross["target_axis"] == "link0_contact_axis"
+    assert setting.contact_index == setting.goal_index == 2
+    assert setting.keypose_random_range.orientation.upper == [5.0, 0.0, 0.0]
+    assert [notice.split(":")[0].removeprefix(f"{P}.") for notice in notices] == [
+        "constraint_list[0].type",
+        "constraint_list[1] 'hand_parallel_to_link0_edge_door'",
+        "actuation_time",
+        "pre_actuation_times",
+        "post_actuation_times",
+        "mobile_move",
+    ]
+
+
+def test_without_a_pre_motion_index_two_is_the_first_post_motion():
+    setting, notices = read("interndata_task.yaml", 1)
+    assert (setting.goal_index, setting.contact_index) == (1, 2)
+    assert setting.success_threshold == 0.07
+    assert setting.success_mode is SuccessMode.normal
+    assert setting.constraint_list[0]["tolerance"] == 1e-6
+    assert setting.constraint_list[2]["target_axis_frame"] == "object"
+    assert setting.keypose_random_range.orientation.lower == [-45.0, 0.0, 0.0]
+    assert len(notices) == 5
+
+
+def test_rotate_may_leave_out_its_threshold_and_a_type_bows_to_the_name():
+    setting, notices = read("interndata_task.yaml", 2)
+    contact, line, literal = setting.constraint_list
+    assert contact["type"] == "point2point_constraint"
+    assert contact["target_keypoint_name"] == "base_contact_point"
+    assert line["type"] == "keypoint_axis_parallel"
+    assert "target_axis" not in line
+    assert literal["target_axis_frame"] == "object"  # what InternDataEngine does with any frame
+    assert setting.success_threshold == 0.785
+    assert setting.success_mode is None
+    assert setting.contact_index == 3
+    assert setting.additional_labels["oven/2/instance.usd"] == ["translate_z", 0.03]
+    assert f"{P}.success_mode: dropped, 'turned' is no mode." in " ".join(notices)
+
+
+def test_settings_are_found_at_any_depth_with_their_full_key():
+    assert [where for where, _ in blocks("interndata_task.yaml")] == [
+        "tasks[0].skills[0].arm[0].left[0].planner_setting",
+        "tasks[0].skills[0].arm[1].right[0].planner_setting",
+        "tasks[0].skills[0].arm[1].right[1].planner_setting",
+    ]
+    assert list(settings_in({"a": [1, "planner_setting"]})) == []
+
+
+@pytest.mark.parametrize(
+    ("raw", "form"),
+    [
+        ({"constraint_list": [{"name": "mine"}]}, "own"),
+        ({"task_name": "mine", "constraint_list": []}, "own"),
+        ({"category_name": None, "constraint_list": []}, "own"),
+        ({"category_name": "RigidBody"}, "GenSim2"),
+        ({"mobile_move": True}, "GenSim2"),
+        (
+            {"category_name": "Articulated", "constraint_list": [{"name": "hand_parallel_to_link0_edge"}]},
+            "InternDataEngine",
+        ),
+    ],
+)
+def test_a_block_is_the_peers_by_marks_that_only_they_write(raw, form):
+    assert form_of(raw).value == form
+
+
+def test_a_key_of_the_peers_own_is_dropped_and_a_misspelt_one_refused():
+    setting, notices = peer({**LITERAL, "colour": "red"}, contact_frame=3)
+    assert "colour" not in setting.constraint_list[1]
+    assert notices == [
+        f"{P}.constraint_list[1].colour: dropped, frame_axis_parallel has no such field.",
+        *[n for n in notices if n.startswith(f"{P}.contact_frame: dropped, no key of a planner_setting.")],
+    ]
+    assert len(notices) == 2
+    with pytest.raises(ConfigError, match=r"contact_pose_indx is unknown. Did you mean 'contact_pose_index'"):
+        peer(contact_pose_indx=1)
+    with pytest.raises(ConfigError, match=r"constraint_list\[1\].target_axs is not a field"):
+        peer({**AXIS, "type": "frame_axis_parallel", "target_axs": [0, 0, 1]})
+    with pytest.raises(ConfigError, match=r"constraint_list\[1\].tolerence is not a field"):
+        peer({**{k: v for k, v in LITERAL.items() if k != "tolerance"}, "tolerence": 0.1})
+    with pytest.raises(ConfigError, match=r"success_treshold is unknown. Did you mean 'success_threshold'"):
+        peer(success_threshold=None, success_treshold=0.1)
+    with pytest.raises(ConfigError, match=r"type='frame_axis_paralel' is unknown"):
+        peer({**LITERAL, "type": "frame_axis_paralel"})
+
+
+@pytest.mark.parametrize(
+    ("entries", "more", "match"),
+    [
+        (
+            [{**AXIS, "type": "gaze_constraint", "gaze": 1, "axis_from_keypoint_name": None}],
+            {},
+            "type='gaze_constraint' is",
+        ),
+        ([{**LITERAL, "target_axis": [0, 0, 0]}], {}, "has no direction"),
+        ([{**LITERAL, "target_inner_product": 1.5}], {}, "target_inner_product=1.5 is out of range"),
+        ([{**LITERAL, "tolerance": -0.1}], {}, "tolerance=-0.1 is out of range"),
+        ([], {"post_actuation_motions": ["move-away"]}, "'move-away' is unknown"),
+        ([], {"constraint_list": None}, "constraint_list is missing"),
+        ([], {"constraint_list": [7]}, r"constraint_list\[0\] is a int, expected a mapping"),
+        ([], {"keypose_random_range": 5}, "keypose_random_range=5 is wrong"),
+        ([], {"keypose_random_range": {"orientatoin": {}}}, "keypose_random_range=.* is wrong"),
+    ],
+)
+def test_what_cannot_be_understood_is_refused_in_a_block_of_the_peers_too(entries, more, match):
+    with pytest.raises(ConfigError, match=match):
+        peer(*entries, **more)
+
+
+ODD_VALUES = (
+    None,
+    0,
+    -1,
+    math.nan,
+    "",
+    "x",
+    "1e-6",
+    "move-up",
+    [],
+    [None],
+    [[1]],
+    {},
+    {"a": 1},
+    {1: 2},
+    True,
+    [0, 0, 0],
+)
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_any_value_in_any_place_loads_or_is_one_line(name):
+    def places(tree, path=()):
+        yield path
+        for key in tree if isinstance(tree, dict) else range(len(tree)) if isinstance(tree, list) else ():
+            yield from places(tree[key], (*path, key))
+
+    refused, loaded = [], 0
+    for where, raw in blocks(name):
+        for number, path in enumerate(list(places(raw))[1:]):
+            for value in ODD_VALUES[number % 4 :: 4]:  # every value somewhere, four in each place
+                changed = copy.deepcopy(raw)
+                inner = changed
+                for key in path[:-1]:
+                    inner = inner[key]
+                inner[path[-1]] = value
+                try:
+                    setting, notices = read_planner_setting(changed, where=where)
+                except ConfigError as exc:
+                    refused.append(exc.message)
+                    continue
+                loaded += 1
+                assert not any("\n" in notice for notice in notices)
+                assert asdict(read_planner_setting(asdict(setting), where=where)[0]) == asdict(setting)
+    assert len(refused) > 20
+    assert loaded > 20
+    assert not any("\n" in message for message in refused)
+
+
+def test_a_known_type_without_its_fields_is_read_by_those_there_are():
+    point = {
+        "keypoint_name": "tool_head",
+        "target_keypoint_name": TAIL,
+        "tolerance": 1e-3,
+        "type": "frame_axis_parallel",
+    }
+    setting, notices = peer(point)
+    assert setting.constraint_list[1]["type"] == "point2point_constraint"
+    assert notices == [
+        f"{P}.constraint_list[1].type: frame_axis_parallel read as point2point_constraint from its fields."
+    ]
+
+
+def test_a_key_left_empty_is_as_good_as_none():
+    setting, notices = peer(cost_list=None, additional_labels=None, keypose_random_range=None, success_mode=None)
+    assert notices == []
+    assert (setting.cost_list, setting.additional_labels, setting.keypose_random_range.is_zero) == ([], {}, True)
+
+
+def test_both_signs_of_an_axis_letter_and_a_noise_key_of_theirs():
+    setting, notices = peer({**LITERAL, "target_axis": "x"}, keypose_random_range={"position": {"q_max": 1}, "seed": 4})
+    assert setting.constraint_list[1]["target_axis"] == [1.0, 0.0, 0.0]
+    assert [n.split(":")[0] for n in notices] == [
+        f"{P}.constraint_list[1].target_axis",
+        f"{P}.keypose_random_range.position.q_max",
+        f"{P}.keypose_random_range.seed",
+    ]
+
+
+def test_an_index_after_the_last_keyframe_is_the_goal():
+    setting, notices = peer(contact_pose_index=2)
+    assert setting.contact_index == 1
+    assert notices[0].startswith(f"{P}.contact_pose_index: 2 lies after every keyframe")
+
+
+def test_our_own_form_keeps_its_strictness():
+    point = {
+        "type": "point2point_constraint",
+        "keypoint_name": "tool_head",
+        "target_keypoint_name": HEAD,
+        "tolerance": 0,
+    }
+    with pytest.raises(ConfigError, match="tolerance=0 is out of range"):
+        read_planner_setting({"success_threshold": 0.1, "constraint_list": [point]}, where=P)
+    same = {**point, "tolerance": "1e-3"}
+    setting, notices = read_planner_setting({"success_threshold": 0.1, "constraint_list": [same, same]}, where=P)
+    assert len(setting.constraint_list) == 2
+    assert notices == [
+        f"{P}.constraint_list[{i}].tolerance: the text '1e-3' (YAML 1.1 wants 1.0e-6) read as the number 0.001."
+        for i in (0, 1)
+    ]
+
+
+def test_the_page_has_every_key_type_word_and_name():
+    page = (Path(__file__).resolve().parents[3] / "docs" / "planner_settings.md").read_text(encoding="utf-8")
+    names = [
+        *(field.name for field in fields(PlannerSettingCfg)),
+        *SuccessMode.__members__,
+        *IGNORED,
+        *MEANINGS,
+        CONTACT_NAME,
+        *MOTION_WORDS,
+        *TERMS.names(),
+        *COSTS.names(),
+        *{f.name for catalog in (TERMS, COSTS) for name in catalog.names() for f in fields(catalog.load(name))},
+    ]
+    assert [name for name in names if f"`{name}`" not in page] == []
