@@ -17,7 +17,7 @@ from simcore.assets.library import ObjectCfg, check_candidates, load_object, obj
 from simcore.assets.urdf_reader import parse_xml
 from simcore.errors import AssetError, ConfigError, close_matches
 from simcore.rng import EpisodeStreams, episode_seed
-from solver.reader import check_names
+from solver.settings.reader import check_names
 from tasks.layout import check_opening, described
 from workflows.robot_checks import check_robot, joint_problems
 from workflows.skill_checks import check_points, check_skill
