@@ -38,6 +38,7 @@ COMMANDS = {
     "bench": Command("workflows.bench:main", "NAME [key=value ...]", "measure what the README promises"),
     "check": Command("workflows.check:main", "DATA|FILE.yaml [...]", "verify data sets; read planner settings"),
     "collect": Command("workflows.collect:main", "task=TASK [key=value ...]", "make verified demonstrations"),
+    "convert": Command("workflows.convert:main", "PATH [key=value ...]", "make meshes and URDFs ready for simulation"),
     "evaluate": Command(
         "workflows.evaluate:main", "task=TASK policy=POLICY [key=value ...]", "how often a policy succeeds"
     ),

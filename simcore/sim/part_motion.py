@@ -1,0 +1,125 @@
+"""How the parts of one object stand to each other: how deep they overlap, and whether a joint moves freely."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pybullet as p
+
+from simcore.geometry import Pose
+from simcore.sim.bodies import ROOT, Body
+from simcore.sim.drives import DriveGroup, DriveMode, JointDrive
+from simcore.sim.rates import WorldCfg
+from simcore.sim.world import World
+
+SMALL_TORQUE_NM = 0.5
+"""Effort of the free-motion check on a hinge [N m]."""
+SMALL_FORCE_N = 5.0
+"""The same on a slider [N]."""
+
+_SECONDS = 2.0
+_CONTINUOUS_RANGE_RAD = 2.0 * np.pi
+
+
+@dataclass(frozen=True)
+class PartMotion:
+    """What one joint does."""
+
+    joint: str
+    lower: float
+    """Lower end of its range [rad or m]."""
+    upper: float
+    """Upper end of its range [rad or m]."""
+    overlap_m: dict[str, float]
+    """Deepest overlap of what the joint moves with the rest, at `lower`, `half` and `upper` [m]."""
+    travel: float
+    """Share of its range that it covers under a small effort without gravity, the better of both ways."""
+
+
+def measure_motion(urdf_path: Path, *, continuous: Collection[str] = ()) -> list[PartMotion]:
+    """Overlap and free motion of every movable joint of an object, the others at 0 or the nearest end of their range.
+
+    Args:
+        urdf_path: The converted URDF.
+        continuous: Names of the joints without limits, which Bullet does not tell apart; they get a full turn.
+
+    Raises:
+        WorldError: Bullet cannot load it.
+    """
+    with World(WorldCfg(gravity_m_s2=0.0)) as world:
+        body = world.load_urdf(urdf_path, name="object", T_world_root=Pose.identity())
+        ranges = {
+            joint.name: (0.0, _CONTINUOUS_RANGE_RAD) if joint.name in continuous else (joint.lower, joint.upper)
+            for joint in body.movable_joints
+        }
+        rest = {name: float(np.clip(0.0, *limits)) for name, limits in ranges.items()}
+        return [_measure(world, body, name, ranges[name], rest) for name in rest]
+
+
+def _measure(world: World, body: Body, name: str, limits: tuple[float, float], rest: Mapping[str, float]) -> PartMotion:
+    lower, upper = limits
+    moving = _moved_by(body, body.joint(name).index)
+    overlap = {}
+    for label, position in (("lower", lower), ("half", (lower + upper) / 2), ("upper", upper)):
+        body.set_joint_positions(list(rest), [*rest.values()])
+        body.set_joint_positions([name], [position])
+        overlap[label] = _overlap(body, moving)
+    travel = max(_travel(world, body, name, start, end, rest) for start, end in ((lower, upper), (upper, lower)))
+    return PartMotion(name, lower, upper, overlap, travel)
+
+
+def _moved_by(body: Body, joint: int) -> set[int]:
+    """Numbers of the links that a joint moves: its child and all that hangs on it."""
+    moving = {joint}
+    for index in range(p.getNumJoints(body.body_id, physicsClientId=body.client)):  # parents come before children
+        if p.getJointInfo(body.body_id, index, physicsClientId=body.client)[16] in moving:
+            moving.add(index)
+    return moving
+
+
+def _overlap(body: Body, moving: set[int]) -> float:
+    """Deepest overlap of some links with the others [m]; 0 if they are apart."""
+    p.performCollisionDetection(physicsClientId=body.client)
+    others = (ROOT, *range(p.getNumJoints(body.body_id, physicsClientId=body.client)))
+    deepest = 0.0
+    for first in sorted(moving):
+        for second in others:
+            if second in moving:
+                continue
+            points = p.getClosestPoints(
+                body.body_id, body.body_id, 0.0, linkIndexA=first, linkIndexB=second, physicsClientId=body.client
+            )
+            deepest = min([deepest, *(point[8] for point in points)])
+    return -deepest
+
+
+def _travel(world: World, body: Body, name: str, start: float, end: float, rest: Mapping[str, float]) -> float:
+    """Share of the way from one end to the other that a constant small effort achieves."""
+    joint = body.joint(name)
+    if start == end:
+        return 0.0
+    effort = SMALL_FORCE_N if joint.prismatic else SMALL_TORQUE_NM
+    body.set_joint_positions(list(rest), [*rest.values()])
+    body.set_joint_positions([name], [start])
+    # every other joint is held where it is
+    held = {other: JointDrive(DriveMode.passive, friction=1e4) for other in rest if other != name}
+    DriveGroup(body, held)
+    DriveGroup(body, {name: JointDrive(DriveMode.passive)})
+    farthest = 0.0
+    for _ in range(int(_SECONDS * world.cfg.physics_hz)):
+        p.setJointMotorControl2(
+            body.body_id,
+            joint.index,
+            p.TORQUE_CONTROL,
+            force=float(np.sign(end - start)) * effort,
+            physicsClientId=body.client,
+        )
+        world.step()
+        position = float(p.getJointState(body.body_id, joint.index, physicsClientId=body.client)[0])
+        farthest = max(farthest, (position - start) / (end - start))
+        if farthest >= 1.0:
+            break
+    return min(farthest, 1.0)
