@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import ClassVar
 
 from skills.articulation import ArticulationSkill
 from skills.command import ManipCommand, ManipKind, Phase
-from solver.path.path_solver import Slip, SlipMode
+from solver.path.slip import Slide, Slip, SlipMode
 from solver.planning.planner import KeyframePlan
 from solver.settings.setting import SuccessMode
 
@@ -28,8 +29,14 @@ class Close(ArticulationSkill):
 
     @property
     def slips(self) -> tuple[Slip, ...]:
-        """The hand may turn about the line between its fingertips while it pushes; else in a cone."""
-        return (Slip(SlipMode.side, limit_rad=_PUSH_LIMIT_RAD), Slip(SlipMode.cone, limit_rad=_PUSH_LIMIT_RAD))
+        """The hand may turn about the line between its fingertips while it pushes; else in a cone; else slide too."""
+        cone = Slip(SlipMode.cone, limit_rad=_PUSH_LIMIT_RAD)
+        return (
+            Slip(SlipMode.side, limit_rad=_PUSH_LIMIT_RAD),
+            cone,
+            replace(cone, slide=Slide.across),
+            replace(cone, slide=Slide.edge),
+        )
 
     @property
     def follow_to(self) -> float:
