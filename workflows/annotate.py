@@ -135,10 +135,10 @@ def annotate(job: AnnotateJob, cfg: AnnotateCommandCfg) -> Annotated:
     Raises:
         AssetError: It cannot be annotated, or an annotation made by hand is in the way.
     """
-    from simcore.assets.annotate import AnnotateCfg, annotate_source, read_source
+    from simcore.assets.annotate import AnnotateCfg, annotate_source, find_urdf, read_source
     from simcore.assets.annotate.storage import check_overwriting, marked, write_whole
 
-    check_overwriting(job.target, force=cfg.force)
+    check_overwriting(job.target, urdf=find_urdf(job.urdf).name, force=cfg.force)
     source = read_source(job.urdf, category=cfg.category)
     found = annotate_source(source, AnnotateCfg(scale=cfg.scale, size_m=cfg.size, use_info=cfg.info))
     text = marked(found.articulation).to_yaml()

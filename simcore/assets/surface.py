@@ -10,6 +10,9 @@ import numpy as np
 from simcore.assets.urdf_model import Shape, ShapeKind
 from simcore.errors import AssetError
 
+MOST_UNITS = 1e9
+"""Sizes and positions beyond this are mistakes."""
+
 
 def surface_distance(shapes: Iterable[Shape], point: np.ndarray) -> float:
     """Distance from a point to the nearest surface of the shapes, inside or outside [m]; infinite without shapes.
@@ -25,8 +28,16 @@ def shape_triangles(shape: Shape) -> tuple[np.ndarray, np.ndarray]:
     """Vertices (V, 3) and triangles (F, 3) of a shape, in the frame of the shape [m], its scale applied.
 
     Raises:
-        AssetError: Its mesh file cannot be read, or holds a number that is not finite.
+        AssetError: Its mesh file cannot be read, or holds a number that is not finite; or the shape is of no size that
+            any unit would make sense of, or lies that far away.
     """
+    largest = max(*(abs(v) for v in shape.size), float(np.max(np.abs(shape.T_link_shape.p))))
+    if largest > MOST_UNITS:
+        raise AssetError(
+            f"{shape.kind.name} '{shape.name or shape.mesh}' has size {shape.size} at {shape.T_link_shape.p.tolist()}, "
+            f"expected at most {MOST_UNITS:g}. Mend the URDF.",
+            size=shape.size,
+        )
     if shape.kind is ShapeKind.mesh:
         if shape.path is None:
             return np.zeros((0, 3)), np.zeros((0, 3), dtype=int)

@@ -110,7 +110,7 @@ def _refuse_declarations(data: bytes, path: Path) -> None:
     parser.StartElementHandler = element
     try:
         parser.Parse(data, True)
-    except expat.ExpatError as exc:
+    except (expat.ExpatError, LookupError, ValueError) as exc:  # an encoding that is none, too
         raise AssetError(f"{path}: no well-formed XML ({exc}).", path=str(path)) from exc
 
 

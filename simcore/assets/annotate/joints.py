@@ -15,6 +15,8 @@ from simcore.errors import AssetError
 MIN_RANGE_RAD = 0.3
 MIN_RANGE_SHARE = 0.05
 """Joints that move less than this, sliders as a share of the object's largest extent, are buttons and play."""
+SMALLEST_UNITS, LARGEST_UNITS = 1e-4, 1e6
+"""Extents that some unit of length makes sense of."""
 MIN_PART_SHARE = 0.015
 """Parts that are smaller, as a share of the object's largest extent, are screws and feet."""
 UNFIT_NAMES = ("button", "key", "wheel", "caster", "tray", "slot")
@@ -33,10 +35,20 @@ class JointChoice:
 
 
 def joint_choices(geometry: ObjectGeometry) -> list[JointChoice]:
-    """Every joint that moves, with the reason where it is left out, in the order of the file."""
+    """Every joint that moves, with the reason where it is left out, in the order of the file.
+
+    Raises:
+        AssetError: A mesh is damaged, or the object is of no size that any unit would make sense of.
+    """
     points = [geometry.model.link_pose(n) @ geometry.vertices(n) for n in geometry.model.links]
     points = [cloud for cloud in points if len(cloud)]
     extent = float(np.max(np.ptp(np.concatenate(points), axis=0))) if points else 0.0
+    if points and not SMALLEST_UNITS <= extent <= LARGEST_UNITS:
+        raise AssetError(
+            f"{geometry.source.folder}: the largest extent is {extent:.4g} units, expected {SMALLEST_UNITS:g} to "
+            f"{LARGEST_UNITS:g}. Mend the scales and origins of the URDF.",
+            path=str(geometry.source.folder),
+        )
     choices = []
     for joint in geometry.model.joints.values():
         if joint.moves:

@@ -153,10 +153,10 @@ def _intern(source: SourceObject, info: Mapping[str, Any]) -> PeerInfo | None:
     for name in _AXES:
         if name in info:
             letter = info[name]
-            if letter not in _LETTERS:
+            if not isinstance(letter, str) or letter not in _LETTERS:
                 raise reader.fail(
                     name,
-                    f"is {letter!r}, expected one of: {', '.join(_LETTERS)}",
+                    f"is {letter!r}, expected one of: {', '.join(_LETTERS)}.",
                 )
             axes[name.removeprefix("object_")] = _LETTERS[letter]
     return PeerInfo(

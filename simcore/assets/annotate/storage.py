@@ -57,22 +57,32 @@ def is_hand_made(articulation: Articulation) -> bool:
     return bool(mark.get("digest") != _digest(_unmarked(articulation)))
 
 
-def check_overwriting(path: Path, *, force: bool) -> None:
-    """Protects what a person has made.
+def check_overwriting(path: Path, *, urdf: str, force: bool) -> None:
+    """Protects what a person has made, and what is about another URDF.
 
     Args:
         path: The annotation file that is about to be written.
+        urdf: File name of the URDF that it will be about.
         force: Whether it may be replaced whatever it is.
 
     Raises:
-        AssetError: There is an annotation that the command has not made, or that has been changed since.
+        AssetError: There is an annotation that the command has not made, or that has been changed since, or of another
+            URDF.
     """
     if force or not path.exists():
         return
     try:
-        hand_made = is_hand_made(read_articulation(path))
+        there = read_articulation(path)
+        hand_made = is_hand_made(there)
     except AssetError:
         hand_made = True  # whatever it is, it is not ours
+    else:
+        said = there.extra.get("urdf")
+        about = said.get("file") if isinstance(said, Mapping) else None
+        if not hand_made and about != urdf:
+            raise AssetError(
+                f"{path} is about {about}, not {urdf}. Give out=FOLDER, or force=true to replace it.", path=str(path)
+            )
     if hand_made:
         raise AssetError(
             f"{path} was made or changed by hand. It stays as it is; force=true replaces it.", path=str(path)
