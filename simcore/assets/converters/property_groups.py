@@ -30,9 +30,9 @@ class RigidBodyPropertiesCfg:
     disable_gravity: bool | None = None
     """Whether gravity leaves the body alone."""
     linear_damping: float | None = None
-    """Share of the linear velocity lost in a second [1/s]."""
+    """Rate at which the linear velocity decays [1/s]: after a second, exp(-damping) is left."""
     angular_damping: float | None = None
-    """Share of the angular velocity lost in a second [1/s]."""
+    """Rate at which the angular velocity decays [1/s]."""
     max_linear_velocity: float | None = None
     """[m/s]"""
     max_angular_velocity: float | None = None

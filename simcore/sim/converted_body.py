@@ -1,0 +1,115 @@
+"""Loads converted assets with what their URDF cannot say: free or held, drives, self-collision, property groups."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pybullet as p
+
+from simcore.errors import WorldError
+from simcore.geometry import Pose
+from simcore.sim.bodies import ROOT, Body
+from simcore.sim.drives import DriveGroup, DriveMode, JointDrive
+from simcore.sim.world import World
+
+
+def load_converted(
+    world: World, urdf_path: Path, physics: Mapping[str, Any], *, name: str, T_world_root: Pose, friction: float = 0.6
+) -> tuple[Body, DriveGroup]:
+    """Loads a converted URDF as its `physics.json` says; its base is free unless its root has no mass.
+
+    Gravity is balanced and velocities are limited before every physics step, so both last until the world's next reset.
+
+    Args:
+        world: The world.
+        urdf_path: The converted URDF.
+        physics: Content of the `physics.json` beside it; may be empty.
+        name: Name of the body in this world.
+        T_world_root: Pose of the root link's frame.
+        friction: Lateral friction of every link.
+
+    Note:
+        Contact and rest offsets have no counterpart in Bullet and are left to engines that read the USD.
+
+    Returns:
+        The body, and its motors: position drives take targets of `DriveGroup.set_targets`, velocity drives hold still.
+
+    Raises:
+        WorldError: The name is taken, or Bullet cannot load the file.
+    """
+    if name in world.bodies:
+        raise WorldError(f"A body named '{name}' is already in this world. Choose another name.", name=name)
+    flags = p.URDF_USE_INERTIA_FROM_FILE
+    if not world.visuals:
+        flags |= p.URDF_IGNORE_VISUAL_SHAPES
+    if physics.get("self_collision"):
+        flags |= p.URDF_USE_SELF_COLLISION
+    try:
+        number = p.loadURDF(str(urdf_path), useFixedBase=False, flags=flags, physicsClientId=world.client)
+    except p.error as exc:
+        raise WorldError(
+            f"Bullet cannot load '{urdf_path}' ({exc}). Convert the asset again.", path=str(urdf_path)
+        ) from exc
+    body = Body(world.client, number, name=name, friction=friction)
+    body.set_root_pose(T_world_root)
+    world.bodies[name] = body
+    _apply_rigid(world, body, physics.get("rigid", {}))
+    drives = {joint.name: _drive(joint.name, physics.get("drives", {})) for joint in body.movable_joints}
+    return body, DriveGroup(body, drives, world=world)
+
+
+def _drive(name: str, drives: Mapping[str, Any]) -> JointDrive:
+    values = drives.get(name, {"type": "none"})
+    if values["type"] == "none":
+        return JointDrive(DriveMode.passive)
+    return JointDrive(
+        DriveMode.spring,
+        stiffness=values["stiffness"],
+        damping=values["damping"],
+        max_effort=values["max_effort"],
+        max_velocity=values["max_velocity"],
+    )
+
+
+def _apply_rigid(world: World, body: Body, values: Mapping[str, Any]) -> None:
+    damping = (values.get("linear_damping", 0.0), values.get("angular_damping", 0.0))
+    if any(damping):
+        # not Bullet's own damping, which is another one for every kind of body
+        world.call_before_step(lambda: _damp(world, body, damping))
+    if values.get("kinematic"):
+        p.changeDynamics(body.body_id, ROOT, mass=0.0, physicsClientId=body.client)
+    if values.get("disable_gravity"):
+        world.call_before_step(lambda: _lift(world, body))
+    fastest = {key: values[key] for key in ("max_linear_velocity", "max_angular_velocity") if key in values}
+    if fastest:
+        world.call_before_step(lambda: _limit(body, fastest))
+
+
+def _lift(world: World, body: Body) -> None:
+    """Balances the weight of a body's root for one step."""
+    mass = p.getDynamicsInfo(body.body_id, ROOT, physicsClientId=body.client)[0]
+    where = p.getBasePositionAndOrientation(body.body_id, physicsClientId=body.client)[0]
+    force = (0.0, 0.0, -mass * world.cfg.gravity_m_s2)
+    p.applyExternalForce(body.body_id, ROOT, force, where, p.WORLD_FRAME, physicsClientId=body.client)
+
+
+def _damp(world: World, body: Body, damping: tuple[float, float]) -> None:
+    """Takes a step's share of a body's velocities."""
+    velocities = p.getBaseVelocity(body.body_id, physicsClientId=body.client)
+    linear, angular = (np.array(v) * np.exp(-d * world.dt) for v, d in zip(velocities, damping, strict=True))
+    p.resetBaseVelocity(body.body_id, linear.tolist(), angular.tolist(), physicsClientId=body.client)
+
+
+def _limit(body: Body, fastest: Mapping[str, float]) -> None:
+    """Slows a body's root down to its limits."""
+    linear, angular = (np.array(v) for v in p.getBaseVelocity(body.body_id, physicsClientId=body.client))
+    limits = (fastest.get("max_linear_velocity", np.inf), fastest.get("max_angular_velocity", np.inf))
+    slowed = [
+        v if np.linalg.norm(v) <= limit else v * (limit / np.linalg.norm(v))
+        for v, limit in zip((linear, angular), limits, strict=True)
+    ]
+    if slowed[0] is not linear or slowed[1] is not angular:
+        p.resetBaseVelocity(body.body_id, slowed[0].tolist(), slowed[1].tolist(), physicsClientId=body.client)
