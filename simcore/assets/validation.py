@@ -16,6 +16,7 @@ ON_PART_M = 0.01
 """A keypoint lies on its link if it is this close to its surface [m] ..."""
 ON_PART_SHARE = 0.02
 """... or this close as a share of the object's largest extent."""
+_UNIT = 1e-3
 _PARALLEL = 0.999
 _ORTHOGONAL = 0.05
 _LIMIT_SLACK = 1e-6
@@ -119,6 +120,9 @@ def _keypoint_problems(part: Part, model: UrdfModel, *, size_m: float) -> list[s
     for name in ("articulated_object_head", "link_contact_point", "base_contact_point"):
         keypoint = part.keypoints[name]
         wanted = "base" if name.startswith("base") else "link"
+        if not np.all(np.isfinite(keypoint.xyz)):
+            problems.append(f"keypoint '{name}' is {keypoint.xyz.tolist()}, expected finite numbers.")
+            continue
         if keypoint.frame != wanted:
             problems.append(f"keypoint '{name}' is in frame '{keypoint.frame}', expected '{wanted}'.")
             continue
@@ -148,6 +152,10 @@ def _axis_problems(part: Part, joint: Joint) -> list[str]:
         frame = "base" if name.startswith("base") else "link"
         if name in part.axes and part.axes[name].frame not in (frame, "obj" if frame == "base" else frame):
             problems.append(f"axis '{name}' is in frame '{part.axes[name].frame}', expected '{frame}'.")
+    for name, axis in part.axes.items():
+        length = float(np.linalg.norm(axis.xyz))
+        if not abs(length - 1.0) < _UNIT:
+            problems.append(f"axis '{name}' has length {length:.4f}, expected 1.")
     if problems:
         return problems
     joint_axis = joint.axis / np.linalg.norm(joint.axis)  # the joint frame is the child link's frame

@@ -183,7 +183,7 @@ def sized_parts(
         if any(item.grip.is_graspable for item in parts):
             first = parts
             break
-    return sorted(first, key=lambda item: (not item.grip.is_graspable, -_face_area(item.view)))
+    return sorted(first, key=_rank)
 
 
 def base_scale(source: SourceObject, extent: float, cfg: AnnotateCfg) -> tuple[float, bool]:
@@ -238,6 +238,12 @@ def _entry_name(item: PosedPart, used: list[str]) -> str:
         name = "slider"
     count = sum(bool(re.fullmatch(rf"{name}(_\d+)?", other)) for other in used)
     return name if count == 0 else f"{name}_{count + 1}"
+
+
+def _rank(item: PosedPart) -> tuple[bool, bool, float]:
+    """What opens comes before what is only turned, what can be grasped closed before the rest, large before small."""
+    turns = item.posed.kind in (PartKind.knob, PartKind.lever)
+    return turns, not item.grip.is_graspable, -_face_area(item.view)
 
 
 def _face_area(view: PartView) -> float:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from simcore.assets.annotate.cross_section import cut, front_heights
-from simcore.assets.annotate.view import FINGER_DEPTH_M, GRIP_MAX_M, SHEET_M, Grip, PartView
+from simcore.assets.annotate.view import FINGER_DEPTH_M, GRIP_MAX_M, SHEET_M, SIDE_MIN_M, Grip, PartView
 from simcore.assets.annotation import HandleType
 from simcore.assets.converters.mesh_parts import surface_points
 
@@ -71,13 +71,16 @@ def stub(view: PartView) -> Grip | None:
 
     Much of such a part may run inside the body: only what stands clear of it can be held.
     """
+    low, high = view.bounds
+    if not view.rises and float(np.min((high - low)[1:])) > _STUB_M:
+        return None  # a drawer: what stands clear of its cabinet is too flat a handle
     points = surface_points(view.whole, spacing_m=0.004, most=20_000)
     if len(view.rest.faces):
         clear = points[_clear_of(view, points)]
         points = clear if len(clear) >= 0.02 * len(points) else points
     low, high = points.min(axis=0), points.max(axis=0)
     extents = high - low
-    if float(np.min(extents[1:])) > _STUB_M or float(np.max(extents[1:])) > 2 * _STUB_M:
+    if float(np.min(extents[1:])) > _STUB_M or float(np.max(extents[1:])) > 2 * _STUB_M or extents[0] < SIDE_MIN_M:
         return None
     along = 2 if extents[2] >= extents[1] else 1
     across = 3 - along

@@ -12,6 +12,7 @@ from simcore.assets.annotate.view import (
     GRIP_MAX_M,
     GRIP_MIN_M,
     PROTRUSION_MIN_M,
+    SIDE_MIN_M,
     Grip,
     NamedMesh,
     PartView,
@@ -20,8 +21,6 @@ from simcore.assets.annotation import HandleType, PartKind
 from simcore.assets.converters.mesh_parts import TriangleMesh, join, surface_points
 
 HANDLE_NAMES = ("handle",)
-SIDE_MIN_M = 0.005
-"""What only its shape tells to be a handle has sides of this depth."""
 LOCK_NAMES = ("switch", "knob")
 """Lock wheels and dials do not turn here: a door without a handle can be pulled by them."""
 

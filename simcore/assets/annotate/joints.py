@@ -94,7 +94,9 @@ def part_names(geometry: ObjectGeometry, joint: Joint) -> str:
 
 
 def _words(name: str) -> str:
-    return " ".join(re.split(r"[^a-z]+", name.lower())).strip()
+    # `rotation_lid`, `translation_tray`: how it moves is said by the joint
+    words = (word for word in re.split(r"[^a-z]+", name.lower()) if word not in ("rotation", "translation"))
+    return " ".join(word for word in words if word)
 
 
 def _refusal(geometry: ObjectGeometry, joint: Joint, names: str, extent: float) -> str:

@@ -19,7 +19,7 @@ _SLENDER = 2.2
 """A lever reaches this much farther from its axis than it is thick."""
 
 KNOB_NAMES = ("knob", "dial", "wheel")
-LEVER_NAMES = ("lever", "switch", "faucet", "tap")
+LEVER_NAMES = ("lever", "switch", "faucet", "tap", "lock", "latch")
 PANEL_NAMES = ("door", "lid", "screen", "cover", "flap", "window", "gate", "leaf")
 
 

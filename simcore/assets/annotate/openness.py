@@ -12,6 +12,7 @@ MAX_OPEN_RAD = 3.1416
 _CONTINUOUS_RAD = float(np.pi / 2)
 """What a joint without limits is taken to turn by."""
 _BOTH_WAYS_RAD = 0.1
+_FLUSH = 1e-3
 _SAME_BOX = 0.02
 """Boxes that differ by less say nothing."""
 
@@ -41,15 +42,20 @@ def joint_ends(geometry: ObjectGeometry, joint: Joint) -> tuple[float, float]:
     T_root_joint = model.link_pose(joint.child)
     axis = T_root_joint.rotate(joint.axis / np.linalg.norm(joint.axis))
 
+    rises = joint.kind == "prismatic" and abs(axis[2]) > 0.7
     positions = [lower, upper]
+    if joint.kind == "prismatic" and not rises and lower < 0.0 < upper:
+        positions = [0.0, lower, upper]
     if joint.kind != "prismatic" and lower < -_BOTH_WAYS_RAD and upper > _BOTH_WAYS_RAD:
         # A door that turns both ways may be closed between, where the data set poses it.
         positions = [0.0, lower, upper]
     closed = positions[0]
-    if len(fixed) and len(moved):
+    if len(fixed) and len(moved) and joint.kind != "continuous":
         volumes = {s: _box(fixed, motion(joint.kind, T_root_joint.p, axis, s) @ moved) for s in positions}
         closed = min(volumes, key=lambda s: round(volumes[s], 6))
-        if joint.kind == "prismatic" and abs(axis[2]) > 0.7:
+        if joint.kind == "prismatic" and 0.0 in volumes and volumes[0.0] <= (1.0 + _FLUSH) * volumes[closed]:
+            closed = 0.0  # flush, as it was modelled: beyond that it would only be pushed inside
+        if rises:
             least, most = sorted(volumes.values())
             if most - least < _SAME_BOX * most:
                 closed = lower if axis[2] > 0 else upper

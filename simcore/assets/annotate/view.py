@@ -16,6 +16,8 @@ GRIP_MAX_M = 0.07
 """Thicknesses that a hand of 8 cm can take."""
 PROTRUSION_MIN_M = 0.014
 """A handle that stands out less cannot be reached around."""
+SIDE_MIN_M = 0.005
+"""What only its shape tells to be a handle has sides of this depth."""
 SHEET_M = 0.002
 """Thickness that the colliders of flat sheets have."""
 FINGER_DEPTH_M = 0.012
@@ -61,6 +63,8 @@ class PartView:
     """(3,) a point on the joint's axis."""
     axis: np.ndarray
     """(3,) unit axis of the joint."""
+    rises: bool
+    """Whether the axis of the joint is upright: a slider then goes up and down."""
     part: list[NamedMesh]
     """What is seen of the part; what can be touched, if nothing is."""
     body: list[NamedMesh]
@@ -82,6 +86,7 @@ class PartView:
             kind=posed.kind,
             origin=R @ posed.origin,
             axis=R @ posed.axis,
+            rises=bool(abs(posed.axis[2]) > 0.7),
             part=_turned(posed.part_visuals or posed.part_collisions, R),
             body=_turned(posed.body_visuals or posed.body_collisions, R),
             hint=None if hint is None else R @ hint,

@@ -11,9 +11,10 @@ import pytest
 from simcore.assets import FramedVector, ObjectCfg, Openness, Part, PartKind, check_articulation, load_object
 from simcore.assets.articulated_object import ObjectAsset
 from simcore.assets.procedural import drawer, microwave
-from simcore.assets.urdf_model import UrdfModel
+from simcore.assets.urdf_model import Joint, Link, UrdfModel
 from simcore.assets.validation import articulation_problems, validate_articulation
 from simcore.errors import AssetError
+from simcore.geometry import Pose
 
 
 def _problems(part: Part, *, generator: Any = microwave, model: UrdfModel | None = None) -> list[str]:
@@ -125,6 +126,27 @@ def test_axes_must_fit_the_joint_and_each_other() -> None:
     assert _problems(_keypoint(door, "articulated_object_tail", (0.0, 0.0, 0.05)))[0].startswith(
         "part 'door': head to tail is 45.0 degrees off the plane across link0_rot_axis."
     )
+
+
+def test_axes_are_of_unit_length_and_keypoints_finite() -> None:
+    door = _door()
+    assert _problems(_axis(door, "link0_contact_axis", (0.0, 0.0, 0.5))) == [
+        "part 'door': axis 'link0_contact_axis' has length 0.5000, expected 1."
+    ]
+    found = _problems(_keypoint(door, "link_contact_point", (float("nan"), 0.0, 0.0)))
+    assert found[0].startswith("part 'door': keypoint 'link_contact_point' is [nan, ")
+
+
+def test_what_is_fixed_to_the_part_belongs_to_it() -> None:
+    made = microwave.generate(11)
+    slab = made.model.links["door"]
+    joint = Joint("glue", "fixed", "door", "shell", Pose.from_translation([0.01, 0.02, 0.03]))
+    shapes = tuple(replace(s, T_link_shape=joint.T_parent_joint.inverse() @ s.T_link_shape) for s in slab.collisions)
+    links = {**made.model.links, "door": Link("door"), "shell": Link("shell", shapes, shapes)}
+    model = replace(made.model, links=links, joints={**made.model.joints, "glue": joint})
+    assert _problems(_door(), model=model) == []
+    loose = replace(model, joints={**made.model.joints, "glue": replace(joint, kind="revolute", upper=1.0)})
+    assert "'articulated_object_head' lies inf m" in _problems(_door(), model=loose)[0]
 
 
 def test_a_drawer_that_pulls_inwards() -> None:

@@ -120,6 +120,17 @@ def test_both_flaps_of_a_carton_are_closed_where_they_lie_flat(write: Write) -> 
         np.testing.assert_allclose(across / np.linalg.norm(across), [0, side, 0], atol=1e-6)
 
 
+def test_what_opens_comes_before_what_is_only_turned(write: Write) -> None:
+    found = annotate_source(read_source(write("oven")))
+    assert list(found.articulation.parts) == ["door", "knob"]
+    assert found.articulation.part("knob").handle.type is HandleType.knob
+
+
+def test_a_drawer_that_could_be_pushed_inside_is_closed_where_it_is_flush(write: Write) -> None:
+    part = only_part(annotate_source(read_source(write("inside"))))
+    assert (part.openness.closed, part.openness.open) == (0.0, 0.25)
+
+
 @pytest.mark.parametrize(("generator", "name"), [(microwave, "door"), (drawer, "drawer")])
 def test_the_annotation_of_a_generated_object_is_found_again(generator: Any, name: str, tmp_path: Path) -> None:
     for seed in range(12):
