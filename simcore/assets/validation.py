@@ -176,7 +176,8 @@ def _axis_problems(part: Part, joint: Joint) -> list[str]:
         return [*problems, f"head and tail are {length:.4f} m apart, expected at least 0.001 m."]
     tail = tail / length
     across = abs(float(tail @ moving))
-    if across > _ORTHOGONAL:
+    if across > _ORTHOGONAL and not (turns and across > _PARALLEL):
+        # Fingers close across a bar, which runs along the hinge or, on some doors, across it.
         problems.append(f"head to tail is {90 - _degrees(across):.1f} degrees off the plane across {wanted[0]}.")
     contact = part.axes["link0_contact_axis"].xyz
     if abs(float(tail @ contact)) > _ORTHOGONAL:

@@ -6,7 +6,7 @@ import numpy as np
 
 from simcore.assets.annotate.posing import PosedObject
 from simcore.assets.annotate.push import body_point, push_point
-from simcore.assets.annotate.view import Grip, PartView, root_grip
+from simcore.assets.annotate.view import GRIP_MAX_M, Grip, PartView, root_grip
 from simcore.assets.annotation import FramedVector, Handle, Openness, Part, PartKind
 from simcore.geometry import Pose
 
@@ -27,8 +27,8 @@ def annotated_part(
 ) -> Part:
     """The entry of one part.
 
-    `cross(tail - head, contact axis)` is the outward direction; head to tail lies where the fingers close, at right
-    angles to the joint's axis of what turns, and to the motion of what slides.
+    `cross(tail - head, contact axis)` is the outward direction; head to tail lies where the fingers close: at right
+    angles to the motion of what slides, and across the axis of what turns, or along it where a bar runs across.
 
     Args:
         posed: The object, closed, in the root frame.
@@ -46,8 +46,9 @@ def annotated_part(
     if posed.kind is PartKind.slider:
         moving = ("link0_move_axis", posed.axis * posed.opens)
     else:
-        # Exactly at a right angle to the axis, which in the data set leans by up to some hundredths.
-        across = across - posed.axis * float(across @ posed.axis)
+        # Exactly at a right angle to the axis or along it: in the data set it leans by up to some hundredths.
+        along = float(across @ posed.axis)
+        across = posed.axis * np.sign(along) if abs(along) > 0.9 else across - posed.axis * along
         across /= np.linalg.norm(across)
         moving = ("link0_rot_axis", posed.axis)
 
@@ -84,7 +85,8 @@ def across_of(view: PartView, grip: Grip) -> np.ndarray:
     """(3,) direction from head to tail in the work frame.
 
     Of a slider it is where the fingers close: downwards at a horizontal bar; move axis x contact axis then points up.
-    Of a hinged part it runs from the hinge to the free side, of a knob across its blade, of a lever along its motion.
+    Of a hinged part it runs from the hinge to the free side, unless a long bar does; of a knob across its blade, of a
+    lever along its motion.
     """
     if view.slides:
         y = grip.R_handle[:, 1]
@@ -93,4 +95,8 @@ def across_of(view: PartView, grip: Grip) -> np.ndarray:
         return np.array([0.0, 0.0, -1.0])
     if view.kind in (PartKind.knob, PartKind.lever):
         return grip.R_handle[:, 1]
-    return np.array([0.0, 1.0 if grip.centre[1] > view.origin[1] else -1.0, 0.0])
+    away = 1.0 if grip.centre[1] > view.origin[1] else -1.0
+    if abs(float(grip.R_handle[1, 2])) > 0.7 and grip.is_graspable and float(grip.size[2]) > GRIP_MAX_M:
+        # A bar from the hinge to the free side is too long to be held by its ends: the fingers close along the hinge.
+        return np.array([0.0, 0.0, -away])
+    return np.array([0.0, away, 0.0])

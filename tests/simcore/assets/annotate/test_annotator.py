@@ -21,6 +21,7 @@ Write = Callable[..., Path]
 EXPECTED = {
     "door": ("door", PartKind.hinge_vertical, HandleType.edge),
     "door_bar": ("door", PartKind.hinge_vertical, HandleType.bar),
+    "door_rail": ("door", PartKind.hinge_vertical, HandleType.bar),
     "door_back": ("door", PartKind.hinge_vertical, HandleType.bar),
     "flap": ("door", PartKind.hinge_horizontal, HandleType.edge),
     "flap_bar": ("door", PartKind.hinge_horizontal, HandleType.bar),
@@ -35,6 +36,7 @@ EXPECTED = {
 HEADS = {
     "door": (0.01, 0.478, 0.0),
     "door_bar": (0.06, 0.44, 0.0),
+    "door_rail": (0.06, 0.4, 0.05),
     "door_back": (0.06, 0.44, 0.0),
     "flap": (0.01, 0.0, 0.368),
     "flap_bar": (0.06, 0.0, 0.34),
@@ -50,6 +52,7 @@ HEADS = {
 OUTWARD = {
     "door": (1, 0, 0),
     "door_bar": (1, 0, 0),
+    "door_rail": (1, 0, 0),
     "door_back": (1, 0, 0),
     "flap": (1, 0, 0),
     "flap_bar": (1, 0, 0),
@@ -118,6 +121,13 @@ def test_both_flaps_of_a_carton_are_closed_where_they_lie_flat(write: Write) -> 
         np.testing.assert_allclose(outward(part), [0, 0, 1], atol=1e-6)
         across = part.keypoint("articulated_object_tail").xyz - part.keypoint("articulated_object_head").xyz
         np.testing.assert_allclose(across / np.linalg.norm(across), [0, side, 0], atol=1e-6)
+
+
+def test_fingers_close_along_the_hinge_at_a_bar_that_runs_across_it(write: Write) -> None:
+    part = only_part(annotate_source(read_source(write("door_rail"))))
+    across = part.keypoint("articulated_object_tail").xyz - part.keypoint("articulated_object_head").xyz
+    np.testing.assert_allclose(across / np.linalg.norm(across), [0, 0, -1], atol=1e-6)
+    np.testing.assert_allclose(np.abs(part.axis("link0_contact_axis").xyz), [0, 1, 0], atol=1e-6)
 
 
 def test_what_opens_comes_before_what_is_only_turned(write: Write) -> None:
