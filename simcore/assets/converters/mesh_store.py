@@ -90,8 +90,9 @@ class MeshStore:
         text = "\n".join([*lines, ""])
         key = f"parts:{hashlib.sha256(text.encode()).hexdigest()}"
         if not (self.shared and key in self._files):
-            (self.folder / name).write_text(text, encoding="utf-8")
-            self._files[key] = name
+            target = self._free(self.folder / name)
+            target.write_text(text, encoding="utf-8")
+            self._files[key] = target.name
         return self._files[key]
 
     def _free(self, path: Path) -> Path:

@@ -333,7 +333,4 @@ def _mass_without_inertia(link: object) -> float | None:
 
 def _plain_name(name: str) -> str:
     """A name that can be a file's, on every system."""
-    plain = "".join(c if c.isascii() and (c.isalnum() or c in "-_") else "_" for c in name)
-    if plain == name:
-        return name
-    return f"{plain}_{sum(ord(c) * (k + 1) for k, c in enumerate(name)) % 100003}"
+    return "".join(c if c.isascii() and (c.isalnum() or c in "-_") else "_" for c in name)

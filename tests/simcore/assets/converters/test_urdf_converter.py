@@ -326,6 +326,16 @@ def test_unicode_names_are_kept(edited: Edit, client: int):
     assert "Tür 扉" in links
 
 
+def test_names_that_are_alike_as_files_keep_their_own_colliders(edited: Edit):
+    path = edited(
+        ('"door"', '"a b"'), ('"knob"', '"a_b"'), ('<box size="0.04 0.05 0.06"/>', '<mesh filename="angle.obj"/>')
+    )
+    links = model_of(convert(path)).links
+    files = {name: links[name].collisions[0].mesh for name in ("a b", "a_b")}
+    assert len(set(files.values())) == 2
+    assert all((path.parents[1] / "out" / file).is_file() for file in files.values())
+
+
 @pytest.mark.parametrize(
     ("values", "key"),
     [
