@@ -43,6 +43,7 @@ def test_the_second_time_nothing_is_converted(brick: Path, tmp_path: Path):
     assert second.content_hash == first.content_hash != ""
 
 
+@pytest.mark.slow
 def test_two_conversions_write_the_same_bytes(cabinet: Path, tmp_path: Path):
     for name in ("a", "b"):
         convert_urdf(cabinet, tmp_path / name, convex_decompose_mesh=True)
