@@ -36,7 +36,7 @@ _COMPILERS = ("cc", "gcc", "clang")
 _TIMEOUT_S = 300
 """A compiler that hangs is given up; the answer does not depend on it."""
 _TRIALS = 3
-_PAYS_AFTER_S = 2.0
+_PAYS_AFTER_S = 0.5
 """Compiling takes one to five seconds."""
 
 
@@ -132,7 +132,11 @@ def compiled(function: Any, *, build: bool = True) -> Any:
     library = cache_root() / "programs" / f"{function.name()}-{key[:32]}.so"
     if not _is_intact(library) and not (build and _build(code, library, compiler[0], function)):
         return function
-    return _load(function.name(), library)
+    try:
+        return _load(function.name(), library)
+    except RuntimeError as exc:  # CasADi's: such as a cache on a file system that runs no programs
+        logger.info("%s runs uncompiled, which is slower: %s", function.name(), exc)
+        return function
 
 
 def has_compiler() -> bool:
@@ -211,7 +215,7 @@ def _build(code: str, library: Path, compiler: str, function: Any) -> bool:
             checksum.write_text(hashlib.sha256(built.read_bytes()).hexdigest(), encoding="ascii")
             built.replace(library)
             checksum.replace(_checksum_of(library))
-    except (OSError, subprocess.SubprocessError) as exc:
+    except (OSError, RuntimeError, subprocess.SubprocessError) as exc:
         logger.info("%s runs uncompiled, which is slower: %s", function.name(), exc)
         return False
     return True

@@ -67,6 +67,8 @@ class Kinematics:
         self.lower = _frozen([joint.lower for joint in joints])
         self.upper = _frozen([joint.upper for joint in joints])
         self.max_velocity = _frozen([joint.max_velocity for joint in joints])
+        self.programs: dict[Any, Any] = {}
+        """What the solvers have built for this chain, by their keys; it goes when the chain goes."""
 
     @classmethod
     def from_urdf(cls, urdf_path: str | Path, *, base_link: str, tip_link: str) -> Kinematics:

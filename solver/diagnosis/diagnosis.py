@@ -222,7 +222,8 @@ def _message(
     bounds = f"; held back by {', '.join(solution.active_bounds)}" if solution.active_bounds else ""
     reasons = [pair.message for pair in pairs] or [u.message for u in far]
     return (
-        f"No arm configuration meets all constraints ({solution.starts_tried} starts); at the best compromise "
+        f"No arm configuration was found that meets all constraints ({solution.starts_tried} starts); at the best "
+        f"compromise "
         f"{', '.join(out)}{bounds}.{''.join(f' {reason}.' for reason in reasons)}{_ease(eased, together)}"
     )
 

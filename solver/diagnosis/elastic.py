@@ -15,7 +15,6 @@ solve. Effort is bounded by counts of solves and iterations.
 
 from __future__ import annotations
 
-import weakref
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -324,12 +323,10 @@ def _packed(row: Row) -> Array:
     return np.concatenate([row.x_ee, row.normal, [float(row.normal @ row.point), row.tolerance]])
 
 
-_PROGRAMS: weakref.WeakKeyDictionary[Kinematics, dict[ElasticStructure, ElasticProgram]] = weakref.WeakKeyDictionary()
-
-
 def elastic_program_of(kinematics: Kinematics, structure: ElasticStructure) -> ElasticProgram:
     """The program of an arm and a structure, built on first use and kept while the arm's kinematics lives."""
-    programs = _PROGRAMS.setdefault(kinematics, {})
-    if structure not in programs:
-        programs[structure] = ElasticProgram(kinematics, structure)
-    return programs[structure]
+    key = (ElasticProgram, structure)
+    if key not in kinematics.programs:
+        kinematics.programs[key] = ElasticProgram(kinematics, structure)
+    program: ElasticProgram = kinematics.programs[key]
+    return program

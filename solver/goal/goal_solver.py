@@ -13,15 +13,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from simcore.errors import ConfigError
 from simcore.geometry import Pose
 from solver.goal.layout import Nearness
-from solver.goal.least_cost import LeastCost
+from solver.goal.least_cost import WAVES, LeastCost
 from solver.goal.program import Program, Schedule, program_of
 from solver.goal.solution import Solution
 from solver.goal.start_library import library_of
 from solver.goal.verify import SLACK, active_bounds, box_excess, excess, residuals_of
 from solver.scene import ArmModel, PlanningScene
-from solver.terms.row import Row
+from solver.terms.row import AxisRow, PointRow, Row
 from solver.terms.term import Term
 
 Array = np.ndarray
@@ -37,6 +38,7 @@ _SOLVE = (
 _SETTLE = Schedule(((1e4, 1.0, 0.0, 0.3),) * 40)
 """Steps to a compromise where no exact solution exists."""
 _COMPROMISES = 8
+_LAST_STARTS = 24
 _DISTINCT_RAD = 0.05
 _COST_OF_REFERENCE = 0.1
 
@@ -105,7 +107,7 @@ class GoalSolver:
         q_reference: Array,
         costs: Sequence[Term] = (),
         nearness: Nearness | None = None,
-        waves: int = 3,
+        waves: int = WAVES,
     ) -> Solution:
         """The solution of least cost, or the best compromise with `found` False.
 
@@ -118,6 +120,11 @@ class GoalSolver:
             waves: How often new starts are tried while nothing is found.
         """
         began = time.perf_counter()
+        _check_reference(self.arm, q_reference)
+        if not terms:
+            raise ConfigError("There is no constraint. Give at least one.", key="constraint_list")
+        if nearness is None:
+            nearness = Nearness(np.ones(self.arm.n_q), self.arm.kinematics.pose(q_reference), 1.0, 1.0)
         build_ms = 0.0
         for _, tool in self.arm.tool_variants():
             built = time.perf_counter()
@@ -129,12 +136,16 @@ class GoalSolver:
         if goal is None:
             batches = [
                 self.run(
-                    tuple(term.row(tool, scene) for term in terms), variant=variant, q_reference=q_reference, starts=24
+                    tuple(term.row(tool, scene) for term in [*terms, *costs]),
+                    variant=variant,
+                    q_reference=q_reference,
+                    starts=_LAST_STARTS,
                 )
                 for variant, tool in self.arm.tool_variants()
             ]
-            tried += 24 * len(batches)
-            found = self.goals(batches, q_reference)  # what the exact finish could not reach, the last resort may
+            tried += _LAST_STARTS * len(batches)
+            # what the exact finish could not reach, the last resort may
+            found = self.goals(batches, q_reference, nearness=nearness)
             goal = found[0] if found else self.nearest(batches)
         solve_ms = 1e3 * (time.perf_counter() - began) - build_ms
         return self.solution(goal, terms, starts_tried=tried, build_ms=build_ms, solve_ms=solve_ms)
@@ -147,7 +158,7 @@ class GoalSolver:
         q_reference: Array,
         costs: Sequence[Term] = (),
         nearness: Nearness | None = None,
-        waves: int = 3,
+        waves: int = WAVES,
     ) -> tuple[Goal | None, int]:
         """The goal of least cost, or None where none is found, and how many starts were run.
 
@@ -169,7 +180,7 @@ class GoalSolver:
             end = solver.solve(rows, q_reference=q_reference, nearness=nearness, waves=waves)
             tried += solver.starts * waves if end is None else end.starts
             if end is not None and (best is None or end.cost < best.cost):
-                best = Goal(self._measured(rows, end.q[None], variant=variant), 0, end.cost)
+                best = Goal(self.measured(rows, end.q[None], variant=variant), 0, end.cost)
         return best, tried
 
     def solve_all(
@@ -229,23 +240,28 @@ class GoalSolver:
         schedules = np.broadcast_to(np.array(_SOLVE), (starts, len(_SOLVE), 4))
         # each start is drawn to itself: goals that differ are wanted, not the same one many times
         ends, _, _ = program.descend(first, first, self.parameters(program, rows), schedules)
-        return self._measured(rows, ends, variant=variant)
+        return self.measured(rows, ends, variant=variant)
 
-    def _measured(self, rows: tuple[Row, ...], q: Array, *, variant: str) -> GoalBatch:
+    def measured(self, rows: tuple[Row, ...], q: Array, *, variant: str) -> GoalBatch:
+        """Configurations (B, n) of one set of tool keypoints, measured in plain NumPy."""
         R, p = self.arm.kinematics.fk_batch(q)
         violation = np.maximum(excess(rows, R, p).max(axis=1, initial=0.0), box_excess(self.arm, p))
         violation[~np.isfinite(violation)] = np.inf
         return GoalBatch(variant, rows, q, R, p, violation)
 
-    def goals(self, batches: Sequence[GoalBatch], q_reference: Array) -> list[Goal]:
+    def goals(
+        self, batches: Sequence[GoalBatch], q_reference: Array, *, nearness: Nearness | None = None
+    ) -> list[Goal]:
         """The distinct goals of batches, least cost first; none where nothing was solved.
 
         Args:
             batches: Batches of one problem.
             q_reference: (n,) joints to stay near [rad].
+            nearness: What staying near costs; None = joints alone, all weights 1.
         """
+        near = Nearness(np.ones(self.arm.n_q)) if nearness is None else nearness
         entries = [
-            Goal(batch, int(i), self._cost(batch, int(i), q_reference))
+            Goal(batch, int(i), _cost(batch, int(i), q_reference, near))
             for batch in batches
             for i in np.flatnonzero(batch.solved)
         ]
@@ -265,7 +281,7 @@ class GoalSolver:
             starts = batch.q[np.argsort(batch.violation, kind="stable")[:_COMPROMISES]]
             program = program_of(self.arm.kinematics, batch.rows, pose=True)
             q = program.solve(starts, starts, self.parameters(program, batch.rows), _SETTLE)
-            settled.append(self._measured(batch.rows, q, variant=batch.variant))
+            settled.append(self.measured(batch.rows, q, variant=batch.variant))
         best = min(settled, key=lambda b: float(b.violation.min()))
         return Goal(best, int(np.argmin(best.violation)), math.inf)
 
@@ -319,10 +335,24 @@ class GoalSolver:
             filled = np.vstack([filled, np.repeat(filled[-1:], count - len(filled), axis=0)])
         return filled
 
-    def _cost(self, batch: GoalBatch, index: int, q_reference: Array) -> float:
-        total = float(((batch.q[index] - q_reference) ** 2).sum())
-        for row in batch.rows:
-            weight = getattr(row, "weight", None)
-            if weight is not None:
-                total += weight * row.value(batch.R[index], batch.p[index]) ** 2
-        return total
+
+def _check_reference(arm: ArmModel, q_reference: Array) -> None:
+    if np.shape(q_reference) != (arm.n_q,) or not np.all(np.isfinite(q_reference)):
+        raise ConfigError(
+            f"q_reference must hold {arm.n_q} finite joint positions, got {np.asarray(q_reference).tolist()}.",
+            key="q_reference",
+        )
+
+
+def _cost(batch: GoalBatch, index: int, q_reference: Array, nearness: Nearness) -> float:
+    R, p = batch.R[index], batch.p[index]
+    total = nearness.value(batch.q[index], R, p, q_reference)
+    for row in batch.rows:
+        weight = None if isinstance(row, AxisRow) else row.weight
+        if weight is not None:
+            if isinstance(row, PointRow):
+                error = R @ row.x_ee + p - row.target
+                total += weight * float(error @ error)
+            else:
+                total += weight * row.value(R, p) ** 2
+    return total

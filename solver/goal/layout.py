@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -15,8 +15,11 @@ from solver.terms.row import AxisRow, ExpressionRow, PlaneRow, PointRow, Row, Ro
 
 Array = np.ndarray
 
+
 POINT_WEIGHT = 16.0
 """Weight of a squared metre beside a squared radian: 4 m count as much as 1 rad, as an arm's length would have it."""
+_OPEN = 1e6
+"""Bound of a range that is open to one side."""
 _POINT, _CONE, _ANGLE, _PLANE, _POSE = 8, 8, 9, 9, 14
 """Parameters of one row of each kind, and of the pose cost."""
 
@@ -172,6 +175,7 @@ class Layout:
         reference_weight: Array,
         tighten: float,
         nearness: Nearness | None = None,
+        cost_scale: float = 1.0,
     ) -> Array:
         """The parameter vector of one problem.
 
@@ -183,11 +187,13 @@ class Layout:
             reference_weight: (n_q,) diagonal of W.
             tighten: Share of each tolerance that is aimed at.
             nearness: Whose pose cost is used, where the layout has one.
+            cost_scale: Factor of all costs.
 
         Returns:
             (size,).
         """
         s = self.structure
+        rows = [row if isinstance(row, AxisRow) else _scaled(row, cost_scale) for row in rows]
         points = [_pack_point(r, tighten) for r in rows if isinstance(r, PointRow)]
         cones = [_pack_cone(r, tighten) for r in rows if isinstance(r, AxisRow) and is_cone(r)]
         angles = [_pack_angle(r, tighten) for r in rows if isinstance(r, AxisRow) and not is_cone(r)]
@@ -202,15 +208,19 @@ class Layout:
             parts += [*packed, *[np.zeros(size)] * (count - len(packed))]
         parts += [_pack_expression(r, tighten) for r in _expressions(rows)]
         inset = 1e-6 * np.array([[1.0], [-1.0]])
-        parts += [(box + inset).ravel(), lower, upper, reference_weight]
+        parts += [(box + inset).ravel(), lower, upper, cost_scale * reference_weight]
         if self.pose:
             pose = np.zeros(_POSE)
             if nearness is not None and nearness.T_base_ee is not None:
-                pose[:2] = nearness.position_weight, nearness.rotation_weight
+                pose[:2] = cost_scale * nearness.position_weight, cost_scale * nearness.rotation_weight
                 pose[2:5] = nearness.T_base_ee.p
                 pose[5:] = nearness.T_base_ee.R.ravel(order="F")
             parts.append(pose)
         return np.concatenate(parts)
+
+
+def _scaled(row: PointRow | PlaneRow | ExpressionRow, factor: float) -> Row:
+    return row if row.weight is None or factor == 1.0 else replace(row, weight=factor * row.weight)
 
 
 def _expressions(rows: Sequence[Row]) -> list[ExpressionRow]:
@@ -250,8 +260,10 @@ def _pack_plane(row: PlaneRow, tighten: float) -> Array:
 
 def _pack_expression(row: ExpressionRow, tighten: float) -> Array:
     half = tighten * row.tolerance
+    low = -_OPEN if math.isinf(row.lower) else row.wanted - half
+    high = _OPEN if math.isinf(row.upper) else row.wanted + half
     weight = -unit_weight(row.unit) if row.weight is None else row.weight
-    return np.concatenate([row.numbers, [row.wanted - half, row.wanted + half, weight]])
+    return np.concatenate([row.numbers, [low, high, weight]])
 
 
 def unit_weight(unit: str) -> float:

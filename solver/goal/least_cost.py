@@ -21,7 +21,7 @@ from solver.goal.layout import Nearness
 from solver.goal.program import Program, program_of
 from solver.goal.start_library import StartLibrary, library_of
 from solver.scene import ArmModel
-from solver.terms.row import Row
+from solver.terms.row import AxisRow, Row
 
 Array = np.ndarray
 Pace: TypeAlias = tuple[tuple[float, float, float, float], ...]
@@ -40,8 +40,12 @@ _HOLD = ((1e6, 1e-3, 0.0, 0.1),) * _STEPS
 _DISTINCT_RAD = 0.03
 _VIOLATION_PRICE = 30.0
 """Cost that a unit of violation counts for when the ends are ranked."""
-_GROUP = 4
-_GROUPS = 2
+_GROUPS = (2, 3, 3)
+"""So many ends are finished together, in order of promise."""
+WAVES = 6
+"""Waves of starts while nothing is found."""
+_LARGEST_WEIGHT = 1e3
+"""Of a cost, beside the last penalty of 1e4."""
 _RUNS = 4
 """Runs of Newton steps that an end gets."""
 _CONVERGED = 2e-7
@@ -69,7 +73,7 @@ class LeastCost:
     starts: int = 16
     """Starts of a wave."""
 
-    def solve(self, rows: tuple[Row, ...], *, q_reference: Array, nearness: Nearness, waves: int = 3) -> End | None:
+    def solve(self, rows: tuple[Row, ...], *, q_reference: Array, nearness: Nearness, waves: int = WAVES) -> End | None:
         """The end of least cost at which every row holds, or None.
 
         Args:
@@ -84,7 +88,7 @@ class LeastCost:
             best = problem.finish(*ends)
             if best is not None:
                 q = np.clip(best[0], self.arm.q_lower, self.arm.q_upper)  # by less than what counts as converged
-                return End(q, best[1], self.starts * (wave + 1))
+                return End(q, best[1] / problem.cost_scale, self.starts * (wave + 1))
         return None
 
     def _wave(self, problem: _Problem, wave: int) -> tuple[Array, Array, Array]:
@@ -107,10 +111,15 @@ class _Problem:
     nearness: Nearness
     program: Program
     parameters: Array
+    cost_scale: float
+    """Costs are scaled by it, so that the penalty of the constraints stays far above them."""
 
     @classmethod
     def of(cls, arm: ArmModel, rows: tuple[Row, ...], q_reference: Array, nearness: Nearness) -> _Problem:
         program = program_of(arm.kinematics, rows, pose=True)
+        weights = [row.weight for row in rows if not isinstance(row, AxisRow) and row.weight is not None]
+        largest = max([*weights, *nearness.weights.tolist(), nearness.position_weight, nearness.rotation_weight])
+        scale = min(1.0, _LARGEST_WEIGHT / max(largest, 1e-300))
         parameters = program.pack(
             rows,
             lower=arm.q_lower,
@@ -119,8 +128,9 @@ class _Problem:
             reference_weight=nearness.weights,
             tighten=1.0,
             nearness=nearness,
+            cost_scale=scale,
         )
-        return cls(rows, q_reference, nearness, program, parameters)
+        return cls(rows, q_reference, nearness, program, parameters, scale)
 
     def score(self, library: StartLibrary) -> Array:
         """(size,) of each configuration of the library, the lower the more promising."""
@@ -139,11 +149,11 @@ class _Problem:
         for i in np.argsort(rank, kind="stable").tolist():
             if math.isfinite(rank[i]) and (not chosen or _apart(q[chosen], q[i]) > _DISTINCT_RAD):
                 chosen.append(i)
-            if len(chosen) == _GROUP * _GROUPS:
+            if len(chosen) == sum(_GROUPS):
                 break
         best_q, best_cost = None, math.inf
-        for begin in range(0, len(chosen), _GROUP):
-            group = [i for i in chosen[begin : begin + _GROUP] if cost[i] < best_cost]
+        for size in _GROUPS:
+            group, chosen = [i for i in chosen[:size] if cost[i] < best_cost], chosen[size:]
             if not group:
                 continue
             for end_q, end_cost in self._finished(q[group], best_cost):
@@ -156,32 +166,21 @@ class _Problem:
         found: list[tuple[Array, float]] = []
         memory = None
         for _ in range(_RUNS):
-            polished = self.program.polish.run(_filled(q), self.q_reference, self.parameters, memory=memory)
-            count = len(q)
-            done = (polished.violation[:count] <= _CONVERGED) & (polished.step[:count] <= _AT_REST_RAD)
+            polished = self.program.polish.run(q, self.q_reference, self.parameters, memory=memory)
+            done = (polished.violation <= _CONVERGED) & (polished.step <= _AT_REST_RAD)
             for i in np.flatnonzero(done):
                 found.append((polished.q[i], float(polished.cost[i])))
                 below = min(below, float(polished.cost[i]))
-            going = np.flatnonzero(~done & (polished.cost[:count] < below))
+            going = np.flatnonzero(~done & (polished.cost < below))
             if len(going) == 0:
                 return found
-            q, memory = polished.q[going], _filled(polished.memory[going])
+            q, memory = polished.q[going], polished.memory[going]
         return found + self._restored(q, below)
 
     def _restored(self, q: Array, below: float) -> list[tuple[Array, float]]:
         """Ends that come to rest too slowly, put where the rows hold, with the cost that they then have."""
-        held = self.descend(_filled(q), (_HOLD,))
-        return [
-            (end, float(cost))
-            for end, cost, out in list(zip(*held, strict=True))[: len(q)]
-            if out <= _CONVERGED and cost < below
-        ]
-
-
-def _filled(rows: Array) -> Array:
-    """Repeats the last row up to the size of a group, for which there is a map."""
-    missing = _GROUP - len(rows)
-    return rows if missing <= 0 else np.vstack([rows, np.repeat(rows[-1:], missing, axis=0)])
+        held = self.descend(q, (_HOLD,))
+        return [(end, float(cost)) for end, cost, out in zip(*held, strict=True) if out <= _CONVERGED and cost < below]
 
 
 def _apart(q: Array, other: Array) -> float:

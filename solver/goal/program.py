@@ -14,7 +14,6 @@ restore the constraints alone. Our own; compare Nocedal and Wright, Numerical Op
 
 from __future__ import annotations
 
-import weakref
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -84,6 +83,7 @@ class Program:
         reference_weight: Array,
         tighten: float = _TIGHTEN,
         nearness: Nearness | None = None,
+        cost_scale: float = 1.0,
     ) -> Array:
         """The parameter vector of one problem.
 
@@ -95,6 +95,7 @@ class Program:
             reference_weight: (n_q,) diagonal of W.
             tighten: Share of each tolerance that is aimed at.
             nearness: Whose pose cost is used, where the program has one.
+            cost_scale: Factor of all costs.
 
         Returns:
             (n_parameters,).
@@ -107,6 +108,7 @@ class Program:
             reference_weight=reference_weight,
             tighten=tighten,
             nearness=nearness,
+            cost_scale=cost_scale,
         )
 
     def solve(self, starts: Array, reference: Array, parameters: Array, schedule: Schedule) -> Array:
@@ -214,7 +216,7 @@ class Program:
             v = R @ x
             error = v + p - target
             J = [linear[i] + ca.cross(angular[i], v) for i in range(n)]
-            hard = ca.if_else(weight < 0.0, -weight * schedule[0], weight)
+            hard = ca.if_else(weight < 0.0, -weight * schedule[0], weight * schedule[2])
             for k in range(3):
                 r, on = _outside(error[k], -tolerance, tolerance)
                 form.add(r, [J[i][k] for i in range(n)], hard * on)
@@ -241,7 +243,7 @@ class Program:
             form.add(r, [ca.dot(angular[i], cross) for i in range(n)], weight * schedule[0] * outside)
         for x, normal, offset, tolerance, weight in rows.planes:
             v = R @ x
-            hard = ca.if_else(weight < 0.0, -weight * schedule[0], weight)
+            hard = ca.if_else(weight < 0.0, -weight * schedule[0], weight * schedule[2])
             r, on = _outside(ca.dot(normal, v + p) - offset, -tolerance, tolerance)
             J = [ca.dot(normal, linear[i] + ca.cross(angular[i], v)) for i in range(n)]
             form.add(r, J, hard * on)
@@ -250,7 +252,7 @@ class Program:
             slope = ca.jacobian(h, q)
             r, on = _outside(h, low, high)
             # a cost's range is its middle alone
-            hard = ca.if_else(weight < 0.0, -weight * schedule[0], weight)
+            hard = ca.if_else(weight < 0.0, -weight * schedule[0], weight * schedule[2])
             form.add(r, [slope[0, i] for i in range(n)], hard * on)
         for k in range(3):
             r, on = _outside(p[k], rows.box_low[k], rows.box_high[k])
@@ -358,9 +360,6 @@ def _cholesky_solve(H: list[list[Any]], b: list[Any]) -> list[Any]:
     return x
 
 
-_PROGRAMS: weakref.WeakKeyDictionary[Kinematics, dict[tuple[Structure, bool], Program]] = weakref.WeakKeyDictionary()
-
-
 def program_of(kinematics: Kinematics, problem: Structure | Sequence[Row], *, pose: bool = False) -> Program:
     """The program of an arm and a structure, built on first use and kept while the arm's kinematics lives.
 
@@ -370,7 +369,8 @@ def program_of(kinematics: Kinematics, problem: Structure | Sequence[Row], *, po
         pose: Whether there is a cost on the pose of the hand.
     """
     structure = problem if isinstance(problem, Structure) else Structure.of(problem).rounded()
-    programs = _PROGRAMS.setdefault(kinematics, {})
-    if (structure, pose) not in programs:
-        programs[structure, pose] = Program(kinematics, structure, pose=pose)
-    return programs[structure, pose]
+    key = (Program, structure, pose)
+    if key not in kinematics.programs:
+        kinematics.programs[key] = Program(kinematics, structure, pose=pose)
+    program: Program = kinematics.programs[key]
+    return program

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import weakref
 from collections.abc import Sequence
 
 import numpy as np
@@ -115,13 +114,10 @@ class StartLibrary:
         return q[picked]
 
 
-_LIBRARIES: weakref.WeakKeyDictionary[object, dict[bytes, StartLibrary]] = weakref.WeakKeyDictionary()
-
-
 def library_of(arm: ArmModel) -> StartLibrary:
     """The library of an arm and its limits, drawn on first use."""
-    libraries = _LIBRARIES.setdefault(arm.kinematics, {})
-    key = arm.q_lower.tobytes() + arm.q_upper.tobytes() + arm.workspace.tobytes()
-    if key not in libraries:
-        libraries[key] = StartLibrary(arm)
-    return libraries[key]
+    key = (StartLibrary, arm.q_lower.tobytes(), arm.q_upper.tobytes(), arm.workspace.tobytes())
+    if key not in arm.kinematics.programs:
+        arm.kinematics.programs[key] = StartLibrary(arm)
+    library: StartLibrary = arm.kinematics.programs[key]
+    return library

@@ -31,7 +31,9 @@ def values(rows: Sequence[Row], R: Array, p: Array) -> Array:
     out = np.empty((R.shape[0], len(rows)))
     for k, row in enumerate(rows):
         if isinstance(row, ExpressionRow):
-            out[:, k] = np.abs(row.kind.values(R, p, row.numbers) - row.wanted)
+            h = row.kind.values(R, p, row.numbers)
+            is_open = np.isinf(row.upper - row.lower)
+            out[:, k] = _outside(h, row.lower, row.upper) if is_open else np.abs(h - row.wanted)
             continue
         v = R @ row.x_ee
         if isinstance(row, AxisRow):
@@ -64,7 +66,17 @@ def tolerances(rows: Sequence[Row]) -> Array:
 
 def excess(rows: Sequence[Row], R: Array, p: Array) -> Array:
     """(B, K) how much each value lies beyond its tolerance, 0 where it holds."""
-    return np.maximum(0.0, values(rows, R, p) - tolerances(rows))
+    out: Array = np.maximum(0.0, values(rows, R, p) - tolerances(rows))
+    for k, row in enumerate(rows):
+        if isinstance(row, AxisRow):  # its range need not lie evenly about the wanted angle
+            out[:, k] = _outside(angles(R @ row.x_ee, row.target), row.lower, row.upper)
+        elif isinstance(row, ExpressionRow) and row.weight is None:
+            out[:, k] = _outside(row.kind.values(R, p, row.numbers), row.lower, row.upper)
+    return out
+
+
+def _outside(value: Array, lower: float, upper: float) -> Array:
+    return np.maximum(0.0, np.maximum(lower - value, value - upper))
 
 
 def box_excess(arm: ArmModel, p: Array) -> Array:
@@ -87,7 +99,9 @@ def limit_margin(arm: ArmModel, q: Array) -> Array:
 def residuals_of(terms: Sequence[Term], rows: Sequence[Row], R: Array, p: Array) -> tuple[ConstraintResidual, ...]:
     """The residuals of the constraints among terms at one tool pose (R (3, 3), p (3,))."""
     measured = values(rows, R[None], p[None])[0]
-    allowed = tolerances(rows)
+    out = excess(rows, R[None], p[None])[0]
+    # what is out is out beyond the nearer bound
+    allowed = np.where(out > SLACK, measured - out, tolerances(rows))
     return tuple(
         ConstraintResidual(
             name=term.label,
@@ -95,9 +109,9 @@ def residuals_of(terms: Sequence[Term], rows: Sequence[Row], R: Array, p: Array)
             value=float(value),
             tolerance=float(tolerance),
             unit=row.unit,
-            satisfied=bool(value <= tolerance + SLACK),
+            satisfied=bool(beyond <= SLACK),
         )
-        for term, row, value, tolerance in zip(terms, rows, measured, allowed, strict=True)
+        for term, row, value, tolerance, beyond in zip(terms, rows, measured, allowed, out, strict=True)
         if np.isfinite(tolerance)
     )
 

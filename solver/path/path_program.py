@@ -24,7 +24,6 @@ never came back from 1 of 200 drawn problems: its limit of iterations does not h
 from __future__ import annotations
 
 import math
-import weakref
 from dataclasses import dataclass
 from typing import Any
 
@@ -296,12 +295,10 @@ def _goal_rows(R: Any, p: Any, goal: Any, s: PathShape) -> tuple[Any, Any]:
     return ca.vertcat(*rows), cost
 
 
-_PROGRAMS: weakref.WeakKeyDictionary[Kinematics, dict[PathShape, PathProgram]] = weakref.WeakKeyDictionary()
-
-
 def path_program_of(kinematics: Kinematics, shape: PathShape) -> PathProgram:
     """The program of an arm and a shape, built on first use and kept while the arm's kinematics lives."""
-    programs = _PROGRAMS.setdefault(kinematics, {})
-    if shape not in programs:
-        programs[shape] = PathProgram(kinematics, shape)
-    return programs[shape]
+    key = (PathProgram, shape)
+    if key not in kinematics.programs:
+        kinematics.programs[key] = PathProgram(kinematics, shape)
+    program: PathProgram = kinematics.programs[key]
+    return program

@@ -102,6 +102,18 @@ class GoalStage:
         self.best = self.solution(goal)
         return [goal]
 
+    def adopt(self, solution: Solution) -> list[Goal]:
+        """A solution that was found elsewhere as a goal; what holds it back is kept where it is none."""
+        if not solution.found:
+            self.best = solution
+            return []
+        tool = dict(self.arm.tool_variants())[solution.tool_variant]
+        rows = tuple(term.row(tool, self.scene) for term in [*self.terms, *self.costs])
+        goal = Goal(self.solver.measured(rows, solution.q[None], variant=solution.tool_variant), 0, solution.cost)
+        self.log.counts["goals"] += 1
+        self.best = self.solution(goal)
+        return [goal]
+
     def solution(self, goal: Goal) -> Solution:
         """A goal with the residual of each constraint."""
         return self.solver.solution(goal, self.terms, starts_tried=self.log.counts["starts"])

@@ -13,6 +13,8 @@ import numpy as np
 from simcore.errors import SolverError
 from solver.collision import CollisionChecker, describe
 from solver.diagnosis.diagnosis import Diagnosis, explain_goal
+from solver.goal.goal_solver import Goal
+from solver.goal.solution import Solution
 from solver.path.actuation_motions import pre_poses
 from solver.path.path_solver import PathSolver
 from solver.planning.candidates import CandidateStage
@@ -61,6 +63,7 @@ class _Planner:
         self.s0 = request.scene.s
         self.grip = 0.0 if request.closed_gripper else request.gripper_open_m
         self.motion_queries = 0
+        self.explained: Diagnosis | None = None
         self.log = PlanLog()
         self.clearance = Clearance(
             checker,
@@ -87,11 +90,19 @@ class _Planner:
             if whole is not None:
                 break
         if self.goals.best is not None and not self.goals.best.found:
-            whole = self._first_whole(self.goals.moved(self.goals.exact()), self.budget.goal_waves)
+            whole = self._first_whole(self.goals.moved(self._last_goals(self.goals.best)), self.budget.goal_waves)
         plan = self._plan(*whole) if whole is not None else self._refused()
         self.log.counts["queries"] = self.motion_queries + self.clearance.queries
         plan.timings_ms.update(self.log.timings_ms, total=1e3 * (time.perf_counter() - began))
         return plan
+
+    def _last_goals(self, best: Solution) -> list[Goal]:
+        """What slower solvers find where the waves found none; else why there is none is known afterwards."""
+        found = self.goals.exact()
+        if not found:
+            self.explained, compromise = explain_goal(self.goals.terms, self.arm, self.request.scene, best)
+            found = self.goals.adopt(compromise)
+        return found
 
     def _first_whole(self, goals: list[Reached], wave: int) -> tuple[Whole, MotionResult] | None:
         blocked: list[Whole] = []
@@ -192,8 +203,8 @@ class _Planner:
         best = self.goals.best
         if best is None:
             raise SolverError("The planner ran no start: goal_waves and goal_starts must be at least 1.")
-        if not best.found:
-            diagnosis, best = explain_goal(self.goals.terms, self.arm, self.request.scene, best)
+        if self.explained is not None and not best.found:
+            diagnosis = self.explained
         else:
             diagnosis = self.log.furthest.diagnosis(self.log.counts["goals"])
         current = Keyframe(self.arm.kinematics.pose(self.request.q_current), self.request.q_current, "current", self.s0)

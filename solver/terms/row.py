@@ -4,13 +4,15 @@ for anything else.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, TypeAlias
 
 import numpy as np
 
+from simcore.errors import ConfigError
 from simcore.geometry import angle_between
 
 Array = np.ndarray
@@ -102,9 +104,19 @@ class RowKind:
     """`m` or `rad`."""
     size: int
     """How many numbers it takes besides the pose."""
-    expression: Callable[[Any, Any, Any], Any]
+    expression: Callable[[Any, Any, Any], Any] = field(compare=False)
     """`h(R, p, numbers)`: R (3, 3) and p (3,) of the tool in the base frame, numbers (size,); a scalar, twice
-    differentiable wherever solutions lie."""
+    differentiable wherever solutions lie. It may not close over variables: what changes goes in as a number."""
+    _code: Any = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        if getattr(self.expression, "__closure__", None) is not None:
+            raise ConfigError(
+                f"RowKind '{self.name}': its expression closes over variables, which a compiled program would keep as "
+                "they were. Pass them as numbers."
+            )
+        # a function that is defined anew at each call has the same code: the same program serves
+        object.__setattr__(self, "_code", getattr(self.expression, "__code__", self.expression))
 
     def values(self, R: Array, p: Array, numbers: Array) -> Array:
         """(B,) of h at tool poses R (B, 3, 3), p (B, 3) [m]."""
@@ -144,17 +156,21 @@ class ExpressionRow:
 
     @property
     def wanted(self) -> float:
-        """The middle of the range [unit]."""
+        """The middle of the range; of a range that is open to one side its only bound [unit]."""
+        if math.isinf(self.lower) or math.isinf(self.upper):
+            return self.upper if math.isinf(self.lower) else self.lower
         return 0.5 * (self.lower + self.upper)
 
     @property
     def tolerance(self) -> float:
-        """Half the width of the range [unit]."""
-        return 0.5 * (self.upper - self.lower)
+        """Half the width of the range; 0 where it is open to one side [unit]."""
+        return 0.0 if math.isinf(self.upper - self.lower) else 0.5 * (self.upper - self.lower)
 
     def value(self, R: Array, p: Array) -> float:
-        """Distance of h from the middle of the range at the tool pose (R, p) [unit]."""
-        return abs(float(self.kind.values(R[None], p[None], self.numbers)[0]) - self.wanted)
+        """Distance of h from `wanted` at the tool pose (R, p), 0 on the open side [unit]."""
+        h = float(self.kind.values(R[None], p[None], self.numbers)[0])
+        is_open = math.isinf(self.upper - self.lower)
+        return max(0.0, self.lower - h, h - self.upper) if is_open else abs(h - self.wanted)
 
 
 GeometricRow: TypeAlias = PointRow | AxisRow | PlaneRow

@@ -27,7 +27,7 @@ def printed(capsys, *overrides) -> list[str]:
 def test_out_of_reach_is_a_table_with_what_would_be_enough(capsys):
     lines = printed(capsys, FAR)
     text = "\n".join(lines)
-    assert lines[1].startswith("  plan_infeasible: No arm configuration meets all constraints (192 starts)")
+    assert lines[1].startswith("  plan_infeasible: No arm configuration was found that meets all constraints (192 starts)")
     assert "  best compromise (value of tolerance):" in lines
     (row,) = (line for line in lines if line.startswith("    point2point_constraint"))
     assert "OUT by" in row
@@ -70,4 +70,4 @@ def test_the_diagnosis_comes_back_from_a_data_set(tmp_path: Path, monkeypatch, c
     assert constraints == record.evidence["constraints"]
     assert constraints["point2point_constraint"]["out_by"] > 0.5
     assert constraints["point2point_constraint"]["unit"] == "m"
-    assert diagnosis.lines()[0].startswith("plan_infeasible: No arm configuration meets all constraints")
+    assert diagnosis.lines()[0].startswith("plan_infeasible: No arm configuration was found that meets all constraints")

@@ -549,7 +549,7 @@ def test_the_lines_say_each_thing_once_and_fit_a_terminal(planar, explain):
     assert all(len(line) <= 120 for line in lines)
     text = "\n".join(lines)
     for words in (
-        "plan_infeasible: No arm configuration meets all constraints",
+        "plan_infeasible: No arm configuration was found that meets all constraints",
         "best compromise (value of tolerance):",
         "any one of these would be enough:",
         "for 'fingers at the handle' instead of 0.001",
