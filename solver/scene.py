@@ -75,6 +75,14 @@ class PlanningScene:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "keypoints", {name: _frozen(p) for name, p in self.keypoints.items()})
+        for kind, entries in (("keypoint", self.keypoints), ("axis", self.axes)):
+            for name, vector in entries.items():
+                if np.shape(vector) != (3,) or not np.all(np.isfinite(vector)):
+                    raise ConfigError(
+                        f"The {kind} '{name}' of the object is {np.asarray(vector).tolist()}, expected three finite "
+                        "numbers. Mend the annotation.",
+                        key=name,
+                    )
         axes = {name: _frozen(unit(a)) for name, a in self.axes.items()}
         object.__setattr__(self, "axes", axes)
         object.__setattr__(self, "R_base_link", _frozen(self.R_base_link).reshape(3, 3))
@@ -186,6 +194,10 @@ class ArmModel:
                 )
             object.__setattr__(self, key, value)
         object.__setattr__(self, "workspace", _frozen(self.workspace).reshape(2, 3))
+        if not np.all(np.isfinite(self.workspace)):
+            raise ConfigError(
+                f"arm.workspace={self.workspace.tolist()} must hold two corners of finite numbers.", key="arm.workspace"
+            )
         if np.any(self.q_lower >= self.q_upper) or np.any(self.workspace[0] >= self.workspace[1]):
             raise ConfigError(
                 f"arm: every lower bound must lie below its upper bound, got q_lower={self.q_lower.tolist()}, "

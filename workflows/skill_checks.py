@@ -11,7 +11,7 @@ from simcore.assets.urdf_reader import read_urdf
 from simcore.errors import ConfigError
 from skills.catalog import SKILLS
 from skills.config import SkillCfg
-from solver.settings.setting import PlannerSettingCfg
+from solver.settings.setting import PlannerSettingCfg, SuccessMode
 from solver.terms.point2point import Point2Point
 from tasks.layout import described
 from workflows.console import banner_hidden
@@ -34,6 +34,7 @@ def check_skill(skill: SkillCfg, part: Part, asset: ObjectAsset, *, where: str) 
         ConfigError: The skill or the part cannot do it.
     """
     _check_mode(skill, f"{where}.planner_setting.success_mode")
+    _check_threshold(skill, part, asset, f"{where}.planner_setting.success_threshold")
     _check_follow(skill, part, asset, f"{where}.planner_setting.post_actuation_motions.follow_joint.to")
 
 
@@ -48,6 +49,26 @@ def _check_mode(skill: SkillCfg, where: str) -> None:
             "Choose one of them, or leave it out.",
             key=where,
             available=names,
+        )
+
+
+def _check_threshold(skill: SkillCfg, part: Part, asset: ObjectAsset, where: str) -> None:
+    """A threshold that the joint can come to, and that it has not come to before it moves."""
+    with banner_hidden():
+        modes = SKILLS.load(skill.name).success_modes
+    mode = skill.planner_setting.success_mode or (modes[0] if modes else None)
+    joint = read_urdf(asset.urdf_path).joints[part.joint]
+    threshold = skill.planner_setting.success_threshold
+    if mode is None or mode is SuccessMode.zero or joint.kind == "continuous":
+        return
+    span, unit = abs(joint.upper - joint.lower), "m" if joint.kind == "prismatic" else "rad"
+    if mode is SuccessMode.fraction:
+        span, unit = span / abs(part.openness.open - part.openness.closed), "of the way from closed to open"
+    if not 0.0 < threshold <= span:
+        raise ConfigError(
+            f"{where}={threshold:g} cannot be judged on '{part.name}' of {described(asset)} with success_mode "
+            f"{mode.value}: its joint has {span:.3g} {unit}. Expected a value above 0 and at most that. Change it.",
+            key=where,
         )
 
 

@@ -153,7 +153,9 @@ def _alone(i: int, row: GeometricRow, labels: Sequence[str], box: Array) -> Cont
         return None
     length = float(np.linalg.norm(row.x_ee))
     if isinstance(row, PointRow):
-        outside = np.maximum(0.0, np.maximum(box[0] - row.target, row.target - box[1]) - row.tolerance)
+        beyond = np.maximum(0.0, np.maximum(box[0] - row.target, row.target - box[1]))
+        outside = np.maximum(0.0, beyond - row.tolerance)
+        distance = float(np.linalg.norm(beyond))
         out = float(np.linalg.norm(outside)) - length
         sides = [
             f"{'xyz'[k]}_{'min' if row.target[k] < box[0, k] else 'max'} "
@@ -165,6 +167,7 @@ def _alone(i: int, row: GeometricRow, labels: Sequence[str], box: Array) -> Cont
     else:
         height = np.sort(np.array([(box[:, k] - row.point[k]) * row.normal[k] for k in range(3)]), axis=1).sum(axis=0)
         out = max(float(height[0]), -float(height[1])) - row.tolerance - length
+        distance = out + row.tolerance + length
         sides = ["box"]
         where = "its plane passes"
     if out <= SLACK:
@@ -174,8 +177,9 @@ def _alone(i: int, row: GeometricRow, labels: Sequence[str], box: Array) -> Cont
         indices=(i,),
         labels=(labels[i],),
         message=(
-            f"'{labels[i]}' lies outside the workspace: {where} {out + length:.4g} m beyond the workspace {faces}, and "
-            f"the tool keypoint reaches {length:.4g} m from the hand's origin at most (out by {out:.4g} m)"
+            f"'{labels[i]}' lies outside the workspace: {where} {distance:.4g} m beyond the workspace {faces}, "
+            f"which its tolerance of {row.tolerance:g} m and the tool keypoint's {length:.4g} m from the hand's origin "
+            f"do not make up for (out by {out:.4g} m)"
         ),
         out_by=out,
         unit="m",

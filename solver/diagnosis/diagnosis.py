@@ -221,6 +221,8 @@ def _message(
     out += [f"the hand is {v:.4g} m beyond workspace {f}" for f, v in _faces_out(end).items() if v > SLACK]
     bounds = f"; held back by {', '.join(solution.active_bounds)}" if solution.active_bounds else ""
     reasons = [pair.message for pair in pairs] or [u.message for u in far]
+    if not reasons and not bounds:
+        reasons = ["No joint limit and no face of the workspace is in the way: the arm does not reach that combination"]
     return (
         f"No arm configuration was found that meets all constraints ({solution.starts_tried} starts); at the best "
         f"compromise "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -103,7 +104,7 @@ class Solution:
                 }
                 for r in self.residuals
             ],
-            "cost": self.cost,
+            "cost": self.cost if math.isfinite(self.cost) else None,
             "starts_tried": self.starts_tried,
             "build_ms": self.build_ms,
             "solve_ms": self.solve_ms,

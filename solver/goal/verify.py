@@ -126,11 +126,12 @@ def active_bounds(arm: ArmModel, q: Array, p: Array, *, within: float = 1e-3) ->
         within: Distance that counts as on the bound [rad or m].
     """
     found = []
-    for name, value, low, high in zip(arm.kinematics.joint_names, q, arm.q_lower, arm.q_upper, strict=True):
+    for joint, value, low, high in zip(arm.kinematics.joints, q, arm.q_lower, arm.q_upper, strict=True):
+        unit = "m" if joint.prismatic else "rad"
         if value - low < within:
-            found.append(f"{name} at its lower limit {low:.3f} rad")
+            found.append(f"{joint.name} at its lower limit {low:.3f} {unit}")
         if high - value < within:
-            found.append(f"{name} at its upper limit {high:.3f} rad")
+            found.append(f"{joint.name} at its upper limit {high:.3f} {unit}")
     for k, axis in enumerate("xyz"):
         if p[k] - arm.workspace[0, k] < within:
             found.append(f"workspace {axis}_min {arm.workspace[0, k]:.3f} m")

@@ -109,6 +109,10 @@ class LostPoses:
     """What the hand cannot do, such as `the hand cannot step back to the pre-grasp`."""
     tilt_rad: float = 0.0
     """How far the approach axis may leave that of the poses [rad]."""
+    s: Array | None = None
+    """(N,) positions of the part at the poses, where they move it [rad or m]."""
+    unit: str = "rad"
+    """Of these."""
 
     @property
     def share(self) -> float:
@@ -128,6 +132,10 @@ class LostPoses:
         reason = _reason(found)
         evidence = self._evidence(found.reached, reason)
         far = f"it gets {evidence['reached_m']:.3f} of {evidence['way_m']:.3f} m far"
+        if self.s is not None:
+            at = float(np.interp(found.reached, np.arange(len(self.s)), self.s))
+            far = f"the part gets to {at:.3f} of {self.s[-1]:.3f} {self.unit}"
+            evidence.update(reached_s=at, target_s=float(self.s[-1]))
         return Blocked(self.stage, f"{self.what}: {far}, {reason}", {**evidence, **_of_end(found)})
 
     def _evidence(self, count: float, reason: str) -> dict[str, Any]:

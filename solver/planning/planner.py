@@ -7,6 +7,7 @@ inside limits and free, the hand can step back from its end, and the way from th
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 
 import numpy as np
 
@@ -100,6 +101,7 @@ class _Planner:
         """What slower solvers find where the waves found none; else why there is none is known afterwards."""
         found = self.goals.exact()
         if not found:
+            best = replace(best, starts_tried=self.log.counts["starts"])
             self.explained, compromise = explain_goal(self.goals.terms, self.arm, self.request.scene, best)
             found = self.goals.adopt(compromise)
         return found

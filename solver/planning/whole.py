@@ -116,7 +116,12 @@ class WholeStage:
         path = self.paths.through(candidate.q, post.dense)
         if not path.found:
             what = "the post-actuation motions cannot be followed"
-            self.log.furthest.add_lost(LostPoses(self.arm, path, post.dense, "follow", what))
+            joint = self.scene.joint
+            unit = "m" if joint.prismatic else "rad"
+            if not joint.lower <= float(post.s[-1]) <= joint.upper:
+                what += f" (they lead past the joint's limits, {joint.lower:.3f} to {joint.upper:.3f} {unit})"
+            moves = post.s if float(np.ptp(post.s)) > 0.0 else None
+            self.log.furthest.add_lost(LostPoses(self.arm, path, post.dense, "follow", what, s=moves, unit=unit))
             return None
         contact = post.keyframes[reaching - 1] if reaching else 0
         posts = [(post.dense[i], path.q[i], float(post.s[i])) for i in post.keyframes]

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, field, fields
 from enum import Enum
 from typing import Any
 
-from simcore.errors import ConfigError, UnknownEntryError, close_matches
+from simcore.errors import ConfigError, PluginError, UnknownEntryError, close_matches
 from simcore.registry import Catalog
 from solver.terms.catalog import COSTS, TERMS
 from solver.terms.term import Term, read_number, read_term
@@ -264,6 +264,12 @@ def _term(entry: Any, catalog: Catalog, where: str) -> Term:
             key=f"{where}.type",
             available=catalog.names(),
         ) from exc
+    if not (isinstance(cls, type) and issubclass(cls, Term)) or str(kind) != cls.TYPE:
+        raise PluginError(
+            f"The {catalog.kind} '{kind}' comes from {catalog.entries()[str(kind)].target} of "
+            f"{catalog.entries()[str(kind)].origin}, which is no Term whose TYPE is '{kind}'. Mend that class, or its "
+            "entry point."
+        )
     term: Term = read_term(cls, {k: v for k, v in entry.items() if k != "type"}, where=where)
     return term
 
