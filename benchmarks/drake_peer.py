@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+from kpam_problems import angles_of, seeds_of
 
 Array = np.ndarray
 
@@ -47,17 +48,18 @@ class DrakePeer:
         self.current = np.array(common["current_joints"])
         self.pose = np.array(common["hand_pose_at_current"])
 
-    def solve(self, problem: Mapping[str, Any]) -> tuple[Array | None, float]:
+    def solve(self, problem: Mapping[str, Any], index: int = 0) -> tuple[Array | None, float]:
         """The chosen solution and its cost.
 
         Args:
-            problem: One problem, with its seeds.
+            problem: One problem.
+            index: Its number, by which starts are drawn where the problem has none.
 
         Returns:
             (7,) joints of the arm [rad] or None, and the optimal cost of that solution.
         """
         best: tuple[float, Array, float] | None = None
-        for seed in problem["seeds"]:
+        for seed in seeds_of(problem, self.common, index):
             result, q = self._from(problem, np.array(seed))
             if not result.is_success():
                 continue
@@ -86,9 +88,7 @@ class DrakePeer:
             else:
                 axis = self.keypoints[entry["to_keypoint"]] - self.keypoints[entry["from_keypoint"]]
                 target = np.array(entry["target_axis_in_base"])
-                ik.AddAngleBetweenVectorsConstraint(
-                    hand, axis, world, target, entry["angle_lower_rad"], entry["angle_upper_rad"]
-                )
+                ik.AddAngleBetweenVectorsConstraint(hand, axis, world, target, *angles_of(entry)[:2])
         program.SetInitialGuess(q, seed)
         return drake.SnoptSolver().Solve(program, seed, drake.SolverOptions()), q
 

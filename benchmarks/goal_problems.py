@@ -109,6 +109,8 @@ def report(
     known = [problem.get("feasibility") in kpam.FEASIBLE for problem in problems]
     feasible = [i for i in range(len(problems)) if known[i] or any(row[i] for row in holds)]
     infeasible = [i for i, p in enumerate(problems) if p.get("feasibility") == kpam.CONTRADICTING]
+    if not feasible:
+        console.print(f"{title}: none of {len(problems)} problems is known to be feasible or was solved.")
     best = [
         min([kpam.best_known(p), *(t.cost[i] for t, row in zip(tallies, holds, strict=True) if row[i])])
         for i, p in enumerate(problems)
@@ -122,7 +124,7 @@ def report(
         columns += ["ratio median", "ratio p95"]
     for column in columns:
         table.add_column(column, justify="left" if column == "solver" else "right")
-    for tally, row, violations in zip(tallies, holds, measured, strict=True):
+    for tally, row, violations in zip(tallies, holds, measured, strict=True) if feasible else ():
         ms = np.array([tally.ms[i] for i in feasible])
         worst = max((max(m) for m in violations if m is not None), default=0.0)
         close = sum(row[i] and tally.cost[i] <= best[i] + CLOSE for i in feasible)
@@ -142,11 +144,12 @@ def report(
             theirs = np.array([peer.ms[i] for i in feasible])
             cells += [f"{np.percentile(theirs, p) / np.percentile(ms, p):.1f}" for p in (50, 95)]
         table.add_row(*cells)
-    console.print(table)
+    if feasible:
+        console.print(table)
     for i in infeasible:
         found: Any = contradictions(terms[i], arm, kpam.scene())
         console.print(
-            f"  {problems[i]['id']}: {found[0].message if found else 'NO CONTRADICTION NAMED'}", soft_wrap=True
+            f"  {problems[i].get('id', i)}: {found[0].message if found else 'NO CONTRADICTION NAMED'}", soft_wrap=True
         )
 
 
@@ -175,6 +178,8 @@ def main() -> int:
         rng = np.random.default_rng(int(options.get("seed", 0)))
         fit = [p for p in problems if p.get("feasibility") != kpam.CONTRADICTING]
         chosen = [fit[int(i)] for i in rng.permutation(len(fit))[:count]]
+        if not chosen:
+            return 0
         shifted = [kpam.moved(p, rng) for p in chosen]
         report(console, "moved rigidly at random", shifted, run(shifted, solvers), common)
     return 0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+import math
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -97,11 +98,29 @@ def terms_of(problem: Mapping[str, Any], keypoints: Mapping[str, Array]) -> list
         else:
             x = np.array(keypoints[entry["to_keypoint"]]) - np.array(keypoints[entry["from_keypoint"]])
             a = np.array(entry["target_axis_in_base"])
-            lower, upper = entry["angle_lower_rad"], entry["angle_upper_rad"]
-            x, a = x / np.linalg.norm(x), a / np.linalg.norm(a)
-            row = AxisRow(x, a, lower, upper, entry["target_angle_rad"])
+            lower, upper, wanted = angles_of(entry)
+            row = AxisRow(x / np.linalg.norm(x), a / np.linalg.norm(a), lower, upper, wanted)
         terms.append(Given(row, label))
     return terms
+
+
+def angles_of(entry: Mapping[str, Any]) -> tuple[float, float, float]:
+    """Smallest, largest and wanted angle of an axis constraint [rad]; from its inner product where they are missing."""
+    wanted = entry.get("target_angle_rad")
+    if wanted is None:
+        wanted = math.acos(min(1.0, max(-1.0, float(entry["target_inner_product"]))))
+    lower = entry.get("angle_lower_rad", max(0.0, wanted - entry.get("tolerance", 0.0)))
+    upper = entry.get("angle_upper_rad", min(math.pi, wanted + entry.get("tolerance", 0.0)))
+    return float(lower), float(upper), float(wanted)
+
+
+def seeds_of(problem: Mapping[str, Any], common: Mapping[str, Any], index: int) -> list[list[float]]:
+    """The peer's starts: those of the file, else the present joints and eight anchors, drawn as the file's were."""
+    if problem.get("seeds"):
+        return list(problem["seeds"])
+    anchors = common["anchor_seeds"]
+    drawn = np.random.default_rng([777, index]).integers(0, len(anchors), 8)
+    return [common["current_joints"], *[anchors[int(i)] for i in drawn]]
 
 
 def scene() -> PlanningScene:
@@ -126,7 +145,7 @@ def moved(problem: Mapping[str, Any], rng: np.random.Generator) -> dict[str, Any
     shift = np.array([*rng.uniform(-0.12, 0.12, 2), rng.uniform(-0.05, 0.10)])
     c, s = np.cos(angle), np.sin(angle)
     R = np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]])
-    out = {key: copy.deepcopy(problem[key]) for key in ("id", "constraints", "seeds")}
+    out = {key: copy.deepcopy(problem[key]) for key in ("id", "constraints", "seeds") if key in problem}
     for entry in out["constraints"]:
         if entry["kind"] == "point":
             entry["target_in_base"] = (R @ np.array(entry["target_in_base"]) + shift).tolist()
@@ -138,8 +157,9 @@ def moved(problem: Mapping[str, Any], rng: np.random.Generator) -> dict[str, Any
 def best_known(problem: Mapping[str, Any]) -> float:
     """The lowest cost that the file knows; infinite where it knows none."""
     found = [np.inf]
-    if problem.get("drake", {}).get("solved"):
-        found.append(problem["drake"]["cost"])
+    peer = problem.get("drake") or {}
+    if peer.get("solved"):
+        found.append(peer["cost"])
     more = problem.get("drake_extended_60_seeds") or {}
     if more.get("best_cost") is not None:
         found.append(more["best_cost"])

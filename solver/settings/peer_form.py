@@ -34,7 +34,8 @@ def form_of(raw: Mapping[str, Any]) -> Form:
     """Who wrote a block, by its marks; a block without any is ours, in which every unknown key is an error.
 
     The marks are things that only the peers write: constraint names of the table (InternDataEngine), the label
-    `category_name`, and the keys of `IGNORED`.
+    `category_name`, the keys of `IGNORED`, and a block with the labels of a whole GenSim2 task but no threshold, which
+    those never have.
     """
     entries = raw.get("constraint_list")
     names = {str(e.get("name")) for e in entries if isinstance(e, Mapping)} if isinstance(entries, list) else set()
@@ -42,7 +43,8 @@ def form_of(raw: Mapping[str, Any]) -> Form:
         return Form.interndata
     if raw.get("category_name") is not None or any(key in raw for key in IGNORED):
         return Form.gensim2
-    return Form.own
+    is_whole_task = {"task_name", "tool_keypoint_name_list", "object_keypoint_name_list"} <= set(raw)
+    return Form.gensim2 if is_whole_task and "success_threshold" not in raw else Form.own
 
 
 def read_exponents(value: Any, where: str, notices: list[str]) -> Any:

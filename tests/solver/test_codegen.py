@@ -134,6 +134,17 @@ def test_a_compiler_that_changes_results_is_not_used(cache, tmp_path, monkeypatc
     assert not list(cache.glob("*.so"))
 
 
+def test_a_compiler_that_writes_rubbish_costs_nothing_but_speed(cache, tmp_path, monkeypatch):
+    fake_compiler(
+        tmp_path,
+        '[ "$1" = --version ] && echo empty 1.0 && exit 0\n'
+        'while [ $# -gt 0 ]; do [ "$1" = -o ] && : > "$2"; shift; done\nexit 0',
+    )
+    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+    function = simple()
+    assert compiled(function) is function
+
+
 @needs_compiler
 def test_an_unwritable_cache_costs_nothing_but_speed(tmp_path, monkeypatch):
     (tmp_path / "file").write_text("")

@@ -63,3 +63,26 @@ def test_two_points_that_no_hand_can_meet_are_refused_before_anything_is_written
     assert "[3]" in caught.value.message
     assert "contradict each other" in caught.value.message
     assert "0.0000 m" in caught.value.message
+
+
+@pytest.mark.parametrize(
+    ("task", "override", "message"),
+    [
+        (
+            "open_microwave",
+            "success_threshold=3.0",
+            r"success_threshold=3 cannot be judged .* its joint has 1\.\d+ rad",
+        ),
+        ("open_microwave", "success_threshold=0.0", "Expected a value above 0"),
+        ("open_drawer", "success_mode=fraction", None),
+        ("close_microwave", "success_threshold=0.0", None),
+    ],
+)
+def test_a_threshold_that_the_joint_cannot_come_to_is_refused(task: str, override: str, message: str | None) -> None:
+    changed = f"skills.0.planner_setting.{override}"
+    if message is None:
+        check(task, changed)
+        return
+    with pytest.raises(ConfigError, match=message) as caught:
+        check(task, changed)
+    assert caught.value.values["key"] == "skills[0].planner_setting.success_threshold"

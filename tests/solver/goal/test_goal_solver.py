@@ -1,15 +1,20 @@
 """Goals hold when measured anew, are repeatable, and what is not found cannot be read."""
 
+import gc
 import math
+import weakref
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from simcore.errors import NoSolutionError
+from simcore.errors import ConfigError, NoSolutionError
 from simcore.geometry import angle_between
 from solver.goal.goal_solver import GoalSolver
+from solver.goal.program import program_of
+from solver.kinematics import Kinematics
 from solver.settings.setting import PlannerSettingCfg
+from solver.terms.row import AxisRow, ExpressionRow, RowKind
 
 
 @pytest.fixture
@@ -114,3 +119,114 @@ def test_repr_shows_each_constraint(solver, arm, door, open_setting):
     assert "found=True" in text
     assert "fingers across the handle (keypoint_axis_parallel)" in text
     assert math.isfinite(solver.solve(open_setting.constraints, door(), q_reference=arm.q_home).cost)
+
+
+@pytest.mark.parametrize("weight", [1e2, 1e4, 1e6])
+def test_a_cost_of_any_weight_counts_and_is_told(solver, arm, door, open_setting, weight):
+    cost = {
+        "type": "point2point_cost",
+        "keypoint_name": "tool_tail",
+        "target_keypoint_name": "articulated_object_tail",
+        "weight": weight,
+    }
+    constraints = open_setting.constraint_list
+    setting = PlannerSettingCfg(success_threshold=0.1, constraint_list=constraints, cost_list=[cost])
+    scene = door(yaw=0.1)
+    solution = solver.solve(setting.constraints, scene, q_reference=arm.q_home, costs=setting.costs)
+    assert solution.found, solution
+    T, home = arm.kinematics.pose(solution.q), arm.kinematics.pose(arm.q_home)
+    tail = arm.tool_keypoints["tool_tail"] if solution.tool_variant == "+" else arm.tool_variants()[1][1]["tool_tail"]
+    away = float(((T @ tail - scene.keypoints["articulated_object_tail"]) ** 2).sum())
+    near = float(((solution.q - arm.q_home) ** 2).sum() + ((T.p - home.p) ** 2).sum())
+    near += 0.5 * (3.0 - float((T.R * home.R).sum()))
+    assert solution.cost == pytest.approx(near + weight * away, rel=1e-6)
+    free = solver.solve(open_setting.constraints, scene, q_reference=arm.q_home)
+    T_free = arm.kinematics.pose(free.q)
+    tail = arm.tool_keypoints["tool_tail"] if free.tool_variant == "+" else arm.tool_variants()[1][1]["tool_tail"]
+    assert away <= float(((T_free @ tail - scene.keypoints["articulated_object_tail"]) ** 2).sum()) + 1e-9
+
+
+class Given:
+    """A row in the place of a term."""
+
+    TYPE = "given"
+
+    def __init__(self, row, label="given"):
+        self.fixed, self.label = row, label
+
+    def row(self, tool, scene):
+        return self.fixed
+
+
+def test_a_range_of_angles_need_not_lie_evenly_about_the_wanted_one(solver, arm, door):
+    x, a = np.array([0.0, 0.0, 1.0]), np.array([1.0, 0.0, 0.0])
+    near = Given(AxisRow(x, a, 0.0, 0.05, 0.0), "near")
+    wide = Given(AxisRow(x, a, 0.3, 1.2, 0.4), "wide")
+    refused = solver.solve([near, wide], door(), q_reference=arm.q_home, waves=1)
+    assert not refused.found
+    assert sum(r.excess for r in refused.residuals) >= 0.24
+    alone = solver.solve([wide], door(), q_reference=arm.q_home)
+    angle = angle_between(arm.kinematics.pose(alone.q).R @ x, a)
+    assert 0.3 - 1e-6 <= angle <= 1.2 + 1e-6
+
+
+def _height(R, p, numbers):
+    return p[2] - numbers[0]
+
+
+@pytest.mark.parametrize(("low", "high"), [(0.1, math.inf), (-math.inf, -0.2), (0.05, 0.06)])
+def test_a_quantity_may_be_open_to_one_side(solver, arm, door, low, high):
+    row = ExpressionRow(RowKind("height", "m", 1, _height), np.array([0.5]), low, high)
+    solution = solver.solve([Given(row, "height")], door(), q_reference=arm.q_home)
+    assert solution.found, solution
+    height = float(arm.kinematics.pose(solution.q).p[2]) - 0.5
+    assert low - 1e-6 <= height <= high + 1e-6
+    assert math.isfinite(solution.residuals[0].value)
+
+
+def test_one_expression_is_one_program_however_often_it_is_written(arm):
+    def kind():
+        return RowKind("up", "m", 1, lambda R, p, numbers: p[2] - numbers[0])
+
+    rows = [ExpressionRow(kind(), np.array([0.4]), -0.1, 0.1) for _ in range(3)]
+    assert len({id(program_of(arm.kinematics, [row], pose=True)) for row in rows}) == 1
+    other = ExpressionRow(RowKind("up", "m", 1, lambda R, p, numbers: p[1] - numbers[0]), np.array([0.4]), 0.0, 0.1)
+    assert program_of(arm.kinematics, [other], pose=True) is not program_of(arm.kinematics, rows[:1], pose=True)
+
+
+def test_an_expression_that_captures_numbers_is_refused():
+    offset = 0.3
+    with pytest.raises(ConfigError, match=r"closes over variables.*Pass them as numbers"):
+        RowKind("up", "m", 0, lambda R, p, numbers: p[2] - offset)
+
+
+def test_programs_go_with_their_arm(door, open_setting, arm):
+    kinematics = Kinematics(
+        list(arm.kinematics.joints), arm.kinematics.T_last_tip, base_link="panda_link0", tip_link="panda_hand"
+    )
+    own = replace(arm, kinematics=kinematics)
+    GoalSolver(own).solve(open_setting.constraints, door(), q_reference=arm.q_home)
+    gone = weakref.ref(kinematics)
+    del own, kinematics
+    gc.collect()
+    assert gone() is None
+
+
+@pytest.mark.parametrize(
+    ("q", "message"),
+    [([math.nan] * 7, "must hold 7 finite"), ([0.0] * 6, "must hold 7 finite")],
+)
+def test_a_reference_that_is_none_is_refused(solver, door, open_setting, q, message):
+    with pytest.raises(ConfigError, match=message):
+        solver.solve(open_setting.constraints, door(), q_reference=np.array(q))
+
+
+def test_an_empty_list_of_constraints_is_refused(solver, arm, door):
+    with pytest.raises(ConfigError, match="no constraint"):
+        solver.solve([], door(), q_reference=arm.q_home)
+
+
+def test_a_keypoint_that_is_no_number_is_refused(door):
+    scene = door()
+    with pytest.raises(ConfigError, match=r"keypoint 'articulated_object_head' of the object is \[nan"):
+        replace(scene, keypoints={**scene.keypoints, "articulated_object_head": np.full(3, math.nan)})

@@ -386,3 +386,12 @@ def test_the_page_has_every_key_type_word_and_name():
         *{f.name for catalog in (TERMS, COSTS) for name in catalog.names() for f in fields(catalog.load(name))},
     ]
     assert [name for name in names if f"`{name}`" not in page] == []
+
+
+def test_a_whole_task_without_category_is_gensim2s_too():
+    raw = yaml.safe_load((DATA / "gensim2_open.yaml").read_text(encoding="utf-8"))
+    for key in ("category_name", "actuation_time", "pre_actuation_times", "post_actuation_times"):
+        raw.pop(key, None)
+    setting, notices = read_planner_setting(raw, where="file")
+    assert setting.success_mode is SuccessMode.fraction
+    assert any("success_threshold" in notice for notice in notices)
