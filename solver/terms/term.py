@@ -24,8 +24,8 @@ T = TypeVar("T", bound="Term")
 class Term(ABC):
     """One entry of `constraint_list` or `cost_list`.
 
-    A subclass is a dataclass of its YAML fields and writes `row` (called once per solve), `tool_names` and
-    `object_names` (called by the reader).
+    A subclass is a dataclass of its YAML fields and writes `row` (called some times in a solve, for each set of tool
+    keypoints), `tool_names` and `object_names` (called by the reader).
     """
 
     TYPE: ClassVar[str] = ""

@@ -146,7 +146,7 @@ def test_plan_prints_keyframes_residuals_and_timings_and_draws_them(tmp_path: Pa
 def test_plan_says_why_there_is_none(tmp_path: Path):
     code, out, err = run(["plan", "task=open_microwave", "task.regions.0.center_m=[2.0,0.0]"], tmp_path)
     assert (code, err) == (1, "")
-    assert "no plan\n  plan_infeasible: No arm configuration meets all constraints" in out
+    assert "no plan\n  plan_infeasible: No arm configuration was found that meets all constraints" in out
     assert out.count("plan_infeasible") == 1
     assert "best compromise (value of tolerance):\n    point2point_constraint" in out
     assert "timings [ms]: goal" in out
