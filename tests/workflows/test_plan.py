@@ -27,9 +27,7 @@ def printed(capsys, *overrides) -> list[str]:
 def test_out_of_reach_is_a_table_with_what_would_be_enough(capsys):
     lines = printed(capsys, FAR)
     text = "\n".join(lines)
-    assert lines[1].startswith(
-        "  plan_infeasible: No arm configuration was found that meets all constraints ("
-    )
+    assert lines[1].startswith("  plan_infeasible: No arm configuration was found that meets all constraints (")
     assert "  best compromise (value of tolerance):" in lines
     (row,) = (line for line in lines if line.startswith("    point2point_constraint"))
     assert "OUT by" in row
