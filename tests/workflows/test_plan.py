@@ -1,5 +1,6 @@
 """What `unlatch plan` prints where there is no plan, and that a data set holds the same."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -35,7 +36,7 @@ def test_out_of_reach_is_a_table_with_what_would_be_enough(capsys):
     assert text.count("plan_infeasible") == 1
     assert "traceback" not in text.lower()
     assert lines[-1].startswith("timings [ms]: goal ")
-    assert lines[-2].startswith("tried: starts 192, goals 0, ")
+    assert re.match(r"tried: starts \d+, goals 0, candidates 0, ", lines[-2])
 
 
 def test_a_contradiction_names_both_constraints(capsys):
