@@ -37,6 +37,7 @@ SENSOR_GROUP = "sensor"
 """Group of the YAML files that an entry of `sensors` may name."""
 
 _NOTHING = f"nothing{SCHEMA_SUFFIX}"
+_GIVEN = f"given{SCHEMA_SUFFIX}"
 _OPTION = re.compile(r"[A-Za-z0-9_-]+\Z")
 _KEY = re.compile(r"(?P<prefix>\+{0,2}|~)(?P<key>[^=]*)(?P<rest>(=.*)?)\Z", re.DOTALL)
 _INDEX = re.compile(r"\[(\d+)\]")
@@ -64,6 +65,8 @@ class Request:
     """`key=value` as Hydra reads them."""
     config_dirs: list[str] = field(default_factory=list)
     """Folders of YAML files of the user's own."""
+    given: dict[str, dict[str, Any]] = field(default_factory=dict)
+    """Content by group, in place of a file that is chosen: that of `task` as a task's file holds it."""
 
 
 def compose_config(primary: str, schema: type, request: Request) -> DictConfig:
@@ -79,6 +82,7 @@ def compose_config(primary: str, schema: type, request: Request) -> DictConfig:
     """
     _register(primary, schema)
     plain, in_lists = _split(request.overrides)
+    plain = [*_register_given(request.given), *plain]
     search_path = _search_path(request.config_dirs)
     try:
         with initialize_config_dir(config_dir=str(config_dir()), version_base="1.3"):
@@ -145,6 +149,14 @@ def _register(primary: str, schema: type) -> None:
         values = OmegaConf.to_container(OmegaConf.structured(robot), enum_to_str=True)
         store.store(group="robot", name=f"{name}{SCHEMA_SUFFIX}", node=values)
     Plugins.instance().register(UnlatchSearchPath)
+
+
+def _register_given(given: Mapping[str, dict[str, Any]]) -> list[str]:
+    """Puts content where Hydra finds it, anew for each composition, and returns the overrides that choose it."""
+    store = ConfigStore.instance()
+    for group, content in given.items():
+        store.store(group=group, name=_GIVEN, node=content, package="_global_" if group == "task" else group)
+    return [f"{group}={_GIVEN}" for group in given]
 
 
 def _parse(text: str) -> Override:

@@ -18,11 +18,13 @@ if TYPE_CHECKING:
     from workflows.schema import CollectCfg
 
 HELP = f"""usage: unlatch collect task=TASK [key=value ...]
+       unlatch collect object=PATH skill=open|close [part=NAME] [key=value ...]
 
 Makes verified demonstrations and writes every attempt, with the reason for each failure, into a data set. The same
 command again makes what is missing; another configuration into the same folder is refused.
 
   task=TASK          `unlatch list tasks` tells which there are
+  object=PATH        a URDF, or the folder of one object; skill= derives the task from the part's kind
   robot=franka_panda object=microwave randomization=none
   episodes=20        episodes 0 to 19
   only=[3,17]        just these

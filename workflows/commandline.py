@@ -115,12 +115,15 @@ def load_configs(primary: str, schema: type[T], line: CommandLine) -> list[Loade
 
     from configs.composition import Request, compose_config, expand_sweep, to_plain
     from configs.cross_checks import check_episode
+    from configs.derivation import with_derived
     from configs.reading import read_dataclass
 
     jobs = expand_sweep(line.overrides) if line.multirun else [line.overrides]
     loaded = []
     for overrides in jobs:
-        composed = compose_config(primary, schema, Request(overrides, line.config_dirs))
+        with banner_hidden():  # a derived task needs the object, whose joints are read without the engine
+            request = with_derived(primary, schema, Request(overrides, line.config_dirs))
+        composed = compose_config(primary, schema, request)
         plain = to_plain(composed)
         notices: list[str] = []
         with banner_hidden():  # a type of sensor is code that may load the engine

@@ -50,7 +50,9 @@ def object_lines() -> list[str]:
     from configs import config_dir
 
     rows = [(path.stem, _first_comment(path)) for path in sorted((config_dir() / "object").glob("*.yaml"))]
-    return _aligned(rows)
+    return _aligned(
+        [*rows, ("PATH", "any URDF or the folder of one object, with skill=open or skill=close and no task")]
+    )
 
 
 def skill_lines() -> list[str]:

@@ -116,6 +116,8 @@ def header_of(cfg: EpisodeCfg) -> dict[str, Any]:
     for item in (config["object"], *config["objects"]):
         del item["cache_dir"]  # where copies are kept says nothing about an episode
         item["root"] = None  # nor where the data set lies: what is in it does
+        if item["part"] is None:
+            del item["part"]  # as data sets had it before objects were given by path: they are resumed
     if not config["sensors"]:
         del config["sensors"]  # as data sets had it before there were sensors: they are resumed
     header = {"config": config, "versions": versions_of(IDENTITY)}

@@ -23,7 +23,7 @@ class ObjectAsset:
     instance: str
     """Seed of a procedural object, id of a data set's object."""
     source: str
-    """`procedural` or `partnet_mobility`."""
+    """`procedural`, `partnet_mobility` or `urdf`."""
     urdf_path: Path
     articulation: Articulation
     content_hash: str

@@ -31,6 +31,7 @@ class ObjectSource(Enum):
 
     procedural = "procedural"
     partnet_mobility = "partnet_mobility"
+    urdf = "urdf"
 
 
 GENERATORS = Catalog(
@@ -58,9 +59,12 @@ class ObjectCfg:
     """What it is: a generator's name, or a category of the data set."""
     source: ObjectSource = ObjectSource.procedural
     root: str | None = None
-    """Folder of the data set; without it the environment variable of the source says where."""
+    """Folder of the data set; without it the environment variable of the source says where. source=urdf: the URDF, or
+    the folder of one object; `object=PATH` on the command line sets it."""
     instance: str | None = None
-    """Id of the data set's object, or seed of a procedural one; without it, each episode draws one."""
+    """Id of the data set's object, or seed of a procedural one; without it, each episode draws one. A URDF has none."""
+    part: str | None = None
+    """source=urdf: the part whose side of the object is its front, which faces the robot; without it, the first one."""
     scale: float | None = None
     """Metres per unit of a data set's object; without it, the annotation or the category decides."""
     cache_dir: str | None = None
@@ -75,13 +79,20 @@ class ObjectCfg:
                     f"object.instance='{self.instance}' is no seed of a procedural object. Expected a whole number.",
                     key="object.instance",
                 )
-            for key in ("scale", "root"):
-                if getattr(self, key) is not None:
-                    raise ConfigError(
-                        f"object.{key}={getattr(self, key)} has no meaning for source=procedural. "
-                        "Remove it, or set object.source=partnet_mobility.",
-                        key=f"object.{key}",
-                    )
+            self._refuse("scale", "root", remedy="set object.source=partnet_mobility")
+        if self.source is ObjectSource.urdf:
+            self._refuse("instance", remedy="name the object by object.root")
+        else:
+            self._refuse("part", remedy="set object.source=urdf")
+
+    def _refuse(self, *keys: str, remedy: str) -> None:
+        for key in keys:
+            if getattr(self, key) is not None:
+                raise ConfigError(
+                    f"object.{key}={getattr(self, key)} has no meaning for source={self.source.value}. "
+                    f"Remove it, or {remedy}.",
+                    key=f"object.{key}",
+                )
 
 
 def load_object(cfg: ObjectCfg, *, rng: np.random.Generator) -> ObjectAsset:
@@ -100,6 +111,10 @@ def load_object(cfg: ObjectCfg, *, rng: np.random.Generator) -> ObjectAsset:
     draw = int(rng.integers(2**31))
     if cfg.source is ObjectSource.procedural:
         asset = _load_procedural(cfg, draw)
+    elif cfg.source is ObjectSource.urdf:
+        from simcore.assets.converters.urdf_object import load_urdf_object
+
+        asset = load_urdf_object(cfg)
     else:
         # Imported on use: trimesh and coacd take a second to import.
         from simcore.assets.converters.partnet_mobility import load_partnet_object
@@ -120,7 +135,7 @@ def object_set_of(cfg: ObjectCfg) -> dict[str, Any]:
 
     Returns:
         For an object of a data set: version of the converter, and a short hash of each object that may be drawn, by its
-        id. Nothing for a generated one.
+        id; for a URDF, of its files. Nothing for a generated one.
 
     Raises:
         ConfigError: Unknown category, or no data set folder.
@@ -128,6 +143,10 @@ def object_set_of(cfg: ObjectCfg) -> dict[str, Any]:
     """
     if cfg.source is ObjectSource.procedural:
         return {}
+    if cfg.source is ObjectSource.urdf:
+        from simcore.assets.converters.urdf_object import urdf_object_set
+
+        return urdf_object_set(cfg)
     from simcore.assets.converters.partnet_mobility import partnet_object_set
 
     return partnet_object_set(cfg)

@@ -109,6 +109,16 @@ def read_source(path: Path, *, category: str | None = None) -> SourceObject:
     )
 
 
+def read_category(urdf: Path) -> str:
+    """What the object of a URDF is, see `category_of`; nothing else is read.
+
+    Args:
+        urdf: The URDF.
+    """
+    path = urdf.resolve()
+    return category_of(path.parent, is_partnet=path.name == PARTNET_URDF) or "object"
+
+
 def category_of(folder: Path, *, is_partnet: bool) -> str:
     """What an object is: `model_cat` of its `meta.json`, else, in a data set, the name of the folder above it."""
     said = read_json(folder / "meta.json").get("model_cat")

@@ -1,0 +1,263 @@
+"""Planner settings by the kind of a part: what a skill solves for where no task file says it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from simcore.assets.annotation import HandleType, Part, PartKind
+from simcore.assets.articulated_object import ObjectAsset
+from simcore.errors import ConfigError
+
+Entry = dict[str, Any]
+
+EDGE_OPENING_M = 0.085
+"""An edge stands so far open at the start that fingers reach around it: a finger, its clearance, how the hand leans."""
+EDGE_OPENING_RAD = (0.25, 0.6)
+"""The same as an angle, at least and at most: far from the hinge a small angle makes a wide gap that the hand's own
+width still has to fit, near it a large one would leave nothing to open."""
+EDGE_OPENING_SHARE = 0.4
+"""An edge stands open by at most this share of the range."""
+_START_SPREAD = 1.2
+
+_WANTED = {
+    PartKind.hinge_vertical: 0.7,
+    PartKind.hinge_horizontal: 0.7,
+    PartKind.lid: 0.6,  # further, a hand that holds a lid from the front has to reach over it
+    PartKind.knob: 0.5,  # the wrist turns with it: more leaves the range of its last joint at half of its poses
+    PartKind.lever: 0.5,
+    PartKind.slider: 0.15,
+}
+"""How far a part is opened, where it goes further [rad or m]: enough to reach inside, within one sweep of an arm."""
+_WANTED_SHARE = 0.6
+"""And at most this share of what is left to open, so that the hand can go beyond it and ends before the limit."""
+FURTHER = 1.5
+"""The hand goes so much farther than what is asked for: of a part that resists, a hand that leans or slips by
+millimetres loses a fifth to a quarter of the way."""
+_CLOSE_FROM = {True: (0.1, 0.2), False: (0.5, 0.9)}
+"""Start of closing: sliders [m], others [rad]; ..."""
+_CLOSE_FROM_SHARE = (0.4, 0.6)
+"""... at most these shares of the range."""
+_CLOSED = {True: 0.01, False: 0.08}
+"""What counts as closed: sliders [m], others [rad]; a part bounces a little off its limit."""
+_CLOSED_SHARE = 0.25
+"""And at most this share of the start: nothing is closed before it was pushed."""
+
+
+def lever_m(part: Part, asset: ObjectAsset) -> float:
+    """Distance of the head from the axis of a part that turns [m].
+
+    Args:
+        part: The part.
+        asset: The object.
+    """
+    import numpy as np
+
+    from simcore.assets.urdf_reader import read_urdf
+
+    model = read_urdf(asset.urdf_path)
+    joint = model.joints[part.joint]
+    head = model.link_pose(joint.child).inverse() @ model.link_pose(part.link) @ part.keypoint(_HEAD).xyz
+    axis = joint.axis / np.linalg.norm(joint.axis)
+    return float(np.linalg.norm(np.cross(axis, head)))
+
+
+def start_range(skill: str, part: Part, asset: ObjectAsset) -> tuple[float, float]:
+    """How far a part is open at the start, from closed [rad or m].
+
+    Args:
+        skill: `open` or `close`.
+        part: The part.
+        asset: The object.
+    """
+    slides, span = part.kind is PartKind.slider, abs(part.openness.open - part.openness.closed)
+    if skill == "close":
+        shares = zip(_CLOSE_FROM[slides], _CLOSE_FROM_SHARE, strict=True)
+        low, high = (min(most, share * span) for most, share in shares)
+        return _rounded(low), _rounded(high)
+    if part.handle.type is not HandleType.edge:
+        return 0.0, 0.0  # what has a handle is opened from closed
+    if slides:
+        low = min(EDGE_OPENING_M, EDGE_OPENING_SHARE * span)
+    else:
+        least, most = EDGE_OPENING_RAD
+        angle = EDGE_OPENING_M / max(lever_m(part, asset), 1e-3)
+        low = min(max(angle, least), most, EDGE_OPENING_SHARE * span)
+    return _rounded(low), _rounded(min(_START_SPREAD * low, span))
+
+
+def goal_value(skill: str, part: Part, start: tuple[float, float]) -> float:
+    """The displacement that counts as opened, or the distance that counts as closed [rad or m].
+
+    Args:
+        skill: `open` or `close`.
+        part: The part.
+        start: From `start_range`.
+    """
+    if skill == "close":
+        return _rounded(min(_CLOSED[part.kind is PartKind.slider], _CLOSED_SHARE * start[0]))
+    left = abs(part.openness.open - part.openness.closed) - start[1]
+    return _rounded(min(_WANTED[part.kind], _WANTED_SHARE * left))
+
+
+def planner_setting(skill: str, part: Part, start: tuple[float, float]) -> Entry:
+    """The planner setting of a skill on a part; a default of the schema is not repeated.
+
+    Args:
+        skill: `open` or `close`.
+        part: The part.
+        start: From `start_range`.
+
+    Raises:
+        ConfigError: The skill does not fit the part.
+    """
+    if skill == "close":
+        return {"success_threshold": goal_value(skill, part, start), **_close(part)}
+    return {"success_threshold": goal_value(skill, part, start), **_open(part, start)}
+
+
+def opened_to(part: Part, start: tuple[float, float]) -> float:
+    """How far from closed the hand leads a part that it opens [rad or m].
+
+    Args:
+        part: The part.
+        start: From `start_range`.
+    """
+    return _rounded(start[1] + FURTHER * goal_value("open", part, start))
+
+
+def _open(part: Part, start: tuple[float, float]) -> Entry:
+    if part.handle.type is HandleType.none:
+        raise ConfigError(
+            f"skill=open does not fit part '{part.name}': it has neither a handle nor an edge that a hand can hold "
+            "(handle.type is none). Name another part, or set the handle in an articulation.yaml.",
+            key="skill",
+        )
+    head = {"type": "point2point_constraint", "keypoint_name": _TIP, "target_keypoint_name": _HEAD}
+    openness = part.openness
+    to = openness.closed + (1.0 if openness.open > openness.closed else -1.0) * opened_to(part, start)
+    return {
+        "constraint_list": [{**head, "tolerance": 0.002}, *(_edge(part) if _is_edge(part) else _handle(part))],
+        # ten centimetres: open fingers clear a handle that stands out by six
+        "pre_actuation_motions": [["translate_z", -0.1]],
+        "post_actuation_motions": {"follow_joint": {"to": _rounded(to)}},
+    }
+
+
+def _is_edge(part: Part) -> bool:
+    return part.handle.type is HandleType.edge
+
+
+def _handle(part: Part) -> list[Entry]:
+    """Fingers close from head to tail; the hand comes from where the part faces, in a cone that the kind allows."""
+    return [
+        {
+            "type": "keypoint_axis_parallel",
+            **_side(),
+            "target_axis_from_keypoint_name": _HEAD,
+            "target_axis_to_keypoint_name": _TAIL,
+            "target_inner_product": 1,
+            "tolerance": 0.05,
+        },
+        # a knob has no room beside it, and the wrist must turn on its axis; all else may be held leaning
+        _palm(part, 0.35 if part.kind is PartKind.knob else 0.9),
+    ]
+
+
+def _edge(part: Part) -> list[Entry]:
+    """An edge is pinched across the panel: fingers close along its way out, the hand comes from the free side."""
+    # a drawer's front is held at its upper edge, and head to tail points down; else from the hinge to the free side
+    sign = -1 if part.kind is PartKind.slider else 1
+    return [
+        {
+            "type": "frame_axis_parallel",
+            **_side(),
+            **_outward(part),
+            "target_inner_product": 1,
+            "tolerance": 0.1,
+        },
+        {
+            "type": "keypoint_axis_parallel",
+            **_back(),
+            "target_axis_from_keypoint_name": _HEAD,
+            "target_axis_to_keypoint_name": _TAIL,
+            "target_inner_product": sign,
+            "tolerance": 0.9,
+        },
+    ]
+
+
+def _close(part: Part) -> Entry:
+    if part.kind in (PartKind.knob, PartKind.lever):
+        raise ConfigError(
+            f"skill=close does not fit part '{part.name}': it is a {part.kind.value}, which is turned, not pushed. "
+            "Use skill=open, or name another part.",
+            key="skill",
+        )
+    point = {"type": "point2point_constraint", "keypoint_name": _TIP, "target_keypoint_name": "link_contact_point"}
+    if part.kind is PartKind.slider:
+        # the palm is wide along tool_side: it stays in the plane of the front
+        side = {
+            "type": "frame_axis_orthogonal",
+            **_side(),
+            **_outward(part),
+            "target_inner_product": 0,
+            "tolerance": 0.25,
+        }
+    else:
+        # the palm is wide along tool_side: held along the hinge, it stays clear of the part while that turns under it
+        side = {
+            "type": "frame_axis_parallel",
+            **_side(),
+            "target_axis": "link0_rot_axis",
+            "target_axis_frame": "object",
+            "target_inner_product": 1,
+            "tolerance": 0.25,
+        }
+    return {
+        "constraint_list": [
+            {**point, "tolerance": 0.005},
+            side,
+            _palm(part, 0.7 if part.kind is PartKind.slider else 0.9),
+        ],
+        # tool_head lies 9 mm behind the fingertips, which are what touches
+        "modify_actuation_motion": ["translate_z", -0.01],
+        "pre_actuation_motions": [["translate_z", -0.06]],
+    }
+
+
+_TIP, _HEAD, _TAIL = "tool_head", "articulated_object_head", "articulated_object_tail"
+
+
+def _palm(part: Part, tolerance: float) -> Entry:
+    """From the fingertips to the palm, out of the part."""
+    return {
+        "type": "frame_axis_parallel",
+        **_back(),
+        **_outward(part),
+        "target_inner_product": 1,
+        "tolerance": tolerance,
+    }
+
+
+def _outward(part: Part) -> Entry:
+    """The target that points out of a part, to where it opens."""
+    if part.kind is PartKind.slider:
+        return {"target_axis": "link0_move_axis", "target_axis_frame": "object"}
+    return {
+        "cross_target_axis1_from_keypoint_name": _HEAD,
+        "cross_target_axis1_to_keypoint_name": _TAIL,
+        "target_axis": "link0_contact_axis",
+        "target_axis_frame": "object",
+    }
+
+
+def _side() -> Entry:
+    return {"axis_from_keypoint_name": _TIP, "axis_to_keypoint_name": "tool_side"}
+
+
+def _back() -> Entry:
+    return {"axis_from_keypoint_name": _TIP, "axis_to_keypoint_name": "tool_tail"}
+
+
+def _rounded(value: float) -> float:
+    return float(f"{value:.3g}")

@@ -1,0 +1,137 @@
+"""A task for one part of one object that no file describes: where it stands, how it starts, its goal and its words."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import numpy as np
+
+from configs.derived_setting import goal_value, opened_to, planner_setting, start_range
+from simcore.assets.annotation import Part, PartKind
+from simcore.assets.articulated_object import ObjectAsset
+from simcore.assets.urdf_reader import read_urdf
+
+SKILLS_WITH_TASKS = ("close", "open")
+"""Skills that a task can be derived for."""
+
+REACH_CENTER_M = (0.54, 0.0, 0.34)
+REACH_HALF_M = (0.10, 0.18)
+"""Middle, and half extents in x and y, of the box in which an arm of Panda's size acts well in any direction: nearer,
+its elbow folds, farther it stretches before a pull is done."""
+YAW_DEG = 20.0
+LEAST_HALF_M = 0.02
+HEIGHT_HALF_M = 0.04
+MOST_PLINTH_M = 0.45
+LEAST_FRONT_M = 0.33
+"""The front of an object stays so far from the arm's base that the base and the folded arm have room."""
+_SAMPLES = 9
+
+
+def derived_task(skill: str, asset: ObjectAsset, part: Part) -> dict[str, Any]:
+    """The content of a task's YAML file.
+
+    Args:
+        skill: One of `SKILLS_WITH_TASKS`.
+        asset: The object.
+        part: The part that the skill acts on.
+
+    Raises:
+        ConfigError: The skill does not fit the part.
+    """
+    start = start_range(skill, part, asset)
+    value = goal_value(skill, part, start)
+    setting = planner_setting(skill, part, start)
+    where = {"object": asset.name, "part": part.name}
+    phrases = _language(skill, part)
+    return {
+        "task": {
+            "name": task_name(skill, asset, part),
+            "summary": f"{skill} '{part.name}' ({part.kind.value}) of {asset.category} {asset.instance}",
+            "regions": [region(skill, asset, part, start)],
+            "openness": [{**where, "range": list(start)}],
+            "goal": [{**where, "kind": "within_closed" if skill == "close" else "moved", "value": value}],
+            "language": phrases,
+        },
+        "skills": [
+            {
+                "name": skill,
+                "objects": [asset.name],
+                "part": part.name,
+                "language": phrases[-1:],
+                "planner_setting": setting,
+            }
+        ],
+    }
+
+
+def task_name(skill: str, asset: ObjectAsset, part: Part) -> str:
+    """Name of a derived task; it names the data set's folder too.
+
+    Args:
+        skill: The skill.
+        asset: The object.
+        part: Its part.
+    """
+    instance = f"{asset.category}_{asset.instance}" if asset.instance.isdigit() else asset.instance
+    return re.sub(r"[^A-Za-z0-9_-]", "_", f"{skill}_{instance}_{part.name}")
+
+
+def region(skill: str, asset: ObjectAsset, part: Part, start: tuple[float, float]) -> dict[str, Any]:
+    """Where the object is put: so that the way of the point that is acted on lies in the arm's reach.
+
+    The deviations of position are what the box of the reach leaves after the yaw, which swings that point about the
+    middle of the front.
+
+    Args:
+        skill: The skill.
+        asset: The object.
+        part: Its part.
+        start: Opening at the start, at least and at most [rad or m].
+    """
+    way = _way_from_front(skill, asset, part, start)
+    low, high = way.min(axis=0), way.max(axis=0)
+    depth, across, height = (low + high) / 2
+    swing = np.deg2rad(YAW_DEG)
+    half_x = max(REACH_HALF_M[0] - swing * abs(across), LEAST_HALF_M)
+    half_y = max(REACH_HALF_M[1] - swing * abs(depth), LEAST_HALF_M)
+    # the object looks back at the arm: its x and y are turned by half a circle
+    x = max(REACH_CENTER_M[0] + depth, LEAST_FRONT_M + half_x)
+    y = REACH_CENTER_M[1] + across
+    lift = float(np.clip(REACH_CENTER_M[2] - height, 0.0, MOST_PLINTH_M))
+    return {
+        "object": asset.name,
+        "center_m": [_millimetres(x), _millimetres(y)],
+        "half_extent_m": [_millimetres(half_x), _millimetres(half_y)],
+        "yaw_deg": YAW_DEG,
+        "height_m": [_millimetres(max(lift - HEIGHT_HALF_M, 0.0)), _millimetres(lift + HEIGHT_HALF_M)],
+    }
+
+
+def _way_from_front(skill: str, asset: ObjectAsset, part: Part, start: tuple[float, float]) -> np.ndarray:
+    """(N, 3) the point that is acted on, on its way, from the lower middle of the object's front, root frame [m]."""
+    model = read_urdf(asset.urdf_path)
+    low, high = asset.bounds_obj
+    front = np.array([high[0], (low[1] + high[1]) / 2, low[2]])
+    point = part.keypoint("link_contact_point" if skill == "close" else "articulated_object_head").xyz
+    sign = float(np.sign(part.openness.open - part.openness.closed))
+    end = 0.0 if skill == "close" else opened_to(part, start)
+    closed = {other.joint: other.openness.closed for other in asset.articulation.parts.values()}
+    openings = np.linspace(start[0] if skill == "open" else start[1], end, _SAMPLES)
+    positions = [{**closed, part.joint: part.openness.closed + sign * float(opening)} for opening in openings]
+    return np.array([model.link_pose(part.link, s) @ point - front for s in positions])
+
+
+def _language(skill: str, part: Part) -> list[str]:
+    """Phrasings, the last one about the part alone."""
+    if skill == "close":
+        if part.kind is PartKind.slider:
+            return ["close the {part} of the {object}", "push the {part} in"]
+        return ["close the {part} of the {object}", "push the {part} closed"]
+    if part.kind in (PartKind.knob, PartKind.lever):
+        return ["turn the {part} of the {object}", "take the {part} and turn it"]
+    return ["open the {part} of the {object}", "pull the {part} of the {object} open", "take the {part} and pull it"]
+
+
+def _millimetres(value: float) -> float:
+    return round(float(value), 3) + 0.0

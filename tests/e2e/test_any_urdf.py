@@ -1,0 +1,71 @@
+"""A URDF that nobody has prepared, opened and closed by one command."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from simcore.recording.check import check_dataset
+from simcore.recording.storage import DataSet
+
+pytestmark = [pytest.mark.e2e, pytest.mark.slow]
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def box(size: str, at: str) -> str:
+    return f'<visual><origin xyz="{at}"/><geometry><box size="{size}"/></geometry></visual>'
+
+
+CABINET = f"""<robot name="cabinet">
+  <link name="case">{box("0.3 0.4 0.02", "0 0 0.01")}{box("0.3 0.4 0.02", "0 0 0.39")}
+    {box("0.3 0.02 0.36", "0 -0.19 0.2")}{box("0.3 0.02 0.36", "0 0.19 0.2")}
+    {box("0.02 0.36 0.36", "0.14 0 0.2")}</link>
+  <link name="panel">{box("0.02 0.4 0.4", "-0.01 0.2 0.2")}</link>
+  <link name="grip">{box("0.016 0.016 0.16", "-0.05 0 0")}{box("0.05 0.016 0.016", "-0.02 0 0.07")}
+    {box("0.05 0.016 0.016", "-0.02 0 -0.07")}</link>
+  <joint name="hinge" type="revolute"><parent link="case"/><child link="panel"/><origin xyz="-0.15 -0.2 0"/>
+    <axis xyz="0 0 1"/><limit lower="0" upper="1.6"/></joint>
+  <joint name="screws" type="fixed"><parent link="panel"/><child link="grip"/><origin xyz="0 0.36 0.2"/></joint>
+</robot>
+"""
+
+CHEST = f"""<robot name="chest">
+  <link name="case">{box("0.4 0.4 0.02", "0 0 0.01")}{box("0.4 0.4 0.02", "0 0 0.24")}
+    {box("0.4 0.02 0.21", "0 -0.19 0.125")}{box("0.4 0.02 0.21", "0 0.19 0.125")}
+    {box("0.02 0.36 0.21", "-0.19 0 0.125")}</link>
+  <link name="box">{box("0.02 0.36 0.2", "0.01 0 0.125")}{box("0.34 0.34 0.02", "-0.17 0 0.04")}
+    {box("0.014 0.14 0.014", "0.06 0 0.125")}{box("0.04 0.014 0.014", "0.035 0.06 0.125")}
+    {box("0.04 0.014 0.014", "0.035 -0.06 0.125")}</link>
+  <joint name="rail" type="prismatic"><parent link="case"/><child link="box"/><origin xyz="0.2 0 0"/>
+    <axis xyz="1 0 0"/><limit lower="0" upper="0.3"/></joint>
+</robot>
+"""
+
+
+@pytest.mark.parametrize("skill", ["open", "close"])
+@pytest.mark.parametrize(("name", "text"), [("cabinet", CABINET), ("chest", CHEST)])
+def test_a_urdf_without_any_other_file_is_opened_and_closed(name: str, text: str, skill: str, tmp_path: Path):
+    (tmp_path / f"{name}.urdf").write_text(text)
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "UNLATCH_CACHE_DIR": str(tmp_path / "cache")}
+    words = ["collect", f"object={name}.urdf", f"skill={skill}", "episodes=3", "workers=2", "pictures=0", "out=made"]
+    done = subprocess.run(
+        [sys.executable, "-m", "unlatch", *words],
+        cwd=tmp_path,
+        env=environment,
+        text=True,
+        capture_output=True,
+        timeout=300,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    made = DataSet.open(tmp_path / "made")
+    assert check_dataset(tmp_path / "made") == []
+    assert [made.read(number).success for number in made.numbers()] == [True] * 3
+    # the derived task is recorded like any other
+    config = made.header["config"]
+    assert config["task"]["name"] == f"{skill}_{name}_{'door' if name == 'cabinet' else 'drawer'}"
+    assert config["object"]["source"] == "urdf"
+    assert {path.name for path in tmp_path.iterdir()} == {"cache", f"{name}.urdf", "made"}
