@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from simcore.assets.annotation import HandleType, Part, PartKind
 from simcore.assets.articulated_object import ObjectAsset
+from simcore.assets.urdf_reader import read_urdf
 from simcore.errors import ConfigError
 
 Entry = dict[str, Any]
@@ -15,6 +18,8 @@ EDGE_OPENING_M = 0.085
 EDGE_OPENING_RAD = (0.25, 0.6)
 """The same as an angle, at least and at most: far from the hinge a small angle makes a wide gap that the hand's own
 width still has to fit, near it a large one would leave nothing to open."""
+_BESIDE_M = 0.03
+"""A head farther from the handle's box is not on it: what is set by hand is right to about that."""
 EDGE_OPENING_SHARE = 0.4
 """An edge stands open by at most this share of the range."""
 _START_SPREAD = 1.2
@@ -50,15 +55,25 @@ def lever_m(part: Part, asset: ObjectAsset) -> float:
         part: The part.
         asset: The object.
     """
-    import numpy as np
-
-    from simcore.assets.urdf_reader import read_urdf
-
     model = read_urdf(asset.urdf_path)
     joint = model.joints[part.joint]
     head = model.link_pose(joint.child).inverse() @ model.link_pose(part.link) @ part.keypoint(_HEAD).xyz
     axis = joint.axis / np.linalg.norm(joint.axis)
     return float(np.linalg.norm(np.cross(axis, head)))
+
+
+def held_at_edge(part: Part) -> bool:
+    """Whether the head lies on an edge: there is no handle, or a head that was set by hand lies beside it.
+
+    Args:
+        part: The part.
+    """
+    handle = part.handle
+    if handle.type is HandleType.edge or handle.T_link_handle is None:
+        return handle.type is HandleType.edge
+    head = handle.T_link_handle.inverse() @ part.keypoint(_HEAD).xyz
+    turns_in_hand = part.kind in (PartKind.knob, PartKind.lever)
+    return not turns_in_hand and bool(np.any(np.abs(head) > handle.size / 2 + _BESIDE_M))
 
 
 def start_range(skill: str, part: Part, asset: ObjectAsset) -> tuple[float, float]:
@@ -74,7 +89,7 @@ def start_range(skill: str, part: Part, asset: ObjectAsset) -> tuple[float, floa
         shares = zip(_CLOSE_FROM[slides], _CLOSE_FROM_SHARE, strict=True)
         low, high = (min(most, share * span) for most, share in shares)
         return _rounded(low), _rounded(high)
-    if part.handle.type is not HandleType.edge:
+    if not held_at_edge(part):
         return 0.0, 0.0  # what has a handle is opened from closed
     if slides:
         low = min(EDGE_OPENING_M, EDGE_OPENING_SHARE * span)
@@ -136,15 +151,11 @@ def _open(part: Part, start: tuple[float, float]) -> Entry:
     openness = part.openness
     to = openness.closed + (1.0 if openness.open > openness.closed else -1.0) * opened_to(part, start)
     return {
-        "constraint_list": [{**head, "tolerance": 0.002}, *(_edge(part) if _is_edge(part) else _handle(part))],
+        "constraint_list": [{**head, "tolerance": 0.002}, *(_edge(part) if held_at_edge(part) else _handle(part))],
         # ten centimetres: open fingers clear a handle that stands out by six
         "pre_actuation_motions": [["translate_z", -0.1]],
         "post_actuation_motions": {"follow_joint": {"to": _rounded(to)}},
     }
-
-
-def _is_edge(part: Part) -> bool:
-    return part.handle.type is HandleType.edge
 
 
 def _handle(part: Part) -> list[Entry]:

@@ -10,6 +10,7 @@ import numpy as np
 from configs.derived_setting import goal_value, opened_to, planner_setting, start_range
 from simcore.assets.annotation import Part, PartKind
 from simcore.assets.articulated_object import ObjectAsset
+from simcore.assets.surface import shape_triangles
 from simcore.assets.urdf_reader import read_urdf
 
 SKILLS_WITH_TASKS = ("close", "open")
@@ -23,8 +24,8 @@ YAW_DEG = 20.0
 LEAST_HALF_M = 0.02
 HEIGHT_HALF_M = 0.04
 MOST_PLINTH_M = 0.45
-LEAST_FRONT_M = 0.33
-"""The front of an object stays so far from the arm's base that the base and the folded arm have room."""
+LEAST_FRONT_M = 0.38
+"""Nothing of an object stands nearer to the arm's base at the start: the base and the folded arm have room there."""
 _SAMPLES = 9
 
 
@@ -96,7 +97,7 @@ def region(skill: str, asset: ObjectAsset, part: Part, start: tuple[float, float
     half_x = max(REACH_HALF_M[0] - swing * abs(across), LEAST_HALF_M)
     half_y = max(REACH_HALF_M[1] - swing * abs(depth), LEAST_HALF_M)
     # the object looks back at the arm: its x and y are turned by half a circle
-    x = max(REACH_CENTER_M[0] + depth, LEAST_FRONT_M + half_x)
+    x = max(REACH_CENTER_M[0] + depth, LEAST_FRONT_M + half_x + _standing_out(asset, part, start))
     y = REACH_CENTER_M[1] + across
     lift = float(np.clip(REACH_CENTER_M[2] - height, 0.0, MOST_PLINTH_M))
     return {
@@ -120,6 +121,20 @@ def _way_from_front(skill: str, asset: ObjectAsset, part: Part, start: tuple[flo
     openings = np.linspace(start[0] if skill == "open" else start[1], end, _SAMPLES)
     positions = [{**closed, part.joint: part.openness.closed + sign * float(opening)} for opening in openings]
     return np.array([model.link_pose(part.link, s) @ point - front for s in positions])
+
+
+def _standing_out(asset: ObjectAsset, part: Part, start: tuple[float, float]) -> float:
+    """How far a part stands out of the closed object's front at the start [m]."""
+    model = read_urdf(asset.urdf_path)
+    sign = float(np.sign(part.openness.open - part.openness.closed))
+    front = most = float(asset.bounds_obj[1, 0])
+    for opening in start:
+        T_root_link = model.link_pose(part.link, {part.joint: part.openness.closed + sign * opening})
+        for shape in model.links[part.link].collisions:
+            vertices, _ = shape_triangles(shape)
+            points = T_root_link @ (shape.T_link_shape @ vertices)
+            most = max(most, float(points[:, 0].max(initial=front)))
+    return most - front
 
 
 def _language(skill: str, part: Part) -> list[str]:

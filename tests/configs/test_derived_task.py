@@ -9,8 +9,8 @@ import pytest
 import yaml
 
 import unlatch
-from configs.derived_setting import goal_value, start_range
-from configs.derived_task import REACH_CENTER_M, REACH_HALF_M, derived_task
+from configs.derived_setting import goal_value, held_at_edge, start_range
+from configs.derived_task import LEAST_FRONT_M, REACH_CENTER_M, REACH_HALF_M, derived_task
 from configs.reading import read_dataclass
 from configs.schema import EpisodeCfg
 from robots.catalog import ROBOTS
@@ -88,11 +88,32 @@ def test_what_is_acted_on_starts_in_reach_whatever_is_drawn(skill: str, cfg: Obj
         assert 0.1 <= point[2] <= 0.6, (episode, point)
 
 
+def test_an_open_part_leaves_the_arm_its_room():
+    asset = load_object(DOOR, rng=np.random.default_rng(0))
+    (part,) = asset.articulation.parts.values()
+    region = derived_task("close", asset, part)["task"]["regions"][0]
+    model = read_urdf(asset.urdf_path)
+    sign = np.sign(part.openness.open - part.openness.closed)
+    widest = start_range("close", part, asset)[1]
+    head = model.link_pose(part.link, {part.joint: part.openness.closed + sign * widest})
+    tip = (head @ part.keypoints["articulated_object_head"].xyz)[0] - asset.bounds_obj[1, 0]
+    assert tip > 0.15
+    assert region["center_m"][0] - region["half_extent_m"][0] - tip >= LEAST_FRONT_M - 1e-3
+
+
 def test_an_edge_near_its_hinge_starts_open_wider():
     asset, part = asset_of(PartKind.lid, HandleType.edge)
     head = part.keypoints["articulated_object_head"]
     near = replace(part, keypoints={**part.keypoints, "articulated_object_head": FramedVector("link", 0.4 * head.xyz)})
     assert start_range("open", near, asset)[0] > start_range("open", part, asset)[0]
+
+
+def test_a_head_that_was_set_beside_the_handle_is_on_the_edge():
+    _, part = asset_of(PartKind.hinge_vertical, HandleType.bar)
+    head = part.keypoints["articulated_object_head"]
+    beside = FramedVector("link", head.xyz + np.array([0.0, 0.08, 0.0]))
+    assert not held_at_edge(part)
+    assert held_at_edge(replace(part, keypoints={**part.keypoints, "articulated_object_head": beside}))
 
 
 def test_a_small_range_makes_a_small_task():

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-VERSION = 1
+VERSION = 2
 """Raised with every change that changes the output: cached objects are then made anew."""
 
 DENSITY_KG_M3 = 400.0
@@ -168,7 +168,8 @@ def _key(source: SourceObject, cfg: ObjectCfg, *, given: bool) -> str:
 
 def _convert(source: SourceObject, cfg: ObjectCfg, given: Articulation | None, folder: Path) -> None:
     # annotated first: what cannot be acted on is refused before minutes of convex decomposition
-    annotation = given or annotate_source(source, AnnotateCfg(scale=cfg.scale)).articulation
+    # keypoints of others' `info.json` are left out: they lie on faces and beside handles, as their own skills want them
+    annotation = given or annotate_source(source, AnnotateCfg(scale=cfg.scale, use_info=False)).articulation
     scale = _scale_of(annotation)
     made = UrdfConverter(
         UrdfConverterCfg(
