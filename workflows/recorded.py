@@ -39,11 +39,11 @@ def config_of(data_set: DataSet) -> EpisodeCfg:
 
 
 def _with_roots(values: dict[str, Any], roots: Any) -> dict[str, Any]:
-    """A configuration with the folders that its objects came from, where these are here too."""
+    """A configuration with the folders or files that its objects came from, where these are here too."""
 
     def rooted(item: Any) -> Any:
         root = roots.get(item.get("name")) if isinstance(item, dict) else None
-        return {**item, "root": root} if isinstance(root, str) and Path(root).is_dir() else item
+        return {**item, "root": root} if isinstance(root, str) and Path(root).exists() else item
 
     if not isinstance(roots, dict):
         return values

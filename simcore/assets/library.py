@@ -62,7 +62,8 @@ class ObjectCfg:
     """Folder of the data set; without it the environment variable of the source says where. source=urdf: the URDF, or
     the folder of one object; `object=PATH` on the command line sets it."""
     instance: str | None = None
-    """Id of the data set's object, or seed of a procedural one; without it, each episode draws one. A URDF has none."""
+    """Id of the data set's object, or seed of a procedural one; without it, each episode draws one. Of a URDF, at most
+    its own name."""
     part: str | None = None
     """source=urdf: the part whose side of the object is its front, which faces the robot; without it, the first one."""
     scale: float | None = None
@@ -80,9 +81,7 @@ class ObjectCfg:
                     key="object.instance",
                 )
             self._refuse("scale", "root", remedy="set object.source=partnet_mobility")
-        if self.source is ObjectSource.urdf:
-            self._refuse("instance", remedy="name the object by object.root")
-        else:
+        if self.source is not ObjectSource.urdf:
             self._refuse("part", remedy="set object.source=urdf")
 
     def _refuse(self, *keys: str, remedy: str) -> None:

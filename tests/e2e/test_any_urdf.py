@@ -45,22 +45,19 @@ CHEST = f"""<robot name="chest">
 """
 
 
+def run(words: list[str], cwd: Path) -> None:
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "UNLATCH_CACHE_DIR": str(cwd / "cache")}
+    program = [sys.executable, "-m", "unlatch", *words]
+    done = subprocess.run(program, cwd=cwd, env=environment, text=True, capture_output=True, timeout=300, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
 @pytest.mark.parametrize("skill", ["open", "close"])
 @pytest.mark.parametrize(("name", "text"), [("cabinet", CABINET), ("chest", CHEST)])
 def test_a_urdf_without_any_other_file_is_opened_and_closed(name: str, text: str, skill: str, tmp_path: Path):
     (tmp_path / f"{name}.urdf").write_text(text)
-    environment = {**os.environ, "PYTHONPATH": str(ROOT), "UNLATCH_CACHE_DIR": str(tmp_path / "cache")}
     words = ["collect", f"object={name}.urdf", f"skill={skill}", "episodes=3", "workers=2", "pictures=0", "out=made"]
-    done = subprocess.run(
-        [sys.executable, "-m", "unlatch", *words],
-        cwd=tmp_path,
-        env=environment,
-        text=True,
-        capture_output=True,
-        timeout=300,
-        check=False,
-    )
-    assert (done.returncode, done.stderr) == (0, "")
+    run(words, tmp_path)
     made = DataSet.open(tmp_path / "made")
     assert check_dataset(tmp_path / "made") == []
     assert [made.read(number).success for number in made.numbers()] == [True] * 3
@@ -68,4 +65,5 @@ def test_a_urdf_without_any_other_file_is_opened_and_closed(name: str, text: str
     config = made.header["config"]
     assert config["task"]["name"] == f"{skill}_{name}_{'door' if name == 'cabinet' else 'drawer'}"
     assert config["object"]["source"] == "urdf"
+    run(["replay", "made", "all=true", "check=true"], tmp_path)
     assert {path.name for path in tmp_path.iterdir()} == {"cache", f"{name}.urdf", "made"}

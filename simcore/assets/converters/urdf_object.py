@@ -108,7 +108,14 @@ def _source(cfg: ObjectCfg) -> SourceObject:
             "object=PATH.",
             key="object.root",
         )
-    return read_source(Path(cfg.root).expanduser(), category=cfg.category)
+    source = read_source(Path(cfg.root).expanduser(), category=cfg.category)
+    if cfg.instance not in (None, source.instance):
+        raise ConfigError(
+            f"object.instance='{cfg.instance}' is not at {cfg.root}, which is '{source.instance}'. Remove "
+            "object.instance, or change object.root.",
+            key="object.instance",
+        )
+    return source
 
 
 def _given_annotation(source: SourceObject, cfg: ObjectCfg) -> Articulation | None:

@@ -141,8 +141,12 @@ def test_a_lid_stays_where_it_is_let_go(cfg: ObjectCfg, urdf: Path):
 LYING = '<axis xyz="1 0 0"/><limit lower="0" upper="1.6"/>'
 
 
-@pytest.mark.parametrize(("key", "value"), [("instance", "7"), ("part", "door")])
-def test_keys_of_other_sources_are_refused(key: str, value: str):
-    source = ObjectSource.urdf if key == "instance" else ObjectSource.procedural
-    with pytest.raises(ConfigError, match=rf"object.{key}={value} has no meaning for source={source.value}"):
-        ObjectCfg("a", "b", source, **{key: value})
+def test_an_instance_that_is_not_at_the_path_is_refused(cfg: ObjectCfg):
+    assert load(replace(cfg, instance="cabinet")).instance == "cabinet"  # as a replay names it
+    with pytest.raises(ConfigError, match=r"object.instance='7' is not at .*, which is 'cabinet'"):
+        load(replace(cfg, instance="7"))
+
+
+def test_a_part_as_front_is_refused_of_other_sources():
+    with pytest.raises(ConfigError, match=r"object.part=door has no meaning for source=procedural"):
+        ObjectCfg("a", "b", part="door")
