@@ -24,8 +24,9 @@ YAW_DEG = 20.0
 LEAST_HALF_M = 0.02
 HEIGHT_HALF_M = 0.04
 MOST_PLINTH_M = 0.45
-LEAST_FRONT_M = 0.38
-"""Nothing of an object stands nearer to the arm's base at the start: the base and the folded arm have room there."""
+LEAST_FRONT_M, LEAST_PART_M = 0.33, 0.38
+"""At the start, the front of an object stands at least so far from the arm's base, and its part, which may stand out up
+to where the folded arm has its hand."""
 _SAMPLES = 9
 
 
@@ -97,7 +98,8 @@ def region(skill: str, asset: ObjectAsset, part: Part, start: tuple[float, float
     half_x = max(REACH_HALF_M[0] - swing * abs(across), LEAST_HALF_M)
     half_y = max(REACH_HALF_M[1] - swing * abs(depth), LEAST_HALF_M)
     # the object looks back at the arm: its x and y are turned by half a circle
-    x = max(REACH_CENTER_M[0] + depth, LEAST_FRONT_M + half_x + _standing_out(asset, part, start))
+    room = max(LEAST_FRONT_M, LEAST_PART_M + _standing_out(asset, part, start))
+    x = max(REACH_CENTER_M[0] + depth, room + half_x)
     y = REACH_CENTER_M[1] + across
     lift = float(np.clip(REACH_CENTER_M[2] - height, 0.0, MOST_PLINTH_M))
     return {
@@ -124,17 +126,17 @@ def _way_from_front(skill: str, asset: ObjectAsset, part: Part, start: tuple[flo
 
 
 def _standing_out(asset: ObjectAsset, part: Part, start: tuple[float, float]) -> float:
-    """How far a part stands out of the closed object's front at the start [m]."""
+    """How far a part stands out of the closed object's front at the start, less than 0 behind it [m]."""
     model = read_urdf(asset.urdf_path)
     sign = float(np.sign(part.openness.open - part.openness.closed))
-    front = most = float(asset.bounds_obj[1, 0])
+    most = -np.inf
     for opening in start:
         T_root_link = model.link_pose(part.link, {part.joint: part.openness.closed + sign * opening})
         for shape in model.links[part.link].collisions:
             vertices, _ = shape_triangles(shape)
             points = T_root_link @ (shape.T_link_shape @ vertices)
-            most = max(most, float(points[:, 0].max(initial=front)))
-    return most - front
+            most = max(most, float(points[:, 0].max(initial=-np.inf)))
+    return most - float(asset.bounds_obj[1, 0]) if np.isfinite(most) else 0.0
 
 
 def _language(skill: str, part: Part) -> list[str]:

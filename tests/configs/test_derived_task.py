@@ -10,7 +10,7 @@ import yaml
 
 import unlatch
 from configs.derived_setting import goal_value, held_at_edge, start_range
-from configs.derived_task import LEAST_FRONT_M, REACH_CENTER_M, REACH_HALF_M, derived_task
+from configs.derived_task import LEAST_PART_M, REACH_CENTER_M, REACH_HALF_M, derived_task
 from configs.reading import read_dataclass
 from configs.schema import EpisodeCfg
 from robots.catalog import ROBOTS
@@ -98,7 +98,7 @@ def test_an_open_part_leaves_the_arm_its_room():
     head = model.link_pose(part.link, {part.joint: part.openness.closed + sign * widest})
     tip = (head @ part.keypoints["articulated_object_head"].xyz)[0] - asset.bounds_obj[1, 0]
     assert tip > 0.15
-    assert region["center_m"][0] - region["half_extent_m"][0] - tip >= LEAST_FRONT_M - 1e-3
+    assert region["center_m"][0] - region["half_extent_m"][0] - tip >= LEAST_PART_M - 1e-3
 
 
 def test_an_edge_near_its_hinge_starts_open_wider():
