@@ -106,7 +106,6 @@ def method(common: Mapping[str, Any], name: str, starts: int) -> goals.Solve:
             lower=arm.q_lower,
             upper=arm.q_upper,
             box=arm.workspace,
-            reference_weight=near.weights,
             tighten=1.0,
             nearness=near,
         )

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 import xml.etree.ElementTree as ET
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -15,6 +16,7 @@ from simcore.errors import AssetError, FrameNotFoundError
 from simcore.geometry import Pose, matrix_from_rpy, unit
 
 Array = np.ndarray
+T = TypeVar("T")
 
 MAX_URDF_BYTES = 20_000_000
 """A larger URDF is refused: robots are text of some kilobytes."""
@@ -67,8 +69,7 @@ class Kinematics:
         self.lower = _frozen([joint.lower for joint in joints])
         self.upper = _frozen([joint.upper for joint in joints])
         self.max_velocity = _frozen([joint.max_velocity for joint in joints])
-        self.programs: dict[Any, Any] = {}
-        """What the solvers have built for this chain, by their keys; it goes when the chain goes."""
+        self._programs: dict[Any, Any] = {}
 
     @classmethod
     def from_urdf(cls, urdf_path: str | Path, *, base_link: str, tip_link: str) -> Kinematics:
@@ -118,6 +119,18 @@ class Kinematics:
                 path=str(urdf_path),
             )
         return cls(joints, T, base_link=base_link, tip_link=tip_link)
+
+    def program(self, key: Any, build: Callable[[], T]) -> T:
+        """What a solver has built for this chain: made on first use, gone when the chain goes.
+
+        Args:
+            key: Of what is built, its class first.
+            build: Makes it.
+        """
+        if key not in self._programs:
+            self._programs[key] = build()
+        built: T = self._programs[key]
+        return built
 
     def symbolic(self) -> Any:
         """The CasADi Function `q -> (R, p)`: (3, 3) rotation and (3,) position [m] of the tip in the base frame."""

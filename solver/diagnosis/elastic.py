@@ -325,8 +325,4 @@ def _packed(row: Row) -> Array:
 
 def elastic_program_of(kinematics: Kinematics, structure: ElasticStructure) -> ElasticProgram:
     """The program of an arm and a structure, built on first use and kept while the arm's kinematics lives."""
-    key = (ElasticProgram, structure)
-    if key not in kinematics.programs:
-        kinematics.programs[key] = ElasticProgram(kinematics, structure)
-    program: ElasticProgram = kinematics.programs[key]
-    return program
+    return kinematics.program((ElasticProgram, structure), lambda: ElasticProgram(kinematics, structure))

@@ -10,13 +10,14 @@ import math
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 
 from simcore.errors import ConfigError
 from simcore.geometry import Pose
 from solver.goal.layout import Nearness
-from solver.goal.least_cost import WAVES, LeastCost
+from solver.goal.least_cost import RESTORE, WAVES, LeastCost
 from solver.goal.program import Program, Schedule, program_of
 from solver.goal.solution import Solution
 from solver.goal.start_library import library_of
@@ -26,16 +27,10 @@ from solver.terms.row import AxisRow, PointRow, Row
 from solver.terms.term import Term
 
 Array = np.ndarray
+_Variant: TypeAlias = tuple[str, tuple[Row, ...]]
+"""Label of a set of tool keypoints, and the rows with it."""
 
-_SOLVE = (
-    ((30.0, 0.3, 0.1, 0.6),) * 2
-    + ((300.0, 0.3, 0.1, 0.6),) * 3
-    + ((1e4, 0.3, 0.03, 0.4),) * 3
-    + ((1e4, 1e-3, 0.0, 0.3),) * 4
-)
-"""Steps from a start: soft first, so that starts move to the goal together with their posture; at last exact."""
-
-_SETTLE = Schedule(((1e4, 1.0, 0.0, 0.3),) * 40)
+_SETTLE: Schedule = ((1e4, 1.0, 0.0, 0.3),) * 40
 """Steps to a compromise where no exact solution exists."""
 _COMPROMISES = 8
 _LAST_STARTS = 24
@@ -120,68 +115,67 @@ class GoalSolver:
             waves: How often new starts are tried while nothing is found.
         """
         began = time.perf_counter()
-        _check_reference(self.arm, q_reference)
-        if not terms:
-            raise ConfigError("There is no constraint. Give at least one.", key="constraint_list")
-        if nearness is None:
-            nearness = Nearness(np.ones(self.arm.n_q), self.arm.kinematics.pose(q_reference), 1.0, 1.0)
-        build_ms = 0.0
-        for _, tool in self.arm.tool_variants():
-            built = time.perf_counter()
-            program_of(self.arm.kinematics, [term.row(tool, scene) for term in [*terms, *costs]], pose=True)
-            build_ms += 1e3 * (time.perf_counter() - built)
-        goal, tried = self.least_cost(
-            terms, scene, q_reference=q_reference, costs=costs, nearness=nearness, waves=waves
-        )
+        problems, build_ms = self._problems(terms, scene, costs, q_reference)
+        near = self._near(q_reference) if nearness is None else nearness
+        goal, tried = self._least_cost(problems, q_reference, near, waves)
         if goal is None:
             batches = [
-                self.run(
-                    tuple(term.row(tool, scene) for term in [*terms, *costs]),
-                    variant=variant,
-                    q_reference=q_reference,
-                    starts=_LAST_STARTS,
-                )
-                for variant, tool in self.arm.tool_variants()
+                self.run(rows, variant=variant, q_reference=q_reference, starts=_LAST_STARTS)
+                for variant, rows in problems
             ]
             tried += _LAST_STARTS * len(batches)
             # what the exact finish could not reach, the last resort may
-            found = self.goals(batches, q_reference, nearness=nearness)
+            found = self.goals(batches, q_reference, nearness=near)
             goal = found[0] if found else self.nearest(batches)
         solve_ms = 1e3 * (time.perf_counter() - began) - build_ms
         return self.solution(goal, terms, starts_tried=tried, build_ms=build_ms, solve_ms=solve_ms)
 
     def least_cost(
-        self,
-        terms: Sequence[Term],
-        scene: PlanningScene,
-        *,
-        q_reference: Array,
-        costs: Sequence[Term] = (),
-        nearness: Nearness | None = None,
-        waves: int = WAVES,
+        self, terms: Sequence[Term], scene: PlanningScene, *, q_reference: Array, costs: Sequence[Term] = ()
     ) -> tuple[Goal | None, int]:
-        """The goal of least cost, or None where none is found, and how many starts were run.
+        """The goal nearest to joints and pose, or None where none is found, and how many starts were run.
 
         Args:
             terms: Constraints.
             scene: The object.
             q_reference: (n,) joints to stay near [rad].
             costs: Cost terms.
-            nearness: What staying near costs; None = joints and pose of the hand, all weights 1.
-            waves: How often new starts are tried while nothing is found.
         """
-        if nearness is None:
-            nearness = Nearness(np.ones(self.arm.n_q), self.arm.kinematics.pose(q_reference), 1.0, 1.0)
+        problems, _ = self._problems(terms, scene, costs, q_reference)
+        return self._least_cost(problems, q_reference, self._near(q_reference), WAVES)
+
+    def _least_cost(
+        self, problems: Sequence[_Variant], q_reference: Array, nearness: Nearness, waves: int
+    ) -> tuple[Goal | None, int]:
         solver = LeastCost(self.arm)
         best: Goal | None = None
         tried = 0
-        for variant, tool in self.arm.tool_variants():
-            rows = tuple(term.row(tool, scene) for term in [*terms, *costs])
+        for variant, rows in problems:
             end = solver.solve(rows, q_reference=q_reference, nearness=nearness, waves=waves)
             tried += solver.starts * waves if end is None else end.starts
             if end is not None and (best is None or end.cost < best.cost):
                 best = Goal(self.measured(rows, end.q[None], variant=variant), 0, end.cost)
         return best, tried
+
+    def _problems(
+        self, terms: Sequence[Term], scene: PlanningScene, costs: Sequence[Term], q_reference: Array
+    ) -> tuple[list[_Variant], float]:
+        """The rows for each set of tool keypoints, and how long their programs took to build [ms]."""
+        _check_reference(self.arm, q_reference)
+        if not terms:
+            raise ConfigError("There is no constraint. Give at least one.", key="constraint_list")
+        problems = [
+            (variant, tuple(term.row(tool, scene) for term in [*terms, *costs]))
+            for variant, tool in self.arm.tool_variants()
+        ]
+        began = time.perf_counter()
+        for _, rows in problems:
+            program_of(self.arm.kinematics, rows, pose=True)
+        return problems, 1e3 * (time.perf_counter() - began)
+
+    def _near(self, q_reference: Array) -> Nearness:
+        """Joints and pose of the hand, all weights 1."""
+        return Nearness(np.ones(self.arm.n_q), self.arm.kinematics.pose(q_reference), 1.0, 1.0)
 
     def solve_all(
         self,
@@ -204,20 +198,18 @@ class GoalSolver:
             waves: How often new starts are tried while nothing is found.
         """
         began = time.perf_counter()
-        build_ms, tried = 0.0, 0
+        problems, build_ms = self._problems(terms, scene, costs, q_reference)
         batches: list[GoalBatch] = []
         found: list[Goal] = []
         for wave in range(waves):
-            for variant, tool in self.arm.tool_variants():
-                rows = tuple(term.row(tool, scene) for term in [*terms, *costs])
-                built = time.perf_counter()
-                program_of(self.arm.kinematics, rows, pose=True)
-                build_ms += 1e3 * (time.perf_counter() - built)
-                batches.append(self.run(rows, variant=variant, q_reference=q_reference, starts=starts, wave=wave))
-                tried += starts
+            batches += [
+                self.run(rows, variant=variant, q_reference=q_reference, starts=starts, wave=wave)
+                for variant, rows in problems
+            ]
             found = self.goals(batches, q_reference)
             if found:
                 break
+        tried = starts * len(batches)
         solve_ms = 1e3 * (time.perf_counter() - began) - build_ms
         return [
             self.solution(goal, terms, starts_tried=tried, build_ms=build_ms, solve_ms=solve_ms)
@@ -237,7 +229,7 @@ class GoalSolver:
         arm = self.arm
         program = program_of(arm.kinematics, rows, pose=True)
         first = self._starts(rows, q_reference, starts, wave)
-        schedules = np.broadcast_to(np.array(_SOLVE), (starts, len(_SOLVE), 4))
+        schedules = np.broadcast_to(np.array(RESTORE), (starts, len(RESTORE), 4))
         # each start is drawn to itself: goals that differ are wanted, not the same one many times
         ends, _, _ = program.descend(first, first, self.parameters(program, rows), schedules)
         return self.measured(rows, ends, variant=variant)
@@ -275,7 +267,7 @@ class GoalSolver:
         return distinct
 
     def nearest(self, batches: Sequence[GoalBatch]) -> Goal:
-        """The best compromise: the starts that violate the least, run on until they rest (an elastic re-solve)."""
+        """The end that violates the least, once those that do have been run on until they rest: a first compromise."""
         settled = []
         for batch in batches:
             starts = batch.q[np.argsort(batch.violation, kind="stable")[:_COMPROMISES]]
@@ -322,18 +314,13 @@ class GoalSolver:
     def parameters(self, program: Program, rows: Sequence[Row]) -> Array:
         """The parameter vector of rows with the limits and the workspace of this arm."""
         arm = self.arm
-        return program.pack(
-            rows, lower=arm.q_lower, upper=arm.q_upper, box=arm.workspace, reference_weight=np.ones(arm.n_q)
-        )
+        near = Nearness(np.ones(arm.n_q))
+        return program.layout.pack(rows, lower=arm.q_lower, upper=arm.q_upper, box=arm.workspace, nearness=near)
 
     def _starts(self, rows: Sequence[Row], q_reference: Array, count: int, wave: int) -> Array:
         library = library_of(self.arm)
         score = 10.0 * library.misfit(rows) + _COST_OF_REFERENCE * ((library.q - q_reference) ** 2).sum(axis=1)
-        picked = library.pick(score, count=(count - 1) * (wave + 1))[(count - 1) * wave :]
-        filled = np.vstack([np.clip(q_reference, self.arm.q_lower, self.arm.q_upper)[None], picked])
-        if len(filled) < count:  # a fixed size keeps one compiled map; repeats cost little
-            filled = np.vstack([filled, np.repeat(filled[-1:], count - len(filled), axis=0)])
-        return filled
+        return library.starts(score, q_reference, count=count, wave=wave)
 
 
 def _check_reference(arm: ArmModel, q_reference: Array) -> None:

@@ -15,9 +15,10 @@ from solver.terms.row import AxisRow, ExpressionRow, PlaneRow, PointRow, Row, Ro
 
 Array = np.ndarray
 
-
 POINT_WEIGHT = 16.0
 """Weight of a squared metre beside a squared radian: 4 m count as much as 1 rad, as an arm's length would have it."""
+TIGHTEN = 0.7
+"""Share of a tolerance that is aimed at, so that what remains of the residual still lies inside it."""
 _OPEN = 1e6
 """Bound of a range that is open to one side."""
 _POINT, _CONE, _ANGLE, _PLANE, _POSE = 8, 8, 9, 9, 14
@@ -172,9 +173,8 @@ class Layout:
         lower: Array,
         upper: Array,
         box: Array,
-        reference_weight: Array,
-        tighten: float,
-        nearness: Nearness | None = None,
+        nearness: Nearness,
+        tighten: float = TIGHTEN,
         cost_scale: float = 1.0,
     ) -> Array:
         """The parameter vector of one problem.
@@ -184,9 +184,8 @@ class Layout:
             lower: (n_q,) lower joint limits [rad].
             upper: (n_q,) upper joint limits [rad].
             box: (2, 3) workspace of the tip origin, base frame [m].
-            reference_weight: (n_q,) diagonal of W.
+            nearness: The cost of staying near; its share of the pose counts where the layout has one.
             tighten: Share of each tolerance that is aimed at.
-            nearness: Whose pose cost is used, where the layout has one.
             cost_scale: Factor of all costs.
 
         Returns:
@@ -208,10 +207,10 @@ class Layout:
             parts += [*packed, *[np.zeros(size)] * (count - len(packed))]
         parts += [_pack_expression(r, tighten) for r in _expressions(rows)]
         inset = 1e-6 * np.array([[1.0], [-1.0]])
-        parts += [(box + inset).ravel(), lower, upper, cost_scale * reference_weight]
+        parts += [(box + inset).ravel(), lower, upper, cost_scale * nearness.weights]
         if self.pose:
             pose = np.zeros(_POSE)
-            if nearness is not None and nearness.T_base_ee is not None:
+            if nearness.T_base_ee is not None:
                 pose[:2] = cost_scale * nearness.position_weight, cost_scale * nearness.rotation_weight
                 pose[2:5] = nearness.T_base_ee.p
                 pose[5:] = nearness.T_base_ee.R.ravel(order="F")

@@ -11,31 +11,30 @@ Where a wave finds nothing, the next one takes other starts and meets the constr
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, TypeAlias
+from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
 
 from solver.goal.layout import Nearness
-from solver.goal.program import Program, program_of
+from solver.goal.program import Program, Schedule, program_of
 from solver.goal.start_library import StartLibrary, library_of
 from solver.scene import ArmModel
 from solver.terms.row import AxisRow, Row
 
 Array = np.ndarray
-Pace: TypeAlias = tuple[tuple[float, float, float, float], ...]
-"""Steps of a schedule: mu, d, c and the largest joint step [rad]; see `solver.goal.program`."""
 
 _STEPS = 12
 _SLOW = tuple((mu, 0.5, 1.0, 0.4) for mu in np.geomspace(10.0, 1e4, _STEPS))
 _FAST = tuple((mu, 3.0, 1.0, 0.4) for mu in np.geomspace(300.0, 1e4, _STEPS))
-_RESTORE = (
+RESTORE = (
     ((30.0, 0.3, 0.1, 0.6),) * 2
     + ((300.0, 0.3, 0.1, 0.6),) * 3
     + ((1e4, 0.3, 0.03, 0.4),) * 3
     + ((1e4, 1e-3, 0.0, 0.3),) * 4
 )
+"""Steps from a start: soft first, so that starts move to the goal together with their posture; at last exact."""
 _HOLD = ((1e6, 1e-3, 0.0, 0.1),) * _STEPS
 _DISTINCT_RAD = 0.03
 _VIOLATION_PRICE = 30.0
@@ -94,13 +93,9 @@ class LeastCost:
     def _wave(self, problem: _Problem, wave: int) -> tuple[Array, Array, Array]:
         """(B, n) ends of the penalty steps, (B,) their costs and (B,) violations."""
         library = library_of(self.arm)
-        count = self.starts - 1
-        picked = library.pick(problem.score(library), count=count * (wave + 1))[count * wave :]
-        first = np.vstack([np.clip(problem.q_reference, self.arm.q_lower, self.arm.q_upper)[None], picked])
-        if len(first) < self.starts:  # a fixed size keeps one map; repeats cost little
-            first = np.vstack([first, np.repeat(first[-1:], self.starts - len(first), axis=0)])
+        first = library.starts(problem.score(library), problem.q_reference, count=self.starts, wave=wave)
         if wave > 0:
-            first = problem.descend(first, (_RESTORE,))[0]
+            first = problem.descend(first, (RESTORE,))[0]
         return problem.descend(first, (_FAST,) if wave > 0 else (_SLOW, _FAST))
 
 
@@ -120,14 +115,13 @@ class _Problem:
         weights = [row.weight for row in rows if not isinstance(row, AxisRow) and row.weight is not None]
         largest = max([*weights, *nearness.weights.tolist(), nearness.position_weight, nearness.rotation_weight])
         scale = min(1.0, _LARGEST_WEIGHT / max(largest, 1e-300))
-        parameters = program.pack(
+        parameters = program.layout.pack(
             rows,
             lower=arm.q_lower,
             upper=arm.q_upper,
             box=arm.workspace,
-            reference_weight=nearness.weights,
-            tighten=1.0,
             nearness=nearness,
+            tighten=1.0,
             cost_scale=scale,
         )
         return cls(rows, q_reference, nearness, program, parameters, scale)
@@ -137,10 +131,9 @@ class _Problem:
         away = library.q - self.q_reference
         return 10.0 * library.misfit(self.rows) + (away * away) @ self.nearness.weights
 
-    def descend(self, first: Array, paces: Sequence[Pace]) -> tuple[Array, Array, Array]:
+    def descend(self, first: Array, paces: tuple[Schedule, ...]) -> tuple[Array, Array, Array]:
         """Penalty steps, start by start at the given paces: (B, n) ends, (B,) costs, (B,) violations."""
-        schedules = np.array([paces[i % len(paces)] for i in range(len(first))])
-        return self.program.descend(first, self.q_reference, self.parameters, schedules)
+        return self.program.descend(first, self.q_reference, self.parameters, _in_turn(paces, len(first)))
 
     def finish(self, q: Array, cost: Array, violation: Array) -> tuple[Array, float] | None:
         """The best finished end, or None."""
@@ -181,6 +174,12 @@ class _Problem:
         """Ends that come to rest too slowly, put where the rows hold, with the cost that they then have."""
         held = self.descend(q, (_HOLD,))
         return [(end, float(cost)) for end, cost, out in zip(*held, strict=True) if out <= _CONVERGED and cost < below]
+
+
+@lru_cache(maxsize=32)
+def _in_turn(paces: tuple[Schedule, ...], count: int) -> Array:
+    """(count, steps, 4) of the schedules one after another."""
+    return np.array([paces[i % len(paces)] for i in range(count)])
 
 
 def _apart(q: Array, other: Array) -> float:

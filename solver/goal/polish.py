@@ -20,6 +20,7 @@ import numpy as np
 
 from solver.codegen import Compiled
 from solver.goal.layout import Layout
+from solver.goal.ldl import ldl_solve
 from solver.goal.row_model import MU, RowModel, add_cost, add_rows
 from solver.kinematics import Kinematics
 
@@ -137,8 +138,7 @@ class Polish:
         H = ca.if_else(falls, H, H_kept)
         g = ca.if_else(falls, g, g_kept)
         dq = _damped(H, g, damping_next, n)
-        size = ca.mmax(ca.fabs(dq))
-        dq = dq * ca.fmin(1.0, _LARGEST_STEP_RAD / (size + 1e-12))
+        dq = _clipped(dq)
         u_next = model.residual(y + u + model.along(dq))
         violation = ca.mmax(ca.fabs(model.residual(y)))
         share = ca.fmin(1.0, ca.sqrt(ca.sumsqr(dq) / (ca.sumsqr(pending) + 1e-30)))
@@ -163,7 +163,7 @@ class Polish:
         flat, there = self._quadratic(W, model.stiffness(ahead), force, dq)
         for _ in range(_INNER - 1):
             dq = _damped(flat, there, damping, n)
-            dq = dq * ca.fmin(1.0, _LARGEST_STEP_RAD / (ca.mmax(ca.fabs(dq)) + 1e-12))
+            dq = _clipped(dq)
             ahead = z + model.along(dq)
             more = model.pull(model.residual(ahead) - r)
             bent = [sum(W[max(i, j)][min(i, j)] * dq[j] for j in range(n)) for i in range(n)]
@@ -182,35 +182,16 @@ class Polish:
         return ca.vertcat(*[H[j][i] for j in range(n) for i in range(j + 1)]), ca.vertcat(*there)
 
 
+def _clipped(dq: Any) -> Any:
+    """A step of the largest size at most, in the same direction."""
+    import casadi as ca
+
+    return dq * ca.fmin(1.0, _LARGEST_STEP_RAD / (ca.mmax(ca.fabs(dq)) + 1e-12))
+
+
 def _damped(flat: Any, g: Any, damping: Any, n: int) -> Any:
     """-(H + damping)^-1 g for a lower triangle row by row."""
     import casadi as ca
 
     H = [[flat[j * (j + 1) // 2 + i] + (damping if i == j else 0.0) for i in range(j + 1)] for j in range(n)]
-    return ca.vertcat(*_floored_solve(H, [-g[i] for i in range(n)]))
-
-
-def _floored_solve(H: list[list[Any]], b: list[Any]) -> list[Any]:
-    """Solves H x = b by LDL', pivots below the floor lifted to it: a direction of descent in any case."""
-    import casadi as ca
-
-    n = len(b)
-    L: list[list[Any]] = [[0.0] * n for _ in range(n)]
-    D: list[Any] = [0.0] * n
-    for j in range(n):
-        value = H[j][j]
-        for k in range(j):
-            value = value - L[j][k] * L[j][k] * D[k]
-        D[j] = ca.fmax(value, _PIVOT_FLOOR)
-        for i in range(j + 1, n):
-            value = H[i][j]
-            for k in range(j):
-                value = value - L[i][k] * L[j][k] * D[k]
-            L[i][j] = value / D[j]
-    y: list[Any] = [0.0] * n
-    for i in range(n):
-        y[i] = b[i] - sum((L[i][k] * y[k] for k in range(i)), 0.0)
-    x: list[Any] = [0.0] * n
-    for i in reversed(range(n)):
-        x[i] = y[i] / D[i] - sum((L[k][i] * x[k] for k in range(i + 1, n)), 0.0)
-    return x
+    return ca.vertcat(*ldl_solve(H, [-g[i] for i in range(n)], pivot_floor=_PIVOT_FLOOR))

@@ -15,13 +15,13 @@ restore the constraints alone. Our own; compare Nocedal and Wright, Numerical Op
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from solver.codegen import Compiled
-from solver.goal.layout import POINT_WEIGHT, Layout, Nearness, Structure
+from solver.goal.layout import POINT_WEIGHT, Layout, Structure
+from solver.goal.ldl import ldl_solve
 from solver.goal.polish import Polish
 from solver.kinematics import Kinematics
 from solver.terms.row import Row
@@ -29,20 +29,13 @@ from solver.terms.row import Row
 __all__ = ["POINT_WEIGHT", "Program", "Schedule", "Structure", "program_of"]
 
 Array = np.ndarray
+Schedule: TypeAlias = tuple[tuple[float, float, float, float], ...]
+"""What changes from step to step: mu, d, c and the largest joint step [rad]."""
 
 WISHED_MARGIN_RAD = 0.25
 """Distance to a joint limit that a path keeps where its constraints leave it free to [rad]."""
-_TIGHTEN = 0.7
-"""Share of a tolerance that is aimed at, so that what remains of the residual still lies inside it."""
 _LIMIT_FORCE = 1e9
 """Pulls a joint that would leave its limits onto its bound."""
-
-
-@dataclass(frozen=True)
-class Schedule:
-    """What changes from step to step: columns mu, d, c and the largest joint step [rad]."""
-
-    steps: tuple[tuple[float, float, float, float], ...]
 
 
 class Program:
@@ -59,7 +52,6 @@ class Program:
         self.kinematics = kinematics
         self.structure = structure
         self.layout = Layout(structure, kinematics.n_q, pose)
-        self.n_parameters = self.layout.size
         self.model: Any = None
         """CasADi Function (q, parameters, schedule row) -> gradient and lower triangle of the Hessian of the rows."""
         self._step = self._build_step()
@@ -73,44 +65,6 @@ class Program:
             self._polish = Polish(self.kinematics, self.layout)
         return self._polish
 
-    def pack(
-        self,
-        rows: Sequence[Row],
-        *,
-        lower: Array,
-        upper: Array,
-        box: Array,
-        reference_weight: Array,
-        tighten: float = _TIGHTEN,
-        nearness: Nearness | None = None,
-        cost_scale: float = 1.0,
-    ) -> Array:
-        """The parameter vector of one problem.
-
-        Args:
-            rows: Rows, in any order, at most as many of each kind as this program's structure has.
-            lower: (n_q,) lower joint limits [rad].
-            upper: (n_q,) upper joint limits [rad].
-            box: (2, 3) workspace of the tip origin, base frame [m].
-            reference_weight: (n_q,) diagonal of W.
-            tighten: Share of each tolerance that is aimed at.
-            nearness: Whose pose cost is used, where the program has one.
-            cost_scale: Factor of all costs.
-
-        Returns:
-            (n_parameters,).
-        """
-        return self.layout.pack(
-            rows,
-            lower=lower,
-            upper=upper,
-            box=box,
-            reference_weight=reference_weight,
-            tighten=tighten,
-            nearness=nearness,
-            cost_scale=cost_scale,
-        )
-
     def solve(self, starts: Array, reference: Array, parameters: Array, schedule: Schedule) -> Array:
         """Runs the schedule from many starts.
 
@@ -123,8 +77,7 @@ class Program:
         Returns:
             (B, n_q) joints after the last step [rad].
         """
-        count = len(starts)
-        steps = np.array(schedule.steps)
+        count, steps = len(starts), np.array(schedule)
         function = self._function(("solve", len(steps)), lambda: self._build_solve(len(steps), measured=False))
         return function(count, lambda f: f.map(count), starts, reference, parameters, steps.reshape(-1))
 
@@ -163,8 +116,8 @@ class Program:
         """
         count, waypoints = starts.shape[0], parameters.shape[-2]
         function = self._function(("track", schedule, centring), lambda: self._build_track(schedule, centring))
-        parameters = np.broadcast_to(parameters, (count, waypoints, self.n_parameters))
-        flat = parameters.reshape(count * waypoints, self.n_parameters)
+        parameters = np.broadcast_to(parameters, (count, waypoints, self.layout.size))
+        flat = parameters.reshape(count * waypoints, self.layout.size)
         out = function((count, waypoints), lambda f: f.mapaccum(waypoints).map(count), starts, middle, flat)
         return out.reshape(count, waypoints, self.kinematics.n_q)
 
@@ -177,7 +130,7 @@ class Program:
         import casadi as ca
 
         n = self.kinematics.n_q
-        q0, reference, P = ca.MX.sym("q0", n), ca.MX.sym("ref", n), ca.MX.sym("P", self.n_parameters)
+        q0, reference, P = ca.MX.sym("q0", n), ca.MX.sym("ref", n), ca.MX.sym("P", self.layout.size)
         schedule = ca.MX.sym("s", 4 * steps)
         q = q0
         for k in range(steps):
@@ -191,7 +144,7 @@ class Program:
         import casadi as ca
 
         n = self.kinematics.n_q
-        before, middle, P = ca.MX.sym("q0", n), ca.MX.sym("mid", n), ca.MX.sym("P", self.n_parameters)
+        before, middle, P = ca.MX.sym("q0", n), ca.MX.sym("mid", n), ca.MX.sym("P", self.layout.size)
         reference = (1.0 - centring) * before + centring * middle
         rows = self.layout.unpacked(P)
         lower, upper = rows.lower, rows.upper
@@ -199,7 +152,7 @@ class Program:
         inset = ca.fmin(WISHED_MARGIN_RAD, 0.25 * (upper - lower))
         wished = ca.fmin(ca.fmax(reference, lower + inset), upper - inset)
         q = before
-        for step in schedule.steps:
+        for step in schedule:
             q = self._step(q, wished, P, ca.DM(step))
         return ca.Function("waypoint", [before, middle, P], [q])
 
@@ -208,7 +161,7 @@ class Program:
 
         n = self.kinematics.n_q
         q, reference = ca.SX.sym("q", n), ca.SX.sym("ref", n)
-        P, schedule = ca.SX.sym("P", self.n_parameters), ca.SX.sym("s", 4)
+        P, schedule = ca.SX.sym("P", self.layout.size), ca.SX.sym("s", 4)
         rows = self.layout.unpacked(P)
         R, p, linear, angular = self.kinematics.expressions(q)
         form = _QuadraticForm(n)
@@ -327,37 +280,13 @@ def _bounded_step(form: _QuadraticForm, q: Any, lower: Any, upper: Any) -> Any:
     """The minimiser; joints that it would take out of their limits are put on them and the others solved again."""
     import casadi as ca
 
-    free = ca.vertcat(*_cholesky_solve(form.H, [-g for g in form.g]))
+    free = ca.vertcat(*ldl_solve(form.H, [-g for g in form.g]))
     room_up, room_down = upper - q, lower - q
     beyond = ca.if_else(free > room_up, 1.0, ca.if_else(free < room_down, 1.0, 0.0))
     target = ca.fmin(ca.fmax(free, room_down), room_up)
     H = [[form.H[i][j] + (beyond[i] * _LIMIT_FORCE if i == j else 0.0) for j in range(i + 1)] for i in range(form.n)]
     g = [-form.g[i] + beyond[i] * _LIMIT_FORCE * target[i] for i in range(form.n)]
-    return ca.vertcat(*_cholesky_solve(H, g))
-
-
-def _cholesky_solve(H: list[list[Any]], b: list[Any]) -> list[Any]:
-    """Solves H x = b, H symmetric and positive definite, unrolled into scalar operations (LDL')."""
-    n = len(b)
-    L: list[list[Any]] = [[0.0] * n for _ in range(n)]
-    D: list[Any] = [0.0] * n
-    for j in range(n):
-        value = H[j][j]
-        for k in range(j):
-            value = value - L[j][k] * L[j][k] * D[k]
-        D[j] = value
-        for i in range(j + 1, n):
-            value = H[i][j]
-            for k in range(j):
-                value = value - L[i][k] * L[j][k] * D[k]
-            L[i][j] = value / D[j]
-    y: list[Any] = [0.0] * n
-    for i in range(n):
-        y[i] = b[i] - sum((L[i][k] * y[k] for k in range(i)), 0.0)
-    x: list[Any] = [0.0] * n
-    for i in reversed(range(n)):
-        x[i] = y[i] / D[i] - sum((L[k][i] * x[k] for k in range(i + 1, n)), 0.0)
-    return x
+    return ca.vertcat(*ldl_solve(H, g))
 
 
 def program_of(kinematics: Kinematics, problem: Structure | Sequence[Row], *, pose: bool = False) -> Program:
@@ -369,8 +298,4 @@ def program_of(kinematics: Kinematics, problem: Structure | Sequence[Row], *, po
         pose: Whether there is a cost on the pose of the hand.
     """
     structure = problem if isinstance(problem, Structure) else Structure.of(problem).rounded()
-    key = (Program, structure, pose)
-    if key not in kinematics.programs:
-        kinematics.programs[key] = Program(kinematics, structure, pose=pose)
-    program: Program = kinematics.programs[key]
-    return program
+    return kinematics.program((Program, structure, pose), lambda: Program(kinematics, structure, pose=pose))

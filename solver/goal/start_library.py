@@ -48,6 +48,7 @@ class StartLibrary:
         q = np.concatenate(kept)[:size]
         self.q = q if len(q) else arm.q_home[None].copy()
         self.R, self.p = arm.kinematics.fk_batch(self.q)
+        self._lower, self._upper = arm.q_lower, arm.q_upper
         self._vectors: dict[bytes, Array] = {}
 
     def misfit(self, rows: Sequence[Row]) -> Array:
@@ -85,6 +86,22 @@ class StartLibrary:
             self._vectors[key] = np.ascontiguousarray(self.R @ x)
         return self._vectors[key]
 
+    def starts(self, score: Array, q_reference: Array, *, count: int, wave: int) -> Array:
+        """The starts of one wave: the reference, put inside its limits, and the best configurations of that wave.
+
+        Args:
+            score: (size,) the lower the better.
+            q_reference: (n,) joints [rad].
+            count: How many, always: a fixed size keeps one map, and repeats of the last cost little.
+            wave: 0 for the best ones, higher for the next ones.
+
+        Returns:
+            (count, n) joints [rad].
+        """
+        picked = self.pick(score, count=(count - 1) * (wave + 1))[(count - 1) * wave :]
+        filled = np.vstack([np.clip(q_reference, self._lower, self._upper)[None], picked])
+        return np.vstack([filled, np.repeat(filled[-1:], count - len(filled), axis=0)])
+
     def pick(self, score: Array, *, count: int, spacing_rad: float = 0.8) -> Array:
         """The best configurations that are not near each other.
 
@@ -117,7 +134,4 @@ class StartLibrary:
 def library_of(arm: ArmModel) -> StartLibrary:
     """The library of an arm and its limits, drawn on first use."""
     key = (StartLibrary, arm.q_lower.tobytes(), arm.q_upper.tobytes(), arm.workspace.tobytes())
-    if key not in arm.kinematics.programs:
-        arm.kinematics.programs[key] = StartLibrary(arm)
-    library: StartLibrary = arm.kinematics.programs[key]
-    return library
+    return arm.kinematics.program(key, lambda: StartLibrary(arm))

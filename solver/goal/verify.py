@@ -8,7 +8,7 @@ import numpy as np
 
 from solver.goal.solution import ConstraintResidual
 from solver.scene import ArmModel
-from solver.terms.row import AxisRow, ExpressionRow, PlaneRow, PointRow, Row
+from solver.terms.row import AxisRow, ExpressionRow, PointRow, Row
 from solver.terms.term import Term
 
 Array = np.ndarray
@@ -18,7 +18,17 @@ SLACK = 1e-6
 
 
 def values(rows: Sequence[Row], R: Array, p: Array) -> Array:
-    """Value of each row at many tool poses, each in its own unit.
+    """(B, K) value of each row at many tool poses, each in its own unit; see `measured`."""
+    return measured(rows, R, p)[0]
+
+
+def excess(rows: Sequence[Row], R: Array, p: Array) -> Array:
+    """(B, K) how much each value lies beyond its tolerance, 0 where it holds; see `measured`."""
+    return measured(rows, R, p)[1]
+
+
+def measured(rows: Sequence[Row], R: Array, p: Array) -> tuple[Array, Array]:
+    """Values of rows at many tool poses, and how far those are out.
 
     Args:
         rows: K rows.
@@ -26,23 +36,24 @@ def values(rows: Sequence[Row], R: Array, p: Array) -> Array:
         p: (B, 3) positions [m].
 
     Returns:
-        (B, K).
+        (B, K) values, each in its own unit, and (B, K) how much each lies beyond its tolerance, 0 where it holds.
     """
-    out = np.empty((R.shape[0], len(rows)))
+    value, out = np.empty((len(p), len(rows))), np.empty((len(p), len(rows)))
     for k, row in enumerate(rows):
+        if isinstance(row, AxisRow):  # its range need not lie evenly about the wanted angle
+            angle = angles(R @ row.x_ee, row.target)
+            value[:, k], out[:, k] = np.abs(angle - row.wanted), _outside(angle, row.lower, row.upper)
+            continue
         if isinstance(row, ExpressionRow):
             h = row.kind.values(R, p, row.numbers)
-            is_open = np.isinf(row.upper - row.lower)
-            out[:, k] = _outside(h, row.lower, row.upper) if is_open else np.abs(h - row.wanted)
-            continue
-        v = R @ row.x_ee
-        if isinstance(row, AxisRow):
-            out[:, k] = np.abs(angles(v, row.target) - row.wanted)
-        elif isinstance(row, PointRow):
-            out[:, k] = np.abs(v + p - row.target).max(axis=1)
-        elif isinstance(row, PlaneRow):
-            out[:, k] = np.abs((v + p - row.point) @ row.normal)
-    return out
+            beyond = _outside(h, row.lower, row.upper)
+            value[:, k] = beyond if np.isinf(row.upper - row.lower) else np.abs(h - row.wanted)
+        else:
+            error = R @ row.x_ee + p - (row.target if isinstance(row, PointRow) else row.point)
+            value[:, k] = np.abs(error).max(axis=1) if isinstance(row, PointRow) else np.abs(error @ row.normal)
+            beyond = np.maximum(0.0, value[:, k] - row.tolerance)
+        out[:, k] = beyond if row.weight is None else 0.0
+    return value, out
 
 
 def angles(a: Array, b: Array) -> Array:
@@ -62,17 +73,6 @@ def tolerances(rows: Sequence[Row]) -> Array:
         else:
             out.append(row.tolerance if row.weight is None else np.inf)
     return np.array(out)
-
-
-def excess(rows: Sequence[Row], R: Array, p: Array) -> Array:
-    """(B, K) how much each value lies beyond its tolerance, 0 where it holds."""
-    out: Array = np.maximum(0.0, values(rows, R, p) - tolerances(rows))
-    for k, row in enumerate(rows):
-        if isinstance(row, AxisRow):  # its range need not lie evenly about the wanted angle
-            out[:, k] = _outside(angles(R @ row.x_ee, row.target), row.lower, row.upper)
-        elif isinstance(row, ExpressionRow) and row.weight is None:
-            out[:, k] = _outside(row.kind.values(R, p, row.numbers), row.lower, row.upper)
-    return out
 
 
 def _outside(value: Array, lower: float, upper: float) -> Array:
@@ -98,20 +98,19 @@ def limit_margin(arm: ArmModel, q: Array) -> Array:
 
 def residuals_of(terms: Sequence[Term], rows: Sequence[Row], R: Array, p: Array) -> tuple[ConstraintResidual, ...]:
     """The residuals of the constraints among terms at one tool pose (R (3, 3), p (3,))."""
-    measured = values(rows, R[None], p[None])[0]
-    out = excess(rows, R[None], p[None])[0]
+    value, out = (part[0] for part in measured(rows, R[None], p[None]))
     # what is out is out beyond the nearer bound
-    allowed = np.where(out > SLACK, measured - out, tolerances(rows))
+    allowed = np.where(out > SLACK, value - out, tolerances(rows))
     return tuple(
         ConstraintResidual(
             name=term.label,
             type=term.TYPE,
-            value=float(value),
+            value=float(found),
             tolerance=float(tolerance),
             unit=row.unit,
             satisfied=bool(beyond <= SLACK),
         )
-        for term, row, value, tolerance, beyond in zip(terms, rows, measured, allowed, out, strict=True)
+        for term, row, found, tolerance, beyond in zip(terms, rows, value, allowed, out, strict=True)
         if np.isfinite(tolerance)
     )
 

@@ -297,8 +297,4 @@ def _goal_rows(R: Any, p: Any, goal: Any, s: PathShape) -> tuple[Any, Any]:
 
 def path_program_of(kinematics: Kinematics, shape: PathShape) -> PathProgram:
     """The program of an arm and a shape, built on first use and kept while the arm's kinematics lives."""
-    key = (PathProgram, shape)
-    if key not in kinematics.programs:
-        kinematics.programs[key] = PathProgram(kinematics, shape)
-    program: PathProgram = kinematics.programs[key]
-    return program
+    return kinematics.program((PathProgram, shape), lambda: PathProgram(kinematics, shape))

@@ -24,8 +24,8 @@ __all__ = ["PathSolution", "PathSolver", "Slide", "Slip", "SlipMode", "bar_axis"
 
 Array = np.ndarray
 
-_TRACK = Schedule(((1e4, 0.02, 1.0, 0.3), (1e4, 0.02, 1.0, 0.3), (1e4, 1e-3, 0.0, 0.2), (1e4, 1e-3, 0.0, 0.1)))
-_RESTORE = Schedule(((1e4, 1e-2, 0.0, 0.2),) * 5)
+_TRACK: Schedule = ((1e4, 0.02, 1.0, 0.3), (1e4, 0.02, 1.0, 0.3), (1e4, 1e-3, 0.0, 0.2), (1e4, 1e-3, 0.0, 0.1))
+_RESTORE: Schedule = ((1e4, 1e-2, 0.0, 0.2),) * 5
 _CENTRING = 0.02
 POINT_TOLERANCE_M = 2e-4
 """What the contact point may be off its place on the part, on a waypoint [m]."""

@@ -79,7 +79,7 @@ class Waypoints:
         return program_of(arm.kinematics, structure)
 
     def pack(self, arm: ArmModel) -> Array:
-        """(W - 1, n_parameters) problems of the waypoints after the first; the layout is that of `Program.pack`."""
+        """(W - 1, n_parameters) problems of the waypoints after the first; the layout is that of `Layout.pack`."""
         program, count = self.program(arm), len(self.points) - 1
         soft = self.soft_approach if self.soft_approach is not None else self.approach
         radius = 2.0 * math.sin(0.5 * min(math.pi, 0.97 * self.cone))
@@ -99,7 +99,7 @@ class Waypoints:
             blocks += self._planes(self.line)
         box = (arm.workspace + 1e-6 * np.array([[1.0], [-1.0]])).ravel()
         tail = np.concatenate([box, arm.q_lower, arm.q_upper, np.ones(arm.n_q)])
-        out = np.empty((count, program.n_parameters))
+        out = np.empty((count, program.layout.size))
         cursor = 0
         for x, directions, numbers in blocks:
             numbers = np.asarray(numbers)

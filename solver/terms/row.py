@@ -122,16 +122,16 @@ class RowKind:
         """(B,) of h at tool poses R (B, 3, 3), p (B, 3) [m]."""
         count = len(p)
         columns = np.ascontiguousarray(R.transpose(0, 2, 1)).reshape(count, 9).T
-        out: Array = _numeric(self).map(count)(columns, p.T, np.tile(numbers[:, None], count)).toarray().ravel()
+        out: Array = _numeric(self, count)(columns, p.T, np.tile(numbers[:, None], count)).toarray().ravel()
         return out
 
 
 @lru_cache(maxsize=64)
-def _numeric(kind: RowKind) -> Any:
+def _numeric(kind: RowKind, count: int) -> Any:
     import casadi as ca
 
     R, p, numbers = ca.SX.sym("R", 3, 3), ca.SX.sym("p", 3), ca.SX.sym("numbers", kind.size)
-    return ca.Function("h", [ca.vec(R), p, numbers], [kind.expression(R, p, numbers)])
+    return ca.Function("h", [ca.vec(R), p, numbers], [kind.expression(R, p, numbers)]).map(count)
 
 
 @dataclass(frozen=True)

@@ -40,7 +40,7 @@ def test_the_programs_of_an_arm_give_the_same_bits_as_casadi(arm, cache, monkeyp
     fast = Program(arm.kinematics, structure, pose=True), Polish(arm.kinematics, Layout(structure, 7, True))
     rng = np.random.default_rng(0)
     q = rng.uniform(arm.q_lower, arm.q_upper, (6, 7))
-    P = rng.normal(size=fast[0].n_parameters)
+    P = rng.normal(size=fast[0].layout.size)
     schedules = np.abs(rng.normal(size=(6, 12, 4))) + 0.1
     answers = []
     for mode in ("now", "0"):

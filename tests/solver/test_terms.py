@@ -7,6 +7,7 @@ import pytest
 
 from simcore.errors import ConfigError
 from simcore.geometry import matrix_from_axis_angle
+from solver.goal.layout import Nearness
 from solver.goal.program import POINT_WEIGHT, Structure, program_of
 from solver.goal.verify import excess, tolerances, values
 from solver.settings.setting import PlannerSettingCfg
@@ -88,12 +89,12 @@ def merit(arm, row, q, mu):
 def test_gradient_equals_finite_differences(name, arm, door):
     row = term_of(TERMS[name]).row(arm.tool_keypoints, door(s=0.3, yaw=0.2))
     program = program_of(arm.kinematics, Structure.of([row]))
-    P = program.pack(
+    P = program.layout.pack(
         [row],
         lower=arm.q_lower,
         upper=arm.q_upper,
         box=np.array([[-9.0] * 3, [9.0] * 3]),
-        reference_weight=np.ones(7),
+        nearness=Nearness(np.ones(7)),
         tighten=1.0,
     )
     rng = np.random.default_rng(1)

@@ -48,7 +48,6 @@ class Evaluated:
             lower=lower,
             upper=upper,
             box=np.array([[-0.2] * 3, [0.4] * 3]),
-            reference_weight=nearness.weights,
             tighten=1.0,
             nearness=nearness,
         )

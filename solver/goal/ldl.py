@@ -1,0 +1,41 @@
+"""Small symmetric systems, unrolled into scalar operations: what a compiled step solves at each turn."""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+def ldl_solve(H: list[list[Any]], b: list[Any], *, pivot_floor: float | None = None) -> list[Any]:
+    """Solves H x = b by L D L'.
+
+    Args:
+        H: Lower triangle, row by row: numbers or CasADi scalars.
+        b: Right-hand side.
+        pivot_floor: Pivots below it are lifted to it, so that -x is a direction of descent whatever H is; None = H is
+            positive definite.
+
+    Returns:
+        x.
+    """
+    import casadi as ca
+
+    n = len(b)
+    L: list[list[Any]] = [[0.0] * n for _ in range(n)]
+    D: list[Any] = [0.0] * n
+    for j in range(n):
+        value = H[j][j]
+        for k in range(j):
+            value = value - L[j][k] * L[j][k] * D[k]
+        D[j] = value if pivot_floor is None else ca.fmax(value, pivot_floor)
+        for i in range(j + 1, n):
+            value = H[i][j]
+            for k in range(j):
+                value = value - L[i][k] * L[j][k] * D[k]
+            L[i][j] = value / D[j]
+    y: list[Any] = [0.0] * n
+    for i in range(n):
+        y[i] = b[i] - sum((L[i][k] * y[k] for k in range(i)), 0.0)
+    x: list[Any] = [0.0] * n
+    for i in reversed(range(n)):
+        x[i] = y[i] / D[i] - sum((L[k][i] * x[k] for k in range(i + 1, n)), 0.0)
+    return x
