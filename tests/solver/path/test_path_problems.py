@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from benchmarks.path_problems import MAX_STEP_RAD, panda, problems
+from benchmarks.path_scenes import MAX_STEP_RAD, panda, problems
 from simcore.geometry import angle_between
 from solver.path.slip import SlipMode, bar_axis, inward_direction, slide_line
 from solver.planning.candidates import CandidateStage
