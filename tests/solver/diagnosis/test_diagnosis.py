@@ -1,7 +1,7 @@
 """Requests that cannot be met for a cause that is known by construction: that cause is named, with its amount.
 
-Two small arms make the causes exact: a gantry of three slides that cannot turn the hand, and a planar arm whose reach
-is the sum of its links. Contradictions that need no arm are in `test_contradiction.py`.
+Contradictions that need no arm are in `test_contradiction.py`, paths in `test_lost_paths.py`, collisions in
+`test_collisions_told.py`.
 """
 
 import json
@@ -14,23 +14,12 @@ import pytest
 from solver.diagnosis.diagnosis import Diagnosis, explain_goal
 from solver.diagnosis.relaxation import constraint_elements, relaxations
 from solver.goal.solution import Solution
-from solver.kinematics import ChainJoint, Kinematics
-from solver.path.actuation_motions import step_back
-from solver.path.path_solver import PathSolution, PathSolver, Slip, SlipMode
-from solver.path.slip import Slide
-from solver.path.waypoints import Grasp
-from solver.planning.clearance import Blocked, Clearance
-from solver.planning.furthest import Furthest
-from solver.planning.lost import LostPath, LostPoses, LostToCollision
-from solver.planning.planner import PlanBudget, PlanRequest, plan_keyframes
-from solver.scene import ArmModel
 from solver.settings.reader import read_planner_setting
 from solver.terms.row import AxisRow, PlaneRow, PointRow
 
 X, Y, Z = np.eye(3)
 HEAD = np.array([0.1, 0.0, 0.0])
 TOLERANCE = 1e-3
-NO_BOX = np.array([[-9.0] * 3, [9.0] * 3])
 UNKNOWN = Solution(False, (), math.inf, 24, 0.0, 0.0, "no start met every constraint")
 """The answer of a goal solve of which nothing is used."""
 
@@ -45,55 +34,6 @@ class Given:
 
     def row(self, tool, scene):
         return self.fixed
-
-
-def joint(name, axis, low, high, *, before=(0.0, 0.0, 0.0), prismatic=False):
-    T = np.eye(4)
-    T[:3, 3] = before
-    return ChainJoint(name, prismatic, T, np.array(axis, dtype=float), low, high, 1.0)
-
-
-def arm_of(joints, *, tip=(0.0, 0.0, 0.0), workspace=NO_BOX):
-    T = np.eye(4)
-    T[:3, 3] = tip
-    kinematics = Kinematics(joints, T, base_link="base", tip_link="hand")
-    n = kinematics.n_q
-    return ArmModel(
-        kinematics=kinematics,
-        tool_keypoints={"tool_head": HEAD, "tool_tail": 0.5 * HEAD, "tool_side": HEAD + 0.04 * Y},
-        q_lower=kinematics.lower,
-        q_upper=kinematics.upper,
-        max_velocity=np.ones(n),
-        max_acceleration=np.ones(n),
-        workspace=workspace,
-        q_home=0.5 * (kinematics.lower + kinematics.upper),
-        symmetric_gripper=False,
-    )
-
-
-@pytest.fixture(scope="module")
-def gantry():
-    """Slides x, y, z of 1 m each; the hand looks along x and cannot turn."""
-    return arm_of([joint(name, axis, 0.0, 1.0, prismatic=True) for name, axis in zip("xyz", (X, Y, Z), strict=True)])
-
-
-@pytest.fixture(scope="module")
-def planar():
-    """A turntable and three pitch joints; links 0.4, 0.3, 0.2 m and a tool of 0.1 m, all along x at zero."""
-    return planar_of()
-
-
-def planar_of(*, yaw=(-2.5, 2.5), elbow=(-2.5, 2.5), workspace=NO_BOX):
-    return arm_of(
-        [
-            joint("yaw", Z, *yaw),
-            joint("shoulder", Y, -2.5, 2.5),
-            joint("elbow", Y, *elbow, before=(0.4, 0, 0)),
-            joint("wrist", Y, -2.5, 2.5, before=(0.3, 0, 0)),
-        ],
-        tip=(0.2, 0, 0),
-        workspace=workspace,
-    )
 
 
 def place(target, tolerance=TOLERANCE):
@@ -119,9 +59,6 @@ def out_by(diagnosis):
 
 def ways(diagnosis):
     return {item["name"]: item for item in diagnosis.evidence["relaxations"]}
-
-
-# goals
 
 
 @pytest.mark.parametrize("axis", range(3))
@@ -177,7 +114,7 @@ def test_a_target_beyond_the_sum_of_the_links_is_out_of_reach_by_the_difference(
     assert set(ways(diagnosis)) == {"fingers at the handle"}
 
 
-def test_an_elbow_that_cannot_stretch_is_named(explain):
+def test_an_elbow_that_cannot_stretch_is_named(explain, planar_of):
     arm = planar_of(elbow=(1.0, 2.0))
     longest = math.sqrt(0.25 + 0.24 * math.cos(1.0)) + 0.3  # law of cosines, then the wrist in line
     diagnosis, _ = explain(arm, fingers_at_the_handle=place([longest + 0.04, 0, 0]))
@@ -188,7 +125,7 @@ def test_an_elbow_that_cannot_stretch_is_named(explain):
     assert ways(diagnosis)["elbow"]["needed"] == pytest.approx(needed, abs=2e-3)
 
 
-def test_an_elbow_that_cannot_fold_is_named(explain):
+def test_an_elbow_that_cannot_fold_is_named(explain, planar_of):
     arm = planar_of(elbow=(-0.2, 0.2))
     # stretched so far the wrist is 0.69 m away and the tool comes back to 0.39 m at best
     shortest = math.sqrt(0.25 + 0.24 * math.cos(0.2)) - 0.3
@@ -198,14 +135,14 @@ def test_an_elbow_that_cannot_fold_is_named(explain):
     assert any(bound.startswith("elbow") for bound in diagnosis.evidence["active_bounds"])
 
 
-def test_a_turntable_that_cannot_turn_far_enough_is_named(explain):
+def test_a_turntable_that_cannot_turn_far_enough_is_named(explain, planar_of):
     arm = planar_of(yaw=(-0.5, 0.5))
     diagnosis, _ = explain(arm, fingers_at_the_handle=place([0.8 * math.cos(1.0), 0.8 * math.sin(1.0), 0.1]))
     assert diagnosis.evidence["active_bounds"] == ["yaw at its upper limit 0.500 rad (28.6 degrees)"]
     assert ways(diagnosis)["yaw"]["needed"] == pytest.approx(1.0, abs=3e-3)
 
 
-def test_a_workspace_that_forbids_the_only_posture_is_named(explain):
+def test_a_workspace_that_forbids_the_only_posture_is_named(explain, planar_of):
     # near the end of its reach the arm is almost straight, and so its hand almost as low as the target
     arm = planar_of(workspace=np.array([[-9.0, -9.0, 0.2], [9.0, 9.0, 9.0]]))
     diagnosis, _ = explain(arm, fingers_at_the_handle=place([0.97, 0, 0.15]))
@@ -215,7 +152,7 @@ def test_a_workspace_that_forbids_the_only_posture_is_named(explain):
     assert ways(diagnosis)["z_min"]["needed"] < 0.2
 
 
-def test_an_angle_that_only_a_joint_limit_forbids_names_the_joint(explain):
+def test_an_angle_that_only_a_joint_limit_forbids_names_the_joint(explain, planar_of):
     arm = planar_of(yaw=(-0.1, 0.1))
     diagnosis, _ = explain(arm, sideways=parallel(X, Y, 0.2))
     assert out_by(diagnosis) == pytest.approx({"sideways": 0.5 * math.pi - 0.3}, abs=1e-5)
@@ -319,228 +256,6 @@ def test_a_feasible_request_is_found_and_never_called_contradicting(planar, expl
 def test_the_same_request_gives_the_same_diagnosis(planar, explain):
     first, second = (explain(planar, fingers=place([1.05, 0, 0.2]), up=parallel(X, Z, 0.2))[0] for _ in range(2))
     assert json.dumps(first.to_dict()) == json.dumps(second.to_dict())
-
-
-# paths of the part
-
-
-def lost(arm, scene, goal, target, slip, *, waypoints=8, contact=HEAD):
-    """A path of which nothing but the goal is known to hold."""
-    s = np.linspace(scene.s, target, waypoints + 1)
-    q = np.repeat(np.array(goal, dtype=float)[None], len(s), axis=0)
-    path = PathSolution(False, q, s, float(scene.s), "lost", 0.0, 0.0)
-    return LostPath(arm, scene, path, Grasp(slip, X, contact), target)
-
-
-FIXED = Slip(SlipMode.fixed)
-
-
-def test_a_drawer_ends_where_a_slide_ends(gantry, drawer):
-    # the drawer comes towards the arm: from x = 0.6 the slide has 0.6 m
-    found = lost(gantry, drawer(), [0.6, 0.5, 0.5], 1.0, FIXED).explained()
-    assert found.evidence["reached_s"] == pytest.approx(0.6, abs=2e-3)
-    assert found.evidence["stopped_by"] == ["x at its lower limit 0.000 m"]
-    assert "the part can be led from 0.000 to 0.6" in found.message
-    assert "of 1.000 m only (hand fixed on the part), stopped by x at its lower limit 0.000 m" in found.message
-
-
-def test_a_drawer_ends_where_the_workspace_ends(gantry, drawer):
-    arm = replace(gantry, workspace=np.array([[0.2, -9, -9], [9.0, 9, 9]]))
-    found = lost(arm, drawer(), [0.6, 0.5, 0.5], 1.0, FIXED).explained()
-    assert found.evidence["reached_s"] == pytest.approx(0.4, abs=2e-3)
-    assert found.evidence["stopped_by"] == ["workspace x_min 0.200 m"]
-
-
-def straight(arm, x):
-    """Joints of the planar arm with the tool at (x, 0, 0) looking along x, elbow bent upwards."""
-    wrist = x - 0.3
-    elbow = math.acos((wrist**2 - 0.25) / 0.24)
-    shoulder = -math.atan2(0.3 * math.sin(elbow), 0.4 + 0.3 * math.cos(elbow))
-    return [0.0, shoulder, elbow, -shoulder - elbow]
-
-
-def test_a_drawer_ends_where_the_arm_is_stretched_out(planar, drawer):
-    found = lost(planar, drawer(), straight(planar, 0.7), -0.5, FIXED).explained()
-    assert found.evidence["reached_s"] == pytest.approx(-0.3, abs=3e-3)
-    assert found.evidence["stopped_by_kinds"] == ["reach"]
-    assert "stopped by the arm's reach" in found.message
-
-
-def test_a_drawer_ends_where_a_joint_ends(drawer):
-    arm = planar_of(elbow=(1.0, 2.2))
-    found = lost(arm, drawer(), straight(arm, 0.7), -0.5, FIXED).explained()
-    longest = math.sqrt(0.25 + 0.24 * math.cos(1.0)) + 0.3
-    assert found.evidence["reached_s"] == pytest.approx(0.7 - longest, abs=3e-3)
-    assert found.evidence["stopped_by"] == ["elbow at its lower limit 1.000 rad (57.3 degrees)"]
-
-
-def test_a_door_ends_where_the_hand_may_lean_no_further(gantry, door):
-    wide = replace(gantry, q_lower=np.full(3, -3.0), q_upper=np.full(3, 3.0))
-    slip = Slip(SlipMode.bar, limit_rad=0.6)
-    found = lost(wide, door(), [0.5, 0.2, 0.2], 1.2, slip).explained()
-    assert found.evidence["reached_s"] == pytest.approx(0.6, abs=6e-3)
-    assert found.evidence["stopped_by_kinds"] == ["slip"]
-    assert "stopped by the limit of slip, the hand leaning 0.6 rad (34.4 degrees) from straight in" in found.message
-    assert "(0.0 to 34." in found.message
-
-
-def test_a_drawer_goes_on_in_sliding_fingers_until_they_may_slide_no_further(gantry, drawer):
-    # the line on which the fingers may slide lies along the way of the drawer
-    across = replace(drawer(), axes={**drawer().axes, "link0_contact_axis": X})
-    slip = Slip(SlipMode.fixed, slide=Slide.edge, slide_m=0.15)
-    found = lost(gantry, across, [0.6, 0.5, 0.5], 1.0, slip).explained()
-    # 0.6 m of the slide and 0.15 m along the line
-    assert found.evidence["reached_s"] == pytest.approx(0.75, abs=2e-3)
-    assert "the limit of sliding, 0.15 m to either side" in found.evidence["stopped_by"]
-    assert "x at its lower limit 0.000 m" in found.evidence["stopped_by"]
-    assert found.evidence["slip"] == "fixed, sliding edge"
-
-
-def test_a_door_that_a_stiff_hand_cannot_follow_ends_at_once(gantry, door):
-    wide = replace(gantry, q_lower=np.full(3, -3.0), q_upper=np.full(3, 3.0))
-    found = lost(wide, door(), [0.5, 0.2, 0.2], 1.2, FIXED).explained()
-    assert found.evidence["reached_s"] < 0.01
-    assert found.evidence["stopped_by_kinds"] == ["reach"]
-
-
-def test_a_path_that_was_lost_by_chance_is_not_given_a_false_end(gantry, drawer):
-    found = lost(gantry, drawer(), [0.6, 0.5, 0.5], 0.3, FIXED).explained()
-    assert "stopped_by" not in found.evidence
-
-
-def test_a_step_back_ends_where_a_slide_ends(gantry):
-    start = np.array([0.15, 0.5, 0.5])
-    poses = step_back(gantry.kinematics.pose(start), 0.3, X)
-    path = PathSolver(gantry).through(start, poses)
-    assert not path.found
-    found = LostPoses(gantry, path, poses, "retreat", "the hand cannot step back at the end").explained()
-    assert found.stage == "retreat"
-    assert found.evidence["reached_m"] == pytest.approx(0.15, abs=2e-3)
-    assert found.evidence["stopped_by"] == ["x at its lower limit 0.000 m"]
-    assert "of 0.300 m far, stopped by x at its lower limit" in found.message
-
-
-def test_the_path_that_came_furthest_is_the_one_that_is_explained(gantry, drawer):
-    furthest = Furthest()
-    for start, slip in ((0.6, FIXED), (0.8, FIXED)):
-        case = lost(gantry, drawer(), [start, 0.5, 0.5], 1.0, slip)
-        furthest.add_lost(replace(case, path=replace(case.path, reached_s=start - 0.3)))
-    furthest.add(
-        Blocked("contact", "at contact a meets b", {"pair": ["a", "b"], "distance_m": -0.01, "where": [0, 0, 0]})
-    )
-    diagnosis = furthest.diagnosis(2)
-    assert diagnosis.code == "path_infeasible"
-    assert diagnosis.evidence["reached_s"] == pytest.approx(0.8, abs=3e-3)
-    assert diagnosis.evidence["ended_at"] == {"path": 2, "contact: a and b": 1}
-
-
-# collisions
-
-WHERE = (0.41, -0.2, 0.55)
-
-
-@pytest.fixture
-def refused(arm, door, open_setting, toy_checker):
-    def make(hit, **more):
-        request = PlanRequest(
-            arm=arm,
-            scene=door(s=0.05),
-            setting=open_setting,
-            q_current=arm.q_home,
-            follow_to=0.8,
-            budget=PlanBudget(goal_waves=1, motion_queries=200, searches=1),
-            **more,
-        )
-        checker = toy_checker(lambda *state: (*hit(*state), -0.0125, WHERE) if hit(*state) else None)
-        result = plan_keyframes(request, checker, np.random.default_rng(0))
-        assert not result.found
-        return result.diagnosis
-
-    return make
-
-
-def is_told(diagnosis, pair):
-    assert diagnosis.evidence["pair"] == list(pair)
-    assert diagnosis.evidence["distance_m"] == -0.0125
-    assert diagnosis.evidence["where"] == list(WHERE)
-    assert "12.5 mm deep at [0.410, -0.200, 0.550] m (world frame)" in diagnosis.message
-    assert all(name in diagnosis.message for name in pair)
-
-
-def test_a_wall_about_the_arm_blocks_the_transit(arm, refused):
-    pair = ("panda_link3", "cage")
-    diagnosis = refused(lambda q, *_: pair if 0.1 < np.linalg.norm(q - arm.q_home) < 0.35 else None)
-    assert (diagnosis.code, diagnosis.evidence["stage"]) == ("motion_blocked", "transit")
-    is_told(diagnosis, pair)
-
-
-def test_a_start_that_collides_is_told(arm, refused):
-    pair = ("panda_link4", "lamp")
-    diagnosis = refused(lambda q, *_: pair if np.linalg.norm(q - arm.q_home) < 0.05 else None)
-    assert diagnosis.evidence["stage"] == "transit"
-    assert "the start of the motion collides" in diagnosis.message
-    is_told(diagnosis, pair)
-
-
-def test_a_thing_at_the_handle_blocks_contact(arm, door, refused):
-    head, pair = door(s=0.05).keypoints["articulated_object_head"], ("panda_hand", "vase")
-
-    def hit(q, s, *_):
-        at = arm.kinematics.pose(q) @ arm.tool_keypoints["tool_head"]
-        return pair if np.linalg.norm(at - head) < 0.01 else None
-
-    diagnosis = refused(hit)
-    assert (diagnosis.code, diagnosis.evidence["stage"]) == ("plan_infeasible", "contact")
-    is_told(diagnosis, pair)
-
-
-def test_a_thing_before_the_handle_blocks_the_approach(arm, door, refused):
-    head, pair = door(s=0.05).keypoints["articulated_object_head"], ("panda_hand", "curtain")
-
-    def hit(q, s, *_):
-        at = arm.kinematics.pose(q) @ arm.tool_keypoints["tool_head"]
-        return pair if s == 0.05 and 0.04 < np.linalg.norm(at - head) < 0.09 else None
-
-    diagnosis = refused(hit)
-    assert (diagnosis.code, diagnosis.evidence["stage"]) == ("motion_blocked", "approach")
-    is_told(diagnosis, pair)
-
-
-def test_a_thing_behind_the_open_door_blocks_the_retreat(arm, door, refused):
-    end, pair = door(s=0.8).keypoints["articulated_object_head"], ("panda_link6", "lamp")
-
-    def hit(q, s, *_):
-        at = arm.kinematics.pose(q) @ arm.tool_keypoints["tool_head"]
-        return pair if s > 0.79 and np.linalg.norm(at - end) > 0.01 else None
-
-    diagnosis = refused(hit)
-    assert (diagnosis.code, diagnosis.evidence["stage"]) == ("path_infeasible", "retreat")
-    is_told(diagnosis, pair)
-
-
-def test_a_thing_on_the_way_of_the_part_is_told(refused):
-    pair = ("panda_link6", "box/body")
-    diagnosis = refused(lambda q, s, *_: pair if s > 0.5 else None)
-    assert (diagnosis.code, diagnosis.evidence["stage"]) == ("path_infeasible", "follow")
-    assert diagnosis.evidence["s"] > 0.5
-    is_told(diagnosis, pair)
-
-
-def test_the_opening_at_which_a_thing_is_met_is_the_first_one(gantry, drawer, toy_checker):
-    checker = toy_checker(lambda q, s, *_: ("hand", "shelf", -0.002, WHERE) if s > 0.5 else None)
-    clearance = Clearance(checker, contact_links=(), s0=0.0, gripper_m=0.08, held_gripper_m=0.03)
-    s = np.linspace(0.0, 0.8, 25)
-    path = PathSolution(True, np.zeros((25, 3)), s, 0.8, "", 0.1, 1.0)
-    hit = clearance.follow(path.q, s)
-    found = LostToCollision(clearance, drawer(), path, hit).explained()
-    assert found.evidence["s"] == pytest.approx(0.5, abs=0.034)
-    assert found.evidence["s"] > 0.5 >= found.evidence["reached_s"]
-    assert (
-        f"led from 0.000 to {found.evidence['reached_s']:.3f} of 0.800 m only, then hand meets shelf" in found.message
-    )
-
-
-# what is printed and recorded
 
 
 def test_the_lines_say_each_thing_once_and_fit_a_terminal(planar, explain):
