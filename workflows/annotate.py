@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from simcore.errors import AssetError, ConfigError
 from workflows.commandline import read_pairs, split_paths
-from workflows.console import BAD_INPUT, FAILED, OK, guarded, note, say
+from workflows.console import BAD_INPUT, FAILED, OK, command, note, say
 
 if TYPE_CHECKING:
     from simcore.assets.annotate.annotator import Annotated
@@ -82,13 +82,10 @@ class AnnotateJob:
 
 def main(argv: Sequence[str]) -> int:
     """Runs the command; returns its exit code."""
-    return guarded(lambda: _main(list(argv)))
+    return command(argv, HELP, _main)
 
 
 def _main(arguments: list[str]) -> int:
-    if any(argument in ("-h", "--help") for argument in arguments):
-        say(HELP.rstrip())
-        return OK
     paths, pairs = split_paths("annotate", arguments, count=1)
     cfg = read_pairs(AnnotateCommandCfg, pairs)
     jobs = find_jobs(Path(paths[0]), cfg)

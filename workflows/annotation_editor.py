@@ -47,7 +47,7 @@ class AnnotationEditor:
         """
         self.articulation = loaded.articulation
         self.loaded = loaded
-        self._closed = {part.joint: part.openness.closed for part in loaded.articulation.parts.values()}
+        self._closed = loaded.articulation.closed_positions()
         self._scene = server.scene
         self.controls: dict[tuple[str, str], Any] = {}
         """Handles by part and keypoint."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from workflows.console import OK, banner_hidden, guarded, say
+from workflows.console import banner_hidden, command
 
 HELP = """usage: unlatch bench success [key=value ...]
 
@@ -22,13 +22,10 @@ BENCHES = ("success",)
 
 def main(argv: Sequence[str]) -> int:
     """Runs the command; returns its exit code."""
-    return guarded(lambda: _main(list(argv)))
+    return command(argv, HELP, _main)
 
 
 def _main(arguments: list[str]) -> int:
-    if any(argument in ("-h", "--help") for argument in arguments):
-        say(HELP.rstrip())
-        return OK
     from simcore.errors import ConfigError, close_matches
 
     name = arguments[0] if arguments else ""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from workflows.console import BAD_INPUT, FAILED, OK, guarded, note, say
+from workflows.console import BAD_INPUT, FAILED, OK, command, note, say
 
 if TYPE_CHECKING:
     from simcore.recording.storage import DataSet
@@ -26,13 +26,10 @@ _YAML = (".yaml", ".yml")
 
 def main(argv: Sequence[str]) -> int:
     """Runs the command; returns its exit code."""
-    return guarded(lambda: _main(list(argv)))
+    return command(argv, HELP, _main)
 
 
 def _main(paths: list[str]) -> int:
-    if any(path in ("-h", "--help") for path in paths):
-        say(HELP.rstrip())
-        return OK
     if not paths or paths[0].startswith("-"):
         note("unlatch: check expects the folder of a data set, or YAML files. Example: unlatch check data/demo")
         return BAD_INPUT

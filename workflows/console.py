@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
 from rich.console import Console
@@ -55,6 +55,27 @@ def guarded(function: Callable[[], int]) -> int:
     except BrokenPipeError:
         sys.stderr.close()  # the reader of a pipe is gone; Python would complain about it at exit
         return OK
+
+
+def command(argv: Sequence[str], help_text: str, run: Callable[[list[str]], int]) -> int:
+    """Runs a command, or prints its help where that is asked for.
+
+    Args:
+        argv: Its arguments.
+        help_text: What `--help` prints.
+        run: The command.
+
+    Returns:
+        Its exit code, see `guarded`.
+    """
+    arguments = list(argv)
+
+    def show_help() -> int:
+        say(help_text.rstrip())
+        return OK
+
+    wants_help = any(argument in ("-h", "--help") for argument in arguments)
+    return guarded(show_help if wants_help else lambda: run(arguments))
 
 
 def cores() -> int:

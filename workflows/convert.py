@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from simcore.assets.converters.collision_approximation import CollisionApproximation
 from simcore.assets.converters.urdf_converter import DriveType, InertiaFallback
 from simcore.errors import AssetError, ConfigError, SimCoreError
-from workflows.console import BAD_INPUT, OK, banner_hidden, guarded, note, say
+from workflows.console import BAD_INPUT, OK, banner_hidden, command, note, say
 
 if TYPE_CHECKING:
     from simcore.assets.converters.mesh_converter import MeshConverterCfg
@@ -120,13 +120,10 @@ class Converted:
 
 def main(argv: Sequence[str]) -> int:
     """Runs the command; returns its exit code."""
-    return guarded(lambda: _main(list(argv)))
+    return command(argv, HELP, _main)
 
 
 def _main(arguments: list[str]) -> int:
-    if any(argument in ("-h", "--help") for argument in arguments):
-        say(HELP.rstrip())
-        return OK
     from workflows.commandline import read_pairs, split_paths
 
     (path,), pairs = split_paths("convert", arguments, count=1)
@@ -239,7 +236,7 @@ def _convert_one(job: ConvertJob, target: Path) -> tuple[str, list[str], bool]:
 
     started = time.perf_counter()
     cfg = _converter_cfg(job)
-    made: AssetConverterBase = MeshConverter(cfg) if isinstance(cfg, MeshConverterCfg) else UrdfConverter(cfg)
+    made: AssetConverterBase[Any] = MeshConverter(cfg) if isinstance(cfg, MeshConverterCfg) else UrdfConverter(cfg)
     words = f"{time.perf_counter() - started:.1f} s" if made.was_converted else "up to date"
     lines = f"{made.urdf_path} ({words})"
     if job.cfg.usd:

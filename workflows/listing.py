@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from simcore.errors import ConfigError, close_matches
-from workflows.console import OK, guarded, say
+from workflows.console import OK, command, say
 
 HELP = """usage: unlatch list tasks|skills|robots|objects|sensors|terms
 
@@ -16,13 +16,10 @@ Prints one line for each: its name and what it is.
 
 def main(argv: Sequence[str]) -> int:
     """Runs the command; returns its exit code."""
-    return guarded(lambda: _main(list(argv)))
+    return command(argv, HELP, _main)
 
 
 def _main(arguments: list[str]) -> int:
-    if any(argument in ("-h", "--help") for argument in arguments):
-        say(HELP.rstrip())
-        return OK
     if len(arguments) != 1 or arguments[0] not in LISTS:
         got = " ".join(arguments)
         known = ", ".join(LISTS)

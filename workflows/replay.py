@@ -10,7 +10,7 @@ from enum import Enum
 from typing import TYPE_CHECKING
 
 from simcore.errors import ConfigError, RecordingError
-from workflows.console import FAILED, INTERRUPTED, OK, banner_hidden, cores, guarded, note, say
+from workflows.console import FAILED, INTERRUPTED, OK, banner_hidden, command, cores, note, say
 from workflows.executors.executor import EpisodeMaker, Outcome
 from workflows.schema import MAX_WORKERS
 
@@ -108,13 +108,10 @@ class ReplayOutcome(Outcome):
 
 def main(argv: Sequence[str]) -> int:
     """Runs the command; returns its exit code."""
-    return guarded(lambda: _main(list(argv)))
+    return command(argv, HELP, _main)
 
 
 def _main(arguments: list[str]) -> int:
-    if any(argument in ("-h", "--help") for argument in arguments):
-        say(HELP.rstrip())
-        return OK
     from simcore.recording.storage import DataSet
     from workflows.commandline import read_pairs, split_paths
     from workflows.recorded import config_of

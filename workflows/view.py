@@ -10,7 +10,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from workflows.console import OK, banner_hidden, guarded, note, say
+from workflows.console import OK, banner_hidden, command, note, say
 
 if TYPE_CHECKING:
     from simcore.recording.storage import DataSet
@@ -40,13 +40,10 @@ class ViewCfg:
 
 def main(argv: Sequence[str]) -> int:
     """Runs the command; returns its exit code."""
-    return guarded(lambda: _main(list(argv)))
+    return command(argv, HELP, _main)
 
 
 def _main(arguments: list[str]) -> int:
-    if any(argument in ("-h", "--help") for argument in arguments):
-        say(HELP.rstrip())
-        return OK
     from simcore.recording.storage import DataSet
     from workflows.commandline import read_pairs, split_paths
 

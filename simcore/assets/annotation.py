@@ -155,6 +155,10 @@ class Articulation:
     extra: dict[str, Any] = field(default_factory=dict)
     """Further entries of the file, kept and written back."""
 
+    def closed_positions(self) -> dict[str, float]:
+        """Joint positions at which every part is closed, by joint name [rad or m]."""
+        return {part.joint: part.openness.closed for part in self.parts.values()}
+
     def part(self, name: str) -> Part:
         """A part by name.
 

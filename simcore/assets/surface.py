@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from simcore.assets.urdf_model import Shape, ShapeKind
+from simcore.assets.urdf_model import Shape, ShapeKind, UrdfModel
 from simcore.errors import AssetError
 
 MOST_UNITS = 1e9
@@ -52,6 +52,23 @@ def shape_triangles(shape: Shape) -> tuple[np.ndarray, np.ndarray]:
     else:
         solid = trimesh.creation.icosphere(radius=shape.size[0], subdivisions=3)
     return np.asarray(solid.vertices, dtype=float), np.asarray(solid.faces, dtype=int)
+
+
+def shape_cloud(model: UrdfModel, positions: dict[str, float]) -> np.ndarray:
+    """(V, 3) vertices of all of an object, a link's colliders where it has them, root frame [m]; (0, 3) without shapes.
+
+    Args:
+        model: The object.
+        positions: Positions of its joints [rad or m]; 0 for those that are left out.
+    """
+    clouds = [np.zeros((0, 3))]
+    for name, link in model.links.items():
+        T_root_link = model.link_pose(name, positions)
+        for shape in link.collisions or link.visuals:
+            vertices, _ = shape_triangles(shape)
+            if len(vertices):
+                clouds.append(T_root_link @ (shape.T_link_shape @ vertices))
+    return np.concatenate(clouds)
 
 
 def read_mesh(path: Path) -> tuple[np.ndarray, np.ndarray]:

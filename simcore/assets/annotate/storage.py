@@ -15,7 +15,7 @@ import numpy as np
 
 from simcore.assets.annotate.scaled_model import scaled_model
 from simcore.assets.annotation import ANNOTATION_FILE, Articulation, read_articulation
-from simcore.assets.surface import shape_triangles
+from simcore.assets.surface import shape_cloud
 from simcore.assets.urdf_model import UrdfModel
 from simcore.assets.urdf_reader import inside, read_urdf
 from simcore.assets.validation import articulation_problems, raise_problems
@@ -147,15 +147,8 @@ def load_annotation(path: Path | str, *, urdf: Path | None = None, check: bool =
 
 def model_extent(model: UrdfModel, articulation: Articulation) -> float:
     """Largest extent of an object with its parts closed [m]; 0 without shapes."""
-    closed = {part.joint: part.openness.closed for part in articulation.parts.values()}
-    clouds = []
-    for name, link in model.links.items():
-        T_root_link = model.link_pose(name, closed)
-        for shape in link.collisions or link.visuals:
-            vertices, _ = shape_triangles(shape)
-            if len(vertices):
-                clouds.append(T_root_link @ (shape.T_link_shape @ vertices))
-    return float(np.max(np.ptp(np.concatenate(clouds), axis=0))) if clouds else 0.0
+    points = shape_cloud(model, articulation.closed_positions())
+    return float(np.max(np.ptp(points, axis=0))) if len(points) else 0.0
 
 
 def _unmarked(articulation: Articulation) -> Articulation:

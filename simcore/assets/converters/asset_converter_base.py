@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from enum import Enum
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 from simcore.assets.cache import MANIFEST_FILE, intact_hash, replaced_folder, write_manifest
 from simcore.assets.converters.converted_asset import PHYSICS_FILE, ConvertedAsset
@@ -87,7 +87,10 @@ class AssetConverterBaseCfg:
         return self.usd or self.usd_dir is not None or self.usd_file_name is not None
 
 
-class AssetConverterBase(ABC):
+CfgT = TypeVar("CfgT", bound=AssetConverterBaseCfg)
+
+
+class AssetConverterBase(ABC, Generic[CfgT]):
     """Converts one asset file, or finds it converted; the output is there when the constructor returns.
 
     Lazy where a folder is given: the asset is converted again only if it or any file that it references changed, the
@@ -102,7 +105,7 @@ class AssetConverterBase(ABC):
     VERSION: int
     """Raised with every change that changes the output."""
 
-    def __init__(self, cfg: AssetConverterBaseCfg) -> None:
+    def __init__(self, cfg: CfgT) -> None:
         """Converts the asset if that is due.
 
         Args:

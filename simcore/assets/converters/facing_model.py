@@ -10,7 +10,7 @@ import numpy as np
 from simcore.assets.annotation import Articulation, FramedVector, Handle, Part
 from simcore.assets.converters.converted_asset import ConvertedLink
 from simcore.assets.converters.fixed_joints import MergeLink, merge_fixed
-from simcore.assets.surface import shape_triangles
+from simcore.assets.surface import shape_cloud
 from simcore.assets.urdf_model import Inertial, Joint, Link, UrdfModel
 from simcore.geometry import Pose
 
@@ -83,15 +83,7 @@ def closed_bounds(model: UrdfModel, articulation: Articulation) -> np.ndarray:
         model: The object.
         articulation: Its annotation.
     """
-    closed = {part.joint: part.openness.closed for part in articulation.parts.values()}
-    clouds = []
-    for name, link in model.links.items():
-        T_root_link = model.link_pose(name, closed)
-        for shape in link.collisions or link.visuals:
-            vertices, _ = shape_triangles(shape)
-            if len(vertices):
-                clouds.append(T_root_link @ (shape.T_link_shape @ vertices))
-    points = np.concatenate(clouds)
+    points = shape_cloud(model, articulation.closed_positions())
     return np.stack([points.min(axis=0), points.max(axis=0)])
 
 

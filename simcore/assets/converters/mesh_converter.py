@@ -84,7 +84,7 @@ class MeshConverterCfg(AssetConverterBaseCfg):
             raise ConfigError(f"scale={list(self.scale)} has a 0, which leaves no body. Change it.", key="scale")
 
 
-class MeshConverter(AssetConverterBase):
+class MeshConverter(AssetConverterBase[MeshConverterCfg]):
     """Converts a mesh in OBJ, STL, FBX, GLB, glTF, DAE or PLY into a URDF of one link, and a USD on request.
 
     The frame is z up, metres: a file that says that y is up is turned; OBJ, STL and PLY say nothing and are taken as z
@@ -92,19 +92,6 @@ class MeshConverter(AssetConverterBase):
     """
 
     VERSION = 1
-    cfg: MeshConverterCfg
-
-    def __init__(self, cfg: MeshConverterCfg) -> None:
-        """See `AssetConverterBase`.
-
-        Args:
-            cfg: What to convert, how, and where to.
-
-        Raises:
-            MissingAssetError: There is no such file.
-            AssetError: It cannot be converted.
-        """
-        super().__init__(cfg)
 
     def _source_files(self) -> dict[str, Path]:
         folder = self._asset.parent

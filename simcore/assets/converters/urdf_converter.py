@@ -99,7 +99,7 @@ class UrdfConverterCfg(AssetConverterBaseCfg):
                 ) from exc
 
 
-class UrdfConverter(AssetConverterBase):
+class UrdfConverter(AssetConverterBase[UrdfConverterCfg]):
     """Converts a URDF into one whose moving links have convex colliders, masses and sane inertias.
 
     Every file that the URDF refers to must lie in its folder or below; `package://NAME/...` is the folder NAME there.
@@ -111,19 +111,6 @@ class UrdfConverter(AssetConverterBase):
     """
 
     VERSION = 1
-    cfg: UrdfConverterCfg
-
-    def __init__(self, cfg: UrdfConverterCfg) -> None:
-        """See `AssetConverterBase`.
-
-        Args:
-            cfg: What to convert, how, and where to.
-
-        Raises:
-            MissingAssetError: There is no such file.
-            AssetError: It cannot be converted.
-        """
-        super().__init__(cfg)
 
     def _source_files(self) -> dict[str, Path]:
         self._source = read_urdf(self._asset, packages=True)

@@ -31,6 +31,12 @@ def angle_mesh() -> TriangleMesh:
 
 
 @pytest.fixture
+def angle_surface() -> TriangleMesh:
+    """The closed L: its hull has more than twice its volume."""
+    return angle_mesh()
+
+
+@pytest.fixture
 def brick(tmp_path: Path) -> Path:
     """A closed box of 0.1 x 0.2 x 0.3 m with a corner at the origin."""
     path = tmp_path / "in" / "brick.obj"

@@ -25,18 +25,6 @@ def box(size: tuple[float, float, float], T: Pose | None = None) -> TriangleMesh
     return convex_hull((T or Pose.identity()) @ (CORNERS * np.asarray(size)))
 
 
-def angle() -> TriangleMesh:
-    """A closed L of 0.076 m^3: its hull has more than twice that."""
-    outline = [(0, 0), (1, 0), (1, 0.1), (0.1, 0.1), (0.1, 1), (0, 1)]
-    vertices = np.array([[x, y, z] for y in (0.0, 0.4) for x, z in outline])
-    cap = [(0, 1, 2), (0, 2, 3), (0, 3, 4), (0, 4, 5)]
-    faces = cap + [(a + 6, c + 6, b + 6) for a, b, c in cap]
-    for i in range(6):
-        j = (i + 1) % 6
-        faces += [(i, i + 6, j), (j, i + 6, j + 6)]
-    return TriangleMesh(vertices, np.array(faces))
-
-
 def colliders(mesh: TriangleMesh, kind: str) -> Colliders:
     return make_colliders([mesh], CollisionApproximation(kind), size_m=1.0, where="test")
 
@@ -69,13 +57,13 @@ def test_the_ball_is_the_smallest_and_holds_everything():
     assert np.max(np.linalg.norm(mesh.vertices - centre, axis=1)) <= radius
 
 
-def test_one_hull_fills_a_corner_and_a_decomposition_does_not():
-    hull, parts = colliders(angle(), "convexHull"), colliders(angle(), "convexDecomposition")
+def test_one_hull_fills_a_corner_and_a_decomposition_does_not(angle_surface):
+    hull, parts = colliders(angle_surface, "convexHull"), colliders(angle_surface, "convexDecomposition")
     assert len(hull.convex) == 1
     assert hull_volume(hull.convex[0]) > 2 * 0.076
     assert len(parts.convex) >= 2
     assert sum(map(hull_volume, parts.convex)) == pytest.approx(0.076, rel=0.02)
-    assert closed_volume(angle()) == pytest.approx(0.076)
+    assert closed_volume(angle_surface) == pytest.approx(0.076)
 
 
 def test_simplified_triangles_keep_the_shape():
@@ -89,15 +77,15 @@ def test_simplified_triangles_keep_the_shape():
     np.testing.assert_allclose(found.extents, fine.extents, atol=0.2)
 
 
-def test_simplified_colliders_are_concave_and_few():
-    found = colliders(angle(), "meshSimplification")
+def test_simplified_colliders_are_concave_and_few(angle_surface):
+    found = colliders(angle_surface, "meshSimplification")
     assert found.convex == []
     assert found.triangles is not None
-    assert len(found.triangles.faces) == len(angle().faces)
+    assert len(found.triangles.faces) == len(angle_surface.faces)
 
 
-def test_none_makes_nothing():
-    found = colliders(angle(), "none")
+def test_none_makes_nothing(angle_surface):
+    found = colliders(angle_surface, "none")
     assert (found.convex, found.triangles, found.primitive) == ([], None, None)
 
 
