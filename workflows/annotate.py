@@ -136,7 +136,7 @@ def annotate(job: AnnotateJob, cfg: AnnotateCommandCfg) -> Annotated:
     from simcore.assets.annotate.storage import check_overwriting, marked, write_whole
 
     check_overwriting(job.target, urdf=find_urdf(job.urdf).name, force=cfg.force)
-    source = read_source(job.urdf, category=cfg.category)
+    source = read_source(job.urdf, category=cfg.category, packages=True)
     found = annotate_source(source, AnnotateCfg(scale=cfg.scale, size_m=cfg.size, use_info=cfg.info))
     text = marked(found.articulation).to_yaml()
     if cfg.picture:

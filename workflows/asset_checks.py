@@ -14,7 +14,7 @@ from robots.model import model_path
 from simcore.assets.annotation import Part
 from simcore.assets.articulated_object import ObjectAsset
 from simcore.assets.library import ObjectCfg, check_candidates, load_object, object_set_of
-from simcore.assets.urdf_reader import parse_xml
+from simcore.assets.untrusted_xml import parse_xml
 from simcore.errors import AssetError, ConfigError, close_matches
 from simcore.rng import EpisodeStreams, episode_seed
 from solver.settings.reader import check_names

@@ -170,8 +170,8 @@ def convert(path: Path, cfg: ConvertCfg) -> int:
 def find_assets(path: Path) -> dict[str, Path]:
     """The assets of a path by the name of their results, sorted.
 
-    In a folder: its `mobility.urdf`; else its URDFs; else its meshes; else those of its folders. Results of this
-    command are not looked into.
+    In a folder: its `mobility.urdf`; else its URDFs; else its meshes; else those of its folders. In a ROS package,
+    which has its meshes in one folder and its URDFs in another, the URDFs. Results of this command are not looked into.
 
     Raises:
         AssetError: There is no such path, or nothing to convert.
@@ -313,6 +313,7 @@ def _target(job: ConvertJob) -> Path:
 def _walk(folder: Path, *, depth: int) -> Iterator[Path]:
     from simcore.assets.converters.asset_converter_base import MARKER_FILE
     from simcore.assets.converters.mesh_reader import MESH_SUFFIXES
+    from simcore.assets.package_paths import PACKAGE_FILE
 
     if (folder / MARKER_FILE).exists():
         return
@@ -326,9 +327,10 @@ def _walk(folder: Path, *, depth: int) -> Iterator[Path]:
             yield from files
             return
     if depth > 0:
-        for entry in entries:
-            if entry.is_dir() and not entry.name.startswith("."):
-                yield from _walk(entry, depth=depth - 1)
+        folders = [entry for entry in entries if entry.is_dir() and not entry.name.startswith(".")]
+        inner = [file for entry in folders for file in _walk(entry, depth=depth - 1)]
+        urdfs = [file for file in inner if file.suffix.lower() == ".urdf"]
+        yield from urdfs if urdfs and (folder / PACKAGE_FILE).is_file() else inner
 
 
 def _run(jobs: Sequence[ConvertJob], *, workers: int) -> Iterator[Converted]:

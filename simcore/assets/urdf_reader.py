@@ -4,47 +4,27 @@ from __future__ import annotations
 
 import xml.etree.ElementTree as ET
 from pathlib import Path
-from xml.parsers import expat
 
 import numpy as np
 
+from simcore.assets.package_paths import PACKAGE_PREFIX, asset_folder, package_path
+from simcore.assets.untrusted_xml import parse_xml
 from simcore.assets.urdf_model import Inertial, Joint, Link, Shape, ShapeKind, UrdfModel
 from simcore.errors import AssetError
 from simcore.geometry import Pose
 
-MAX_URDF_BYTES = 8_000_000
-MAX_ELEMENTS = 200_000
 MAX_MESH_BYTES = 64_000_000
 
 
-def parse_xml(path: Path) -> ET.Element:
-    """The root element of an XML file that has no document type and no entities of its own.
-
-    Raises:
-        AssetError: The file is missing, too large, not XML, or declares a DOCTYPE or an ENTITY.
-    """
-    try:
-        size = path.stat().st_size
-        if size > MAX_URDF_BYTES:
-            raise AssetError(f"{path}: {size} bytes, at most {MAX_URDF_BYTES} are read.", path=str(path))
-        data = path.read_bytes()
-    except OSError as exc:
-        raise AssetError(f"{path}: the URDF cannot be read ({exc.strerror or exc}).", path=str(path)) from exc
-    _refuse_declarations(data, path)
-    try:
-        return ET.fromstring(data)
-    except (ET.ParseError, ValueError, LookupError) as exc:
-        raise AssetError(f"{path}: no well-formed XML ({exc}).", path=str(path)) from exc
-
-
-def read_urdf(path: Path | str, *, packages: bool = False) -> UrdfModel:
+def read_urdf(path: Path | str, *, packages: bool = True) -> UrdfModel:
     """Reads links, joints and geometry of a URDF.
 
-    Meshes are not opened; their files must exist, lie inside the folder of the URDF and be of bounded size.
+    Meshes are not opened; their files must exist, lie inside the folder of the asset and be of bounded size.
 
     Args:
         path: The URDF.
-        packages: Whether `package://NAME/...` names the folder NAME beside the URDF, as for Bullet; else it is refused.
+        packages: Whether `package://NAME/PATH` is looked up, see `package_path`; the asset's folder is then that of the
+            package. Else it is refused, and the asset's folder is that of the URDF.
 
     Raises:
         AssetError: The file is not a URDF that can be used; the message names the element.
@@ -53,7 +33,9 @@ def read_urdf(path: Path | str, *, packages: bool = False) -> UrdfModel:
     root = parse_xml(file)
     if root.tag != "robot":
         raise AssetError(f"{file}: the root element is <{root.tag}>, expected <robot>.", path=str(file))
-    reader = _UrdfReader(file, {m.get("name", ""): m for m in root.findall("material")}, packages=packages)
+    named = [mesh.get("filename", "") for mesh in root.iter("mesh")] if packages else []
+    folder = asset_folder(file, named, where=str(file))
+    reader = _UrdfReader(file, {m.get("name", ""): m for m in root.findall("material")}, folder, packages=packages)
     links = [reader.link(element) for element in root.findall("link")]
     joints = [reader.joint(element) for element in root.findall("joint")]
     _check_names(file, "link", [link.name for link in links])
@@ -65,8 +47,28 @@ def read_urdf(path: Path | str, *, packages: bool = False) -> UrdfModel:
     return model
 
 
-def inside(folder: Path, name: str, *, where: str) -> Path:
+def folder_of(urdf: Path, model: UrdfModel) -> Path:
+    """The folder in which every file of a URDF lies, resolved: its own, or that of the packages that it names.
+
+    Args:
+        urdf: The URDF.
+        model: What was read from it.
+
+    Raises:
+        AssetError: A package is not there any more.
+    """
+    shapes = [shape for link in model.links.values() for shape in (*link.visuals, *link.collisions)]
+    return asset_folder(urdf, [shape.mesh for shape in shapes if shape.mesh], where=str(urdf))
+
+
+def inside(folder: Path, name: str, *, where: str, asset_folder: Path | None = None) -> Path:
     """The path of a file named by an asset; it must lie in the asset's own folder.
+
+    Args:
+        folder: What the name is relative to.
+        name: What stands in the asset.
+        where: Names the asset in errors.
+        asset_folder: The asset's folder, resolved; by default `folder`.
 
     Raises:
         AssetError: It is absolute, a URL, leads out of the folder, is missing or too large.
@@ -75,11 +77,11 @@ def inside(folder: Path, name: str, *, where: str) -> Path:
         raise AssetError(
             f"{where}: '{name}' is no path relative to the asset's folder {folder}. Use relative paths only.", file=name
         )
-    base = folder.resolve()
-    path = (base / name).resolve()
-    if base != path and base not in path.parents:
+    path = (folder.resolve() / name).resolve()
+    if not path.is_relative_to(asset_folder or folder.resolve()):
         raise AssetError(
-            f"{where}: '{name}' leads out of the asset's folder {folder}. Keep files inside it.", file=name
+            f"{where}: '{name}' leads out of the asset's folder {asset_folder or folder}. Keep files inside it.",
+            file=name,
         )
     if not path.is_file():
         raise AssetError(f"{where}: file '{name}' is missing in {folder}.", file=name)
@@ -89,35 +91,11 @@ def inside(folder: Path, name: str, *, where: str) -> Path:
     return path
 
 
-def _refuse_declarations(data: bytes, path: Path) -> None:
-    count = 0
-
-    def refuse(*_: object) -> None:
-        raise AssetError(
-            f"{path}: the XML declares a DOCTYPE or an ENTITY, which a URDF never needs. Remove the declaration.",
-            path=str(path),
-        )
-
-    def element(*_: object) -> None:
-        nonlocal count
-        count += 1
-        if count > MAX_ELEMENTS:
-            raise AssetError(f"{path}: more than {MAX_ELEMENTS} XML elements.", path=str(path))
-
-    parser = expat.ParserCreate()
-    parser.StartDoctypeDeclHandler = refuse
-    parser.EntityDeclHandler = refuse
-    parser.StartElementHandler = element
-    try:
-        parser.Parse(data, True)
-    except (expat.ExpatError, LookupError, ValueError) as exc:  # an encoding that is none, too
-        raise AssetError(f"{path}: no well-formed XML ({exc}).", path=str(path)) from exc
-
-
 class _UrdfReader:
-    def __init__(self, file: Path, materials: dict[str, ET.Element], *, packages: bool) -> None:
+    def __init__(self, file: Path, materials: dict[str, ET.Element], folder: Path, *, packages: bool) -> None:
         self.file = file
         self.packages = packages
+        self.folder = folder
         self.materials = materials
         self._paths: dict[str, Path] = {}
 
@@ -165,8 +143,7 @@ class _UrdfReader:
             mesh = child.get("filename", "")
             scale = tuple(self._numbers(child.get("scale", "1 1 1"), 3, where))
             if mesh not in self._paths:
-                name_there = mesh.removeprefix("package://") if self.packages else mesh
-                self._paths[mesh] = inside(self.file.parent, name_there, where=f"{self.file}: {where}")
+                self._paths[mesh] = self._file(mesh, f"{self.file}: {where}")
             path = self._paths[mesh]
             return Shape(ShapeKind.mesh, scale, pose, name, rgba, mesh=mesh, path=path, concave=concave)
         raise self._fail(where, f"has an unknown geometry <{child.tag}>; known: box, cylinder, sphere, mesh")
@@ -211,6 +188,12 @@ class _UrdfReader:
         return Pose.from_rpy(
             self._numbers(origin.get("xyz", "0 0 0"), 3, where), self._numbers(origin.get("rpy", "0 0 0"), 3, where)
         )
+
+    def _file(self, name: str, where: str) -> Path:
+        if self.packages and name.startswith(PACKAGE_PREFIX):
+            folder, rest = package_path(self.file, name, where=where)
+            return inside(folder, rest, where=where, asset_folder=self.folder)
+        return inside(self.file.parent, name, where=where, asset_folder=self.folder)
 
     def _colour(self, material: ET.Element | None, where: str) -> tuple[float, float, float, float] | None:
         if material is None:

@@ -140,6 +140,15 @@ URDF = (
 )
 
 
+def test_meshes_may_lie_in_the_package_around_the_urdf(cwd: Path):
+    for folder in ("urdf", "meshes"):
+        (cwd / "ws" / "shelf" / folder).mkdir(parents=True)
+    (cwd / "ws" / "shelf" / "meshes" / "m.obj").write_text(MESH)
+    (cwd / "ws" / "shelf" / "urdf" / "shelf.urdf").write_text(URDF.replace("m.obj", "package://shelf/meshes/m.obj"))
+    assert run("ws/shelf/urdf") == 0
+    assert run("ws/shelf/urdf", "check=true") == 0
+
+
 @pytest.mark.parametrize(
     ("urdf", "mesh", "said"),
     [
@@ -150,7 +159,7 @@ URDF = (
         ('<robot name="r"/>', MESH, "the robot has no links"),
         (URDF, None, "file 'm.obj' is missing"),
         (URDF.replace("m.obj", "../../m.obj"), MESH, "leads out of the asset's folder"),
-        (URDF.replace("m.obj", "package://p/m.obj"), MESH, "is no path relative to the asset's folder"),
+        (URDF.replace("m.obj", "package://p/m.obj"), MESH, "the package 'p' of 'package://p/m.obj' is missing"),
         (URDF, "v 0 0 nan\nf 1 1 1\n", "a vertex is not finite"),
         (URDF, "v 0 0 0\nf 1 2 3\n", "a face names vertex 3 of 1"),
         (URDF, "nothing\n", "no movable joint that a skill fits (j: nothing can be seen of its part)"),

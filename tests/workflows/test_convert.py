@@ -142,6 +142,25 @@ def test_files_of_one_name_keep_apart(lamp: Path):
     assert list(find_assets(lamp.parent)) == ["arm", "arm_stl"]
 
 
+def test_of_a_package_the_urdfs_are_converted_not_their_meshes(run: Run, lamp: Path, cwd: Path):
+    package = cwd / "ws" / "lamp"
+    for folder in ("urdf", "meshes"):
+        (package / folder).mkdir(parents=True)
+    shutil.copy(lamp.parent / "arm.obj", package / "meshes" / "arm.obj")
+    (package / "urdf" / "lamp.urdf").write_text(URDF.replace("arm.obj", "package://lamp_description/meshes/arm.obj"))
+    assert sorted(find_assets(package)) == ["meshes/arm", "urdf/lamp"]
+    (package / "package.xml").write_text("<package><name>lamp_description</name></package>")
+    assert list(find_assets(package)) == ["urdf/lamp"]
+    code, said, _ = run(package)
+    assert code == 0
+    assert (cwd / "work" / "converted" / "urdf" / "lamp" / "source" / "meshes" / "arm.obj").is_file(), said
+    _, said, _ = run(package)
+    assert "up to date" in said
+    (package / "meshes" / "arm.obj").write_text(BOX.replace("0.2", "0.3"))
+    _, said, _ = run(package)
+    assert "up to date" not in said
+
+
 def test_the_report_measures_and_draws(run: Run, lamp: Path, cwd: Path):
     code, out, _ = run(lamp, "report=true", "link_density=500", f"out={cwd}/o")
     assert code == 0

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from simcore.assets.urdf_model import UrdfModel
-from simcore.assets.urdf_reader import read_urdf
+from simcore.assets.urdf_reader import folder_of, read_urdf
 from simcore.errors import AssetError
 
 PARTNET_URDF = "mobility.urdf"
@@ -30,7 +30,7 @@ class SourceObject:
     """What it is, in lower case, such as `microwave`; `object` where nothing says."""
     instance: str
     folder: Path
-    """Its folder, resolved."""
+    """The folder of its URDF, resolved."""
     model: UrdfModel
     semantics: dict[str, str]
     """Part name by link, from `semantics.txt`."""
@@ -40,6 +40,11 @@ class SourceObject:
     """File name of its URDF."""
     is_metric: bool = False
     """Whether its lengths are metres: true of any URDF, not of PartNet-Mobility, whose objects are of unit size."""
+
+    @property
+    def asset_folder(self) -> Path:
+        """The folder in which all its files lie: that of its URDF or of the packages that the URDF names."""
+        return folder_of(self.folder / self.urdf, self.model)
 
     @property
     def info_scale(self) -> float | None:
@@ -84,12 +89,13 @@ def find_urdf(path: Path) -> Path:
     raise AssetError(f"'{path}' holds {have}, expected one. Name the file.", path=str(path))
 
 
-def read_source(path: Path, *, category: str | None = None) -> SourceObject:
+def read_source(path: Path, *, category: str | None = None, packages: bool = False) -> SourceObject:
     """Reads an object with everything that stands beside its URDF.
 
     Args:
         path: A URDF, or a folder that holds one.
         category: What it is; without it, `meta.json` or the name of the folder above says.
+        packages: Whether its files may lie in the packages around it, see `SourceObject.asset_folder`.
 
     Raises:
         AssetError: There is no such URDF, it is damaged, or it names files that are missing or lie outside the folder.
@@ -101,7 +107,7 @@ def read_source(path: Path, *, category: str | None = None) -> SourceObject:
         category=category or category_of(folder, is_partnet=is_partnet),
         instance=folder.name if is_partnet else urdf.stem,
         folder=folder,
-        model=read_urdf(urdf),
+        model=read_urdf(urdf, packages=packages),
         semantics=read_semantics(folder),
         info=read_json(folder / "info.json"),
         urdf=urdf.name,

@@ -20,8 +20,9 @@ from simcore.assets.converters.mesh_store import MeshStore
 from simcore.assets.converters.property_groups import check_number
 from simcore.assets.converters.urdf_surfaces import LinkSurfaces, read_surfaces
 from simcore.assets.converters.urdf_units import check_model, scaled_model
+from simcore.assets.untrusted_xml import parse_xml
 from simcore.assets.urdf_model import Inertial, Joint, Link, Shape, ShapeKind, UrdfModel
-from simcore.assets.urdf_reader import parse_xml, read_urdf
+from simcore.assets.urdf_reader import folder_of, read_urdf
 from simcore.errors import AssetError, ConfigError
 from simcore.geometry import Pose
 
@@ -102,7 +103,7 @@ class UrdfConverterCfg(AssetConverterBaseCfg):
 class UrdfConverter(AssetConverterBase[UrdfConverterCfg]):
     """Converts a URDF into one whose moving links have convex colliders, masses and sane inertias.
 
-    Every file that the URDF refers to must lie in its folder or below; `package://NAME/...` is the folder NAME there.
+    Every file that the URDF refers to must lie in its folder or below, or in that of the packages that it names.
     A link without colliders gets them from what is seen of it. What a URDF cannot say (drives, self-collision) goes
     into `physics.json` beside it.
 
@@ -113,10 +114,10 @@ class UrdfConverter(AssetConverterBase[UrdfConverterCfg]):
     VERSION = 1
 
     def _source_files(self) -> dict[str, Path]:
-        self._source = read_urdf(self._asset, packages=True)
+        self._source = read_urdf(self._asset)
         check_model(self._asset, self._source)
-        folder = self._asset.parent
-        files = {self._asset.name: self._asset}
+        folder = self._folder = folder_of(self._asset, self._source)
+        files = {self._asset.relative_to(folder).as_posix(): self._asset}
         for link in self._source.links.values():
             for shape in (*link.visuals, *link.collisions):
                 if shape.path is not None and shape.path.relative_to(folder).as_posix() not in files:
@@ -133,9 +134,9 @@ class UrdfConverter(AssetConverterBase[UrdfConverterCfg]):
             for tag in ("mimic", "transmission", "gazebo")
             if next(root.iter(tag), None) is not None
         ]
-        surfaces = read_surfaces(model, self._asset.parent, where=where)
+        surfaces = read_surfaces(model, self._folder, where=where)
         size_m = self._size(model, surfaces)
-        store = MeshStore(folder, self._asset.parent, shared=cfg.make_instanceable)
+        store = MeshStore(folder, self._folder, shared=cfg.make_instanceable)
         declared = {
             str(link.get("name")): mass
             for link in root.findall("link")
@@ -224,7 +225,7 @@ class UrdfConverter(AssetConverterBase[UrdfConverterCfg]):
         if shape.kind is not ShapeKind.mesh or shape.path is None:
             return shape
         file = store.add(shape.path, surfaces.sources[shape.path].mesh)
-        rgba = surfaces.colour(shape, self._asset.parent)
+        rgba = surfaces.colour(shape, self._folder)
         return Shape(shape.kind, shape.size, shape.T_link_shape, shape.name, rgba, mesh=file, path=store.folder / file)
 
     def _inertial(

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+from simcore.assets.untrusted_xml import parse_xml
 from simcore.assets.urdf_model import Inertial, Joint, Link, Shape, ShapeKind, UrdfModel
-from simcore.assets.urdf_reader import parse_xml
 from simcore.errors import AssetError
 from simcore.geometry import Pose
 

@@ -83,21 +83,6 @@ def test_paths_that_leave_the_folder_are_refused(tmp_path: Path, name: str) -> N
         read_urdf(_write(inner, _robot(mesh)))
 
 
-def test_a_package_is_a_folder_beside_the_urdf_only_where_that_is_asked_for(tmp_path: Path) -> None:
-    (tmp_path / "secret.obj").write_text("v 0 0 0")
-    inner = tmp_path / "asset"
-    (inner / "meshes").mkdir(parents=True)
-    (inner / "meshes" / "a.obj").write_text("v 0 0 0")
-    visual = '<link name="a"><visual><geometry><mesh filename="package://{}"/></geometry></visual></link>'
-    path = _write(inner, _robot(visual.format("meshes/a.obj")))
-    assert read_urdf(path, packages=True).links["a"].visuals[0].path == (inner / "meshes" / "a.obj").resolve()
-    with pytest.raises(AssetError, match="is no path relative to the asset's folder"):
-        read_urdf(path)
-    path = _write(inner, _robot(visual.format("../secret.obj")))
-    with pytest.raises(AssetError, match="leads out of the asset's folder"):
-        read_urdf(path, packages=True)
-
-
 def test_a_link_out_of_the_folder_is_refused(tmp_path: Path) -> None:
     (tmp_path / "secret.obj").write_text("v 0 0 0")
     inner = tmp_path / "asset"
