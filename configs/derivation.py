@@ -14,6 +14,8 @@ from omegaconf import OmegaConf
 from configs.composition import Request, compose_config, option_names, to_plain
 from configs.derived_task import SKILLS_WITH_TASKS, derived_task
 from configs.reading import read_dataclass
+from robots.description import RobotCfg
+from robots.hand_shape import hand_shape
 from simcore.assets.annotate.source import find_urdf, read_category
 from simcore.assets.library import ObjectCfg, load_object
 from simcore.errors import ConfigError, close_matches
@@ -52,7 +54,7 @@ def with_derived(primary: str, schema: type, request: Request) -> Request:
     found = replace(request, overrides=rest, given=given)
     if skill is None:
         return found
-    cfg = _object_cfg(primary, schema, found)
+    cfg, robot = _object_and_robot(primary, schema, found)
     asset = load_object(replace(cfg, part=None), rng=np.random.default_rng(0))
     parts = asset.articulation.parts
     if part is not None and part not in parts:
@@ -66,7 +68,9 @@ def with_derived(primary: str, schema: type, request: Request) -> Request:
         asset = load_object(cfg, rng=np.random.default_rng(0))
         parts = asset.articulation.parts
     acted_on = parts[part] if part is not None else next(iter(parts.values()))
-    return replace(found, given={**given, "task": derived_task(skill, asset, acted_on)})
+    return replace(
+        found, given={**given, "task": derived_task(skill, asset, acted_on, hand_shape(robot.name, robot.arms[0]))}
+    )
 
 
 def _taken_apart(overrides: Sequence[str]) -> tuple[dict[str, str], list[str]]:
@@ -134,12 +138,13 @@ def _object_node(value: str, part: str | None) -> dict[str, Any]:
     return node if part is None else {**node, "part": part}
 
 
-def _object_cfg(primary: str, schema: type, request: Request) -> ObjectCfg:
-    """The object alone, with the overrides of it."""
-    own = [text for text in request.overrides if re.match(r"(\+{0,2}|~)object[.=]", text)]
+def _object_and_robot(primary: str, schema: type, request: Request) -> tuple[ObjectCfg, RobotCfg]:
+    """Object and robot alone, with the overrides of them."""
+    own = [text for text in request.overrides if re.match(r"(\+{0,2}|~)(object|robot)[.=]", text)]
     composed = compose_config(primary, schema, replace(request, overrides=own, given={"task": {}, **request.given}))
-    values = to_plain(OmegaConf.create({"object": composed.object}))
+    values = to_plain(OmegaConf.create({"object": composed.object, "robot": composed.robot}))
     cfg = read_dataclass(ObjectCfg, values["object"], where="object")
+    robot = read_dataclass(RobotCfg, values["robot"], where="robot")
     if cfg.source.value != "urdf" and cfg.instance is None:
         raise ConfigError(
             f"object='{cfg.name}' is another one in each episode, and a derived task is about one. Expected "
@@ -147,4 +152,4 @@ def _object_cfg(primary: str, schema: type, request: Request) -> ObjectCfg:
             "task.",
             key="object.instance",
         )
-    return cfg
+    return cfg, robot

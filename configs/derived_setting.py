@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from configs.derived_grasp import HEAD, TAIL, HandGrasp, HandRoom, held_at_edge
 from simcore.assets.annotation import HandleType, Part, PartKind
 from simcore.assets.articulated_object import ObjectAsset
 from simcore.assets.urdf_reader import read_urdf
@@ -18,11 +19,13 @@ EDGE_OPENING_M = 0.085
 EDGE_OPENING_RAD = (0.25, 0.6)
 """The same as an angle, at least and at most: far from the hinge a small angle makes a wide gap that the hand's own
 width still has to fit, near it a large one would leave nothing to open."""
-_BESIDE_M = 0.03
-"""A head farther from the handle's box is not on it: what is set by hand is right to about that."""
 EDGE_OPENING_SHARE = 0.4
-"""An edge stands open by at most this share of the range."""
+"""An edge stands open by at most this share of the range, ..."""
+EDGE_ROOM_SHARE = 0.6
+"""... or this one, where a hand fits only then."""
 _START_SPREAD = 1.2
+_OPENINGS = 20
+"""How many openings are tried for one at which a hand fits."""
 
 _WANTED = {
     PartKind.hinge_vertical: 0.7,
@@ -35,6 +38,11 @@ _WANTED = {
 """How far a part is opened, where it goes further [rad or m]: enough to reach inside, within one sweep of an arm."""
 _WANTED_SHARE = 0.6
 """And at most this share of what is left to open, so that the hand can go beyond it and ends before the limit."""
+_APPROACH_M = {True: 0.06, False: 0.1}
+"""The hand comes to an edge, or to a handle, in a straight line so long: open fingers reach over an edge by two
+centimetres, and clear a handle that stands out by six."""
+_PUSH_APPROACH_M = 0.06
+"""The same where it pushes."""
 FURTHER = 1.5
 """The hand goes so much farther than what is asked for: of a part that resists, a hand that leans or slips by
 millimetres loses a fifth to a quarter of the way."""
@@ -44,47 +52,39 @@ _CLOSE_FROM_SHARE = (0.4, 0.6)
 """... at most these shares of the range."""
 _CLOSED = {True: 0.01, False: 0.08}
 """What counts as closed: sliders [m], others [rad]; a part bounces a little off its limit."""
+_TIP_LEADS_M = 0.007
+"""What turns is led to so much before closed: of a fingertip that leans, a corner goes ahead by up to a centimetre. It
+would come through a thin lid to what that lies on, or push a narrow door past its limit, ..."""
+_SHORT_SHARE = 0.7
+"""... but at most to this share of what counts as closed."""
 _CLOSED_SHARE = 0.25
 """And at most this share of the start: nothing is closed before it was pushed."""
 
 
-def lever_m(part: Part, asset: ObjectAsset) -> float:
-    """Distance of the head from the axis of a part that turns [m].
+def lever_m(part: Part, asset: ObjectAsset, keypoint: str = HEAD) -> float:
+    """Distance of a keypoint from the axis of a part that turns [m].
 
     Args:
         part: The part.
         asset: The object.
+        keypoint: Name of the keypoint.
     """
     model = read_urdf(asset.urdf_path)
     joint = model.joints[part.joint]
-    head = model.link_pose(joint.child).inverse() @ model.link_pose(part.link) @ part.keypoint(_HEAD).xyz
+    point = model.link_pose(joint.child).inverse() @ model.link_pose(part.link) @ part.keypoint(keypoint).xyz
     axis = joint.axis / np.linalg.norm(joint.axis)
-    return float(np.linalg.norm(np.cross(axis, head)))
-
-
-def held_at_edge(part: Part) -> bool:
-    """Whether the head lies on an edge: there is no handle, or a head that was set by hand lies beside it.
-
-    Args:
-        part: The part.
-    """
-    handle = part.handle
-    if handle.type is HandleType.edge or handle.T_link_handle is None:
-        return handle.type is HandleType.edge
-    head = handle.T_link_handle.inverse() @ part.keypoint(_HEAD).xyz
-    turns_in_hand = part.kind in (PartKind.knob, PartKind.lever)
-    return not turns_in_hand and bool(np.any(np.abs(head) > handle.size / 2 + _BESIDE_M))
+    return float(np.linalg.norm(np.cross(axis, point)))
 
 
 def start_range(skill: str, part: Part, asset: ObjectAsset) -> tuple[float, float]:
-    """How far a part is open at the start, from closed [rad or m].
+    """How far a part is open at the start, from closed, before a hand is asked whether it fits [rad or m].
 
     Args:
         skill: `open` or `close`.
         part: The part.
         asset: The object.
     """
-    slides, span = part.kind is PartKind.slider, abs(part.openness.open - part.openness.closed)
+    slides, span = part.kind is PartKind.slider, _span(part)
     if skill == "close":
         shares = zip(_CLOSE_FROM[slides], _CLOSE_FROM_SHARE, strict=True)
         low, high = (min(most, share * span) for most, share in shares)
@@ -100,6 +100,48 @@ def start_range(skill: str, part: Part, asset: ObjectAsset) -> tuple[float, floa
     return _rounded(low), _rounded(min(_START_SPREAD * low, span))
 
 
+def roomy_start(start: tuple[float, float], part: Part, room: HandRoom) -> tuple[tuple[float, float], HandGrasp | None]:
+    """How far a part that is opened stands open at the start, and how the hand takes it there.
+
+    What is held at an edge stands open by so much more that the hand fits behind it.
+
+    Args:
+        start: From `start_range`.
+        part: The part.
+        room: The hand at the part.
+
+    Returns:
+        The range of openings [rad or m], and the grasp that fits at both its ends; None, and the range as it was, where
+        none does.
+    """
+    if start[1] == 0.0:
+        return start, room.grasp(0.0)
+    for low in np.linspace(start[0], max(start[0], EDGE_ROOM_SHARE * _span(part)), _OPENINGS):
+        found = (_rounded(float(low)), _rounded(min(_START_SPREAD * float(low), _span(part))))
+        first = room.grasp(found[0])
+        second = None if first is None else room.grasp(found[1])
+        if first is not None and second is not None:
+            return found, HandGrasp(min(first.width_m, second.width_m), max(first.back_m, second.back_m))
+    return start, None
+
+
+def approach_m(part: Part) -> float:
+    """Length of the straight line in which the hand comes to a part that it takes [m].
+
+    Args:
+        part: The part.
+    """
+    return _APPROACH_M[held_at_edge(part)]
+
+
+def _opening_sign(part: Part) -> float:
+    return 1.0 if part.openness.open > part.openness.closed else -1.0
+
+
+def _span(part: Part) -> float:
+    return abs(part.openness.open - part.openness.closed)
+
+
 def goal_value(skill: str, part: Part, start: tuple[float, float]) -> float:
     """The displacement that counts as opened, or the distance that counts as closed [rad or m].
 
@@ -110,24 +152,29 @@ def goal_value(skill: str, part: Part, start: tuple[float, float]) -> float:
     """
     if skill == "close":
         return _rounded(min(_CLOSED[part.kind is PartKind.slider], _CLOSED_SHARE * start[0]))
-    left = abs(part.openness.open - part.openness.closed) - start[1]
+    left = _span(part) - start[1]
     return _rounded(min(_WANTED[part.kind], _WANTED_SHARE * left))
 
 
-def planner_setting(skill: str, part: Part, start: tuple[float, float]) -> Entry:
+def planner_setting(
+    skill: str, part: Part, asset: ObjectAsset, start: tuple[float, float], grasp: HandGrasp | None = None
+) -> Entry:
     """The planner setting of a skill on a part; a default of the schema is not repeated.
 
     Args:
         skill: `open` or `close`.
         part: The part.
-        start: From `start_range`.
+        asset: The object.
+        start: From `start_range` or `roomy_start`.
+        grasp: From `roomy_start`; None = on the head, with fingers wide open.
 
     Raises:
         ConfigError: The skill does not fit the part.
     """
     if skill == "close":
-        return {"success_threshold": goal_value(skill, part, start), **_close(part)}
-    return {"success_threshold": goal_value(skill, part, start), **_open(part, start)}
+        threshold = goal_value(skill, part, start)
+        return {"success_threshold": threshold, **_close(part, asset, threshold)}
+    return {"success_threshold": goal_value(skill, part, start), **_open(part, start, grasp)}
 
 
 def opened_to(part: Part, start: tuple[float, float]) -> float:
@@ -140,20 +187,25 @@ def opened_to(part: Part, start: tuple[float, float]) -> float:
     return _rounded(start[1] + FURTHER * goal_value("open", part, start))
 
 
-def _open(part: Part, start: tuple[float, float]) -> Entry:
+def _open(part: Part, start: tuple[float, float], grasp: HandGrasp | None) -> Entry:
     if part.handle.type is HandleType.none:
         raise ConfigError(
             f"skill=open does not fit part '{part.name}': it has neither a handle nor an edge that a hand can hold "
             "(handle.type is none). Name another part, or set the handle in an articulation.yaml.",
             key="skill",
         )
-    head = {"type": "point2point_constraint", "keypoint_name": _TIP, "target_keypoint_name": _HEAD}
+    head = {"type": "point2point_constraint", "keypoint_name": _TIP, "target_keypoint_name": HEAD}
     openness = part.openness
-    to = openness.closed + (1.0 if openness.open > openness.closed else -1.0) * opened_to(part, start)
+    to = openness.closed + _opening_sign(part) * opened_to(part, start)
+    taken: Entry = {}
+    if grasp is not None:
+        taken["approach_width_m"] = grasp.width_m
+        if grasp.back_m > 0.0:
+            taken["modify_actuation_motion"] = ["translate_z", -grasp.back_m]
     return {
         "constraint_list": [{**head, "tolerance": 0.002}, *(_edge(part) if held_at_edge(part) else _handle(part))],
-        # ten centimetres: open fingers clear a handle that stands out by six
-        "pre_actuation_motions": [["translate_z", -0.1]],
+        **taken,
+        "pre_actuation_motions": [["translate_z", -approach_m(part)]],
         "post_actuation_motions": {"follow_joint": {"to": _rounded(to)}},
     }
 
@@ -164,8 +216,8 @@ def _handle(part: Part) -> list[Entry]:
         {
             "type": "keypoint_axis_parallel",
             **_side(),
-            "target_axis_from_keypoint_name": _HEAD,
-            "target_axis_to_keypoint_name": _TAIL,
+            "target_axis_from_keypoint_name": HEAD,
+            "target_axis_to_keypoint_name": TAIL,
             "target_inner_product": 1,
             "tolerance": 0.05,
         },
@@ -189,23 +241,35 @@ def _edge(part: Part) -> list[Entry]:
         {
             "type": "keypoint_axis_parallel",
             **_back(),
-            "target_axis_from_keypoint_name": _HEAD,
-            "target_axis_to_keypoint_name": _TAIL,
+            "target_axis_from_keypoint_name": HEAD,
+            "target_axis_to_keypoint_name": TAIL,
             "target_inner_product": sign,
             "tolerance": 0.9,
         },
     ]
 
 
-def _close(part: Part) -> Entry:
+def _pushed_to(part: Part, asset: ObjectAsset, threshold: float) -> float:
+    """Where the hand leads a part that turns to close it [rad]."""
+    lever = lever_m(part, asset, "link_contact_point")
+    short = min(_TIP_LEADS_M / max(lever, 1e-3), _SHORT_SHARE * threshold)
+    return part.openness.closed + _opening_sign(part) * short
+
+
+def _close(part: Part, asset: ObjectAsset, threshold: float) -> Entry:
     if part.kind in (PartKind.knob, PartKind.lever):
         raise ConfigError(
             f"skill=close does not fit part '{part.name}': it is a {part.kind.value}, which is turned, not pushed. "
             "Use skill=open, or name another part.",
             key="skill",
         )
-    point = {"type": "point2point_constraint", "keypoint_name": _TIP, "target_keypoint_name": "link_contact_point"}
-    if part.kind is PartKind.slider:
+    slides = part.kind is PartKind.slider
+    point = {
+        "type": "point2point_constraint",
+        "keypoint_name": "tool_tip",
+        "target_keypoint_name": "link_contact_point",
+    }
+    if slides:
         # the palm is wide along tool_side: it stays in the plane of the front
         side = {
             "type": "frame_axis_orthogonal",
@@ -224,19 +288,14 @@ def _close(part: Part) -> Entry:
             "target_inner_product": 1,
             "tolerance": 0.25,
         }
-    return {
-        "constraint_list": [
-            {**point, "tolerance": 0.005},
-            side,
-            _palm(part, 0.7 if part.kind is PartKind.slider else 0.9),
-        ],
-        # tool_head lies 9 mm behind the fingertips, which are what touches
-        "modify_actuation_motion": ["translate_z", -0.01],
-        "pre_actuation_motions": [["translate_z", -0.06]],
-    }
+    palm = _palm(part, 0.7 if slides else 0.9)
+    setting: Entry = {"constraint_list": [{**point, "tolerance": 0.002}, side, palm]}
+    if not slides:
+        setting["post_actuation_motions"] = {"follow_joint": {"to": _rounded(_pushed_to(part, asset, threshold))}}
+    return {**setting, "pre_actuation_motions": [["translate_z", -_PUSH_APPROACH_M]]}
 
 
-_TIP, _HEAD, _TAIL = "tool_head", "articulated_object_head", "articulated_object_tail"
+_TIP = "tool_head"
 
 
 def _palm(part: Part, tolerance: float) -> Entry:
@@ -255,8 +314,8 @@ def _outward(part: Part) -> Entry:
     if part.kind is PartKind.slider:
         return {"target_axis": "link0_move_axis", "target_axis_frame": "object"}
     return {
-        "cross_target_axis1_from_keypoint_name": _HEAD,
-        "cross_target_axis1_to_keypoint_name": _TAIL,
+        "cross_target_axis1_from_keypoint_name": HEAD,
+        "cross_target_axis1_to_keypoint_name": TAIL,
         "target_axis": "link0_contact_axis",
         "target_axis_frame": "object",
     }

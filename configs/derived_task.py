@@ -7,7 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from configs.derived_setting import goal_value, opened_to, planner_setting, start_range
+from configs.derived_grasp import HandRoom
+from configs.derived_setting import approach_m, goal_value, opened_to, planner_setting, roomy_start, start_range
+from robots.hand_shape import HandShape
 from simcore.assets.annotation import Part, PartKind
 from simcore.assets.articulated_object import ObjectAsset
 from simcore.assets.surface import shape_triangles
@@ -30,20 +32,23 @@ to where the folded arm has its hand."""
 _SAMPLES = 9
 
 
-def derived_task(skill: str, asset: ObjectAsset, part: Part) -> dict[str, Any]:
+def derived_task(skill: str, asset: ObjectAsset, part: Part, hand: HandShape) -> dict[str, Any]:
     """The content of a task's YAML file.
 
     Args:
         skill: One of `SKILLS_WITH_TASKS`.
         asset: The object.
         part: The part that the skill acts on.
+        hand: The hand that does it.
 
     Raises:
         ConfigError: The skill does not fit the part.
     """
-    start = start_range(skill, part, asset)
+    start, grasp = start_range(skill, part, asset), None
+    if skill == "open":
+        start, grasp = roomy_start(start, part, HandRoom(asset, part, hand, approach_m=approach_m(part)))
     value = goal_value(skill, part, start)
-    setting = planner_setting(skill, part, start)
+    setting = planner_setting(skill, part, asset, start, grasp)
     where = {"object": asset.name, "part": part.name}
     phrases = _language(skill, part)
     return {

@@ -47,6 +47,7 @@ def franka_panda() -> RobotCfg:
             "tool_head": [0.0, 0.0, 0.1034],
             "tool_tail": [0.0, 0.0, 0.0584],
             "tool_side": [0.0, 0.04, 0.1034],
+            "tool_tip": [0.0, 0.0, 0.1122],
         },
         forbidden_links=[*links, "panda_hand"],
         workspace=[[-0.3, -0.85, -0.1], [0.9, 0.85, 1.1]],

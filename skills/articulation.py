@@ -61,6 +61,12 @@ class ArticulationSkill(Skill):
         return False
 
     @property
+    def approach_width_m(self) -> float:
+        """Opening of the fingers on the way to the part and back [m]: the setting's, or as wide as they go."""
+        width, widest = self.cfg.planner_setting.approach_width_m, self.context.arm.cfg.gripper.max_width_m
+        return widest if width is None else min(width, widest)
+
+    @property
     def slips(self) -> tuple[Slip, ...] | None:
         """What the hand may do on the part, tried in this order; None for the planner's own choice."""
         return None
@@ -151,7 +157,7 @@ class ArticulationSkill(Skill):
             closed_gripper=self.closed_gripper,
             part_pairs=self.part_pairs(),
             frame_s=context.frame_s,
-            gripper_open_m=context.arm.cfg.gripper.max_width_m,
+            gripper_open_m=self.approach_width_m,
             asset=self.object.asset.instance,
             slips=self.slips,
         )

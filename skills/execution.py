@@ -104,7 +104,7 @@ class CommandExecutor:
             if motion is not None and motion.gripper_m is not None:
                 self._gripper_m = motion.gripper_m
             elif command.kind is ManipKind.open_gripper:
-                self._gripper_m = self._arm.cfg.gripper.max_width_m
+                self._gripper_m = float(command.params.get("width_m", self._arm.cfg.gripper.max_width_m))
             elif command.kind is ManipKind.close_gripper:
                 self._gripper_m = 0.0
             self._frame += 1

@@ -54,16 +54,16 @@ class Open(ArticulationSkill):
     def _commands_of(self, plan: KeyframePlan) -> list[ManipCommand]:
         contact = plan.keyframes[plan.contact_pose_index].T_base_ee
         last = plan.keyframes[-1].T_base_ee
-        width = self.context.arm.cfg.gripper.max_width_m
+        width = self.approach_width_m
         grasp, release = self.context.frames(_GRASP_S), self.context.frames(_RELEASE_S)
         return [
             self._allow(plan, touching=False),
-            *self._moves(plan, "transit", ManipKind.open_gripper, Phase.transit),
-            *self._moves(plan, "approach", ManipKind.open_gripper, Phase.approach),
+            *self._moves(plan, "transit", ManipKind.open_gripper, Phase.transit, gripper_m=width),
+            *self._moves(plan, "approach", ManipKind.open_gripper, Phase.approach, gripper_m=width),
             self._allow(plan, touching=True),
             ManipCommand(ManipKind.close_gripper, contact, Phase.grasp, dwell_frames=grasp),
             *self._moves(plan, "follow", ManipKind.close_gripper, Phase.follow),
-            ManipCommand(ManipKind.open_gripper, last, Phase.release, dwell_frames=release),
+            ManipCommand(ManipKind.open_gripper, last, Phase.release, dwell_frames=release, params={"width_m": width}),
             *self._moves(plan, "retreat", ManipKind.open_gripper, Phase.retreat, gripper_m=width),
         ]
 

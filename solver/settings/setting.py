@@ -137,6 +137,8 @@ class PlannerSettingCfg:
     """[[mode, value] or word, ...] from the goal backwards."""
     post_actuation_motions: Any = None
     """[[mode, value] or word, ...] cumulative from the goal, or {follow_joint: {to, step}}; None = follow_joint."""
+    approach_width_m: float | None = None
+    """Opening of the fingers on the way to the part and back [m]; None = wide open. Closed fingers stay closed."""
     keypose_random_range: KeyposeRandomRangeCfg = field(default_factory=KeyposeRandomRangeCfg)
     """Noise on the goal pose."""
     modify_actuation_motion: list[Any] | None = None
@@ -168,6 +170,10 @@ class PlannerSettingCfg:
             for i, entry in enumerate(_list(self.pre_actuation_motions, f"{where}.pre_actuation_motions"))
         ]
         self.post_actuation_motions = _read_post(self.post_actuation_motions, f"{where}.post_actuation_motions")
+        if self.approach_width_m is not None:
+            self.approach_width_m = read_number(
+                self.approach_width_m, f"{where}.approach_width_m", lower=0.0, upper=1.0
+            )
         if self.modify_actuation_motion is not None:
             key = f"{where}.modify_actuation_motion"
             self.modify_actuation_motion = read_motion(self.modify_actuation_motion, key, words=False)

@@ -9,11 +9,13 @@ import pytest
 import yaml
 
 import unlatch
-from configs.derived_setting import goal_value, held_at_edge, start_range
+from configs.derived_grasp import held_at_edge
+from configs.derived_setting import goal_value, start_range
 from configs.derived_task import LEAST_PART_M, REACH_CENTER_M, REACH_HALF_M, derived_task
 from configs.reading import read_dataclass
 from configs.schema import EpisodeCfg
 from robots.catalog import ROBOTS
+from robots.hand_shape import hand_shape
 from simcore.assets.annotation import FramedVector, Handle, HandleType, Openness, Part, PartKind
 from simcore.assets.articulated_object import ObjectAsset
 from simcore.assets.library import ObjectCfg, load_object
@@ -25,6 +27,7 @@ from tasks.layout import sample_layout
 from tasks.task import TaskCfg
 from workflows.skill_checks import check_points, check_skill
 
+HAND = hand_shape("franka_panda", ROBOTS.load("franka_panda")().arms[0])
 DOOR, DRAWER = (ObjectCfg(name, name, instance="3") for name in ("microwave", "drawer"))
 
 
@@ -48,7 +51,7 @@ FITTING += [("close", kind, HandleType.none) for kind in PartKind if kind not in
 @pytest.mark.parametrize(("skill", "kind", "handle"), FITTING)
 def test_a_task_of_every_kind_passes_the_checks_of_a_task_file(skill: str, kind: PartKind, handle: HandleType):
     asset, part = asset_of(kind, handle)
-    values: dict[str, Any] = {**derived_task(skill, asset, part), "object": {"name": asset.name, "category": "x"}}
+    values: dict[str, Any] = {**derived_task(skill, asset, part, HAND), "object": {"name": asset.name, "category": "x"}}
     cfg = read_dataclass(
         EpisodeCfg, {**values, "robot": ROBOTS.load("franka_panda")().__dict__ | {"arms": []}}, where=""
     )
@@ -73,7 +76,7 @@ def test_a_task_of_every_kind_passes_the_checks_of_a_task_file(skill: str, kind:
 def test_what_is_acted_on_starts_in_reach_whatever_is_drawn(skill: str, cfg: ObjectCfg):
     asset = load_object(cfg, rng=np.random.default_rng(0))
     (part,) = asset.articulation.parts.values()
-    task = read_dataclass(TaskCfg, derived_task(skill, asset, part)["task"], where="task")
+    task = read_dataclass(TaskCfg, derived_task(skill, asset, part, HAND)["task"], where="task")
     name = "link_contact_point" if skill == "close" else "articulated_object_head"
     model = read_urdf(asset.urdf_path)
     travel = goal_value(skill, part, start_range(skill, part, asset))
@@ -91,7 +94,7 @@ def test_what_is_acted_on_starts_in_reach_whatever_is_drawn(skill: str, cfg: Obj
 def test_an_open_part_leaves_the_arm_its_room():
     asset = load_object(DOOR, rng=np.random.default_rng(0))
     (part,) = asset.articulation.parts.values()
-    region = derived_task("close", asset, part)["task"]["regions"][0]
+    region = derived_task("close", asset, part, HAND)["task"]["regions"][0]
     model = read_urdf(asset.urdf_path)
     sign = np.sign(part.openness.open - part.openness.closed)
     widest = start_range("close", part, asset)[1]
@@ -127,14 +130,14 @@ def test_a_small_range_makes_a_small_task():
 def test_what_is_turned_is_not_pushed_shut(kind: PartKind):
     asset, part = asset_of(kind, HandleType.knob)
     with pytest.raises(ConfigError, match=rf"skill=close does not fit part 'door': it is a {kind.value}"):
-        derived_task("close", asset, part)
+        derived_task("close", asset, part, HAND)
 
 
 def test_what_no_hand_can_hold_is_not_opened():
     asset, part = asset_of(PartKind.hinge_vertical, HandleType.bar)
     bare = replace(part, handle=Handle(HandleType.none, np.zeros(3)))
     with pytest.raises(ConfigError, match=r"skill=open does not fit part 'door': it has neither a handle nor an edge"):
-        derived_task("open", asset, bare)
+        derived_task("open", asset, bare, HAND)
 
 
 @pytest.fixture

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from scipy import ndimage
 
 from simcore.assets.annotate.cross_section import front_heights
 from simcore.assets.annotate.handle import handle_names
@@ -13,6 +14,14 @@ from simcore.assets.converters.mesh_parts import TriangleMesh, join
 
 _SPOT_M = 0.025
 """Half the side of the clear square that a push needs."""
+_RIM_M = 0.06
+"""A push keeps so far from the rim: on the way a fingertip may slide by 5 cm, and off the rim it lets the part go."""
+_RIM_SHARE = 0.3
+"""Of a small part, this share of its size."""
+_PALM_M = 0.1
+"""Half the width of a hand: what stands out so near a spot comes into the way of a leaning palm, ..."""
+_STANDING_OUT_M = 0.012
+"""... if it does by more than this."""
 
 
 def push_point(view: PartView, grip: Grip) -> np.ndarray:
@@ -27,8 +36,11 @@ def push_point(view: PartView, grip: Grip) -> np.ndarray:
     axes = [np.linspace(a, b, n + 2)[1:-1] for a, b, n in zip(low, high, counts, strict=True)]
     grid = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1)  # (Y, Z, 2)
     heights = front_heights(panel, grid.reshape(-1, 2)).reshape(grid.shape[:2])
-    reach = [max(1, round(_SPOT_M / max(float(axis[1] - axis[0]), 1e-6))) for axis in axes]
-    front = float(np.percentile(heights[np.isfinite(heights)], 90)) if np.isfinite(heights).any() else 0.0
+    steps = [max(float(axis[1] - axis[0]), 1e-6) for axis in axes]
+    reach = [max(1, round(_SPOT_M / step)) for step in steps]
+    seen = np.where(np.isfinite(heights), heights, -np.inf)
+    around = ndimage.maximum_filter(seen, size=[2 * round(_PALM_M / step) + 1 for step in steps], mode="nearest")
+    rim = np.minimum(_RIM_M, _RIM_SHARE * (high - low))
     best, best_score = None, -np.inf
     for i in range(grid.shape[0]):
         for j in range(grid.shape[1]):
@@ -40,7 +52,7 @@ def push_point(view: PartView, grip: Grip) -> np.ndarray:
                 max(0, j - reach[1]) : j + reach[1] + 1,
             ]
             uneven = float(min(np.ptp(window), 0.05)) if np.isfinite(window).all() else 0.05
-            edge = min(i, grid.shape[0] - 1 - i) < reach[0] or min(j, grid.shape[1] - 1 - j) < reach[1]
+            off_rim = float(np.max(rim - np.minimum(grid[i, j] - low, high - grid[i, j])))
             near = 0.0
             if obstacles is not None:
                 gap = _box_gap(obstacles, grid[i, j])
@@ -49,8 +61,8 @@ def push_point(view: PartView, grip: Grip) -> np.ndarray:
                 _leverage(view, grid[i, j], low, high)
                 - 40.0 * max(0.0, uneven - 0.004)
                 - 20.0 * near
-                - (0.5 if edge else 0.0)
-                - 5.0 * max(0.0, front - x - 0.03)
+                - 10.0 * max(0.0, off_rim)
+                - 15.0 * max(0.0, float(around[i, j]) - x - _STANDING_OUT_M)
             )
             if score > best_score:
                 best, best_score = np.array([x, *grid[i, j]]), score

@@ -6,6 +6,7 @@ import hashlib
 import json
 import logging
 import re
+import shutil
 from collections.abc import Mapping
 from importlib.metadata import version
 from pathlib import Path
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-VERSION = 2
+VERSION = 3
 """Raised with every change that changes the output: cached objects are then made anew."""
 
 DENSITY_KG_M3 = 400.0
@@ -178,17 +179,7 @@ def _convert(source: SourceObject, cfg: ObjectCfg, given: Articulation | None, f
     # keypoints of others' `info.json` are left out: they lie on faces and beside handles, as their own skills want them
     annotation = given or annotate_source(source, AnnotateCfg(scale=cfg.scale, use_info=False)).articulation
     scale = _scale_of(annotation)
-    made = UrdfConverter(
-        UrdfConverterCfg(
-            asset_path=str(source.folder / source.urdf),
-            out_dir=str(folder / _MODEL_FOLDER),
-            fix_base=False,
-            convex_decompose_mesh=True,
-            link_density=DENSITY_KG_M3,
-            scale=scale,
-        )
-    )
-    model = read_urdf(Path(made.urdf_path))
+    model = read_urdf(_converted(source, cfg, scale, folder / _MODEL_FOLDER))
     held = {
         name: ends[0] * (scale if model.joints[name].kind == "prismatic" else 1.0)
         for name, ends in all_ends(ObjectGeometry(source)).items()
@@ -209,6 +200,28 @@ def _convert(source: SourceObject, cfg: ObjectCfg, given: Articulation | None, f
     facts = {"turns": turns, "facing": facing, "parameters": _parameters(annotation, given=given is not None)}
     # parts stay in their order: the first one is acted on where none is named
     (folder / _FACTS_FILE).write_text(json.dumps(facts, indent=1) + "\n", encoding="utf-8")
+
+
+def _converted(source: SourceObject, cfg: ObjectCfg, scale: float, folder: Path) -> Path:
+    """The URDF of the converted object, copied into a folder.
+
+    The converter keeps its own, by content: another annotation of the same object needs no other colliders.
+    """
+    made_of = [_source_hash(source, given=False), UrdfConverter.VERSION, version("coacd"), scale]
+    name = f"{_plain(source.instance)}-{hashlib.sha256(json.dumps(made_of).encode()).hexdigest()[:16]}"
+    made = UrdfConverter(
+        UrdfConverterCfg(
+            asset_path=str(source.folder / source.urdf),
+            out_dir=str(cache_root(cfg.cache_dir) / "colliders" / name),
+            fix_base=False,
+            convex_decompose_mesh=True,
+            link_density=DENSITY_KG_M3,
+            scale=scale,
+        )
+    )
+    urdf = Path(made.urdf_path)
+    shutil.copytree(urdf.parent, folder)
+    return folder / urdf.name
 
 
 def _parameters(annotation: Articulation, *, given: bool) -> dict[str, float | str]:

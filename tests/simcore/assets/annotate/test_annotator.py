@@ -103,7 +103,7 @@ def test_sizes_follow_a_scale(write: Write) -> None:
     once = only_part(annotate_source(read_source(write("drawer_knob"))))
     twice = only_part(annotate_source(read_source(write("drawer_knob")), AnnotateCfg(scale=2.0)))
     np.testing.assert_allclose(
-        twice.keypoint("link_contact_point").xyz, 2 * once.keypoint("link_contact_point").xyz, atol=0.03
+        twice.keypoint("articulated_object_head").xyz, 2 * once.keypoint("articulated_object_head").xyz, atol=0.03
     )
     assert twice.openness.open == pytest.approx(2 * once.openness.open)
     sized = annotate_source(read_source(write("drawer_knob")), AnnotateCfg(size_m=1.0))

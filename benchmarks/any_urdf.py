@@ -1,0 +1,227 @@
+"""How often objects open and close that came as a URDF and nothing else.
+
+Usage: UNLATCH_PARTNET_DIR=FOLDER python benchmarks/any_urdf.py [n=20] [seed=0] [workers=2] [only=TEXT]
+       [skills=open,close] [keypoints=derived,hand] [out=data/bench-any-urdf]
+
+Every object of the categories below is opened and closed by `unlatch collect object=PATH skill=...`, without another
+file. `keypoints=derived,hand` runs each a second time, with the head that a person set in its `info.json` in place of
+the derived one, and compares the two, episode by episode. Starts from closed and from ajar are counted apart. Data sets
+stay in the folder; the same command again goes on where it was stopped.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+from statistics import mean
+
+import numpy as np
+from rich.box import MARKDOWN
+from rich.table import Table
+
+from simcore.assets.annotate import AnnotateCfg, annotate_source, read_source
+from simcore.assets.annotate.source import PARTNET_URDF
+from simcore.assets.annotate.storage import marked, write_whole
+from simcore.assets.annotation import ANNOTATION_FILE
+from simcore.errors import ConfigError
+from simcore.recording.storage import DataSet
+from workflows.commandline import read_pairs
+from workflows.console import OK, guarded, result_console, say
+from workflows.statistics import wilson_interval
+
+CATEGORIES = ("microwave", "drawer", "refrigerator", "safe", "oven", "door", "laptop")
+"""Categories that are tried: names of folders begin with them."""
+SOURCES = ("derived", "hand")
+_LIMIT_S = 3600.0
+
+
+@dataclass
+class AnyUrdfCfg:
+    """The benchmark's keys."""
+
+    n: int = 20
+    """Episodes of each object and skill."""
+    seed: int = 0
+    """Seed of the runs."""
+    workers: int = 2
+    """Objects at a time."""
+    only: str = ""
+    """Objects whose path contains this; several are separated by commas."""
+    skills: str = "open,close"
+    """Skills, separated by commas."""
+    keypoints: str = "derived"
+    """`derived`, or `derived,hand`."""
+    out: str = "data/bench-any-urdf"
+    """Folder of the data sets."""
+
+
+@dataclass(frozen=True)
+class Job:
+    """One object, one skill, one source of keypoints."""
+
+    name: str
+    skill: str
+    keypoints: str
+    source: Path
+
+
+@dataclass(frozen=True)
+class Result:
+    """What came of a job."""
+
+    job: Job
+    closed: dict[int, bool] = field(default_factory=dict)
+    """Success by episode, of those that started closed."""
+    ajar: dict[int, bool] = field(default_factory=dict)
+    """The same of those that started open, by as little as it was."""
+    codes: Counter[str] = field(default_factory=Counter)
+    problem: str = ""
+    """Why there is no episode."""
+
+    @property
+    def all(self) -> dict[int, bool]:
+        """Success by episode."""
+        return {**self.closed, **self.ajar}
+
+
+def objects_of(root: Path, only: str) -> list[Path]:
+    """Folders of the objects that are tried."""
+    found = sorted(path.parent for path in root.rglob(PARTNET_URDF))
+    tried = [path for path in found if path.relative_to(root).parts[0].startswith(CATEGORIES)]
+    wanted = [text for text in only.split(",") if text]
+    return [path for path in tried if not wanted or any(text in str(path) for text in wanted)]
+
+
+def with_hand_made(folder: Path, out: Path) -> Path:
+    """A copy of an object, with an `articulation.yaml` that has the head of its `info.json`."""
+    shutil.copytree(folder, out, dirs_exist_ok=True)
+    articulation = annotate_source(read_source(out), AnnotateCfg(use_info=True)).articulation
+    write_whole(out / ANNOTATION_FILE, marked(articulation).to_yaml().encode())
+    return out
+
+
+def run(job: Job, cfg: AnyUrdfCfg) -> Result:
+    """Runs the command of a job and reads what it left."""
+    folder = Path(cfg.out) / f"{job.name.replace('/', '-')}-{job.skill}-{job.keypoints}-s{cfg.seed}"
+    command = [sys.executable, "-m", "unlatch", "collect", f"object={job.source}", f"skill={job.skill}"]
+    command += [f"episodes={cfg.n}", f"seed={cfg.seed}", "executor=serial", "pictures=0", f"out={folder}"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=_LIMIT_S)
+    if done.returncode not in (0, 1):
+        return Result(job, problem=(done.stderr.strip().splitlines() or ["no output"])[-1])
+    result = Result(job)
+    data_set = DataSet.open(str(folder))
+    for item in data_set.summaries():
+        if item.number >= cfg.n:
+            continue
+        drawn = data_set.read(item.number).layout.get("objects", {}).get("object", {}).get("drawn", {})
+        is_ajar = any(value > 0.0 for key, value in drawn.items() if key.startswith("opening."))
+        (result.ajar if is_ajar else result.closed)[item.number] = item.success
+        if item.code is not None:
+            result.codes[item.code] += 1
+    return result
+
+
+def rate(successes: Iterable[bool]) -> str:
+    """`18/20`, or a dash where there was no attempt."""
+    found = list(successes)
+    return f"{sum(found)}/{len(found)}" if found else "-"
+
+
+def instance_table(results: Sequence[Result]) -> Table:
+    """One row a job."""
+    table = Table(box=MARKDOWN)
+    for column in ("object", "skill", "keypoints", "closed", "ajar", "95 % interval", "failures"):
+        table.add_column(column, no_wrap=column != "failures")
+    for result in results:
+        low, high = wilson_interval(sum(result.all.values()), len(result.all))
+        failures = result.problem or ", ".join(f"{code} {n}" for code, n in result.codes.most_common())
+        table.add_row(
+            result.job.name,
+            result.job.skill,
+            result.job.keypoints,
+            rate(result.closed.values()),
+            rate(result.ajar.values()),
+            f"{100 * low:.0f} to {100 * high:.0f} %",
+            failures,
+        )
+    return table
+
+
+def summary_lines(results: Sequence[Result]) -> list[str]:
+    """Means over instances, pooled rates by start, and the comparison of keypoints."""
+    lines = []
+    for keypoints in dict.fromkeys(result.job.keypoints for result in results):
+        for skill in (*dict.fromkeys(result.job.skill for result in results), "all"):
+            found = [r for r in results if r.job.keypoints == keypoints and skill in (r.job.skill, "all") and r.all]
+            if not found:
+                continue
+            ratio = mean(sum(r.all.values()) / len(r.all) for r in found)
+            values = [value for r in found for value in r.all.values()]
+            low, high = wilson_interval(sum(values), len(values))
+            closed = [value for r in found for value in r.closed.values()]
+            ajar = [value for r in found for value in r.ajar.values()]
+            lines.append(
+                f"{skill}, {keypoints} keypoints: mean over {len(found)} objects {100 * ratio:.1f} %; pooled "
+                f"{rate(values)} ({100 * low:.1f} to {100 * high:.1f} %), from closed {rate(closed)}, "
+                f"from ajar {rate(ajar)}"
+            )
+    return lines + compared_lines(results)
+
+
+def compared_lines(results: Sequence[Result]) -> list[str]:
+    """Derived keypoints against those set by hand, over the episodes that both have."""
+    by_source = {
+        source: {(r.job.name, r.job.skill): r for r in results if r.job.keypoints == source} for source in SOURCES
+    }
+    pairs = [
+        (by_source["derived"][key].all[number], success)
+        for key, hand in by_source["hand"].items()
+        if key in by_source["derived"]
+        for number, success in hand.all.items()
+        if number in by_source["derived"][key].all
+    ]
+    if not pairs:
+        return []
+    difference = [float(a) - float(b) for a, b in pairs]
+    half = 1.96 * float(np.std(difference)) / len(pairs) ** 0.5
+    return [
+        f"paired episodes: {len(pairs)}; derived {rate(a for a, _ in pairs)}, set by hand {rate(b for _, b in pairs)}; "
+        f"difference {100 * mean(difference):+.1f} points (95 % interval +- {100 * half:.1f})"
+    ]
+
+
+def main(arguments: list[str]) -> int:
+    """Runs every job and prints what came of them."""
+    cfg = read_pairs(AnyUrdfCfg, arguments)
+    root = os.environ.get("UNLATCH_PARTNET_DIR")
+    if not root:
+        raise ConfigError("UNLATCH_PARTNET_DIR is not set. Set it to a folder of PartNet-Mobility objects.")
+    jobs = []
+    for folder in objects_of(Path(root), cfg.only):
+        name = folder.relative_to(root).as_posix()
+        for keypoints in cfg.keypoints.split(","):
+            copy = Path(cfg.out) / "objects" / name
+            source = folder if keypoints == "derived" else with_hand_made(folder, copy)
+            jobs += [Job(name, skill, keypoints, source) for skill in cfg.skills.split(",")]
+    say(f"{len(jobs)} jobs of {cfg.n} episodes")
+    with ThreadPoolExecutor(cfg.workers) as pool:
+        results = []
+        for result in pool.map(lambda job: run(job, cfg), jobs):
+            results.append(result)
+            line = result.problem or f"{rate(result.all.values())} {dict(result.codes) or ''}"
+            say(f"{len(results)}/{len(jobs)} {result.job.name} {result.job.skill} {result.job.keypoints}: {line}")
+    result_console().print(instance_table(results))
+    for line in summary_lines(results):
+        say(line)
+    return OK
+
+
+if __name__ == "__main__":
+    sys.exit(guarded(lambda: main(sys.argv[1:])))

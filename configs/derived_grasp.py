@@ -1,0 +1,129 @@
+"""How a hand takes a part: how far its fingers open, how deep they go, and how far a part must stand open for them.
+
+All of it is read off the colliders: the hand, as boxes, is put where the setting's constraints would have it, and the
+object's convex solids are asked what it meets.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from robots.hand_shape import HandShape
+from simcore.assets.annotation import HandleType, Part, PartKind
+from simcore.assets.articulated_object import ObjectAsset
+from simcore.assets.solids import Solids
+from simcore.geometry import Pose, unit
+
+Array = np.ndarray
+
+HEAD, TAIL = "articulated_object_head", "articulated_object_tail"
+
+FINGER_ROOM_M = (0.015, 0.01, 0.007)
+"""Gap that each finger leaves beside what it will hold, the widest that fits first [m]."""
+TIP_ROOM_M = 0.003
+"""Gap that the fingertips leave before what stands behind a handle: pressed against it, they cannot close [m]."""
+PALM_ROOM_M = 0.004
+"""Gap that the palm leaves to everything [m]."""
+LEAST_HELD_M = 0.006
+"""The pads reach over a handle by at least so much [m]."""
+_STEP_BACK_M = 0.001
+_LEANS_RAD = (0.0, 0.3, -0.3, 0.6, -0.6, 0.85, -0.85)
+"""How a hand may lean, the least first: in the cone about its direction that the setting leaves."""
+_BESIDE_M = 0.03
+"""A head farther from the handle's box is not on it: what is set by hand is right to about that."""
+
+
+@dataclass(frozen=True)
+class HandGrasp:
+    """How the hand takes a part."""
+
+    width_m: float
+    """Opening of the fingers on the way there [m]."""
+    back_m: float
+    """How far the hand stays back from the head, along its approach [m]."""
+
+
+def held_at_edge(part: Part) -> bool:
+    """Whether the head lies on an edge: there is no handle, or a head that was set by hand lies beside it.
+
+    Args:
+        part: The part.
+    """
+    handle = part.handle
+    if handle.type is HandleType.edge or handle.T_link_handle is None:
+        return handle.type is HandleType.edge
+    head = handle.T_link_handle.inverse() @ part.keypoint(HEAD).xyz
+    turns_in_hand = part.kind in (PartKind.knob, PartKind.lever)
+    return not turns_in_hand and bool(np.any(np.abs(head) > handle.size / 2 + _BESIDE_M))
+
+
+class HandRoom:
+    """The hand at one part of one object."""
+
+    def __init__(self, asset: ObjectAsset, part: Part, hand: HandShape, *, approach_m: float) -> None:
+        """Takes a part.
+
+        Args:
+            asset: The object.
+            part: The part.
+            hand: The hand.
+            approach_m: How far before the part the hand is on its way there, along its approach [m].
+        """
+        self.part = part
+        self.hand = hand
+        self.approach_m = approach_m
+        self.solids = Solids.of(asset.urdf_path)
+        self._closed = asset.articulation.closed_positions()
+        self._sign = float(np.sign(part.openness.open - part.openness.closed))
+
+    def grasp(self, opening: float) -> HandGrasp | None:
+        """The widest and deepest grasp that fits while the part stands open by so much; None where none does.
+
+        Args:
+            opening: From closed [rad or m].
+        """
+        positions = {**self._closed, self.part.joint: self.part.openness.closed + self._sign * opening}
+        thickness = float(self.part.handle.size[1]) if self.part.handle.type is not HandleType.none else 0.0
+        poses = self._poses(positions)
+        for room in FINGER_ROOM_M:
+            width = min(thickness + 2 * room, self.hand.max_width_m)
+            for back in np.arange(0.0, self._most_back() + 1e-9, _STEP_BACK_M):
+                if any(self._fits(T, float(back), width, positions) for T in poses):
+                    return HandGrasp(round(width, 4), round(float(back), 4))
+        return None
+
+    def _most_back(self) -> float:
+        """How far the hand may stay back while the pads still reach over what they hold [m]."""
+        depth = float(self.part.handle.size[0]) if self.part.handle.type is not HandleType.none else 0.0
+        return max(0.0, self.hand.tip_m + depth / 2 - LEAST_HELD_M)
+
+    def _poses(self, positions: dict[str, float]) -> list[Pose]:
+        """Poses of the tool frame on the head as the setting allows them, the straight one first, root frame."""
+        part = self.part
+        T_root_link = self.solids.model.link_pose(part.link, positions)
+        head = T_root_link @ part.keypoint(HEAD).xyz
+        tail = unit(T_root_link @ part.keypoint(TAIL).xyz - head)
+        outward = unit(np.cross(tail, T_root_link.rotate(part.axes["link0_contact_axis"].xyz)))
+        if held_at_edge(part):
+            closing, back = outward, -tail if part.kind is PartKind.slider else tail
+        else:
+            closing, back = tail, outward
+        leans = _LEANS_RAD[:3] if part.kind is PartKind.knob else _LEANS_RAD
+        poses = []
+        for lean in leans:
+            x = -(np.cos(lean) * back + np.sin(lean) * np.cross(closing, back))
+            poses.append(Pose(np.column_stack([x, closing, np.cross(x, closing)]), head))
+        return poses
+
+    def _fits(self, T_root_tool: Pose, back_m: float, width_m: float, positions: dict[str, float]) -> bool:
+        fingers, palm = self.hand.boxes(width_m)
+        there = T_root_tool @ Pose.from_translation([-back_m, 0.0, 0.0])
+        before = T_root_tool @ Pose.from_translation([-back_m - self.approach_m, 0.0, 0.0])
+        return (
+            not self.solids.meets(fingers, there, positions, margin_m=TIP_ROOM_M)
+            and not self.solids.meets(palm, there, positions, margin_m=PALM_ROOM_M)
+            and not self.solids.meets(self.hand.between(width_m), there, positions, without=self.part.link)
+            and not self.solids.meets(np.concatenate([fingers, palm]), before, positions)
+        )

@@ -1,0 +1,155 @@
+"""The room that a hand takes: boxes about slices of fingers and palm, from the colliders of the robot's model."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import pairwise
+
+import numpy as np
+
+from robots.description import ArmCfg
+from robots.model import model_path
+from simcore.assets.converters.mesh_parts import TriangleMesh, surface_points
+from simcore.assets.surface import shape_triangles
+from simcore.assets.urdf_model import UrdfModel
+from simcore.assets.urdf_reader import read_urdf
+from simcore.errors import ConfigError
+from simcore.geometry import Pose, unit
+
+Array = np.ndarray
+
+PAD_M = 0.018
+"""Length of the pads that hold, from the fingertips [m]."""
+_SPACING_M = 0.002
+_SLICE_M = 0.015
+"""Thickness of a slice: fingers are thinner at their tips."""
+
+
+@dataclass(frozen=True)
+class HandBox:
+    """A box about a slice of one link, tool frame: closed and wide open; between, its corners lie between."""
+
+    closed: Array
+    """(2, 3) lower and upper corner with closed fingers [m]."""
+    opened: Array
+    """(2, 3) the same with fingers wide open [m]."""
+
+
+@dataclass(frozen=True)
+class HandShape:
+    """A hand as boxes; tool frame: x from the palm to the fingertips, y where the fingers open, origin `tool_head`."""
+
+    fingers: tuple[HandBox, ...]
+    """What may touch the part."""
+    palm: tuple[HandBox, ...]
+    """What may not."""
+    max_width_m: float
+    """Opening between the pads when wide open [m]."""
+
+    @property
+    def tip_m(self) -> float:
+        """How far the fingertips reach beyond `tool_head` [m]."""
+        return float(max(box.opened[1, 0] for box in self.fingers))
+
+    def between(self, width_m: float) -> Array:
+        """(1, 2, 3) corners of the box between the pads, tool frame [m].
+
+        Args:
+            width_m: Opening between the pads [m].
+        """
+        fingers, _ = self.boxes(width_m)
+        low, high = float(fingers[:, 0, 2].max()), float(fingers[:, 1, 2].min())
+        return np.array([[[self.tip_m - PAD_M, -width_m / 2, low], [self.tip_m, width_m / 2, high]]])
+
+    def boxes(self, width_m: float) -> tuple[Array, Array]:
+        """((F, 2, 3), (P, 2, 3)) corners of the boxes of fingers and palm at an opening, tool frame [m].
+
+        Args:
+            width_m: Opening between the pads [m].
+        """
+        share = float(np.clip(width_m / self.max_width_m, 0.0, 1.0))
+        fingers, palm = (
+            np.array([(1.0 - share) * box.closed + share * box.opened for box in boxes]).reshape(-1, 2, 3)
+            for boxes in (self.fingers, self.palm)
+        )
+        return fingers, palm
+
+
+def hand_shape(robot: str, arm: ArmCfg) -> HandShape:
+    """The hand of an arm.
+
+    Args:
+        robot: Name of the robot in the catalog.
+        arm: The arm; its keypoints `tool_head`, `tool_tail` and `tool_side` say how the hand is held.
+
+    Raises:
+        ConfigError: A keypoint is missing.
+        AssetError: The model is not there, or damaged.
+    """
+    for name in ("tool_head", "tool_tail", "tool_side"):
+        if name not in arm.keypoints:
+            raise ConfigError(
+                f"arm.keypoints.{name} of robot '{robot}' is missing, which says how its hand is held. Add it.",
+                key=f"arm.keypoints.{name}",
+            )
+    head, tail, side = (np.array(arm.keypoints[name]) for name in ("tool_head", "tool_tail", "tool_side"))
+    x = unit(head - tail)
+    y = unit(side - head - x * float((side - head) @ x))
+    T_ee_tool = Pose(np.column_stack([x, y, np.cross(x, y)]), head)
+    model = _model(robot)
+    joints = arm.gripper.joints
+    closed, opened = dict.fromkeys(joints, 0.0), dict.fromkeys(joints, arm.gripper.max_width_m / 2)
+    below = [name for name in model.links if _hangs_on(model, name, arm.ee_link)]
+    ends = [_clouds(model, arm.ee_link, T_ee_tool, below, positions) for positions in (closed, opened)]
+    boxes = {name: _sliced(*(clouds[name] for clouds in ends)) for name in ends[0]}
+    fingers = arm.gripper.finger_links
+    return HandShape(
+        fingers=tuple(box for name, found in boxes.items() if name in fingers for box in found),
+        palm=tuple(box for name, found in boxes.items() if name not in fingers for box in found),
+        max_width_m=arm.gripper.max_width_m,
+    )
+
+
+@lru_cache(maxsize=8)
+def _model(robot: str) -> UrdfModel:
+    return read_urdf(model_path(robot), packages=True)
+
+
+def _hangs_on(model: UrdfModel, link: str, top: str) -> bool:
+    current: str | None = link
+    while current is not None and current != top:
+        joint = model.parent_joint(current)
+        current = None if joint is None else joint.parent
+    return current == top
+
+
+def _clouds(
+    model: UrdfModel, ee: str, T_ee_tool: Pose, links: Sequence[str], positions: Mapping[str, float]
+) -> dict[str, Array]:
+    """(N, 3) points all over the colliders of links, tool frame [m]; the same points of a link at any positions."""
+    at = dict(positions)
+    T_tool_root = (model.link_pose(ee, at) @ T_ee_tool).inverse()
+    clouds = {}
+    for name in links:
+        T_tool_link = T_tool_root @ model.link_pose(name, at)
+        found = [
+            surface_points(TriangleMesh(shape.T_link_shape @ vertices, faces), spacing_m=_SPACING_M)
+            for shape in model.links[name].collisions
+            for vertices, faces in [shape_triangles(shape)]
+        ]
+        if found:
+            clouds[name] = T_tool_link @ np.concatenate(found)
+    return clouds
+
+
+def _sliced(closed: Array, opened: Array) -> list[HandBox]:
+    """Boxes about slices along x of a link's points (N, 3) at both ends of the opening."""
+    low, high = float(closed[:, 0].min()), float(closed[:, 0].max())
+    cuts = np.linspace(low, high, max(1, round((high - low) / _SLICE_M)) + 1)
+    boxes = []
+    for first, last in pairwise(cuts):
+        inside = (closed[:, 0] >= first - _SPACING_M) & (closed[:, 0] <= last + _SPACING_M)
+        boxes.append(HandBox(*(np.stack([p[inside].min(axis=0), p[inside].max(axis=0)]) for p in (closed, opened))))
+    return boxes

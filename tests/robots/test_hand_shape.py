@@ -1,0 +1,48 @@
+"""The boxes that stand for a hand."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from robots.franka_panda import franka_panda
+from robots.hand_shape import hand_shape
+from simcore.errors import ConfigError
+
+ARM = franka_panda().arms[0]
+HAND = hand_shape("franka_panda", ARM)
+
+
+@pytest.mark.parametrize("width", [0.0, 0.03, 0.08])
+def test_pads_stand_as_far_apart_as_the_fingers_are_open(width: float):
+    fingers, palm = HAND.boxes(width)
+    left, right = fingers[fingers[:, 0, 1] >= -1e-3], fingers[fingers[:, 1, 1] <= 1e-3]
+    assert len(left) == len(right) == len(fingers) / 2
+    assert left[:, 0, 1].min() - right[:, 1, 1].max() == pytest.approx(width, abs=2e-3)
+    # the data sheet: 18 mm from the middle of the pads to the fingertips at most, fingers 20 mm wide
+    assert 0.005 < HAND.tip_m < 0.018
+    assert fingers[:, 1, 2].max() - fingers[:, 0, 2].min() == pytest.approx(0.021, abs=2e-3)
+    assert palm[:, 1, 0].max() < fingers[:, 0, 0].max()
+    assert palm[:, 1, 1].max() - palm[:, 0, 1].min() == pytest.approx(0.204, abs=5e-3)
+
+
+def test_what_is_between_the_pads_touches_no_finger():
+    (box,) = HAND.between(0.04)
+    fingers, _ = HAND.boxes(0.04)
+    for finger in fingers:
+        assert finger[0, 1] >= box[1, 1] - 1e-3 or finger[1, 1] <= box[0, 1] + 1e-3
+    assert box[1, 0] == HAND.tip_m
+
+
+@pytest.mark.parametrize("name", ["tool_tail", "tool_side"])
+def test_a_hand_without_a_keypoint_is_refused(name: str):
+    keypoints = {key: value for key, value in ARM.keypoints.items() if key != name}
+    with pytest.raises(ConfigError, match=rf"arm\.keypoints\.{name} of robot 'franka_panda' is missing"):
+        hand_shape("franka_panda", replace(ARM, keypoints=keypoints))
+
+
+def test_slices_follow_the_fingers():
+    fingers, _ = HAND.boxes(0.0)
+    left = fingers[fingers[:, 0, 1] >= -1e-3]
+    thickness = (left[:, 1] - left[:, 0])[np.argsort(left[:, 0, 0]), 1]
+    assert thickness[-1] < thickness[0]
