@@ -43,6 +43,9 @@ COMMANDS = {
         "workflows.evaluate:main", "task=TASK policy=POLICY [key=value ...]", "how often a policy succeeds"
     ),
     "list": Command("workflows.listing:main", "WHAT", "list tasks, skills, robots, objects, sensors or terms"),
+    "make-object": Command(
+        "workflows.make_object:main", "CATEGORY|all [key=value ...]", "write generated objects as URDF"
+    ),
     "plan": Command("workflows.plan:main", "task=TASK [key=value ...]", "plan one episode without executing it"),
     "preview": Command("workflows.preview:main", "task=TASK [key=value ...]", "draw the scene without planning"),
     "replay": Command("workflows.replay:main", "DATA episode=N [key=value ...]", "make recorded episodes happen again"),

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 from enum import Enum
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from simcore.assets.annotation import Articulation
 from simcore.assets.urdf_model import Link, Shape, ShapeKind, UrdfModel, composed_inertial, primitive_bounds
@@ -46,6 +47,8 @@ class LinkBuilder:
 
     def __init__(self, name: str) -> None:
         self.name = name
+        self.volume_m3 = 0.0
+        """Of the colliding primitives so far."""
         self._visuals: list[Shape] = []
         self._collisions: list[Shape] = []
 
@@ -77,6 +80,35 @@ class LinkBuilder:
         pose = Pose.from_rpy(np.round(np.asarray(centre, dtype=float), 7), rpy)
         self._add(Shape(ShapeKind.cylinder, (round(radius, 6), round(length, 6)), pose, name, rgba), collide)
 
+    def turned_box(
+        self, name: str, size: Sequence[float], T_link_box: Pose, *, rgba: Colour, collide: bool = True
+    ) -> None:
+        """Adds a box of full extents [m] about its centre, turned as its pose says."""
+        x, y, z = (round(float(v), 6) for v in size)
+        self._add(Shape(ShapeKind.box, (x, y, z), T_link_box, name, rgba), collide)
+
+    def rod(
+        self,
+        name: str,
+        start: ArrayLike,
+        end: ArrayLike,
+        *,
+        radius: float,
+        rgba: Colour,
+        collide: bool = True,
+    ) -> None:
+        """Adds a cylinder from one point of the link frame to another [m]."""
+        a, b = np.asarray(start, dtype=float), np.asarray(end, dtype=float)
+        length = float(np.linalg.norm(b - a))
+        x, y, z = (b - a) / length
+        pose = Pose.from_rpy(np.round((a + b) / 2, 7), (0.0, float(np.arctan2(np.hypot(x, y), z)), np.arctan2(y, x)))
+        self._add(Shape(ShapeKind.cylinder, (round(radius, 6), round(length, 6)), pose, name, rgba), collide)
+
+    def sphere(self, name: str, centre: ArrayLike, *, radius: float, rgba: Colour, collide: bool = True) -> None:
+        """Adds a sphere about its centre in the link frame [m]."""
+        pose = Pose.from_translation(np.round(np.asarray(centre, dtype=float), 7))
+        self._add(Shape(ShapeKind.sphere, (round(radius, 6),), pose, name, rgba), collide)
+
     def build(self, *, mass_kg: float) -> Link:
         """The link; its inertia is that of the colliding primitives with one common density."""
         return Link(
@@ -90,18 +122,33 @@ class LinkBuilder:
         self._visuals.append(shape)
         if collide:
             self._collisions.append(shape)
+            self.volume_m3 += _VOLUMES[shape.kind](shape.size)
 
 
-def model_bounds(model: UrdfModel) -> np.ndarray:
-    """(2, 3) bounds of all colliding primitives at joint positions 0, in the root link frame [m]."""
+_VOLUMES: dict[ShapeKind, Callable[[tuple[float, ...]], float]] = {
+    ShapeKind.box: lambda size: size[0] * size[1] * size[2],
+    ShapeKind.cylinder: lambda size: float(np.pi) * size[0] ** 2 * size[1],
+    ShapeKind.sphere: lambda size: float(np.pi) * 4 / 3 * size[0] ** 3,
+}
+
+
+_CORNERS = np.array([[x, y, z] for x in (False, True) for y in (False, True) for z in (False, True)])
+
+
+def model_bounds(model: UrdfModel, positions: dict[str, float] | None = None) -> np.ndarray:
+    """(2, 3) bounds of all colliding primitives in the root link frame [m].
+
+    Args:
+        model: Of primitives alone.
+        positions: Positions of its joints [rad or m]; 0 for those that are left out.
+    """
     corners: list[np.ndarray] = []
     for link in model.links.values():
-        pose = model.link_pose(link.name)
+        pose = model.link_pose(link.name, positions)
         for shape in link.collisions:
             low, high = primitive_bounds(shape)
-            corners += [pose @ np.array([x, y, z]) for x in (low[0], high[0]) for y in (low[1], high[1])
-                        for z in (low[2], high[2])]  # fmt: skip
-    points = np.array(corners)
+            corners.append(pose @ np.where(_CORNERS, high, low))  # (8, 3)
+    points = np.concatenate(corners)
     return np.stack([points.min(axis=0), points.max(axis=0)])
 
 

@@ -69,7 +69,7 @@ def test_categories_without_a_generator_name_the_known_ones(cache_dir: str) -> N
         _load(cache_dir, category="microwav")
     assert str(caught.value) == (
         "object.category='microwav' has no procedural generator. Did you mean 'microwave'? "
-        "Known: drawer, microwave. Or set object.source=partnet_mobility."
+        f"Known: {', '.join(GENERATORS.names())}. Or set object.source=partnet_mobility."
     )
 
 

@@ -1,0 +1,158 @@
+"""A cooking pot with two handles and a lid that is hinged behind.
+
+Sizes are those in catalogues of pots of 2 to 5 l: 18 to 25 cm across, 9 to 15 cm high. Most lids lie loose; a hinged
+one, as on kettles and some rice cookers, is what a task with a joint needs.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from simcore.assets.annotation import PartKind
+from simcore.assets.procedural.assembly import HOLDING, Assembly, hinged
+from simcore.assets.procedural.finishes import BRASS, CHROME, DARK, darker, draw_contrast
+from simcore.assets.procedural.generated import Colour, GeneratedObject, LinkBuilder, draw_colour, draw_m
+from simcore.assets.procedural.panel import LID_BEHIND, PanelBuilder
+from simcore.assets.procedural.panel_handles import PanelHandle, add_handle, draw_handle, handle_record
+from simcore.assets.procedural.round_lid import RoundLid
+from simcore.rng import stream
+
+_POTS: tuple[Colour, ...] = (
+    (0.74, 0.75, 0.77, 1.0),
+    (0.72, 0.18, 0.14, 1.0),
+    (0.24, 0.25, 0.27, 1.0),
+    (0.18, 0.33, 0.50, 1.0),
+    (0.90, 0.86, 0.76, 1.0),
+)
+_GLASS: Colour = (0.70, 0.79, 0.82, 1.0)
+
+
+@dataclass(frozen=True)
+class PotParameters:
+    """Everything that varies between pots, but the lid's handle."""
+
+    radius_m: float
+    height_m: float
+    """Of the rim."""
+    wall_m: float
+    lid_m: float
+    lid_style: str
+    """`glass` with a metal rim, or `solid`."""
+    dome_m: float
+    """Height of one of the two steps of the lid's dome."""
+    ear_m: float
+    """How far a side handle stands out."""
+    ear_width_m: float
+    limit_rad: float
+    holding: float
+    """Friction of the hinge over the moment of gravity."""
+    damping_n_m_s: float
+    density_kg_m3: float
+    colour: Colour
+    trim_colour: Colour
+    handle_colour: Colour
+
+
+def draw_parameters(rng: np.random.Generator) -> tuple[PotParameters, PanelHandle]:
+    """Draws a pot and the handle of its lid."""
+    colour = draw_colour(rng, _POTS)
+    style = "glass" if rng.random() < 0.5 else "solid"
+    ground = _GLASS if style == "glass" else colour
+    radius = draw_m(rng, 0.09, 0.125)
+    parameters = PotParameters(
+        radius_m=radius,
+        height_m=draw_m(rng, 0.09, 0.15),
+        wall_m=draw_m(rng, 0.004, 0.006),
+        lid_m=draw_m(rng, 0.008, 0.010),
+        lid_style=style,
+        dome_m=draw_m(rng, 0.004, 0.008),
+        ear_m=draw_m(rng, 0.035, 0.045),
+        ear_width_m=draw_m(rng, 0.07, 0.09),
+        limit_rad=draw_m(rng, 1.5, 1.9),
+        holding=draw_m(rng, HOLDING, 1.6),
+        damping_n_m_s=draw_m(rng, 0.01, 0.05),
+        density_kg_m3=draw_m(rng, 1500.0, 2500.0),
+        colour=colour,
+        trim_colour=draw_contrast(rng, (CHROME, DARK, BRASS), colour),
+        handle_colour=draw_contrast(rng, (CHROME, DARK, BRASS), ground),
+    )
+    return parameters, draw_handle(rng, {"knob": 0.65, "bar": 0.35}, length=(0.08, 0.10))
+
+
+def generate(seed: int, *, name: str = "pot") -> GeneratedObject:
+    """Generates the pot of a seed.
+
+    Args:
+        seed: Any whole number from 0; the same seed gives the same bytes.
+        name: Name of the robot element in the URDF.
+    """
+    return build(*draw_parameters(stream(seed, "assets.procedural.pot")), name=name, seed=seed)
+
+
+def build(parameters: PotParameters, handle: PanelHandle, *, name: str, seed: int) -> GeneratedObject:
+    """Builds a pot of given parameters.
+
+    The root frame lies at the middle of the bottom, z up, x away from the hinge. The lid's frame lies on the hinge, at
+    the height of the rim, parallel to the root frame when closed.
+
+    Args:
+        parameters: Dimensions, friction.
+        handle: Of the lid.
+        name: Name of the robot element in the URDF.
+        seed: Recorded as the instance.
+    """
+    p = parameters
+    assembly = Assembly("pot", name=name, seed=seed)
+    vessel = RoundLid(p.radius_m, p.wall_m, 0.0, p.height_m, p.lid_m, 0.004)
+    body = LinkBuilder("body")
+    vessel.add_vessel(body, rgba=p.colour, inside=(0.62, 0.63, 0.64, 1.0))
+    vessel.add_hinge(body, rgba=p.trim_colour)
+    _add_ears(body, p)
+    assembly.add_body(body, mass_kg=round(body.volume_m3 * p.density_kg_m3, 4))
+
+    lid = PanelBuilder("lid", LID_BEHIND)
+    glass = p.lid_style == "glass"
+    vessel.add_disc(lid, rgba=CHROME if glass else p.colour)
+    rgba = _GLASS if glass else darker(p.colour, 1.08)
+    top = vessel.add_dome(lid, shares=(0.88, 0.62), step_m=p.dome_m, rgba=rgba)
+    at = (vessel.lid_radius_m, 0.0)
+    lid.cylinder(
+        "plate", (*at, top + 0.001), axis="out", radius=0.026, length=0.002, rgba=p.handle_colour, collide=False
+    )
+    edge = 2 * vessel.lid_radius_m
+    held = add_handle(lid, handle, at=at, face=top, thickness=p.lid_m, edge=edge, length=0.0, rgba=p.handle_colour)
+    moving = hinged(
+        LID_BEHIND,
+        kind=PartKind.lid,
+        at=vessel.hinge,
+        limit_rad=p.limit_rad,
+        friction=0.0,
+        damping=p.damping_n_m_s,
+        holding=p.holding,
+    )
+    assembly.add_part(
+        lid,
+        LID_BEHIND,
+        moving,
+        held,
+        mass_kg=round(lid.volume_m3 * p.density_kg_m3 * 0.6, 4),
+        push=LID_BEHIND.at(edge - 0.014, 0.0, vessel.face_m),
+        base_point=(p.radius_m - p.wall_m / 2, 0.0, p.height_m),
+    )
+    return assembly.finish(p, **handle_record(handle))
+
+
+def _add_ears(body: LinkBuilder, p: PotParameters) -> None:
+    """A loop on either side."""
+    z, half = 0.72 * p.height_m, p.ear_width_m / 2
+    foot = float(np.sqrt(p.radius_m**2 - half**2)) + 0.002
+    out = p.radius_m + p.ear_m
+    for number, sign in enumerate((-1.0, 1.0)):
+        corners = [(-half, foot), (-half * 0.8, out), (half * 0.8, out), (half, foot)]
+        points = [np.array([x, sign * y, z]) for x, y in corners]
+        for side in range(3):
+            body.rod(f"ear_{number}_{side}", points[side], points[side + 1], radius=0.0055, rgba=p.trim_colour)
+        for side in (1, 2):
+            body.sphere(f"bend_{number}_{side}", points[side], radius=0.0055, rgba=p.trim_colour, collide=False)

@@ -1,0 +1,109 @@
+"""A sheet of generated objects: one row for each category, opened further from left to right."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import groupby
+from pathlib import Path
+
+import numpy as np
+from PIL import Image, ImageDraw, ImageFont
+
+from simcore.assets.procedural.generated import GeneratedObject, model_bounds
+from simcore.geometry import Pose
+from simcore.sim.camera import View, take_picture
+from simcore.sim.rates import WorldCfg
+from simcore.sim.world import World
+
+Array = np.ndarray
+
+TILE_PX = 144
+"""Width and height of one object on a sheet [pixels]."""
+LARGE_PX = 480
+"""The same where there are at most three."""
+_SHARES = (0.0, 0.0, 0.3, 0.45, 0.7, 1.0)
+"""How far the objects of a row are opened."""
+_OVERSAMPLED = 3
+"""Bullet's renderer does not smooth edges: drawn larger, then shrunk."""
+_LOOKS_FROM = np.array([-0.80, -0.52, 0.42])
+_FOV_DEG = 24.0
+_MARGIN = 1.06
+_CAPTION_PX = 20
+_FONT_PX = 14
+_GROUPS_PX = 24
+"""Between two rows side by side."""
+_PAPER, _INK = (255, 255, 255), (40, 40, 40)
+
+
+def object_sheet(objects: Sequence[tuple[str, GeneratedObject, Path]]) -> Array:
+    """Draws objects, (height, width, 3) uint8.
+
+    Args:
+        objects: Category, the object and its URDF file; those of a category in a row.
+    """
+    side = LARGE_PX if len(objects) <= 3 else TILE_PX
+    rows: list[Array] = []
+    with World(WorldCfg(), visuals=True) as world:
+        for category, members in groupby(objects, key=lambda item: item[0]):
+            tiles = [
+                _tile(world, made, path, share=_SHARES[number % len(_SHARES)], side=side)
+                for number, (_, made, path) in enumerate(members)
+            ]
+            rows.append(_captioned(category, tiles))
+    return _in_columns(rows)
+
+
+def _tile(world: World, made: GeneratedObject, path: Path, *, share: float, side: int) -> Array:
+    world.reset()
+    positions = {part.joint: share * part.openness.open for part in made.articulation.parts.values()}
+    # the light comes from where the robot stands: objects look there
+    T_world_root = Pose.from_rpy([0.0, 0.0, 0.0], [0.0, 0.0, np.pi])
+    body = world.load_urdf(path, name="object", T_world_root=T_world_root)
+    body.set_joint_positions(list(positions), list(positions.values()))
+    view = _view(T_world_root @ _corners(model_bounds(made.model, positions)))
+    picture = take_picture(world, view, width=_OVERSAMPLED * side, height=_OVERSAMPLED * side)
+    return np.asarray(Image.fromarray(picture).resize((side, side), Image.Resampling.LANCZOS))
+
+
+def _corners(bounds: Array) -> Array:
+    """(8, 3) corners of bounds (2, 3)."""
+    grid = np.stack(np.meshgrid(*bounds.T, indexing="ij"), axis=-1)
+    corners: Array = grid.reshape(-1, 3)
+    return corners
+
+
+def _view(corners: Array) -> View:
+    """The camera that sees the corners (8, 3) as large as it can, from a fixed direction."""
+    back = _LOOKS_FROM / np.linalg.norm(_LOOKS_FROM)
+    right = np.cross([0.0, 0.0, 1.0], back)
+    right = right / np.linalg.norm(right)
+    up = np.cross(back, right)
+    seen = corners @ np.stack([right, up, back]).T  # (8, 3)
+    low, high = seen.min(axis=0), seen.max(axis=0)
+    target = np.stack([right, up, back]).T @ np.array([*(low + high)[:2] / 2, (low[2] + high[2]) / 2])
+    half = float(np.max(high[:2] - low[:2])) / 2
+    distance = half / float(np.tan(np.deg2rad(_FOV_DEG / 2))) * _MARGIN + (high[2] - low[2]) / 2
+    eye = target + back * distance
+    return View(eye=tuple(map(float, eye)), target=tuple(map(float, target)), fov_deg=_FOV_DEG)  # type: ignore[arg-type]
+
+
+def _captioned(name: str, tiles: Sequence[Array]) -> Array:
+    strip = np.concatenate(list(tiles), axis=1)
+    caption = Image.new("RGB", (strip.shape[1], _CAPTION_PX), _PAPER)
+    font = ImageFont.load_default(size=_FONT_PX)
+    ImageDraw.Draw(caption).text((8, 2), name, fill=_INK, font=font)
+    return np.concatenate([np.asarray(caption), strip], axis=0)
+
+
+def _in_columns(rows: Sequence[Array]) -> Array:
+    """Rows under one another, in two columns where there are many."""
+    columns = 2 if len(rows) > 6 else 1
+    length = -(-len(rows) // columns)
+    width = max(row.shape[1] for row in rows)
+    height = max(row.shape[0] for row in rows)
+    sheet = np.full((length * height, columns * width + (columns - 1) * _GROUPS_PX, 3), 255, dtype=np.uint8)
+    for number, row in enumerate(rows):
+        column, line = divmod(number, length)
+        x, y = column * (width + _GROUPS_PX), line * height
+        sheet[y : y + row.shape[0], x : x + row.shape[1]] = row
+    return sheet
