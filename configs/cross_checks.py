@@ -9,6 +9,7 @@ from configs.schema import EpisodeCfg
 from robots.catalog import ROBOTS
 from simcore.errors import ConfigError, UnknownEntryError, close_matches
 from simcore.recording.keys import is_name
+from skills.artpreplan import ArtPreplanCfg
 from skills.catalog import SKILLS
 from tasks.language import FIELDS
 from tasks.scene_names import TABLE, plinth_of
@@ -90,6 +91,12 @@ def _check_skills(cfg: EpisodeCfg) -> None:
             raise ConfigError(
                 f"{where}.name: {exc.message}", key=f"{where}.name", available=exc.values["available"]
             ) from exc
+        if isinstance(skill, ArtPreplanCfg) and (index > 0 or len(cfg.skills) == 1):
+            raise ConfigError(
+                f"{where} is '{skill.name}', which looks for a layout for the skills after it. Expected it once, "
+                "first, and others after it. Move or remove it.",
+                key=where,
+            )
         if not skill.objects:
             raise ConfigError(
                 f"{where}.objects is empty. Expected the object to act on. Add it.", key=f"{where}.objects"

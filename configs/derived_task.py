@@ -61,6 +61,7 @@ def derived_task(skill: str, asset: ObjectAsset, part: Part, hand: HandShape) ->
             "language": phrases,
         },
         "skills": [
+            {"name": "artpreplan", "objects": [asset.name]},
             {
                 "name": skill,
                 "objects": [asset.name],

@@ -13,6 +13,8 @@ from configs.schema import optional_of
 from simcore.errors import ConfigError, UnknownEntryError, close_matches
 from simcore.sim.sensors.catalog import SENSORS
 from simcore.sim.sensors.config import SensorCfg
+from skills.catalog import SKILLS
+from skills.config import SkillCfg
 from solver.settings.reader import read_planner_setting
 from solver.settings.setting import PlannerSettingCfg
 
@@ -101,6 +103,8 @@ def _read(hint: Any, value: Any, where: str, notices: list[str] | None) -> Any:
         return setting
     if hint is SensorCfg:
         hint = _sensor_cfg_type(value, where)
+    if hint is SkillCfg:
+        hint = _skill_cfg_type(value)
     if isinstance(hint, type) and dataclasses.is_dataclass(hint):
         return read_dataclass(hint, value, where=where, notices=notices)
     if get_origin(hint) is list:
@@ -131,6 +135,15 @@ def _sensor_cfg_type(value: Any, where: str) -> type[SensorCfg]:
     except UnknownEntryError as exc:
         raise ConfigError(f"{where}.type: {exc.message}", key=f"{where}.type", **exc.values) from exc
     cfg_type: type[SensorCfg] = sensor.cfg_type
+    return cfg_type
+
+
+def _skill_cfg_type(value: Any) -> type[SkillCfg]:
+    """The dataclass of an entry of `skills`, by its `name`; an unknown name is reported with the others."""
+    name = value.get("name") if isinstance(value, Mapping) else None
+    if not isinstance(name, str) or name not in SKILLS.names():
+        return SkillCfg
+    cfg_type: type[SkillCfg] = SKILLS.load(name).cfg_type
     return cfg_type
 
 

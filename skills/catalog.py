@@ -7,6 +7,9 @@ from simcore.registry import Catalog, CatalogEntry
 SKILLS = Catalog(
     "skill",
     {
+        "artpreplan": CatalogEntry(
+            "skills.artpreplan:ArtPreplan", "search for a layout in which the whole chain plans; nothing is executed"
+        ),
         "close": CatalogEntry("skills.close:Close", "push a door, lid or drawer closed with the fingers closed"),
         "open": CatalogEntry("skills.open:Open", "take a handle or an edge and open a door, lid or drawer"),
     },

@@ -33,6 +33,10 @@ _BLOCKED_S = 0.5
 class Skill(ABC):
     """One skill of one episode. A subclass writes `plan`, `_on_frame` and `shortfall`."""
 
+    cfg_type: ClassVar[type[SkillCfg]] = SkillCfg
+    """Dataclass of its entry in `skills`."""
+    executes: ClassVar[bool] = True
+    """Whether it moves an arm; one that does not has no plan of its own and no frames."""
     success_modes: ClassVar[tuple[SuccessMode, ...]] = ()
     """Values of `success_mode` that the skill knows, its default first; another one is refused before a run."""
 

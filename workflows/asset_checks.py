@@ -17,6 +17,7 @@ from simcore.assets.library import ObjectCfg, check_candidates, load_object, obj
 from simcore.assets.untrusted_xml import parse_xml
 from simcore.errors import AssetError, ConfigError, close_matches
 from simcore.rng import EpisodeStreams, episode_seed
+from skills.artpreplan import ArtPreplanCfg
 from solver.settings.reader import check_names
 from tasks.layout import check_opening, described
 from workflows.robot_checks import check_robot, joint_problems
@@ -47,6 +48,8 @@ def check_assets(cfg: EpisodeCfg, *, number: int = 0) -> None:
         _part(assets[goal.object], goal.part, f"task.goal[{index}].part")
     arms = {arm.name: arm for arm in cfg.robot.arms}
     for index, skill in enumerate(cfg.skills):
+        if isinstance(skill, ArtPreplanCfg):
+            continue  # it acts on nothing
         where = f"skills[{index}]"
         asset = assets[skill.objects[0]]
         if skill.part is None and len(asset.articulation.parts) > 1:

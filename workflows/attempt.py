@@ -28,10 +28,8 @@ class Attempt:
         episode = self.episode
         episode.begin()
         failure = episode.failure
-        for index in range(len(episode.cfg.skills)):
-            if failure is not None or episode.judge.over:
-                break
-            failure = self._run_skill(index)
+        while failure is None and not episode.judge.over and len(episode.judge.stages) < len(episode.cfg.skills):
+            failure = self._run_skill(len(episode.judge.stages))
         if failure is None and not episode.judge.over:
             failure = self._settle()
         episode.conclude(failure)

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 import time
 import traceback
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -29,6 +29,7 @@ from simcore.sim.camera import View
 from simcore.sim.collision import BulletCollisionChecker
 from simcore.sim.scene import NOT_RECORDED
 from simcore.sim.world import World
+from skills.artpreplan import ArtPreplanCfg, PreplanReport
 from skills.catalog import SKILLS
 from skills.command import Phase
 from skills.context import SkillContext
@@ -38,6 +39,7 @@ from tasks.language import fill_in
 from tasks.layout import Layout, sample_layout
 from workflows.episode_scene import arm_model, build_scene, robot_model
 from workflows.judge import Judge, entry_of
+from workflows.preplan import Preplanner
 
 INITIAL_S = 0.16
 """Time of standing still before the first stage begins."""
@@ -75,6 +77,8 @@ class Episode:
         self.state: dict[str, Any] = {}
         """The state that was recorded last, by record key."""
         self.recorder = EpisodeRecorder()
+        self.preplan: PreplanReport | None = None
+        """What came of the search for a layout, if the chain begins with one."""
         self._world = world
         self._checker = checker
         self._bug: Failure | None = None
@@ -97,7 +101,7 @@ class Episode:
         self.reset(recorded)
         start = time.perf_counter()
         self.keep()
-        for _ in range(self.cfg.world.frames(INITIAL_S) if self.failure is None else 0):
+        for _ in range(self._still_frames if self.failure is None else 0):
             self.advance(self.standing())
             self.keep()
         self.timings_ms["execute"] += 1e3 * (time.perf_counter() - start)
@@ -109,18 +113,65 @@ class Episode:
         rng = self.streams["layout"]
         pinned = {} if recorded is None else recorded.layout.get("instances", {})
         self._assets = {item.name: load_object(_pinned(item, pinned), rng=rng) for item in (cfg.object, *cfg.objects)}
+        failure: Failure | None = None
         if recorded is None:
             homes = [(arm.name, arm.home, arm.home_std) for arm in cfg.robot.arms]
-            self._layout = sample_layout(cfg.task, self._assets, homes, rng)
+
+            def draw() -> Layout:
+                return sample_layout(cfg.task, self._assets, homes, rng)
+
+            first = cfg.skills[0]
+            layout, failure = self._preplanned(first, draw) if isinstance(first, ArtPreplanCfg) else (draw(), None)
         else:
             self._check_same_assets(recorded)
-            self._layout = Layout.from_dict(recorded.layout)
-        acted_on = [(entry.objects[0], self.part_of(index)) for index, entry in enumerate(cfg.skills)]
-        self.scene = build_scene(self._world, cfg.robot, self._assets, self._layout, acted_on, sensors=cfg.sensors)
-        self.judge = Judge(cfg, self.scene)
+            layout = Layout.from_dict(recorded.layout)
+        overlap = self.build(layout)
+        self.failure = failure or overlap
         self._built = True
-        self._refuse_overlap(cfg.robot.arms[0].name)
-        self.timings_ms["reset"] += 1e3 * (time.perf_counter() - start)
+        self.timings_ms["reset"] += 1e3 * (time.perf_counter() - start) - self.timings_ms.get("preplan", 0.0)
+
+    def build(self, layout: Layout) -> Failure | None:
+        """Empties the world and builds the scene of a layout.
+
+        Args:
+            layout: Where things stand.
+
+        Returns:
+            What is wrong with it, where things overlap.
+        """
+        self._layout = layout
+        acted_on = [(entry.objects[0], self.part_of(index)) for index, entry in enumerate(self.cfg.skills)]
+        self.scene = build_scene(self._world, self.cfg.robot, self._assets, layout, acted_on, sensors=self.cfg.sensors)
+        self.judge = Judge(self.cfg, self.scene)
+        return self._overlap(self.cfg.robot.arms[0].name)
+
+    def _preplanned(self, entry: ArtPreplanCfg, draw: Callable[[], Layout]) -> tuple[Layout, Failure | None]:
+        """A layout in which the chain plans; the last one that was tried, and why it is refused, where none does."""
+        start = time.perf_counter()
+        search = Preplanner(self, entry, draw=draw)
+        layout, failure = search.search(), None
+        self.preplan = search.report
+        if layout is None:
+            layout = self._layout or draw()
+            failure = Failure(
+                "invalid_layout",
+                f"None of {search.report.tried} layouts that were tried plans: {search.report.counts_text()}",
+                0.0,
+                {"preplan": search.report.counts()},
+            )
+        self.timings_ms["preplan"] = 1e3 * (time.perf_counter() - start)
+        return layout, failure
+
+    @property
+    def _still_frames(self) -> int:
+        """Record frames for which the scene stands still before the first stage begins."""
+        return self.cfg.world.frames(INITIAL_S)
+
+    def stand_still(self) -> None:
+        """Simulates what comes before the first stage, without a record: for a look at what will be."""
+        for _ in range(self._still_frames):
+            self.scene.apply(Action(self.standing(), hold=self.scene.hold_flags({})))
+            self.scene.advance_frame()
 
     def _check_same_assets(self, recorded: EpisodeRecord) -> None:
         for name, asset in self._assets.items():
@@ -134,23 +185,26 @@ class Episode:
                 )
 
     def part_of(self, index: int) -> str:
-        """Name of the part that the skill of an index acts on."""
+        """Name of the part that the skill of an index acts on; of one that moves nothing, that of the next one."""
         entry = self.cfg.skills[index]
+        if isinstance(entry, ArtPreplanCfg):
+            return self.part_of(index + 1)
         articulation = self._assets[entry.objects[0]].articulation
         return articulation.part(entry.part).name if entry.part is not None else next(iter(articulation.parts))
 
-    def _refuse_overlap(self, arm_name: str) -> None:
-        """Refuses a layout in which things overlap."""
+    def _overlap(self, arm_name: str) -> Failure | None:
+        """What overlaps in the scene as it is built."""
         context = self._context(arm_name)
         self._checker.load(context.robot_model, context.obstacles())
         hit = self._checker.overlap()
-        if hit is not None:
-            self.failure = Failure(
-                "invalid_layout",
-                f"At the start {hit.link_a} overlaps {hit.link_b} by {1e3 * -hit.distance_m:.1f} mm",
-                0.0,
-                {"pair": [hit.link_a, hit.link_b], "distance_m": hit.distance_m},
-            )
+        if hit is None:
+            return None
+        return Failure(
+            "invalid_layout",
+            f"At the start {hit.link_a} overlaps {hit.link_b} by {1e3 * -hit.distance_m:.1f} mm",
+            0.0,
+            {"pair": [hit.link_a, hit.link_b], "distance_m": hit.distance_m},
+        )
 
     @property
     def time_s(self) -> float:
@@ -255,10 +309,16 @@ class Episode:
         return values
 
     def begin_stage(self, index: int) -> Skill:
-        """Makes the skill of an index and begins its stage; returns it."""
+        """Makes the skill of an index and begins its stage; returns it.
+
+        The stage of a skill that moves nothing ends at once, and that of the next one begins.
+        """
         skill = self.make_skill(index)
         self.judge.begin_stage(skill, self.part_of(index))
-        return skill
+        if skill.executes:
+            return skill
+        self.judge.end_stage()
+        return self.begin_stage(index + 1)
 
     def conclude(self, failure: Failure | None = None) -> None:
         """Takes the verdict: the judge's, or a failure that came before its.
@@ -320,6 +380,8 @@ class Episode:
     def layout(self) -> dict[str, Any]:
         """What the reset applied, as plain values."""
         layout = self._layout.to_dict() if self._layout is not None else {}
+        if self.preplan is not None:
+            layout["preplan"] = self.preplan.to_dict()
         layout["instances"] = {
             name: {"category": a.category, "instance": a.instance, "source": a.source, "parameters": a.parameters}
             for name, a in self._assets.items()

@@ -380,7 +380,7 @@ def entry_of(stage: Stage, *, last_frame: int) -> dict[str, Any]:
         "joint": stage.joint,
         "joint_index": stage.index,
         "success_mode": skill.success_mode.value if isinstance(skill, ArticulationSkill) else None,
-        "success_threshold": cfg.planner_setting.success_threshold,
+        "success_threshold": cfg.planner_setting.success_threshold if skill.executes else None,
         "s0": stage.s0,
         "s_end": stage.s,
         "s_closed": openness.closed,

@@ -12,7 +12,7 @@ from simcore.recording.index import EpisodeSummary
 
 Z_95 = 1.959963984540054
 """Two-sided 95 % quantile of the normal distribution."""
-STAGES = ("plan", "reset", "execute", "write")
+STAGES = ("preplan", "plan", "reset", "execute", "write")
 """Stages of an episode that are timed, in the order in which they are shown."""
 
 

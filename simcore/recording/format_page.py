@@ -18,14 +18,16 @@ _EPISODE_FIELDS = {
     "success, code, evidence": "The verdict: true, or false with one failure code and the numbers behind it.",
     "language": "Phrasings of the instruction.",
     "assets": "Content hash of every asset by name.",
-    "layout": "What the reset applied: poses, joint openness, start joints, drawn object parameters.",
+    "layout": "What the reset applied: poses, joint openness, start joints, drawn object parameters. `preplan`, where "
+    "the chain begins with `artpreplan`: layouts tried, the one chosen, its room to the joint limits [rad], and for "
+    "each that failed the skill's index (-1: the layout itself), code and message.",
     "applied": "Randomization values applied, at reset and at each firing.",
     "skills": "One entry a skill, below.",
     "goal": "`conditions`: what must hold at the end, below.",
     "settle": "The window in which the scene had to stay as it was, below; null if it never came to that.",
     "events": "What else happened, in order of time.",
-    "timings_ms": "Wall time of plan, reset, execute and write [ms]. Equal runs differ here and in the planner's own "
-    "times (`plan.timings_ms` of each entry of `skills`), nowhere else.",
+    "timings_ms": "Wall time of preplan, plan, reset, execute and write [ms]. Equal runs differ here and in the planner's "
+    "own times (`plan.timings_ms` of each entry of `skills`), nowhere else.",
     "sha256": "Checksum of all other keys: a file that was altered is refused.",
     "state": "File name, SHA-256, size and number of actions of `state.npz`.",
 }

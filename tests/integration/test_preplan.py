@@ -1,0 +1,146 @@
+"""The search for a layout in which a chain plans."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from configs.cross_checks import check_episode
+from simcore.errors import ConfigError
+from simcore.recording.check import check_record
+from simcore.recording.verdict import recompute_success
+from skills.artpreplan import ArtPreplanCfg
+from skills.close import Close
+from skills.open import Open
+from workflows.commandline import CommandLine, load_configs
+from workflows.runner import EpisodeRunner
+from workflows.schema import CollectCfg
+
+pytestmark = pytest.mark.integration
+
+
+def config(*overrides: str, **preplan: int) -> CollectCfg:
+    """Opening a microwave after a search, or without one where nothing is asked of it."""
+    line = CommandLine(overrides=["task=open_microwave", "object.instance=7", *overrides])
+    (loaded,) = load_configs("collect", CollectCfg, line)
+    if not preplan:
+        return loaded.cfg
+    entry = ArtPreplanCfg(name="artpreplan", objects=["microwave"], **preplan)
+    return replace(loaded.cfg, skills=[entry, *loaded.cfg.skills])
+
+
+def refusing(monkeypatch: pytest.MonkeyPatch, times: int) -> list[float]:
+    """Lets the first plans of `open` fail; returns where the first joint of the arm was when each began [rad]."""
+    seen: list[float] = []
+    plan = Open.plan
+
+    def plan_later(self: Open, rng: np.random.Generator) -> bool:
+        seen.append(float(self.context.arm.q[0]))
+        if len(seen) <= times:
+            self.fail("path_infeasible", "not this one")
+            return False
+        return plan(self, rng)
+
+    monkeypatch.setattr(Open, "plan", plan_later)
+    return seen
+
+
+def test_a_first_layout_that_plans_is_the_one_without_a_search():
+    with EpisodeRunner(config()) as runner:
+        without = runner.run(0)
+    with EpisodeRunner(config(candidates=4)) as runner:
+        record = runner.run(0)
+    assert record.layout["preplan"] == {
+        "tried": 1,
+        "chosen": 0,
+        "margin_rad": pytest.approx(record.layout["preplan"]["margin_rad"]),
+        "counts": {},
+        "failures": [],
+    }
+    assert record.layout["preplan"]["margin_rad"] > 0.0
+    assert {key: value for key, value in record.layout.items() if key != "preplan"} == without.layout
+    # what is planned after the search is what was planned in it: the episode is the same to the bit
+    for key, array in without.arrays.items():
+        if key != "skills.index":
+            assert np.array_equal(array, record.arrays[key]), key
+    first, second = record.skills
+    assert (first["name"], first["frame_start"], first["success"]) == ("artpreplan", first["frame_end"], True)
+    assert second["frame_start"] == first["frame_end"]
+    assert check_record(record) == []
+    assert recompute_success(record).success == record.success
+    assert record.timings_ms["preplan"] > 0.0
+
+
+def test_layouts_that_do_not_plan_are_counted_and_another_is_taken(monkeypatch: pytest.MonkeyPatch):
+    seen = refusing(monkeypatch, 2)
+    with EpisodeRunner(config(candidates=5)) as runner:
+        record = runner.run(0)
+    preplan = record.layout["preplan"]
+    assert (preplan["tried"], preplan["chosen"]) == (3, 2)
+    assert preplan["counts"] == {"1 open: path_infeasible": 2}
+    assert [item["candidate"] for item in preplan["failures"]] == [0, 1]
+    assert preplan["failures"][0]["message"] == "not this one"
+    assert len(set(seen[:3])) == 3
+    assert seen[3] == seen[2]  # the episode begins in the layout that planned
+    assert record.success
+
+
+def test_an_episode_without_a_layout_that_plans_is_refused_with_counts(monkeypatch: pytest.MonkeyPatch):
+    refusing(monkeypatch, 100)
+    with EpisodeRunner(config(candidates=3)) as runner:
+        record = runner.run(0)
+    assert (record.success, record.code) == (False, "invalid_layout")
+    assert record.evidence["message"] == "None of 3 layouts that were tried plans: 1 open: path_infeasible 3"
+    assert record.layout["preplan"]["chosen"] is None
+    assert check_record(record) == []
+
+
+def test_the_best_of_several_has_the_most_room():
+    found = []
+    for best_of in (1, 3):
+        with EpisodeRunner(config(candidates=6, best_of=best_of)) as runner:
+            found.append(runner.run(0).layout["preplan"])
+    assert found[1]["tried"] >= 3
+    assert found[1]["margin_rad"] >= found[0]["margin_rad"]
+
+
+def test_a_chain_is_planned_from_where_the_skill_before_leaves_things(monkeypatch: pytest.MonkeyPatch):
+    (close,) = load_configs("collect", CollectCfg, CommandLine(overrides=["task=close_microwave"]))
+    cfg = config(candidates=1)
+    cfg = replace(cfg, skills=[*cfg.skills, replace(close.cfg.skills[0], part="door")])
+    opened: list[float] = []
+
+    def plan(self: Close, rng: np.random.Generator) -> bool:
+        opened.append(abs(self.s - self.part.openness.closed))
+        self.fail("plan_infeasible", "seen enough")
+        return False
+
+    monkeypatch.setattr(Close, "plan", plan)
+    with EpisodeRunner(cfg) as runner:
+        record = runner.run(0)
+    assert record.layout["preplan"]["counts"] == {"2 close: plan_infeasible": 1}
+    assert opened[0] > 0.5
+
+
+def test_replays_take_the_layout_and_search_for_none():
+    with EpisodeRunner(config(candidates=2)) as runner:
+        record = runner.run(0)
+        again = runner.replay(record)
+    for key, array in again.items():
+        assert np.array_equal(array, record.arrays[key]), key
+
+
+@pytest.mark.parametrize("place", [1, None])
+def test_a_search_comes_first_and_before_others(place: int | None):
+    cfg = config(candidates=2)
+    skills = [cfg.skills[1], cfg.skills[0]] if place == 1 else cfg.skills[:1]
+    with pytest.raises(ConfigError, match=r"skills\[[01]\] is 'artpreplan', which looks for a layout"):
+        check_episode(replace(cfg, skills=skills))
+
+
+@pytest.mark.parametrize(("values", "said"), [({"candidates": 0}, "candidates=0"), ({"best_of": 17}, "best_of=17")])
+def test_counts_out_of_range_are_refused(values: dict[str, int], said: str):
+    with pytest.raises(ConfigError, match=rf"skills\[artpreplan\]\.{said} is out of range"):
+        ArtPreplanCfg(name="artpreplan", objects=["microwave"], **values)

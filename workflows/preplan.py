@@ -1,0 +1,109 @@
+"""Searches for a layout in which the whole chain of skills plans, before an episode begins."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from simcore.rng import EpisodeStreams
+from skills.articulation import ArticulationSkill
+from skills.artpreplan import ArtPreplanCfg, PreplanReport
+from skills.failure import Failure
+from skills.skill import Skill
+from tasks.layout import Layout
+
+if TYPE_CHECKING:
+    from workflows.episode import Episode
+
+LAYOUT = -1
+"""Index of what is no skill: the layout itself."""
+
+
+@dataclass(frozen=True)
+class Found:
+    """A layout in which the chain plans."""
+
+    number: int
+    """Which candidate it is."""
+    layout: Layout
+    """Where things stand."""
+    margin_rad: float
+    """Smallest distance of a joint to its limit while a part is led [rad]."""
+
+
+class Preplanner:
+    """Tries layouts in the world of an episode that has not begun."""
+
+    def __init__(self, episode: Episode, cfg: ArtPreplanCfg, *, draw: Callable[[], Layout]) -> None:
+        """Takes an episode.
+
+        Args:
+            episode: The episode; its world is emptied for every candidate.
+            cfg: How many are tried.
+            draw: Draws a layout; the first one is what the episode would have had without a search.
+        """
+        self.episode = episode
+        self.cfg = cfg
+        self.draw = draw
+        self.report = PreplanReport()
+
+    def search(self) -> Layout | None:
+        """The layout that is taken, or None where no candidate plans; `report` says why the others were not."""
+        found: list[Found] = []
+        for number in range(self.cfg.candidates):
+            candidate = self._try(number)
+            if candidate is not None:
+                found.append(candidate)
+            if len(found) == self.cfg.best_of:
+                break
+        if not found:
+            return None
+        best = found[0] if self.cfg.best_of == 1 else max(found, key=lambda item: item.margin_rad)
+        self.report.chosen, self.report.margin_rad = best.number, best.margin_rad
+        return best.layout
+
+    def _try(self, number: int) -> Found | None:
+        self.report.tried += 1
+        layout = self.draw()
+        episode = self.episode
+        overlap = episode.build(layout)
+        if overlap is not None:
+            self._note(number, LAYOUT, overlap)
+            return None
+        episode.stand_still()
+        planner = EpisodeStreams(episode.seed)["planner"]
+        margins: list[float] = []
+        for index, entry in enumerate(episode.cfg.skills):
+            skill = episode.make_skill(index)
+            if not skill.executes:
+                continue
+            episode.scene.act_on(entry.objects[0], episode.part_of(index))
+            if not skill.plan(planner):
+                failure = skill.failure
+                self._note(number, index, failure or Failure("plan_infeasible", "The skill gave no reason", 0.0))
+                return None
+            if skill.keyframe_plan is not None:
+                margins.append(skill.keyframe_plan.margin_rad)
+            self._carry_out(skill)
+        return Found(number, layout, min(margins, default=0.0))
+
+    def _carry_out(self, skill: Skill) -> None:
+        """Puts arm and part where the plan leads them: the next skill plans from there."""
+        motions = [command.motion for command in skill.commands if command.motion is not None and len(command.motion)]
+        if not motions:
+            return
+        arm = skill.context.arm
+        arm.reset(motions[-1].q[-1], gripper_m=arm.gripper_opening_m)
+        led = [motion.s for motion in motions if motion.s is not None]
+        if led and isinstance(skill, ArticulationSkill):
+            joint = skill.object.body.joint(skill.part.joint)
+            s = min(max(float(led[-1][-1]), joint.lower), joint.upper)
+            skill.object.set_joints({skill.part.joint: s})
+        self.episode.scene.scene.update_state()
+
+    def _note(self, candidate: int, index: int, failure: Failure) -> None:
+        name = "layout" if index == LAYOUT else self.episode.cfg.skills[index].name
+        self.report.failures.append(
+            {"candidate": candidate, "skill": index, "name": name, "code": failure.code, "message": failure.message}
+        )
