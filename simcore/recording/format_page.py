@@ -26,8 +26,8 @@ _EPISODE_FIELDS = {
     "goal": "`conditions`: what must hold at the end, below.",
     "settle": "The window in which the scene had to stay as it was, below; null if it never came to that.",
     "events": "What else happened, in order of time.",
-    "timings_ms": "Wall time of preplan, plan, reset, execute and write [ms]. Equal runs differ here and in the planner's "
-    "own times (`plan.timings_ms` of each entry of `skills`), nowhere else.",
+    "timings_ms": "Wall time of preplan, plan, reset, execute and write [ms]. Equal runs differ here and in the "
+    "planner's own times (`plan.timings_ms` of each entry of `skills`), nowhere else.",
     "sha256": "Checksum of all other keys: a file that was altered is refused.",
     "state": "File name, SHA-256, size and number of actions of `state.npz`.",
 }
