@@ -160,6 +160,7 @@ class ArticulationSkill(Skill):
             gripper_open_m=self.approach_width_m,
             asset=self.object.asset.instance,
             slips=self.slips,
+            budget=context.budget,
         )
 
     def part_pairs(self) -> frozenset[tuple[str, str]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -12,6 +12,7 @@ from simcore.assets.scene_object import SceneObject
 from simcore.sim.collision import BulletCollisionChecker, ObstacleModel, RobotModel
 from simcore.sim.contacts import ContactView
 from simcore.sim.rates import WorldCfg
+from solver.planning.plan import PlanBudget
 from solver.scene import ArmModel
 
 Array = np.ndarray
@@ -59,6 +60,8 @@ class SkillContext:
     fixtures: tuple[ObstacleModel, ...]
     """Table, floor and plinths."""
     rates: WorldCfg
+    budget: PlanBudget = field(default_factory=PlanBudget)
+    """How much the planner tries."""
 
     @property
     def frame_s(self) -> float:

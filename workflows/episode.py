@@ -35,6 +35,7 @@ from skills.command import Phase
 from skills.context import SkillContext
 from skills.failure import Failure, earliest
 from skills.skill import Skill
+from solver.planning.plan import PlanBudget
 from tasks.language import fill_in
 from tasks.layout import Layout, sample_layout
 from workflows.episode_scene import arm_model, build_scene, robot_model
@@ -225,11 +226,17 @@ class Episode:
         eye = target + np.array([-0.68, -1.05, 0.62])
         return View(eye=tuple(eye.tolist()), target=tuple(target.tolist()), fov_deg=48.0)
 
-    def make_skill(self, index: int) -> Skill:
-        """The skill of an entry of the chain, made now."""
+    def make_skill(self, index: int, *, budget: PlanBudget | None = None) -> Skill:
+        """The skill of an entry of the chain, made now.
+
+        Args:
+            index: Which entry.
+            budget: How much its planner tries; None = as much as it should.
+        """
         entry = self.cfg.skills[index]
         skill_type = SKILLS.load(entry.name)
-        skill: Skill = skill_type(entry, self._context(self.scene.robot.arm(entry.arm).name))
+        context = self._context(self.scene.robot.arm(entry.arm).name)
+        skill: Skill = skill_type(entry, context if budget is None else replace(context, budget=budget))
         return skill
 
     def _context(self, arm_name: str) -> SkillContext:

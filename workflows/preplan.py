@@ -11,10 +11,15 @@ from skills.articulation import ArticulationSkill
 from skills.artpreplan import ArtPreplanCfg, PreplanReport
 from skills.failure import Failure
 from skills.skill import Skill
+from solver.planning.plan import PlanBudget
 from tasks.layout import Layout
 
 if TYPE_CHECKING:
     from workflows.episode import Episode
+
+FIRST_WAVE = PlanBudget(goal_waves=1)
+"""A candidate is planned with the first wave of starts alone: where that finds a plan, it is that of the whole budget, and
+where it does not, another layout is sooner found than the last few goals of this one."""
 
 LAYOUT = -1
 """Index of what is no skill: the layout itself."""
@@ -75,7 +80,7 @@ class Preplanner:
         planner = EpisodeStreams(episode.seed)["planner"]
         margins: list[float] = []
         for index, entry in enumerate(episode.cfg.skills):
-            skill = episode.make_skill(index)
+            skill = episode.make_skill(index, budget=FIRST_WAVE)
             if not skill.executes:
                 continue
             episode.scene.act_on(entry.objects[0], episode.part_of(index))
