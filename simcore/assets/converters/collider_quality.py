@@ -81,9 +81,11 @@ def _inside(points: np.ndarray, planes: Sequence[np.ndarray], *, slack_m: float)
     found: np.ndarray = np.zeros(len(points), dtype=bool)
     for part in planes:
         left = np.flatnonzero(~found)
-        if not len(left):
-            break
-        found[left] = np.all(points[left] @ part[:, :3].T + part[:, 3] <= slack_m, axis=1)
+        for plane in part:  # most points are beyond one of the first planes
+            left = left[points[left] @ plane[:3] + plane[3] <= slack_m]
+            if not len(left):
+                break
+        found[left] = True
     return found
 
 

@@ -1,7 +1,8 @@
 """Convex colliders for meshes as they are found: concave, open, of many pieces.
 
-The recipe: weld, split by shared vertices; a piece that is nearly convex becomes its hull, a flat sheet a thin box;
-CoACD takes the rest, in a child process; a piece that it crashes on, or whose cavities it fills, becomes boxes.
+The recipe: weld, split by shared vertices; a piece that is nearly convex becomes its hull, a flat sheet a thin box, an
+open surface thin plates; CoACD takes what is closed, and open surfaces too rich for plates, in a child process; a piece
+that it crashes on, or whose cavities it fills, becomes plates or boxes.
 
 The result depends on the meshes and the settings only: all work is bounded by counts, chosen before it starts, never by
 a clock, which would make it depend on what else the machine does.
@@ -11,12 +12,7 @@ from __future__ import annotations
 
 import json
 import logging
-import os
-import signal
-import subprocess
-import sys
 import tempfile
-import time
 from collections import Counter
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -25,15 +21,18 @@ import numpy as np
 from scipy.spatial import ConvexHull, QhullError
 
 from simcore.assets.converters import coacd_child
-from simcore.assets.converters.mesh_parts import TriangleMesh, components, surface_points, welded
+from simcore.assets.converters.coacd_process import run_coacd_child
+from simcore.assets.converters.hull_nearness import Nearness
+from simcore.assets.converters.mesh_parts import TriangleMesh, components, once, welded
+from simcore.assets.converters.surface_patches import convex_patches, is_closed
 from simcore.assets.converters.voxel_boxes import voxel_boxes
-from simcore.assets.surface import triangle_distances
-from simcore.errors import AssetError, ConfigError
+from simcore.errors import ConfigError
 
 logger = logging.getLogger(__name__)
 
-_CRASHES = (-signal.SIGSEGV, -signal.SIGABRT, -signal.SIGFPE, -signal.SIGILL, 0xC0000005)
-"""Exit codes of a fault in native code, the last one on Windows. A killed child is not one: a full memory kills too."""
+
+_FAITHFUL = 2.0
+"""How far parts of a piece may stand out, as a multiple of what a nearly convex one may."""
 
 
 @dataclass
@@ -44,13 +43,24 @@ class ConvexDecompositionCfg:
     """Vertices closer than this are one."""
     near_convex: float = 0.012
     """A piece is its hull if the hull lies within this of the piece."""
+    near_convex_of_piece: float = 0.08
+    """The same as a share of the piece's own extent: the spokes of a small wheel stay apart."""
+    finest_plate: float = 0.006
+    """How far plates may stand out from an open surface in any case."""
+    enough_plates: int = 16
+    """Plates are made coarser, as far as near-convex pieces are, until there are so many of one piece."""
+    most_plates: int = 48
+    """Plates are made coarser, as far as hulls of CoACD may be, until there are so many; a piece that would need more
+    is not made of plates."""
+    plate_faces: int = 2500
+    """Triangles of a link that may become plates, those of the largest pieces first: the time grows with them."""
     sheet_m: float = 0.002
     """Least thickness of a collider [m]; flat sheets get it."""
     smallest: float = 0.01
     """Pieces whose box is smaller than this along its longest side are seen but not touched."""
     simple: float = 0.08
     """Pieces smaller than this (buttons, feet, small knobs) are their hull, concave or not."""
-    coacd_pieces: int = 32
+    coacd_pieces: int = 12
     """Most pieces of a link that CoACD takes, the largest first; the others become boxes."""
     coacd_threshold: float = 0.05
     coacd_grid: int = 30
@@ -65,7 +75,7 @@ class ConvexDecompositionCfg:
     """Vertices of a piece are merged until it has at most so many faces for CoACD."""
     coarse_below: float = 0.25
     """Pieces smaller than this (lock wheels, dials, handles) get the next two in place of threshold and grid."""
-    coarse_threshold: float = 0.2
+    coarse_threshold: float = 0.1
     coarse_grid: int = 20
     many_faces: int = 1000
     """Pieces with more faces than this get the next two in place of nodes and iterations."""
@@ -92,7 +102,7 @@ class Decomposition:
 
     hulls: list[TriangleMesh]
     methods: dict[str, int]
-    """Number of pieces by method: hull, sheet, coacd, boxes, skipped."""
+    """Number of pieces by method: hull, sheet, plates, coacd, boxes, skipped."""
 
 
 def decompose(
@@ -121,7 +131,7 @@ def decompose(
     concave: list[TriangleMesh] = []
     for mesh in meshes:
         whole = welded(mesh, distance_m=cfg.weld * size_m)
-        pieces = components(whole)
+        pieces = [once(piece) for piece in components(whole)]
         if len(pieces) > 1 and len(whole.faces) < 2000 and _is_near_convex(whole, cfg, size_m=size_m):
             pieces = [whole]
         for piece in pieces:
@@ -135,14 +145,56 @@ def decompose(
                 methods["hull"] += 1
             else:
                 concave.append(piece)
-    for piece, parts in zip(concave, _run_coacd(concave, cfg, size_m=size_m, where=where), strict=True):
-        if parts and _is_faithful(parts, piece, cfg, size_m=size_m, solid=solid):
-            hulls += parts
-            methods["coacd"] += 1
-        else:
-            hulls += [convex_hull(box) for box in _boxes(piece, cfg)]
-            methods["boxes"] += 1
+    for method, parts in _concave_parts(concave, cfg, size_m=size_m, where=where, solid=solid):
+        hulls += parts
+        methods[method] += 1
     return Decomposition(hulls, dict(sorted(methods.items())))
+
+
+def _concave_parts(
+    pieces: list[TriangleMesh], cfg: ConvexDecompositionCfg, *, size_m: float, where: str, solid: bool
+) -> list[tuple[str, list[TriangleMesh]]]:
+    """How each concave piece is made, and its hulls."""
+    plated = _few_faces(pieces, cfg)
+    made: dict[int, tuple[str, list[TriangleMesh]]] = {}
+    for number, piece in enumerate(pieces):
+        if number in plated and not is_closed(piece) and (plates := _plates(piece, cfg, size_m=size_m)):
+            made[number] = ("plates", plates)
+    left = [number for number in range(len(pieces)) if number not in made]
+    found = _run_coacd([pieces[number] for number in left], cfg, size_m=size_m, where=where)
+    for number, parts in zip(left, found, strict=True):
+        piece = pieces[number]
+        if parts and _is_faithful(parts, piece, cfg, size_m=size_m, solid=solid):
+            made[number] = ("coacd", parts)
+        elif number in plated and is_closed(piece) and (plates := _plates(piece, cfg, size_m=size_m)):
+            made[number] = ("plates", plates)
+        else:
+            made[number] = ("boxes", [convex_hull(box) for box in _boxes(piece, cfg)])
+    return [made[number] for number in range(len(pieces))]
+
+
+def _few_faces(pieces: list[TriangleMesh], cfg: ConvexDecompositionCfg) -> set[int]:
+    """The pieces whose triangles, those of the largest first, are few enough for plates."""
+    left, chosen = cfg.plate_faces, set()
+    for number in sorted(range(len(pieces)), key=lambda n: (-float(np.max(pieces[n].extents)), n)):
+        if len(pieces[number].faces) <= left:
+            chosen.add(number)
+            left -= len(pieces[number].faces)
+    return chosen
+
+
+def _plates(piece: TriangleMesh, cfg: ConvexDecompositionCfg, *, size_m: float) -> list[TriangleMesh]:
+    """Thin plates that follow the surface of a piece; none if it is too rich for that."""
+    tolerance_m = _tolerance(piece, cfg, size_m=size_m)
+    patches = convex_patches(
+        piece,
+        finest_m=min(cfg.finest_plate * size_m, tolerance_m / 2),
+        coarse_m=tolerance_m,
+        coarsest_m=_FAITHFUL * tolerance_m,
+        enough=cfg.enough_plates,
+        most=cfg.most_plates,
+    )
+    return [_thick_hull(patch, cfg) for patch in patches or []]
 
 
 def convex_hull(points: np.ndarray) -> TriangleMesh:
@@ -212,7 +264,7 @@ def _is_near_convex(piece: TriangleMesh, cfg: ConvexDecompositionCfg, *, size_m:
         return False
     if _is_its_hull(piece, hull):
         return True
-    return _farthest(hull, piece) <= _tolerance(piece, cfg, size_m=size_m)
+    return Nearness(piece, limit_m=_tolerance(piece, cfg, size_m=size_m)).holds(hull)
 
 
 def _is_its_hull(piece: TriangleMesh, hull: TriangleMesh) -> bool:
@@ -227,47 +279,15 @@ def _is_its_hull(piece: TriangleMesh, hull: TriangleMesh) -> bool:
 
 
 def _tolerance(piece: TriangleMesh, cfg: ConvexDecompositionCfg, *, size_m: float) -> float:
-    return min(cfg.near_convex * size_m, 0.15 * float(np.max(piece.extents)))
-
-
-def _farthest(hull: TriangleMesh, piece: TriangleMesh, *, solid: bool = False) -> float:
-    """Largest distance from points on a hull to the surface of its piece, or to its inside too [m]."""
-    spacing = float(np.max(hull.extents)) / 10
-    points = surface_points(hull, spacing_m=spacing, most=3000)
-    if len(points) > 400:
-        points = points[:: len(points) // 400 + 1]
-    triangles = piece.triangles
-    if solid:
-        points = points[winding_numbers(points, triangles) < 0.9]
-    return max((float(triangle_distances(point, triangles).min()) for point in points), default=0.0)
-
-
-def winding_numbers(points: np.ndarray, triangles: np.ndarray) -> np.ndarray:
-    """How often a surface goes around each point: 1 inside a closed one whose triangles face outwards, 0 outside.
-
-    Args:
-        points: (N, 3)
-        triangles: (F, 3, 3)
-
-    Returns:
-        (N,) sums of solid angles over 4 pi (van Oosterom and Strackee 1983).
-    """
-    numbers = np.zeros(len(points))
-    for n, point in enumerate(points):
-        a, b, c = (triangles[:, k] - point for k in range(3))
-        la, lb, lc = (np.linalg.norm(v, axis=1) for v in (a, b, c))
-        triple = np.einsum("ij,ij->i", a, np.cross(b, c))
-        dots = [np.einsum("ij,ij->i", u, v) for u, v in ((a, b), (b, c), (c, a))]
-        numbers[n] = np.sum(np.arctan2(triple, la * lb * lc + dots[0] * lc + dots[1] * la + dots[2] * lb)) / (2 * np.pi)
-    return numbers
+    return min(cfg.near_convex * size_m, cfg.near_convex_of_piece * float(np.max(piece.extents)))
 
 
 def _is_faithful(
     parts: list[TriangleMesh], piece: TriangleMesh, cfg: ConvexDecompositionCfg, *, size_m: float, solid: bool
 ) -> bool:
     """Whether no hull fills a cavity: every hull stays near the piece that it was made from."""
-    limit = 2.0 * _tolerance(piece, cfg, size_m=size_m)
-    return all(_farthest(part, piece, solid=solid) <= limit for part in parts)
+    near = Nearness(piece, limit_m=_FAITHFUL * _tolerance(piece, cfg, size_m=size_m))
+    return all(near.holds(part, solid=solid) for part in parts)
 
 
 def _run_coacd(
@@ -288,7 +308,7 @@ def _run_coacd(
             settings[f"in_{number:05d}.npz"] = _coacd_settings(piece, cfg, size_m=size_m)
         (folder / coacd_child.SETTINGS_FILE).write_text(json.dumps(settings), encoding="utf-8")
         # A piece that crashes it is left out, and a new child goes on with the rest.
-        while (crashed := _run_child(folder, limit_s=cfg.piece_limit_s, where=where)) is not None:
+        while (crashed := run_coacd_child(folder, limit_s=cfg.piece_limit_s, where=where)) is not None:
             logger.warning("CoACD crashed on a piece of %s, which is made of boxes instead.", where)
             (folder / crashed).unlink()
         for number in pending:
@@ -324,61 +344,6 @@ def _decimated(piece: TriangleMesh, *, most_faces: int) -> TriangleMesh:
         fewer = welded(piece, distance_m=distance_m)
         distance_m *= 1.25
     return fewer if len(fewer.faces) else piece
-
-
-def _run_child(folder: Path, *, limit_s: float, where: str) -> str | None:
-    """Runs a child over the inputs of a folder; returns the one that crashed it, or None at its end.
-
-    Raises:
-        AssetError: It does not end, or cannot run.
-    """
-    started = folder / coacd_child.STARTED_FILE
-    started.unlink(missing_ok=True)
-    said = folder / "said.txt"
-    with said.open("w", encoding="utf-8") as output:
-        child = subprocess.Popen(
-            [sys.executable, str(coacd_child.__file__), str(folder)],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=output,
-            # its threads share one random generator: with two, who is quicker would decide the result
-            env={**os.environ, "OMP_NUM_THREADS": "1"},
-        )
-        try:
-            _wait(child, started, limit_s=limit_s, where=where)
-        finally:
-            child.kill()
-            child.wait()
-    if child.returncode == 0:
-        return None
-    current = _text(started)
-    last = said.read_text(encoding="utf-8", errors="replace").strip().splitlines()[-1:]
-    if current and child.returncode in _CRASHES and "bad_alloc" not in "".join(last):
-        return current
-    raise AssetError(
-        f"{where}: CoACD ended with code {child.returncode}{f' ({last[0]})' if last else ''}. Expected convex pieces. "
-        "Check that the package coacd works here and that there is memory for it.",
-        returncode=child.returncode,
-    )
-
-
-def _wait(child: subprocess.Popen[bytes], started: Path, *, limit_s: float, where: str) -> None:
-    """Waits for the end of a child that writes the name of each piece as it begins it."""
-    current, since = "", time.monotonic()
-    while child.poll() is None:
-        if (name := _text(started)) != current:
-            current, since = name, time.monotonic()
-        if time.monotonic() - since > limit_s:
-            raise AssetError(
-                f"{where}: CoACD is not done with one piece after {limit_s:g} s. Expected seconds. "
-                "Try again while the machine does less, or leave this object out.",
-                limit_s=limit_s,
-            )
-        time.sleep(0.02)
-
-
-def _text(path: Path) -> str:
-    return path.read_text(encoding="utf-8") if path.exists() else ""
 
 
 def _read_hulls(path: Path) -> list[TriangleMesh]:

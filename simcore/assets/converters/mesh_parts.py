@@ -53,6 +53,12 @@ def welded(mesh: TriangleMesh, *, distance_m: float) -> TriangleMesh:
     return TriangleMesh(vertices, faces[area > 1e-4 * distance_m**2])
 
 
+def once(mesh: TriangleMesh) -> TriangleMesh:
+    """A mesh with each triangle once: many modellers write them twice, to be seen from both sides."""
+    _, first = np.unique(np.sort(mesh.faces, axis=1), axis=0, return_index=True)
+    return mesh if len(first) == len(mesh.faces) else TriangleMesh(mesh.vertices, mesh.faces[np.sort(first)])
+
+
 def components(mesh: TriangleMesh) -> list[TriangleMesh]:
     """Splits a mesh by shared vertices.
 
@@ -80,16 +86,24 @@ def surface_points(mesh: TriangleMesh, *, spacing_m: float, most: int = 400_000)
 
     The spacing grows where more than `most` points would be needed.
     """
+    return surface_samples(mesh, spacing_m=spacing_m, most=most)[0]
+
+
+def surface_samples(mesh: TriangleMesh, *, spacing_m: float, most: int) -> tuple[np.ndarray, np.ndarray]:
+    """`surface_points`, and (N,) the triangle of each."""
     triangles = mesh.triangles
     longest = np.max(np.linalg.norm(triangles - np.roll(triangles, 1, axis=1), axis=2), axis=1)
     steps = np.maximum(1, np.ceil(longest / spacing_m).astype(int))
     total = int(np.sum((steps + 1) * (steps + 2) // 2))
     if total > most:
         steps = np.maximum(1, (steps * np.sqrt(most / total)).astype(int))
-    clouds = []
+    clouds: list[np.ndarray] = [np.zeros((0, 3))]
+    owners: list[np.ndarray] = [np.zeros(0, dtype=int)]
     for step in np.unique(steps):
         grid = np.indices((int(step) + 1, int(step) + 1)).reshape(2, -1)
         u, v = grid[:, grid.sum(axis=0) <= step] / step
         weights = np.stack([1 - u - v, u, v], axis=1)  # (M, 3)
-        clouds.append(np.einsum("mk,fkd->fmd", weights, triangles[steps == step]).reshape(-1, 3))
-    return np.concatenate(clouds) if clouds else np.zeros((0, 3))
+        chosen = np.flatnonzero(steps == step)
+        clouds.append(np.einsum("mk,fkd->fmd", weights, triangles[chosen]).reshape(-1, 3))
+        owners.append(np.repeat(chosen, len(weights)))
+    return np.concatenate(clouds), np.concatenate(owners)

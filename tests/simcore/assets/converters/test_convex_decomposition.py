@@ -122,7 +122,7 @@ def test_a_piece_that_never_ends_is_an_error_not_another_result(
 ) -> None:
     _child(monkeypatch, tmp_path, "time.sleep(60)")
     with pytest.raises(AssetError) as caught:
-        decompose([open_box()], ConvexDecompositionCfg(piece_limit_s=0.05), size_m=0.4, where="ovens/7")
+        decompose([open_box()], ConvexDecompositionCfg(piece_limit_s=0.05, most_plates=1), size_m=0.4, where="ovens/7")
     assert str(caught.value) == (
         "ovens/7: CoACD is not done with one piece after 0.05 s. Expected seconds. "
         "Try again while the machine does less, or leave this object out."
@@ -135,7 +135,7 @@ def test_a_child_without_memory_is_an_error_not_another_result(
 ) -> None:
     _child(monkeypatch, tmp_path, program)
     with pytest.raises(AssetError, match=r"^ovens/7: CoACD ended with code (-9|1)") as caught:
-        decompose([open_box()], ConvexDecompositionCfg(), size_m=0.4, where="ovens/7")
+        decompose([open_box()], ConvexDecompositionCfg(most_plates=1), size_m=0.4, where="ovens/7")
     assert str(caught.value).endswith(
         "Expected convex pieces. Check that the package coacd works here and that there is memory for it."
     )
@@ -143,7 +143,7 @@ def test_a_child_without_memory_is_an_error_not_another_result(
 
 def test_a_piece_that_crashes_coacd_becomes_boxes(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     _child(monkeypatch, tmp_path, "os.abort() if given else None")
-    cfg = ConvexDecompositionCfg()
+    cfg = ConvexDecompositionCfg(most_plates=1)
     result = decompose([open_box()], cfg, size_m=0.4)
     assert result.methods == {"boxes": 1}
     assert len(result.hulls) <= cfg.most_boxes
@@ -157,8 +157,17 @@ def test_only_the_largest_pieces_are_given_to_coacd(monkeypatch: pytest.MonkeyPa
     _child(monkeypatch, tmp_path, "print(given, file=sys.stderr)\nsys.exit(3)")
     small = TriangleMesh(open_box().vertices * 0.5 + 2.0, open_box().faces)
     with pytest.raises(AssetError, match=r"in_00000\.npz") as caught:
-        decompose([join([small, open_box()])], ConvexDecompositionCfg(coacd_pieces=1), size_m=0.4)
+        decompose([join([small, open_box()])], ConvexDecompositionCfg(coacd_pieces=1, most_plates=1), size_m=0.4)
     assert "in_00001.npz" not in str(caught.value)
+
+
+def test_what_is_too_rich_for_plates_goes_to_coacd(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    _child(monkeypatch, tmp_path, "print(given, file=sys.stderr)\nsys.exit(3)")
+    small = TriangleMesh(open_box().vertices * 0.5 + 2.0, open_box().faces)
+    with pytest.raises(AssetError) as caught:
+        decompose([join([small, open_box()])], ConvexDecompositionCfg(plate_faces=10), size_m=0.4)
+    # the larger one has used up what a link may have: the other one is the only piece of CoACD
+    assert "['in_00000.npz']" in str(caught.value)
 
 
 def test_the_effort_is_chosen_by_the_size_of_a_piece_before_it_starts() -> None:
@@ -185,7 +194,7 @@ def test_hulls_that_fill_a_cavity_are_refused(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(
         convex_decomposition, "_run_coacd", lambda pieces, cfg, **_: [[convex_hull(open_box().vertices)]]
     )
-    result = decompose([open_box()], ConvexDecompositionCfg(), size_m=0.4)
+    result = decompose([open_box()], ConvexDecompositionCfg(most_plates=1), size_m=0.4)
     assert result.methods == {"boxes": 1}
 
 
