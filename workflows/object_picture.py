@@ -19,7 +19,7 @@ Array = np.ndarray
 
 TILE_PX = 144
 """Width and height of one object on a sheet [pixels]."""
-LARGE_PX = 480
+LARGE_PX = 360
 """The same where there are at most three."""
 _SHARES = (0.0, 0.0, 0.3, 0.45, 0.7, 1.0)
 """How far the objects of a row are opened."""
@@ -32,6 +32,8 @@ _CAPTION_PX = 20
 _FONT_PX = 14
 _GROUPS_PX = 24
 """Between two rows side by side."""
+_SHADE = 5
+"""Differences of brightness below this are not drawn, of 255."""
 _PAPER, _INK = (255, 255, 255), (40, 40, 40)
 
 
@@ -50,7 +52,9 @@ def object_sheet(objects: Sequence[tuple[str, GeneratedObject, Path]]) -> Array:
                 for number, (_, made, path) in enumerate(members)
             ]
             rows.append(_captioned(category, tiles))
-    return _in_columns(rows)
+    # few shades make a small file
+    shades: Array = _in_columns(rows).astype(int) + _SHADE // 2
+    return np.asarray(np.clip(shades // _SHADE * _SHADE, 0, 255), dtype=np.uint8)
 
 
 def _tile(world: World, made: GeneratedObject, path: Path, *, share: float, side: int) -> Array:

@@ -93,13 +93,14 @@ class Assembly:
             seed: Recorded as the instance.
         """
         self._category, self._name, self._seed = category, name, seed
+        self._shape_names: set[str] = set()
         self.links: dict[str, Link] = {}
         self.joints: dict[str, Joint] = {}
         self.parts: dict[str, Part] = {}
 
     def add_body(self, builder: LinkBuilder, *, mass_kg: float) -> None:
         """Adds the link that stands still."""
-        self.links[builder.name] = builder.build(mass_kg=mass_kg)
+        self._add_link(builder.build(mass_kg=mass_kg))
 
     def add_part(
         self,
@@ -144,7 +145,8 @@ class Assembly:
             needed = round(moving.holding * gravity_moment(link, joint), 4)
             joint = replace(joint, friction=max(joint.friction, needed, LEAST_FRICTION_N_M))
         opening = joint.axis * np.sign(moving.opens) if slides else joint.axis
-        self.links[name], self.joints[joint.name] = link, joint
+        self._add_link(link)
+        self.joints[joint.name] = joint
         self.parts[name] = Part(
             name=name,
             joint=joint.name,
@@ -165,6 +167,18 @@ class Assembly:
             handle=held.handle,
             openness=Openness(closed=0.0, open=moving.opens),
         )
+
+    def _add_link(self, link: Link) -> None:
+        """Adds a link; a shape that is called as one of another link gets the link's name too, as MuJoCo wants it."""
+        taken = self._shape_names & {shape.name for shape in (*link.visuals, *link.collisions)}
+        if taken:
+            visuals, collisions = (
+                tuple(replace(s, name=f"{s.name}_{link.name}") if s.name in taken else s for s in shapes)
+                for shapes in (link.visuals, link.collisions)
+            )
+            link = replace(link, visuals=visuals, collisions=collisions)
+        self._shape_names |= {shape.name for shape in link.visuals}
+        self.links[link.name] = link
 
     def finish(self, *parameters: Any, **more: float | str) -> GeneratedObject:
         """The object; the record holds the fields of the parameters, and what is given by name."""

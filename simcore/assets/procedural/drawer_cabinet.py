@@ -150,8 +150,11 @@ def _add_drawer(assembly: Assembly, label: str, number: int, p: DrawerCabinetPar
         length=2 * half_w,
         rgba=p.handle_colour,
     )
-    # beside the handle by more than half the thickness of a hand, which is wider than the fingers are long
-    push_y = min(half_along(handle) + 0.06, half_w - 0.025) if half_along(handle) else 0.0
+    if half_along(handle):
+        # beside the handle by more than half the thickness of a hand, which is wider than the fingers are long
+        push = DRAWER_FRONT.at(0.0, min(half_along(handle) + 0.06, half_w - 0.025), face)
+    else:
+        push = DRAWER_FRONT.at(0.016, 0.0, face)  # below the middle: the upper edge is held
     z = p.height_m - 2 * p.wall_m - (number + 0.5) * p.front_height_m
     moving = Moving(
         PartKind.slider,
@@ -168,7 +171,7 @@ def _add_drawer(assembly: Assembly, label: str, number: int, p: DrawerCabinetPar
         moving,
         held,
         mass_kg=round(drawer.volume_m3 * p.density_kg_m3, 4),
-        push=DRAWER_FRONT.at(0.0, push_y, face),
+        push=push,
         base_point=(p.depth_m / 2 - 0.05, 0.0, p.height_m),
     )
 

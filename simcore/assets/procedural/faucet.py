@@ -14,7 +14,7 @@ from simcore.assets.annotation import HandleType, PartKind
 from simcore.assets.procedural.assembly import Assembly, Moving
 from simcore.assets.procedural.finishes import DARK, METALS, darker
 from simcore.assets.procedural.generated import Colour, GeneratedObject, LinkBuilder, draw_colour, draw_m
-from simcore.assets.procedural.panel import PanelBuilder, PanelFrame
+from simcore.assets.procedural.panel import LID_BEHIND, PanelBuilder, PanelFrame
 from simcore.assets.procedural.panel_handles import standing_out
 from simcore.assets.procedural.turning_knob import TurningKnobParameters, add_turning_knob, draw_turning_knob
 from simcore.rng import stream
@@ -64,7 +64,7 @@ def draw_parameters(rng: np.random.Generator) -> tuple[FaucetParameters, Turning
     parameters = FaucetParameters(
         kind=kind,
         column_m=column,
-        height_m=draw_m(rng, 0.12, 0.20) if kind == "lever" else draw_m(rng, 0.15, 0.24),
+        height_m=draw_m(rng, 0.12, 0.20) if kind == "lever" else draw_m(rng, 0.12, 0.18),
         reach_m=draw_m(rng, 0.12, 0.18),
         spout_m=draw_m(rng, 0.011, 0.014),
         lever_m=draw_m(rng, 0.10, 0.13),
@@ -72,7 +72,7 @@ def draw_parameters(rng: np.random.Generator) -> tuple[FaucetParameters, Turning
         lever_height_m=draw_m(rng, 0.010, 0.014),
         lever_range_rad=draw_m(rng, 1.0, 1.5),
         post_m=draw_m(rng, 0.045, 0.065),
-        spread_m=draw_m(rng, 0.09, 0.11),
+        spread_m=draw_m(rng, 0.10, 0.12),
         friction_n_m=draw_m(rng, 0.2, 0.6),
         damping_n_m_s=draw_m(rng, 0.002, 0.01),
         metal=draw_colour(rng, METALS),
@@ -136,8 +136,8 @@ def build(parameters: FaucetParameters, knob: TurningKnobParameters, *, name: st
         add_turning_knob(
             assembly,
             "knob" if number == 0 else "knob_2",
-            replace(knob, friction_n_m=p.friction_n_m / 2),
-            frame=_ABOVE,
+            replace(knob, friction_n_m=p.friction_n_m),
+            frame=LID_BEHIND,  # closed on from behind and in front: beside the knob stands the spout
             parent="body",
             at=(x, sign * p.spread_m, _DECK_M + p.post_m),
             base_point=edge,

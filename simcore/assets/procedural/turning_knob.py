@@ -55,7 +55,7 @@ def draw_turning_knob(
         depth_m=draw_m(rng, *depth),
         blade_m=draw_m(rng, 0.010, 0.014),
         range_rad=draw_m(rng, 3.6, 5.0),
-        friction_n_m=draw_m(rng, 0.04, 0.12),
+        friction_n_m=draw_m(rng, 0.2, 0.3),
         damping_n_m_s=draw_m(rng, 0.0002, 0.001),
     )
 

@@ -1,0 +1,55 @@
+"""How long it takes to make an object: median and 95th percentile by category, text of its files included.
+
+    python benchmarks/object_library.py            # 100 instances of each category
+    python benchmarks/object_library.py count=400
+
+Exit code 1 if the median over categories is above 20 ms: a new object in every episode must cost next to nothing.
+"""
+
+from __future__ import annotations
+
+import statistics
+import sys
+import time
+from collections.abc import Callable
+
+from simcore.assets.library import GENERATORS
+from simcore.assets.procedural.generated import GeneratedObject
+
+LIMIT_MS = 20.0
+COUNT = 100
+"""Instances of a category."""
+
+
+def main(arguments: list[str]) -> int:
+    """Prints the table; exit code 1 if the median over categories is above the limit."""
+    count = next((int(a.removeprefix("count=")) for a in arguments if a.startswith("count=")), COUNT)
+    print(f"{'category':<16} {'median ms':>9} {'p95 ms':>8} {'links':>6} {'shapes':>7} {'seen':>6} {'parts':>6}")
+    medians = []
+    for category in GENERATORS.names():
+        generate: Callable[..., GeneratedObject] = GENERATORS.load(category)
+        generate(0).model.to_urdf()  # imports are not counted
+        times, links, shapes, seen, parts = [], 0, 0, 0, 0
+        for seed in range(count):
+            start = time.perf_counter()
+            made = generate(seed)
+            made.model.to_urdf()
+            made.articulation.to_yaml()
+            times.append(1e3 * (time.perf_counter() - start))
+            links += len(made.model.links)
+            shapes += sum(len(link.collisions) for link in made.model.links.values())
+            seen += sum(len(link.visuals) for link in made.model.links.values())
+            parts += len(made.articulation.parts)
+        medians.append(statistics.median(times))
+        p95 = sorted(times)[min(int(0.95 * count), count - 1)]
+        means = " ".join(
+            f"{value / count:>{width}.1f}" for value, width in ((links, 6), (shapes, 7), (seen, 6), (parts, 6))
+        )
+        print(f"{category:<16} {medians[-1]:>9.1f} {p95:>8.1f} {means}")
+    middle = statistics.median(medians)
+    print(f"median over categories {middle:.1f} ms, slowest {max(medians):.1f} ms, allowed {LIMIT_MS:.0f} ms")
+    return int(middle > LIMIT_MS)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
