@@ -77,18 +77,28 @@ def inside(folder: Path, name: str, *, where: str, asset_folder: Path | None = N
         raise AssetError(
             f"{where}: '{name}' is no path relative to the asset's folder {folder}. Use relative paths only.", file=name
         )
-    path = (folder.resolve() / name).resolve()
-    if not path.is_relative_to(asset_folder or folder.resolve()):
+    base = folder.resolve()
+    path = (base / name).resolve()
+    if not path.is_relative_to(asset_folder or base):
         raise AssetError(
             f"{where}: '{name}' leads out of the asset's folder {asset_folder or folder}. Keep files inside it.",
             file=name,
         )
     if not path.is_file():
         raise AssetError(f"{where}: file '{name}' is missing in {folder}.", file=name)
+    check_bytes(path, name, where=where)
+    return path
+
+
+def check_bytes(path: Path, name: str, *, where: str) -> None:
+    """Checks the size of a file that an asset names.
+
+    Raises:
+        AssetError: It is larger than any that is read.
+    """
     size = path.stat().st_size
     if size > MAX_MESH_BYTES:
         raise AssetError(f"{where}: '{name}' has {size} bytes, at most {MAX_MESH_BYTES} are read.", file=name)
-    return path
 
 
 class _UrdfReader:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from simcore.assets.annotate.source import PARTNET_URDF, SourceObject, read_json, read_source
 from simcore.assets.converters.partnet_categories import CATEGORIES, PartnetCategory
-from simcore.assets.urdf_reader import inside
+from simcore.assets.urdf_reader import check_bytes
 from simcore.errors import AssetError, ConfigError, close_matches
 
 ROOT_VARIABLE = "UNLATCH_PARTNET_DIR"
@@ -220,7 +220,8 @@ def _optional(base: Path, name: str, folder: Path) -> Path | None:
         raise AssetError(f"{base}: '{name}' leads out of the asset's folder {folder}. Keep files inside it.", file=name)
     if not path.is_file():
         return None
-    return inside(folder, _relative(path, folder), where=str(base))
+    check_bytes(path, name, where=str(base))
+    return path
 
 
 def _relative(path: Path, folder: Path) -> str:

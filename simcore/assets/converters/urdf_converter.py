@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import xml.etree.ElementTree as ET
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from pathlib import Path
@@ -129,11 +130,7 @@ class UrdfConverter(AssetConverterBase[UrdfConverterCfg]):
         cfg, where = self.cfg, str(self._asset)
         root = parse_xml(self._asset)
         model = scaled_model(self._source, cfg.scale)
-        notices = [
-            f"<{tag}> is not carried over"
-            for tag in ("mimic", "transmission", "gazebo")
-            if next(root.iter(tag), None) is not None
-        ]
+        notices = _left_out(root)
         surfaces = read_surfaces(model, self._folder, where=where)
         size_m = self._size(model, surfaces)
         store = MeshStore(folder, self._folder, shared=cfg.make_instanceable)
@@ -309,6 +306,15 @@ class UrdfConverter(AssetConverterBase[UrdfConverterCfg]):
 def _with_token(item: MergeLink) -> MergeLink:
     """A link without shape and mass, with a gram: engines give such a link a kilogram, or refuse it."""
     return replace(item, link=replace(item.link, inertial=solid_inertial((), (), mass_kg=None, density=None)))
+
+
+def _left_out(root: ET.Element) -> list[str]:
+    """What of a file has no counterpart in the output, a line each."""
+    followers = [str(joint.get("name")) for joint in root.findall("joint") if joint.find("mimic") is not None]
+    notices = [f"<mimic> is not carried over: {', '.join(followers)} moves by itself"] if followers else []
+    return notices + [
+        f"<{tag}> is not carried over" for tag in ("transmission", "gazebo") if next(root.iter(tag), None) is not None
+    ]
 
 
 def _mass_without_inertia(link: object) -> float | None:
