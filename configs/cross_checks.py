@@ -69,13 +69,15 @@ def _check_objects(cfg: EpisodeCfg) -> None:
             _check_name(entry.object, names, f"task.{key}[{index}].object", "object of this episode")
     placed = [entry.object for entry in cfg.task.regions]
     for name in names:
+        if cfg.task.derived is not None and name == cfg.object.name and name not in placed:
+            continue
         if placed.count(name) != 1:
             raise ConfigError(
                 f"task.regions has {placed.count(name)} entries for object '{name}'. Expected one. "
                 f"Add or remove `object: {name}`.",
                 key="task.regions",
             )
-    if not cfg.task.goal:
+    if not cfg.task.goal and cfg.task.derived is None:
         raise ConfigError("task.goal is empty. Expected at least one condition. Add it.", key="task.goal")
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from omegaconf import OmegaConf
 
 from configs.composition import Request, compose_config, option_names, to_plain
-from configs.derived_task import SKILLS_WITH_TASKS, derived_task
+from configs.derived_task import SKILLS_WITH_TASKS, derived_task, task_of_any
 from configs.reading import read_dataclass
 from robots.description import RobotCfg
 from robots.hand_shape import hand_shape
@@ -55,6 +55,8 @@ def with_derived(primary: str, schema: type, request: Request) -> Request:
     if skill is None:
         return found
     cfg, robot = _object_and_robot(primary, schema, found)
+    if cfg.source.value != "urdf" and cfg.instance is None:
+        return replace(found, given={**given, "task": task_of_any(skill, cfg, part)})
     asset = load_object(replace(cfg, part=None), rng=np.random.default_rng(0))
     parts = asset.articulation.parts
     if part is not None and part not in parts:
@@ -145,11 +147,4 @@ def _object_and_robot(primary: str, schema: type, request: Request) -> tuple[Obj
     values = to_plain(OmegaConf.create({"object": composed.object, "robot": composed.robot}))
     cfg = read_dataclass(ObjectCfg, values["object"], where="object")
     robot = read_dataclass(RobotCfg, values["robot"], where="robot")
-    if cfg.source.value != "urdf" and cfg.instance is None:
-        raise ConfigError(
-            f"object='{cfg.name}' is another one in each episode, and a derived task is about one. Expected "
-            f"object=PATH (of a folder here: object=./{cfg.name}), or object.instance beside it. Add it, or name a "
-            "task.",
-            key="object.instance",
-        )
     return cfg, robot

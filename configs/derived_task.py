@@ -8,14 +8,16 @@ from typing import Any
 import numpy as np
 
 from configs.derived_grasp import HandRoom
+from configs.derived_rotate import MAX_DURATION_S, check_turns, phrasings, rotate_setting, turned_by, turned_to
 from configs.derived_setting import approach_m, goal_value, opened_to, planner_setting, roomy_start, start_range
 from robots.hand_shape import HandShape
 from simcore.assets.annotation import Part, PartKind
 from simcore.assets.articulated_object import ObjectAsset
+from simcore.assets.library import ObjectCfg
 from simcore.assets.surface import shape_triangles
 from simcore.assets.urdf_reader import read_urdf
 
-SKILLS_WITH_TASKS = ("close", "open")
+SKILLS_WITH_TASKS = ("close", "open", "rotate")
 """Skills that a task can be derived for."""
 
 REACH_CENTER_M = (0.54, 0.0, 0.34)
@@ -44,11 +46,14 @@ def derived_task(skill: str, asset: ObjectAsset, part: Part, hand: HandShape) ->
     Raises:
         ConfigError: The skill does not fit the part.
     """
+    turns = skill == "rotate"
+    if turns:
+        check_turns(part)
     start, grasp = start_range(skill, part, asset), None
-    if skill == "open":
+    if skill in ("open", "rotate"):
         start, grasp = roomy_start(start, part, HandRoom(asset, part, hand, approach_m=approach_m(part)))
-    value = goal_value(skill, part, start)
-    setting = planner_setting(skill, part, asset, start, grasp)
+    value = turned_by(part) if turns else goal_value(skill, part, start)
+    setting = rotate_setting(part, asset, grasp) if turns else planner_setting(skill, part, asset, start, grasp)
     where = {"object": asset.name, "part": part.name}
     phrases = _language(skill, part)
     return {
@@ -59,6 +64,7 @@ def derived_task(skill: str, asset: ObjectAsset, part: Part, hand: HandShape) ->
             "openness": [{**where, "range": list(start)}],
             "goal": [{**where, "kind": "within_closed" if skill == "close" else "moved", "value": value}],
             "language": phrases,
+            **({"max_duration_s": MAX_DURATION_S} if turns else {}),
         },
         "skills": [
             {"name": "artpreplan", "objects": [asset.name]},
@@ -70,6 +76,25 @@ def derived_task(skill: str, asset: ObjectAsset, part: Part, hand: HandShape) ->
                 "planner_setting": setting,
             }
         ],
+    }
+
+
+def task_of_any(skill: str, cfg: ObjectCfg, part: str | None) -> dict[str, Any]:
+    """The content of a task's YAML file for objects that are drawn in each episode: derived there, see `derived_entry`.
+
+    Args:
+        skill: One of `SKILLS_WITH_TASKS`.
+        cfg: The objects.
+        part: The part that the skill acts on; None = the first of each object.
+    """
+    where = {"objects": [cfg.name], **({} if part is None else {"part": part})}
+    return {
+        "task": {
+            "name": re.sub(r"[^A-Za-z0-9_-]", "_", "_".join((skill, cfg.name, *([part] if part else [])))),
+            "summary": f"{skill} '{part or 'the first part'}' of any {cfg.category}",
+            "derived": {"skill": skill, "part": part},
+        },
+        "skills": [{"name": "artpreplan", "objects": [cfg.name]}, {"name": skill, **where}],
     }
 
 
@@ -124,9 +149,12 @@ def _way_from_front(skill: str, asset: ObjectAsset, part: Part, start: tuple[flo
     front = np.array([high[0], (low[1] + high[1]) / 2, low[2]])
     point = part.keypoint("link_contact_point" if skill == "close" else "articulated_object_head").xyz
     sign = float(np.sign(part.openness.open - part.openness.closed))
-    end = 0.0 if skill == "close" else opened_to(part, start)
+    if skill == "close":
+        end = 0.0
+    else:
+        end = turned_to(part) if skill == "rotate" else opened_to(part, start)
     closed = {other.joint: other.openness.closed for other in asset.articulation.parts.values()}
-    openings = np.linspace(start[0] if skill == "open" else start[1], end, _SAMPLES)
+    openings = np.linspace(start[1] if skill == "close" else start[0], end, _SAMPLES)
     positions = [{**closed, part.joint: part.openness.closed + sign * float(opening)} for opening in openings]
     return np.array([model.link_pose(part.link, s) @ point - front for s in positions])
 
@@ -147,6 +175,8 @@ def _standing_out(asset: ObjectAsset, part: Part, start: tuple[float, float]) ->
 
 def _language(skill: str, part: Part) -> list[str]:
     """Phrasings, the last one about the part alone."""
+    if skill == "rotate":
+        return phrasings(part)
     if skill == "close":
         if part.kind is PartKind.slider:
             return ["close the {part} of the {object}", "push the {part} in"]

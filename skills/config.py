@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from omegaconf import MISSING
 
 from simcore.errors import ConfigError
-from solver.settings.setting import PlannerSettingCfg
+from solver.settings.setting import PlannerSettingCfg, left_out
 
 
 @dataclass
@@ -32,8 +32,8 @@ class SkillCfg:
     """Force above which a forbidden contact counts [N]."""
     language: list[str] = field(default_factory=list)
     """Phrasings of this step; `{object}`, `{part}` and `{side}` are filled in."""
-    planner_setting: PlannerSettingCfg = field(default_factory=PlannerSettingCfg)
-    """What the planner solves."""
+    planner_setting: PlannerSettingCfg = field(default_factory=left_out)
+    """What the planner solves; left out, it is derived from the part's kind when the skill begins."""
 
     def __post_init__(self) -> None:
         if not 0.0 <= self.contact_force_threshold_n <= 1000.0:

@@ -107,6 +107,16 @@ class GoalCfg:
 
 
 @dataclass
+class DerivedTaskCfg:
+    """What of a task is derived in each episode, once its object is known."""
+
+    skill: str = MISSING
+    """The skill that the task is for: `open`, `close` or `rotate`."""
+    part: str | None = None
+    """The part of the episode's object that it acts on; None = the first one of its annotation."""
+
+
+@dataclass
 class TaskCfg:
     """A task."""
 
@@ -126,6 +136,9 @@ class TaskCfg:
     """How long the scene must stay as it is after the last command [s]."""
     max_duration_s: float = 40.0
     """Simulated time after which an episode is a `timeout` [s]."""
+    derived: DerivedTaskCfg | None = None
+    """Where it is set, region, start opening, goal and words of the episode's object are derived where they are left
+    out."""
 
     def __post_init__(self) -> None:
         if self.name != MISSING and not _NAME.match(self.name):

@@ -9,7 +9,9 @@ from itertools import chain
 
 import numpy as np
 
+from configs.derived_entry import with_setting, with_task
 from configs.schema import EpisodeCfg
+from robots.description import ArmCfg
 from robots.model import model_path
 from simcore.assets.annotation import Part
 from simcore.assets.articulated_object import ObjectAsset
@@ -18,6 +20,7 @@ from simcore.assets.untrusted_xml import parse_xml
 from simcore.errors import AssetError, ConfigError, close_matches
 from simcore.rng import EpisodeStreams, episode_seed
 from skills.artpreplan import ArtPreplanCfg
+from skills.config import SkillCfg
 from solver.settings.reader import check_names
 from tasks.layout import check_opening, described
 from workflows.robot_checks import check_robot, joint_problems
@@ -39,6 +42,7 @@ def check_assets(cfg: EpisodeCfg, *, number: int = 0) -> None:
     check_robot(cfg.robot)
     rng = EpisodeStreams(episode_seed(cfg.seed, number))["layout"]
     assets = {name: _example(item, rng) for name, item in cfg.all_objects().items()}
+    cfg = with_task(cfg, assets)
     for problem in chain.from_iterable(joint_problems(asset) for asset in assets.values()):
         raise problem
     for index, opening in enumerate(cfg.task.openness):
@@ -52,13 +56,16 @@ def check_assets(cfg: EpisodeCfg, *, number: int = 0) -> None:
             continue  # it acts on nothing
         where = f"skills[{index}]"
         asset = assets[skill.objects[0]]
-        if skill.part is None and len(asset.articulation.parts) > 1:
+        if skill.part is None and len(asset.articulation.parts) > 1 and cfg.task.derived is None:
             raise ConfigError(
                 f"{where}.part is missing. '{asset.name}' has {_listed(list(asset.articulation.parts))}. Name one.",
                 key=f"{where}.part",
             )
         part = _part(asset, skill.part or next(iter(asset.articulation.parts)), f"{where}.part")
         arm = arms[skill.arm] if skill.arm is not None else cfg.robot.arms[0]
+        if skill.planner_setting.derived:
+            _check_derivable(skill, asset, part, cfg.robot.name, arm, where)
+            continue
         check_names(
             skill.planner_setting,
             list(arm.keypoints),
@@ -69,6 +76,14 @@ def check_assets(cfg: EpisodeCfg, *, number: int = 0) -> None:
         check_skill(skill, part, asset, where=where)
         check_points(skill.planner_setting, arm.keypoints, part, where=where)
     _check_mounts(cfg, assets)
+
+
+def _check_derivable(skill: SkillCfg, asset: ObjectAsset, part: Part, robot: str, arm: ArmCfg, where: str) -> None:
+    """Refuses an entry without a setting where none can be derived."""
+    try:
+        with_setting(skill, asset, part, robot=robot, arm=arm, s=part.openness.closed)
+    except ConfigError as exc:
+        raise ConfigError(f"{where}: {exc.message}", key=where) from exc
 
 
 def _example(cfg: ObjectCfg, rng: np.random.Generator) -> ObjectAsset:

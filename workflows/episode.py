@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from configs.derived_entry import with_setting, with_task
 from configs.schema import EpisodeCfg
 from robots.action import Action, ArmAction
 from simcore.assets.articulated_object import ObjectAsset
@@ -114,6 +115,7 @@ class Episode:
         rng = self.streams["layout"]
         pinned = {} if recorded is None else recorded.layout.get("instances", {})
         self._assets = {item.name: load_object(_pinned(item, pinned), rng=rng) for item in (cfg.object, *cfg.objects)}
+        self.cfg = cfg = with_task(cfg, self._assets)
         failure: Failure | None = None
         if recorded is None:
             homes = [(arm.name, arm.home, arm.home_std) for arm in cfg.robot.arms]
@@ -236,6 +238,11 @@ class Episode:
         entry = self.cfg.skills[index]
         skill_type = SKILLS.load(entry.name)
         context = self._context(self.scene.robot.arm(entry.arm).name)
+        if skill_type.executes:
+            item, part = self.scene.objects[entry.objects[0]], self.part_of(index)
+            found = item.asset.articulation.part(part)
+            s = item.joint_position(found.joint)
+            entry = with_setting(entry, item.asset, found, robot=self.cfg.robot.name, arm=context.arm.cfg, s=s)
         skill: Skill = skill_type(entry, context if budget is None else replace(context, budget=budget))
         return skill
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from workflows.episode import Episode
 
 FIRST_WAVE = PlanBudget(goal_waves=1)
-"""A candidate is planned with the first wave of starts alone: where that finds a plan, it is that of the whole budget, and
+"""A candidate is planned with the first wave of starts alone: where that finds a plan, it is that of the whole budget;
 where it does not, another layout is sooner found than the last few goals of this one."""
 
 LAYOUT = -1

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import fields
+from dataclasses import asdict, fields
 from typing import TYPE_CHECKING, Any
 
 from simcore.errors import ConfigError, close_matches
 from solver.settings.peer_entry import Form
 from solver.settings.peer_form import form_of, read_exponents, rewrite_setting
-from solver.settings.setting import KeyposeRandomRangeCfg, PlannerSettingCfg, RangeXyzCfg, SuccessMode
+from solver.settings.setting import KeyposeRandomRangeCfg, PlannerSettingCfg, RangeXyzCfg, SuccessMode, left_out
 from solver.terms.term import Term, read_number
 
 if TYPE_CHECKING:
@@ -33,6 +33,8 @@ def read_planner_setting(raw: Mapping[str, Any], *, where: str) -> tuple[Planner
     """
     if not isinstance(raw, Mapping):
         raise ConfigError(f"{where} is a {type(raw).__name__}, expected a mapping.", key=where)
+    if raw.get("derived"):
+        return _left_out(raw, where), []
     notices: list[str] = []
     plain = read_exponents(raw, where, notices)
     form = form_of(plain)
@@ -69,6 +71,19 @@ def read_planner_setting(raw: Mapping[str, Any], *, where: str) -> tuple[Planner
         sentence = problem.message.removesuffix("Change or remove one of them.")
         notices.append(f"{sentence}Kept as it is; no plan exists until one of them is changed or removed.")
     return setting, notices
+
+
+def _left_out(raw: Mapping[str, Any], where: str) -> PlannerSettingCfg:
+    """A setting that is derived; beside that it says nothing."""
+    setting, unset = left_out(), asdict(left_out())
+    for key, value in raw.items():
+        if key not in unset or value != unset[key]:
+            raise ConfigError(
+                f"{where}.{key} has no meaning beside {where}.derived=true, which makes the whole setting from the "
+                "part's kind. Remove one of them.",
+                key=f"{where}.{key}",
+            )
+    return setting
 
 
 def check_names(

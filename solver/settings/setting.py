@@ -145,6 +145,8 @@ class PlannerSettingCfg:
     """[mode, value]: extra offset on the goal."""
     additional_labels: dict[str, Any] = field(default_factory=dict)
     """[mode, value] by asset name, in place of `modify_actuation_motion`."""
+    derived: bool = False
+    """Whether the setting was left out: it is made from the part's kind when the skill begins."""
 
     def __post_init__(self) -> None:
         if self.constraint_list == MISSING or self.success_threshold == MISSING:
@@ -237,6 +239,11 @@ class PlannerSettingCfg:
         if asset is not None and asset in self.additional_labels:
             return list(self.additional_labels[asset])
         return self.modify_actuation_motion
+
+
+def left_out() -> PlannerSettingCfg:
+    """A setting that was left out."""
+    return PlannerSettingCfg(derived=True)
 
 
 def _list(value: Any, where: str) -> list[Any]:

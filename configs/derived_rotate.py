@@ -1,0 +1,117 @@
+"""Rotating a part that no file describes a task for: how far it is turned, how the hand may hold it, and the words."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from configs.derived_grasp import HandGrasp
+from configs.derived_setting import planner_setting
+from simcore.assets.annotation import HandleType, Part, PartKind
+from simcore.assets.articulated_object import ObjectAsset
+from simcore.errors import ConfigError
+
+MOST_TURNED_RAD = {PartKind.knob: 1.5, PartKind.lever: 0.7}
+"""How far a part is turned, where it goes further: a knob or wheel by more than a wrist has at half of its poses, a
+lever by what a hand does in one sweep."""
+TURNED_SHARE = 0.6
+"""And at most this share of its range."""
+FURTHER = 1.2
+"""The hand turns so much farther than what is asked for: a part lags behind pads that give."""
+MAX_DURATION_S = 90.0
+"""Eight turns of ten seconds, and the way there."""
+_ROUND = 0.1
+"""What is as wide as long, to this share, is round: it may be held at any angle about its axis."""
+
+
+def check_turns(part: Part) -> None:
+    """Refuses a part that is not turned in a hand.
+
+    Args:
+        part: The part.
+
+    Raises:
+        ConfigError: The skill does not fit it.
+    """
+    if part.kind not in MOST_TURNED_RAD:
+        raise ConfigError(
+            f"skill=rotate does not fit part '{part.name}': it is a {part.kind.value}, which is pulled or pushed. Use "
+            "skill=open or skill=close, or name another part.",
+            key="skill",
+        )
+    if part.handle.type is HandleType.none:
+        raise ConfigError(
+            f"skill=rotate does not fit part '{part.name}': nothing of it fits between fingers (handle.type is none). "
+            "Name another part, or set the handle in an articulation.yaml.",
+            key="skill",
+        )
+
+
+def turned_by(part: Part) -> float:
+    """The angle that counts as turned [rad].
+
+    Args:
+        part: The part.
+    """
+    openness = part.openness
+    return _rounded(min(MOST_TURNED_RAD[part.kind], TURNED_SHARE * abs(openness.open - openness.closed)))
+
+
+def turned_to(part: Part) -> float:
+    """How far from closed the hand turns a part [rad].
+
+    Args:
+        part: The part.
+    """
+    return _rounded(FURTHER * turned_by(part))
+
+
+def is_round(part: Part) -> bool:
+    """Whether a part is held at any angle about its axis as well as at the annotated one.
+
+    Args:
+        part: The part.
+    """
+    _, across, along = part.handle.size
+    return part.handle.type is HandleType.knob and abs(across - along) <= _ROUND * max(across, along)
+
+
+def rotate_setting(part: Part, asset: ObjectAsset, grasp: HandGrasp | None) -> dict[str, Any]:
+    """The planner setting for turning a part from closed; a default of the schema is not repeated.
+
+    Args:
+        part: The part.
+        asset: The object.
+        grasp: How the hand takes it; None = on the head, with fingers wide open.
+    """
+    held = planner_setting("open", part, asset, (0.0, 0.0), grasp)
+    sign = 1.0 if part.openness.open > part.openness.closed else -1.0
+    constraints = held["constraint_list"]
+    if is_round(part):
+        constraints = [item for item in constraints if item.get("axis_to_keypoint_name") != "tool_side"]
+    return {
+        **held,
+        "success_threshold": turned_by(part),
+        "update_art_joint": True,
+        "constraint_list": constraints,
+        "post_actuation_motions": {"follow_joint": {"to": _rounded(part.openness.closed + sign * turned_to(part))}},
+    }
+
+
+def phrasings(part: Part) -> list[str]:
+    """Words for turning a part, the last one about the part alone.
+
+    Args:
+        part: The part.
+    """
+    if part.kind is PartKind.lever:
+        return ["turn the {part} of the {object}", "move the {object}'s {part}", "take the {part} and swing it around"]
+    return [
+        "turn the {part} of the {object}",
+        "rotate the {part} on the {object}",
+        "grip the {object}'s {part} and turn it",
+        "take the {part} and turn it",
+    ]
+
+
+def _rounded(value: float) -> float:
+    return float(f"{value:.3g}")

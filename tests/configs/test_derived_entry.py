@@ -1,0 +1,87 @@
+"""What an episode derives once it knows its objects."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, replace
+
+import numpy as np
+import pytest
+
+from configs.derived_entry import with_setting, with_task
+from configs.reading import read_dataclass
+from robots.franka_panda import franka_panda
+from simcore.assets.library import ObjectCfg, load_object
+from simcore.errors import ConfigError
+from skills.config import SkillCfg
+from solver.settings.reader import read_planner_setting
+from workflows.asset_checks import check_assets
+from workflows.commandline import CommandLine, load_configs
+from workflows.runner import EpisodeRunner
+from workflows.schema import CollectCfg
+
+ARM = franka_panda().arms[0]
+
+
+def config(*overrides: str) -> CollectCfg:
+    (loaded,) = load_configs("collect", CollectCfg, CommandLine(overrides=list(overrides)))
+    return loaded.cfg
+
+
+def test_a_setting_that_is_left_out_is_derived_from_how_things_are():
+    asset = load_object(ObjectCfg("drawer", "drawer", instance="3"), rng=np.random.default_rng(0))
+    (part,) = asset.articulation.parts.values()
+    entry = read_dataclass(SkillCfg, {"name": "open", "objects": ["drawer"]}, where="skills[0]")
+    assert entry.planner_setting.derived
+    made = [with_setting(entry, asset, part, robot="franka_panda", arm=ARM, s=s).planner_setting for s in (0.0, 0.15)]
+    assert not any(setting.derived for setting in made)
+    assert made[0].success_threshold > made[1].success_threshold  # less is left to open
+    assert made[0].approach_width_m < ARM.gripper.max_width_m
+    own = replace(entry, planner_setting=made[0])
+    assert with_setting(own, asset, part, robot="franka_panda", arm=ARM, s=0.1) is own
+
+
+def test_a_recorded_setting_that_was_left_out_reads_again():
+    entry = read_dataclass(SkillCfg, {"name": "open", "objects": ["drawer"]}, where="skills[0]")
+    again = read_dataclass(SkillCfg, {**asdict(entry)}, where="skills[0]")
+    assert again == entry
+    with pytest.raises(ConfigError, match=r"planner_setting\.success_threshold has no meaning beside .*derived=true"):
+        read_planner_setting({"derived": True, "success_threshold": 0.5}, where="planner_setting")
+
+
+def test_what_a_task_states_is_kept_and_the_rest_is_derived():
+    asset = load_object(ObjectCfg("microwave", "microwave", instance="3"), rng=np.random.default_rng(0))
+    cfg = config("object=microwave", "skill=open", "task.settle_s=0.7")
+    made = with_task(cfg, {"microwave": asset}).task
+    assert [len(made.regions), len(made.openness), len(made.goal), made.settle_s] == [1, 1, 1, 0.7]
+    assert made.language
+    own = replace(cfg.task, regions=made.regions[:1], language=["open it"])
+    own.regions[0].yaw_deg = 3.0
+    kept = with_task(replace(cfg, task=own), {"microwave": asset}).task
+    assert (kept.regions[0].yaw_deg, len(kept.regions), kept.language) == (3.0, 1, ["open it"])
+
+
+def test_each_episode_of_a_drawn_object_has_its_own_task():
+    cfg = config("object=drawer", "skill=open")
+    check_assets(cfg)
+    thresholds, regions = set(), set()
+    with EpisodeRunner(cfg) as runner:
+        for number in range(3):
+            episode = runner.episode(number)
+            episode.reset()
+            thresholds.add(episode.make_skill(1).cfg.planner_setting.approach_width_m)
+            regions.add(tuple(episode.cfg.task.regions[0].center_m))
+    assert len(thresholds) == len(regions) == 3
+    assert cfg.task.regions == []
+
+
+def test_a_skill_that_cannot_derive_says_so():
+    asset = load_object(ObjectCfg("drawer", "drawer", instance="3"), rng=np.random.default_rng(0))
+    (part,) = asset.articulation.parts.values()
+    entry = replace(read_dataclass(SkillCfg, {"name": "open", "objects": ["drawer"]}, where=""), name="wave")
+    with pytest.raises(ConfigError, match=r"skill 'wave' has no planner_setting, and none can be derived"):
+        with_setting(entry, asset, part, robot="franka_panda", arm=ARM, s=0.0)
+
+
+def test_a_skill_that_does_not_fit_is_refused_before_a_run():
+    with pytest.raises(ConfigError, match=r"skill=rotate does not fit part 'drawer'"):
+        check_assets(config("object=drawer", "skill=rotate"))
