@@ -49,7 +49,7 @@ class ConvexDecompositionCfg:
     """How far plates may stand out from an open surface in any case."""
     enough_plates: int = 16
     """Plates are made coarser, as far as near-convex pieces are, until there are so many of one piece."""
-    most_plates: int = 48
+    most_plates: int = 64
     """Plates are made coarser, as far as hulls of CoACD may be, until there are so many; a piece that would need more
     is not made of plates."""
     plate_faces: int = 2500
@@ -78,7 +78,7 @@ class ConvexDecompositionCfg:
     coarse_threshold: float = 0.1
     coarse_grid: int = 20
     many_faces: int = 1000
-    """Pieces with more faces than this get the next two in place of nodes and iterations."""
+    """Pieces with more faces than this, and open ones, get the next two in place of nodes and iterations."""
     many_faces_mcts_nodes: int = 5
     many_faces_mcts_iterations: int = 10
     piece_limit_s: float = 900.0
@@ -321,7 +321,7 @@ def _run_coacd(
 def _coacd_settings(piece: TriangleMesh, cfg: ConvexDecompositionCfg, *, size_m: float) -> dict[str, object]:
     """What CoACD is asked for, by the size of a piece: its effort is bounded before it starts."""
     coarse = float(np.max(piece.extents)) < cfg.coarse_below * size_m
-    many = len(piece.faces) > cfg.many_faces
+    many = len(piece.faces) > cfg.many_faces or not is_closed(piece)  # an open one gets thousands of faces on the grid
     return {
         "threshold": cfg.coarse_threshold if coarse else cfg.coacd_threshold,
         "preprocess_resolution": cfg.coarse_grid if coarse else cfg.coacd_grid,

@@ -91,7 +91,7 @@ class MeshConverter(AssetConverterBase[MeshConverterCfg]):
     up. `translation`, `rotation` and `scale` apply to that frame.
     """
 
-    VERSION = 2
+    VERSION = 3
 
     def _source_files(self) -> dict[str, Path]:
         folder = self._asset.parent

@@ -27,7 +27,7 @@ def convex_patches(
 
     Bottom up, after Mamou's HACD (2009), with a distance in place of its concavity: of all neighbours, those are merged
     first whose common hull stands out least; all up to `finest_m`, up to `coarse_m` until there are `enough`, and up to
-    `coarsest_m` until there are at most `most`. The time grows with the number of triangles, about 10 ms each.
+    `coarsest_m` until there are at most `most`. The time grows with the number of triangles, about 3 ms each.
 
     Args:
         mesh: The surface, each triangle once.
@@ -42,9 +42,11 @@ def convex_patches(
     """
     merging = _Merging(mesh, finest_m=finest_m)
     while merging.candidates:
-        cost_m, one, other, _ = merging.candidates[0]
+        cost_m, one, other, rim = merging.candidates[0]
         if one not in merging.corners or other not in merging.corners:
             heapq.heappop(merging.candidates)
+        elif rim is None:
+            merging.measure_first()
         elif cost_m > finest_m and len(merging.corners) <= (enough if cost_m <= coarse_m else most):
             break
         elif cost_m > coarsest_m:
@@ -63,8 +65,10 @@ class _Merging:
         self.mesh = mesh
         self.flat_m = finest_m / 20
         self.corners = {n: set(face) for n, face in enumerate(mesh.faces.tolist())}
-        self.candidates: list[tuple[float, int, int, np.ndarray]] = []
+        self.candidates: list[tuple[float, int, int, np.ndarray | None]] = []
+        self._finest_m = finest_m
         self._rims = {n: np.array(face) for n, face in enumerate(mesh.faces.tolist())}  # corners of each one's hull
+        self._known_m: dict[tuple[int, int], float] = {}
         self._next = len(self.corners)
         self._surface = SampledSurface(mesh)
         by_edge: dict[tuple[int, int], list[int]] = defaultdict(list)
@@ -78,25 +82,40 @@ class _Merging:
         for one in self.corners:
             for other in sorted(self._neighbours[one]):
                 if one < other:
-                    self._propose(one, other)
+                    self._propose(one, other, 0.0)
 
     def merge_cheapest(self) -> None:
-        """Makes one patch of the first two candidates; costs of what they bordered on are measured anew."""
+        """Makes one patch of the first two candidates.
+
+        What they bordered on costs at least as much as before: it is measured anew only when that is the least of all.
+        """
         _, one, other, rim = heapq.heappop(self.candidates)
         new, self._next = self._next, self._next + 1
-        self._rims[new] = rim
+        if rim is not None:
+            self._rims[new] = rim
         self.corners[new] = self.corners.pop(one) | self.corners.pop(other)
         around = (self._neighbours.pop(one) | self._neighbours.pop(other)) - {one, other}
         self._neighbours[new] = around
         for neighbour in sorted(around):
             self._neighbours[neighbour] -= {one, other}
             self._neighbours[neighbour].add(new)
-            self._propose(neighbour, new)
+            least_m = max(self._known_m.pop((neighbour, old), 0.0) for old in (one, other))
+            self._propose(neighbour, new, least_m)
 
-    def _propose(self, one: int, other: int) -> None:
+    def measure_first(self) -> None:
+        """Measures what the first candidate costs, of which only the least was known."""
+        _, one, other, _ = heapq.heappop(self.candidates)
         corners = np.union1d(self._rims[one], self._rims[other])
         cost_m, kept = self._stands_out_m(self.mesh.vertices[corners])
+        self._note(one, other, cost_m)
         heapq.heappush(self.candidates, (cost_m, one, other, corners[kept]))
+
+    def _propose(self, one: int, other: int, least_m: float) -> None:
+        self._note(one, other, least_m)
+        heapq.heappush(self.candidates, (least_m, one, other, None))
+
+    def _note(self, one: int, other: int, cost_m: float) -> None:
+        self._known_m[one, other] = self._known_m[other, one] = cost_m
 
     def _stands_out_m(self, points: np.ndarray) -> tuple[float, np.ndarray]:
         """How far the hull of some points lies from the surface at most [m], and which of them are its corners."""
@@ -110,6 +129,6 @@ class _Merging:
             hull = ConvexHull(local)
         except (QhullError, ValueError):
             return float("inf"), np.arange(len(points))
-        spacing_m = float(np.max(np.ptp(local, axis=0))) / 12
+        spacing_m = max(float(np.max(np.ptp(local, axis=0))) / 12, self._finest_m)
         found = surface_points(TriangleMesh(local, hull.simplices), spacing_m=spacing_m, most=400) @ axes + centre
         return float(np.max(self._surface.distances(found))), np.unique(hull.vertices % len(points))

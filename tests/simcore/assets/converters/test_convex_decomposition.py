@@ -171,13 +171,16 @@ def test_what_is_too_rich_for_plates_goes_to_coacd(monkeypatch: pytest.MonkeyPat
 
 
 def test_the_effort_is_chosen_by_the_size_of_a_piece_before_it_starts() -> None:
-    cfg = ConvexDecompositionCfg(many_faces=5)
-    large = convex_decomposition._coacd_settings(open_box(), cfg, size_m=0.4)
-    small = convex_decomposition._coacd_settings(open_box(), cfg, size_m=2.0)
+    cfg = ConvexDecompositionCfg(many_faces=25)
+    large = convex_decomposition._coacd_settings(angle_bar(), cfg, size_m=0.4)
+    small = convex_decomposition._coacd_settings(angle_bar(), cfg, size_m=2.0)
     assert (large["threshold"], large["preprocess_resolution"]) == (cfg.coacd_threshold, cfg.coacd_grid)
     assert (small["threshold"], small["preprocess_resolution"]) == (cfg.coarse_threshold, cfg.coarse_grid)
-    assert large["mcts_iterations"] == cfg.many_faces_mcts_iterations
+    assert large["mcts_iterations"] == cfg.coacd_mcts_iterations
     assert large["seed"] == 0
+    for piece, few in ((open_box(), 25), (angle_bar(), 5)):
+        settings = convex_decomposition._coacd_settings(piece, ConvexDecompositionCfg(many_faces=few), size_m=0.4)
+        assert settings["mcts_iterations"] == cfg.many_faces_mcts_iterations
 
 
 def test_a_piece_of_many_faces_is_made_simpler_within_a_bound() -> None:
