@@ -18,13 +18,14 @@ from simcore.assets.procedural.finishes import APPLIANCES, CHROME, DARK, DISPLAY
 from simcore.assets.procedural.generated import Colour, GeneratedObject, LinkBuilder, draw_colour, draw_m
 from simcore.assets.procedural.panel import FLAP_BELOW, PanelBuilder
 from simcore.assets.procedural.panel_handles import (
+    PUSH_ROOM_M,
     PanelHandle,
     add_handle,
     draw_handle,
     half_across,
     handle_reach,
     handle_record,
-    push_point,
+    push_beside,
 )
 from simcore.rng import stream
 
@@ -83,7 +84,9 @@ def draw_parameters(rng: np.random.Generator) -> tuple[DishwasherParameters, Pan
         fascia_colour=DARK if rng.random() < 0.6 else colour,
         handle_colour=draw_contrast(rng, (CHROME, DARK, _TRIM), colour),
     )
-    handle = draw_handle(rng, {"bar": 0.65, "edge": 0.35}, length=(0.18, width - 0.16), thickness=(0.012, 0.020))
+    handle = draw_handle(
+        rng, {"bar": 0.65, "edge": 0.35}, length=(0.18, width - 2 * PUSH_ROOM_M), thickness=(0.012, 0.020)
+    )
     return parameters, handle
 
 
@@ -150,7 +153,7 @@ def build(parameters: DishwasherParameters, handle: PanelHandle, *, name: str, s
         moving,
         held,
         mass_kg=round(door.volume_m3 * p.door_density_kg_m3, 4),
-        push=push_point(FLAP_BELOW, handle, at=at, edge=height, face=t),
+        push=push_beside(FLAP_BELOW, handle, at=at, edge=height, half=half, face=t),
         base_point=(p.depth_m / 2 - 0.05, 0.0, p.height_m),
     )
     return assembly.finish(p, **handle_record(handle))

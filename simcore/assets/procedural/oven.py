@@ -23,7 +23,7 @@ from simcore.assets.procedural.generated import (
 )
 from simcore.assets.procedural.handles import BarParameters, draw_bar
 from simcore.assets.procedural.panel import FLAP_BELOW, FRONT, PanelBuilder
-from simcore.assets.procedural.panel_handles import add_handle, handle_reach, handle_record, push_point
+from simcore.assets.procedural.panel_handles import PUSH_ROOM_M, add_handle, handle_reach, handle_record, push_beside
 from simcore.assets.procedural.turning_knob import TurningKnobParameters, add_turning_knob, draw_turning_knob
 from simcore.rng import stream
 
@@ -97,7 +97,9 @@ def draw_parameters(rng: np.random.Generator) -> Oven:
         handle_colour=draw_contrast(rng, (CHROME, DARK), GLASS),
         knob_colour=draw_contrast(rng, (DARK, CHROME), front),
     )
-    bar = draw_bar(rng, length=(0.20, width - 0.17), thickness=(0.012, 0.020))
+    # beside the bar there is room to push
+    door = width if above else width - parameters.panel_m
+    bar = draw_bar(rng, length=(0.12, door - 2 * PUSH_ROOM_M), thickness=(0.012, 0.020))
     return parameters, bar, draw_turning_knob(rng, diameter=(0.032, 0.040))
 
 
@@ -259,6 +261,6 @@ def _add_door(assembly: Assembly, p: OvenParameters, bar: BarParameters) -> None
         moving,
         held,
         mass_kg=round(door.volume_m3 * p.door_density_kg_m3, 4),
-        push=push_point(FLAP_BELOW, bar, at=at, edge=height, face=t),
+        push=push_beside(FLAP_BELOW, bar, at=at, edge=height, half=half, face=t),
         base_point=_upper_edge(p),
     )

@@ -18,6 +18,10 @@ FINGER_DEPTH_M = 0.012
 """How deep the middle between the fingertips lies in an edge."""
 PUSH_GAP_M = 0.065
 """From the side of a handle to where the part is pushed: more than half of a hand's thickness."""
+_PUSH_INSET_M = 0.025
+"""From the side of a panel to where it is pushed beside its bar."""
+PUSH_ROOM_M = _PUSH_INSET_M + 0.05
+"""So much a bar leaves free at either end for that."""
 EDGE_PUSH_M = 0.075
 """The same from an edge that is held."""
 
@@ -189,6 +193,24 @@ def push_point(
     if isinstance(handle, EdgeParameters):
         return frame.at(edge - EDGE_PUSH_M, 0.0, face)
     return frame.at(at[0] - half_across(handle) - PUSH_GAP_M, 0.0, face)
+
+
+def push_beside(
+    frame: PanelFrame, handle: PanelHandle, *, at: tuple[float, float], edge: float, half: float, face: float
+) -> np.ndarray:
+    """(3,) where a door that is hinged below is pushed: beside the bar, since a hand from below would meet it [m].
+
+    Args:
+        frame: How the panel lies.
+        handle: The handle.
+        at: Its middle, across and along [m].
+        edge: Where the free edge lies, across [m].
+        half: Half of the panel's extent along [m].
+        face: Where the face lies, outwards [m].
+    """
+    if isinstance(handle, EdgeParameters):
+        return push_point(frame, handle, at=at, edge=edge, face=face)
+    return frame.at(at[0], half - _PUSH_INSET_M, face)
 
 
 def _bar(panel: PanelBuilder, bar: BarParameters, at: tuple[float, float], face: float, rgba: Colour) -> Held:

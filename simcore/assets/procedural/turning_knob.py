@@ -50,12 +50,12 @@ def draw_turning_knob(
         depth: Range of how far it stands out [m].
     """
     return TurningKnobParameters(
-        style="blade" if rng.random() < 0.5 else "round",
+        style="blade" if rng.random() < 0.65 else "round",
         diameter_m=draw_m(rng, *diameter),
         depth_m=draw_m(rng, *depth),
         blade_m=draw_m(rng, 0.010, 0.014),
         range_rad=draw_m(rng, 3.6, 5.0),
-        friction_n_m=draw_m(rng, 0.2, 0.3),
+        friction_n_m=draw_m(rng, 0.2, 0.24),
         damping_n_m_s=draw_m(rng, 0.0002, 0.001),
     )
 
