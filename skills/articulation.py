@@ -73,14 +73,12 @@ class ArticulationSkill(Skill):
 
     def plan(self, rng: np.random.Generator) -> bool:
         """Solves the keyframes and the whole motion; see `Skill.plan`."""
-        request = self.request()
-        checker = self.context.checker
         obstacles = [
             replace(item, joint=self.part.joint) if item.name == self.object_name else item
             for item in self.context.obstacles()
         ]
-        checker.load(self.context.robot_model, obstacles, ignored_substrings=self.cfg.ignore_substring)
-        self.keyframe_plan = plan_keyframes(request, checker, rng)
+        self.context.checker.load(self.context.robot_model, obstacles, ignored_substrings=self.cfg.ignore_substring)
+        self.keyframe_plan = self._planned(rng)
         if not self.keyframe_plan.found:
             diagnosis = self.keyframe_plan.diagnosis
             if diagnosis is None:
@@ -90,6 +88,14 @@ class ArticulationSkill(Skill):
             return False
         self.commands = self._commands_of(self.keyframe_plan)
         return True
+
+    def _planned(self, rng: np.random.Generator) -> KeyframePlan:
+        """What the planner makes of the scene, which is loaded."""
+        return self._solve(self.request(), rng)
+
+    def _solve(self, request: PlanRequest, rng: np.random.Generator) -> KeyframePlan:
+        """The plan of one request."""
+        return plan_keyframes(request, self.context.checker, rng)
 
     def follow_target(self) -> float:
         """Joint position that the setting's `follow_joint` names, inside the joint's limits [rad or m]."""
@@ -145,15 +151,24 @@ class ArticulationSkill(Skill):
             s0=self.s0,
         )
 
-    def request(self) -> PlanRequest:
-        """What the planner is asked, from a snapshot of the scene."""
+    def request(
+        self, *, s: float | None = None, q_current: Array | None = None, follow_to: float | None = None
+    ) -> PlanRequest:
+        """What the planner is asked, from a snapshot of the scene.
+
+        Args:
+            s: Joint position at which the part is taken [rad or m]; None = where it is.
+            q_current: (n,) joints from which the arm comes [rad]; None = those that it has.
+            follow_to: Joint position to which the part is led [rad or m]; None = the skill's.
+        """
         context = self.context
+        led_to = self.follow_to if follow_to is None else follow_to
         return PlanRequest(
             arm=context.arm_model,
-            scene=self.snapshot(),
+            scene=self.snapshot() if s is None else self.snapshot().at(s),
             setting=self.cfg.planner_setting,
-            q_current=context.arm.q,
-            follow_to=None if self.cfg.planner_setting.follow_joint is None else self.follow_to,
+            q_current=context.arm.q if q_current is None else q_current,
+            follow_to=None if self.cfg.planner_setting.follow_joint is None else led_to,
             closed_gripper=self.closed_gripper,
             part_pairs=self.part_pairs(),
             frame_s=context.frame_s,

@@ -12,6 +12,9 @@ SKILLS = Catalog(
         ),
         "close": CatalogEntry("skills.close:Close", "push a door, lid or drawer closed with the fingers closed"),
         "open": CatalogEntry("skills.open:Open", "take a handle or an edge and open a door, lid or drawer"),
+        "rotate": CatalogEntry(
+            "skills.rotate:Rotate", "turn a knob, a lever or a wheel, in several turns where it must"
+        ),
     },
     group="unlatch.skills",
 )

@@ -19,7 +19,7 @@ from workflows.schema import CollectCfg
 
 pytestmark = pytest.mark.integration
 
-TASKS = {"close": "close_drawer", "open": "open_drawer"}
+TASKS = {"close": "close_drawer", "open": "open_drawer", "rotate": "turn_safe_dial"}
 """A short task of every skill."""
 CALLS = [
     "__init__",

@@ -149,7 +149,7 @@ def test_closed_fingers_that_touch_hold_nothing_either(skill: Open) -> None:
 def test_half_a_second_without_the_part_is_a_slip(planned: Open, record_hz: int, frames: int) -> None:
     skill = at_rate(planned, record_hz)
     skill.executor.load([command for command in planned.commands if command.phase is Phase.follow])
-    skill._grasped = True
+    skill._led_by = skill.executor.index  # the fingers have closed on the part
     for _ in range(frames - 1):
         skill._on_frame()
     assert skill.failure is None

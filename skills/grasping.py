@@ -1,0 +1,101 @@
+"""What the skills that hold a part have in common: fingers that close on it, lead it, and let go."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+
+import numpy as np
+
+from skills.articulation import ArticulationSkill
+from skills.command import ManipCommand, ManipKind, Phase
+from skills.config import SkillCfg
+from skills.context import SkillContext
+from solver.path.slip import Slip
+from solver.planning.planner import KeyframePlan
+from solver.settings.setting import SuccessMode
+
+_GRASP_S = 0.85
+"""Time to close the fingers: 40 mm at 50 mm/s, and a little to settle."""
+_RELEASE_S = 0.4
+_EMPTY_GRIPPER_M = 0.002
+_LOST_S = 0.5
+"""So long without a finger on the part, while it should move, is a slip."""
+_OVERSHOOT = 1.2
+
+
+class GraspingSkill(ArticulationSkill):
+    """Takes a part between the fingers, leads it along its joint, lets go and steps back."""
+
+    def __init__(self, cfg: SkillCfg, context: SkillContext) -> None:
+        super().__init__(cfg, context)
+        self._lost_frames = 0
+        self._led_by: int | None = None
+
+    @property
+    @abstractmethod
+    def slips(self) -> tuple[Slip, ...] | None:
+        """What the part may do between the fingers, tried in this order; None for the planner's own choice."""
+
+    @property
+    def follow_to(self) -> float:
+        """See `ArticulationSkill.follow_to`; the position that the setting's `follow_joint` names."""
+        return self.follow_target()
+
+    def default_target(self) -> float:
+        """A fifth beyond the threshold: what the grasp slips and the arm lags is part of it."""
+        setting, openness = self.cfg.planner_setting, self.part.openness
+        span = abs(openness.open - openness.closed)
+        wanted = float(setting.success_threshold) * (span if self.success_mode is SuccessMode.fraction else 1.0)
+        limit = openness.closed + self.opening_sign * 0.97 * span
+        target = self.s0 + self.opening_sign * _OVERSHOOT * wanted
+        return min(target, limit) if self.opening_sign > 0 else max(target, limit)
+
+    @property
+    def finger_contact_required(self) -> bool:
+        """True: the part is led, not thrown."""
+        return True
+
+    def _commands_of(self, plan: KeyframePlan) -> list[ManipCommand]:
+        contact = plan.keyframes[plan.contact_pose_index].T_base_ee
+        last = plan.keyframes[-1].T_base_ee
+        width = self.approach_width_m
+        grasp, release = self.context.frames(_GRASP_S), self.context.frames(_RELEASE_S)
+        return [
+            self._allow(plan, touching=False),
+            *self._moves(plan, "transit", ManipKind.open_gripper, Phase.transit, gripper_m=width),
+            *self._moves(plan, "approach", ManipKind.open_gripper, Phase.approach, gripper_m=width),
+            self._allow(plan, touching=True),
+            ManipCommand(ManipKind.close_gripper, contact, Phase.grasp, dwell_frames=grasp),
+            *self._moves(plan, "follow", ManipKind.close_gripper, Phase.follow),
+            ManipCommand(ManipKind.open_gripper, last, Phase.release, dwell_frames=release, params={"width_m": width}),
+            *self._moves(plan, "retreat", ManipKind.open_gripper, Phase.retreat, gripper_m=width),
+        ]
+
+    def _on_frame(self) -> None:
+        if self.phase is not Phase.follow:
+            return
+        s, expected = self.s, self.executor.expected_s
+        touching = float(np.asarray(self.views.fingers_link.force_max_n.get_value())) > 0.0
+        if self._led_by != self.executor.index:  # the fingers have just closed
+            self._led_by, self._lost_frames = self.executor.index, 0
+            self._check_grasp(touching=touching)
+        self._lost_frames = 0 if touching else self._lost_frames + 1
+        if self._lost_frames >= self.context.frames(_LOST_S):
+            self.fail(
+                "slipped",
+                f"The fingers lost '{self.part.name}' at joint position {s:.3f} "
+                f"(should be {expected if expected is not None else self.follow_to:.3f})",
+                s=s,
+                expected=expected,
+                frames_without_contact=self._lost_frames,
+            )
+
+    def _check_grasp(self, *, touching: bool) -> None:
+        opening = self.context.arm.gripper_opening_m
+        if opening < _EMPTY_GRIPPER_M or not touching:
+            self.fail(
+                "grasp_missed",
+                f"The fingers closed to {1e3 * opening:.1f} mm and hold nothing of '{self.part.name}'",
+                gripper_opening_m=opening,
+                touching=touching,
+            )
