@@ -43,8 +43,8 @@ _LIMIT_S = 3600.0
 
 
 @dataclass
-class AnyUrdfCfg:
-    """The benchmark's keys."""
+class RunCfg:
+    """Keys of a benchmark that runs `unlatch collect` for many objects."""
 
     n: int = 20
     """Episodes of each object and skill."""
@@ -53,13 +53,19 @@ class AnyUrdfCfg:
     workers: int = 2
     """Objects at a time."""
     only: str = ""
-    """Objects whose path contains this; several are separated by commas."""
+    """Objects whose name or path contains this; several are separated by commas."""
     skills: str = "open,close"
     """Skills, separated by commas."""
-    keypoints: str = "derived"
-    """`derived`, or `derived,hand`."""
     out: str = "data/bench-any-urdf"
     """Folder of the data sets."""
+
+
+@dataclass
+class AnyUrdfCfg(RunCfg):
+    """The benchmark's keys."""
+
+    keypoints: str = "derived"
+    """`derived`, or `derived,hand`."""
 
 
 @dataclass(frozen=True)
@@ -69,7 +75,8 @@ class Job:
     name: str
     skill: str
     keypoints: str
-    source: Path
+    source: str
+    """What `object=` is."""
 
 
 @dataclass(frozen=True)
@@ -107,7 +114,7 @@ def with_hand_made(folder: Path, out: Path) -> Path:
     return out
 
 
-def run(job: Job, cfg: AnyUrdfCfg) -> Result:
+def run(job: Job, cfg: RunCfg) -> Result:
     """Runs the command of a job and reads what it left."""
     folder = Path(cfg.out) / f"{job.name.replace('/', '-')}-{job.skill}-{job.keypoints}-s{cfg.seed}"
     command = [sys.executable, "-m", "unlatch", "collect", f"object={job.source}", f"skill={job.skill}"]
@@ -120,12 +127,25 @@ def run(job: Job, cfg: AnyUrdfCfg) -> Result:
     for item in data_set.summaries():
         if item.number >= cfg.n:
             continue
-        drawn = data_set.read(item.number).layout.get("objects", {}).get("object", {}).get("drawn", {})
-        is_ajar = any(value > 0.0 for key, value in drawn.items() if key.startswith("opening."))
+        placed = data_set.read(item.number).layout.get("objects", {})
+        drawn = [entry for place in placed.values() for entry in place.get("drawn", {}).items()]
+        is_ajar = any(value > 0.0 for key, value in drawn if key.startswith("opening."))
         (result.ajar if is_ajar else result.closed)[item.number] = item.success
         if item.code is not None:
             result.codes[item.code] += 1
     return result
+
+
+def run_all(jobs: Sequence[Job], cfg: RunCfg) -> list[Result]:
+    """Runs jobs, a few at a time, and prints a line for each."""
+    say(f"{len(jobs)} jobs of {cfg.n} episodes")
+    results = []
+    with ThreadPoolExecutor(cfg.workers) as pool:
+        for result in pool.map(lambda job: run(job, cfg), jobs):
+            results.append(result)
+            line = result.problem or f"{rate(result.all.values())} {dict(result.codes) or ''}"
+            say(f"{len(results)}/{len(jobs)} {result.job.name} {result.job.skill} {result.job.keypoints}: {line}")
+    return results
 
 
 def rate(successes: Iterable[bool]) -> str:
@@ -209,14 +229,8 @@ def main(arguments: list[str]) -> int:
         for keypoints in cfg.keypoints.split(","):
             copy = Path(cfg.out) / "objects" / name
             source = folder if keypoints == "derived" else with_hand_made(folder, copy)
-            jobs += [Job(name, skill, keypoints, source) for skill in cfg.skills.split(",")]
-    say(f"{len(jobs)} jobs of {cfg.n} episodes")
-    with ThreadPoolExecutor(cfg.workers) as pool:
-        results = []
-        for result in pool.map(lambda job: run(job, cfg), jobs):
-            results.append(result)
-            line = result.problem or f"{rate(result.all.values())} {dict(result.codes) or ''}"
-            say(f"{len(results)}/{len(jobs)} {result.job.name} {result.job.skill} {result.job.keypoints}: {line}")
+            jobs += [Job(name, skill, keypoints, str(source)) for skill in cfg.skills.split(",")]
+    results = run_all(jobs, cfg)
     result_console().print(instance_table(results))
     for line in summary_lines(results):
         say(line)

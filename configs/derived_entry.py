@@ -8,55 +8,22 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
 
-from configs.derived_grasp import HandRoom
-from configs.derived_rotate import check_turns, rotate_setting
-from configs.derived_setting import approach_m, planner_setting
-from configs.derived_task import SKILLS_WITH_TASKS, derived_task
+from configs.derived_task import derived_task
+from configs.derived_ways import derived_ways
 from configs.reading import read_dataclass
 from configs.schema import EpisodeCfg
 from robots.description import ArmCfg
-from robots.hand_shape import HandShape, hand_shape
+from robots.hand_shape import hand_shape
 from simcore.assets.annotation import Part
 from simcore.assets.articulated_object import ObjectAsset
-from simcore.errors import ConfigError
-from skills.config import SkillCfg
+from skills.config import SkillCfg, StrategyCfg
 from solver.settings.reader import read_planner_setting
 from tasks.task import TaskCfg
 
 
-def derived_setting(skill: str, asset: ObjectAsset, part: Part, hand: HandShape, opening: float) -> dict[str, Any]:
-    """The planner setting of a skill on a part that stands open by so much.
-
-    Args:
-        skill: One of `SKILLS_WITH_TASKS`.
-        asset: The object.
-        part: Its part.
-        hand: The hand that acts.
-        opening: How far the part is open, from closed [rad or m].
-
-    Raises:
-        ConfigError: The skill does not fit the part, or has no settings to derive.
-    """
-    if skill not in SKILLS_WITH_TASKS:
-        raise ConfigError(
-            f"skill '{skill}' has no planner_setting, and none can be derived for it. Expected one of "
-            f"{', '.join(SKILLS_WITH_TASKS)} where it is left out. Add it.",
-            key="planner_setting",
-        )
-    if skill == "close":
-        return planner_setting(skill, part, asset, (opening, opening))
-    if skill == "rotate":
-        check_turns(part)
-    grasp = HandRoom(asset, part, hand, approach_m=approach_m(part)).grasp(opening)
-    if skill == "rotate":
-        return rotate_setting(part, asset, grasp)
-    return planner_setting(skill, part, asset, (opening, opening), grasp)
-
-
 def with_setting(entry: SkillCfg, asset: ObjectAsset, part: Part, *, robot: str, arm: ArmCfg, s: float) -> SkillCfg:
-    """An entry of `skills` with its planner setting: its own or, where it was left out, the derived one.
+    """An entry of `skills` with its planner setting and strategies: its own or, where they were left out, derived ones.
 
     Args:
         entry: The entry.
@@ -72,9 +39,15 @@ def with_setting(entry: SkillCfg, asset: ObjectAsset, part: Part, *, robot: str,
     if not entry.planner_setting.derived:
         return entry
     opening = abs(s - part.openness.closed)
-    raw = derived_setting(entry.name, asset, part, hand_shape(robot, arm), opening)
-    setting, _ = read_planner_setting(raw, where="planner_setting")
-    return replace(entry, planner_setting=setting)
+    ways = derived_ways(entry.name, asset, part, hand_shape(robot, arm), (opening, opening))
+    found = [(name, read_planner_setting(raw, where="planner_setting")[0]) for name, raw in ways]
+    (first, setting), *others = found
+    return replace(
+        entry,
+        strategy=first,
+        planner_setting=setting,
+        strategies=[StrategyCfg(name=name, planner_setting=other) for name, other in others],
+    )
 
 
 def with_task(cfg: EpisodeCfg, assets: Mapping[str, ObjectAsset]) -> EpisodeCfg:

@@ -29,6 +29,10 @@ PALM_ROOM_M = 0.004
 LEAST_HELD_M = 0.006
 """The pads reach over a handle by at least so much [m]."""
 _STEP_BACK_M = 0.001
+_LEAST_LENGTH_M = 0.12
+_SHIFT_SHARE = 0.3
+_MOST_SHIFT_M = 0.12
+"""A bar or an edge that is so long is also taken beside its head, by this share of its length, at most by so much."""
 _LEANS_RAD = (0.0, 0.3, -0.3, 0.6, -0.6, 0.85, -0.85)
 """How a hand may lean, the least first: in the cone about its direction that the setting leaves."""
 _BESIDE_M = 0.03
@@ -78,15 +82,16 @@ class HandRoom:
         self._closed = asset.articulation.closed_positions()
         self._sign = float(np.sign(part.openness.open - part.openness.closed))
 
-    def grasp(self, opening: float) -> HandGrasp | None:
+    def grasp(self, opening: float, *, shift_m: float = 0.0) -> HandGrasp | None:
         """The widest and deepest grasp that fits while the part stands open by so much; None where none does.
 
         Args:
             opening: From closed [rad or m].
+            shift_m: Place of the hand beside the head, along the contact axis [m].
         """
         positions = {**self._closed, self.part.joint: self.part.openness.closed + self._sign * opening}
         thickness = float(self.part.handle.size[1]) if self.part.handle.type is not HandleType.none else 0.0
-        poses = self._poses(positions)
+        poses = self._poses(positions, shift_m)
         for room in FINGER_ROOM_M:
             width = min(thickness + 2 * room, self.hand.max_width_m)
             for back in np.arange(0.0, self._most_back() + 1e-9, _STEP_BACK_M):
@@ -94,18 +99,29 @@ class HandRoom:
                     return HandGrasp(round(width, 4), round(float(back), 4))
         return None
 
+    def shifts(self) -> list[float]:
+        """Other places on a bar or an edge than its head, along the contact axis [m]; none on a short one."""
+        length = float(self.part.handle.size[2]) if self.part.handle.type is not HandleType.none else 0.0
+        turns_in_hand = self.part.kind in (PartKind.knob, PartKind.lever)
+        if length < _LEAST_LENGTH_M or turns_in_hand:
+            return []
+        shift = round(min(_SHIFT_SHARE * length, _MOST_SHIFT_M), 3)
+        return [shift, -shift]
+
     def _most_back(self) -> float:
         """How far the hand may stay back while the pads still reach over what they hold [m]."""
         depth = float(self.part.handle.size[0]) if self.part.handle.type is not HandleType.none else 0.0
         return max(0.0, self.hand.tip_m + depth / 2 - LEAST_HELD_M)
 
-    def _poses(self, positions: dict[str, float]) -> list[Pose]:
+    def _poses(self, positions: dict[str, float], shift_m: float) -> list[Pose]:
         """Poses of the tool frame on the head as the setting allows them, the straight one first, root frame."""
         part = self.part
         T_root_link = self.solids.model.link_pose(part.link, positions)
         head = T_root_link @ part.keypoint(HEAD).xyz
         tail = unit(T_root_link @ part.keypoint(TAIL).xyz - head)
-        outward = unit(np.cross(tail, T_root_link.rotate(part.axes["link0_contact_axis"].xyz)))
+        along = T_root_link.rotate(part.axes["link0_contact_axis"].xyz)
+        outward = unit(np.cross(tail, along))
+        head = head + shift_m * along
         if held_at_edge(part):
             closing, back = outward, -tail if part.kind is PartKind.slider else tail
         else:

@@ -100,29 +100,24 @@ def start_range(skill: str, part: Part, asset: ObjectAsset) -> tuple[float, floa
     return _rounded(low), _rounded(min(_START_SPREAD * low, span))
 
 
-def roomy_start(start: tuple[float, float], part: Part, room: HandRoom) -> tuple[tuple[float, float], HandGrasp | None]:
-    """How far a part that is opened stands open at the start, and how the hand takes it there.
+def roomy_start(start: tuple[float, float], part: Part, room: HandRoom) -> tuple[float, float]:
+    """How far a part that is opened stands open at the start, so that the hand fits [rad or m].
 
-    What is held at an edge stands open by so much more that the hand fits behind it.
+    What is held at an edge stands open by so much more that the hand fits behind it; where it fits at no opening, the
+    range stays as it was.
 
     Args:
         start: From `start_range`.
         part: The part.
         room: The hand at the part.
-
-    Returns:
-        The range of openings [rad or m], and the grasp that fits at both its ends; None, and the range as it was, where
-        none does.
     """
     if start[1] == 0.0:
-        return start, room.grasp(0.0)
+        return start
     for low in np.linspace(start[0], max(start[0], EDGE_ROOM_SHARE * _span(part)), _OPENINGS):
         found = (_rounded(float(low)), _rounded(min(_START_SPREAD * float(low), _span(part))))
-        first = room.grasp(found[0])
-        second = None if first is None else room.grasp(found[1])
-        if first is not None and second is not None:
-            return found, HandGrasp(min(first.width_m, second.width_m), max(first.back_m, second.back_m))
-    return start, None
+        if all(room.grasp(opening) is not None for opening in found):
+            return found
+    return start
 
 
 def approach_m(part: Part) -> float:
@@ -166,7 +161,7 @@ def planner_setting(
         part: The part.
         asset: The object.
         start: From `start_range` or `roomy_start`.
-        grasp: From `roomy_start`; None = on the head, with fingers wide open.
+        grasp: What fits the hand; None = on the head, with fingers wide open.
 
     Raises:
         ConfigError: The skill does not fit the part.

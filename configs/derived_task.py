@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 
 from configs.derived_grasp import HandRoom
-from configs.derived_rotate import MAX_DURATION_S, check_turns, phrasings, rotate_setting, turned_by, turned_to
-from configs.derived_setting import approach_m, goal_value, opened_to, planner_setting, roomy_start, start_range
+from configs.derived_rotate import MAX_DURATION_S, check_turns, phrasings, turned_by, turned_to
+from configs.derived_setting import approach_m, goal_value, opened_to, roomy_start, start_range
+from configs.derived_ways import SKILLS_WITH_WAYS, derived_ways
 from robots.hand_shape import HandShape
 from simcore.assets.annotation import Part, PartKind
 from simcore.assets.articulated_object import ObjectAsset
@@ -17,7 +18,7 @@ from simcore.assets.library import ObjectCfg
 from simcore.assets.surface import shape_triangles
 from simcore.assets.urdf_reader import read_urdf
 
-SKILLS_WITH_TASKS = ("close", "open", "rotate")
+SKILLS_WITH_TASKS = SKILLS_WITH_WAYS
 """Skills that a task can be derived for."""
 
 REACH_CENTER_M = (0.54, 0.0, 0.34)
@@ -49,11 +50,11 @@ def derived_task(skill: str, asset: ObjectAsset, part: Part, hand: HandShape) ->
     turns = skill == "rotate"
     if turns:
         check_turns(part)
-    start, grasp = start_range(skill, part, asset), None
-    if skill in ("open", "rotate"):
-        start, grasp = roomy_start(start, part, HandRoom(asset, part, hand, approach_m=approach_m(part)))
+    start = start_range(skill, part, asset)
+    if skill == "open":
+        start = roomy_start(start, part, HandRoom(asset, part, hand, approach_m=approach_m(part)))
     value = turned_by(part) if turns else goal_value(skill, part, start)
-    setting = rotate_setting(part, asset, grasp) if turns else planner_setting(skill, part, asset, start, grasp)
+    (first, setting), *others = derived_ways(skill, asset, part, hand, start)
     where = {"object": asset.name, "part": part.name}
     phrases = _language(skill, part)
     return {
@@ -74,7 +75,9 @@ def derived_task(skill: str, asset: ObjectAsset, part: Part, hand: HandShape) ->
                 "part": part.name,
                 "language": phrases[-1:],
                 "planner_setting": setting,
-            }
+                "strategy": first,
+                "strategies": [{"name": name, "planner_setting": other} for name, other in others],
+            },
         ],
     }
 
@@ -149,9 +152,8 @@ def _way_from_front(skill: str, asset: ObjectAsset, part: Part, start: tuple[flo
     front = np.array([high[0], (low[1] + high[1]) / 2, low[2]])
     point = part.keypoint("link_contact_point" if skill == "close" else "articulated_object_head").xyz
     sign = float(np.sign(part.openness.open - part.openness.closed))
-    if skill == "close":
-        end = 0.0
-    else:
+    end = 0.0
+    if skill != "close":
         end = turned_to(part) if skill == "rotate" else opened_to(part, start)
     closed = {other.joint: other.openness.closed for other in asset.articulation.parts.values()}
     openings = np.linspace(start[1] if skill == "close" else start[0], end, _SAMPLES)

@@ -53,6 +53,8 @@ class PreplanReport:
     """Number of the one that was taken; None where none plans."""
     margin_rad: float | None = None
     """Smallest distance of a joint to its limit while a part is led, in that one [rad]."""
+    strategies: dict[int, str] = field(default_factory=dict)
+    """The way in which each skill plans there, by its index in the chain."""
     failures: list[dict[str, Any]] = field(default_factory=list)
     """Of each that failed: `candidate`, `skill` (index; -1: the layout itself), `name`, `code`, `message`."""
 
@@ -71,6 +73,7 @@ class PreplanReport:
             "tried": self.tried,
             "chosen": self.chosen,
             "margin_rad": self.margin_rad,
+            "strategies": {str(index): name for index, name in self.strategies.items()},
             "counts": self.counts(),
             "failures": [dict(item) for item in self.failures],
         }

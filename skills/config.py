@@ -2,12 +2,30 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from omegaconf import MISSING
 
 from simcore.errors import ConfigError
 from solver.settings.setting import PlannerSettingCfg, left_out
+
+
+@dataclass
+class StrategyCfg:
+    """A further way to carry out a skill."""
+
+    name: str = MISSING
+    """What the record calls it."""
+    planner_setting: PlannerSettingCfg = field(default_factory=left_out)
+    """What the planner solves then."""
+
+    def __post_init__(self) -> None:
+        if self.planner_setting.derived:
+            raise ConfigError(
+                f"strategies[{self.name}].planner_setting is missing. Expected what the planner solves in place of the "
+                "skill's own. Add it.",
+                key="planner_setting",
+            )
 
 
 @dataclass
@@ -33,7 +51,11 @@ class SkillCfg:
     language: list[str] = field(default_factory=list)
     """Phrasings of this step; `{object}`, `{part}` and `{side}` are filled in."""
     planner_setting: PlannerSettingCfg = field(default_factory=left_out)
-    """What the planner solves; left out, it is derived from the part's kind when the skill begins."""
+    """What the planner solves; left out, it and `strategies` are derived from the part's kind when the skill begins."""
+    strategy: str = "given"
+    """What the record calls `planner_setting`."""
+    strategies: list[StrategyCfg] = field(default_factory=list)
+    """Further ways, tried in this order where `planner_setting` does not plan."""
 
     def __post_init__(self) -> None:
         if not 0.0 <= self.contact_force_threshold_n <= 1000.0:
@@ -42,3 +64,19 @@ class SkillCfg:
                 "Expected 0 to 1000.",
                 key="contact_force_threshold_n",
             )
+        names = [self.strategy, *(item.name for item in self.strategies)]
+        for name in names:
+            if names.count(name) > 1:
+                raise ConfigError(
+                    f"skills[{self.name}].strategies has '{name}' twice. Expected a name of its own for each way. "
+                    "Rename it.",
+                    key="strategies",
+                )
+
+    def ways(self) -> list[SkillCfg]:
+        """One entry for each way, the first one first; each has its own `strategy` and `planner_setting`."""
+        others = (
+            replace(self, strategy=item.name, planner_setting=item.planner_setting, strategies=[])
+            for item in self.strategies
+        )
+        return [replace(self, strategies=[]), *others]

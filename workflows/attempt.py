@@ -38,8 +38,11 @@ class Attempt:
         """Makes the skill of an index, begins its stage and plans; the skill holds its plan or its failure."""
         episode = self.episode
         start = time.perf_counter()
-        skill = episode.begin_stage(index)
-        skill.plan(episode.streams["planner"])
+        episode.begin_stage(index)
+        stage = episode.judge.stages[-1]
+        index = len(episode.judge.stages) - 1
+        first = None if episode.preplan is None else episode.preplan.strategies.get(index)
+        stage.skill, stage.refused = skill, _ = episode.planned(index, episode.streams["planner"], first=first)
         episode.timings_ms["plan"] += 1e3 * (time.perf_counter() - start)
         return skill
 

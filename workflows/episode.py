@@ -33,6 +33,7 @@ from simcore.sim.world import World
 from skills.artpreplan import ArtPreplanCfg, PreplanReport
 from skills.catalog import SKILLS
 from skills.command import Phase
+from skills.config import SkillCfg
 from skills.context import SkillContext
 from skills.failure import Failure, earliest
 from skills.skill import Skill
@@ -228,23 +229,58 @@ class Episode:
         eye = target + np.array([-0.68, -1.05, 0.62])
         return View(eye=tuple(eye.tolist()), target=tuple(target.tolist()), fov_deg=48.0)
 
-    def make_skill(self, index: int, *, budget: PlanBudget | None = None) -> Skill:
-        """The skill of an entry of the chain, made now.
+    def ways(self, index: int) -> list[SkillCfg]:
+        """The entry of the chain at an index once for each way to do it, settings derived from how things are now."""
+        entry = self.cfg.skills[index]
+        if isinstance(entry, ArtPreplanCfg):
+            return [entry]
+        item, arm = self.scene.objects[entry.objects[0]], self.scene.robot.arm(entry.arm)
+        part = item.asset.articulation.part(self.part_of(index))
+        s = item.joint_position(part.joint)
+        return with_setting(entry, item.asset, part, robot=self.cfg.robot.name, arm=arm.cfg, s=s).ways()
+
+    def make_skill(self, entry: SkillCfg, *, budget: PlanBudget | None = None) -> Skill:
+        """A skill, made now.
 
         Args:
-            index: Which entry.
+            entry: One of its `ways`.
             budget: How much its planner tries; None = as much as it should.
         """
-        entry = self.cfg.skills[index]
-        skill_type = SKILLS.load(entry.name)
         context = self._context(self.scene.robot.arm(entry.arm).name)
-        if skill_type.executes:
-            item, part = self.scene.objects[entry.objects[0]], self.part_of(index)
-            found = item.asset.articulation.part(part)
-            s = item.joint_position(found.joint)
-            entry = with_setting(entry, item.asset, found, robot=self.cfg.robot.name, arm=context.arm.cfg, s=s)
-        skill: Skill = skill_type(entry, context if budget is None else replace(context, budget=budget))
+        skill: Skill = SKILLS.load(entry.name)(entry, context if budget is None else replace(context, budget=budget))
         return skill
+
+    def planned(
+        self, index: int, rng: np.random.Generator, *, budget: PlanBudget | None = None, first: str | None = None
+    ) -> tuple[Skill, list[dict[str, Any]]]:
+        """The skill at an index, planned in the first way that can be planned.
+
+        Args:
+            index: Which entry of the chain.
+            rng: The planner stream.
+            budget: How much each way's planner tries; None = as much as it should.
+            first: Name of the way that is tried first; None = in their order.
+
+        Returns:
+            The skill with its plan or, where no way plans, that of the first way with its failure; and of each way that
+            was refused its name, code and message.
+        """
+        refused: list[dict[str, Any]] = []
+        tried: list[Skill] = []
+        for entry in sorted(self.ways(index), key=lambda way: way.strategy != first):
+            skill = self.make_skill(entry, budget=budget)
+            if skill.plan(rng):
+                return skill, refused
+            failure = skill.failure
+            refused.append(
+                {
+                    "strategy": entry.strategy,
+                    "code": "plan_infeasible" if failure is None else failure.code,
+                    "message": "" if failure is None else failure.message,
+                }
+            )
+            tried.append(skill)
+        return tried[0], refused
 
     def _context(self, arm_name: str) -> SkillContext:
         scene = self.scene
@@ -327,7 +363,7 @@ class Episode:
 
         The stage of a skill that moves nothing ends at once, and that of the next one begins.
         """
-        skill = self.make_skill(index)
+        skill = self.make_skill(self.ways(index)[0])
         self.judge.begin_stage(skill, self.part_of(index))
         if skill.executes:
             return skill

@@ -12,7 +12,7 @@ It fails at once on a forbidden force, a joint that is too fast, a state that is
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import numpy as np
@@ -62,6 +62,8 @@ class Stage:
     moving_frames: int = 0
     touching_while_moving: int = 0
     first_violation: Violation | None = None
+    refused: list[dict[str, Any]] = field(default_factory=list)
+    """Ways of the skill that did not plan, with code and message."""
     zero_force_contacts: int = 0
     """Forbidden contacts without force: reported, never judged."""
 
@@ -379,6 +381,8 @@ def entry_of(stage: Stage, *, last_frame: int) -> dict[str, Any]:
         "language": fill_in(cfg.language, asset, stage.part),
         "joint": stage.joint,
         "joint_index": stage.index,
+        "strategy": cfg.strategy if skill.executes else None,
+        "refused": [dict(item) for item in stage.refused],
         "success_mode": skill.success_mode.value if isinstance(skill, ArticulationSkill) else None,
         "success_threshold": cfg.planner_setting.success_threshold if skill.executes else None,
         "s0": stage.s0,

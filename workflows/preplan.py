@@ -35,6 +35,8 @@ class Found:
     """Where things stand."""
     margin_rad: float
     """Smallest distance of a joint to its limit while a part is led [rad]."""
+    strategies: dict[int, str]
+    """The way in which each skill plans, by its index."""
 
 
 class Preplanner:
@@ -66,6 +68,7 @@ class Preplanner:
             return None
         best = found[0] if self.cfg.best_of == 1 else max(found, key=lambda item: item.margin_rad)
         self.report.chosen, self.report.margin_rad = best.number, best.margin_rad
+        self.report.strategies = best.strategies
         return best.layout
 
     def _try(self, number: int) -> Found | None:
@@ -79,19 +82,21 @@ class Preplanner:
         episode.stand_still()
         planner = EpisodeStreams(episode.seed)["planner"]
         margins: list[float] = []
+        strategies: dict[int, str] = {}
         for index, entry in enumerate(episode.cfg.skills):
-            skill = episode.make_skill(index, budget=FIRST_WAVE)
-            if not skill.executes:
+            if isinstance(entry, ArtPreplanCfg):
                 continue
             episode.scene.act_on(entry.objects[0], episode.part_of(index))
-            if not skill.plan(planner):
+            skill, _ = episode.planned(index, planner, budget=FIRST_WAVE)
+            if not skill.commands:
                 failure = skill.failure
                 self._note(number, index, failure or Failure("plan_infeasible", "The skill gave no reason", 0.0))
                 return None
+            strategies[index] = skill.cfg.strategy
             if skill.keyframe_plan is not None:
                 margins.append(skill.keyframe_plan.margin_rad)
             self._carry_out(skill)
-        return Found(number, layout, min(margins, default=0.0))
+        return Found(number, layout, min(margins, default=0.0), strategies)
 
     def _carry_out(self, skill: Skill) -> None:
         """Puts arm and part where the plan leads them: the next skill plans from there."""

@@ -28,14 +28,14 @@ def check_skill(skill: SkillCfg, part: Part, asset: ObjectAsset, *, where: str) 
         skill: The entry.
         part: The part that it acts on.
         asset: The object that the part belongs to.
-        where: Full key of the entry.
+        where: Full key of its planner setting.
 
     Raises:
         ConfigError: The skill or the part cannot do it.
     """
-    _check_mode(skill, f"{where}.planner_setting.success_mode")
-    _check_threshold(skill, part, asset, f"{where}.planner_setting.success_threshold")
-    _check_follow(skill, part, asset, f"{where}.planner_setting.post_actuation_motions.follow_joint.to")
+    _check_mode(skill, f"{where}.success_mode")
+    _check_threshold(skill, part, asset, f"{where}.success_threshold")
+    _check_follow(skill, part, asset, f"{where}.post_actuation_motions.follow_joint.to")
 
 
 def _check_mode(skill: SkillCfg, where: str) -> None:
@@ -97,7 +97,7 @@ def check_points(setting: PlannerSettingCfg, tool: Mapping[str, Sequence[float]]
         setting: The skill's planner setting.
         tool: Tool keypoints by name, ee frame [m].
         part: The part that is acted on.
-        where: Full key of the skill's entry.
+        where: Full key of the setting.
 
     Raises:
         ConfigError: Two constraints contradict each other.
@@ -112,7 +112,7 @@ def check_points(setting: PlannerSettingCfg, tool: Mapping[str, Sequence[float]]
             apart = math.dist(tool[first.keypoint_name], tool[second.keypoint_name])
             out = abs(wanted - apart) - math.sqrt(3.0) * (first.tolerance + second.tolerance)
             if out > 1e-9:
-                key = f"{where}.planner_setting.constraint_list"
+                key = f"{where}.constraint_list"
                 raise ConfigError(
                     f"{key}[{i}] '{first.label}' and [{j}] '{second.label}' contradict each other: "
                     f"'{first.target_keypoint_name}' and '{second.target_keypoint_name}' are {wanted:.4f} m apart, "

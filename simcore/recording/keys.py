@@ -157,6 +157,8 @@ SKILL_FIELDS: dict[str, str] = {
     "language": "Optional; phrasings of this step, filled in.",
     "joint": "Name of the part's joint.",
     "joint_index": "Its column in `objects.<object>.joint_positions`.",
+    "strategy": "Optional; name of the way in which it was planned.",
+    "refused": "Optional; ways that did not plan: `strategy`, `code` and `message` of each.",
     "success_mode": "`abs`, `normal`, `zero`, `dis_to_init` or `fraction`; null where the skill moves nothing.",
     "success_threshold": "What the joint must reach under that mode [rad, m or share].",
     "s0": "Position of the joint at episode start [rad or m].",

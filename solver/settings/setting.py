@@ -139,6 +139,8 @@ class PlannerSettingCfg:
     """[[mode, value] or word, ...] cumulative from the goal, or {follow_joint: {to, step}}; None = follow_joint."""
     approach_width_m: float | None = None
     """Opening of the fingers on the way to the part and back [m]; None = wide open. Closed fingers stay closed."""
+    contact_shift_m: float = 0.0
+    """Shift of `articulated_object_head` and `_tail` along `link0_contact_axis`, to another place on a bar [m]."""
     keypose_random_range: KeyposeRandomRangeCfg = field(default_factory=KeyposeRandomRangeCfg)
     """Noise on the goal pose."""
     modify_actuation_motion: list[Any] | None = None
@@ -172,6 +174,7 @@ class PlannerSettingCfg:
             for i, entry in enumerate(_list(self.pre_actuation_motions, f"{where}.pre_actuation_motions"))
         ]
         self.post_actuation_motions = _read_post(self.post_actuation_motions, f"{where}.post_actuation_motions")
+        self.contact_shift_m = read_number(self.contact_shift_m, f"{where}.contact_shift_m", lower=-2.0, upper=2.0)
         if self.approach_width_m is not None:
             self.approach_width_m = read_number(
                 self.approach_width_m, f"{where}.approach_width_m", lower=0.0, upper=1.0

@@ -36,6 +36,11 @@ def test_a_setting_that_is_left_out_is_derived_from_how_things_are():
     assert not any(setting.derived for setting in made)
     assert made[0].success_threshold > made[1].success_threshold  # less is left to open
     assert made[0].approach_width_m < ARM.gripper.max_width_m
+    ways = with_setting(entry, asset, part, robot="franka_panda", arm=ARM, s=0.0).ways()
+    assert ways[0].strategy == part.handle.type.value
+    assert [way.planner_setting.contact_shift_m for way in ways[1:]] == sorted(
+        (way.planner_setting.contact_shift_m for way in ways[1:]), reverse=True
+    )
     own = replace(entry, planner_setting=made[0])
     assert with_setting(own, asset, part, robot="franka_panda", arm=ARM, s=0.1) is own
 
@@ -68,7 +73,7 @@ def test_each_episode_of_a_drawn_object_has_its_own_task():
         for number in range(3):
             episode = runner.episode(number)
             episode.reset()
-            thresholds.add(episode.make_skill(1).cfg.planner_setting.approach_width_m)
+            thresholds.add(episode.ways(1)[0].planner_setting.approach_width_m)
             regions.add(tuple(episode.cfg.task.regions[0].center_m))
     assert len(thresholds) == len(regions) == 3
     assert cfg.task.regions == []

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from configs.derived_grasp import LEAST_HELD_M, TIP_ROOM_M, HandRoom
-from configs.derived_setting import planner_setting, roomy_start, start_range
+from configs.derived_setting import roomy_start, start_range
+from configs.derived_ways import derived_ways
 from robots.franka_panda import franka_panda
 from robots.hand_shape import hand_shape
 from simcore.assets.annotation import Articulation, FramedVector, Handle, HandleType, Openness, Part, PartKind
@@ -139,10 +140,12 @@ def test_an_edge_opens_until_a_finger_fits_behind_it(tmp_path: Path):
         asset, part = Drawer(overhang_m=overhang, above_m=0.004, handle=HandleType.edge).asset(folder)
         room = HandRoom(asset, part, HAND, approach_m=0.06)
         asked = start_range("open", part, asset)
-        start[overhang], grasp = roomy_start(asked, part, room)
-        assert room.grasp(start[overhang][0]) is not None
-        setting = planner_setting("open", part, asset, start[overhang], grasp)
-        assert setting["approach_width_m"] == grasp.width_m
+        start[overhang] = roomy_start(asked, part, room)
+        grasps = [room.grasp(opening) for opening in start[overhang]]
+        ways = derived_ways("open", asset, part, HAND, start[overhang])
+        assert ways[0][0] == "edge"
+        assert ways[0][1]["approach_width_m"] == min(grasp.width_m for grasp in grasps)
+        assert {setting.get("contact_shift_m", 0.0) for _, setting in ways} == {0.0, 0.12, -0.12}
     assert start[0.0] == asked
     assert start[0.06][0] > start[0.0][0] + 0.02
 
@@ -158,5 +161,7 @@ def test_what_stands_between_the_fingers_is_the_part_alone(tmp_path: Path):
 
 def test_a_part_in_which_no_hand_fits_keeps_its_start(tmp_path: Path):
     asset, part = Drawer(standoff_m=-0.004).asset(tmp_path)
-    assert roomy_start((0.0, 0.0), part, HandRoom(asset, part, HAND, approach_m=0.1)) == ((0.0, 0.0), None)
-    assert "approach_width_m" not in planner_setting("open", part, asset, (0.0, 0.0), None)
+    assert roomy_start((0.0, 0.0), part, HandRoom(asset, part, HAND, approach_m=0.1)) == (0.0, 0.0)
+    ((name, setting),) = derived_ways("open", asset, part, HAND, (0.0, 0.0))
+    assert name == "bar"
+    assert "approach_width_m" not in setting

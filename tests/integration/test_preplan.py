@@ -13,6 +13,7 @@ from simcore.recording.check import check_record
 from simcore.recording.verdict import recompute_success
 from skills.artpreplan import ArtPreplanCfg
 from skills.close import Close
+from skills.config import StrategyCfg
 from skills.open import Open
 from workflows.commandline import CommandLine, load_configs
 from workflows.runner import EpisodeRunner
@@ -56,6 +57,7 @@ def test_a_first_layout_that_plans_is_the_one_without_a_search():
         "tried": 1,
         "chosen": 0,
         "margin_rad": pytest.approx(record.layout["preplan"]["margin_rad"]),
+        "strategies": {"1": "given"},
         "counts": {},
         "failures": [],
     }
@@ -122,6 +124,57 @@ def test_a_chain_is_planned_from_where_the_skill_before_leaves_things(monkeypatc
         record = runner.run(0)
     assert record.layout["preplan"]["counts"] == {"2 close: plan_infeasible": 1}
     assert opened[0] > 0.5
+
+
+def test_a_further_way_is_taken_where_the_first_does_not_plan(monkeypatch: pytest.MonkeyPatch):
+    cfg = config(candidates=2)
+    search, entry = cfg.skills
+    other = StrategyCfg(name="other", planner_setting=replace(entry.planner_setting, task_name="other"))
+    cfg = replace(cfg, skills=[search, replace(entry, strategies=[other])])
+    plan = Open.plan
+
+    def plan_others(self: Open, rng: np.random.Generator) -> bool:
+        if self.cfg.strategy == "given":
+            self.fail("path_infeasible", "not this way")
+            return False
+        return plan(self, rng)
+
+    monkeypatch.setattr(Open, "plan", plan_others)
+    with EpisodeRunner(cfg) as runner:
+        record = runner.run(0)
+        again = runner.run(0)
+    assert record.success
+    assert record.layout["preplan"]["strategies"] == {"1": "other"}
+    assert (record.skills[1]["strategy"], record.skills[1]["refused"]) == ("other", [])  # found by the search
+    assert all(np.array_equal(array, again.arrays[key]) for key, array in record.arrays.items())
+    with EpisodeRunner(replace(cfg, skills=cfg.skills[1:])) as runner:
+        record = runner.run(0)
+    assert record.skills[0]["strategy"] == "other"
+    assert record.skills[0]["refused"] == [{"strategy": "given", "code": "path_infeasible", "message": "not this way"}]
+    assert check_record(record) == []
+
+
+def test_where_no_way_plans_the_first_ones_reason_is_told(monkeypatch: pytest.MonkeyPatch):
+    cfg = config()
+    (entry,) = cfg.skills
+    cfg = replace(cfg, skills=[replace(entry, strategies=[StrategyCfg("b", entry.planner_setting)])])
+
+    def refuse(self: Open, rng: np.random.Generator) -> bool:
+        self.fail("path_infeasible", f"not {self.cfg.strategy}")
+        return False
+
+    monkeypatch.setattr(Open, "plan", refuse)
+    with EpisodeRunner(cfg) as runner:
+        record = runner.run(0)
+    assert (record.code, record.evidence["message"]) == ("path_infeasible", "not given")
+    assert [item["strategy"] for item in record.skills[0]["refused"]] == ["given", "b"]
+
+
+@pytest.mark.parametrize("names", [["given"], ["b", "b"]])
+def test_ways_have_names_of_their_own(names: list[str]):
+    (entry,) = config().skills
+    with pytest.raises(ConfigError, match=r"strategies has '(given|b)' twice"):
+        replace(entry, strategies=[StrategyCfg(name, entry.planner_setting) for name in names])
 
 
 def test_replays_take_the_layout_and_search_for_none():

@@ -77,7 +77,7 @@ def skill(config: Callable[..., CollectCfg]) -> Iterator[Skill]:
     with EpisodeRunner(config("open_drawer")) as runner:
         episode = runner.episode(0)
         episode.begin()
-        yield episode.make_skill(0)
+        yield episode.make_skill(episode.ways(0)[0])
 
 
 @pytest.fixture

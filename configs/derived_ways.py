@@ -1,0 +1,69 @@
+"""The ways in which a skill may be carried out on a part, the most promising first, as planner settings."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from configs.derived_grasp import HandGrasp, HandRoom, held_at_edge
+from configs.derived_rotate import check_turns, rotate_setting
+from configs.derived_setting import approach_m, planner_setting
+from robots.hand_shape import HandShape
+from simcore.assets.annotation import Part
+from simcore.assets.articulated_object import ObjectAsset
+from simcore.errors import ConfigError
+
+SKILLS_WITH_WAYS = ("close", "open", "rotate")
+"""Skills whose settings can be derived."""
+
+
+def derived_ways(
+    skill: str, asset: ObjectAsset, part: Part, hand: HandShape, start: tuple[float, float]
+) -> list[tuple[str, dict[str, Any]]]:
+    """Names and planner settings of the ways, in the order in which they are tried.
+
+    A bar or an edge is held at its head or, where that does not plan, beside it; what the hand does not fit comes last.
+
+    Args:
+        skill: One of `SKILLS_WITH_WAYS`.
+        asset: The object.
+        part: Its part.
+        hand: The hand that acts.
+        start: How far the part is open, at least and at most, from closed [rad or m].
+
+    Raises:
+        ConfigError: The skill does not fit the part, or has no settings to derive.
+    """
+    if skill not in SKILLS_WITH_WAYS:
+        raise ConfigError(
+            f"skill '{skill}' has no planner_setting, and none can be derived for it. Expected one of "
+            f"{', '.join(SKILLS_WITH_WAYS)} where it is left out. Add it.",
+            key="planner_setting",
+        )
+    if skill == "close":
+        return [("push", planner_setting(skill, part, asset, start))]
+    if skill == "rotate":
+        check_turns(part)
+    room = HandRoom(asset, part, hand, approach_m=approach_m(part))
+    kind = "edge" if held_at_edge(part) else part.handle.type.value
+    found: list[tuple[bool, str, dict[str, Any]]] = []
+    for shift_m in (0.0, *(room.shifts() if skill == "open" else ())):
+        grasp = _grasp(room, start, shift_m)
+        if grasp is None and shift_m != 0.0:
+            continue
+        if skill == "rotate":
+            setting = rotate_setting(part, asset, grasp)
+        else:
+            setting = planner_setting(skill, part, asset, start, grasp)
+        if shift_m != 0.0:
+            setting["contact_shift_m"] = shift_m
+        found.append((grasp is None, kind if shift_m == 0.0 else f"{kind}{100 * shift_m:+.0f}cm", setting))
+    return [(name, setting) for _, name, setting in sorted(found, key=lambda item: item[0])]
+
+
+def _grasp(room: HandRoom, start: tuple[float, float], shift_m: float) -> HandGrasp | None:
+    """What fits at both ends of a range of openings."""
+    found = [room.grasp(opening, shift_m=shift_m) for opening in dict.fromkeys(start)]
+    grasps = [grasp for grasp in found if grasp is not None]
+    if len(grasps) < len(found):
+        return None
+    return HandGrasp(min(grasp.width_m for grasp in grasps), max(grasp.back_m for grasp in grasps))
