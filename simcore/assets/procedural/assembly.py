@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -79,6 +79,50 @@ def hinged(
     axis = np.abs(frame.along)
     opens = -float(np.sign(frame.along @ axis)) * limit_rad  # about -along, across turns towards out
     return Moving(kind, parent, at, axis.tolist(), opens, friction, damping, holding)
+
+
+class SwingParameters(Protocol):
+    """What the parameters of a door on a vertical hinge hold."""
+
+    @property
+    def limit_rad(self) -> float:
+        """How far it opens."""
+
+    @property
+    def friction_n_m(self) -> float:
+        """Dry friction."""
+
+    @property
+    def damping_n_m_s(self) -> float:
+        """Viscous damping."""
+
+
+class LidParameters(Protocol):
+    """What the parameters of a lid hold."""
+
+    @property
+    def limit_rad(self) -> float:
+        """How far it opens."""
+
+    @property
+    def holding(self) -> float:
+        """Friction over the moment of gravity."""
+
+    @property
+    def damping_n_m_s(self) -> float:
+        """Viscous damping."""
+
+
+def swinging(frame: PanelFrame, at: Sequence[float], p: SwingParameters) -> Moving:
+    """The motion of a door on a vertical hinge at `at` (3,) [m]."""
+    kind = PartKind.hinge_vertical
+    return hinged(frame, kind=kind, at=at, limit_rad=p.limit_rad, friction=p.friction_n_m, damping=p.damping_n_m_s)
+
+
+def lifting(frame: PanelFrame, at: Sequence[float], p: LidParameters) -> Moving:
+    """The motion of a lid on a hinge at `at` (3,) [m]; it stays where it is let go."""
+    moving = hinged(frame, kind=PartKind.lid, at=at, limit_rad=p.limit_rad, friction=0.0, damping=p.damping_n_m_s)
+    return replace(moving, holding=p.holding)
 
 
 class Assembly:

@@ -9,8 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from simcore.assets.annotation import PartKind
-from simcore.assets.procedural.assembly import HOLDING, Assembly, hinged
+from simcore.assets.procedural.assembly import HOLDING, Assembly, lifting
 from simcore.assets.procedural.carcass import Carcass
 from simcore.assets.procedural.finishes import BRASS, CHROME, DARK, PLASTICS, WOODS, darker, draw_contrast
 from simcore.assets.procedural.generated import Colour, GeneratedObject, LinkBuilder, draw_colour, draw_m
@@ -118,15 +117,7 @@ def build(parameters: BoxParameters, handle: PanelHandle, *, name: str, seed: in
     held = add_handle(
         lid, handle, at=at, face=face, thickness=p.lid_m, edge=depth, length=2 * side, rgba=p.handle_colour
     )
-    moving = hinged(
-        LID_BEHIND,
-        kind=PartKind.lid,
-        at=(x0, 0.0, p.height_m),
-        limit_rad=p.limit_rad,
-        friction=0.0,
-        damping=p.damping_n_m_s,
-        holding=p.holding,
-    )
+    moving = lifting(LID_BEHIND, (x0, 0.0, p.height_m), p)
     assembly.add_part(
         lid,
         LID_BEHIND,

@@ -10,9 +10,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from simcore.assets.annotation import PartKind
-from simcore.assets.procedural.assembly import Assembly, hinged
-from simcore.assets.procedural.carcass import Carcass, add_feet
+from simcore.assets.procedural.assembly import Assembly, swinging
+from simcore.assets.procedural.carcass import Carcass, add_base
 from simcore.assets.procedural.finishes import WOODS, darker, draw_contrast
 from simcore.assets.procedural.generated import HANDLE_COLOURS, Colour, GeneratedObject, LinkBuilder, draw_m
 from simcore.assets.procedural.panel import PanelBuilder, door_frame
@@ -122,18 +121,7 @@ def build(parameters: CabinetParameters, handle: PanelHandle, *, name: str, seed
 
 def _add_body(builder: LinkBuilder, p: CabinetParameters) -> None:
     x0, x1, half = -p.depth_m / 2, p.depth_m / 2, p.width_m / 2
-    if p.foot_style == "legs":
-        add_feet(
-            builder,
-            depth=(x0 + 0.03, x1 - 0.03),
-            width=(-half + 0.03, half - 0.03),
-            height_m=p.feet_m,
-            radius_m=0.014,
-            rgba=darker(p.colour),
-        )
-    else:
-        lower, upper = (x0, -half + 0.01, 0.0), (x1 - 0.02, half - 0.01, p.feet_m)
-        builder.box("plinth", lower, upper, rgba=darker(p.colour, 0.6))
+    add_base(builder, p.foot_style, depth=(x0, x1), half_m=half, height_m=p.feet_m, rgba=p.colour)
     top = p.height_m - 0.018
     room = Carcass((x0, -half, p.feet_m), (x1, half, top), p.wall_m, back_m=0.010)
     room.build(builder, rgba=p.colour, lining=_INSIDE)
@@ -176,14 +164,7 @@ def _add_door(assembly: Assembly, name: str, side: str, p: CabinetParameters, ha
         length=2 * half,
         rgba=p.handle_colour,
     )
-    moving = hinged(
-        frame,
-        kind=PartKind.hinge_vertical,
-        at=(p.depth_m / 2, -frame.across[1] * p.width_m / 2, (low + high) / 2),
-        limit_rad=p.limit_rad,
-        friction=p.friction_n_m,
-        damping=p.damping_n_m_s,
-    )
+    moving = swinging(frame, (p.depth_m / 2, -frame.across[1] * p.width_m / 2, (low + high) / 2), p)
     assembly.add_part(
         door,
         frame,

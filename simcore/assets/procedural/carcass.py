@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from simcore.assets.procedural.finishes import RUBBER
+from simcore.assets.procedural.finishes import RUBBER, darker
 from simcore.assets.procedural.generated import Colour, LinkBuilder
 from simcore.geometry import Pose
 
@@ -95,6 +95,29 @@ def add_feet(
     """
     for number, (x, y) in enumerate((x, y) for x in depth for y in width):
         builder.cylinder(f"foot_{number}", (x, y, height_m / 2), axis="z", radius=radius_m, length=height_m, rgba=rgba)
+
+
+def add_base(
+    builder: LinkBuilder, style: str, *, depth: tuple[float, float], half_m: float, height_m: float, rgba: Colour
+) -> None:
+    """Adds what a piece of furniture stands on.
+
+    Args:
+        builder: The link that gets it.
+        style: `legs`, or a closed `plinth` that stands back.
+        depth: From and to in x [m].
+        half_m: Half of the width [m].
+        height_m: It reaches from 0 up to it.
+        rgba: Colour of the furniture; what is below is darker.
+    """
+    (x0, x1), inset = depth, 0.03
+    if style == "legs":
+        across, colour = (-half_m + inset, half_m - inset), darker(rgba)
+        middles = (x0 + inset, x1 - inset)
+        add_feet(builder, depth=middles, width=across, height_m=height_m, radius_m=0.014, rgba=colour)
+        return
+    lower, upper = (x0, -half_m + 0.01, 0.0), (x1 - 0.02, half_m - 0.01, height_m)
+    builder.box("plinth", lower, upper, rgba=darker(rgba, 0.6))
 
 
 def add_ring_wall(

@@ -10,8 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from simcore.assets.annotation import PartKind
-from simcore.assets.procedural.assembly import HOLDING, Assembly, hinged
+from simcore.assets.procedural.assembly import HOLDING, Assembly, lifting
 from simcore.assets.procedural.carcass import Carcass
 from simcore.assets.procedural.finishes import darker
 from simcore.assets.procedural.generated import Colour, GeneratedObject, LinkBuilder, draw_colour, draw_m
@@ -120,15 +119,7 @@ def _add_flap(assembly: Assembly, label: str, frame: PanelFrame, p: CartonParame
     flap.box("tape", lower, (width, half, face + 0.0005), rgba=p.tape_colour, collide=False)
     side = -frame.across[1]
     held = held_at_edge(frame, edge=width, along=0.0, face=face, thickness=p.board_m, length=p.depth_m)
-    moving = hinged(
-        frame,
-        kind=PartKind.lid,
-        at=(0.0, side * p.width_m / 2, p.height_m),
-        limit_rad=p.limit_rad,
-        friction=0.0,
-        damping=p.damping_n_m_s,
-        holding=p.holding,
-    )
+    moving = lifting(frame, (0.0, side * p.width_m / 2, p.height_m), p)
     assembly.add_part(
         flap,
         frame,

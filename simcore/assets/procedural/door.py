@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from simcore.assets.annotation import HandleType, PartKind
-from simcore.assets.procedural.assembly import Assembly, Moving, hinged
+from simcore.assets.procedural.assembly import Assembly, Moving, swinging
 from simcore.assets.procedural.carcass import Carcass
 from simcore.assets.procedural.finishes import BRASS, CHROME, DARK, WOODS, darker, draw_contrast
 from simcore.assets.procedural.generated import Colour, GeneratedObject, LinkBuilder, draw_m
@@ -142,14 +142,7 @@ def build(parameters: DoorParameters, *, name: str, seed: int) -> GeneratedObjec
     # the edge is held clear of the lever, under it
     along = axis_at[1] - up * 0.13
     held = held_at_edge(frame, edge=high, along=along, face=0.0, thickness=p.leaf_m, length=2 * half_z)
-    moving = hinged(
-        frame,
-        kind=PartKind.hinge_vertical,
-        at=inset.at,
-        limit_rad=p.limit_rad,
-        friction=p.friction_n_m,
-        damping=p.damping_n_m_s,
-    )
+    moving = swinging(frame, inset.at, p)
     assembly.add_part(
         leaf,
         frame,

@@ -12,8 +12,8 @@ import numpy as np
 
 from simcore.assets.annotation import PartKind
 from simcore.assets.procedural.assembly import Assembly, Moving
-from simcore.assets.procedural.carcass import Carcass, add_feet
-from simcore.assets.procedural.finishes import WOODS, darker, draw_contrast
+from simcore.assets.procedural.carcass import Carcass, add_base
+from simcore.assets.procedural.finishes import WOODS, draw_contrast
 from simcore.assets.procedural.generated import HANDLE_COLOURS, Colour, GeneratedObject, LinkBuilder, draw_m
 from simcore.assets.procedural.panel import DRAWER_FRONT, PanelBuilder
 from simcore.assets.procedural.panel_handles import PanelHandle, add_handle, draw_handle, half_along, handle_record
@@ -116,18 +116,7 @@ def build(parameters: DrawerCabinetParameters, handle: PanelHandle, *, name: str
 
 def _add_body(builder: LinkBuilder, p: DrawerCabinetParameters) -> None:
     x0, x1, half = -p.depth_m / 2, p.depth_m / 2, p.width_m / 2
-    if p.foot_style == "legs":
-        add_feet(
-            builder,
-            depth=(x0 + 0.03, x1 - 0.03),
-            width=(-half + 0.03, half - 0.03),
-            height_m=p.feet_m,
-            radius_m=0.014,
-            rgba=darker(p.colour),
-        )
-    else:
-        lower, upper = (x0, -half + 0.01, 0.0), (x1 - 0.02, half - 0.01, p.feet_m)
-        builder.box("plinth", lower, upper, rgba=darker(p.colour, 0.6))
+    add_base(builder, p.foot_style, depth=(x0, x1), half_m=half, height_m=p.feet_m, rgba=p.colour)
     box = Carcass((x0, -half, p.feet_m), (x1, half, p.height_m - p.wall_m), p.wall_m, back_m=_BOARD_M)
     box.build(builder, rgba=p.colour)
     front = x1 + _GAP_M + p.front_thickness_m + 0.006

@@ -10,8 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from simcore.assets.annotation import PartKind
-from simcore.assets.procedural.assembly import HOLDING, Assembly, hinged
+from simcore.assets.procedural.assembly import HOLDING, Assembly, lifting
 from simcore.assets.procedural.finishes import DARK, RUBBER, darker
 from simcore.assets.procedural.generated import Colour, GeneratedObject, LinkBuilder, draw_colour, draw_m
 from simcore.assets.procedural.panel import LID_BEHIND, PanelBuilder
@@ -135,15 +134,7 @@ def build(parameters: LaptopParameters, *, name: str, seed: int) -> GeneratedObj
         collide=False,
     )
     held = held_at_edge(LID_BEHIND, edge=depth, along=0.0, face=face, thickness=p.lid_m, length=p.width_m)
-    moving = hinged(
-        LID_BEHIND,
-        kind=PartKind.lid,
-        at=(x0, 0.0, top),
-        limit_rad=p.limit_rad,
-        friction=0.0,
-        damping=p.damping_n_m_s,
-        holding=p.holding,
-    )
+    moving = lifting(LID_BEHIND, (x0, 0.0, top), p)
     assembly.add_part(
         lid,
         LID_BEHIND,

@@ -18,12 +18,12 @@ FINGER_DEPTH_M = 0.012
 """How deep the middle between the fingertips lies in an edge."""
 PUSH_GAP_M = 0.065
 """From the side of a handle to where the part is pushed: more than half of a hand's thickness."""
+EDGE_PUSH_M = 0.075
+"""The same from an edge that is held."""
 _PUSH_INSET_M = 0.025
 """From the side of a panel to where it is pushed beside its bar."""
 PUSH_ROOM_M = _PUSH_INSET_M + 0.05
 """So much a bar leaves free at either end for that."""
-EDGE_PUSH_M = 0.075
-"""The same from an edge that is held."""
 
 
 @dataclass(frozen=True)
@@ -237,7 +237,7 @@ def _knob(panel: PanelBuilder, knob: KnobParameters, at: tuple[float, float], fa
     middle = face + knob.reach_m
     for name, centre, radius, length in (
         ("handle_stem", face + knob.stem_m / 2, 0.007, knob.stem_m),
-        ("handle_knob", middle, knob.diameter_m / 2, knob.head_m),
+        ("handle_head", middle, knob.diameter_m / 2, knob.head_m),
     ):
         panel.cylinder(name, (*at, centre), axis="out", radius=radius, length=length, rgba=rgba)
     size = (knob.head_m, knob.diameter_m, knob.diameter_m)

@@ -10,8 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from simcore.assets.annotation import PartKind
-from simcore.assets.procedural.assembly import HOLDING, Assembly, hinged
+from simcore.assets.procedural.assembly import HOLDING, Assembly, lifting
 from simcore.assets.procedural.finishes import BRASS, CHROME, DARK, darker, draw_contrast
 from simcore.assets.procedural.generated import Colour, GeneratedObject, LinkBuilder, draw_colour, draw_m
 from simcore.assets.procedural.panel import LID_BEHIND, PanelBuilder
@@ -123,15 +122,7 @@ def build(parameters: PotParameters, handle: PanelHandle, *, name: str, seed: in
     )
     edge = 2 * vessel.lid_radius_m
     held = add_handle(lid, handle, at=at, face=top, thickness=p.lid_m, edge=edge, length=0.0, rgba=p.handle_colour)
-    moving = hinged(
-        LID_BEHIND,
-        kind=PartKind.lid,
-        at=vessel.hinge,
-        limit_rad=p.limit_rad,
-        friction=0.0,
-        damping=p.damping_n_m_s,
-        holding=p.holding,
-    )
+    moving = lifting(LID_BEHIND, vessel.hinge, p)
     assembly.add_part(
         lid,
         LID_BEHIND,

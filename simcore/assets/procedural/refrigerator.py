@@ -10,8 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from simcore.assets.annotation import PartKind
-from simcore.assets.procedural.assembly import Assembly, hinged
+from simcore.assets.procedural.assembly import Assembly, swinging
 from simcore.assets.procedural.carcass import Carcass, add_feet
 from simcore.assets.procedural.finishes import (
     APPLIANCES,
@@ -196,14 +195,7 @@ def _add_door(
         door.box(f"bin_{number}", lower, upper, rgba=SHELF, collide=False)
     held = add_handle(door, handle, at=at, face=face, thickness=t, edge=width, length=2 * half, rgba=p.handle_colour)
     away = frame.across[1]
-    moving = hinged(
-        frame,
-        kind=PartKind.hinge_vertical,
-        at=(p.depth_m / 2, -away * p.width_m / 2, (span[0] + span[1]) / 2),
-        limit_rad=p.limit_rad,
-        friction=p.friction_n_m,
-        damping=p.damping_n_m_s,
-    )
+    moving = swinging(frame, (p.depth_m / 2, -away * p.width_m / 2, (span[0] + span[1]) / 2), p)
     assembly.add_part(
         door,
         frame,

@@ -9,8 +9,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from simcore.assets.annotation import PartKind
-from simcore.assets.procedural.assembly import Assembly, hinged
+from simcore.assets.procedural.assembly import Assembly, swinging
 from simcore.assets.procedural.carcass import Carcass
 from simcore.assets.procedural.finishes import BRASS, CHROME, DARK, PAINTS, darker, mark_on
 from simcore.assets.procedural.generated import Colour, GeneratedObject, LinkBuilder, draw_colour, draw_m
@@ -127,14 +126,7 @@ def build(safe: Safe, *, name: str, seed: int) -> GeneratedObject:
     up = float(frame.along[2])
     spot = (p.dial_share * high, up * p.dial_rise_m)
     _add_ticks(door, spot, dial, p)
-    moving = hinged(
-        frame,
-        kind=PartKind.hinge_vertical,
-        at=inset.at,
-        limit_rad=p.limit_rad,
-        friction=p.friction_n_m,
-        damping=p.damping_n_m_s,
-    )
+    moving = swinging(frame, inset.at, p)
     push = push_point(frame, bar, at=at, edge=high, face=0.0) - frame.along * up * 0.32 * half_z * 2
     assembly.add_part(
         door,

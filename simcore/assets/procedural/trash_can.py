@@ -9,8 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from simcore.assets.annotation import PartKind
-from simcore.assets.procedural.assembly import HOLDING, Assembly, hinged
+from simcore.assets.procedural.assembly import HOLDING, Assembly, lifting
 from simcore.assets.procedural.carcass import Carcass
 from simcore.assets.procedural.finishes import CHROME, DARK, PLASTICS, RUBBER, darker, draw_contrast
 from simcore.assets.procedural.generated import Colour, GeneratedObject, LinkBuilder, draw_colour, draw_m
@@ -127,15 +126,7 @@ def build(parameters: TrashCanParameters, handle: PanelHandle, *, name: str, see
         length=2 * vessel.lid_radius_m * (1.0 if p.shape == "square" else 0.4),
         rgba=p.handle_colour,
     )
-    moving = hinged(
-        LID_BEHIND,
-        kind=PartKind.lid,
-        at=vessel.hinge,
-        limit_rad=p.limit_rad,
-        friction=0.0,
-        damping=p.damping_n_m_s,
-        holding=p.holding,
-    )
+    moving = lifting(LID_BEHIND, vessel.hinge, p)
     assembly.add_part(
         lid,
         LID_BEHIND,
