@@ -14,6 +14,7 @@ from simcore.assets.converters.mesh_parts import TriangleMesh, join, surface_poi
 
 _SPACING = 0.015
 _MOST_POINTS = 300_000
+_GAP = 0.2
 
 
 @dataclass(frozen=True)
@@ -52,9 +53,9 @@ def collider_quality(surface: Sequence[TriangleMesh], parts: Sequence[TriangleMe
     seen = surface_points(whole, spacing_m=spacing_m, most=_MOST_POINTS)
     planes = [_planes(part) for part in parts]
     clouds = [surface_points(part, spacing_m=spacing_m, most=_MOST_POINTS) for part in parts]
-    # where two parts meet, their faces lie inside of the whole: nothing touches them
+    # where two parts meet, their faces lie inside of the whole: nothing touches them; CoACD leaves thin gaps there
     bare = [
-        points[~_inside(points, [other for other in planes if other is not own], slack_m=1e-3 * spacing_m)]
+        points[~_inside(points, [other for other in planes if other is not own], slack_m=_GAP * spacing_m)]
         for points, own in zip(clouds, planes, strict=True)
     ]
     outside = seen[~_inside(seen, planes, slack_m=1e-9)]

@@ -57,3 +57,12 @@ def test_a_surface_with_a_hole_has_no_volume_to_compare_with():
 def test_without_surface_or_colliders_there_is_nothing_to_measure():
     assert collider_quality([], [box((1, 1, 1))]) is None
     assert collider_quality([box((1, 1, 1))], []) is None
+
+
+@pytest.mark.parametrize(("gap", "stands_out"), [(0.001, False), (0.05, True)])
+def test_faces_of_parts_that_nearly_meet_inside_a_solid_do_not_stand_out(gap: float, stands_out: bool):
+    # the points are 15 mm apart: a gap of 1 mm is one that CoACD leaves, a hand reaches into neither
+    parts = [box((0.5 - gap, 1, 1), (-0.25 - gap / 2, 0, 0)), box((0.5, 1, 1), (0.25, 0, 0))]
+    found = collider_quality([box((1, 1, 1))], parts)
+    assert found is not None
+    assert (found.protruding_m > 0.4) is stands_out
