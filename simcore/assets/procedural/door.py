@@ -140,7 +140,7 @@ def build(parameters: DoorParameters, *, name: str, seed: int) -> GeneratedObjec
     up = float(frame.along[2])
     axis_at = (high - p.backset_m, up * p.lever_rise_m)
     # the edge is held clear of the lever, under it
-    along = axis_at[1] - up * 0.13
+    along = -up * min(0.16 - p.lever_rise_m, half_z - 0.05)
     held = held_at_edge(frame, edge=high, along=along, face=0.0, thickness=p.leaf_m, length=2 * half_z)
     moving = swinging(frame, inset.at, p)
     assembly.add_part(

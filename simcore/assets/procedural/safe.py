@@ -5,7 +5,7 @@ Sizes are those in catalogues of home and hotel safes: 31 to 43 cm wide, 25 to 3
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -69,8 +69,8 @@ def draw_parameters(rng: np.random.Generator) -> Safe:
         metal=draw_colour(rng, (CHROME, BRASS)),
     )
     bar = draw_bar(rng, length=(0.11, min(0.16, height - 0.1)), thickness=(0.014, 0.022))
-    dial = draw_turning_knob(rng, diameter=(0.048, 0.058), depth=(0.030, 0.036))
-    return parameters, bar, replace(dial, style="round")
+    dial = draw_turning_knob(rng, diameter=(0.048, 0.058), depth=(0.038, 0.046))
+    return parameters, bar, dial
 
 
 def generate(seed: int, *, name: str = "safe") -> GeneratedObject:
@@ -149,7 +149,7 @@ def build(safe: Safe, *, name: str, seed: int) -> GeneratedObject:
         mark=DARK,
         density_kg_m3=2700.0,
     )
-    return assembly.finish(p, **handle_record(bar), dial_diameter_m=dial.diameter_m)
+    return assembly.finish(p, **handle_record(bar), dial_style=dial.style, dial_diameter_m=dial.diameter_m)
 
 
 def _add_ticks(door: PanelBuilder, spot: tuple[float, float], dial: TurningKnobParameters, p: SafeParameters) -> None:
