@@ -89,7 +89,7 @@ class HandRoom:
             opening: From closed [rad or m].
             shift_m: Place of the hand beside the head, along the contact axis [m].
         """
-        positions = {**self._closed, self.part.joint: self.part.openness.closed + self._sign * opening}
+        positions = self.positions(opening)
         thickness = float(self.part.handle.size[1]) if self.part.handle.type is not HandleType.none else 0.0
         poses = self._poses(positions, shift_m)
         for room in FINGER_ROOM_M:
@@ -98,6 +98,20 @@ class HandRoom:
                 if any(self._fits(T, float(back), width, positions) for T in poses):
                     return HandGrasp(round(width, 4), round(float(back), 4))
         return None
+
+    def positions(self, opening: float) -> dict[str, float]:
+        """Joint positions while the part stands open by so much and all others are closed [rad or m].
+
+        Args:
+            opening: From closed [rad or m].
+        """
+        return {**self._closed, self.part.joint: self.part.openness.closed + self._sign * opening}
+
+    def axes_link(self) -> tuple[Array, Array, Array]:
+        """(3,) unit directions in the frame of the part's link: from head to tail, along the bar, out of the part."""
+        head, tail = (self.part.keypoint(name).xyz for name in (HEAD, TAIL))
+        across, along = unit(tail - head), unit(self.part.axes["link0_contact_axis"].xyz)
+        return across, along, unit(np.cross(across, along))
 
     def shifts(self) -> list[float]:
         """Other places on a bar or an edge than its head, along the contact axis [m]; none on a short one."""
@@ -117,11 +131,8 @@ class HandRoom:
         """Poses of the tool frame on the head as the setting allows them, the straight one first, root frame."""
         part = self.part
         T_root_link = self.solids.model.link_pose(part.link, positions)
-        head = T_root_link @ part.keypoint(HEAD).xyz
-        tail = unit(T_root_link @ part.keypoint(TAIL).xyz - head)
-        along = T_root_link.rotate(part.axes["link0_contact_axis"].xyz)
-        outward = unit(np.cross(tail, along))
-        head = head + shift_m * along
+        tail, along, outward = (T_root_link.rotate(direction) for direction in self.axes_link())
+        head = T_root_link @ part.keypoint(HEAD).xyz + shift_m * along
         if held_at_edge(part):
             closing, back = outward, -tail if part.kind is PartKind.slider else tail
         else:

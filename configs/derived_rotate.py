@@ -19,6 +19,9 @@ FURTHER = 1.2
 """The hand turns so much farther than what is asked for: a part lags behind pads that give."""
 MAX_DURATION_S = 90.0
 """Eight turns of ten seconds, and the way there."""
+_CENTRED_M = 0.0003
+"""How near the axis the hand holds a knob: what turns on a spindle does not give way sideways, and of two coupled fingers
+beside its middle only one comes to press."""
 _ROUND = 0.1
 """What is as wide as long, to this share, is round: it may be held at any angle about its axis."""
 
@@ -86,6 +89,9 @@ def rotate_setting(part: Part, asset: ObjectAsset, grasp: HandGrasp | None) -> d
     held = planner_setting("open", part, asset, (0.0, 0.0), grasp)
     sign = 1.0 if part.openness.open > part.openness.closed else -1.0
     constraints = held["constraint_list"]
+    if part.kind is PartKind.knob:
+        centred = {"point2point_constraint": {"tolerance": _CENTRED_M}}
+        constraints = [{**item, **centred.get(item["type"], {})} for item in constraints]
     if is_round(part):
         constraints = [item for item in constraints if item.get("axis_to_keypoint_name") != "tool_side"]
     return {

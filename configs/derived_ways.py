@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from configs.derived_grasp import HandGrasp, HandRoom, held_at_edge
+from configs.derived_grasp import HEAD, TAIL, HandGrasp, HandRoom, held_at_edge
+from configs.derived_push import SPOT, push_shifts
 from configs.derived_rotate import check_turns, rotate_setting
 from configs.derived_setting import approach_m, planner_setting
 from robots.hand_shape import HandShape
@@ -12,6 +13,8 @@ from simcore.assets.annotation import Part
 from simcore.assets.articulated_object import ObjectAsset
 from simcore.errors import ConfigError
 
+_NEARLY_CLOSED = 0.1
+"""A push must fit at this share of the start too, where the body is near."""
 SKILLS_WITH_WAYS = ("close", "open", "rotate")
 """Skills whose settings can be derived."""
 
@@ -40,7 +43,7 @@ def derived_ways(
             key="planner_setting",
         )
     if skill == "close":
-        return [("push", planner_setting(skill, part, asset, start))]
+        return _pushes(asset, part, hand, start)
     if skill == "rotate":
         check_turns(part)
     room = HandRoom(asset, part, hand, approach_m=approach_m(part))
@@ -55,9 +58,27 @@ def derived_ways(
         else:
             setting = planner_setting(skill, part, asset, start, grasp)
         if shift_m != 0.0:
-            setting["contact_shift_m"] = shift_m
+            _, along, _ = room.axes_link()
+            shift = [round(float(v), 4) for v in shift_m * along]
+            setting["keypoint_shifts"] = {HEAD: shift, TAIL: shift}
         found.append((grasp is None, kind if shift_m == 0.0 else f"{kind}{100 * shift_m:+.0f}cm", setting))
     return [(name, setting) for _, name, setting in sorted(found, key=lambda item: item[0])]
+
+
+def _pushes(
+    asset: ObjectAsset, part: Part, hand: HandShape, start: tuple[float, float]
+) -> list[tuple[str, dict[str, Any]]]:
+    """A push at the annotated spot, if the hand fits there, and at the nearest others where it does."""
+    setting = planner_setting("close", part, asset, start)
+    room = HandRoom(asset, part, hand, approach_m=0.0)
+    shifts = [shift.round(4) + 0.0 for shift in push_shifts(room, (*dict.fromkeys(start), _NEARLY_CLOSED * start[0]))]
+    if not shifts:
+        return [("push", setting)]
+    ways = []
+    for number, shift in enumerate(shifts, start=1):
+        moved = {} if not shift.any() else {"keypoint_shifts": {SPOT: shift.tolist()}}
+        ways.append(("push" if number == 1 else f"push_{number}", {**setting, **moved}))
+    return ways
 
 
 def _grasp(room: HandRoom, start: tuple[float, float], shift_m: float) -> HandGrasp | None:

@@ -189,10 +189,8 @@ class ArticulationSkill(Skill):
         frames = {name: T_base_world @ pose for name, pose in self.object.frames(self.part.name).items()}
         keypoints = {name: frames[v.frame] @ v.xyz for name, v in self.part.keypoints.items()}
         axes = {name: frames[v.frame].rotate(v.xyz) for name, v in self.part.axes.items()}
-        shift_m = self.cfg.planner_setting.contact_shift_m
-        if shift_m != 0.0 and "link0_contact_axis" in axes:
-            for name in ("articulated_object_head", "articulated_object_tail"):
-                keypoints[name] = keypoints[name] + shift_m * axes["link0_contact_axis"]
+        for name, shift in self.cfg.planner_setting.keypoint_shifts.items():
+            keypoints[name] = keypoints[name] + frames[self.part.keypoints[name].frame].rotate(np.array(shift))
         joint = self.object.body.joint(self.part.joint)
         T_base_link: Pose = frames["link"]
         return PlanningScene(

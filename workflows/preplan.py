@@ -18,8 +18,10 @@ if TYPE_CHECKING:
     from workflows.episode import Episode
 
 FIRST_WAVE = PlanBudget(goal_waves=1)
-"""A candidate is planned with the first wave of starts alone: where that finds a plan, it is that of the whole budget;
-where it does not, another layout is sooner found than the last few goals of this one."""
+"""The first candidates are planned with the first wave of starts alone: where that finds one, it is the whole budget's,
+and where it does not, another layout is mostly sooner found than the last few goals of this one."""
+QUICK_CANDIDATES = 4
+"""So many of them; where none of these plans, it is hard anywhere: the others are tried with all that a planner has."""
 
 LAYOUT = -1
 """Index of what is no skill: the layout itself."""
@@ -87,7 +89,7 @@ class Preplanner:
             if isinstance(entry, ArtPreplanCfg):
                 continue
             episode.scene.act_on(entry.objects[0], episode.part_of(index))
-            skill, _ = episode.planned(index, planner, budget=FIRST_WAVE)
+            skill, _ = episode.planned(index, planner, budget=FIRST_WAVE if number < QUICK_CANDIDATES else None)
             if not skill.commands:
                 failure = skill.failure
                 self._note(number, index, failure or Failure("plan_infeasible", "The skill gave no reason", 0.0))

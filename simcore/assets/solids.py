@@ -62,6 +62,7 @@ class Solids:
         *,
         margin_m: float = 0.0,
         without: str | None = None,
+        only: str | None = None,
     ) -> bool:
         """Whether any box comes nearer to the object than a margin.
 
@@ -73,6 +74,7 @@ class Solids:
             positions: Joint positions of the object [rad or m].
             margin_m: What must be free about each box [m].
             without: A link that is left out.
+            only: A link beside which all others are left out.
         """
         if not len(boxes):
             return False
@@ -80,7 +82,7 @@ class Solids:
         middle = (low.min(axis=0) + high.max(axis=0)) / 2
         reach = float(np.linalg.norm(high.max(axis=0) - middle))
         for name, solids in self._solids.items():
-            if name == without:
+            if name == without or only not in (None, name):
                 continue
             T_box_link = T_root_box.inverse() @ self.model.link_pose(name, positions)
             for solid in solids:

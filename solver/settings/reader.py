@@ -111,6 +111,8 @@ def check_names(
     ):
         for name in getattr(setting, key):
             _check_name(name, names, f"{where}.{key}")
+    for name in setting.keypoint_shifts:
+        _check_name(name, object_names, f"{where}.keypoint_shifts")
     for list_key in ("constraint_list", "cost_list"):
         for i, term in enumerate(setting.constraints if list_key == "constraint_list" else setting.costs):
             place = f"{where}.{list_key}[{i}]"
@@ -242,7 +244,7 @@ def _read_field(key: str, value: Any, where: str) -> Any:
         return list(value)
     if key == "keypose_random_range" and not isinstance(value, KeyposeRandomRangeCfg):
         return _read_random_range(value, where)
-    if key == "additional_labels" and not isinstance(value, Mapping):
+    if key in ("additional_labels", "keypoint_shifts") and not isinstance(value, Mapping):
         raise ConfigError(f"{where} is a {type(value).__name__}, expected a mapping by asset.", key=where)
     if key in ("constraint_list", "cost_list"):
         return _entries(value, where)

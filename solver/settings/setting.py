@@ -139,8 +139,8 @@ class PlannerSettingCfg:
     """[[mode, value] or word, ...] cumulative from the goal, or {follow_joint: {to, step}}; None = follow_joint."""
     approach_width_m: float | None = None
     """Opening of the fingers on the way to the part and back [m]; None = wide open. Closed fingers stay closed."""
-    contact_shift_m: float = 0.0
-    """Shift of `articulated_object_head` and `_tail` along `link0_contact_axis`, to another place on a bar [m]."""
+    keypoint_shifts: dict[str, Any] = field(default_factory=dict)
+    """[x, y, z] by object keypoint, in the frame in which it is given: another place on a bar or a face [m]."""
     keypose_random_range: KeyposeRandomRangeCfg = field(default_factory=KeyposeRandomRangeCfg)
     """Noise on the goal pose."""
     modify_actuation_motion: list[Any] | None = None
@@ -174,7 +174,10 @@ class PlannerSettingCfg:
             for i, entry in enumerate(_list(self.pre_actuation_motions, f"{where}.pre_actuation_motions"))
         ]
         self.post_actuation_motions = _read_post(self.post_actuation_motions, f"{where}.post_actuation_motions")
-        self.contact_shift_m = read_number(self.contact_shift_m, f"{where}.contact_shift_m", lower=-2.0, upper=2.0)
+        self.keypoint_shifts = {
+            str(name): _read_shift(value, f"{where}.keypoint_shifts.{name}")
+            for name, value in self.keypoint_shifts.items()
+        }
         if self.approach_width_m is not None:
             self.approach_width_m = read_number(
                 self.approach_width_m, f"{where}.approach_width_m", lower=0.0, upper=1.0
@@ -328,6 +331,13 @@ def read_motion(entry: Any, where: str, *, words: bool) -> list[Any]:
         )
     bound = 6.3 if pair[0] == "rotate" else 2.0
     return [pair[0], read_number(pair[1], where, lower=-bound, upper=bound)]
+
+
+def _read_shift(value: Any, where: str) -> list[float]:
+    numbers = _list(value, where)
+    if len(numbers) != 3:
+        raise ConfigError(f"{where}={numbers} has {len(numbers)} values, expected 3: x, y, z [m].", key=where)
+    return [read_number(number, where, lower=-2.0, upper=2.0) for number in numbers]
 
 
 def _read_post(value: Any, where: str) -> list[Any] | dict[str, Any]:

@@ -38,9 +38,8 @@ def test_a_setting_that_is_left_out_is_derived_from_how_things_are():
     assert made[0].approach_width_m < ARM.gripper.max_width_m
     ways = with_setting(entry, asset, part, robot="franka_panda", arm=ARM, s=0.0).ways()
     assert ways[0].strategy == part.handle.type.value
-    assert [way.planner_setting.contact_shift_m for way in ways[1:]] == sorted(
-        (way.planner_setting.contact_shift_m for way in ways[1:]), reverse=True
-    )
+    assert not ways[0].planner_setting.keypoint_shifts
+    assert all(way.planner_setting.keypoint_shifts for way in ways[1:])
     own = replace(entry, planner_setting=made[0])
     assert with_setting(own, asset, part, robot="franka_panda", arm=ARM, s=0.1) is own
 

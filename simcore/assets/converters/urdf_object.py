@@ -109,7 +109,7 @@ def _source(cfg: ObjectCfg) -> SourceObject:
             "object=PATH.",
             key="object.root",
         )
-    source = read_source(Path(cfg.root).expanduser(), category=cfg.category)
+    source = read_source(Path(cfg.root).expanduser(), category=cfg.category, packages=True)
     if cfg.instance not in (None, source.instance):
         raise ConfigError(
             f"object.instance='{cfg.instance}' is not at {cfg.root}, which is '{source.instance}'. Remove "
@@ -148,11 +148,12 @@ def _source_hash(source: SourceObject, *, given: bool) -> str:
     """SHA-256 over the URDF, what stands beside it and every file that it refers to, names included."""
     names = (source.urdf, *_SIDE_FILES, *((ANNOTATION_FILE,) if given else ()))
     files = {name: source.folder / name for name in names if (source.folder / name).is_file()}
+    root = source.asset_folder
     for link in source.model.links.values():
         for shape in (*link.visuals, *link.collisions):
-            if shape.path is not None and shape.path.relative_to(source.folder).as_posix() not in files:
-                files |= mesh_dependencies(shape.path, source.folder)
-                files[shape.path.relative_to(source.folder).as_posix()] = shape.path
+            if shape.path is not None and shape.path.relative_to(root).as_posix() not in files:
+                files |= mesh_dependencies(shape.path, root)
+                files[shape.path.relative_to(root).as_posix()] = shape.path
     digest = hashlib.sha256()
     for name in sorted(files):
         data = files[name].read_bytes()

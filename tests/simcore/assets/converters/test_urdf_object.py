@@ -82,6 +82,22 @@ def test_the_second_time_it_comes_from_the_cache_and_a_changed_file_is_noticed(c
     assert second.articulation.part("door").openness.open == pytest.approx(1.2)
 
 
+def test_meshes_may_lie_in_the_package_around_the_urdf(cfg: ObjectCfg, urdf: Path):
+    package = urdf.parent / "cabinet_description"
+    (package / "urdf").mkdir(parents=True)
+    (package / "meshes").mkdir()
+    mesh = package / "meshes" / "button.obj"
+    mesh.write_text("v 0 0 0\nv 0.03 0 0\nv 0 0.03 0\nv 0 0 0.01\nf 1 3 2\nf 1 2 4\nf 2 3 4\nf 3 1 4\n")
+    named = '<mesh filename="package://cabinet_description/meshes/button.obj"/>'
+    inner = package / "urdf" / "cabinet.urdf"
+    inner.write_text(CABINET.replace('<box size="0.04 0.04 0.02"/>', named))
+    inside = replace(cfg, root=str(inner))
+    first = load(inside)
+    assert load(inside).content_hash == first.content_hash
+    mesh.write_text(mesh.read_text().replace("0.03", "0.04"))
+    assert load(inside).content_hash != first.content_hash
+
+
 def test_nothing_is_written_beside_the_urdf(cfg: ObjectCfg, urdf: Path):
     load(cfg)
     assert [path.name for path in urdf.parent.iterdir()] == ["cabinet.urdf"]
