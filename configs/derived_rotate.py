@@ -20,8 +20,8 @@ FURTHER = 1.2
 MAX_DURATION_S = 90.0
 """Eight turns of ten seconds, and the way there."""
 _CENTRED_M = 0.0003
-"""How near the axis the hand holds a knob: what turns on a spindle does not give way sideways, and of two coupled fingers
-beside its middle only one comes to press."""
+"""How near the axis the hand holds a knob: on its spindle it does not give way sideways, and two coupled fingers that
+close beside its middle press with one only."""
 _ROUND = 0.1
 """What is as wide as long, to this share, is round: it may be held at any angle about its axis."""
 

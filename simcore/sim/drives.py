@@ -14,6 +14,7 @@ import numpy as np
 import pybullet as p
 
 from simcore.errors import WorldError
+from simcore.geometry import Pose
 from simcore.sim.bodies import Body
 from simcore.sim.world import World
 
@@ -41,7 +42,7 @@ class JointDrive:
     damping: float = 0.0
     """N m s per rad, or N s per m."""
     armature: float = 0.0
-    """Inertia added at the joint [kg m^2 or kg]; stated for completeness, not simulated yet."""
+    """Inertia added at the joint of a part that turns [kg m^2]: of what turns with it unseen, such as a spindle."""
     friction: float = 0.0
     """Break-away effort [N m or N]; `passive` only."""
     max_effort: float = 0.0
@@ -79,6 +80,8 @@ class DriveGroup:
             p.changeDynamics(body.body_id, self._indices[name], jointDamping=damping, physicsClientId=body.client)
             if drive.mode is DriveMode.passive:
                 self._brake(name, drive.friction)
+            if drive.armature > 0.0 and not body.joint(name).prismatic:
+                self._add_inertia(name, drive.armature)
         springs = [name for name, drive in self.drives.items() if drive.mode is DriveMode.spring]
         if springs and world is None:
             raise WorldError(
@@ -156,6 +159,15 @@ class DriveGroup:
             force=drive.friction,
             physicsClientId=self.body.client,
         )
+
+    def _add_inertia(self, name: str, armature: float) -> None:
+        """Adds to a link's inertia about the axis of its joint; of an axis between principal axes, their shares."""
+        index, client = self._indices[name], self.body.client
+        info = p.getDynamicsInfo(self.body.body_id, index, physicsClientId=client)
+        R_link_inertia = Pose.from_quat_xyzw(np.zeros(3), np.array(info[4])).R
+        axis = R_link_inertia.T @ np.array(self.body.joint(name).axis, dtype=float)
+        inertia = np.array(info[2]) + armature * axis**2
+        p.changeDynamics(self.body.body_id, index, localInertiaDiagonal=inertia.tolist(), physicsClientId=client)
 
     def _brake(self, name: str, effort: float) -> None:
         p.setJointMotorControl2(

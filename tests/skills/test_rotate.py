@@ -78,7 +78,7 @@ def test_fingers_open_as_wide_as_the_setting_says(planned: Rotate) -> None:
 
 
 def test_a_turn_beyond_the_wrist_is_several_each_from_where_the_last_one_ended(planned: Rotate) -> None:
-    skill = with_narrow_wrist(planned, 0.5)
+    skill = with_narrow_wrist(planned, 1.2)
     assert skill.plan(np.random.default_rng(0))
     turns = turning_plan(skill).turns
     assert len(turns) >= 2
@@ -137,7 +137,7 @@ def test_a_dial_that_is_taken_again_is_turned_all_the_way(config: Callable[..., 
     with EpisodeRunner(config("turn_safe_dial")) as runner:
         attempt = Attempt(runner.episode(0))
         make = attempt.episode.make_skill
-        attempt.episode.make_skill = lambda index, *a, **k: with_narrow_wrist(make(index, *a, **k), 0.5)  # type: ignore[method-assign]
+        attempt.episode.make_skill = lambda index, *a, **k: with_narrow_wrist(make(index, *a, **k), 1.2)  # type: ignore[method-assign]
         attempt.run()
         record = attempt.record()
     assert record.success, record.evidence

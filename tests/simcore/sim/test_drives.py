@@ -120,3 +120,26 @@ def test_a_passive_joint_takes_no_target(tmp_path: Path) -> None:
 def test_negative_field() -> None:
     with pytest.raises(WorldError, match=r"JointDrive\.friction=-1\.0 is negative"):
         JointDrive(DriveMode.passive, friction=-1.0)
+
+
+FLYWHEEL = """<robot name="wheel">
+<link name="root"/>
+<link name="disc">
+<inertial><mass value="1"/><inertia ixx="1e-3" iyy="1e-3" izz="2e-3" ixy="0" ixz="0" iyz="0"/></inertial>
+</link>
+<joint name="shaft" type="continuous"><parent link="root"/><child link="disc"/><axis xyz="0 0 1"/></joint>
+</robot>
+"""
+
+
+@pytest.mark.parametrize("armature", [0.0, 6e-3])
+def test_armature_is_inertia_about_the_joint(tmp_path: Path, armature: float) -> None:
+    path = tmp_path / "wheel.urdf"
+    path.write_text(FLYWHEEL)
+    with World(WorldCfg(gravity_m_s2=0.0)) as world:
+        body = world.load_urdf(path, name="wheel", T_world_root=Pose.identity())
+        DriveGroup(body, {"shaft": JointDrive(DriveMode.passive, armature=armature)})
+        for _ in range(240):
+            p.applyExternalTorque(body.body_id, 0, [0, 0, 0.01], p.LINK_FRAME, physicsClientId=world.client)
+            world.step()
+        assert body.joint_states()[1][0] == pytest.approx(0.01 / (2e-3 + armature), rel=0.02)

@@ -1,0 +1,82 @@
+"""Derived tasks of what is turned in the hand."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from configs.derived_rotate import check_turns, is_round, phrasings, rotate_setting, turned_by, turned_to
+from simcore.assets.annotation import Handle, HandleType, Openness, Part, PartKind
+from simcore.assets.articulated_object import ObjectAsset
+from simcore.assets.library import ObjectCfg, load_object
+from simcore.errors import ConfigError
+from tasks.language import FIELDS
+
+
+def dial() -> tuple[ObjectAsset, Part]:
+    """The round dial of a generated safe."""
+    asset = load_object(ObjectCfg(name="safe", category="safe", instance="0"), rng=np.random.default_rng(0))
+    return asset, asset.articulation.parts["knob"]
+
+
+def sides(part: Part, asset: ObjectAsset) -> int:
+    """How many constraints say where the fingertip line points."""
+    constraints = rotate_setting(part, asset, None)["constraint_list"]
+    return sum(item.get("axis_to_keypoint_name") == "tool_side" for item in constraints)
+
+
+@pytest.mark.parametrize(
+    ("kind", "opened", "expected"),
+    [(PartKind.knob, -4.0, 1.5), (PartKind.knob, 2.0, 1.2), (PartKind.lever, 1.5, 0.7), (PartKind.lever, -0.5, 0.3)],
+)
+def test_a_part_is_turned_by_a_share_of_its_range_at_most(kind: PartKind, opened: float, expected: float):
+    asset, part = dial()
+    part = replace(part, kind=kind, openness=Openness(closed=0.0, open=opened))
+    assert turned_by(part) == pytest.approx(expected)
+    setting = rotate_setting(part, asset, None)
+    assert setting["success_threshold"] == pytest.approx(expected)
+    assert setting["post_actuation_motions"]["follow_joint"]["to"] == pytest.approx(np.sign(opened) * turned_to(part))
+    assert turned_by(part) < turned_to(part) < abs(opened)
+    assert setting["update_art_joint"]
+
+
+def test_a_round_knob_is_held_at_any_angle_and_a_blade_across():
+    asset, part = dial()
+    assert is_round(part)
+    assert sides(part, asset) == 0
+    blade = replace(part, handle=Handle(HandleType.knob, np.array([0.02, 0.012, 0.04]), part.handle.T_link_handle))
+    assert not is_round(blade)
+    assert sides(blade, asset) == 1
+
+
+def test_a_knob_is_held_in_its_middle():
+    asset, part = dial()
+    (point, *_) = rotate_setting(part, asset, None)["constraint_list"]
+    assert point["type"] == "point2point_constraint"
+    assert point["tolerance"] <= 0.0005
+
+
+def test_what_slides_or_swings_is_refused():
+    asset, _ = dial()
+    door = asset.articulation.parts["door"]
+    with pytest.raises(
+        ConfigError, match=r"skill=rotate does not fit part 'door': it is a hinge_vertical, which is pul"
+    ):
+        check_turns(door)
+
+
+def test_what_no_fingers_hold_is_refused():
+    _, part = dial()
+    with pytest.raises(ConfigError, match=r"nothing of it fits between fingers \(handle\.type is none\)"):
+        check_turns(replace(part, handle=replace(part.handle, type=HandleType.none)))
+
+
+@pytest.mark.parametrize("kind", [PartKind.knob, PartKind.lever])
+def test_there_are_several_phrasings_of_known_fields(kind: PartKind):
+    _, part = dial()
+    texts = phrasings(replace(part, kind=kind))
+    assert len(set(texts)) >= 3
+    for text in texts:
+        text.format(**dict.fromkeys(FIELDS, "x"))
