@@ -1,7 +1,7 @@
 """How a hand takes a part, read off its colliders."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,13 +11,13 @@ from configs.derived_setting import roomy_start, start_range
 from configs.derived_ways import derived_ways
 from robots.franka_panda import franka_panda
 from robots.hand_shape import hand_shape
-from simcore.assets.annotation import Articulation, FramedVector, Handle, HandleType, Openness, Part, PartKind
+from simcore.assets.annotation import Handle, HandleType, Part, PartKind
 from simcore.assets.articulated_object import ObjectAsset
-from simcore.assets.procedural.generated import LinkBuilder, model_bounds
-from simcore.assets.urdf_model import Joint, UrdfModel
+from simcore.assets.procedural.generated import LinkBuilder
 from simcore.geometry import Pose
 
 HAND = hand_shape("franka_panda", franka_panda().arms[0])
+MakeObject = Callable[..., tuple[ObjectAsset, Part]]
 GREY = (0.5, 0.5, 0.5, 1.0)
 BAR_M = 0.01
 """Thickness of the bar."""
@@ -35,8 +35,8 @@ class Drawer:
     """Free gap behind the bar."""
     handle: HandleType = HandleType.bar
 
-    def asset(self, folder: Path) -> tuple[ObjectAsset, Part]:
-        """The object, written into a folder."""
+    def made(self, make_object: MakeObject) -> tuple[ObjectAsset, Part]:
+        """The object."""
         body, link = LinkBuilder("body"), LinkBuilder("drawer")
         is_edge = self.handle is HandleType.edge
         top = (0.1 if is_edge else 0.0) + self.above_m
@@ -50,94 +50,53 @@ class Drawer:
             half = np.array([BAR_M / 2, 0.07, BAR_M / 2])
             link.box("bar", head - half, head + half, rgba=GREY)
             size = np.array([BAR_M, BAR_M, 0.14])
-        joint = Joint(
-            name="slide",
-            kind="prismatic",
-            parent="body",
-            child="drawer",
-            T_parent_joint=Pose.identity(),
-            axis=np.array([1.0, 0.0, 0.0]),
-            lower=0.0,
-            upper=0.3,
-            effort=10.0,
-            velocity=1.0,
-        )
-        links = {"body": body.build(mass_kg=5.0), "drawer": link.build(mass_kg=1.0)}
-        model = UrdfModel("drawer", links, {"slide": joint})
-        part = Part(
-            name="drawer",
-            joint="slide",
-            link="drawer",
-            base="body",
+        return make_object(
+            body,
+            link,
             kind=PartKind.slider,
-            keypoints={
-                "articulated_object_head": FramedVector.of("link", head),
-                "articulated_object_tail": FramedVector.of("link", head - np.array([0.0, 0.0, 0.05])),
-                "link_contact_point": FramedVector.of("link", [0.0, 0.1, 0.0]),
-                "base_contact_point": FramedVector.of("base", [0.0, 0.0, top]),
-            },
-            axes={
-                "link0_move_axis": FramedVector.of("link", [1.0, 0.0, 0.0]),
-                "link0_contact_axis": FramedVector.of("link", [0.0, 1.0, 0.0]),
-                "base_front_axis": FramedVector.of("base", [1.0, 0.0, 0.0]),
-            },
+            axis=[1.0, 0.0, 0.0],
+            upper=0.3,
+            head=head,
+            across=[0.0, 0.0, -1.0],
+            along=[0.0, 1.0, 0.0],
+            spot=[0.0, 0.1, 0.0],
             handle=Handle(self.handle, size, Pose.from_translation(head)),
-            openness=Openness(0.0, 0.3),
         )
-        urdf = folder / "object.urdf"
-        urdf.write_text(model.to_urdf())
-        articulation = Articulation("drawer", {}, {"drawer": part})
-        asset = ObjectAsset(
-            name="object",
-            category="drawer",
-            instance="x",
-            source="urdf",
-            urdf_path=urdf,
-            articulation=articulation,
-            content_hash="",
-            bounds_obj=model_bounds(model),
-            friction={},
-            damping={},
-            parameters={},
-        )
-        return asset, part
 
 
-def room_of(drawer: Drawer, folder: Path) -> HandRoom:
-    asset, part = drawer.asset(folder)
+def room_of(drawer: Drawer, make_object: MakeObject) -> HandRoom:
+    asset, part = drawer.made(make_object)
     return HandRoom(asset, part, HAND, approach_m=0.1)
 
 
-def test_a_free_bar_is_taken_on_its_head(tmp_path: Path):
-    grasp = room_of(Drawer(), tmp_path).grasp(0.0)
+def test_a_free_bar_is_taken_on_its_head(make_object: MakeObject):
+    grasp = room_of(Drawer(), make_object).grasp(0.0)
     assert (grasp.width_m, grasp.back_m) == (pytest.approx(BAR_M + 0.03), 0.0)
 
 
 @pytest.mark.parametrize("standoff", [0.001, 0.003])
-def test_fingertips_stay_off_the_front_behind_a_flat_bar(tmp_path: Path, standoff: float):
-    grasp = room_of(Drawer(standoff_m=standoff), tmp_path).grasp(0.0)
+def test_fingertips_stay_off_the_front_behind_a_flat_bar(make_object: MakeObject, standoff: float):
+    grasp = room_of(Drawer(standoff_m=standoff), make_object).grasp(0.0)
     tips = standoff + BAR_M / 2 + grasp.back_m - HAND.tip_m
     assert TIP_ROOM_M <= tips <= TIP_ROOM_M + 1e-3
     assert standoff + BAR_M - tips >= LEAST_HELD_M - 1e-3  # the pads still reach over the bar
 
 
-def test_a_bar_that_lies_on_the_front_cannot_be_taken(tmp_path: Path):
-    assert room_of(Drawer(standoff_m=-0.004), tmp_path).grasp(0.0) is None
+def test_a_bar_that_lies_on_the_front_cannot_be_taken(make_object: MakeObject):
+    assert room_of(Drawer(standoff_m=-0.004), make_object).grasp(0.0) is None
 
 
 @pytest.mark.parametrize(("above", "fits"), [(0.042, True), (0.03, False)])
-def test_fingers_open_less_below_an_overhanging_top(tmp_path: Path, above: float, fits: bool):
-    grasp = room_of(Drawer(overhang_m=0.06, above_m=above), tmp_path).grasp(0.0)
+def test_fingers_open_less_below_an_overhanging_top(make_object: MakeObject, above: float, fits: bool):
+    grasp = room_of(Drawer(overhang_m=0.06, above_m=above), make_object).grasp(0.0)
     assert (grasp is not None) == fits
     assert grasp is None or grasp.width_m < BAR_M + 0.03
 
 
-def test_an_edge_opens_until_a_finger_fits_behind_it(tmp_path: Path):
+def test_an_edge_opens_until_a_finger_fits_behind_it(make_object: MakeObject):
     start = {}
     for overhang in (0.0, 0.06):
-        folder = tmp_path / str(overhang)
-        folder.mkdir()
-        asset, part = Drawer(overhang_m=overhang, above_m=0.004, handle=HandleType.edge).asset(folder)
+        asset, part = Drawer(overhang_m=overhang, above_m=0.004, handle=HandleType.edge).made(make_object)
         room = HandRoom(asset, part, HAND, approach_m=0.06)
         asked = start_range("open", part, asset)
         start[overhang] = roomy_start(asked, part, room)
@@ -151,8 +110,8 @@ def test_an_edge_opens_until_a_finger_fits_behind_it(tmp_path: Path):
     assert start[0.06][0] > start[0.0][0] + 0.02
 
 
-def test_what_stands_between_the_fingers_is_the_part_alone(tmp_path: Path):
-    asset, part = Drawer().asset(tmp_path)
+def test_what_stands_between_the_fingers_is_the_part_alone(make_object: MakeObject):
+    asset, part = Drawer().made(make_object)
     assert HandRoom(asset, part, HAND, approach_m=0.1).grasp(0.0) is not None
     urdf = asset.urdf_path.read_text()
     rail = '<collision><origin xyz="0.045 0 -0.009"/><geometry><box size="0.006 0.3 0.006"/></geometry></collision>'
@@ -160,8 +119,8 @@ def test_what_stands_between_the_fingers_is_the_part_alone(tmp_path: Path):
     assert HandRoom(asset, part, HAND, approach_m=0.1).grasp(0.0) is None
 
 
-def test_a_part_in_which_no_hand_fits_keeps_its_start(tmp_path: Path):
-    asset, part = Drawer(standoff_m=-0.004).asset(tmp_path)
+def test_a_part_in_which_no_hand_fits_keeps_its_start(make_object: MakeObject):
+    asset, part = Drawer(standoff_m=-0.004).made(make_object)
     assert roomy_start((0.0, 0.0), part, HandRoom(asset, part, HAND, approach_m=0.1)) == (0.0, 0.0)
     ((name, setting),) = derived_ways("open", asset, part, HAND, (0.0, 0.0))
     assert name == "bar"
