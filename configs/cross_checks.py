@@ -9,7 +9,7 @@ from configs.schema import EpisodeCfg
 from robots.catalog import ROBOTS
 from simcore.errors import ConfigError, UnknownEntryError, close_matches
 from simcore.recording.keys import is_name
-from skills.artpreplan import ArtPreplanCfg
+from skills.artpreplan_cfg import ArtPreplanCfg
 from skills.catalog import SKILLS
 from tasks.language import FIELDS
 from tasks.scene_names import TABLE, plinth_of

@@ -19,7 +19,7 @@ from simcore.assets.library import ObjectCfg, check_candidates, load_object, obj
 from simcore.assets.untrusted_xml import parse_xml
 from simcore.errors import AssetError, ConfigError, close_matches
 from simcore.rng import EpisodeStreams, episode_seed
-from skills.artpreplan import ArtPreplanCfg
+from skills.artpreplan_cfg import ArtPreplanCfg
 from skills.config import SkillCfg
 from solver.settings.reader import check_names
 from tasks.layout import check_opening, described

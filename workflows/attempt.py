@@ -38,11 +38,9 @@ class Attempt:
         """Makes the skill of an index, begins its stage and plans; the skill holds its plan or its failure."""
         episode = self.episode
         start = time.perf_counter()
-        episode.begin_stage(index)
-        stage = episode.judge.stages[-1]
-        index = len(episode.judge.stages) - 1
-        first = None if episode.preplan is None else episode.preplan.strategies.get(index)
-        stage.skill, stage.refused = skill, _ = episode.planned(index, episode.streams["planner"], first=first)
+        made = episode.begin_stage(index)
+        stage, index = episode.judge.stages[-1], len(episode.judge.stages) - 1
+        stage.skill, stage.refused = skill, _ = episode.planned(index, episode.streams["planner"], made=made)
         episode.timings_ms["plan"] += 1e3 * (time.perf_counter() - start)
         return skill
 

@@ -30,7 +30,7 @@ from simcore.sim.camera import View
 from simcore.sim.collision import BulletCollisionChecker
 from simcore.sim.scene import NOT_RECORDED
 from simcore.sim.world import World
-from skills.artpreplan import ArtPreplanCfg, PreplanReport
+from skills.artpreplan_cfg import ArtPreplanCfg, PreplanReport
 from skills.catalog import SKILLS
 from skills.command import Phase
 from skills.config import SkillCfg
@@ -230,14 +230,19 @@ class Episode:
         return View(eye=tuple(eye.tolist()), target=tuple(target.tolist()), fov_deg=48.0)
 
     def ways(self, index: int) -> list[SkillCfg]:
-        """The entry of the chain at an index once for each way to do it, settings derived from how things are now."""
+        """The entry of the chain at an index once for each way to do it, settings derived from how things are now.
+
+        The way in which it planned in a search for a layout comes first.
+        """
         entry = self.cfg.skills[index]
         if isinstance(entry, ArtPreplanCfg):
             return [entry]
         item, arm = self.scene.objects[entry.objects[0]], self.scene.robot.arm(entry.arm)
         part = item.asset.articulation.part(self.part_of(index))
         s = item.joint_position(part.joint)
-        return with_setting(entry, item.asset, part, robot=self.cfg.robot.name, arm=arm.cfg, s=s).ways()
+        found = with_setting(entry, item.asset, part, robot=self.cfg.robot.name, arm=arm.cfg, s=s).ways()
+        first = None if self.preplan is None else self.preplan.strategies.get(index)
+        return sorted(found, key=lambda way: way.strategy != first)
 
     def make_skill(self, entry: SkillCfg, *, budget: PlanBudget | None = None) -> Skill:
         """A skill, made now.
@@ -251,7 +256,7 @@ class Episode:
         return skill
 
     def planned(
-        self, index: int, rng: np.random.Generator, *, budget: PlanBudget | None = None, first: str | None = None
+        self, index: int, rng: np.random.Generator, *, budget: PlanBudget | None = None, made: Skill | None = None
     ) -> tuple[Skill, list[dict[str, Any]]]:
         """The skill at an index, planned in the first way that can be planned.
 
@@ -259,7 +264,7 @@ class Episode:
             index: Which entry of the chain.
             rng: The planner stream.
             budget: How much each way's planner tries; None = as much as it should.
-            first: Name of the way that is tried first; None = in their order.
+            made: A skill made for the first of the ways; None = it is made here.
 
         Returns:
             The skill with its plan or, where no way plans, that of the first way with its failure; and of each way that
@@ -267,8 +272,8 @@ class Episode:
         """
         refused: list[dict[str, Any]] = []
         tried: list[Skill] = []
-        for entry in sorted(self.ways(index), key=lambda way: way.strategy != first):
-            skill = self.make_skill(entry, budget=budget)
+        for entry in self.ways(index):
+            skill = made if made is not None and not tried else self.make_skill(entry, budget=budget)
             if skill.plan(rng):
                 return skill, refused
             failure = skill.failure

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from simcore.rng import EpisodeStreams
 from skills.articulation import ArticulationSkill
-from skills.artpreplan import ArtPreplanCfg, PreplanReport
+from skills.artpreplan_cfg import ArtPreplanCfg, PreplanReport
 from skills.failure import Failure
 from skills.skill import Skill
 from solver.planning.plan import PlanBudget

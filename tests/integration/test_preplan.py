@@ -11,7 +11,7 @@ from configs.cross_checks import check_episode
 from simcore.errors import ConfigError
 from simcore.recording.check import check_record
 from simcore.recording.verdict import recompute_success
-from skills.artpreplan import ArtPreplanCfg
+from skills.artpreplan_cfg import ArtPreplanCfg
 from skills.close import Close
 from skills.config import StrategyCfg
 from skills.open import Open

@@ -54,7 +54,14 @@ def note_calls(monkeypatch: pytest.MonkeyPatch, owner: type, names: dict[str, st
         monkeypatch.setattr(owner, method, noting(name, getattr(owner, method)))
 
 
-@pytest.mark.parametrize("name", SKILLS.names())
+EXECUTING = [name for name in SKILLS.names() if SKILLS.load(name).executes]
+
+
+def test_a_skill_that_executes_has_a_task_here() -> None:
+    assert sorted(TASKS) == EXECUTING
+
+
+@pytest.mark.parametrize("name", EXECUTING)
 def test_a_skill_is_asked_in_the_order_of_the_contract(
     name: str, config: Callable[..., CollectCfg], monkeypatch: pytest.MonkeyPatch
 ) -> None:
