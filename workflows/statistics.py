@@ -12,8 +12,10 @@ from simcore.recording.index import EpisodeSummary
 
 Z_95 = 1.959963984540054
 """Two-sided 95 % quantile of the normal distribution."""
-STAGES = ("preplan", "plan", "reset", "execute", "write")
+STAGES = ("plan", "reset", "execute", "write")
 """Stages of an episode that are timed, in the order in which they are shown."""
+SEARCH = "preplan"
+"""What comes before them, in chains that begin with a search for a layout."""
 
 
 def wilson_interval(successes: int, n: int, *, z: float = Z_95) -> tuple[float, float]:
@@ -52,7 +54,7 @@ class RunStatistics:
         found = list(summaries)
         counts = Counter(item.code for item in found if item.code is not None)
         medians = {}
-        for stage in STAGES:
+        for stage in (SEARCH, *STAGES):
             values = [item.timings_ms[stage] for item in found if item.timings_ms.get(stage)]
             if values:
                 medians[stage] = median(values)

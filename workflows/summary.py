@@ -9,7 +9,7 @@ from rich.table import Table
 
 from simcore.recording.storage import DataSet
 from workflows.console import FAILED, OK, result_console, say
-from workflows.statistics import STAGES, RunStatistics
+from workflows.statistics import SEARCH, STAGES, RunStatistics
 
 
 def print_summary(data_set: DataSet, numbers: Sequence[int], *, made: int, seconds: float) -> RunStatistics:
@@ -43,6 +43,8 @@ def summary_table(statistics: RunStatistics) -> Table:
     table = Table(box=SIMPLE, show_header=False, pad_edge=False)
     table.add_row("success", statistics.success_text())
     table.add_row("failures", statistics.codes_text())
-    medians = [f"{stage} {statistics.medians_ms[stage]:.0f}" for stage in STAGES if stage in statistics.medians_ms]
+    medians = [
+        f"{stage} {statistics.medians_ms[stage]:.0f}" for stage in (SEARCH, *STAGES) if stage in statistics.medians_ms
+    ]
     table.add_row("median ms", ", ".join(medians) or "-")
     return table

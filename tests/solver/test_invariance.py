@@ -91,6 +91,7 @@ class Stage:
         inverse = {name: (T_world_base.inverse() @ T).inverse() for name, T in frames.items()}
         of = {name: "link" if name in scene.link_frame else "base" for name in (*scene.keypoints, *scene.axes)}
         skill = Open.__new__(Open)
+        skill.cfg = SimpleNamespace(planner_setting=SimpleNamespace(keypoint_shifts={}))
         skill.context = SimpleNamespace(arm=SimpleNamespace(T_world_base=T_world_base))
         skill.part = SimpleNamespace(
             name="door",

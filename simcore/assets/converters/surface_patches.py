@@ -131,4 +131,5 @@ class _Merging:
             return float("inf"), np.arange(len(points))
         spacing_m = max(float(np.max(np.ptp(local, axis=0))) / 12, self._finest_m)
         found = surface_points(TriangleMesh(local, hull.simplices), spacing_m=spacing_m, most=400) @ axes + centre
-        return float(np.max(self._surface.distances(found))), np.unique(hull.vertices % len(points))
+        # rounded: of equal ones the order decides, not the last bits, which depend on the threads of the linear algebra
+        return round(float(np.max(self._surface.distances(found))), 9), np.unique(hull.vertices % len(points))

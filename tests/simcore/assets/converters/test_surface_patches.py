@@ -104,10 +104,11 @@ def test_a_curved_wall_is_made_of_as_few_plates_as_the_distance_allows():
 
 
 def test_plates_become_coarser_only_as_far_as_there_would_be_too_many_else():
-    # plates of 30 degrees stand 3 mm off their arc, of 60 degrees 13 mm, which is for what would be too many only
+    # plates of 30 degrees stand 3 mm off their arc, of 36 degrees 5 mm, of 60 degrees 13 mm, which is for what would be
+    # too many only
     assert len(patches(gutter(20))) > 6
     assert len(patches(gutter(20), enough=6)) == 6
-    assert len(patches(gutter(20), enough=2)) == 6
+    assert 5 <= len(patches(gutter(20), enough=2)) <= 6
     assert len(patches(gutter(20), enough=2, most=4)) <= 4
     assert patches(gutter(20), enough=1, most=1) is None
 
