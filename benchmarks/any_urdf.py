@@ -20,7 +20,7 @@ from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
-from statistics import mean
+from statistics import mean, median
 
 import numpy as np
 from rich.box import MARKDOWN
@@ -79,7 +79,7 @@ class Job:
     """What `object=` is."""
 
 
-@dataclass(frozen=True)
+@dataclass
 class Result:
     """What came of a job."""
 
@@ -88,6 +88,10 @@ class Result:
     """Success by episode, of those that started closed."""
     ajar: dict[int, bool] = field(default_factory=dict)
     """The same of those that started open, by as little as it was."""
+    first_layouts: int = 0
+    """Episodes whose first layout planned."""
+    search_ms: list[float] = field(default_factory=list)
+    """What the search for a layout took, by episode."""
     codes: Counter[str] = field(default_factory=Counter)
     problem: str = ""
     """Why there is no episode."""
@@ -127,7 +131,10 @@ def run(job: Job, cfg: RunCfg) -> Result:
     for item in data_set.summaries():
         if item.number >= cfg.n:
             continue
-        placed = data_set.read(item.number).layout.get("objects", {})
+        record = data_set.read(item.number)
+        placed, search = record.layout.get("objects", {}), record.layout.get("preplan", {})
+        result.first_layouts += search.get("chosen") == 0
+        result.search_ms += [record.timings_ms["preplan"]] if "preplan" in record.timings_ms else []
         drawn = [entry for place in placed.values() for entry in place.get("drawn", {}).items()]
         is_ajar = any(value > 0.0 for key, value in drawn if key.startswith("opening."))
         (result.ajar if is_ajar else result.closed)[item.number] = item.success
@@ -152,6 +159,12 @@ def rate(successes: Iterable[bool]) -> str:
     """`18/20`, or a dash where there was no attempt."""
     found = list(successes)
     return f"{sum(found)}/{len(found)}" if found else "-"
+
+
+def with_interval(successes: Sequence[bool]) -> str:
+    """`18/20 (69.9 to 97.2 %)`, or a dash where there was no attempt."""
+    low, high = wilson_interval(sum(successes), len(successes))
+    return f"{rate(successes)} ({100 * low:.1f} to {100 * high:.1f} %)" if successes else "-"
 
 
 def instance_table(results: Sequence[Result]) -> Table:
@@ -189,9 +202,13 @@ def summary_lines(results: Sequence[Result]) -> list[str]:
             ajar = [value for r in found for value in r.ajar.values()]
             lines.append(
                 f"{skill}, {keypoints} keypoints: mean over {len(found)} objects {100 * ratio:.1f} %; pooled "
-                f"{rate(values)} ({100 * low:.1f} to {100 * high:.1f} %), from closed {rate(closed)}, "
-                f"from ajar {rate(ajar)}"
+                f"{rate(values)} ({100 * low:.1f} to {100 * high:.1f} %), from closed {with_interval(closed)}, "
+                f"from ajar {with_interval(ajar)}"
             )
+    searched = [ms for result in results for ms in result.search_ms]
+    if searched:
+        first = sum(result.first_layouts for result in results)
+        lines.append(f"first layout planned: {first}/{len(searched)}; search {median(searched):.0f} ms (median)")
     return lines + compared_lines(results)
 
 
