@@ -255,7 +255,7 @@ def _close(part: Part, asset: ObjectAsset, threshold: float) -> Entry:
     if part.kind in (PartKind.knob, PartKind.lever):
         raise ConfigError(
             f"skill=close does not fit part '{part.name}': it is a {part.kind.value}, which is turned, not pushed. "
-            "Use skill=open, or name another part.",
+            "Use skill=rotate, or name another part.",
             key="skill",
         )
     slides = part.kind is PartKind.slider

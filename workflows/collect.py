@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from workflows.schema import CollectCfg
 
 HELP = f"""usage: unlatch collect task=TASK [key=value ...]
-       unlatch collect object=PATH skill=open|close [part=NAME] [key=value ...]
+       unlatch collect object=PATH skill=open|close|rotate [part=NAME] [key=value ...]
 
 Makes verified demonstrations and writes every attempt, with the reason for each failure, into a data set. The same
 command again makes what is missing; another configuration into the same folder is refused.

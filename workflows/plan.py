@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from workflows.schema import PlanCfg
 
 HELP = f"""usage: unlatch plan task=TASK [key=value ...]
-       unlatch plan object=PATH skill=open|close [part=NAME] [key=value ...]
+       unlatch plan object=PATH skill=open|close|rotate [part=NAME] [key=value ...]
 
 Plans the first skill of one episode and prints keyframes, residuals and timings, or why there is no plan (exit code 1).
 Nothing is executed.
