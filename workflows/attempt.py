@@ -10,6 +10,7 @@ from skills.command import Phase
 from skills.failure import Failure, earliest
 from skills.skill import Skill
 from workflows.episode import Episode
+from workflows.ways import first_planned
 
 
 class Attempt:
@@ -40,7 +41,7 @@ class Attempt:
         start = time.perf_counter()
         made = episode.begin_stage(index)
         stage, index = episode.judge.stages[-1], len(episode.judge.stages) - 1
-        stage.skill, stage.refused = skill, _ = episode.planned(index, episode.streams["planner"], made=made)
+        stage.skill, stage.refused = skill, _ = first_planned(episode, index, episode.streams["planner"], made=made)
         episode.timings_ms["plan"] += 1e3 * (time.perf_counter() - start)
         return skill
 

@@ -255,38 +255,6 @@ class Episode:
         skill: Skill = SKILLS.load(entry.name)(entry, context if budget is None else replace(context, budget=budget))
         return skill
 
-    def planned(
-        self, index: int, rng: np.random.Generator, *, budget: PlanBudget | None = None, made: Skill | None = None
-    ) -> tuple[Skill, list[dict[str, Any]]]:
-        """The skill at an index, planned in the first way that can be planned.
-
-        Args:
-            index: Which entry of the chain.
-            rng: The planner stream.
-            budget: How much each way's planner tries; None = as much as it should.
-            made: A skill made for the first of the ways; None = it is made here.
-
-        Returns:
-            The skill with its plan or, where no way plans, that of the first way with its failure; and of each way that
-            was refused its name, code and message.
-        """
-        refused: list[dict[str, Any]] = []
-        tried: list[Skill] = []
-        for entry in self.ways(index):
-            skill = made if made is not None and not tried else self.make_skill(entry, budget=budget)
-            if skill.plan(rng):
-                return skill, refused
-            failure = skill.failure
-            refused.append(
-                {
-                    "strategy": entry.strategy,
-                    "code": "plan_infeasible" if failure is None else failure.code,
-                    "message": "" if failure is None else failure.message,
-                }
-            )
-            tried.append(skill)
-        return tried[0], refused
-
     def _context(self, arm_name: str) -> SkillContext:
         scene = self.scene
         arm = scene.robot.arm(arm_name)
@@ -324,7 +292,7 @@ class Episode:
 
     def advance_with(self, action: Action) -> None:
         """Simulates one record frame with a whole action, hold events included, and judges it."""
-        self.recorder.add_action(self._action_values(action))
+        self.recorder.add_action(self.scene.action_values(action))
         self.scene.apply(action)
         speeds = self.scene.advance_frame()
         self._interval = self.scene.contact_values()
@@ -350,18 +318,6 @@ class Episode:
         state["validity.process_valid"] = np.bool_(not stages or stages[-1].process_valid)
         self.recorder.add_frame(state, self._interval if self.recorder.n_states else None)
         self.state = state
-
-    def _action_values(self, action: Action) -> dict[str, Any]:
-        values: dict[str, Any] = {}
-        for name, arm_action in action.arms.items():
-            prefix = f"actions.{self.cfg.robot.name}.{name}"
-            T_world_ee = self.scene.robot.arm(name).T_world_base @ arm_action.T_base_ee
-            values[f"{prefix}.joint_targets"] = arm_action.joint_targets
-            values[f"{prefix}.ee_target_position"] = T_world_ee.p
-            values[f"{prefix}.ee_target_quat_xyzw"] = T_world_ee.quat_xyzw
-            values[f"{prefix}.gripper_target"] = np.array([arm_action.gripper_target_m])
-        values["actions.hold"] = np.array([flag for flags in action.hold.values() for flag in flags], dtype=float)
-        return values
 
     def begin_stage(self, index: int) -> Skill:
         """Makes the skill of an index and begins its stage; returns it.
@@ -402,35 +358,37 @@ class Episode:
         Raises:
             SimCoreError: It has neither succeeded nor failed yet.
         """
-        failure = self.failure
-        if failure is None and not (self._built and self.judge.success):
+        if self.failure is None and not (self._built and self.judge.success):
             raise SimCoreError(f"Episode {self.number} has neither succeeded nor failed. Finish it first.")
-        evidence: dict[str, Any] = {}
-        if failure is not None:
-            frame = math.ceil(failure.time_s * self.cfg.world.record_hz - 1e-6)
-            evidence = {
-                "message": failure.message,
-                "time_s": failure.time_s,
-                "frame": min(frame, max(0, self.frame)),
-                **dict(failure.evidence),
-            }
-        built = self._built
+        stages = self.judge.stages if self._built else []
         return EpisodeRecord(
             number=self.number,
             seed=self.seed,
-            success=failure is None,
-            code=None if failure is None else failure.code,
-            evidence=evidence,
+            success=self.failure is None,
+            code=None if self.failure is None else self.failure.code,
+            evidence=self._evidence(),
             language=self.language(),
             assets={name: asset.content_hash for name, asset in self._assets.items()},
             layout=self.layout(),
-            skills=[entry_of(stage, last_frame=self.frame) for stage in self.judge.stages] if built else [],
-            goal={"conditions": self.judge.goal if built else []},
+            skills=[entry_of(stage, last_frame=self.frame) for stage in stages],
+            goal={"conditions": self.judge.goal if self._built else []},
             settle=self.settle,
             events=self._events,
             timings_ms=dict(self.timings_ms),
             arrays=self.recorder.arrays() if self.recorder.n_states else {},
         )
+
+    def _evidence(self) -> dict[str, Any]:
+        failure = self.failure
+        if failure is None:
+            return {}
+        frame = math.ceil(failure.time_s * self.cfg.world.record_hz - 1e-6)
+        return {
+            "message": failure.message,
+            "time_s": failure.time_s,
+            "frame": min(frame, max(0, self.frame)),
+            **dict(failure.evidence),
+        }
 
     def layout(self) -> dict[str, Any]:
         """What the reset applied, as plain values."""

@@ -85,6 +85,19 @@ class EpisodeScene:
         hold = {name: tuple(bool(next(flags)) for _ in item.joint_names) for name, item in self.objects.items()}
         return Action(arms, hold=hold)
 
+    def action_values(self, action: Action) -> dict[str, np.ndarray]:
+        """An action as a row of a record, by record key; `action_at` reads it back."""
+        values: dict[str, np.ndarray] = {}
+        for name, arm_action in action.arms.items():
+            prefix = f"actions.{self.robot.cfg.name}.{name}"
+            T_world_ee = self.robot.arm(name).T_world_base @ arm_action.T_base_ee
+            values[f"{prefix}.joint_targets"] = arm_action.joint_targets
+            values[f"{prefix}.ee_target_position"] = T_world_ee.p
+            values[f"{prefix}.ee_target_quat_xyzw"] = T_world_ee.quat_xyzw
+            values[f"{prefix}.gripper_target"] = np.array([arm_action.gripper_target_m])
+        values["actions.hold"] = np.array([flag for flags in action.hold.values() for flag in flags], dtype=float)
+        return values
+
     def advance_frame(self, before_control_step: Callable[[], None] | None = None) -> FrameSpeeds:
         """One record frame: control steps, each with its physics steps; contacts and speeds are read at every one.
 

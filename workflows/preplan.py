@@ -13,6 +13,7 @@ from skills.failure import Failure
 from skills.skill import Skill
 from solver.planning.plan import PlanBudget
 from tasks.layout import Layout
+from workflows.ways import first_planned
 
 if TYPE_CHECKING:
     from workflows.episode import Episode
@@ -89,7 +90,8 @@ class Preplanner:
             if isinstance(entry, ArtPreplanCfg):
                 continue
             episode.scene.act_on(entry.objects[0], episode.part_of(index))
-            skill, _ = episode.planned(index, planner, budget=FIRST_WAVE if number < QUICK_CANDIDATES else None)
+            budget = FIRST_WAVE if number < QUICK_CANDIDATES else None
+            skill, _ = first_planned(episode, index, planner, budget=budget)
             if not skill.commands:
                 failure = skill.failure
                 self._note(number, index, failure or Failure("plan_infeasible", "The skill gave no reason", 0.0))

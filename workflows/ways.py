@@ -1,0 +1,52 @@
+"""Plans a skill in one of its ways: the first that can be planned."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from skills.skill import Skill
+from solver.planning.plan import PlanBudget
+
+if TYPE_CHECKING:
+    from workflows.episode import Episode
+
+
+def first_planned(
+    episode: Episode,
+    index: int,
+    rng: np.random.Generator,
+    *,
+    budget: PlanBudget | None = None,
+    made: Skill | None = None,
+) -> tuple[Skill, list[dict[str, Any]]]:
+    """The skill at an index of an episode's chain, planned in the first of its ways that can be planned.
+
+    Args:
+        episode: The episode, as it is now.
+        index: Which entry of the chain.
+        rng: The planner stream.
+        budget: How much each way's planner tries; None = as much as it should.
+        made: A skill made for the first of the ways; None = it is made here.
+
+    Returns:
+        The skill with its plan or, where no way plans, that of the first way with its failure; and of each way that was
+        refused its name, code and message.
+    """
+    refused: list[dict[str, Any]] = []
+    tried: list[Skill] = []
+    for entry in episode.ways(index):
+        skill = made if made is not None and not tried else episode.make_skill(entry, budget=budget)
+        if skill.plan(rng):
+            return skill, refused
+        failure = skill.failure
+        refused.append(
+            {
+                "strategy": entry.strategy,
+                "code": "plan_infeasible" if failure is None else failure.code,
+                "message": "" if failure is None else failure.message,
+            }
+        )
+        tried.append(skill)
+    return tried[0], refused
