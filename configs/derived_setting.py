@@ -103,15 +103,15 @@ def start_range(skill: str, part: Part, asset: ObjectAsset) -> tuple[float, floa
 def roomy_start(start: tuple[float, float], part: Part, room: HandRoom) -> tuple[float, float]:
     """How far a part that is opened stands open at the start, so that the hand fits [rad or m].
 
-    What is held at an edge stands open by so much more that the hand fits behind it; where it fits at no opening, the
-    range stays as it was.
+    What is held at an edge stands open by so much more that the hand fits behind it, and so does what has a handle that
+    no hand fits while it is closed; where it fits at no opening, the range stays as it was.
 
     Args:
         start: From `start_range`.
         part: The part.
         room: The hand at the part.
     """
-    if start[1] == 0.0:
+    if start[1] == 0.0 and any(room.grasp(0.0, shift_m=shift) is not None for shift in (0.0, *room.shifts())):
         return start
     for low in np.linspace(start[0], max(start[0], EDGE_ROOM_SHARE * _span(part)), _OPENINGS):
         found = (_rounded(float(low)), _rounded(min(_START_SPREAD * float(low), _span(part))))

@@ -110,6 +110,17 @@ def test_an_edge_opens_until_a_finger_fits_behind_it(make_object: MakeObject):
     assert start[0.06][0] > start[0.0][0] + 0.02
 
 
+def test_a_handle_that_no_hand_fits_while_closed_starts_ajar(make_object: MakeObject):
+    asset, part = Drawer(overhang_m=0.06, above_m=0.03).made(make_object)
+    room = HandRoom(asset, part, HAND, approach_m=0.1)
+    low, high = roomy_start((0.0, 0.0), part, room)
+    assert 0.0 < low < high <= 0.6 * 1.2 * 0.3 + 1e-9
+    assert room.grasp(low) is not None
+    assert room.grasp(0.0) is None
+    free, free_part = Drawer().made(make_object)
+    assert roomy_start((0.0, 0.0), free_part, HandRoom(free, free_part, HAND, approach_m=0.1)) == (0.0, 0.0)
+
+
 def test_what_stands_between_the_fingers_is_the_part_alone(make_object: MakeObject):
     asset, part = Drawer().made(make_object)
     assert HandRoom(asset, part, HAND, approach_m=0.1).grasp(0.0) is not None

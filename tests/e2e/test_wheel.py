@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import unlatch
+from configs.composition import option_names
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow]
 
@@ -56,12 +57,7 @@ def test_the_installed_wheel_runs_among_foreign_packages(wheel: Path, tmp_path: 
     command = tmp_path / "venv" / "bin" / "unlatch"
     listed = run(command, "list", "tasks", cwd=folder)
     assert listed.returncode == 0, listed.stderr
-    assert [line.split()[0] for line in listed.stdout.splitlines()] == [
-        "close_drawer",
-        "close_microwave",
-        "open_drawer",
-        "open_microwave",
-    ]
+    assert [line.split()[0] for line in listed.stdout.splitlines()] == option_names("task")
     made = run(command, "collect", "task=open_microwave", "episodes=2", "workers=2", "out=../set", cwd=folder)
     assert (made.returncode, made.stderr) == (0, "")
     assert "2 of 2 episodes there" in made.stdout
