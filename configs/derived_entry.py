@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from configs.derived_task import derived_task
+from configs.derived_task import derived_layout
 from configs.derived_ways import derived_ways
 from configs.reading import read_dataclass
 from configs.schema import EpisodeCfg
@@ -68,8 +68,8 @@ def with_task(cfg: EpisodeCfg, assets: Mapping[str, ObjectAsset]) -> EpisodeCfg:
     asset = assets[cfg.object.name]
     parts = asset.articulation.parts
     part = asset.articulation.part(derived.part) if derived.part is not None else next(iter(parts.values()))
-    made = derived_task(derived.skill, asset, part, hand_shape(cfg.robot.name, cfg.robot.arms[0]))["task"]
-    found = read_dataclass(TaskCfg, made, where="task")
+    made, _ = derived_layout(derived.skill, asset, part, hand_shape(cfg.robot.name, cfg.robot.arms[0]))
+    found = read_dataclass(TaskCfg, {"name": cfg.task.name, **made}, where="task")
     task = cfg.task
     placed = {region.object for region in task.regions}
     opened = {(entry.object, entry.part) for entry in task.openness}

@@ -47,25 +47,13 @@ def derived_task(skill: str, asset: ObjectAsset, part: Part, hand: HandShape) ->
     Raises:
         ConfigError: The skill does not fit the part.
     """
-    turns = skill == "rotate"
-    if turns:
-        check_turns(part)
-    start = start_range(skill, part, asset)
-    if skill == "open":
-        start = roomy_start(start, part, HandRoom(asset, part, hand, approach_m=approach_m(part)))
-    value = turned_by(part) if turns else goal_value(skill, part, start)
+    task, start = derived_layout(skill, asset, part, hand)
     (first, setting), *others = derived_ways(skill, asset, part, hand, start)
-    where = {"object": asset.name, "part": part.name}
-    phrases = _language(skill, part)
     return {
         "task": {
             "name": task_name(skill, asset, part),
             "summary": f"{skill} '{part.name}' ({part.kind.value}) of {asset.category} {asset.instance}",
-            "regions": [region(skill, asset, part, start)],
-            "openness": [{**where, "range": list(start)}],
-            "goal": [{**where, "kind": "within_closed" if skill == "close" else "moved", "value": value}],
-            "language": phrases,
-            **({"max_duration_s": MAX_DURATION_S} if turns else {}),
+            **task,
         },
         "skills": [
             {"name": "artpreplan", "objects": [asset.name]},
@@ -73,13 +61,45 @@ def derived_task(skill: str, asset: ObjectAsset, part: Part, hand: HandShape) ->
                 "name": skill,
                 "objects": [asset.name],
                 "part": part.name,
-                "language": phrases[-1:],
+                "language": task["language"][-1:],
                 "planner_setting": setting,
                 "strategy": first,
                 "strategies": [{"name": name, "planner_setting": other} for name, other in others],
             },
         ],
     }
+
+
+def derived_layout(
+    skill: str, asset: ObjectAsset, part: Part, hand: HandShape
+) -> tuple[dict[str, Any], tuple[float, float]]:
+    """Region, start, goal and words of a task, and the start once more: least and largest opening [rad or m].
+
+    Args:
+        skill: One of `SKILLS_WITH_TASKS`.
+        asset: The object.
+        part: The part that the skill acts on.
+        hand: The hand that does it.
+
+    Raises:
+        ConfigError: The skill does not fit the part.
+    """
+    turns = skill == "rotate"
+    if turns:
+        check_turns(part)
+    start = start_range(skill, part, asset)
+    if skill == "open":
+        start = roomy_start(start, part, HandRoom(asset, part, hand, approach_m=approach_m(part)))
+    value = turned_by(part) if turns else goal_value(skill, part, start)
+    where = {"object": asset.name, "part": part.name}
+    task: dict[str, Any] = {
+        "regions": [region(skill, asset, part, start)],
+        "openness": [{**where, "range": list(start)}],
+        "goal": [{**where, "kind": "within_closed" if skill == "close" else "moved", "value": value}],
+        "language": _language(skill, part),
+        **({"max_duration_s": MAX_DURATION_S} if turns else {}),
+    }
+    return task, start
 
 
 def task_of_any(skill: str, cfg: ObjectCfg, part: str | None) -> dict[str, Any]:

@@ -78,7 +78,7 @@ class HandShape:
 
 
 def hand_shape(robot: str, arm: ArmCfg) -> HandShape:
-    """The hand of an arm.
+    """The hand of an arm, made once for each.
 
     Args:
         robot: Name of the robot in the catalog.
@@ -94,27 +94,40 @@ def hand_shape(robot: str, arm: ArmCfg) -> HandShape:
                 f"arm.keypoints.{name} of robot '{robot}' is missing, which says how its hand is held. Add it.",
                 key=f"arm.keypoints.{name}",
             )
-    head, tail, side = (np.array(arm.keypoints[name]) for name in ("tool_head", "tool_tail", "tool_side"))
-    x = unit(head - tail)
-    y = unit(side - head - x * float((side - head) @ x))
-    T_ee_tool = Pose(np.column_stack([x, y, np.cross(x, y)]), head)
-    model = _model(robot)
-    joints = arm.gripper.joints
-    closed, opened = dict.fromkeys(joints, 0.0), dict.fromkeys(joints, arm.gripper.max_width_m / 2)
-    below = [name for name in model.links if _hangs_on(model, name, arm.ee_link)]
-    ends = [_clouds(model, arm.ee_link, T_ee_tool, below, positions) for positions in (closed, opened)]
-    boxes = {name: _sliced(*(clouds[name] for clouds in ends)) for name in ends[0]}
-    fingers = arm.gripper.finger_links
-    return HandShape(
-        fingers=tuple(box for name, found in boxes.items() if name in fingers for box in found),
-        palm=tuple(box for name, found in boxes.items() if name not in fingers for box in found),
-        max_width_m=arm.gripper.max_width_m,
+    gripper = arm.gripper
+    return _hand_shape(
+        robot,
+        arm.ee_link,
+        tuple(tuple(float(v) for v in arm.keypoints[name]) for name in ("tool_head", "tool_tail", "tool_side")),
+        tuple(gripper.joints),
+        frozenset(gripper.finger_links),
+        float(gripper.max_width_m),
     )
 
 
-@lru_cache(maxsize=8)
-def _model(robot: str) -> UrdfModel:
-    return read_urdf(model_path(robot), packages=True)
+@lru_cache(maxsize=16)
+def _hand_shape(
+    robot: str,
+    ee: str,
+    keypoints: tuple[tuple[float, ...], ...],
+    joints: tuple[str, ...],
+    fingers: frozenset[str],
+    max_width_m: float,
+) -> HandShape:
+    head, tail, side = (np.array(point) for point in keypoints)
+    x = unit(head - tail)
+    y = unit(side - head - x * float((side - head) @ x))
+    T_ee_tool = Pose(np.column_stack([x, y, np.cross(x, y)]), head)
+    model = read_urdf(model_path(robot), packages=True)
+    closed, opened = dict.fromkeys(joints, 0.0), dict.fromkeys(joints, max_width_m / 2)
+    below = [name for name in model.links if _hangs_on(model, name, ee)]
+    ends = [_clouds(model, ee, T_ee_tool, below, positions) for positions in (closed, opened)]
+    boxes = {name: _sliced(*(clouds[name] for clouds in ends)) for name in ends[0]}
+    return HandShape(
+        fingers=tuple(box for name, found in boxes.items() if name in fingers for box in found),
+        palm=tuple(box for name, found in boxes.items() if name not in fingers for box in found),
+        max_width_m=max_width_m,
+    )
 
 
 def _hangs_on(model: UrdfModel, link: str, top: str) -> bool:

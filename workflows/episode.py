@@ -90,6 +90,7 @@ class Episode:
         self._assets: dict[str, ObjectAsset] = {}
         self._layout: Layout | None = None
         self._interval: dict[str, Any] = {}
+        self._ways: dict[tuple[int, float], list[SkillCfg]] = {}
 
     def begin(self, recorded: EpisodeRecord | None = None) -> None:
         """Resets, and stands still for the first few frames: whoever moves the arms takes over from here.
@@ -240,9 +241,11 @@ class Episode:
         item, arm = self.scene.objects[entry.objects[0]], self.scene.robot.arm(entry.arm)
         part = item.asset.articulation.part(self.part_of(index))
         s = item.joint_position(part.joint)
-        found = with_setting(entry, item.asset, part, robot=self.cfg.robot.name, arm=arm.cfg, s=s).ways()
+        if (index, s) not in self._ways:
+            derived = with_setting(entry, item.asset, part, robot=self.cfg.robot.name, arm=arm.cfg, s=s)
+            self._ways[index, s] = derived.ways()
         first = None if self.preplan is None else self.preplan.strategies.get(index)
-        return sorted(found, key=lambda way: way.strategy != first)
+        return sorted(self._ways[index, s], key=lambda way: way.strategy != first)
 
     def make_skill(self, entry: SkillCfg, *, budget: PlanBudget | None = None) -> Skill:
         """A skill, made now.
