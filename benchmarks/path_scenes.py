@@ -213,37 +213,39 @@ def _hinge_vertical(rng: np.random.Generator) -> _Drawn:
 
 
 def _hinge_horizontal(rng: np.random.Generator) -> _Drawn:
-    push, start, target = _between(rng, (0.6, 1.5))
+    opening = _between(rng, (0.6, 1.5))
     tall = rng.uniform(0.2, 0.4)
-    head = np.array([0.0 if push else rng.uniform(0.03, 0.06), rng.uniform(-0.08, 0.08), tall - 0.04])
-    return _front(
-        "hinge_horizontal",
-        push,
-        head=head,
-        tail=head + 0.03 * _Z,
-        contact=np.cross(_X, _Z),
-        axis=_Y,
-        prismatic=False,
-        start=start,
-        target=target,
-        limits=(0.0, 1.6),
-    )
+    head = np.array([_stands(rng, opening), rng.uniform(-0.08, 0.08), tall - 0.04])
+    return _across_the_front("hinge_horizontal", opening, head, axis=_Y, prismatic=False, furthest=1.6)
 
 
 def _slider(rng: np.random.Generator) -> _Drawn:
-    push, start, target = _between(rng, (0.15, 0.3))
-    head = np.array([0.0 if push else rng.uniform(0.03, 0.06), rng.uniform(-0.1, 0.1), rng.uniform(0.05, 0.3)])
+    opening = _between(rng, (0.15, 0.3))
+    head = np.array([_stands(rng, opening), rng.uniform(-0.1, 0.1), rng.uniform(0.05, 0.3)])
+    return _across_the_front("slider", opening, head, axis=_X, prismatic=True, furthest=0.32)
+
+
+def _stands(rng: np.random.Generator, opening: tuple[bool, float, float]) -> float:
+    """How far what is held stands out of the front; what is pushed lies in it [m]."""
+    return 0.0 if opening[0] else float(rng.uniform(0.03, 0.06))
+
+
+def _across_the_front(
+    kind: str, opening: tuple[bool, float, float], head: Array, *, axis: Array, prismatic: bool, furthest: float
+) -> _Drawn:
+    """A part whose bar or edge lies level."""
+    push, start, target = opening
     return _front(
-        "slider",
+        kind,
         push,
         head=head,
         tail=head + 0.03 * _Z,
         contact=np.cross(_X, _Z),
-        axis=_X,
-        prismatic=True,
+        axis=axis,
+        prismatic=prismatic,
         start=start,
         target=target,
-        limits=(0.0, 0.32),
+        limits=(0.0, furthest),
     )
 
 

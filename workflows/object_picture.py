@@ -88,7 +88,7 @@ def _view(corners: Array) -> View:
     half = float(np.max(high[:2] - low[:2])) / 2
     distance = half / float(np.tan(np.deg2rad(_FOV_DEG / 2))) * _MARGIN + (high[2] - low[2]) / 2
     eye = target + back * distance
-    return View(eye=tuple(map(float, eye)), target=tuple(map(float, target)), fov_deg=_FOV_DEG)  # type: ignore[arg-type]
+    return View(eye=tuple(eye.tolist()), target=tuple(target.tolist()), fov_deg=_FOV_DEG)
 
 
 def _captioned(name: str, tiles: Sequence[Array]) -> Array:

@@ -12,9 +12,11 @@ import pytest
 from simcore.assets.annotation import PartKind
 from skills import articulation
 from skills.command import ManipKind, Phase
+from skills.config import SkillCfg
 from skills.rotate import Rotate
 from skills.turning import TurningPlan
 from solver.path.slip import SlipMode
+from solver.planning.plan import PlanBudget
 from solver.planning.planner import Diagnosis, KeyframePlan
 from workflows.attempt import Attempt
 from workflows.runner import EpisodeRunner
@@ -133,11 +135,19 @@ def test_the_hand_turns_with_a_knob_and_only_a_lever_may_turn_in_it(planned: Rot
 
 
 @pytest.mark.slow
-def test_a_dial_that_is_taken_again_is_turned_all_the_way(config: Callable[..., CollectCfg], planned: Rotate) -> None:
+def test_a_dial_that_is_taken_again_is_turned_all_the_way(
+    config: Callable[..., CollectCfg], planned: Rotate, monkeypatch: pytest.MonkeyPatch
+) -> None:
     with EpisodeRunner(config("turn_safe_dial")) as runner:
         attempt = Attempt(runner.episode(0))
         make = attempt.episode.make_skill
-        attempt.episode.make_skill = lambda index, *a, **k: with_narrow_wrist(make(index, *a, **k), 1.2)  # type: ignore[method-assign]
+
+        def make_narrow(entry: SkillCfg, *, budget: PlanBudget | None = None) -> Rotate:
+            skill = make(entry, budget=budget)
+            assert isinstance(skill, Rotate)
+            return with_narrow_wrist(skill, 1.2)
+
+        monkeypatch.setattr(attempt.episode, "make_skill", make_narrow)
         attempt.run()
         record = attempt.record()
     assert record.success, record.evidence

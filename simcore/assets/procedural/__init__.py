@@ -1,5 +1,6 @@
 """Small generators of articulated objects, one a file: same seed, same bytes.
 
-A generator is a function `generate(seed, *, name) -> GeneratedObject`. To add one: a file here with a parameters
-dataclass and `generate`, a line in the catalog of `simcore.assets.library`, an object YAML, a test file.
+A generator is a callable `generate(seed, *, name) -> GeneratedObject`. To add one: a file here with a dataclass of
+parameters, a function that draws them, one that builds the object, and `generate = ObjectGenerator(category, draw,
+build)`; a line in the catalog of `simcore.assets.library`, an object YAML, and its hashes in the tests.
 """

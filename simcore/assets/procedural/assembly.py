@@ -10,7 +10,7 @@ import numpy as np
 
 from simcore.assets.annotation import Articulation, FramedVector, Handle, Openness, Part, PartKind
 from simcore.assets.procedural.generated import GeneratedObject, LinkBuilder, model_bounds, recorded
-from simcore.assets.procedural.panel import PanelFrame
+from simcore.assets.procedural.panel import FLAP_BELOW, PanelFrame
 from simcore.assets.urdf_model import Joint, Link, UrdfModel
 from simcore.geometry import Pose
 
@@ -125,6 +125,25 @@ def lifting(frame: PanelFrame, at: Sequence[float], p: LidParameters) -> Moving:
     return replace(moving, holding=p.holding)
 
 
+class FlapParameters(Protocol):
+    """What the parameters of a door that is hinged below hold."""
+
+    @property
+    def holding(self) -> float:
+        """Friction over the moment of gravity."""
+
+    @property
+    def damping_n_m_s(self) -> float:
+        """Viscous damping."""
+
+
+def dropping(at: Sequence[float], p: FlapParameters, *, limit_rad: float) -> Moving:
+    """The motion of a door that is hinged below, in the front, at `at` (3,) [m]; it stays where it is let go."""
+    kind = PartKind.hinge_horizontal
+    moving = hinged(FLAP_BELOW, kind=kind, at=at, limit_rad=limit_rad, friction=0.0, damping=p.damping_n_m_s)
+    return replace(moving, holding=p.holding)
+
+
 class Assembly:
     """Collects what an object consists of; the first link is the root."""
 
@@ -138,6 +157,8 @@ class Assembly:
         """
         self._category, self._name, self._seed = category, name, seed
         self._shape_names: set[str] = set()
+        self.renames_shapes = True
+        """Whether a shape that is called as one of another link gets the link's name too, as MuJoCo wants it."""
         self.links: dict[str, Link] = {}
         self.joints: dict[str, Joint] = {}
         self.parts: dict[str, Part] = {}
@@ -213,9 +234,9 @@ class Assembly:
         )
 
     def _add_link(self, link: Link) -> None:
-        """Adds a link; a shape that is called as one of another link gets the link's name too, as MuJoCo wants it."""
+        """Adds a link; see `renames_shapes`."""
         taken = self._shape_names & {shape.name for shape in (*link.visuals, *link.collisions)}
-        if taken:
+        if taken and self.renames_shapes:
             visuals, collisions = (
                 tuple(replace(s, name=f"{s.name}_{link.name}") if s.name in taken else s for s in shapes)
                 for shapes in (link.visuals, link.collisions)

@@ -13,9 +13,9 @@ from simcore.assets.procedural.assembly import HOLDING, Assembly, lifting
 from simcore.assets.procedural.carcass import Carcass
 from simcore.assets.procedural.finishes import BRASS, CHROME, DARK, PLASTICS, WOODS, darker, draw_contrast
 from simcore.assets.procedural.generated import Colour, GeneratedObject, LinkBuilder, draw_colour, draw_m
+from simcore.assets.procedural.generator import ObjectGenerator
 from simcore.assets.procedural.panel import LID_BEHIND, PanelBuilder
 from simcore.assets.procedural.panel_handles import PanelHandle, add_handle, draw_handle, handle_record, push_point
-from simcore.rng import stream
 
 _GAP_M = 0.002
 
@@ -44,7 +44,10 @@ class BoxParameters:
     handle_colour: Colour
 
 
-def draw_parameters(rng: np.random.Generator) -> tuple[BoxParameters, PanelHandle]:
+Box = tuple[BoxParameters, PanelHandle]
+
+
+def draw_parameters(rng: np.random.Generator) -> Box:
     """Draws a box and the handle of its lid."""
     wooden = rng.random() < 0.5
     wood, plastic = WOODS[int(rng.integers(2))], draw_colour(rng, PLASTICS)
@@ -71,30 +74,13 @@ def draw_parameters(rng: np.random.Generator) -> tuple[BoxParameters, PanelHandl
     return parameters, handle
 
 
-def generate(seed: int, *, name: str = "box") -> GeneratedObject:
-    """Generates the box of a seed.
-
-    Args:
-        seed: Any whole number from 0; the same seed gives the same bytes.
-        name: Name of the robot element in the URDF.
-    """
-    return build(*draw_parameters(stream(seed, "assets.procedural.box")), name=name, seed=seed)
-
-
-def build(parameters: BoxParameters, handle: PanelHandle, *, name: str, seed: int) -> GeneratedObject:
-    """Builds a box of given parameters.
+def build(assembly: Assembly, box: Box) -> GeneratedObject:
+    """Builds a box.
 
     The root frame lies at the middle of the footprint, z up from the bottom, x out of the front. The lid's frame lies
     on the hinge, at the upper back edge of the box, parallel to the root frame when closed.
-
-    Args:
-        parameters: Dimensions, masses, friction.
-        handle: Of the lid.
-        name: Name of the robot element in the URDF.
-        seed: Recorded as the instance.
     """
-    p = parameters
-    assembly = Assembly("box", name=name, seed=seed)
+    p, handle = box
     x0, x1, half = -p.depth_m / 2, p.depth_m / 2, p.width_m / 2
     body = LinkBuilder("body")
     Carcass((x0, -half, 0.0), (x1, half, p.height_m), p.wall_m, opening="z").build(
@@ -128,6 +114,9 @@ def build(parameters: BoxParameters, handle: PanelHandle, *, name: str, seed: in
         base_point=(x1 - p.wall_m / 2, 0.0, p.height_m),
     )
     return assembly.finish(p, **handle_record(handle))
+
+
+generate = ObjectGenerator("box", draw_parameters, build)
 
 
 def _add_trim(body: LinkBuilder, p: BoxParameters) -> None:

@@ -14,9 +14,9 @@ from simcore.assets.procedural.assembly import Assembly, swinging
 from simcore.assets.procedural.carcass import Carcass, add_base
 from simcore.assets.procedural.finishes import WOODS, darker, draw_contrast
 from simcore.assets.procedural.generated import HANDLE_COLOURS, Colour, GeneratedObject, LinkBuilder, draw_m
+from simcore.assets.procedural.generator import ObjectGenerator
 from simcore.assets.procedural.panel import PanelBuilder, door_frame
 from simcore.assets.procedural.panel_handles import PanelHandle, add_handle, draw_handle, handle_record, push_point
-from simcore.rng import stream
 
 _GAP_M = 0.003
 _INSIDE: Colour = (0.88, 0.83, 0.74, 1.0)
@@ -54,7 +54,10 @@ class CabinetParameters:
     handle_colour: Colour
 
 
-def draw_parameters(rng: np.random.Generator) -> tuple[CabinetParameters, PanelHandle]:
+Cabinet = tuple[CabinetParameters, PanelHandle]
+
+
+def draw_parameters(rng: np.random.Generator) -> Cabinet:
     """Draws a cabinet and the handle of its doors."""
     doors = 1 if rng.random() < 0.45 else 2
     height = draw_m(rng, 0.38, 0.62)
@@ -86,30 +89,13 @@ def draw_parameters(rng: np.random.Generator) -> tuple[CabinetParameters, PanelH
     return parameters, handle
 
 
-def generate(seed: int, *, name: str = "cabinet") -> GeneratedObject:
-    """Generates the cabinet of a seed.
-
-    Args:
-        seed: Any whole number from 0; the same seed gives the same bytes.
-        name: Name of the robot element in the URDF.
-    """
-    return build(*draw_parameters(stream(seed, "assets.procedural.cabinet")), name=name, seed=seed)
-
-
-def build(parameters: CabinetParameters, handle: PanelHandle, *, name: str, seed: int) -> GeneratedObject:
-    """Builds a cabinet of given parameters.
+def build(assembly: Assembly, cabinet: Cabinet) -> GeneratedObject:
+    """Builds a cabinet.
 
     The root frame lies at the middle of the footprint, z up from the bottom, x out of the front. The frame of a door
     lies on its hinge, in the plane of the carcass' front at the door's mid height, parallel to the root frame.
-
-    Args:
-        parameters: Dimensions, masses, friction.
-        handle: Of every door.
-        name: Name of the robot element in the URDF.
-        seed: Recorded as the instance.
     """
-    p = parameters
-    assembly = Assembly("cabinet", name=name, seed=seed)
+    p, handle = cabinet
     body = LinkBuilder("body")
     _add_body(body, p)
     assembly.add_body(body, mass_kg=round(body.volume_m3 * p.density_kg_m3, 3))
@@ -117,6 +103,9 @@ def build(parameters: CabinetParameters, handle: PanelHandle, *, name: str, seed
     for number, side in enumerate(sides):
         _add_door(assembly, "door" if number == 0 else f"door_{number + 1}", side, p, handle)
     return assembly.finish(p, **handle_record(handle))
+
+
+generate = ObjectGenerator("cabinet", draw_parameters, build)
 
 
 def _add_body(builder: LinkBuilder, p: CabinetParameters) -> None:

@@ -14,9 +14,9 @@ from simcore.assets.procedural.assembly import HOLDING, Assembly, lifting
 from simcore.assets.procedural.carcass import Carcass
 from simcore.assets.procedural.finishes import darker
 from simcore.assets.procedural.generated import Colour, GeneratedObject, LinkBuilder, draw_colour, draw_m
+from simcore.assets.procedural.generator import ObjectGenerator
 from simcore.assets.procedural.panel import PanelBuilder, PanelFrame, Y, Z
 from simcore.assets.procedural.panel_handles import EDGE_PUSH_M, held_at_edge
-from simcore.rng import stream
 
 _GAP_M = 0.002
 _BOARDS: tuple[Colour, ...] = (
@@ -75,29 +75,12 @@ def draw_parameters(rng: np.random.Generator) -> CartonParameters:
     )
 
 
-def generate(seed: int, *, name: str = "carton") -> GeneratedObject:
-    """Generates the carton of a seed.
-
-    Args:
-        seed: Any whole number from 0; the same seed gives the same bytes.
-        name: Name of the robot element in the URDF.
-    """
-    return build(draw_parameters(stream(seed, "assets.procedural.carton")), name=name, seed=seed)
-
-
-def build(parameters: CartonParameters, *, name: str, seed: int) -> GeneratedObject:
-    """Builds a carton of given parameters.
+def build(assembly: Assembly, p: CartonParameters) -> GeneratedObject:
+    """Builds a carton.
 
     The root frame lies at the middle of the footprint, z up from the bottom, x out of the front. The frame of a flap
     lies on its fold, at the upper outer edge of a side, parallel to the root frame when closed.
-
-    Args:
-        parameters: Dimensions, friction.
-        name: Name of the robot element in the URDF.
-        seed: Recorded as the instance.
     """
-    p = parameters
-    assembly = Assembly("carton", name=name, seed=seed)
     x0, x1, half = -p.depth_m / 2, p.depth_m / 2, p.width_m / 2
     body = LinkBuilder("body")
     Carcass((x0, -half, 0.0), (x1, half, p.height_m), p.board_m, opening="z").build(
@@ -108,6 +91,9 @@ def build(parameters: CartonParameters, *, name: str, seed: int) -> GeneratedObj
     for label, frame in _FLAPS.items():
         _add_flap(assembly, label, frame, p)
     return assembly.finish(p, handle_kind="edge")
+
+
+generate = ObjectGenerator("carton", draw_parameters, build)
 
 
 def _add_flap(assembly: Assembly, label: str, frame: PanelFrame, p: CartonParameters) -> None:

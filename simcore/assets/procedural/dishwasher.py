@@ -11,11 +11,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from simcore.assets.annotation import PartKind
-from simcore.assets.procedural.assembly import HOLDING, Assembly, flap_limit, hinged
+from simcore.assets.procedural.assembly import HOLDING, Assembly, dropping, flap_limit
 from simcore.assets.procedural.carcass import Carcass, add_feet
 from simcore.assets.procedural.finishes import APPLIANCES, CHROME, DARK, DISPLAY, WHITE, WIRE, draw_contrast, mark_on
 from simcore.assets.procedural.generated import Colour, GeneratedObject, LinkBuilder, draw_colour, draw_m
+from simcore.assets.procedural.generator import ObjectGenerator
 from simcore.assets.procedural.panel import FLAP_BELOW, PanelBuilder
 from simcore.assets.procedural.panel_handles import (
     PUSH_ROOM_M,
@@ -27,7 +27,6 @@ from simcore.assets.procedural.panel_handles import (
     handle_record,
     push_beside,
 )
-from simcore.rng import stream
 
 _GAP_M = 0.003
 _TUB: Colour = (0.66, 0.68, 0.70, 1.0)
@@ -61,7 +60,10 @@ class DishwasherParameters:
     handle_colour: Colour
 
 
-def draw_parameters(rng: np.random.Generator) -> tuple[DishwasherParameters, PanelHandle]:
+Dishwasher = tuple[DishwasherParameters, PanelHandle]
+
+
+def draw_parameters(rng: np.random.Generator) -> Dishwasher:
     """Draws a dishwasher and the handle of its door."""
     colour = draw_colour(rng, APPLIANCES[:3])
     width = draw_m(rng, 0.50, 0.56)
@@ -90,30 +92,13 @@ def draw_parameters(rng: np.random.Generator) -> tuple[DishwasherParameters, Pan
     return parameters, handle
 
 
-def generate(seed: int, *, name: str = "dishwasher") -> GeneratedObject:
-    """Generates the dishwasher of a seed.
-
-    Args:
-        seed: Any whole number from 0; the same seed gives the same bytes.
-        name: Name of the robot element in the URDF.
-    """
-    return build(*draw_parameters(stream(seed, "assets.procedural.dishwasher")), name=name, seed=seed)
-
-
-def build(parameters: DishwasherParameters, handle: PanelHandle, *, name: str, seed: int) -> GeneratedObject:
-    """Builds a dishwasher of given parameters.
+def build(assembly: Assembly, dishwasher: Dishwasher) -> GeneratedObject:
+    """Builds a dishwasher.
 
     The root frame lies at the middle of the footprint, z up from the bottom, x out of the front. The door's frame lies
     on its hinge, in the plane of the body's front, parallel to the root frame when closed.
-
-    Args:
-        parameters: Dimensions, masses, friction.
-        handle: Of the door.
-        name: Name of the robot element in the URDF.
-        seed: Recorded as the instance.
     """
-    p = parameters
-    assembly = Assembly("dishwasher", name=name, seed=seed)
+    p, handle = dishwasher
     body = LinkBuilder("body")
     _add_body(body, p)
     assembly.add_body(body, mass_kg=round(body.volume_m3 * p.body_density_kg_m3, 3))
@@ -138,15 +123,7 @@ def build(parameters: DishwasherParameters, handle: PanelHandle, *, name: str, s
         height_m=p.sill_m - 0.004,
         most_rad=p.most_open_rad,
     )
-    moving = hinged(
-        FLAP_BELOW,
-        kind=PartKind.hinge_horizontal,
-        at=(p.depth_m / 2, 0.0, p.sill_m),
-        limit_rad=limit,
-        friction=0.0,
-        damping=p.damping_n_m_s,
-        holding=p.holding,
-    )
+    moving = dropping((p.depth_m / 2, 0.0, p.sill_m), p, limit_rad=limit)
     assembly.add_part(
         door,
         FLAP_BELOW,
@@ -157,6 +134,9 @@ def build(parameters: DishwasherParameters, handle: PanelHandle, *, name: str, s
         base_point=(p.depth_m / 2 - 0.05, 0.0, p.height_m),
     )
     return assembly.finish(p, **handle_record(handle))
+
+
+generate = ObjectGenerator("dishwasher", draw_parameters, build)
 
 
 def _door_height(p: DishwasherParameters) -> float:

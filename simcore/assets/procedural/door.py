@@ -19,10 +19,10 @@ from simcore.assets.procedural.assembly import Assembly, Moving, swinging
 from simcore.assets.procedural.carcass import Carcass
 from simcore.assets.procedural.finishes import BRASS, CHROME, DARK, WOODS, darker, draw_contrast
 from simcore.assets.procedural.generated import Colour, GeneratedObject, LinkBuilder, draw_m
+from simcore.assets.procedural.generator import ObjectGenerator
 from simcore.assets.procedural.inset_door import InsetDoor
 from simcore.assets.procedural.panel import DRAWER_FRONT, PanelBuilder
 from simcore.assets.procedural.panel_handles import held_at_edge, standing_out
-from simcore.rng import stream
 
 _PLATE_M = 0.006
 
@@ -101,30 +101,13 @@ def draw_parameters(rng: np.random.Generator) -> DoorParameters:
     )
 
 
-def generate(seed: int, *, name: str = "door") -> GeneratedObject:
-    """Generates the door of a seed.
-
-    Args:
-        seed: Any whole number from 0; the same seed gives the same bytes.
-        name: Name of the robot element in the URDF.
-    """
-    return build(draw_parameters(stream(seed, "assets.procedural.door")), name=name, seed=seed)
-
-
-def build(parameters: DoorParameters, *, name: str, seed: int) -> GeneratedObject:
-    """Builds a door of given parameters.
+def build(assembly: Assembly, p: DoorParameters) -> GeneratedObject:
+    """Builds a door.
 
     The root frame lies at the middle of the footprint, z up from the bottom, x out of the front. The door's frame lies
     on its hinge, at the outer edge of its face at mid height, parallel to the root frame when closed; the lever's on
     its axis, where that meets the leaf.
-
-    Args:
-        parameters: Dimensions, masses, friction.
-        name: Name of the robot element in the URDF.
-        seed: Recorded as the instance.
     """
-    p = parameters
-    assembly = Assembly("door", name=name, seed=seed)
     half = p.width_m / 2
     opening = Carcass((-p.depth_m / 2, -half, 0.0), (p.depth_m / 2, half, p.height_m), p.frame_m)
     inset = InsetDoor.of(opening, hinge_side=p.hinge_side, thickness_m=p.leaf_m)
@@ -156,6 +139,9 @@ def build(parameters: DoorParameters, *, name: str, seed: int) -> GeneratedObjec
         assembly, p, frame.at(*axis_at, 0.001), toward=-frame.across[1], top=frame.at(high / 2, up * half_z, 0.0)
     )
     return assembly.finish(p, handle_kind="lever")
+
+
+generate = ObjectGenerator("door", draw_parameters, build)
 
 
 def _add_frame(body: LinkBuilder, p: DoorParameters, opening: Carcass) -> None:

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from simcore.assets.annotation import Articulation, FramedVector, Openness, Part, PartKind
+from simcore.assets.annotation import PartKind
+from simcore.assets.procedural.assembly import Assembly, Held, Moving
 from simcore.assets.procedural.generated import (
     HANDLE_COLOURS,
     Colour,
@@ -14,13 +15,11 @@ from simcore.assets.procedural.generated import (
     LinkBuilder,
     draw_colour,
     draw_m,
-    model_bounds,
-    recorded,
 )
+from simcore.assets.procedural.generator import ObjectGenerator
 from simcore.assets.procedural.handles import BarParameters, KnobParameters, add_bar, add_knob, draw_bar, draw_knob
-from simcore.assets.urdf_model import Joint, Link, UrdfModel
-from simcore.geometry import Pose
-from simcore.rng import stream
+from simcore.assets.procedural.panel import DRAWER_FRONT
+from simcore.assets.procedural.panel_handles import handle_record
 
 _WOODS: tuple[tuple[Colour, Colour], ...] = (
     ((0.78, 0.62, 0.42, 1.0), (0.86, 0.72, 0.52, 1.0)),
@@ -67,7 +66,10 @@ class DrawerParameters:
         return self.plinth_m + self.count * self.front_height_m + self.wall_m
 
 
-def draw_parameters(rng: np.random.Generator) -> tuple[DrawerParameters, BarParameters | KnobParameters]:
+Drawer = tuple[DrawerParameters, BarParameters | KnobParameters]
+
+
+def draw_parameters(rng: np.random.Generator) -> Drawer:
     """Draws one cabinet and the handle of its drawers."""
     count = 1 if rng.random() < 0.5 else 2
     acted = 1 if count == 2 and rng.random() < 0.75 else 0
@@ -100,91 +102,40 @@ def draw_parameters(rng: np.random.Generator) -> tuple[DrawerParameters, BarPara
     return parameters, draw_bar(rng, length=(0.12, min(0.22, width - 0.20)), thickness=(0.01, 0.018))
 
 
-def generate(seed: int, *, name: str = "drawer") -> GeneratedObject:
-    """Generates the cabinet of a seed.
-
-    Args:
-        seed: Any whole number from 0; the same seed gives the same bytes.
-        name: Name of the robot element in the URDF.
-    """
-    parameters, handle = draw_parameters(stream(seed, "assets.procedural.drawer"))
-    return build(parameters, handle, name=name, seed=seed)
-
-
-def build(
-    parameters: DrawerParameters, handle: BarParameters | KnobParameters, *, name: str, seed: int
-) -> GeneratedObject:
-    """Builds the cabinet of given parameters.
+def build(assembly: Assembly, drawer: Drawer) -> GeneratedObject:
+    """Builds a cabinet.
 
     The root frame lies at the middle of the footprint, z up from the bottom, x out of the front. A drawer's frame lies
     at the middle of the back of its front panel, parallel to the root frame.
-
-    Args:
-        parameters: Dimensions, masses, friction.
-        handle: Dimensions of the handle of every drawer.
-        name: Name of the robot element in the URDF.
-        seed: Recorded as the instance.
     """
-    p = parameters
-    links: dict[str, Link] = {"body": _body(p)}
-    joints: dict[str, Joint] = {}
-    parts: dict[str, Part] = {}
+    p, handle = drawer
+    assembly.renames_shapes = False  # the names it has had from the start: same seed, same bytes
+    body = LinkBuilder("body")
+    _add_body(body, p)
+    assembly.add_body(body, mass_kg=p.body_mass_kg)
     for index in sorted(range(p.count), key=lambda i: i != p.acted):
-        label = "drawer" if index == p.acted else "drawer_2"
-        joint = _joint(p, index, label)
-        link, part = _drawer(p, handle, label, joint.name)
-        links[label], joints[joint.name], parts[label] = link, joint, part
-    model = UrdfModel(name, links, joints)
-    values = recorded(p)
-    values["handle_kind"] = "knob" if isinstance(handle, KnobParameters) else "bar"
-    values |= {f"handle_{key}": value for key, value in recorded(handle).items()}
-    return GeneratedObject(
-        model=model,
-        articulation=Articulation(
-            category="drawer",
-            source={"dataset": "procedural", "id": str(seed), "licence": "Apache-2.0"},
-            parts=parts,
-        ),
-        bounds_obj=model_bounds(model),
-        friction=dict.fromkeys(joints, p.friction_n),
-        damping=dict.fromkeys(joints, p.damping_n_s_m),
-        parameters=values,
-    )
+        _add_drawer(assembly, "drawer" if index == p.acted else "drawer_2", index, p, handle)
+    return assembly.finish(p, **handle_record(handle))
 
 
-def _body(p: DrawerParameters) -> Link:
+generate = ObjectGenerator("drawer", draw_parameters, build)
+
+
+def _add_body(builder: LinkBuilder, p: DrawerParameters) -> None:
     x0, x1 = -p.depth_m / 2, p.depth_m / 2
     y0, y1 = -p.width_m / 2, p.width_m / 2
     h, w = round(p.height_m, 6), p.wall_m
-    builder = LinkBuilder("body")
     builder.box("plinth", (x0, y0 + 0.01, 0.0), (x1 - 0.015, y1 - 0.01, p.plinth_m - w), rgba=(0.15, 0.15, 0.15, 1.0))
     builder.box("bottom", (x0, y0, p.plinth_m - w), (x1, y1, p.plinth_m), rgba=p.colour)
     builder.box("top", (x0, y0, h - w), (x1 + p.front_thickness_m, y1, h), rgba=p.colour)
     builder.box("side_low_y", (x0, y0, p.plinth_m), (x1, y0 + w, h - w), rgba=p.colour)
     builder.box("side_high_y", (x0, y1 - w, p.plinth_m), (x1, y1, h - w), rgba=p.colour)
     builder.box("back", (x0, y0 + w, p.plinth_m), (x0 + _PANEL_M, y1 - w, h - w), rgba=p.colour)
-    return builder.build(mass_kg=p.body_mass_kg)
 
 
-def _joint(p: DrawerParameters, index: int, label: str) -> Joint:
-    z = p.plinth_m + (index + 0.5) * p.front_height_m
-    return Joint(
-        name=f"{label}_slide",
-        kind="prismatic",
-        parent="body",
-        child=label,
-        T_parent_joint=Pose.from_translation([p.depth_m / 2, 0.0, round(z, 6)]),
-        axis=np.array([1.0, 0.0, 0.0]),
-        lower=0.0,
-        upper=p.travel_m,
-        effort=200.0,
-        velocity=5.0,
-        friction=p.friction_n,
-        damping=p.damping_n_s_m,
-    )
-
-
-def _drawer(p: DrawerParameters, handle: BarParameters | KnobParameters, label: str, joint: str) -> tuple[Link, Part]:
+def _add_drawer(
+    assembly: Assembly, label: str, index: int, p: DrawerParameters, handle: BarParameters | KnobParameters
+) -> None:
     t = p.front_thickness_m
     half_w, half_h = p.width_m / 2 - _GAP_M / 2, p.front_height_m / 2 - _GAP_M / 2
     box_w, box_h = p.width_m / 2 - p.wall_m - 0.008, half_h - 0.018
@@ -203,27 +154,16 @@ def _drawer(p: DrawerParameters, handle: BarParameters | KnobParameters, label: 
     else:
         held = add_bar(builder, handle, at_front=(t, 0.0, 0.0), along="y", rgba=p.handle_colour)
         half_handle = handle.length_m / 2
-    head = np.array([t + handle.reach_m, 0.0, 0.0])
     # Beside the handle by more than half the thickness of a hand, which is wider than the fingers are long.
     push_y = min(half_handle + 0.06, half_w - 0.03)
-    part = Part(
-        name=label,
-        joint=joint,
-        link=label,
-        base="body",
-        kind=PartKind.slider,
-        keypoints={
-            "articulated_object_head": FramedVector.of("link", head),
-            "articulated_object_tail": FramedVector.of("link", head + np.array([0.0, 0.0, -0.05])),
-            "link_contact_point": FramedVector.of("link", [t, push_y, 0.0]),
-            "base_contact_point": FramedVector.of("base", [p.depth_m / 2 - 0.05, 0.0, p.height_m]),
-        },
-        axes={
-            "link0_move_axis": FramedVector.of("link", [1.0, 0.0, 0.0]),
-            "link0_contact_axis": FramedVector.of("link", [0.0, 1.0, 0.0]),
-            "base_front_axis": FramedVector.of("base", [1.0, 0.0, 0.0]),
-        },
-        handle=held,
-        openness=Openness(closed=0.0, open=p.travel_m),
+    z = p.plinth_m + (index + 0.5) * p.front_height_m
+    at = (p.depth_m / 2, 0.0, z)
+    assembly.add_part(
+        builder,
+        DRAWER_FRONT,
+        Moving(PartKind.slider, "body", at, (1.0, 0.0, 0.0), p.travel_m, p.friction_n, p.damping_n_s_m),
+        Held(held, np.array([t + handle.reach_m, 0.0, 0.0])),
+        mass_kg=p.drawer_mass_kg,
+        push=np.array([t, push_y, 0.0]),
+        base_point=(p.depth_m / 2 - 0.05, 0.0, p.height_m),
     )
-    return builder.build(mass_kg=p.drawer_mass_kg), part

@@ -15,9 +15,9 @@ from simcore.assets.procedural.assembly import Assembly, Moving
 from simcore.assets.procedural.carcass import Carcass, add_base
 from simcore.assets.procedural.finishes import WOODS, draw_contrast
 from simcore.assets.procedural.generated import HANDLE_COLOURS, Colour, GeneratedObject, LinkBuilder, draw_m
+from simcore.assets.procedural.generator import ObjectGenerator
 from simcore.assets.procedural.panel import DRAWER_FRONT, PanelBuilder
 from simcore.assets.procedural.panel_handles import PanelHandle, add_handle, draw_handle, half_along, handle_record
-from simcore.rng import stream
 
 _GAP_M = 0.003
 _BOARD_M = 0.010
@@ -53,7 +53,10 @@ class DrawerCabinetParameters:
         return round(self.feet_m + self.count * self.front_height_m + 2 * self.wall_m, 6)
 
 
-def draw_parameters(rng: np.random.Generator) -> tuple[DrawerCabinetParameters, PanelHandle]:
+DrawerCabinet = tuple[DrawerCabinetParameters, PanelHandle]
+
+
+def draw_parameters(rng: np.random.Generator) -> DrawerCabinet:
     """Draws a chest and the handle of its drawers."""
     count = int(rng.integers(1, 5))
     width = draw_m(rng, 0.34, 0.50)
@@ -82,36 +85,22 @@ def draw_parameters(rng: np.random.Generator) -> tuple[DrawerCabinetParameters, 
     return parameters, handle
 
 
-def generate(seed: int, *, name: str = "drawer_cabinet") -> GeneratedObject:
-    """Generates the chest of a seed.
-
-    Args:
-        seed: Any whole number from 0; the same seed gives the same bytes.
-        name: Name of the robot element in the URDF.
-    """
-    return build(*draw_parameters(stream(seed, "assets.procedural.drawer_cabinet")), name=name, seed=seed)
-
-
-def build(parameters: DrawerCabinetParameters, handle: PanelHandle, *, name: str, seed: int) -> GeneratedObject:
-    """Builds a chest of given parameters.
+def build(assembly: Assembly, drawer_cabinet: DrawerCabinet) -> GeneratedObject:
+    """Builds a chest.
 
     The root frame lies at the middle of the footprint, z up from the bottom, x out of the front. A drawer's frame lies
     at the middle of the back of its front panel, parallel to the root frame. The uppermost one is `drawer`.
-
-    Args:
-        parameters: Dimensions, masses, friction.
-        handle: Of every drawer.
-        name: Name of the robot element in the URDF.
-        seed: Recorded as the instance.
     """
-    p = parameters
-    assembly = Assembly("drawer_cabinet", name=name, seed=seed)
+    p, handle = drawer_cabinet
     body = LinkBuilder("body")
     _add_body(body, p)
     assembly.add_body(body, mass_kg=round(body.volume_m3 * p.density_kg_m3, 3))
     for number in range(p.count):
         _add_drawer(assembly, "drawer" if number == 0 else f"drawer_{number + 1}", number, p, handle)
     return assembly.finish(p, **handle_record(handle))
+
+
+generate = ObjectGenerator("drawer_cabinet", draw_parameters, build)
 
 
 def _add_body(builder: LinkBuilder, p: DrawerCabinetParameters) -> None:

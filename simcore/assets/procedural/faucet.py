@@ -14,10 +14,10 @@ from simcore.assets.annotation import HandleType, PartKind
 from simcore.assets.procedural.assembly import Assembly, Moving
 from simcore.assets.procedural.finishes import DARK, METALS, darker
 from simcore.assets.procedural.generated import Colour, GeneratedObject, LinkBuilder, draw_colour, draw_m
+from simcore.assets.procedural.generator import ObjectGenerator
 from simcore.assets.procedural.panel import LID_BEHIND, PanelBuilder, PanelFrame
 from simcore.assets.procedural.panel_handles import standing_out
 from simcore.assets.procedural.turning_knob import TurningKnobParameters, add_turning_knob, draw_turning_knob
-from simcore.rng import stream
 
 _ABOVE = PanelFrame(across=(0.0, -1.0, 0.0), out=(0.0, 0.0, 1.0))
 """A hand comes from above and closes along y; along is +x, out of the front."""
@@ -57,7 +57,10 @@ class FaucetParameters:
     top_colour: Colour
 
 
-def draw_parameters(rng: np.random.Generator) -> tuple[FaucetParameters, TurningKnobParameters]:
+Faucet = tuple[FaucetParameters, TurningKnobParameters]
+
+
+def draw_parameters(rng: np.random.Generator) -> Faucet:
     """Draws a faucet and its knobs."""
     kind = "lever" if rng.random() < 0.5 else "knobs"
     column = draw_m(rng, 0.022, 0.027) if kind == "lever" else draw_m(rng, 0.014, 0.018)
@@ -82,30 +85,13 @@ def draw_parameters(rng: np.random.Generator) -> tuple[FaucetParameters, Turning
     return parameters, replace(knob, range_rad=round(min(knob.range_rad, 4.2), 4))
 
 
-def generate(seed: int, *, name: str = "faucet") -> GeneratedObject:
-    """Generates the faucet of a seed.
-
-    Args:
-        seed: Any whole number from 0; the same seed gives the same bytes.
-        name: Name of the robot element in the URDF.
-    """
-    return build(*draw_parameters(stream(seed, "assets.procedural.faucet")), name=name, seed=seed)
-
-
-def build(parameters: FaucetParameters, knob: TurningKnobParameters, *, name: str, seed: int) -> GeneratedObject:
-    """Builds a faucet of given parameters.
+def build(assembly: Assembly, faucet: Faucet) -> GeneratedObject:
+    """Builds a faucet.
 
     The root frame lies at the middle of the worktop's piece, z up from the bottom, x to where the water runs. The frame
     of a lever or knob lies on its axis, where that meets what it sits on, parallel to the root frame.
-
-    Args:
-        parameters: Dimensions, friction.
-        knob: Of the faucet with knobs.
-        name: Name of the robot element in the URDF.
-        seed: Recorded as the instance.
     """
-    p = parameters
-    assembly = Assembly("faucet", name=name, seed=seed)
+    p, knob = faucet
     body = LinkBuilder("body")
     x = -p.reach_m / 2
     half = (p.spread_m if p.kind == "knobs" else 0.06) + 0.05
@@ -146,6 +132,9 @@ def build(parameters: FaucetParameters, knob: TurningKnobParameters, *, name: st
             density_kg_m3=4500.0,
         )
     return assembly.finish(p, knob_style=knob.style, knob_diameter_m=knob.diameter_m)
+
+
+generate = ObjectGenerator("faucet", draw_parameters, build)
 
 
 def _add_mixer(body: LinkBuilder, p: FaucetParameters, x: float) -> None:

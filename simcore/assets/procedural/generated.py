@@ -55,8 +55,9 @@ class LinkBuilder:
     def box(
         self, name: str, lower: Sequence[float], upper: Sequence[float], *, rgba: Colour, collide: bool = True
     ) -> None:
-        """Adds a box by two opposite corners in the link frame [m]."""
-        a, b = np.asarray(lower, dtype=float), np.asarray(upper, dtype=float)
+        """Adds a box by two opposite corners, see `_place` [m]."""
+        corners = np.stack([self._place(lower), self._place(upper)])  # (2, 3)
+        a, b = corners.min(axis=0), corners.max(axis=0)
         size = np.round(b - a, 6)
         centre = np.round((a + b) / 2, 7)
         shape = Shape(
@@ -75,9 +76,9 @@ class LinkBuilder:
         rgba: Colour,
         collide: bool = True,
     ) -> None:
-        """Adds a cylinder about its centre in the link frame, along the axis `x`, `y` or `z` [m]."""
-        rpy = {"x": (0.0, np.pi / 2, 0.0), "y": (-np.pi / 2, 0.0, 0.0), "z": (0.0, 0.0, 0.0)}[axis]
-        pose = Pose.from_rpy(np.round(np.asarray(centre, dtype=float), 7), rpy)
+        """Adds a cylinder about its centre, see `_place` [m], along an axis, see `_letter`."""
+        rpy = {"x": (0.0, np.pi / 2, 0.0), "y": (-np.pi / 2, 0.0, 0.0), "z": (0.0, 0.0, 0.0)}[self._letter(axis)]
+        pose = Pose.from_rpy(np.round(self._place(centre), 7), rpy)
         self._add(Shape(ShapeKind.cylinder, (round(radius, 6), round(length, 6)), pose, name, rgba), collide)
 
     def turned_box(
@@ -117,6 +118,14 @@ class LinkBuilder:
             collisions=tuple(self._collisions),
             inertial=composed_inertial(self._collisions, mass_kg),
         )
+
+    def _place(self, point: Sequence[float]) -> np.ndarray:
+        """(3,) a point of a box or cylinder in the link frame [m]; here it is given in that frame."""
+        return np.asarray(point, dtype=float)
+
+    def _letter(self, axis: str) -> str:
+        """`x`, `y` or `z`: the link's axis that a cylinder runs along; here it is given so."""
+        return axis
 
     def _add(self, shape: Shape, collide: bool) -> None:
         self._visuals.append(shape)

@@ -14,9 +14,9 @@ from simcore.assets.annotation import HandleType, PartKind
 from simcore.assets.procedural.assembly import Assembly, Moving
 from simcore.assets.procedural.finishes import CHROME, DARK, darker
 from simcore.assets.procedural.generated import Colour, GeneratedObject, LinkBuilder, draw_colour, draw_m
+from simcore.assets.procedural.generator import ObjectGenerator
 from simcore.assets.procedural.panel import PanelBuilder, PanelFrame, X, Z
 from simcore.assets.procedural.panel_handles import standing_out
-from simcore.rng import stream
 
 _SEGMENTS = 24
 _WHEELS: tuple[Colour, ...] = (
@@ -87,31 +87,14 @@ def draw_parameters(rng: np.random.Generator) -> HandWheelParameters:
     )
 
 
-def generate(seed: int, *, name: str = "hand_wheel") -> GeneratedObject:
-    """Generates the hand wheel of a seed.
-
-    Args:
-        seed: Any whole number from 0; the same seed gives the same bytes.
-        name: Name of the robot element in the URDF.
-    """
-    return build(draw_parameters(stream(seed, "assets.procedural.hand_wheel")), name=name, seed=seed)
-
-
-def build(parameters: HandWheelParameters, *, name: str, seed: int) -> GeneratedObject:
-    """Builds a hand wheel of given parameters.
+def build(assembly: Assembly, p: HandWheelParameters) -> GeneratedObject:
+    """Builds a hand wheel.
 
     The root frame lies at the middle of the foot, z up from the bottom, x to who turns the wheel. The wheel's frame
     lies in the middle of its hub, parallel to the root frame.
-
-    Args:
-        parameters: Dimensions, friction.
-        name: Name of the robot element in the URDF.
-        seed: Recorded as the instance.
     """
-    p = parameters
     frame = _FRAMES[p.faces]
     out = np.asarray(frame.out)
-    assembly = Assembly("hand_wheel", name=name, seed=seed)
     # a wheel that faces the front clears the ground
     lift = max(p.flange_m + 0.05, p.radius_m + 0.04 if p.faces == "front" else 0.0)
     middle = np.array([0.0, 0.0, lift])
@@ -144,6 +127,9 @@ def build(parameters: HandWheelParameters, *, name: str, seed: int) -> Generated
         base_point=(base_point + _aside(frame) * 0.011).tolist(),
     )
     return assembly.finish(p)
+
+
+generate = ObjectGenerator("hand_wheel", draw_parameters, build)
 
 
 def _aside(frame: PanelFrame) -> np.ndarray:

@@ -13,9 +13,9 @@ import numpy as np
 from simcore.assets.procedural.assembly import HOLDING, Assembly, lifting
 from simcore.assets.procedural.finishes import DARK, RUBBER, darker
 from simcore.assets.procedural.generated import Colour, GeneratedObject, LinkBuilder, draw_colour, draw_m
+from simcore.assets.procedural.generator import ObjectGenerator
 from simcore.assets.procedural.panel import LID_BEHIND, PanelBuilder
 from simcore.assets.procedural.panel_handles import EDGE_PUSH_M, held_at_edge
-from simcore.rng import stream
 
 _GAP_M = 0.002
 _CASES: tuple[Colour, ...] = (
@@ -78,29 +78,12 @@ def draw_parameters(rng: np.random.Generator) -> LaptopParameters:
     )
 
 
-def generate(seed: int, *, name: str = "laptop") -> GeneratedObject:
-    """Generates the laptop of a seed.
-
-    Args:
-        seed: Any whole number from 0; the same seed gives the same bytes.
-        name: Name of the robot element in the URDF.
-    """
-    return build(draw_parameters(stream(seed, "assets.procedural.laptop")), name=name, seed=seed)
-
-
-def build(parameters: LaptopParameters, *, name: str, seed: int) -> GeneratedObject:
-    """Builds a laptop of given parameters.
+def build(assembly: Assembly, p: LaptopParameters) -> GeneratedObject:
+    """Builds a laptop.
 
     The root frame lies at the middle of the footprint, z up from the bottom, x to who types. The lid's frame lies on
     the hinge, at the upper back edge of the base, parallel to the root frame when closed.
-
-    Args:
-        parameters: Dimensions, masses, friction.
-        name: Name of the robot element in the URDF.
-        seed: Recorded as the instance.
     """
-    p = parameters
-    assembly = Assembly("laptop", name=name, seed=seed)
     x0, x1, half = -p.depth_m / 2, p.depth_m / 2, p.width_m / 2
     feet, top = 0.003, 0.003 + p.base_m
     body = LinkBuilder("body")
@@ -145,6 +128,9 @@ def build(parameters: LaptopParameters, *, name: str, seed: int) -> GeneratedObj
         base_point=(x1 - 0.02, 0.0, top),
     )
     return assembly.finish(p)
+
+
+generate = ObjectGenerator("laptop", draw_parameters, build)
 
 
 def _add_keys(body: LinkBuilder, p: LaptopParameters, top: float) -> None:

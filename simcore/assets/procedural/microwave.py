@@ -6,13 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from simcore.assets.annotation import (
-    Articulation,
-    FramedVector,
-    Openness,
-    Part,
-    PartKind,
-)
+from simcore.assets.annotation import Handle, PartKind
+from simcore.assets.procedural.assembly import Assembly, Held, hinged
 from simcore.assets.procedural.generated import (
     BODY_COLOURS,
     HANDLE_COLOURS,
@@ -21,13 +16,11 @@ from simcore.assets.procedural.generated import (
     LinkBuilder,
     draw_colour,
     draw_m,
-    model_bounds,
     recorded,
 )
+from simcore.assets.procedural.generator import ObjectGenerator
 from simcore.assets.procedural.handles import BarParameters, add_bar, draw_bar
-from simcore.assets.urdf_model import Joint, Link, UrdfModel
-from simcore.geometry import Pose
-from simcore.rng import stream
+from simcore.assets.procedural.panel import door_frame
 
 _GLASS: Colour = (0.05, 0.06, 0.07, 1.0)
 _INSIDE: Colour = (0.85, 0.85, 0.82, 1.0)
@@ -67,7 +60,10 @@ class MicrowaveParameters:
         return round(self.width_m - self.panel_m, 6)
 
 
-def draw_parameters(rng: np.random.Generator) -> tuple[MicrowaveParameters, BarParameters]:
+Microwave = tuple[MicrowaveParameters, BarParameters]
+
+
+def draw_parameters(rng: np.random.Generator) -> Microwave:
     """Draws one microwave and its handle."""
     height = draw_m(rng, 0.27, 0.33)
     parameters = MicrowaveParameters(
@@ -92,69 +88,49 @@ def draw_parameters(rng: np.random.Generator) -> tuple[MicrowaveParameters, BarP
     return parameters, bar
 
 
-def generate(seed: int, *, name: str = "microwave") -> GeneratedObject:
-    """Generates the microwave of a seed.
-
-    Args:
-        seed: Any whole number from 0; the same seed gives the same bytes.
-        name: Name of the robot element in the URDF.
-    """
-    parameters, bar = draw_parameters(stream(seed, "assets.procedural.microwave"))
-    return build(parameters, bar, name=name, seed=seed)
-
-
-def build(parameters: MicrowaveParameters, bar: BarParameters, *, name: str, seed: int) -> GeneratedObject:
-    """Builds the microwave of given parameters.
+def build(assembly: Assembly, microwave: Microwave) -> GeneratedObject:
+    """Builds a microwave.
 
     The root frame lies at the middle of the footprint, z up from the bottom, x out of the front. The door's frame lies
     on the hinge axis, at the body's front plane and the door's mid height, parallel to the root frame when closed.
-
-    Args:
-        parameters: Dimensions, masses, friction.
-        bar: Dimensions of the handle.
-        name: Name of the robot element in the URDF.
-        seed: Recorded as the instance.
     """
-    p = parameters
-    # The free edge lies towards +y of a left hinge (who looks along -x has +y to the right).
-    away = 1.0 if p.hinge_side == "left" else -1.0
-    joint = Joint(
-        name="door_hinge",
-        kind="revolute",
-        parent="body",
-        child="door",
-        T_parent_joint=Pose.from_translation([p.depth_m / 2, -away * p.width_m / 2, p.height_m / 2]),
-        axis=np.array([0.0, 0.0, 1.0]),
-        lower=-p.upper_limit_rad if away > 0 else 0.0,
-        upper=0.0 if away > 0 else p.upper_limit_rad,
-        effort=50.0,
-        velocity=10.0,
+    p, bar = microwave
+    frame = door_frame(p.hinge_side)
+    away = frame.across[1]
+    body = LinkBuilder("body")
+    _add_body(body, p, away)
+    assembly.add_body(body, mass_kg=p.body_mass_kg)
+    door = LinkBuilder("door")
+    handle = _add_door(door, p, bar, away)
+    head = np.array([p.door_thickness_m + bar.reach_m, away * (p.door_width_m - p.handle_inset_m), p.handle_rise_m])
+    moving = hinged(
+        frame,
+        kind=PartKind.hinge_vertical,
+        at=(p.depth_m / 2, -away * p.width_m / 2, p.height_m / 2),
+        limit_rad=p.upper_limit_rad,
         friction=p.friction_n_m,
         damping=p.damping_n_m_s,
     )
-    door, part = _door(p, bar, away)
-    model = UrdfModel(name, {"body": _body(p, away), "door": door}, {joint.name: joint})
-    values = recorded(p)
-    values |= {f"handle_{key}": value for key, value in recorded(bar).items()}
-    return GeneratedObject(
-        model=model,
-        articulation=Articulation(
-            category="microwave",
-            source={"dataset": "procedural", "id": str(seed), "licence": "Apache-2.0"},
-            parts={"door": part},
-        ),
-        bounds_obj=model_bounds(model),
-        friction={joint.name: p.friction_n_m},
-        damping={joint.name: p.damping_n_m_s},
-        parameters=values,
+    assembly.add_part(
+        door,
+        frame,
+        moving,
+        Held(handle, head),
+        mass_kg=p.door_mass_kg,
+        push=np.array([p.door_thickness_m, head[1] - away * (bar.thickness_m / 2 + 0.065), 0.0]),
+        base_point=(p.depth_m / 2 - 0.05, 0.0, p.height_m),
     )
+    values = {f"handle_{key}": value for key, value in recorded(bar).items()}
+    return assembly.finish(p, **values)
 
 
-def _body(p: MicrowaveParameters, away: float) -> Link:
+generate = ObjectGenerator("microwave", draw_parameters, build)
+
+
+def _add_body(builder: LinkBuilder, p: MicrowaveParameters, away: float) -> None:
     x0, x1 = -p.depth_m / 2, p.depth_m / 2
     y0, y1 = -p.width_m / 2, p.width_m / 2
     h, w = p.height_m, p.wall_m
-    builder = LinkBuilder("body")
     builder.box("floor", (x0, y0, 0.0), (x1, y1, w), rgba=p.colour)
     builder.box("ceiling", (x0, y0, h - w), (x1, y1, h), rgba=p.colour)
     builder.box("back", (x0, y0, w), (x0 + w, y1, h - w), rgba=p.colour)
@@ -198,7 +174,6 @@ def _body(p: MicrowaveParameters, away: float) -> Link:
         rgba=p.handle_colour,
         collide=False,
     )
-    return builder.build(mass_kg=p.body_mass_kg)
 
 
 def _cavity_lining(builder: LinkBuilder, p: MicrowaveParameters, away: float) -> None:
@@ -226,9 +201,8 @@ def _cavity_lining(builder: LinkBuilder, p: MicrowaveParameters, away: float) ->
     )
 
 
-def _door(p: MicrowaveParameters, bar: BarParameters, away: float) -> tuple[Link, Part]:
+def _add_door(builder: LinkBuilder, p: MicrowaveParameters, bar: BarParameters, away: float) -> Handle:
     width, t, half = p.door_width_m, p.door_thickness_m, p.height_m / 2
-    builder = LinkBuilder("door")
 
     def span(a: float, b: float) -> tuple[float, float]:
         return (away * a, away * b) if away > 0 else (away * b, away * a)
@@ -240,28 +214,4 @@ def _door(p: MicrowaveParameters, bar: BarParameters, away: float) -> tuple[Link
     low, high = span(0.03, width - 0.03)
     builder.box("seal", (-0.001, low, -half + 0.03), (0.0, high, half - 0.03), rgba=_DARK, collide=False)
     handle_y = away * (width - p.handle_inset_m)
-    handle = add_bar(builder, bar, at_front=(t, handle_y, p.handle_rise_m), along="z", rgba=p.handle_colour)
-    head = np.array([t + bar.reach_m, handle_y, p.handle_rise_m])
-    across = np.array([0.0, away, 0.0])
-    push_y = handle_y - away * (bar.thickness_m / 2 + 0.065)
-    part = Part(
-        name="door",
-        joint="door_hinge",
-        link="door",
-        base="body",
-        kind=PartKind.hinge_vertical,
-        keypoints={
-            "articulated_object_head": FramedVector.of("link", head),
-            "articulated_object_tail": FramedVector.of("link", head + across * 0.05),
-            "link_contact_point": FramedVector.of("link", [t, push_y, 0.0]),
-            "base_contact_point": FramedVector.of("base", [p.depth_m / 2 - 0.05, 0.0, p.height_m]),
-        },
-        axes={
-            "link0_rot_axis": FramedVector.of("link", [0.0, 0.0, 1.0]),
-            "link0_contact_axis": FramedVector.of("link", [0.0, 0.0, away]),
-            "base_front_axis": FramedVector.of("base", [1.0, 0.0, 0.0]),
-        },
-        handle=handle,
-        openness=Openness(closed=0.0, open=-away * p.upper_limit_rad),
-    )
-    return builder.build(mass_kg=p.door_mass_kg), part
+    return add_bar(builder, bar, at_front=(t, handle_y, p.handle_rise_m), along="z", rgba=p.handle_colour)

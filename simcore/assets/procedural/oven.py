@@ -10,8 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from simcore.assets.annotation import PartKind
-from simcore.assets.procedural.assembly import HOLDING, Assembly, flap_limit, hinged
+from simcore.assets.procedural.assembly import HOLDING, Assembly, dropping, flap_limit
 from simcore.assets.procedural.carcass import Carcass, add_feet
 from simcore.assets.procedural.finishes import APPLIANCES, CHROME, DARK, GLASS, WIRE, draw_contrast, mark_on
 from simcore.assets.procedural.generated import (
@@ -21,11 +20,11 @@ from simcore.assets.procedural.generated import (
     draw_colour,
     draw_m,
 )
+from simcore.assets.procedural.generator import ObjectGenerator
 from simcore.assets.procedural.handles import BarParameters, draw_bar
 from simcore.assets.procedural.panel import FLAP_BELOW, FRONT, PanelBuilder
 from simcore.assets.procedural.panel_handles import PUSH_ROOM_M, add_handle, handle_reach, handle_record, push_beside
 from simcore.assets.procedural.turning_knob import TurningKnobParameters, add_turning_knob, draw_turning_knob
-from simcore.rng import stream
 
 _GAP_M = 0.003
 _CAVITY: Colour = (0.30, 0.30, 0.31, 1.0)
@@ -103,30 +102,14 @@ def draw_parameters(rng: np.random.Generator) -> Oven:
     return parameters, bar, draw_turning_knob(rng, diameter=(0.032, 0.040))
 
 
-def generate(seed: int, *, name: str = "oven") -> GeneratedObject:
-    """Generates the oven of a seed.
-
-    Args:
-        seed: Any whole number from 0; the same seed gives the same bytes.
-        name: Name of the robot element in the URDF.
-    """
-    return build(draw_parameters(stream(seed, "assets.procedural.oven")), name=name, seed=seed)
-
-
-def build(oven: Oven, *, name: str, seed: int) -> GeneratedObject:
-    """Builds an oven of given parameters.
+def build(assembly: Assembly, oven: Oven) -> GeneratedObject:
+    """Builds an oven.
 
     The root frame lies at the middle of the footprint, z up from the bottom, x out of the front. The door's frame lies
     on its hinge, in the plane of the body's front, parallel to the root frame when closed; a knob's on its axis, where
     that meets the panel.
-
-    Args:
-        oven: Dimensions, masses, friction.
-        name: Name of the robot element in the URDF.
-        seed: Recorded as the instance.
     """
     p, bar, knob = oven
-    assembly = Assembly("oven", name=name, seed=seed)
     body = LinkBuilder("body")
     _add_body(body, p)
     assembly.add_body(body, mass_kg=round(body.volume_m3 * p.body_density_kg_m3, 3))
@@ -144,6 +127,9 @@ def build(oven: Oven, *, name: str, seed: int) -> GeneratedObject:
             mark=mark_on(p.knob_colour),
         )
     return assembly.finish(p, **handle_record(bar), knob_style=knob.style, knob_diameter_m=knob.diameter_m)
+
+
+generate = ObjectGenerator("oven", draw_parameters, build)
 
 
 def _upper_edge(p: OvenParameters) -> tuple[float, float, float]:
@@ -246,15 +232,7 @@ def _add_door(assembly: Assembly, p: OvenParameters, bar: BarParameters) -> None
         height_m=z0 - 0.004,
         most_rad=p.most_open_rad,
     )
-    moving = hinged(
-        FLAP_BELOW,
-        kind=PartKind.hinge_horizontal,
-        at=(p.depth_m / 2, (y0 + y1) / 2, z0),
-        limit_rad=limit,
-        friction=0.0,
-        damping=p.damping_n_m_s,
-        holding=p.holding,
-    )
+    moving = dropping((p.depth_m / 2, (y0 + y1) / 2, z0), p, limit_rad=limit)
     assembly.add_part(
         door,
         FLAP_BELOW,

@@ -62,40 +62,11 @@ def door_frame(hinge_side: str) -> PanelFrame:
 
 
 class PanelBuilder(LinkBuilder):
-    """A link whose boxes and cylinders are given as (across, along, out) of its panel."""
+    """A link whose boxes and cylinders are given as (across, along, out) of its panel; axes are one of these words."""
 
     def __init__(self, name: str, frame: PanelFrame) -> None:
         super().__init__(name)
         self.frame = frame
-
-    def box(
-        self, name: str, lower: Sequence[float], upper: Sequence[float], *, rgba: Colour, collide: bool = True
-    ) -> None:
-        """Adds a box by two opposite corners (across, along, out) [m]."""
-        a, b = self.frame.at(*lower), self.frame.at(*upper)
-        super().box(name, np.minimum(a, b).tolist(), np.maximum(a, b).tolist(), rgba=rgba, collide=collide)
-
-    def cylinder(
-        self,
-        name: str,
-        centre: Sequence[float],
-        *,
-        axis: str,
-        radius: float,
-        length: float,
-        rgba: Colour,
-        collide: bool = True,
-    ) -> None:
-        """Adds a cylinder about its centre (across, along, out) [m]; the axis is one of these words."""
-        super().cylinder(
-            name,
-            self.frame.at(*centre).tolist(),
-            axis=self.frame.letter(axis),
-            radius=radius,
-            length=length,
-            rgba=rgba,
-            collide=collide,
-        )
 
     def border(
         self,
@@ -129,3 +100,11 @@ class PanelBuilder(LinkBuilder):
         }
         for side, (low, high) in strips.items():
             self.box(f"{name}_{side}", low, high, rgba=rgba, collide=collide)
+
+    def _place(self, point: Sequence[float]) -> Array:
+        """(3,) a point that is given as (across, along, out), in the link frame [m]."""
+        return self.frame.at(*point)
+
+    def _letter(self, axis: str) -> str:
+        """The link's axis that `across`, `along` or `out` runs along."""
+        return self.frame.letter(axis)

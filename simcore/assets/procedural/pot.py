@@ -13,10 +13,10 @@ import numpy as np
 from simcore.assets.procedural.assembly import HOLDING, Assembly, lifting
 from simcore.assets.procedural.finishes import BRASS, CHROME, DARK, darker, draw_contrast
 from simcore.assets.procedural.generated import Colour, GeneratedObject, LinkBuilder, draw_colour, draw_m
+from simcore.assets.procedural.generator import ObjectGenerator
 from simcore.assets.procedural.panel import LID_BEHIND, PanelBuilder
 from simcore.assets.procedural.panel_handles import PanelHandle, add_handle, draw_handle, handle_record
 from simcore.assets.procedural.round_lid import RoundLid
-from simcore.rng import stream
 
 _POTS: tuple[Colour, ...] = (
     (0.74, 0.75, 0.77, 1.0),
@@ -54,7 +54,10 @@ class PotParameters:
     handle_colour: Colour
 
 
-def draw_parameters(rng: np.random.Generator) -> tuple[PotParameters, PanelHandle]:
+Pot = tuple[PotParameters, PanelHandle]
+
+
+def draw_parameters(rng: np.random.Generator) -> Pot:
     """Draws a pot and the handle of its lid."""
     colour = draw_colour(rng, _POTS)
     style = "glass" if rng.random() < 0.5 else "solid"
@@ -80,30 +83,13 @@ def draw_parameters(rng: np.random.Generator) -> tuple[PotParameters, PanelHandl
     return parameters, draw_handle(rng, {"knob": 0.65, "bar": 0.35}, length=(0.08, 0.10))
 
 
-def generate(seed: int, *, name: str = "pot") -> GeneratedObject:
-    """Generates the pot of a seed.
-
-    Args:
-        seed: Any whole number from 0; the same seed gives the same bytes.
-        name: Name of the robot element in the URDF.
-    """
-    return build(*draw_parameters(stream(seed, "assets.procedural.pot")), name=name, seed=seed)
-
-
-def build(parameters: PotParameters, handle: PanelHandle, *, name: str, seed: int) -> GeneratedObject:
-    """Builds a pot of given parameters.
+def build(assembly: Assembly, pot: Pot) -> GeneratedObject:
+    """Builds a pot.
 
     The root frame lies at the middle of the bottom, z up, x away from the hinge. The lid's frame lies on the hinge, at
     the height of the rim, parallel to the root frame when closed.
-
-    Args:
-        parameters: Dimensions, friction.
-        handle: Of the lid.
-        name: Name of the robot element in the URDF.
-        seed: Recorded as the instance.
     """
-    p = parameters
-    assembly = Assembly("pot", name=name, seed=seed)
+    p, handle = pot
     vessel = RoundLid(p.radius_m, p.wall_m, 0.0, p.height_m, p.lid_m, 0.004)
     body = LinkBuilder("body")
     vessel.add_vessel(body, rgba=p.colour, inside=(0.62, 0.63, 0.64, 1.0))
@@ -133,6 +119,9 @@ def build(parameters: PotParameters, handle: PanelHandle, *, name: str, seed: in
         base_point=(p.radius_m - p.wall_m / 2, 0.0, p.height_m),
     )
     return assembly.finish(p, **handle_record(handle))
+
+
+generate = ObjectGenerator("pot", draw_parameters, build)
 
 
 def _add_ears(body: LinkBuilder, p: PotParameters) -> None:

@@ -25,6 +25,7 @@ from simcore.assets.procedural.finishes import (
     mark_on,
 )
 from simcore.assets.procedural.generated import Colour, GeneratedObject, LinkBuilder, draw_colour, draw_m
+from simcore.assets.procedural.generator import ObjectGenerator
 from simcore.assets.procedural.panel import PanelBuilder, door_frame
 from simcore.assets.procedural.panel_handles import (
     EdgeParameters,
@@ -34,7 +35,6 @@ from simcore.assets.procedural.panel_handles import (
     handle_record,
     push_point,
 )
-from simcore.rng import stream
 
 _SEAL_M = 0.008
 """Between the body and the doors, filled by the seal."""
@@ -70,7 +70,10 @@ class RefrigeratorParameters:
     handle_colour: Colour
 
 
-def draw_parameters(rng: np.random.Generator) -> tuple[RefrigeratorParameters, PanelHandle]:
+Refrigerator = tuple[RefrigeratorParameters, PanelHandle]
+
+
+def draw_parameters(rng: np.random.Generator) -> Refrigerator:
     """Draws a refrigerator and the handle of its doors."""
     height = draw_m(rng, 0.48, 0.85)
     doors = 2 if height > 0.62 and rng.random() < 0.6 else 1
@@ -103,36 +106,22 @@ def draw_parameters(rng: np.random.Generator) -> tuple[RefrigeratorParameters, P
     return parameters, handle
 
 
-def generate(seed: int, *, name: str = "refrigerator") -> GeneratedObject:
-    """Generates the refrigerator of a seed.
-
-    Args:
-        seed: Any whole number from 0; the same seed gives the same bytes.
-        name: Name of the robot element in the URDF.
-    """
-    return build(*draw_parameters(stream(seed, "assets.procedural.refrigerator")), name=name, seed=seed)
-
-
-def build(parameters: RefrigeratorParameters, handle: PanelHandle, *, name: str, seed: int) -> GeneratedObject:
-    """Builds a refrigerator of given parameters.
+def build(assembly: Assembly, refrigerator: Refrigerator) -> GeneratedObject:
+    """Builds a refrigerator.
 
     The root frame lies at the middle of the footprint, z up from the bottom, x out of the front. The frame of a door
     lies on its hinge, in the plane of the body's front at the door's mid height, parallel to the root frame.
-
-    Args:
-        parameters: Dimensions, masses, friction.
-        handle: Of every door.
-        name: Name of the robot element in the URDF.
-        seed: Recorded as the instance.
     """
-    p = parameters
-    assembly = Assembly("refrigerator", name=name, seed=seed)
+    p, handle = refrigerator
     body = LinkBuilder("body")
     _add_body(body, p)
     assembly.add_body(body, mass_kg=round(body.volume_m3 * p.body_density_kg_m3, 3))
     for number, span in enumerate(_door_spans(p)):
         _add_door(assembly, "door" if number == 0 else f"door_{number + 1}", p, handle, span)
     return assembly.finish(p, **handle_record(handle))
+
+
+generate = ObjectGenerator("refrigerator", draw_parameters, build)
 
 
 def _door_spans(p: RefrigeratorParameters) -> list[tuple[float, float]]:

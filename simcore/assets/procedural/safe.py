@@ -13,12 +13,12 @@ from simcore.assets.procedural.assembly import Assembly, swinging
 from simcore.assets.procedural.carcass import Carcass
 from simcore.assets.procedural.finishes import BRASS, CHROME, DARK, PAINTS, darker, mark_on
 from simcore.assets.procedural.generated import Colour, GeneratedObject, LinkBuilder, draw_colour, draw_m
+from simcore.assets.procedural.generator import ObjectGenerator
 from simcore.assets.procedural.handles import BarParameters, draw_bar
 from simcore.assets.procedural.inset_door import InsetDoor
 from simcore.assets.procedural.panel import PanelBuilder
 from simcore.assets.procedural.panel_handles import add_handle, handle_record, push_point
 from simcore.assets.procedural.turning_knob import TurningKnobParameters, add_turning_knob, draw_turning_knob
-from simcore.rng import stream
 
 _TICKS = 20
 
@@ -73,30 +73,14 @@ def draw_parameters(rng: np.random.Generator) -> Safe:
     return parameters, bar, dial
 
 
-def generate(seed: int, *, name: str = "safe") -> GeneratedObject:
-    """Generates the safe of a seed.
-
-    Args:
-        seed: Any whole number from 0; the same seed gives the same bytes.
-        name: Name of the robot element in the URDF.
-    """
-    return build(draw_parameters(stream(seed, "assets.procedural.safe")), name=name, seed=seed)
-
-
-def build(safe: Safe, *, name: str, seed: int) -> GeneratedObject:
-    """Builds a safe of given parameters.
+def build(assembly: Assembly, safe: Safe) -> GeneratedObject:
+    """Builds a safe.
 
     The root frame lies at the middle of the footprint, z up from the bottom, x out of the front. The door's frame lies
     on its hinge, at the outer edge of its face at mid height, parallel to the root frame; the dial's on its axis, where
     that meets the door.
-
-    Args:
-        safe: Dimensions, masses, friction.
-        name: Name of the robot element in the URDF.
-        seed: Recorded as the instance.
     """
     p, bar, dial = safe
-    assembly = Assembly("safe", name=name, seed=seed)
     x0, x1, half = -p.depth_m / 2, p.depth_m / 2, p.width_m / 2
     body = LinkBuilder("body")
     box = Carcass((x0, -half, 0.0), (x1, half, p.height_m), p.wall_m)
@@ -150,6 +134,9 @@ def build(safe: Safe, *, name: str, seed: int) -> GeneratedObject:
         density_kg_m3=2700.0,
     )
     return assembly.finish(p, **handle_record(bar), dial_style=dial.style, dial_diameter_m=dial.diameter_m)
+
+
+generate = ObjectGenerator("safe", draw_parameters, build)
 
 
 def _add_ticks(door: PanelBuilder, spot: tuple[float, float], dial: TurningKnobParameters, p: SafeParameters) -> None:

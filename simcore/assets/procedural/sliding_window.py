@@ -15,9 +15,9 @@ from simcore.assets.procedural.assembly import Assembly, Held, Moving
 from simcore.assets.procedural.carcass import Carcass
 from simcore.assets.procedural.finishes import CHROME, DARK, draw_contrast
 from simcore.assets.procedural.generated import Colour, GeneratedObject, LinkBuilder, draw_colour, draw_m
+from simcore.assets.procedural.generator import ObjectGenerator
 from simcore.assets.procedural.panel import PanelFrame
 from simcore.geometry import Pose
-from simcore.rng import stream
 
 _FRAMES: tuple[Colour, ...] = (
     (0.93, 0.93, 0.92, 1.0),
@@ -87,30 +87,13 @@ def draw_parameters(rng: np.random.Generator) -> SlidingWindowParameters:
     )
 
 
-def generate(seed: int, *, name: str = "sliding_window") -> GeneratedObject:
-    """Generates the window of a seed.
-
-    Args:
-        seed: Any whole number from 0; the same seed gives the same bytes.
-        name: Name of the robot element in the URDF.
-    """
-    return build(draw_parameters(stream(seed, "assets.procedural.sliding_window")), name=name, seed=seed)
-
-
-def build(parameters: SlidingWindowParameters, *, name: str, seed: int) -> GeneratedObject:
-    """Builds a window of given parameters.
+def build(assembly: Assembly, p: SlidingWindowParameters) -> GeneratedObject:
+    """Builds a window.
 
     The root frame lies at the middle of the footprint, z up from the bottom, x to the room. The sash's frame lies in
     its middle, in the plane of its back, parallel to the root frame. Its pull stands at the stile that leads when it
     closes; fingers close on it from above and below.
-
-    Args:
-        parameters: Dimensions, friction.
-        name: Name of the robot element in the URDF.
-        seed: Recorded as the instance.
     """
-    p = parameters
-    assembly = Assembly("sliding_window", name=name, seed=seed)
     # who looks along -x has +y to the right
     side = 1.0 if p.closed_side == "right" else -1.0
     half = p.width_m / 2
@@ -150,6 +133,9 @@ def build(parameters: SlidingWindowParameters, *, name: str, seed: int) -> Gener
         base_point=(p.depth_m / 2, 0.0, p.height_m),
     )
     return assembly.finish(p, handle_kind="knob")
+
+
+generate = ObjectGenerator("sliding_window", draw_parameters, build)
 
 
 def _add_frame(body: LinkBuilder, p: SlidingWindowParameters, box: Carcass) -> None:

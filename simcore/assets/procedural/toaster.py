@@ -18,9 +18,9 @@ from simcore.assets.procedural.assembly import Assembly, Held, Moving
 from simcore.assets.procedural.carcass import add_feet
 from simcore.assets.procedural.finishes import APPLIANCES, CHROME, DARK, draw_contrast, mark_on
 from simcore.assets.procedural.generated import Colour, GeneratedObject, LinkBuilder, draw_colour, draw_m
+from simcore.assets.procedural.generator import ObjectGenerator
 from simcore.assets.procedural.panel import PanelBuilder, PanelFrame
 from simcore.geometry import Pose
-from simcore.rng import stream
 
 _UPWARDS = PanelFrame(across=(0.0, -1.0, 0.0), out=(0.0, 0.0, 1.0))
 """The lever leaves upwards; the fingers close along y, and along is +x, out of the front."""
@@ -87,29 +87,12 @@ def draw_parameters(rng: np.random.Generator) -> ToasterParameters:
     )
 
 
-def generate(seed: int, *, name: str = "toaster") -> GeneratedObject:
-    """Generates the toaster of a seed.
-
-    Args:
-        seed: Any whole number from 0; the same seed gives the same bytes.
-        name: Name of the robot element in the URDF.
-    """
-    return build(draw_parameters(stream(seed, "assets.procedural.toaster")), name=name, seed=seed)
-
-
-def build(parameters: ToasterParameters, *, name: str, seed: int) -> GeneratedObject:
-    """Builds a toaster of given parameters.
+def build(assembly: Assembly, p: ToasterParameters) -> GeneratedObject:
+    """Builds a toaster.
 
     The root frame lies at the middle of the footprint, z up from the bottom, x out of the end with the lever. The
     lever's frame lies in that end's plane, in the middle of the lever when it is pressed down.
-
-    Args:
-        parameters: Dimensions, friction.
-        name: Name of the robot element in the URDF.
-        seed: Recorded as the instance.
     """
-    p = parameters
-    assembly = Assembly("toaster", name=name, seed=seed)
     body = LinkBuilder("body")
     _add_body(body, p)
     assembly.add_body(body, mass_kg=round(body.volume_m3 * 220.0, 3))
@@ -149,6 +132,9 @@ def build(parameters: ToasterParameters, *, name: str, seed: int) -> GeneratedOb
         base_point=(p.length_m / 2 - 0.03, 0.0, p.height_m),
     )
     return assembly.finish(p)
+
+
+generate = ObjectGenerator("toaster", draw_parameters, build)
 
 
 def _add_body(builder: LinkBuilder, p: ToasterParameters) -> None:

@@ -13,10 +13,10 @@ from simcore.assets.procedural.assembly import HOLDING, Assembly, lifting
 from simcore.assets.procedural.carcass import Carcass
 from simcore.assets.procedural.finishes import CHROME, DARK, PLASTICS, RUBBER, darker, draw_contrast
 from simcore.assets.procedural.generated import Colour, GeneratedObject, LinkBuilder, draw_colour, draw_m
+from simcore.assets.procedural.generator import ObjectGenerator
 from simcore.assets.procedural.panel import LID_BEHIND, PanelBuilder
 from simcore.assets.procedural.panel_handles import PanelHandle, add_handle, draw_handle, handle_record, push_point
 from simcore.assets.procedural.round_lid import GAP_M, RoundLid
-from simcore.rng import stream
 
 _CANS: tuple[Colour, ...] = (CHROME, (0.66, 0.67, 0.69, 1.0), *PLASTICS)
 _BAG: Colour = (0.22, 0.22, 0.23, 1.0)
@@ -47,7 +47,10 @@ class TrashCanParameters:
     handle_colour: Colour
 
 
-def draw_parameters(rng: np.random.Generator) -> tuple[TrashCanParameters, PanelHandle]:
+TrashCan = tuple[TrashCanParameters, PanelHandle]
+
+
+def draw_parameters(rng: np.random.Generator) -> TrashCan:
     """Draws a bin and the handle of its lid."""
     colour = draw_colour(rng, _CANS)
     lid_colour = DARK if rng.random() < 0.5 else darker(colour, 0.9)
@@ -70,30 +73,13 @@ def draw_parameters(rng: np.random.Generator) -> tuple[TrashCanParameters, Panel
     return parameters, draw_handle(rng, {"edge": 0.7, "bar": 0.3}, length=(0.08, 0.11))
 
 
-def generate(seed: int, *, name: str = "trash_can") -> GeneratedObject:
-    """Generates the bin of a seed.
-
-    Args:
-        seed: Any whole number from 0; the same seed gives the same bytes.
-        name: Name of the robot element in the URDF.
-    """
-    return build(*draw_parameters(stream(seed, "assets.procedural.trash_can")), name=name, seed=seed)
-
-
-def build(parameters: TrashCanParameters, handle: PanelHandle, *, name: str, seed: int) -> GeneratedObject:
-    """Builds a bin of given parameters.
+def build(assembly: Assembly, trash_can: TrashCan) -> GeneratedObject:
+    """Builds a bin.
 
     The root frame lies at the middle of the bottom, z up, x away from the hinge. The lid's frame lies on the hinge, at
     the height of the rim, parallel to the root frame when closed.
-
-    Args:
-        parameters: Dimensions, friction.
-        handle: Of the lid.
-        name: Name of the robot element in the URDF.
-        seed: Recorded as the instance.
     """
-    p = parameters
-    assembly = Assembly("trash_can", name=name, seed=seed)
+    p, handle = trash_can
     vessel = RoundLid(p.radius_m, p.wall_m, p.foot_m, p.height_m, p.lid_m, p.overhang_m)
     body = LinkBuilder("body")
     lid = PanelBuilder("lid", LID_BEHIND)
@@ -137,6 +123,9 @@ def build(parameters: TrashCanParameters, handle: PanelHandle, *, name: str, see
         base_point=(p.radius_m - p.wall_m / 2, 0.0, p.height_m),
     )
     return assembly.finish(p, **handle_record(handle))
+
+
+generate = ObjectGenerator("trash_can", draw_parameters, build)
 
 
 def _add_pedal(body: LinkBuilder, p: TrashCanParameters) -> None:
