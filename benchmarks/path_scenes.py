@@ -12,7 +12,8 @@ import numpy as np
 from robots.franka_panda import franka_panda, urdf_path
 from simcore.geometry import matrix_from_axis_angle
 from solver.kinematics import Kinematics
-from solver.path.slip import Slip, SlipMode
+from solver.path.slip import Slip
+from solver.path.slip_mode import SlipMode
 from solver.planning.plan import PlanBudget, PlanRequest
 from solver.scene import ArmModel, JointGeometry, PlanningScene
 from solver.settings.reader import read_planner_setting

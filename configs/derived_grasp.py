@@ -82,16 +82,20 @@ class HandRoom:
         self._closed = asset.articulation.closed_positions()
         self._sign = float(np.sign(part.openness.open - part.openness.closed))
 
-    def grasp(self, opening: float, *, shift_m: float = 0.0) -> HandGrasp | None:
+    def grasp(self, opening: float, *, shift_m: float = 0.0, along: bool = False) -> HandGrasp | None:
         """The widest and deepest grasp that fits while the part stands open by so much; None where none does.
 
         Args:
             opening: From closed [rad or m].
             shift_m: Place of the hand beside the head, along the contact axis [m].
+            along: Whether the fingers close along the contact axis, and not across it.
         """
         positions = self.positions(opening)
-        thickness = float(self.part.handle.size[1]) if self.part.handle.type is not HandleType.none else 0.0
-        poses = self._poses(positions, shift_m)
+        extent = self.part.handle.size[2 if along else 1]
+        thickness = float(extent) if self.part.handle.type is not HandleType.none else 0.0
+        if thickness > self.hand.max_width_m:
+            return None
+        poses = self._poses(positions, shift_m, along=along)
         for room in FINGER_ROOM_M:
             width = min(thickness + 2 * room, self.hand.max_width_m)
             for back in np.arange(0.0, self._most_back() + 1e-9, _STEP_BACK_M):
@@ -127,16 +131,16 @@ class HandRoom:
         depth = float(self.part.handle.size[0]) if self.part.handle.type is not HandleType.none else 0.0
         return max(0.0, self.hand.tip_m + depth / 2 - LEAST_HELD_M)
 
-    def _poses(self, positions: dict[str, float], shift_m: float) -> list[Pose]:
+    def _poses(self, positions: dict[str, float], shift_m: float, *, along: bool) -> list[Pose]:
         """Poses of the tool frame on the head as the setting allows them, the straight one first, root frame."""
         part = self.part
         T_root_link = self.solids.model.link_pose(part.link, positions)
-        tail, along, outward = (T_root_link.rotate(direction) for direction in self.axes_link())
-        head = T_root_link @ part.keypoint(HEAD).xyz + shift_m * along
+        tail, bar, outward = (T_root_link.rotate(direction) for direction in self.axes_link())
+        head = T_root_link @ part.keypoint(HEAD).xyz + shift_m * bar
         if held_at_edge(part):
             closing, back = outward, -tail if part.kind is PartKind.slider else tail
         else:
-            closing, back = tail, outward
+            closing, back = bar if along else tail, outward
         leans = _LEANS_RAD[:3] if part.kind is PartKind.knob else _LEANS_RAD
         poses = []
         for lean in leans:

@@ -152,7 +152,13 @@ def goal_value(skill: str, part: Part, start: tuple[float, float]) -> float:
 
 
 def planner_setting(
-    skill: str, part: Part, asset: ObjectAsset, start: tuple[float, float], grasp: HandGrasp | None = None
+    skill: str,
+    part: Part,
+    asset: ObjectAsset,
+    start: tuple[float, float],
+    grasp: HandGrasp | None = None,
+    *,
+    along: bool = False,
 ) -> Entry:
     """The planner setting of a skill on a part; a default of the schema is not repeated.
 
@@ -162,6 +168,7 @@ def planner_setting(
         asset: The object.
         start: From `start_range` or `roomy_start`.
         grasp: What fits the hand; None = on the head, with fingers wide open.
+        along: Whether the fingers close along the contact axis of a handle, and not across it.
 
     Raises:
         ConfigError: The skill does not fit the part.
@@ -169,7 +176,7 @@ def planner_setting(
     if skill == "close":
         threshold = goal_value(skill, part, start)
         return {"success_threshold": threshold, **_close(part, asset, threshold)}
-    return {"success_threshold": goal_value(skill, part, start), **_open(part, start, grasp)}
+    return {"success_threshold": goal_value(skill, part, start), **_open(part, start, grasp, along=along)}
 
 
 def opened_to(part: Part, start: tuple[float, float]) -> float:
@@ -182,7 +189,7 @@ def opened_to(part: Part, start: tuple[float, float]) -> float:
     return _rounded(start[1] + FURTHER * goal_value("open", part, start))
 
 
-def _open(part: Part, start: tuple[float, float], grasp: HandGrasp | None) -> Entry:
+def _open(part: Part, start: tuple[float, float], grasp: HandGrasp | None, *, along: bool) -> Entry:
     if part.handle.type is HandleType.none:
         raise ConfigError(
             f"skill=open does not fit part '{part.name}': it has neither a handle nor an edge that a hand can hold "
@@ -198,24 +205,34 @@ def _open(part: Part, start: tuple[float, float], grasp: HandGrasp | None) -> En
         if grasp.back_m > 0.0:
             taken["modify_actuation_motion"] = ["translate_z", -grasp.back_m]
     return {
-        "constraint_list": [{**head, "tolerance": 0.002}, *(_edge(part) if held_at_edge(part) else _handle(part))],
+        "constraint_list": [
+            {**head, "tolerance": 0.002},
+            *(_edge(part) if held_at_edge(part) else _handle(part, along=along)),
+        ],
         **taken,
         "pre_actuation_motions": [["translate_z", -approach_m(part)]],
         "post_actuation_motions": {"follow_joint": {"to": _rounded(to)}},
     }
 
 
-def _handle(part: Part) -> list[Entry]:
-    """Fingers close from head to tail; the hand comes from where the part faces, in a cone that the kind allows."""
-    return [
-        {
+def _handle(part: Part, *, along: bool) -> list[Entry]:
+    """Fingers close from head to tail, or along the handle; the hand comes from where the part faces, or nearly."""
+    if along:
+        closing: Entry = {
+            "type": "frame_axis_parallel",
+            **_side(),
+            "target_axis": "link0_contact_axis",
+            "target_axis_frame": "object",
+        }
+    else:
+        closing = {
             "type": "keypoint_axis_parallel",
             **_side(),
             "target_axis_from_keypoint_name": HEAD,
             "target_axis_to_keypoint_name": TAIL,
-            "target_inner_product": 1,
-            "tolerance": 0.05,
-        },
+        }
+    return [
+        {**closing, "target_inner_product": 1, "tolerance": 0.05},
         # a knob has no room beside it, and the wrist must turn on its axis; all else may be held leaning
         _palm(part, 0.35 if part.kind is PartKind.knob else 0.9),
     ]

@@ -9,12 +9,17 @@ from configs.derived_push import SPOT, push_shifts
 from configs.derived_rotate import check_turns, rotate_setting
 from configs.derived_setting import approach_m, planner_setting
 from robots.hand_shape import HandShape
-from simcore.assets.annotation import Part
+from simcore.assets.annotation import Part, PartKind
 from simcore.assets.articulated_object import ObjectAsset
 from simcore.errors import ConfigError
 
 _NEARLY_CLOSED = 0.1
 """A push must fit at this share of the start too, where the body is near."""
+TURNS_ABOUT_HINGE = (PartKind.hinge_vertical, PartKind.hinge_horizontal, PartKind.lid)
+KNOB_ALONG_SLIPS = ("side", "fixed")
+KNOB_ACROSS_SLIPS = ("fixed", "side")
+"""What the hand may do on a knob that opens a part: it turns between flat pads about the line between them, and wedges
+about any other."""
 SKILLS_WITH_WAYS = ("close", "open", "rotate")
 """Skills whose settings can be derived."""
 
@@ -49,6 +54,8 @@ def derived_ways(
     room = HandRoom(asset, part, hand, approach_m=approach_m(part))
     kind = "edge" if held_at_edge(part) else part.handle.type.value
     found: list[tuple[bool, str, dict[str, Any]]] = []
+    if skill == "open" and kind == "knob" and part.kind in TURNS_ABOUT_HINGE:
+        found += _knob_along_hinge(room, asset, start)
     for shift_m in (0.0, *(room.shifts() if skill == "open" else ())):
         grasp = _grasp(room, start, shift_m)
         if grasp is None and shift_m != 0.0:
@@ -57,12 +64,28 @@ def derived_ways(
             setting = rotate_setting(part, asset, grasp)
         else:
             setting = planner_setting(skill, part, asset, start, grasp)
+        if kind == "knob" and skill == "open":
+            setting["slips"] = list(KNOB_ACROSS_SLIPS)
         if shift_m != 0.0:
             _, along, _ = room.axes_link()
             shift = [round(float(v), 4) for v in shift_m * along]
             setting["keypoint_shifts"] = {HEAD: shift, TAIL: shift}
         found.append((grasp is None, kind if shift_m == 0.0 else f"{kind}{100 * shift_m:+.0f}cm", setting))
     return [(name, setting) for _, name, setting in sorted(found, key=lambda item: item[0])]
+
+
+def _knob_along_hinge(
+    room: HandRoom, asset: ObjectAsset, start: tuple[float, float]
+) -> list[tuple[bool, str, dict[str, Any]]]:
+    """A knob between fingers that close along the hinge: while the part turns, they turn on it like two pads on a pin.
+
+    Closed on across the hinge, they would have to turn with the part, or it would wedge between them.
+    """
+    grasp = _grasp(room, start, 0.0, along=True)
+    if grasp is None:
+        return []
+    setting = planner_setting("open", room.part, asset, start, grasp, along=True)
+    return [(False, "knob_along_hinge", {**setting, "slips": list(KNOB_ALONG_SLIPS)})]
 
 
 def _pushes(
@@ -81,9 +104,9 @@ def _pushes(
     return ways
 
 
-def _grasp(room: HandRoom, start: tuple[float, float], shift_m: float) -> HandGrasp | None:
+def _grasp(room: HandRoom, start: tuple[float, float], shift_m: float, *, along: bool = False) -> HandGrasp | None:
     """What fits at both ends of a range of openings."""
-    found = [room.grasp(opening, shift_m=shift_m) for opening in dict.fromkeys(start)]
+    found = [room.grasp(opening, shift_m=shift_m, along=along) for opening in dict.fromkeys(start)]
     grasps = [grasp for grasp in found if grasp is not None]
     if len(grasps) < len(found):
         return None

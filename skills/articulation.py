@@ -17,7 +17,8 @@ from skills.context import SkillContext, Views
 from skills.displacement import Displacement
 from skills.failure import Failure
 from skills.skill import Skill
-from solver.path.path_solver import Slip
+from solver.path.slip import Slip
+from solver.path.slip_mode import SlipMode
 from solver.planning.planner import KeyframePlan, PlanRequest, Segment, plan_keyframes
 from solver.scene import JointGeometry, PlanningScene
 from solver.settings.setting import SuccessMode
@@ -70,6 +71,11 @@ class ArticulationSkill(Skill):
     def slips(self) -> tuple[Slip, ...] | None:
         """What the hand may do on the part, tried in this order; None for the planner's own choice."""
         return None
+
+    def _allowed_slips(self) -> tuple[Slip, ...] | None:
+        """Those that the setting names, else the skill's own."""
+        named = self.cfg.planner_setting.slips
+        return tuple(Slip(SlipMode(name)) for name in named) if named else self.slips
 
     def plan(self, rng: np.random.Generator) -> bool:
         """Solves the keyframes and the whole motion; see `Skill.plan`."""
@@ -174,7 +180,7 @@ class ArticulationSkill(Skill):
             frame_s=context.frame_s,
             gripper_open_m=self.approach_width_m,
             asset=self.object.asset.instance,
-            slips=self.slips,
+            slips=self._allowed_slips(),
             budget=context.budget,
         )
 

@@ -8,13 +8,15 @@ from typing import ClassVar
 
 from skills.articulation import ArticulationSkill
 from skills.command import ManipCommand, ManipKind, Phase
-from solver.path.slip import Slide, Slip, SlipMode
+from solver.path.slip import Slide, Slip
+from solver.path.slip_mode import SlipMode
 from solver.planning.planner import KeyframePlan
 from solver.settings.setting import SuccessMode
 
 _PAST_CLOSED_RAD = 0.02
 _PAST_CLOSED_M = 0.003
 _PUSH_LIMIT_RAD = math.radians(60.0)
+_SLIDER_LIMIT_RAD = math.radians(45.0)
 
 
 class Close(ArticulationSkill):
@@ -29,7 +31,14 @@ class Close(ArticulationSkill):
 
     @property
     def slips(self) -> tuple[Slip, ...]:
-        """The hand may turn about the line between its fingertips while it pushes; else in a cone; else slide too."""
+        """The hand may turn about the line between its fingertips while it pushes; else in a cone; else slide too.
+
+        On what slides it need not turn, and turns little where the arm has to: fingertips roll off levers and bars.
+        """
+        if self.object.body.joint(self.part.joint).prismatic:
+            cone = Slip(SlipMode.cone, limit_rad=_SLIDER_LIMIT_RAD)
+            first = (Slip(SlipMode.fixed), Slip(SlipMode.side, limit_rad=_SLIDER_LIMIT_RAD))
+            return (*first, cone, replace(cone, slide=Slide.across), replace(cone, slide=Slide.edge))
         cone = Slip(SlipMode.cone, limit_rad=_PUSH_LIMIT_RAD)
         return (
             Slip(SlipMode.side, limit_rad=_PUSH_LIMIT_RAD),

@@ -10,7 +10,8 @@ from simcore.assets.annotation import PartKind
 from skills.command import ManipCommand
 from skills.grasping import GraspingSkill
 from skills.turning import TurningPlan, plan_turns
-from solver.path.slip import Slip, SlipMode
+from solver.path.slip import Slip
+from solver.path.slip_mode import SlipMode
 from solver.planning.planner import KeyframePlan
 from solver.settings.setting import SuccessMode
 

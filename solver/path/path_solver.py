@@ -15,7 +15,8 @@ from simcore.geometry import Pose
 from solver.goal.program import Schedule
 from solver.goal.verify import SLACK, active_bounds, box_excess, limit_margin
 from solver.path.path_with_goal import WAYPOINTS, solve_with_goal
-from solver.path.slip import Slide, Slip, SlipMode, bar_axis, inward_direction
+from solver.path.slip import Slide, Slip, bar_axis, inward_direction
+from solver.path.slip_mode import SlipMode
 from solver.path.waypoints import Grasp, Waypoints, on_part, on_poses, part_motions
 from solver.scene import ArmModel, PlanningScene
 from solver.terms.row import Row

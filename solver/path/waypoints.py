@@ -12,7 +12,8 @@ import numpy as np
 from simcore.geometry import Pose, unit
 from solver.goal.program import POINT_WEIGHT, Program, Structure, program_of
 from solver.goal.verify import angles
-from solver.path.slip import Slip, SlipMode, bar_axis, slide_line
+from solver.path.slip import Slip, bar_axis, slide_line
+from solver.path.slip_mode import SlipMode
 from solver.scene import ArmModel, PlanningScene
 
 Array = np.ndarray

@@ -14,7 +14,8 @@ from solver.goal.goal_solver import Goal
 from solver.goal.verify import angles, limit_margin
 from solver.path.actuation_motions import pre_poses
 from solver.path.path_solver import PathSolution, PathSolver
-from solver.path.slip import Slide, Slip, SlipMode, inward_direction
+from solver.path.slip import Slide, Slip, inward_direction
+from solver.path.slip_mode import SlipMode
 from solver.path.waypoints import Grasp
 from solver.planning.goals import GoalStage, Reached, growth
 from solver.planning.lost import LostPath

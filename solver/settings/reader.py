@@ -246,7 +246,7 @@ def _read_field(key: str, value: Any, where: str) -> Any:
         return _read_random_range(value, where)
     if key in ("additional_labels", "keypoint_shifts") and not isinstance(value, Mapping):
         raise ConfigError(f"{where} is a {type(value).__name__}, expected a mapping by asset.", key=where)
-    if key in ("constraint_list", "cost_list"):
+    if key in ("constraint_list", "cost_list", "slips"):
         return _entries(value, where)
     return value
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from simcore.errors import ConfigError, PluginError, UnknownEntryError, close_matches
 from simcore.registry import Catalog
+from solver.path.slip_mode import SlipMode
 from solver.terms.catalog import COSTS, TERMS
 from solver.terms.term import Term, read_number, read_term
 
@@ -141,6 +142,8 @@ class PlannerSettingCfg:
     """Opening of the fingers on the way to the part and back [m]; None = wide open. Closed fingers stay closed."""
     keypoint_shifts: dict[str, Any] = field(default_factory=dict)
     """[x, y, z] by object keypoint, in the frame in which it is given: another place on a bar or a face [m]."""
+    slips: list[str] = field(default_factory=list)
+    """What the hand may do on the part that it leads: words of `SlipMode`, tried in order; none = the skill's own."""
     keypose_random_range: KeyposeRandomRangeCfg = field(default_factory=KeyposeRandomRangeCfg)
     """Noise on the goal pose."""
     modify_actuation_motion: list[Any] | None = None
@@ -182,6 +185,9 @@ class PlannerSettingCfg:
             self.approach_width_m = read_number(
                 self.approach_width_m, f"{where}.approach_width_m", lower=0.0, upper=1.0
             )
+        self.slips = [
+            _read_slip(name, f"{where}.slips[{i}]") for i, name in enumerate(_list(self.slips, f"{where}.slips"))
+        ]
         if self.modify_actuation_motion is not None:
             key = f"{where}.modify_actuation_motion"
             self.modify_actuation_motion = read_motion(self.modify_actuation_motion, key, words=False)
@@ -245,6 +251,17 @@ class PlannerSettingCfg:
         if asset is not None and asset in self.additional_labels:
             return list(self.additional_labels[asset])
         return self.modify_actuation_motion
+
+
+def _read_slip(name: Any, where: str) -> str:
+    known = [mode.value for mode in SlipMode]
+    if name not in known:
+        raise ConfigError(
+            f"{where}={name!r} is unknown.{close_matches(str(name), known)} Expected one of {', '.join(known)}. "
+            "Change it.",
+            key=where,
+        )
+    return str(name)
 
 
 def left_out() -> PlannerSettingCfg:

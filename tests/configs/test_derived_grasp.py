@@ -13,6 +13,7 @@ from robots.franka_panda import franka_panda
 from robots.hand_shape import hand_shape
 from simcore.assets.annotation import Handle, HandleType, Part, PartKind
 from simcore.assets.articulated_object import ObjectAsset
+from simcore.assets.library import ObjectCfg, load_object
 from simcore.assets.procedural.generated import LinkBuilder
 from simcore.geometry import Pose
 
@@ -136,3 +137,16 @@ def test_a_part_in_which_no_hand_fits_keeps_its_start(make_object: MakeObject):
     ((name, setting),) = derived_ways("open", asset, part, HAND, (0.0, 0.0))
     assert name == "bar"
     assert "approach_width_m" not in setting
+
+
+def test_a_knob_of_a_door_is_held_along_the_hinge_first_and_never_wedged():
+    asset = load_object(
+        ObjectCfg(name="cabinet", category="cabinet", instance="97320000"), rng=np.random.default_rng(0)
+    )
+    part = asset.articulation.part("door")
+    assert part.handle.type is HandleType.knob
+    along, across, *_ = derived_ways("open", asset, part, HAND, (0.0, 0.0))
+    assert (along[0], across[0]) == ("knob_along_hinge", "knob")
+    closing = next(c for c in along[1]["constraint_list"] if c.get("axis_to_keypoint_name") == "tool_side")
+    assert closing["target_axis"] == "link0_contact_axis"
+    assert (along[1]["slips"], across[1]["slips"]) == (["side", "fixed"], ["fixed", "side"])

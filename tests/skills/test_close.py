@@ -69,6 +69,14 @@ def test_no_pair_may_touch_before_the_fingers_are_at_the_part(planned: Close) ->
     assert {finger for finger, _ in after} == set(planned.context.arm.cfg.gripper.finger_links)
 
 
+def test_what_slides_is_pushed_by_a_hand_that_keeps_its_direction_or_as_the_setting_says(skill: Close) -> None:
+    assert [slip.mode.value for slip in skill.slips][:2] == ["fixed", "side"]
+    assert skill.request().slips == skill.slips
+    named = with_setting(skill, slips=["side", "cone"]).request().slips
+    assert named is not None
+    assert [slip.mode.value for slip in named] == ["side", "cone"]
+
+
 @pytest.mark.parametrize("opened", [0.3, -0.3])
 def test_a_slider_is_pushed_three_millimetres_past_closed(skill: Close, opened: float) -> None:
     skill.part = replace(skill.part, openness=Openness(closed=0.1, open=0.1 + opened))

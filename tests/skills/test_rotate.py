@@ -15,7 +15,7 @@ from skills.command import ManipKind, Phase
 from skills.config import SkillCfg
 from skills.rotate import Rotate
 from skills.turning import TurningPlan
-from solver.path.slip import SlipMode
+from solver.path.slip_mode import SlipMode
 from solver.planning.plan import PlanBudget
 from solver.planning.planner import Diagnosis, KeyframePlan
 from workflows.attempt import Attempt

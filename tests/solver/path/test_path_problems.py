@@ -7,7 +7,8 @@ import pytest
 
 from benchmarks.path_scenes import MAX_STEP_RAD, panda, problems
 from simcore.geometry import angle_between
-from solver.path.slip import SlipMode, bar_axis, inward_direction, slide_line
+from solver.path.slip import bar_axis, inward_direction, slide_line
+from solver.path.slip_mode import SlipMode
 from solver.planning.candidates import CandidateStage
 from solver.planning.plan import PlanBudget
 from solver.planning.planner import plan_keyframes

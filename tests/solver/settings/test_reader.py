@@ -196,6 +196,8 @@ BAD = {
         r"target_axis_frame='robot' is unknown, expected object, base or world",
     ),
     "mode": (raw(success_mode="absolute"), r"success_mode='absolute' is unknown"),
+    "slip": (raw(slips=["fixed", "sid"]), r"slips\[1\]='sid' is unknown. Did you mean 'side' or 'fixed'"),
+    "slips": (raw(slips="side"), r"slips is a str, expected a list"),
     "bool": (raw(update_art_joint="yes"), r"update_art_joint='yes' is a str, expected true or false"),
     "motion": (
         raw(pre_actuation_motions=[["translate_w", 0.1]]),
