@@ -19,6 +19,7 @@ from robots.hand_shape import hand_shape
 from simcore.assets.annotate.source import find_urdf, read_category
 from simcore.assets.library import ObjectCfg, load_object
 from simcore.errors import ConfigError, close_matches
+from skills.config import part_acted_on
 
 OBJECT_NAME = "object"
 """Name in the scene of an object that is given by its path: one for all, so that their data sets have equal keys."""
@@ -68,11 +69,9 @@ def with_derived(primary: str, schema: type, request: Request) -> Request:
         )
     if cfg.part is not None:  # the side of that part is the front
         asset = load_object(cfg, rng=np.random.default_rng(0))
-        parts = asset.articulation.parts
-    acted_on = parts[part] if part is not None else next(iter(parts.values()))
-    return replace(
-        found, given={**given, "task": derived_task(skill, asset, acted_on, hand_shape(robot.name, robot.arms[0]))}
-    )
+    acted_on = part_acted_on(skill, part, asset.articulation)
+    task = derived_task(skill, asset, acted_on, hand_shape(robot.name, robot.arms[0]))
+    return replace(found, given={**given, "task": task})
 
 
 def _taken_apart(overrides: Sequence[str]) -> tuple[dict[str, str], list[str]]:

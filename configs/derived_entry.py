@@ -17,7 +17,7 @@ from robots.description import ArmCfg
 from robots.hand_shape import hand_shape
 from simcore.assets.annotation import Part
 from simcore.assets.articulated_object import ObjectAsset
-from skills.config import SkillCfg, StrategyCfg
+from skills.config import SkillCfg, StrategyCfg, part_acted_on
 from solver.settings.reader import read_planner_setting
 from tasks.task import TaskCfg
 
@@ -66,8 +66,7 @@ def with_task(cfg: EpisodeCfg, assets: Mapping[str, ObjectAsset]) -> EpisodeCfg:
     if derived is None:
         return cfg
     asset = assets[cfg.object.name]
-    parts = asset.articulation.parts
-    part = asset.articulation.part(derived.part) if derived.part is not None else next(iter(parts.values()))
+    part = part_acted_on(derived.skill, derived.part, asset.articulation)
     made, _ = derived_layout(derived.skill, asset, part, hand_shape(cfg.robot.name, cfg.robot.arms[0]))
     found = read_dataclass(TaskCfg, {"name": cfg.task.name, **made}, where="task")
     task = cfg.task

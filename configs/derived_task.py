@@ -108,13 +108,13 @@ def task_of_any(skill: str, cfg: ObjectCfg, part: str | None) -> dict[str, Any]:
     Args:
         skill: One of `SKILLS_WITH_TASKS`.
         cfg: The objects.
-        part: The part that the skill acts on; None = the first of each object.
+        part: The part that the skill acts on; None = of each object the first that it fits.
     """
     where = {"objects": [cfg.name], **({} if part is None else {"part": part})}
     return {
         "task": {
             "name": re.sub(r"[^A-Za-z0-9_-]", "_", "_".join((skill, cfg.name, *([part] if part else [])))),
-            "summary": f"{skill} '{part or 'the first part'}' of any {cfg.category}",
+            "summary": f"{skill} '{part or 'its part'}' of any {cfg.category}",
             "derived": {"skill": skill, "part": part},
         },
         "skills": [{"name": "artpreplan", "objects": [cfg.name]}, {"name": skill, **where}],

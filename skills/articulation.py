@@ -12,7 +12,7 @@ from simcore.assets.annotation import Part
 from simcore.assets.scene_object import SceneObject
 from simcore.geometry import Pose
 from skills.command import JointMotion, ManipCommand, ManipKind, Phase
-from skills.config import SkillCfg
+from skills.config import SkillCfg, part_acted_on
 from skills.context import SkillContext, Views
 from skills.displacement import Displacement
 from skills.failure import Failure
@@ -35,8 +35,7 @@ class ArticulationSkill(Skill):
         super().__init__(cfg, context)
         self.object_name = cfg.objects[0]
         self.object: SceneObject = context.objects[self.object_name]
-        parts = self.object.asset.articulation.parts
-        self.part: Part = self.object.asset.articulation.part(cfg.part or next(iter(parts)))
+        self.part: Part = part_acted_on(cfg.name, cfg.part, self.object.asset.articulation)
         self.views: Views = context.views[(self.object_name, self.part.name)]
         self.s0 = self.s
         joint = self.object.body.joint(self.part.joint)

@@ -6,8 +6,30 @@ from dataclasses import dataclass, field, replace
 
 from omegaconf import MISSING
 
+from simcore.assets.annotation import Articulation, Part, PartKind
 from simcore.errors import ConfigError
 from solver.settings.setting import PlannerSettingCfg, left_out
+
+_IN_HAND = frozenset((PartKind.knob, PartKind.lever))
+"""What turns in a hand: `rotate` is for these, `open` and `close` for all else."""
+
+
+def part_acted_on(skill: str, part: str | None, articulation: Articulation) -> Part:
+    """The part that a skill acts on: the one that is named, else the first that the skill is for, else the first.
+
+    Args:
+        skill: Name of the skill.
+        part: Name of the part; None = not named.
+        articulation: The object's annotation.
+
+    Raises:
+        AssetError: There is no such part.
+    """
+    if part is not None:
+        return articulation.part(part)
+    parts = list(articulation.parts.values())
+    fitting = (item for item in parts if (item.kind in _IN_HAND) == (skill == "rotate"))
+    return next(fitting, parts[0])
 
 
 @dataclass
@@ -37,7 +59,7 @@ class SkillCfg:
     objects: list[str] = field(default_factory=list)
     """Objects; the first is acted on."""
     part: str | None = None
-    """Part of the annotation; None where the object has one only."""
+    """Part of the annotation; None where the object has one only, or the first that the skill fits in derived tasks."""
     arm: str | None = None
     """`left` or `right`; None where the robot has one arm only."""
     ignore_substring: list[str] = field(default_factory=list)

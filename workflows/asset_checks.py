@@ -20,7 +20,7 @@ from simcore.assets.untrusted_xml import parse_xml
 from simcore.errors import AssetError, ConfigError, close_matches
 from simcore.rng import EpisodeStreams, episode_seed
 from skills.artpreplan_cfg import ArtPreplanCfg
-from skills.config import SkillCfg
+from skills.config import SkillCfg, part_acted_on
 from solver.settings.reader import check_names
 from tasks.layout import check_opening, described
 from workflows.robot_checks import check_robot, joint_problems
@@ -61,7 +61,8 @@ def check_assets(cfg: EpisodeCfg, *, number: int = 0) -> None:
                 f"{where}.part is missing. '{asset.name}' has {_listed(list(asset.articulation.parts))}. Name one.",
                 key=f"{where}.part",
             )
-        part = _part(asset, skill.part or next(iter(asset.articulation.parts)), f"{where}.part")
+        named = skill.part or part_acted_on(skill.name, None, asset.articulation).name
+        part = _part(asset, named, f"{where}.part")
         arm = arms[skill.arm] if skill.arm is not None else cfg.robot.arms[0]
         if skill.planner_setting.derived:
             _check_derivable(skill, asset, part, cfg.robot.name, arm, where)

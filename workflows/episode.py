@@ -33,7 +33,7 @@ from simcore.sim.world import World
 from skills.artpreplan_cfg import ArtPreplanCfg, PreplanReport
 from skills.catalog import SKILLS
 from skills.command import Phase
-from skills.config import SkillCfg
+from skills.config import SkillCfg, part_acted_on
 from skills.context import SkillContext
 from skills.failure import Failure, earliest
 from skills.skill import Skill
@@ -194,8 +194,7 @@ class Episode:
         entry = self.cfg.skills[index]
         if isinstance(entry, ArtPreplanCfg):
             return self.part_of(index + 1)
-        articulation = self._assets[entry.objects[0]].articulation
-        return articulation.part(entry.part).name if entry.part is not None else next(iter(articulation.parts))
+        return part_acted_on(entry.name, entry.part, self._assets[entry.objects[0]].articulation).name
 
     def _overlap(self, arm_name: str) -> Failure | None:
         """What overlaps in the scene as it is built."""

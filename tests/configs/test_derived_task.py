@@ -22,6 +22,7 @@ from simcore.assets.library import ObjectCfg, load_object
 from simcore.assets.urdf_reader import read_urdf
 from simcore.errors import ConfigError
 from simcore.rng import EpisodeStreams
+from skills.config import part_acted_on
 from solver.settings.reader import check_names
 from tasks.layout import sample_layout
 from tasks.task import TaskCfg
@@ -225,3 +226,18 @@ def test_a_mistake_is_one_line(
         assert said.out == ""
         assert said.err.count("\n") == 1
         assert said.err.startswith("unlatch: " + message.replace("{cwd}", str(tmp_path)))
+
+
+@pytest.mark.parametrize(
+    ("skill", "part", "expected"),
+    [("rotate", None, "dial"), ("open", None, "door"), ("close", None, "door"), ("open", "dial", "dial")],
+)
+def test_a_skill_acts_on_the_first_part_that_it_is_for(skill: str, part: str | None, expected: str):
+    asset, door = asset_of(PartKind.hinge_vertical, HandleType.bar)
+    dial = replace(door, name="dial", kind=PartKind.knob)
+    articulation = replace(asset.articulation, parts={"door": replace(door, name="door"), "dial": dial})
+    assert part_acted_on(skill, part, articulation).name == expected
+    backwards = replace(articulation, parts=dict(reversed(articulation.parts.items())))
+    assert part_acted_on(skill, part, backwards).name == expected
+    alone = replace(articulation, parts={"door": articulation.parts["door"]})
+    assert part_acted_on("rotate", None, alone).name == "door"
