@@ -107,8 +107,6 @@ def _check_skills(cfg: EpisodeCfg) -> None:
             _check_name(name, objects, f"{where}.objects[{place}]", "object of this episode")
         if skill.arm is not None:
             _check_name(skill.arm, arms, f"{where}.arm", "arm of this episode")
-        elif len(arms) > 1:
-            raise ConfigError(f"{where}.arm is missing. Expected one of {', '.join(arms)}. Add it.", key=f"{where}.arm")
 
 
 def _check_sensors(cfg: EpisodeCfg) -> None:

@@ -51,6 +51,8 @@ class PreplanReport:
     """Smallest distance of a joint to its limit while a part is led, in that one [rad]."""
     strategies: dict[int, str] = field(default_factory=dict)
     """The way in which each skill plans there, by its index in the chain."""
+    arms: dict[int, str] = field(default_factory=dict)
+    """The arm with which it does, of a robot that has several."""
     failures: list[dict[str, Any]] = field(default_factory=list)
     """Of each that failed: `candidate`, `skill` (index; -1: the layout itself), `name`, `code`, `message`."""
 
@@ -70,6 +72,7 @@ class PreplanReport:
             "chosen": self.chosen,
             "margin_rad": self.margin_rad,
             "strategies": {str(index): name for index, name in self.strategies.items()},
+            **({"arms": {str(index): name for index, name in self.arms.items()}} if self.arms else {}),
             "counts": self.counts(),
             "failures": [dict(item) for item in self.failures],
         }

@@ -61,7 +61,8 @@ class SkillCfg:
     part: str | None = None
     """Part of the annotation; None where the object has one only, or the first that the skill fits in derived tasks."""
     arm: str | None = None
-    """`left` or `right`; None where the robot has one arm only."""
+    """`left` or `right`; None: the only one or, of several, the nearest to the part; after `artpreplan` the first
+    that plans, the nearest first."""
     ignore_substring: list[str] = field(default_factory=list)
     """Links whose name contains one of these are left out of the planner's collision pairs."""
     collision_valid: bool = True

@@ -43,6 +43,7 @@ from tasks.layout import Layout, sample_layout
 from workflows.episode_scene import arm_model, build_scene, robot_model
 from workflows.judge import Judge, entry_of
 from workflows.preplan import Preplanner
+from workflows.ways import arms_for
 
 INITIAL_S = 0.16
 """Time of standing still before the first stage begins."""
@@ -90,7 +91,7 @@ class Episode:
         self._assets: dict[str, ObjectAsset] = {}
         self._layout: Layout | None = None
         self._interval: dict[str, Any] = {}
-        self._ways: dict[tuple[int, float], list[SkillCfg]] = {}
+        self._ways: dict[tuple[int, str, float], list[SkillCfg]] = {}
 
     def begin(self, recorded: EpisodeRecord | None = None) -> None:
         """Resets, and stands still for the first few frames: whoever moves the arms takes over from here.
@@ -232,19 +233,27 @@ class Episode:
     def ways(self, index: int) -> list[SkillCfg]:
         """The entry of the chain at an index once for each way to do it, settings derived from how things are now.
 
-        The way in which it planned in a search for a layout comes first.
+        Arms follow one another as `arms_for` says; the way in which it planned in a search for a layout comes first.
         """
         entry = self.cfg.skills[index]
         if isinstance(entry, ArtPreplanCfg):
-            return [entry]
-        item, arm = self.scene.objects[entry.objects[0]], self.scene.robot.arm(entry.arm)
+            return [replace(entry, arm=entry.arm or self.cfg.robot.arms[0].name)]
+        ways = [way for name in arms_for(self, index) for way in self._ways_with(name, index)]
+        if self.preplan is None or index not in self.preplan.strategies:
+            return ways
+        arm, strategy = self.preplan.arms.get(index, ways[0].arm), self.preplan.strategies[index]
+        return sorted(ways, key=lambda way: (way.arm != arm, way.strategy != strategy))
+
+    def _ways_with(self, arm_name: str, index: int) -> list[SkillCfg]:
+        """The ways of one arm."""
+        entry = replace(self.cfg.skills[index], arm=arm_name)
+        item, arm = self.scene.objects[entry.objects[0]], self.scene.robot.arm(arm_name)
         part = item.asset.articulation.part(self.part_of(index))
         s = item.joint_position(part.joint)
-        if (index, s) not in self._ways:
+        if (index, arm_name, s) not in self._ways:
             derived = with_setting(entry, item.asset, part, robot=self.cfg.robot.name, arm=arm.cfg, s=s)
-            self._ways[index, s] = derived.ways()
-        first = None if self.preplan is None else self.preplan.strategies.get(index)
-        return sorted(self._ways[index, s], key=lambda way: way.strategy != first)
+            self._ways[index, arm_name, s] = derived.ways()
+        return self._ways[index, arm_name, s]
 
     def make_skill(self, entry: SkillCfg, *, budget: PlanBudget | None = None) -> Skill:
         """A skill, made now.
@@ -269,7 +278,7 @@ class Episode:
             objects=scene.objects,
             views=scene.views[arm_name],
             checker=self._checker,
-            robot_model=robot_model(self.cfg.robot, arm.cfg, self._layout),
+            robot_model=robot_model(scene.robot, arm.cfg, self._layout),
             fixtures=scene.fixtures,
             rates=self.cfg.world,
         )

@@ -53,16 +53,19 @@ class EpisodeScene:
             for name, item in self.objects.items()
         }
 
-    def act_on(self, name: str, part: str) -> None:
-        """Says which object and part are acted on from here on; the others are part of the environment.
+    def act_on(self, name: str, part: str, *, arm: str, alone: bool = True) -> None:
+        """Says which object and part an arm acts on from here on; what no arm acts on is part of the environment.
 
         Args:
             name: The object.
             part: Its part.
+            arm: The arm.
+            alone: Whether the other arms act on nothing from here on.
         """
         for other in self.objects.values():
-            other.leave()
-        self.objects[name].act_on(part)
+            for each in self.robot.arms if alone else (arm,):
+                other.leave(each)
+        self.objects[name].act_on(part, arm=arm)
 
     def apply(self, action: Action) -> None:
         """Gives a record frame's action to the robot, and its hold events to the objects."""
@@ -217,10 +220,10 @@ def _views(
         prefix = f"{robot.name}.{arm.name}.{name}"
 
         def on_part(link: str, body: str, other: str, name: str = name, item: SceneObject = item) -> bool:
-            return link in fingers and body == name and other == item.acted_link
+            return link in fingers and body == name and other == item.acted_link(arm.name)
 
         def on_base(link: str, body: str, other: str, name: str = name, item: SceneObject = item) -> bool:
-            return link in fingers and body == name and other != item.acted_link
+            return link in fingers and body == name and other != item.acted_link(arm.name)
 
         def by_arm(link: str, body: str, other: str, name: str = name) -> bool:
             return link in forbidden and body == name
@@ -240,12 +243,16 @@ def base_pose(cfg: RobotCfg) -> Pose:
     return Pose.from_translation((0.0, 0.0, cfg.base_height_m))
 
 
-def robot_model(cfg: RobotCfg, arm: ArmCfg, layout: Layout) -> RobotModel:
-    """What the collision checker needs to know of one arm."""
+def robot_model(robot: Robot, arm: ArmCfg, layout: Layout) -> RobotModel:
+    """What the collision checker needs to know of one arm; the other arms stand where they are now."""
+    cfg = robot.cfg
     home: dict[str, float] = {}
     for other in cfg.arms:
-        home.update(zip(other.joints, (float(v) for v in layout.q_home[other.name]), strict=True))
-        home.update(dict.fromkeys(other.gripper.joints, 0.5 * other.gripper.max_width_m))
+        q, opening_m = layout.q_home[other.name], other.gripper.max_width_m
+        if other.name != arm.name:
+            q, opening_m = robot.arm(other.name).q, robot.arm(other.name).gripper_opening_m
+        home.update(zip(other.joints, (float(v) for v in q), strict=True))
+        home.update(dict.fromkeys(other.gripper.joints, 0.5 * opening_m))
     return RobotModel(
         urdf_path=model_path(cfg.name),
         T_world_base=base_pose(cfg),
@@ -254,6 +261,7 @@ def robot_model(cfg: RobotCfg, arm: ArmCfg, layout: Layout) -> RobotModel:
         finger_links=frozenset(arm.gripper.finger_links),
         ignored_pairs=frozenset(frozenset(pair) for pair in cfg.self_collision_ignored),
         home=home,
+        arm_links=None if len(cfg.arms) == 1 else frozenset((*arm.forbidden_links, *arm.gripper.finger_links)),
     )
 
 

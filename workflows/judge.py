@@ -140,7 +140,7 @@ class Judge:
             part: Part of its object that is acted on.
         """
         name = skill.cfg.objects[0]
-        self._scene.act_on(name, part)
+        self._scene.act_on(name, part, arm=skill.context.arm.name)
         item = self._scene.objects[name]
         joint = item.asset.articulation.part(part).joint
         s = item.joint_position(joint)
@@ -288,10 +288,8 @@ class Judge:
         self._targets = targets
 
     def _note_contact(self, stage: Stage) -> None:
-        touching = any(
-            float(np.asarray(views[(stage.object_name, stage.part)].fingers_link.force_max_n.get_value())) > 0.0
-            for views in self._scene.views.values()
-        )
+        views = self._scene.views[stage.skill.context.arm.name][(stage.object_name, stage.part)]
+        touching = float(np.asarray(views.fingers_link.force_max_n.get_value())) > 0.0
         s = self._positions[-1][(stage.object_name, stage.index)]
         moving = abs(s - stage.s) > MOVING_STEP
         stage.touching_frames += touching
@@ -376,6 +374,7 @@ def entry_of(stage: Stage, *, last_frame: int) -> dict[str, Any]:
     violation = stage.first_violation
     return {
         "name": cfg.name,
+        **({"arm": skill.context.arm.name} if len(skill.context.robot.arms) > 1 else {}),
         "object": stage.object_name,
         "part": stage.part,
         "language": fill_in(cfg.language, asset, stage.part),

@@ -40,6 +40,8 @@ class Found:
     """Smallest distance of a joint to its limit while a part is led [rad]."""
     strategies: dict[int, str]
     """The way in which each skill plans, by its index."""
+    arms: dict[int, str]
+    """The arm with which it does, of a robot that has several."""
 
 
 class Preplanner:
@@ -71,7 +73,7 @@ class Preplanner:
             return None
         best = found[0] if self.cfg.best_of == 1 else max(found, key=lambda item: item.margin_rad)
         self.report.chosen, self.report.margin_rad = best.number, best.margin_rad
-        self.report.strategies = best.strategies
+        self.report.strategies, self.report.arms = best.strategies, best.arms
         return best.layout
 
     def _try(self, number: int) -> Found | None:
@@ -86,10 +88,10 @@ class Preplanner:
         planner = EpisodeStreams(episode.seed)["planner"]
         margins: list[float] = []
         strategies: dict[int, str] = {}
+        arms: dict[int, str] = {}
         for index, entry in enumerate(episode.cfg.skills):
             if isinstance(entry, ArtPreplanCfg):
                 continue
-            episode.scene.act_on(entry.objects[0], episode.part_of(index))
             budget = FIRST_WAVE if number < QUICK_CANDIDATES else None
             skill, _ = first_planned(episode, index, planner, budget=budget)
             if not skill.commands:
@@ -97,10 +99,12 @@ class Preplanner:
                 self._note(number, index, failure or Failure("plan_infeasible", "The skill gave no reason", 0.0))
                 return None
             strategies[index] = skill.cfg.strategy
+            if len(episode.cfg.robot.arms) > 1:
+                arms[index] = skill.context.arm.name
             if skill.keyframe_plan is not None:
                 margins.append(skill.keyframe_plan.margin_rad)
             self._carry_out(skill)
-        return Found(number, layout, min(margins, default=0.0), strategies)
+        return Found(number, layout, min(margins, default=0.0), strategies, arms)
 
     def _carry_out(self, skill: Skill) -> None:
         """Puts arm and part where the plan leads them: the next skill plans from there."""

@@ -121,10 +121,11 @@ class EpisodeRunner:
         episode = self.episode(record.number)
         episode.reset(record)
         episode.keep()
-        stages = {skill["frame_start"]: skill for skill in record.skills}
+        arms = list(episode.scene.robot.arms)
         for index in range(record.n_actions):
-            if index in stages:
-                episode.scene.act_on(stages[index]["object"], stages[index]["part"])
+            for skill in record.skills:
+                if skill["frame_start"] == index:
+                    episode.scene.act_on(skill["object"], skill["part"], arm=skill.get("arm", arms[0]))
             episode.advance_with(episode.scene.action_at(record.arrays, index))
             episode.keep()
         return {key: value for key, value in episode.recorder.arrays().items() if not key.startswith(PLANNER_KEYS)}

@@ -1,4 +1,4 @@
-"""Plans a skill in one of its ways: the first that can be planned."""
+"""The arms and ways in which a skill may be carried out, and which of them can be planned."""
 
 from __future__ import annotations
 
@@ -6,11 +6,31 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from skills.artpreplan_cfg import ArtPreplanCfg
 from skills.skill import Skill
 from solver.planning.plan import PlanBudget
 
 if TYPE_CHECKING:
     from workflows.episode import Episode
+
+
+def arms_for(episode: Episode, index: int) -> list[str]:
+    """Names of the arms that may carry out a skill, in the order in which they are tried.
+
+    The one that its entry names; else that whose base is nearest to the part, by the middle of its keypoints, and after
+    a search for a layout the others too.
+
+    Args:
+        episode: The episode, as it is now.
+        index: Which entry of its chain.
+    """
+    entry, arms = episode.cfg.skills[index], episode.scene.robot.arms
+    if entry.arm is not None:
+        return [episode.scene.robot.arm(entry.arm).name]
+    points = episode.scene.objects[entry.objects[0]].keypoints_world(episode.part_of(index))
+    middle = np.mean(list(points.values()), axis=0)
+    nearest = sorted(arms, key=lambda name: float(np.linalg.norm(arms[name].T_world_base.p - middle)))
+    return nearest if isinstance(episode.cfg.skills[0], ArtPreplanCfg) else nearest[:1]
 
 
 def first_planned(
@@ -44,6 +64,7 @@ def first_planned(
         refused.append(
             {
                 "strategy": entry.strategy,
+                **({"arm": entry.arm} if len(episode.cfg.robot.arms) > 1 else {}),
                 "code": "plan_infeasible" if failure is None else failure.code,
                 "message": "" if failure is None else failure.message,
             }

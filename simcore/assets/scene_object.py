@@ -43,8 +43,7 @@ class SceneObject(Module):
                 for name in self.joint_names
             },
         )
-        self._acted_link = next(iter(asset.articulation.parts.values())).link
-        self._acted_on = False
+        self._acted_links: dict[str, str] = {}
         self._held: frozenset[str] = frozenset()
         self.root_position = Buffer()
         self.root_quat_xyzw = Buffer()
@@ -66,24 +65,22 @@ class SceneObject(Module):
         """Friction and damping of its joints."""
         return self._drives
 
-    @property
-    def acted_link(self) -> str:
-        """Link of the part that is acted on now; contact views split by it."""
-        return self._acted_link
+    def acted_link(self, arm: str) -> str | None:
+        """Link of the part that an arm acts on now; contact views split by it."""
+        return self._acted_links.get(arm)
 
     @property
     def acted_on(self) -> bool:
-        """Whether it is acted on now; an object that is not is part of the environment."""
-        return self._acted_on
+        """Whether an arm acts on it now; an object that none acts on is part of the environment."""
+        return bool(self._acted_links)
 
-    def act_on(self, part: str) -> None:
-        """Says which part is acted on from here on."""
-        self._acted_link = self._asset.articulation.part(part).link
-        self._acted_on = True
+    def act_on(self, part: str, *, arm: str) -> None:
+        """Says which part an arm acts on from here on."""
+        self._acted_links[arm] = self._asset.articulation.part(part).link
 
-    def leave(self) -> None:
-        """Says that it is not acted on from here on."""
-        self._acted_on = False
+    def leave(self, arm: str) -> None:
+        """Says that an arm does not act on it from here on."""
+        self._acted_links.pop(arm, None)
 
     def joint_index(self, joint: str) -> int:
         """Place of a joint in the arrays of this module."""

@@ -152,6 +152,7 @@ _COMPILED = tuple((spec, spec.regex) for spec in KEYS)
 
 SKILL_FIELDS: dict[str, str] = {
     "name": "Name of the skill in the catalog.",
+    "arm": "Only of a robot with several arms: the one that acts.",
     "object": "Name of the object acted on; null for a skill that moves nothing.",
     "part": "Name of the part in its annotation.",
     "language": "Optional; phrasings of this step, filled in.",

@@ -202,7 +202,8 @@ def _ran(skill: Mapping[str, Any]) -> bool:
 def _finger_contact(
     record: EpisodeRecord, skill: Mapping[str, Any], s: Array, start: int, end: int, label: dict[str, Any]
 ) -> Iterator[_Violation]:
-    suffix = f".{skill['object']}.fingers_link.force_max_n"
+    arm = f".{skill['arm']}" if "arm" in skill else ""
+    suffix = f"{arm}.{skill['object']}.fingers_link.force_max_n"
     touching: Array = np.zeros(end - start, dtype=bool)
     for _, force in interval_arrays(record, "contacts.", suffix):
         touching |= force[start:end] > 0.0

@@ -6,6 +6,7 @@ last bit.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -51,6 +52,9 @@ class RobotModel:
     ignored_pairs: frozenset[frozenset[str]]
     home: Mapping[str, float]
     """Positions of all movable joints; those of other arms stay there."""
+    arm_links: frozenset[str] | None = None
+    """Links of this arm, of a robot that has others: these are obstacles to it, and what they touch themselves does not
+    count. None: all links are its own."""
 
 
 @dataclass(frozen=True)
@@ -89,6 +93,7 @@ class BulletCollisionChecker:
         self._joint_of: tuple[Body, JointInfo] | None = None
         self._allowed: frozenset[tuple[str, str]] = frozenset()
         self._ignored: tuple[str, ...] = ()
+        self._own: frozenset[int] | None = None
 
     def __enter__(self) -> BulletCollisionChecker:
         self._world.__enter__()
@@ -123,6 +128,8 @@ class BulletCollisionChecker:
         self._robot.set_joint_positions(list(robot.home), list(robot.home.values()))
         self._arm_indices = [self._robot.joint(j).index for j in robot.arm_joints]
         self._finger_indices = [self._robot.joint(j).index for j in robot.finger_joints]
+        names = robot.arm_links
+        self._own = None if names is None else frozenset(self._robot.link_index(name) for name in names)
         for obstacle in obstacles:
             self._add(obstacle)
 
@@ -181,7 +188,7 @@ class BulletCollisionChecker:
         worst: LinkCollision | None = None
         for point in p.getContactPoints(bodyA=robot.body_id, physicsClientId=client):
             distance = point[8]
-            if distance >= (limit if point[1] != point[2] else self.self_clearance_m):
+            if distance >= self._room(point, limit):
                 continue
             if worst is not None and distance >= worst.distance_m:
                 continue
@@ -189,6 +196,18 @@ class BulletCollisionChecker:
             if found is not None:
                 worst = found
         return worst
+
+    def _room(self, point: tuple[Any, ...], limit: float) -> float:
+        """Distance below which a contact point's pair counts [m]; below all distances where it is not of this arm."""
+        within = point[1] == point[2]
+        own = self._own
+        if own is None or self._robot is None:
+            return self.self_clearance_m if within else limit
+        robot_id = self._robot.body_id
+        mine = [link in own for body, link in ((point[1], point[3]), (point[2], point[4])) if body == robot_id]
+        if not any(mine):
+            return -math.inf
+        return self.self_clearance_m if all(mine) and within else limit
 
     def overlap(self) -> LinkCollision | None:
         """The deepest overlap of the loaded scene as it stands, fixed bodies with each other included; None if clear.

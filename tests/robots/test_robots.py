@@ -160,5 +160,7 @@ def test_unknown_arm(world: World) -> None:
 
 
 def test_unknown_robot() -> None:
-    with pytest.raises(UnknownEntryError, match=r"Unknown robot 'panda'\. Did you mean 'franka_panda'\?"):
+    with pytest.raises(
+        UnknownEntryError, match=r"Unknown robot 'panda'\. Did you mean 'dual_panda' or 'franka_panda'\?"
+    ):
         model_path("panda")

@@ -1,0 +1,111 @@
+"""The URDF of two Pandas on one stand, made from the Panda that PyBullet's wheel ships."""
+
+from __future__ import annotations
+
+import copy
+import hashlib
+import shutil
+import xml.etree.ElementTree as ET
+from functools import lru_cache
+from pathlib import Path
+
+from robots.franka_panda import urdf_path as panda_path
+from simcore.assets.cache import cache_root, intact_hash, replaced_folder, write_manifest
+from simcore.assets.untrusted_xml import parse_xml
+
+ROOT_LINK = "stand"
+"""The plate that carries both arms."""
+BASE_Y_M = {"left": 0.30, "right": -0.30}
+"""Where the arms stand on it, across [m].
+
+A hand that looks ahead, down or to a side comes to 94 % of the points of a grid over the region of derived tasks (0.44
+to 0.64 m before the stand, 0.18 m to either side) from the nearer of the two and to 92 % from the farther one; that of
+a single arm in the middle to 94 %. From 0.40 m on the farther one loses a tenth, and nearer to each other elbows meet.
+"""
+STAND_SIZE_M = (0.32, 0.88, 0.02)
+"""Edge lengths of the plate, x, y, z [m]."""
+STAND_X_M = -0.03
+"""Its middle: under the feet of the arms, which reach from -0.14 to 0.08 m [m]."""
+
+_VERSION = 1
+_INERTIA = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
+_FILE = "dual_panda.urdf"
+
+
+def dual_panda_path() -> Path:
+    """The URDF, made at first use and kept in the cache with the meshes that it names.
+
+    Raises:
+        AssetError: The Panda's URDF is missing or damaged, or the cache cannot be written.
+    """
+    return _made(cache_root())
+
+
+@lru_cache(maxsize=4)
+def _made(root: Path) -> Path:
+    source = panda_path()
+    text = two_arms(source)
+    meshes = sorted(path for path in (source.parent / "meshes" / "collision").glob("*") if path.is_file())
+    meshes += sorted(path for path in (source.parent / "meshes" / "visual").glob("*") if path.is_file())
+    digest = hashlib.sha256(f"{_VERSION}\0{text}".encode())
+    for path in meshes:
+        digest.update(f"\0{path.name}\0{path.stat().st_size}".encode())
+    key = digest.hexdigest()
+    folder = root / "robots" / f"dual_panda-{key[:16]}"
+    if intact_hash(folder, key=key) is None:
+        with replaced_folder(folder, is_good=lambda path: intact_hash(path, key=key) is not None) as temporary:
+            # beside the URDF, as in the original: a URDF names no files outside its own folder
+            shutil.copytree(source.parent / "meshes", temporary / "meshes")
+            (temporary / _FILE).write_text(text, encoding="utf-8")
+            write_manifest(temporary, key=key)
+    return folder / _FILE
+
+
+def two_arms(panda: Path) -> str:
+    """The text of a URDF with two copies of an arm on a plate; names of links and joints begin with `left_`, `right_`.
+
+    Args:
+        panda: The URDF of one arm; its root link is `panda_link0`.
+
+    Raises:
+        AssetError: It is missing or no XML.
+    """
+    source = parse_xml(panda)
+    robot = ET.Element("robot", {"name": "dual_panda"})
+    robot.append(_stand())
+    for side, y in BASE_Y_M.items():
+        mount = ET.SubElement(robot, "joint", {"name": f"{side}_mount", "type": "fixed"})
+        ET.SubElement(mount, "origin", {"xyz": f"0 {y:g} {STAND_SIZE_M[2]:g}", "rpy": "0 0 0"})
+        ET.SubElement(mount, "parent", {"link": ROOT_LINK})
+        ET.SubElement(mount, "child", {"link": f"{side}_panda_link0"})
+        for element in source:
+            if element.tag in ("link", "joint"):
+                robot.append(_renamed(element, f"{side}_"))
+    ET.indent(robot)
+    return ET.tostring(robot, encoding="unicode") + "\n"
+
+
+def _stand() -> ET.Element:
+    link = ET.Element("link", {"name": ROOT_LINK})
+    x, y, z = STAND_SIZE_M
+    inertial = ET.SubElement(link, "inertial")  # it is fixed: Bullet only wants it said
+    ET.SubElement(inertial, "mass", {"value": "10"})
+    ET.SubElement(inertial, "inertia", {axes: "1" if axes[1] == axes[2] else "0" for axes in _INERTIA})
+    for tag in ("visual", "collision"):
+        shape = ET.SubElement(link, tag)
+        ET.SubElement(shape, "origin", {"xyz": f"{STAND_X_M:g} 0 {z / 2:g}", "rpy": "0 0 0"})
+        ET.SubElement(ET.SubElement(shape, "geometry"), "box", {"size": f"{x:g} {y:g} {z:g}"})
+        if tag == "visual":
+            material = ET.SubElement(shape, "material", {"name": "stand_grey"})
+            ET.SubElement(material, "color", {"rgba": "0.35 0.36 0.38 1"})
+    return link
+
+
+def _renamed(element: ET.Element, prefix: str) -> ET.Element:
+    """A copy of a link or joint under another name, as are the links and joints that it names."""
+    made = copy.deepcopy(element)
+    made.set("name", prefix + made.get("name", ""))
+    for tag, key in (("parent", "link"), ("child", "link"), ("mimic", "joint")):
+        for inner in made.findall(tag):
+            inner.set(key, prefix + inner.get(key, ""))
+    return made

@@ -1,0 +1,92 @@
+"""A robot with two arms: which one acts, and what the other one is to it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from simcore.recording.check import check_record
+from simcore.recording.verdict import recompute_success
+from skills.artpreplan_cfg import ArtPreplanCfg
+from skills.open import Open
+from workflows.commandline import CommandLine, load_configs
+from workflows.runner import EpisodeRunner
+from workflows.schema import CollectCfg
+
+pytestmark = pytest.mark.integration
+
+
+def config(*overrides: str) -> CollectCfg:
+    line = CommandLine(overrides=["task=open_microwave", "robot=dual_panda", "object.instance=7", *overrides])
+    (loaded,) = load_configs("collect", CollectCfg, line)
+    return loaded.cfg
+
+
+@pytest.mark.parametrize(("y", "nearest"), [(0.2, "left"), (-0.4, "right")])
+def test_an_arm_that_is_not_named_is_the_nearest_to_the_part(y: float, nearest: str):
+    cfg = config(f"task.regions.0.center_m=[0.7,{y}]", "task.regions.0.half_extent_m=[0.0,0.0]")
+    with EpisodeRunner(cfg) as runner:
+        episode = runner.episode(0)
+        episode.begin()
+        assert episode.begin_stage(0).context.arm.name == nearest
+
+
+@pytest.mark.parametrize("arm", ["left", "right"])
+def test_an_arm_that_is_named_acts(arm: str):
+    with EpisodeRunner(config(f"skills.0.arm={arm}")) as runner:
+        record = runner.run(0)
+        again = runner.replay(record)
+    assert record.success, record.evidence
+    assert record.skills[0]["arm"] == arm
+    other = "right" if arm == "left" else "left"
+    moved = {name: np.ptp(record.arrays[f"actions.dual_panda.{name}.joint_targets"], axis=0) for name in (arm, other)}
+    assert moved[arm].max() > 0.3
+    assert moved[other].max() == 0.0
+    assert check_record(record) == []
+    assert recompute_success(record).success
+    for key, array in again.items():
+        assert np.array_equal(array, record.arrays[key]), key
+
+
+def test_a_search_tries_the_nearest_arm_first_and_then_the_other(monkeypatch: pytest.MonkeyPatch):
+    cfg = config()
+    cfg = replace(cfg, skills=[ArtPreplanCfg(name="artpreplan", objects=["microwave"], candidates=2), *cfg.skills])
+    tried: list[str] = []
+    plan = Open.plan
+
+    def plan_left(self: Open, rng: np.random.Generator) -> bool:
+        tried.append(self.context.arm.name)
+        if self.context.arm.name == "right":
+            self.fail("path_infeasible", "not with this arm")
+            return False
+        return plan(self, rng)
+
+    monkeypatch.setattr(Open, "plan", plan_left)
+    with EpisodeRunner(cfg) as runner:
+        record = runner.run(0)
+    assert tried[:2] == ["right", "left"]  # the microwave's handle is on its left, the robot's right
+    assert tried[-1] == "left"  # the episode begins with what was found
+    assert record.layout["preplan"]["arms"] == {"1": "left"}
+    assert record.skills[1]["arm"] == "left"
+    assert record.skills[1]["refused"] == []
+
+
+def test_the_other_arm_is_an_obstacle_where_it_stands():
+    with EpisodeRunner(config("skills.0.arm=left")) as runner:
+        episode = runner.episode(0)
+        episode.reset()
+        right, left = episode.scene.robot.arm("right"), episode.scene.robot.arm("left")
+        inwards = np.array(left.cfg.home)
+        inwards[0] = -1.2
+        skill = episode.make_skill(episode.cfg.skills[0])
+        skill.context.checker.load(skill.context.robot_model, [])
+        assert skill.context.checker.first_collision(inwards) is None
+        right.reset(np.array([1.2, *right.cfg.home[1:]]), gripper_m=0.08)
+        skill = episode.make_skill(episode.cfg.skills[0])
+        skill.context.checker.load(skill.context.robot_model, [])
+        hit = skill.context.checker.first_collision(inwards)
+        assert hit is not None
+        assert {name.split("_")[0] for name in (hit.link_a, hit.link_b)} == {"left", "right"}
+        assert skill.context.checker.first_collision(np.array(left.cfg.home)) is None
