@@ -67,9 +67,12 @@ def with_task(cfg: EpisodeCfg, assets: Mapping[str, ObjectAsset]) -> EpisodeCfg:
         return cfg
     asset = assets[cfg.object.name]
     part = part_acted_on(derived.skill, derived.part, asset.articulation)
-    made, _ = derived_layout(derived.skill, asset, part, hand_shape(cfg.robot.name, cfg.robot.arms[0]))
-    found = read_dataclass(TaskCfg, {"name": cfg.task.name, **made}, where="task")
     task = cfg.task
+    ranges = [entry.range for entry in task.openness if (entry.object, entry.part) == (asset.name, part.name)]
+    start = (float(ranges[0][0]), float(ranges[0][1])) if ranges else None
+    hand = hand_shape(cfg.robot.name, cfg.robot.arms[0])
+    made, _ = derived_layout(derived.skill, asset, part, hand, start=start)
+    found = read_dataclass(TaskCfg, {"name": task.name, **made}, where="task")
     placed = {region.object for region in task.regions}
     opened = {(entry.object, entry.part) for entry in task.openness}
     return replace(

@@ -103,6 +103,14 @@ class HandRoom:
                     return HandGrasp(round(width, 4), round(float(back), 4))
         return None
 
+    def grasp_over(self, openings: tuple[float, ...], *, shift_m: float = 0.0, along: bool = False) -> HandGrasp | None:
+        """What fits at every one of several openings; see `grasp`."""
+        found = [self.grasp(opening, shift_m=shift_m, along=along) for opening in dict.fromkeys(openings)]
+        grasps = [grasp for grasp in found if grasp is not None]
+        if len(grasps) < len(found):
+            return None
+        return HandGrasp(min(grasp.width_m for grasp in grasps), max(grasp.back_m for grasp in grasps))
+
     def positions(self, opening: float) -> dict[str, float]:
         """Joint positions while the part stands open by so much and all others are closed [rad or m].
 

@@ -38,7 +38,8 @@ _WANTED = {
 """How far a part is opened, where it goes further [rad or m]: enough to reach inside, within one sweep of an arm."""
 _WANTED_SHARE = 0.6
 """And at most this share of what is left to open, so that the hand can go beyond it and ends before the limit."""
-_APPROACH_M = {True: 0.06, False: 0.1}
+EDGE_APPROACH_M = 0.06
+_APPROACH_M = {True: EDGE_APPROACH_M, False: 0.1}
 """The hand comes to an edge, or to a handle, in a straight line so long: open fingers reach over an edge by two
 centimetres, and clear a handle that stands out by six."""
 _PUSH_APPROACH_M = 0.06

@@ -71,7 +71,7 @@ def derived_task(skill: str, asset: ObjectAsset, part: Part, hand: HandShape) ->
 
 
 def derived_layout(
-    skill: str, asset: ObjectAsset, part: Part, hand: HandShape
+    skill: str, asset: ObjectAsset, part: Part, hand: HandShape, *, start: tuple[float, float] | None = None
 ) -> tuple[dict[str, Any], tuple[float, float]]:
     """Region, start, goal and words of a task, and the start once more: least and largest opening [rad or m].
 
@@ -80,6 +80,7 @@ def derived_layout(
         asset: The object.
         part: The part that the skill acts on.
         hand: The hand that does it.
+        start: How far the part is open, at least and at most, from closed [rad or m]; None = as suits skill and hand.
 
     Raises:
         ConfigError: The skill does not fit the part.
@@ -87,9 +88,10 @@ def derived_layout(
     turns = skill == "rotate"
     if turns:
         check_turns(part)
-    start = start_range(skill, part, asset)
-    if skill == "open":
-        start = roomy_start(start, part, HandRoom(asset, part, hand, approach_m=approach_m(part)))
+    if start is None:
+        start = start_range(skill, part, asset)
+        if skill == "open":
+            start = roomy_start(start, part, HandRoom(asset, part, hand, approach_m=approach_m(part)))
     value = turned_by(part) if turns else goal_value(skill, part, start)
     where = {"object": asset.name, "part": part.name}
     task: dict[str, Any] = {

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from configs.derived_grasp import HEAD, TAIL, HandGrasp, HandRoom, held_at_edge
+from configs.derived_edge import edge_grip, edge_hook, free_edges
+from configs.derived_grasp import HEAD, TAIL, HandRoom, held_at_edge
 from configs.derived_push import SPOT, push_shifts
 from configs.derived_rotate import check_turns, rotate_setting
 from configs.derived_setting import approach_m, planner_setting
@@ -57,7 +58,7 @@ def derived_ways(
     if skill == "open" and kind == "knob" and part.kind in TURNS_ABOUT_HINGE:
         found += _knob_along_hinge(room, asset, start)
     for shift_m in (0.0, *(room.shifts() if skill == "open" else ())):
-        grasp = _grasp(room, start, shift_m)
+        grasp = room.grasp_over(start, shift_m=shift_m)
         if grasp is None and shift_m != 0.0:
             continue
         if skill == "rotate":
@@ -71,7 +72,24 @@ def derived_ways(
             shift = [round(float(v), 4) for v in shift_m * along]
             setting["keypoint_shifts"] = {HEAD: shift, TAIL: shift}
         found.append((grasp is None, kind if shift_m == 0.0 else f"{kind}{100 * shift_m:+.0f}cm", setting))
+    if skill == "open" and start[1] > 0.0:
+        found += _at_free_edge(asset, room, start, pinched=kind != "edge")
     return [(name, setting) for _, name, setting in sorted(found, key=lambda item: item[0])]
+
+
+def _at_free_edge(
+    asset: ObjectAsset, room: HandRoom, start: tuple[float, float], *, pinched: bool
+) -> list[tuple[bool, str, dict[str, Any]]]:
+    """What else opens a part that stands ajar: its free edge between the fingers, or closed fingers behind it."""
+    edges = free_edges(room)
+    found = []
+    for name, make in (("edge", edge_grip), ("hook", edge_hook)):
+        if name == "edge" and not pinched:
+            continue
+        setting = next((made for edge in edges if (made := make(asset, room, edge, start)) is not None), None)
+        if setting is not None:
+            found.append((False, name, setting))
+    return found
 
 
 def _knob_along_hinge(
@@ -81,7 +99,7 @@ def _knob_along_hinge(
 
     Closed on across the hinge, they would have to turn with the part, or it would wedge between them.
     """
-    grasp = _grasp(room, start, 0.0, along=True)
+    grasp = room.grasp_over(start, along=True)
     if grasp is None:
         return []
     setting = planner_setting("open", room.part, asset, start, grasp, along=True)
@@ -102,12 +120,3 @@ def _pushes(
         moved = {} if not shift.any() else {"keypoint_shifts": {SPOT: shift.tolist()}}
         ways.append(("push" if number == 1 else f"push_{number}", {**setting, **moved}))
     return ways
-
-
-def _grasp(room: HandRoom, start: tuple[float, float], shift_m: float, *, along: bool = False) -> HandGrasp | None:
-    """What fits at both ends of a range of openings."""
-    found = [room.grasp(opening, shift_m=shift_m, along=along) for opening in dict.fromkeys(start)]
-    grasps = [grasp for grasp in found if grasp is not None]
-    if len(grasps) < len(found):
-        return None
-    return HandGrasp(min(grasp.width_m for grasp in grasps), max(grasp.back_m for grasp in grasps))

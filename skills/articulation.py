@@ -241,6 +241,17 @@ class ArticulationSkill(Skill):
             if segment.kind == segment_kind
         ]
 
+    def _closed_commands(self, plan: KeyframePlan) -> list[ManipCommand]:
+        """There, along with the part, and back, with closed fingers: nothing is taken, nothing let go."""
+        return [
+            self._allow(plan, touching=False),
+            *self._moves(plan, "transit", ManipKind.close_gripper, Phase.transit),
+            *self._moves(plan, "approach", ManipKind.close_gripper, Phase.approach),
+            self._allow(plan, touching=True),
+            *self._moves(plan, "follow", ManipKind.close_gripper, Phase.follow),
+            *self._moves(plan, "retreat", ManipKind.close_gripper, Phase.retreat),
+        ]
+
     def _allow(self, plan: KeyframePlan, *, touching: bool) -> ManipCommand:
         """States which pairs may touch from here on."""
         pairs = sorted(self.part_pairs()) if touching else []

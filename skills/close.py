@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import ClassVar
 
 from skills.articulation import ArticulationSkill
-from skills.command import ManipCommand, ManipKind, Phase
+from skills.command import ManipCommand
 from solver.path.slip import Slide, Slip
 from solver.path.slip_mode import SlipMode
 from solver.planning.planner import KeyframePlan
@@ -59,14 +59,7 @@ class Close(ArticulationSkill):
         return self.part.openness.closed - self.opening_sign * past
 
     def _commands_of(self, plan: KeyframePlan) -> list[ManipCommand]:
-        return [
-            self._allow(plan, touching=False),
-            *self._moves(plan, "transit", ManipKind.close_gripper, Phase.transit),
-            *self._moves(plan, "approach", ManipKind.close_gripper, Phase.approach),
-            self._allow(plan, touching=True),
-            *self._moves(plan, "follow", ManipKind.close_gripper, Phase.follow),
-            *self._moves(plan, "retreat", ManipKind.close_gripper, Phase.retreat),
-        ]
+        return self._closed_commands(plan)
 
     def _holds_joint(self) -> bool:
         """Once it is closed far enough."""

@@ -79,6 +79,8 @@ class SkillCfg:
     """What the record calls `planner_setting`."""
     strategies: list[StrategyCfg] = field(default_factory=list)
     """Further ways, tried in this order where `planner_setting` does not plan."""
+    order: list[str] = field(default_factory=list)
+    """Ways that are tried before all others, in this order, by name or by its beginning: `edge` is `edge+12cm` too."""
 
     def __post_init__(self) -> None:
         if not 0.0 <= self.contact_force_threshold_n <= 1000.0:
@@ -97,9 +99,12 @@ class SkillCfg:
                 )
 
     def ways(self) -> list[SkillCfg]:
-        """One entry for each way, the first one first; each has its own `strategy` and `planner_setting`."""
+        """One entry for each way in the order in which they are tried, each with its own `planner_setting`."""
         others = (
             replace(self, strategy=item.name, planner_setting=item.planner_setting, strategies=[])
             for item in self.strategies
         )
-        return [replace(self, strategies=[]), *others]
+        return sorted([replace(self, strategies=[]), *others], key=lambda way: self._rank(way.strategy))
+
+    def _rank(self, strategy: str) -> int:
+        return next((i for i, name in enumerate(self.order) if strategy.startswith(name)), len(self.order))

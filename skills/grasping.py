@@ -51,6 +51,11 @@ class GraspingSkill(ArticulationSkill):
         return min(target, limit) if self.opening_sign > 0 else max(target, limit)
 
     @property
+    def closed_gripper(self) -> bool:
+        """See `ArticulationSkill.closed_gripper`: fingers that stay closed on the way there hook the part."""
+        return self.approach_width_m <= 0.0
+
+    @property
     def finger_contact_required(self) -> bool:
         """True: the part is led, not thrown."""
         return True
@@ -59,6 +64,8 @@ class GraspingSkill(ArticulationSkill):
         contact = plan.keyframes[plan.contact_pose_index].T_base_ee
         last = plan.keyframes[-1].T_base_ee
         width = self.approach_width_m
+        if self.closed_gripper:
+            return self._closed_commands(plan)
         grasp, release = self.context.frames(_GRASP_S), self.context.frames(_RELEASE_S)
         return [
             self._allow(plan, touching=False),
@@ -78,7 +85,8 @@ class GraspingSkill(ArticulationSkill):
         touching = float(np.asarray(self.views.fingers_link.force_max_n.get_value())) > 0.0
         if self._led_by != self.executor.index:  # the fingers have just closed
             self._led_by, self._lost_frames = self.executor.index, 0
-            self._check_grasp(touching=touching)
+            if not self.closed_gripper:
+                self._check_grasp(touching=touching)
         self._lost_frames = 0 if touching else self._lost_frames + 1
         if self._lost_frames >= self.context.frames(_LOST_S):
             self.fail(

@@ -54,6 +54,27 @@ class Solids:
         """The solids of a converted or generated URDF, kept for the next time."""
         return _solids_of(urdf, urdf.stat().st_mtime_ns)
 
+    def vertices(self, link: str) -> Array:
+        """(N, 3) corners of a link's solids, in its frame [m]."""
+        return np.concatenate([solid.vertices for solid in self._solids[link]] or [np.zeros((0, 3))])
+
+    def section(self, link: str, normal: Array, at: float) -> Array:
+        """(N, 3) points whose hulls, one a solid, are what a plane cuts out of a link's solids, in its frame [m].
+
+        Args:
+            link: The link.
+            normal: (3,) unit normal of the plane.
+            at: Its distance from the link's origin [m].
+        """
+        found = [np.zeros((0, 3))]
+        for solid in self._solids[link]:
+            height = solid.vertices @ normal - at
+            over = height >= 0.0
+            above, below = solid.vertices[over], solid.vertices[~over]
+            share = height[over][:, None] / (height[over][:, None] - height[~over])
+            found.append((above[:, None] + share[..., None] * (below[None] - above[:, None])).reshape(-1, 3))
+        return np.concatenate(found)
+
     def meets(
         self,
         boxes: Array,

@@ -89,3 +89,25 @@ def test_a_skill_that_cannot_derive_says_so():
 def test_a_skill_that_does_not_fit_is_refused_before_a_run():
     with pytest.raises(ConfigError, match=r"skill=rotate does not fit part 'drawer'"):
         check_assets(config("object=drawer", "skill=rotate"))
+
+
+def test_the_start_that_a_task_states_is_what_its_goal_is_derived_for():
+    asset = load_object(ObjectCfg("drawer", "drawer", instance="3"), rng=np.random.default_rng(0))
+    goals = []
+    for start in ([], ["task.openness=[{object: drawer, part: drawer, range: [0.1, 0.12]}]"]):
+        made = with_task(config("object=drawer", "skill=open", *start), {"drawer": asset}).task
+        goals.append(made.goal[0].value)
+    assert goals[1] < goals[0]
+
+
+def test_ways_are_tried_in_the_order_that_an_entry_states():
+    asset = load_object(ObjectCfg("microwave", "microwave", instance="3"), rng=np.random.default_rng(0))
+    (part,) = asset.articulation.parts.values()
+    entry = read_dataclass(SkillCfg, {"name": "open", "objects": ["microwave"]}, where="skills[0]")
+    s = part.openness.closed + 0.5 * np.sign(part.openness.open - part.openness.closed)
+    names = {}
+    for order in ([], ["hook", "edge"]):
+        made = with_setting(replace(entry, order=order), asset, part, robot="franka_panda", arm=ARM, s=s)
+        names[len(order)] = [way.strategy for way in made.ways()]
+    assert names[0][-2:] == ["edge", "hook"]
+    assert names[2] == ["hook", "edge", *names[0][:-2]]
