@@ -11,7 +11,7 @@ from PIL import Image, ImageDraw, ImageFont
 
 from simcore.assets.procedural.generated import GeneratedObject, model_bounds
 from simcore.geometry import Pose
-from simcore.sim.camera import View, take_picture
+from simcore.sim.camera import framing_view, take_picture
 from simcore.sim.rates import WorldCfg
 from simcore.sim.world import World
 
@@ -25,7 +25,7 @@ _SHARES = (0.0, 0.0, 0.3, 0.45, 0.7, 1.0)
 """How far the objects of a row are opened."""
 _OVERSAMPLED = 3
 """Bullet's renderer does not smooth edges: drawn larger, then shrunk."""
-_LOOKS_FROM = np.array([-0.80, -0.52, 0.42])
+_LOOKS_FROM = (-0.80, -0.52, 0.42)
 _FOV_DEG = 24.0
 _MARGIN = 1.06
 _CAPTION_PX = 20
@@ -64,7 +64,8 @@ def _tile(world: World, made: GeneratedObject, path: Path, *, share: float, side
     T_world_root = Pose.from_rpy([0.0, 0.0, 0.0], [0.0, 0.0, np.pi])
     body = world.load_urdf(path, name="object", T_world_root=T_world_root)
     body.set_joint_positions(list(positions), list(positions.values()))
-    view = _view(T_world_root @ _corners(model_bounds(made.model, positions)))
+    corners = T_world_root @ _corners(model_bounds(made.model, positions))
+    view = framing_view(corners, _LOOKS_FROM, fov_deg=_FOV_DEG, margin=_MARGIN)
     picture = take_picture(world, view, width=_OVERSAMPLED * side, height=_OVERSAMPLED * side)
     return np.asarray(Image.fromarray(picture).resize((side, side), Image.Resampling.LANCZOS))
 
@@ -74,21 +75,6 @@ def _corners(bounds: Array) -> Array:
     grid = np.stack(np.meshgrid(*bounds.T, indexing="ij"), axis=-1)
     corners: Array = grid.reshape(-1, 3)
     return corners
-
-
-def _view(corners: Array) -> View:
-    """The camera that sees the corners (8, 3) as large as it can, from a fixed direction."""
-    back = _LOOKS_FROM / np.linalg.norm(_LOOKS_FROM)
-    right = np.cross([0.0, 0.0, 1.0], back)
-    right = right / np.linalg.norm(right)
-    up = np.cross(back, right)
-    seen = corners @ np.stack([right, up, back]).T  # (8, 3)
-    low, high = seen.min(axis=0), seen.max(axis=0)
-    target = np.stack([right, up, back]).T @ np.array([*(low + high)[:2] / 2, (low[2] + high[2]) / 2])
-    half = float(np.max(high[:2] - low[:2])) / 2
-    distance = half / float(np.tan(np.deg2rad(_FOV_DEG / 2))) * _MARGIN + (high[2] - low[2]) / 2
-    eye = target + back * distance
-    return View(eye=tuple(eye.tolist()), target=tuple(target.tolist()), fov_deg=_FOV_DEG)
 
 
 def _captioned(name: str, tiles: Sequence[Array]) -> Array:

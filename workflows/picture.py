@@ -114,15 +114,15 @@ def compose_sheet(rows: Sequence[Row]) -> Array:
     return np.concatenate(strips, axis=0)
 
 
-def write_picture(picture: Array, path: Path) -> None:
-    """Writes a picture (height, width, 3) uint8.
+def write_picture(picture: Array | Image.Image, path: Path) -> None:
+    """Writes a picture; an array is (height, width, 3) uint8.
 
     Raises:
         RecordingError: It cannot be written there.
     """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        Image.fromarray(picture).save(path)
+        (picture if isinstance(picture, Image.Image) else Image.fromarray(picture)).save(path)
     except (OSError, ValueError) as exc:
         raise RecordingError(
             f"Picture '{path}' cannot be written: {exc}. Expected a writable .png path. Change `out`.", path=str(path)

@@ -1,7 +1,9 @@
-"""The configuration that a data set was made with."""
+"""What a data set has: the configuration that it was made with, and its episodes."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +38,32 @@ def config_of(data_set: DataSet) -> EpisodeCfg:
             f"It was made by unlatch {data_set.header.get('versions', {}).get('unlatch', 'of unknown version')}.",
             path=str(data_set.path),
         ) from exc
+
+
+def check_episode(data_set: DataSet, number: int) -> None:
+    """Raises unless a data set has an episode.
+
+    Args:
+        data_set: The data set.
+        number: Episode number.
+
+    Raises:
+        RecordingError: It is not there; the numbers that are, in the message.
+    """
+    numbers = data_set.numbers()
+    if number not in numbers:
+        raise RecordingError(
+            f"episode={number} is not in '{data_set.path}'. It has {_ranges(numbers)}. Name one of them.",
+            number=number,
+            available=numbers,
+        )
+
+
+def _ranges(numbers: Sequence[int]) -> str:
+    """`0 to 4, 7` for sorted numbers; the first few of many."""
+    runs = [[number for _, number in run] for _, run in groupby(enumerate(numbers), key=lambda pair: pair[1] - pair[0])]
+    words = [f"{run[0]} to {run[-1]}" if len(run) > 1 else str(run[0]) for run in runs]
+    return "episodes " + ", ".join(words[:6]) + (", ..." if len(words) > 6 else "") if words else "no episodes yet"
 
 
 def _with_roots(values: dict[str, Any], roots: Any) -> dict[str, Any]:

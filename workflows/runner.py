@@ -17,6 +17,7 @@ from simcore.sim.world import World
 from skills.skill import Skill
 from workflows.attempt import Attempt, planned_skill
 from workflows.episode import Episode
+from workflows.scene_picture import open_record
 
 Array = np.ndarray
 
@@ -95,16 +96,12 @@ class EpisodeRunner:
             height: Pixels down.
             view: The camera; one that sees robot and object by default.
         """
-        with World(self.cfg.world, visuals=True) as world:
-            episode = Episode(self.cfg, record.number, world, self._checker)
-            episode.reset(record)
-            pictures = []
-            scene = episode.scene.scene
+        pictures = []
+        with open_record(self.cfg, record, self._checker) as shown:
             for frame in frames:
-                scene.load_state_dict(record.state_at(frame))
-                scene.write_replay_data()
-                pictures.append(take_picture(world, view or episode.view(), width=width, height=height))
-            return pictures
+                shown.show(frame)
+                pictures.append(take_picture(shown.world, view or shown.episode.view(), width=width, height=height))
+        return pictures
 
     def replay(self, record: EpisodeRecord) -> dict[str, Array]:
         """Drives a fresh world with the recorded reset values, actions and hold events, and records it anew.

@@ -1,14 +1,15 @@
-"""An episode's scene at its start, with visual shapes, for pictures and for what is said about it."""
+"""Scenes with visual shapes, for pictures and for what is said about them: at the start, or as they were recorded."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 
 import numpy as np
 
 from configs.schema import EpisodeCfg
+from simcore.recording.episode import EpisodeRecord
 from simcore.sim.camera import View, take_picture
 from simcore.sim.collision import BulletCollisionChecker
 from simcore.sim.world import World
@@ -72,3 +73,44 @@ def open_scene(cfg: EpisodeCfg, number: int, *, visuals: bool = True) -> Iterato
         episode = Episode(cfg, number, world, checker)
         episode.begin()
         yield DrawnScene(world, episode, episode.view())
+
+
+@dataclass(frozen=True)
+class RecordedWorld:
+    """A world that can be brought to any recorded state; valid inside `open_record`."""
+
+    world: World
+    episode: Episode
+    record: EpisodeRecord
+
+    def show(self, frame: int) -> None:
+        """Writes a recorded state into the world.
+
+        Args:
+            frame: State frame; negative ones count from the end.
+        """
+        scene = self.episode.scene.scene
+        scene.load_state_dict(self.record.state_at(frame))
+        scene.write_replay_data()
+
+
+@contextmanager
+def open_record(
+    cfg: EpisodeCfg, record: EpisodeRecord, checker: BulletCollisionChecker | None = None
+) -> Iterator[RecordedWorld]:
+    """The scene of a recorded episode, in a world of its own.
+
+    Args:
+        cfg: Configuration of the episode.
+        record: The episode, with its arrays.
+        checker: An open collision checker; None = one of its own.
+
+    Raises:
+        RecordingError: Its objects are not those that are there now.
+    """
+    with ExitStack() as stack:
+        world = stack.enter_context(World(cfg.world, visuals=True))
+        used = checker if checker is not None else stack.enter_context(BulletCollisionChecker())
+        episode = Episode(cfg, record.number, world, used)
+        episode.reset(record)
+        yield RecordedWorld(world, episode, record)

@@ -6,7 +6,6 @@ import time
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -65,11 +64,12 @@ def view(data_set: DataSet, cfg: ViewCfg) -> Path:
     Raises:
         SimCoreError: The input is at fault, or an extra is missing; nothing was written.
     """
+    from workflows.recorded import check_episode
     from workflows.viewers import VIEWERS
 
     started = time.perf_counter()
     VIEWERS.entry(cfg.format)
-    _check_episode(data_set, cfg.episode)
+    check_episode(data_set, cfg.episode)
     path = _output_file(data_set, cfg)
     with banner_hidden():
         from workflows.viewers.read_scene import read_scene
@@ -81,25 +81,6 @@ def view(data_set: DataSet, cfg: ViewCfg) -> Path:
     _write(path, content)
     say(f"view: {path} ({len(content) / 1e6:.1f} MB, {time.perf_counter() - started:.1f} s)")
     return path
-
-
-def _check_episode(data_set: DataSet, number: int) -> None:
-    from simcore.errors import RecordingError
-
-    numbers = data_set.numbers()
-    if number not in numbers:
-        raise RecordingError(
-            f"episode={number} is not in '{data_set.path}'. It has {_ranges(numbers)}. Name one of them.",
-            number=number,
-            available=numbers,
-        )
-
-
-def _ranges(numbers: Sequence[int]) -> str:
-    """`0 to 4, 7` for sorted numbers; the first few of many."""
-    runs = [[number for _, number in run] for _, run in groupby(enumerate(numbers), key=lambda pair: pair[1] - pair[0])]
-    words = [f"{run[0]} to {run[-1]}" if len(run) > 1 else str(run[0]) for run in runs]
-    return "episodes " + ", ".join(words[:6]) + (", ..." if len(words) > 6 else "") if words else "no episodes yet"
 
 
 def _output_file(data_set: DataSet, cfg: ViewCfg) -> Path:

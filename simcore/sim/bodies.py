@@ -230,9 +230,16 @@ class Body:
 
     def aabb(self) -> Array:
         """(2, 3) lower and upper corner of all links' bounding boxes in the world [m]."""
-        boxes = [p.getAABB(self.body_id, index, physicsClientId=self.client) for index in self.links.values()]
-        corners = np.array(boxes)  # (L, 2, 3)
+        corners = np.array([self.link_aabb(name) for name in self.links])  # (L, 2, 3)
         return np.stack([corners[:, 0].min(axis=0), corners[:, 1].max(axis=0)])
+
+    def link_aabb(self, name: str) -> Array:
+        """(2, 3) lower and upper corner of a link's bounding box in the world [m].
+
+        Raises:
+            FrameNotFoundError: No such link.
+        """
+        return np.array(p.getAABB(self.body_id, self.link_index(name), physicsClientId=self.client))
 
     def __repr__(self) -> str:
         return f"Body({self.name}, joints={[j.name for j in self.movable_joints]})"

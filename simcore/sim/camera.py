@@ -25,6 +25,38 @@ class View:
     eye: tuple[float, float, float] = (0.15, -1.15, 0.95)
     target: tuple[float, float, float] = (0.5, 0.0, 0.25)
     fov_deg: float = 48.0
+    """Vertical field of view [deg]."""
+
+
+def framing_view(
+    points_world: ArrayLike, looks_from: ArrayLike, *, fov_deg: float, aspect: float = 1.0, margin: float = 1.0
+) -> View:
+    """The camera that sees points as large as it can, from a fixed direction.
+
+    Args:
+        points_world: (K, 3) what must be in the picture [m].
+        looks_from: (3,) direction from the points to the eye, not straight up.
+        fov_deg: Vertical field of view [deg].
+        aspect: Width of the picture over its height.
+        margin: The distance to the middle of the points is so many times what would just do for a flat set of them.
+    """
+    points = np.atleast_2d(np.asarray(points_world, dtype=float))
+    back = np.asarray(looks_from, dtype=float) / np.linalg.norm(looks_from)
+    right = np.cross([0.0, 0.0, 1.0], back)
+    right = right / np.linalg.norm(right)
+    R_world_view = np.stack([right, np.cross(back, right), back]).T
+    seen = points @ R_world_view  # (K, 3)
+    low, high = seen.min(axis=0), seen.max(axis=0)
+    half = float(np.max((high - low)[:2] / [aspect, 1.0])) / 2
+    distance = half / float(np.tan(np.deg2rad(fov_deg / 2))) * margin + (high[2] - low[2]) / 2
+    target = R_world_view @ ((low + high) / 2)
+    eye = target + back * distance
+    return View(eye=_triple(eye), target=_triple(target), fov_deg=fov_deg)
+
+
+def _triple(values: Array) -> tuple[float, float, float]:
+    x, y, z = (float(value) for value in values)
+    return x, y, z
 
 
 def take_picture(world: World, view: View, *, width: int, height: int) -> Array:
@@ -49,6 +81,34 @@ def take_picture(world: World, view: View, *, width: int, height: int) -> Array:
         physicsClientId=world.client,
     )
     return np.reshape(np.asarray(rgba, dtype=np.uint8), (height, width, 4))[:, :, :3].copy()
+
+
+def visible_links(world: World, view: View, *, width: int, height: int) -> dict[str, int]:
+    """How many pixels of each link a camera sees, by the link's label; links that are not seen are left out.
+
+    Args:
+        world: The world, loaded with visual shapes.
+        view: The camera.
+        width: Pixels across.
+        height: Pixels down.
+
+    Raises:
+        WorldError: The world has no visual shapes.
+    """
+    require_visuals(world)
+    _, _, _, _, mask = p.getCameraImage(
+        width,
+        height,
+        viewMatrix=p.computeViewMatrix(view.eye, view.target, (0.0, 0.0, 1.0)),
+        projectionMatrix=p.computeProjectionMatrixFOV(view.fov_deg, width / height, 0.02, 10.0),
+        shadow=0,
+        renderer=p.ER_TINY_RENDERER,
+        flags=p.ER_SEGMENTATION_MASK_OBJECT_AND_LINKINDEX,
+        physicsClientId=world.client,
+    )
+    counts = np.bincount(_link_ids(world, np.reshape(np.asarray(mask, dtype=np.int64), (height, width))).ravel())
+    labels = link_labels(world)
+    return {labels[index - 1][0]: int(count) for index, count in enumerate(counts) if index and count}
 
 
 def project(view: View, points_world: ArrayLike, *, width: int, height: int) -> Array:

@@ -7,7 +7,7 @@ import pytest
 
 from simcore.errors import WorldError
 from simcore.geometry import Pinhole, Pose, matrix_from_rpy
-from simcore.sim.camera import link_labels, take_images
+from simcore.sim.camera import View, framing_view, link_labels, project, take_images, visible_links
 from simcore.sim.rates import WorldCfg
 from simcore.sim.world import World
 
@@ -86,3 +86,28 @@ def test_links_are_counted_over_all_bodies():
 def test_a_world_without_visual_shapes_says_how_to_open_one():
     with World(WorldCfg()) as world, pytest.raises(WorldError, match=r"Open it as World\(cfg, visuals=True\)"):
         take(world, CENTRED)
+
+
+@pytest.mark.parametrize("aspect", [0.7, 1.0, 1.6])
+def test_a_framed_view_has_every_point_in_the_picture_and_fills_it(aspect: float):
+    rng = np.random.default_rng(3)
+    for _ in range(20):
+        points = rng.normal(size=(12, 3)) * rng.uniform(0.05, 0.5, size=3) + rng.normal(size=3)
+        view = framing_view(points, rng.normal(size=3), fov_deg=30.0, aspect=aspect)
+        pixels = project(view, points, width=round(200 * aspect), height=200) / [200 * aspect, 200]
+        assert (pixels > -0.01).all()
+        assert (pixels < 1.01).all()
+        assert np.ptp(pixels, axis=0).max() > 0.5
+
+
+def test_links_that_are_seen_are_counted():
+    with World(WorldCfg(), visuals=True) as world:
+        world.add_box("far", size_m=(0.1, 4.0, 4.0), T_world_box=Pose.from_translation((2.0, 0.0, 0.0)))
+        world.add_box("near", size_m=(0.2, 0.4, 0.4), T_world_box=Pose.from_translation((1.0, 0.0, 0.0)))
+        world.add_box("hidden", size_m=(0.2, 0.2, 0.2), T_world_box=Pose.from_translation((1.5, 0.0, 0.0)))
+        view = View(eye=(0.0, 0.0, 0.0), target=(1.0, 0.0, 0.0), fov_deg=60.0)
+        seen = visible_links(world, view, width=90, height=90)
+    assert seen.keys() == {"far", "near"}
+    assert sum(seen.values()) == 90 * 90
+    side = 90 * 0.4 / (2 * 0.9 * np.tan(np.radians(30.0)))  # its front is 0.9 m away
+    assert seen["near"] == pytest.approx(side**2, rel=0.1)
