@@ -37,6 +37,7 @@ class ObjectSource(Enum):
 GENERATORS = Catalog(
     "procedural object",
     {
+        "bottle": CatalogEntry("simcore.assets.procedural.bottle:generate", "bottle or jar with a screw cap"),
         "box": CatalogEntry(
             "simcore.assets.procedural.box:generate",
             "storage box of wood or plastic, lid hinged behind: edge, knob or bar",
@@ -77,8 +78,14 @@ GENERATORS = Catalog(
         "toaster": CatalogEntry(
             "simcore.assets.procedural.toaster:generate", "toaster for 2 or 4 slices, lever that goes up and down"
         ),
+        "toilet": CatalogEntry(
+            "simcore.assets.procedural.toilet:generate", "children's toilet with or without a tank, lid hinged behind"
+        ),
         "trash_can": CatalogEntry(
             "simcore.assets.procedural.trash_can:generate", "pedal bin, round or square, lid hinged behind: edge or bar"
+        ),
+        "washing_machine": CatalogEntry(
+            "simcore.assets.procedural.washing_machine:generate", "small front loader with a round door: bar or edge"
         ),
     },
     group="unlatch.objects",

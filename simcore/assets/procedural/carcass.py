@@ -130,8 +130,9 @@ def add_ring_wall(
     rgba: Colour,
     count: int = 20,
     collide: bool = True,
+    T_link_ring: Pose | None = None,
 ) -> None:
-    """Adds an upright tube of flat staves about the z axis.
+    """Adds a tube of flat staves about the z axis of the ring.
 
     Args:
         builder: The link that gets it.
@@ -142,6 +143,7 @@ def add_ring_wall(
         rgba: Colour.
         count: Number of staves.
         collide: Whether it can be touched.
+        T_link_ring: Where it lies; without it, it stands upright in the link frame.
     """
     low, high = height
     width = 2 * radius_m * float(np.tan(np.pi / count))
@@ -151,4 +153,6 @@ def add_ring_wall(
         R = np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]])
         middle = radius_m - wall_m / 2
         pose = Pose(R, np.round([c * middle, s * middle, (low + high) / 2], 7))
+        if T_link_ring is not None:
+            pose = T_link_ring @ pose
         builder.turned_box(f"{name}_{number}", (wall_m, width, high - low), pose, rgba=rgba, collide=collide)
