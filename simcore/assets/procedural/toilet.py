@@ -1,7 +1,7 @@
 """A children's toilet with a lid that is hinged behind, with a tank or before a wall that hides it.
 
 The seat stands at about the 26 cm that are recommended for day nurseries up to the age of three; widths and depths are
-those in catalogues of training toilets, 26 to 30 cm by 40 to 52 cm. The lid of one for adults, 42 cm off the ground,
+those in catalogues of training toilets, 26 to 29 cm by 33 to 51 cm. The lid of one for adults, 42 cm off the ground,
 opens up to 85 cm: an arm on the same ground leads it no farther than half way.
 """
 
@@ -55,7 +55,7 @@ class ToiletParameters:
     """`low` behind the seat, or `none`: it stands before a wall."""
     width_m: float
     length_m: float
-    """Of the lid."""
+    """Of the lid; more than the width, so that the round front ends before the hinge."""
     height_m: float
     """Of the bowl's rim."""
     tank_m: float
@@ -99,10 +99,11 @@ class ToiletParameters:
 def draw_parameters(rng: np.random.Generator) -> ToiletParameters:
     """Draws a toilet."""
     colour, lid = draw_colour(rng, _CERAMICS), draw_colour(rng, _SEATS)
+    width = draw_m(rng, 0.26, 0.29)
     return ToiletParameters(
         tank="low" if rng.random() < 0.65 else "none",
-        width_m=draw_m(rng, 0.26, 0.30),
-        length_m=draw_m(rng, 0.28, 0.33),
+        width_m=width,
+        length_m=round(width + draw_m(rng, 0.02, 0.045), 4),
         height_m=draw_m(rng, 0.24, 0.28),
         tank_m=draw_m(rng, 0.10, 0.13),
         tank_width_m=draw_m(rng, 0.26, 0.32),

@@ -45,7 +45,7 @@ HASHES = {
     "safe": ("6d4e246582bf76da", "b3774f73a87a4797"),
     "sliding_window": ("9f53d63b9e947662", "d824eb477f99d90c"),
     "toaster": ("721430283f8926b2", "ed47fddfa52473be"),
-    "toilet": ("ba1ef6c5ef06583f", "45f21f89dc82865f"),
+    "toilet": ("0c2f4ac3217ac92d", "34bff80edaf3a29a"),
     "trash_can": ("ba0622839a70dd3e", "2ca5698565c375a3"),
     "washing_machine": ("a2e0ef610bb3bfac", "f2e624728cb06d78"),
 }
