@@ -22,6 +22,8 @@ MAX_DURATION_S = 90.0
 _CENTRED_M = 0.0003
 """How near the axis the hand holds a knob: on its spindle it does not give way sideways, and two coupled fingers that
 close beside its middle press with one only."""
+_FLAT_RAD = 0.005
+"""How nearly parallel to the pads a blade is when they close: held askew it springs straight while it turns."""
 _ROUND = 0.1
 """What is as wide as long, to this share, is round: it may be held at any angle about its axis."""
 
@@ -78,20 +80,21 @@ def is_round(part: Part) -> bool:
     return part.handle.type is HandleType.knob and abs(across - along) <= _ROUND * max(across, along)
 
 
-def rotate_setting(part: Part, asset: ObjectAsset, grasp: HandGrasp | None) -> dict[str, Any]:
+def rotate_setting(part: Part, asset: ObjectAsset, grasp: HandGrasp | None, *, along: bool = False) -> dict[str, Any]:
     """The planner setting for turning a part from closed; a default of the schema is not repeated.
 
     Args:
         part: The part.
         asset: The object.
         grasp: How the hand takes it; None = on the head, with fingers wide open.
+        along: Whether the fingers close along a blade, and not across it.
     """
-    held = planner_setting("open", part, asset, (0.0, 0.0), grasp)
+    held = planner_setting("open", part, asset, (0.0, 0.0), grasp, along=along)
     sign = 1.0 if part.openness.open > part.openness.closed else -1.0
     constraints = held["constraint_list"]
     if part.kind is PartKind.knob:
-        centred = {"point2point_constraint": {"tolerance": _CENTRED_M}}
-        constraints = [{**item, **centred.get(item["type"], {})} for item in constraints]
+        point, closing, palm = constraints
+        constraints = [{**point, "tolerance": _CENTRED_M}, {**closing, "tolerance": _FLAT_RAD}, palm]
     if is_round(part):
         constraints = [item for item in constraints if item.get("axis_to_keypoint_name") != "tool_side"]
     return {

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from configs.derived_edge import edge_grip, edge_hook, free_edges
 from configs.derived_grasp import HEAD, TAIL, HandRoom, held_at_edge
 from configs.derived_push import SPOT, push_shifts
-from configs.derived_rotate import check_turns, rotate_setting
+from configs.derived_rotate import check_turns, is_round, rotate_setting, turned_to
 from configs.derived_setting import approach_m, planner_setting
 from robots.hand_shape import HandShape
 from simcore.assets.annotation import Part, PartKind
 from simcore.assets.articulated_object import ObjectAsset
 from simcore.errors import ConfigError
 
+_ANGLES = 7
+"""So many angles are tried for one at which a hand fits along a blade."""
 _NEARLY_CLOSED = 0.1
 """A push must fit at this share of the start too, where the body is near."""
 TURNS_ABOUT_HINGE = (PartKind.hinge_vertical, PartKind.hinge_horizontal, PartKind.lid)
@@ -74,6 +78,12 @@ def derived_ways(
         found.append((grasp is None, kind if shift_m == 0.0 else f"{kind}{100 * shift_m:+.0f}cm", setting))
     if skill == "open" and start[1] > 0.0:
         found += _at_free_edge(asset, room, start, pinched=kind != "edge")
+    if skill == "rotate" and part.kind is PartKind.knob and not is_round(part):
+        # where it is closed, a spout may stand in the way that is out of it after a quarter turn
+        grasps = (room.grasp(float(s), along=True) for s in np.linspace(start[0], turned_to(part), _ANGLES))
+        grasp = next((grasp for grasp in grasps if grasp is not None), None)
+        if grasp is not None:
+            found.append((False, f"{kind}_along", rotate_setting(part, asset, grasp, along=True)))
     return [(name, setting) for _, name, setting in sorted(found, key=lambda item: item[0])]
 
 

@@ -21,7 +21,7 @@ from solver.path.slip import Slip
 from solver.path.slip_mode import SlipMode
 from solver.planning.planner import KeyframePlan, PlanRequest, Segment, plan_keyframes
 from solver.scene import JointGeometry, PlanningScene
-from solver.settings.setting import SuccessMode
+from solver.settings.setting import PlannerSettingCfg, SuccessMode
 
 Array = np.ndarray
 
@@ -63,7 +63,11 @@ class ArticulationSkill(Skill):
     @property
     def approach_width_m(self) -> float:
         """Opening of the fingers on the way to the part and back [m]: the setting's, or as wide as they go."""
-        width, widest = self.cfg.planner_setting.approach_width_m, self.context.arm.cfg.gripper.max_width_m
+        return self._width_m(self.cfg.planner_setting)
+
+    def _width_m(self, setting: PlannerSettingCfg) -> float:
+        """The same of any setting."""
+        width, widest = setting.approach_width_m, self.context.arm.cfg.gripper.max_width_m
         return widest if width is None else min(width, widest)
 
     @property
@@ -71,9 +75,9 @@ class ArticulationSkill(Skill):
         """What the hand may do on the part, tried in this order; None for the planner's own choice."""
         return None
 
-    def _allowed_slips(self) -> tuple[Slip, ...] | None:
-        """Those that the setting names, else the skill's own."""
-        named = self.cfg.planner_setting.slips
+    def _allowed_slips(self, setting: PlannerSettingCfg) -> tuple[Slip, ...] | None:
+        """Those that a setting names, else the skill's own."""
+        named = setting.slips
         return tuple(Slip(SlipMode(name)) for name in named) if named else self.slips
 
     def plan(self, rng: np.random.Generator) -> bool:
@@ -157,7 +161,12 @@ class ArticulationSkill(Skill):
         )
 
     def request(
-        self, *, s: float | None = None, q_current: Array | None = None, follow_to: float | None = None
+        self,
+        *,
+        s: float | None = None,
+        q_current: Array | None = None,
+        follow_to: float | None = None,
+        setting: PlannerSettingCfg | None = None,
     ) -> PlanRequest:
         """What the planner is asked, from a snapshot of the scene.
 
@@ -165,21 +174,24 @@ class ArticulationSkill(Skill):
             s: Joint position at which the part is taken [rad or m]; None = where it is.
             q_current: (n,) joints from which the arm comes [rad]; None = those that it has.
             follow_to: Joint position to which the part is led [rad or m]; None = the skill's.
+            setting: What is solved; None = the skill's.
         """
         context = self.context
+        setting = self.cfg.planner_setting if setting is None else setting
+        scene = self.snapshot(setting)
         led_to = self.follow_to if follow_to is None else follow_to
         return PlanRequest(
             arm=context.arm_model,
-            scene=self.snapshot() if s is None else self.snapshot().at(s),
-            setting=self.cfg.planner_setting,
+            scene=scene if s is None else scene.at(s),
+            setting=setting,
             q_current=context.arm.q if q_current is None else q_current,
-            follow_to=None if self.cfg.planner_setting.follow_joint is None else led_to,
+            follow_to=None if setting.follow_joint is None else led_to,
             closed_gripper=self.closed_gripper,
             part_pairs=self.part_pairs(),
             frame_s=context.frame_s,
-            gripper_open_m=self.approach_width_m,
+            gripper_open_m=self._width_m(setting),
             asset=self.object.asset.instance,
-            slips=self._allowed_slips(),
+            slips=self._allowed_slips(setting),
             budget=context.budget,
         )
 
@@ -188,13 +200,18 @@ class ArticulationSkill(Skill):
         fingers = self.context.arm.cfg.gripper.finger_links
         return frozenset((finger, f"{self.object_name}/{self.part.link}") for finger in fingers)
 
-    def snapshot(self) -> PlanningScene:
-        """Keypoints, axes and the joint in the arm's base frame, as they are now."""
+    def snapshot(self, setting: PlannerSettingCfg | None = None) -> PlanningScene:
+        """Keypoints, axes and the joint in the arm's base frame, as they are now.
+
+        Args:
+            setting: Whose shifts of keypoints count; None = the skill's.
+        """
+        setting = self.cfg.planner_setting if setting is None else setting
         T_base_world = self.context.arm.T_world_base.inverse()
         frames = {name: T_base_world @ pose for name, pose in self.object.frames(self.part.name).items()}
         keypoints = {name: frames[v.frame] @ v.xyz for name, v in self.part.keypoints.items()}
         axes = {name: frames[v.frame].rotate(v.xyz) for name, v in self.part.axes.items()}
-        for name, shift in self.cfg.planner_setting.keypoint_shifts.items():
+        for name, shift in setting.keypoint_shifts.items():
             keypoints[name] = keypoints[name] + frames[self.part.keypoints[name].frame].rotate(np.array(shift))
         joint = self.object.body.joint(self.part.joint)
         T_base_link: Pose = frames["link"]

@@ -99,12 +99,23 @@ class SkillCfg:
                 )
 
     def ways(self) -> list[SkillCfg]:
-        """One entry for each way in the order in which they are tried, each with its own `planner_setting`."""
-        others = (
-            replace(self, strategy=item.name, planner_setting=item.planner_setting, strategies=[])
-            for item in self.strategies
-        )
-        return sorted([replace(self, strategies=[]), *others], key=lambda way: self._rank(way.strategy))
+        """One entry for each way in the order in which they are tried, each with its own `planner_setting`.
+
+        The `strategies` of each are all the others: a skill that takes its part several times may change over to them.
+        """
+        ways = [StrategyCfg(self.strategy, self.planner_setting), *self.strategies] if self.strategies else []
+        if not ways:
+            return [self]
+        ways.sort(key=lambda way: self._rank(way.name))
+        return [
+            replace(
+                self,
+                strategy=way.name,
+                planner_setting=way.planner_setting,
+                strategies=[other for other in ways if other is not way],
+            )
+            for way in ways
+        ]
 
     def _rank(self, strategy: str) -> int:
         return next((i for i, name in enumerate(self.order) if strategy.startswith(name)), len(self.order))

@@ -61,11 +61,12 @@ class GraspingSkill(ArticulationSkill):
         return True
 
     def _commands_of(self, plan: KeyframePlan) -> list[ManipCommand]:
+        return self._closed_commands(plan) if self.closed_gripper else self._taking(plan, self.approach_width_m)
+
+    def _taking(self, plan: KeyframePlan, width: float) -> list[ManipCommand]:
+        """There with fingers open by `width` [m], along with the part between them, and back."""
         contact = plan.keyframes[plan.contact_pose_index].T_base_ee
         last = plan.keyframes[-1].T_base_ee
-        width = self.approach_width_m
-        if self.closed_gripper:
-            return self._closed_commands(plan)
         grasp, release = self.context.frames(_GRASP_S), self.context.frames(_RELEASE_S)
         return [
             self._allow(plan, touching=False),

@@ -1,4 +1,8 @@
-"""Rotate a knob, a lever or a wheel: take it, turn it about its axis, let go; where the wrist ends, take it again."""
+"""Rotate a knob, a lever or a wheel: take it, turn it about its axis, let go; where the wrist ends, take it again.
+
+Each turn takes the part in the first of the entry's ways that goes furthest: a bladed knob beside a spout across its
+blade while that points away from it, along its blade after a quarter turn.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +17,7 @@ from skills.turning import TurningPlan, plan_turns
 from solver.path.slip import Slip
 from solver.path.slip_mode import SlipMode
 from solver.planning.planner import KeyframePlan
-from solver.settings.setting import SuccessMode
+from solver.settings.setting import PlannerSettingCfg, SuccessMode
 
 Array = np.ndarray
 
@@ -35,11 +39,21 @@ class Rotate(GraspingSkill):
         if self.cfg.planner_setting.follow_joint is None:
             return super()._planned(rng)
 
-        def plan_turn(s: float, q: Array, to: float) -> KeyframePlan:
-            return self._solve(self.request(s=s, q_current=q, follow_to=to), rng)
+        def plan_turn(grip: str, s: float, q: Array, to: float) -> KeyframePlan:
+            return self._solve(self.request(s=s, q_current=q, follow_to=to, setting=self._grips[grip]), rng)
 
-        return plan_turns(plan_turn, s=self.s, q=self.context.arm.q, target_s=self.follow_to)
+        return plan_turns(plan_turn, list(self._grips), s=self.s, q=self.context.arm.q, target_s=self.follow_to)
+
+    @property
+    def _grips(self) -> dict[str, PlannerSettingCfg]:
+        """The ways to take the part by name, the one that is planned first."""
+        others = {item.name: item.planner_setting for item in self.cfg.strategies}
+        return {self.cfg.strategy: self.cfg.planner_setting, **others}
 
     def _commands_of(self, plan: KeyframePlan) -> list[ManipCommand]:
-        plans = [turn.plan for turn in plan.turns] if isinstance(plan, TurningPlan) else [plan]
-        return [command for one in plans for command in super(Rotate, self)._commands_of(one)]
+        if not isinstance(plan, TurningPlan):
+            return super()._commands_of(plan)
+        grips = self._grips
+        return [
+            command for turn in plan.turns for command in self._taking(turn.plan, self._width_m(grips[turn.strategy]))
+        ]

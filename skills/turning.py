@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
@@ -19,8 +19,9 @@ MOST_TURNS = 8
 LEAST_TURN_RAD = 0.15
 """A turn that goes less far is not worth taking the part again."""
 
-PlanTurn = Callable[[float, Array, float], KeyframePlan]
-"""Plans one turn: joint position of the part [rad], joints (n,) from which the arm comes [rad], its end [rad]."""
+PlanTurn = Callable[[str, float, Array, float], KeyframePlan]
+"""Plans one turn: way to take the part, its joint position [rad], joints (n,) from which the arm comes [rad], its end
+[rad]."""
 
 
 @dataclass(frozen=True)
@@ -35,6 +36,8 @@ class Turn:
     """The motion."""
     tries: int
     """Angles that were tried, the largest first."""
+    strategy: str
+    """The way in which it is taken."""
 
     @property
     def q_end(self) -> Array:
@@ -48,6 +51,7 @@ class Turn:
             "s_from": self.s_from,
             "s_to": self.s_to,
             "tries": self.tries,
+            "strategy": self.strategy,
             "margin_rad": self.plan.margin_rad,
             "slip": None if self.plan.slip is None else self.plan.slip.mode.value,
         }
@@ -65,13 +69,15 @@ class TurningPlan(KeyframePlan):
         return {**super().to_dict(), "turns": [turn.to_dict() for turn in self.turns]}
 
 
-def plan_turns(plan_turn: PlanTurn, *, s: float, q: Array, target_s: float) -> TurningPlan:
+def plan_turns(plan_turn: PlanTurn, grips: Sequence[str], *, s: float, q: Array, target_s: float) -> TurningPlan:
     """Splits the way of a part into turns that can be carried out.
 
-    The whole of what is left is tried first, then a half, a third, ... of it; the first that can be planned is taken.
+    The whole of what is left is tried first, then a half, a third, ... of it, in every way to take the part; the first
+    that can be planned is taken.
 
     Args:
         plan_turn: Plans one turn.
+        grips: Ways to take the part, in the order in which they are tried.
         s: Joint position of the part [rad].
         q: (n,) joints of the arm [rad].
         target_s: Joint position that is wanted [rad].
@@ -83,7 +89,7 @@ def plan_turns(plan_turn: PlanTurn, *, s: float, q: Array, target_s: float) -> T
     refused: list[KeyframePlan] = []
     here, start = s, q
     while True:
-        turn, tried = _furthest(plan_turn, here, start, target_s)
+        turn, tried = _furthest(plan_turn, grips, here, start, target_s)
         refused += tried
         if turn is None:
             return _stopped(turns, refused, tried[0], s=here, target_s=target_s)
@@ -95,17 +101,23 @@ def plan_turns(plan_turn: PlanTurn, *, s: float, q: Array, target_s: float) -> T
             return _too_many(turns, refused, s=here, target_s=target_s)
 
 
-def _furthest(plan_turn: PlanTurn, s: float, q: Array, target_s: float) -> tuple[Turn | None, list[KeyframePlan]]:
+def _furthest(
+    plan_turn: PlanTurn, grips: Sequence[str], s: float, q: Array, target_s: float
+) -> tuple[Turn | None, list[KeyframePlan]]:
     """The largest share of what is left that can be planned, and the plans that were refused before."""
     refused: list[KeyframePlan] = []
+    usable = list(grips)
     left, portions = target_s - s, 1
     while portions == 1 or abs(left) / portions >= LEAST_TURN_RAD:
         to = target_s if portions == 1 else s + left / portions
-        plan = plan_turn(s, q, to)
-        if plan.found:
-            return Turn(s, to, plan, portions), refused
-        refused.append(plan)
-        if _goal_refused(plan):  # where the hand cannot take the part, no angle is small enough
+        for grip in list(usable):
+            plan = plan_turn(grip, s, q, to)
+            if plan.found:
+                return Turn(s, to, plan, portions, grip), refused
+            refused.append(plan)
+            if _goal_refused(plan):  # where the hand cannot take the part, no angle is small enough
+                usable.remove(grip)
+        if not usable:
             break
         portions += 1
     return None, refused

@@ -23,8 +23,8 @@ class WorldCfg:
     """Control steps per second; a divisor of `physics_hz`."""
     record_hz: int = 30
     """Record frames and actions per second; a divisor of `control_hz`."""
-    solver_iterations: int = 100
-    """Iterations of Bullet's contact solver in a step."""
+    solver_iterations: int = 300
+    """Iterations of Bullet's contact solver in a step at most; it stops earlier where it has settled."""
     gravity_m_s2: float = -9.81
     """Gravity along world z [m/s^2]."""
 

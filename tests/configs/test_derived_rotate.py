@@ -8,6 +8,9 @@ import numpy as np
 import pytest
 
 from configs.derived_rotate import check_turns, is_round, phrasings, rotate_setting, turned_by, turned_to
+from configs.derived_ways import derived_ways
+from robots.franka_panda import franka_panda
+from robots.hand_shape import hand_shape
 from simcore.assets.annotation import Handle, HandleType, Openness, Part, PartKind
 from simcore.assets.articulated_object import ObjectAsset
 from simcore.assets.library import ObjectCfg, load_object
@@ -80,3 +83,19 @@ def test_there_are_several_phrasings_of_known_fields(kind: PartKind):
     assert len(set(texts)) >= 3
     for text in texts:
         text.format(**dict.fromkeys(FIELDS, "x"))
+
+
+def test_a_blade_is_held_flat_between_the_pads_across_it_or_along_it():
+    asset = load_object(ObjectCfg(name="faucet", category="faucet", instance="0"), rng=np.random.default_rng(0))
+    part = asset.articulation.parts["knob"]
+    hand = hand_shape("franka_panda", franka_panda().arms[0])
+    ways = dict(derived_ways("rotate", asset, part, hand, (0.0, 0.0)))
+    assert list(ways) == ["knob", "knob_along"]
+    closing = [ways[name]["constraint_list"][1] for name in ways]
+    assert [item["axis_to_keypoint_name"] for item in closing] == ["tool_side", "tool_side"]
+    assert closing[0]["target_axis_to_keypoint_name"] == "articulated_object_tail"
+    assert closing[1]["target_axis"] == "link0_contact_axis"
+    assert max(item["tolerance"] for item in closing) < 0.01
+    widths = [ways[name]["approach_width_m"] for name in ways]
+    assert widths[0] < float(part.handle.size[2]) < widths[1]
+    assert list(dict(derived_ways("rotate", *dial(), hand, (0.0, 0.0)))) == ["knob"]  # round: any angle is one way

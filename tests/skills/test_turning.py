@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 import pytest
 
@@ -32,7 +30,7 @@ def wrist(reach: float) -> tuple[PlanTurn, list[tuple[float, float, float]]]:
     """A planner whose hand turns by so much at most [rad], and what it was asked: from, joints, to."""
     asked: list[tuple[float, float, float]] = []
 
-    def plan(s: float, q: np.ndarray, to: float) -> KeyframePlan:
+    def plan(grip: str, s: float, q: np.ndarray, to: float) -> KeyframePlan:
         asked.append((s, float(q[0]), to))
         return motion(s, q, to) if abs(to - s) <= reach + 1e-9 else refusal(s, q)
 
@@ -45,7 +43,7 @@ def ways(plan: TurningPlan) -> list[tuple[float, float]]:
 
 def test_what_the_wrist_reaches_is_one_turn() -> None:
     plan_turn, asked = wrist(2.0)
-    plan = plan_turns(plan_turn, s=0.2, q=START, target_s=1.7)
+    plan = plan_turns(plan_turn, ["knob"], s=0.2, q=START, target_s=1.7)
     assert plan.found
     assert ways(plan) == [(0.2, 1.7)]
     assert asked == [(0.2, 0.0, 1.7)]
@@ -55,7 +53,7 @@ def test_what_the_wrist_reaches_is_one_turn() -> None:
 @pytest.mark.parametrize("sign", [1.0, -1.0])
 def test_beyond_the_wrist_each_turn_begins_where_the_last_one_ended(sign: float) -> None:
     plan_turn, asked = wrist(1.0)
-    plan = plan_turns(plan_turn, s=0.0, q=START, target_s=sign * 2.4)
+    plan = plan_turns(plan_turn, ["knob"], s=0.0, q=START, target_s=sign * 2.4)
     assert plan.found
     assert np.allclose(ways(plan), sign * np.array([(0.0, 0.8), (0.8, 1.6), (1.6, 2.4)]))
     # the arm comes from the end of the step back, and the part stands where it was left
@@ -70,20 +68,20 @@ def test_beyond_the_wrist_each_turn_begins_where_the_last_one_ended(sign: float)
 
 def test_the_record_says_how_many_turns_and_from_where_to_where() -> None:
     plan_turn, _ = wrist(1.0)
-    plan = plan_turns(plan_turn, s=0.0, q=START, target_s=2.0)
+    plan = plan_turns(plan_turn, ["knob"], s=0.0, q=START, target_s=2.0)
     assert plan.to_dict()["turns"] == [
-        {"s_from": 0.0, "s_to": 1.0, "tries": 2, "margin_rad": 1.0, "slip": None},
-        {"s_from": 1.0, "s_to": 2.0, "tries": 1, "margin_rad": 2.0, "slip": None},
+        {"s_from": 0.0, "s_to": 1.0, "tries": 2, "strategy": "knob", "margin_rad": 1.0, "slip": None},
+        {"s_from": 1.0, "s_to": 2.0, "tries": 1, "strategy": "knob", "margin_rad": 2.0, "slip": None},
     ]
     assert plan.notices == ("The part is turned in 2 turns: 0.000 to 1.000, 1.000 to 2.000 rad.",)
     assert plan.margin_rad == 1.0
 
 
 def test_a_turn_that_does_not_plan_is_the_diagnosis() -> None:
-    def plan_turn(s: float, q: np.ndarray, to: float) -> KeyframePlan:
+    def plan_turn(grip: str, s: float, q: np.ndarray, to: float) -> KeyframePlan:
         return motion(s, q, to) if s == 0.0 and to <= 1.0 else refusal(s, q)
 
-    plan = plan_turns(plan_turn, s=0.0, q=START, target_s=2.0)
+    plan = plan_turns(plan_turn, ["knob"], s=0.0, q=START, target_s=2.0)
     assert not plan.found
     assert plan.diagnosis is not None
     assert plan.diagnosis.message == "Turn 2, from 1.000 to 2.000 rad: the wrist ends"
@@ -93,7 +91,7 @@ def test_a_turn_that_does_not_plan_is_the_diagnosis() -> None:
 
 def test_the_diagnosis_of_the_first_turn_stands_as_it_is() -> None:
     plan_turn, asked = wrist(0.01)
-    plan = plan_turns(plan_turn, s=0.0, q=START, target_s=1.0)
+    plan = plan_turns(plan_turn, ["knob"], s=0.0, q=START, target_s=1.0)
     assert plan.diagnosis is not None
     assert plan.diagnosis.message == "the wrist ends"
     assert min(to - s for s, _, to in asked) >= LEAST_TURN_RAD
@@ -102,17 +100,17 @@ def test_the_diagnosis_of_the_first_turn_stands_as_it_is() -> None:
 def test_where_the_hand_cannot_take_the_part_no_smaller_angle_is_tried() -> None:
     asked = []
 
-    def plan_turn(s: float, q: np.ndarray, to: float) -> KeyframePlan:
+    def plan_turn(grip: str, s: float, q: np.ndarray, to: float) -> KeyframePlan:
         asked.append(to)
         return refusal(s, q, stage="goal")
 
-    assert not plan_turns(plan_turn, s=0.0, q=START, target_s=1.0).found
+    assert not plan_turns(plan_turn, ["knob"], s=0.0, q=START, target_s=1.0).found
     assert asked == [1.0]
 
 
 def test_a_part_that_needs_too_many_turns_is_given_up() -> None:
     plan_turn, _ = wrist(0.2)
-    plan = plan_turns(plan_turn, s=0.0, q=START, target_s=1.95)
+    plan = plan_turns(plan_turn, ["knob"], s=0.0, q=START, target_s=1.95)
     assert not plan.found
     assert len(plan.turns) == MOST_TURNS
     assert plan.diagnosis is not None
@@ -121,10 +119,37 @@ def test_a_part_that_needs_too_many_turns_is_given_up() -> None:
 
 def test_a_short_way_is_tried_however_short() -> None:
     plan_turn, asked = wrist(1.0)
-    assert plan_turns(plan_turn, s=0.0, q=START, target_s=0.05).found
+    assert plan_turns(plan_turn, ["knob"], s=0.0, q=START, target_s=0.05).found
     assert len(asked) == 1
 
 
 def test_a_part_that_is_there_already_is_taken_and_let_go() -> None:
-    found: Callable[[float, np.ndarray, float], KeyframePlan] = motion
-    assert ways(plan_turns(found, s=0.4, q=START, target_s=0.4)) == [(0.4, 0.4)]
+    plan_turn, _ = wrist(1.0)
+    assert ways(plan_turns(plan_turn, ["knob"], s=0.4, q=START, target_s=0.4)) == [(0.4, 0.4)]
+
+
+def test_each_turn_takes_the_part_in_the_way_that_goes_furthest() -> None:
+    asked = []
+
+    def plan_turn(grip: str, s: float, q: np.ndarray, to: float) -> KeyframePlan:
+        """Across as far as 1 rad, along from there on; beyond, no hand can take the part across."""
+        asked.append((grip, s))
+        if grip == "across" and s >= 1.0:
+            return refusal(s, q, stage="goal")
+        return motion(s, q, to) if (to <= 1.0) == (grip == "across") else refusal(s, q)
+
+    plan = plan_turns(plan_turn, ["across", "along"], s=0.0, q=START, target_s=2.0)
+    assert ways(plan) == [(0.0, 2.0)]
+    assert plan.turns[0].strategy == "along"
+    plan = plan_turns(plan_turn, ["across"], s=0.0, q=START, target_s=2.0)
+    assert not plan.found
+    assert asked[-1] == ("across", 1.0)  # once: where no goal is found, no smaller angle is tried
+
+    def only_then(grip: str, s: float, q: np.ndarray, to: float) -> KeyframePlan:
+        return refusal(s, q) if grip == "along" and s < 1.0 else plan_turn(grip, s, q, to)
+
+    plan = plan_turns(only_then, ["across", "along"], s=0.0, q=START, target_s=2.0)
+    assert [(turn.s_from, turn.s_to, turn.strategy) for turn in plan.turns] == [
+        (0.0, 1.0, "across"),
+        (1.0, 2.0, "along"),
+    ]
