@@ -16,8 +16,9 @@ from configs.derived_task import SKILLS_WITH_TASKS, derived_task, task_of_any
 from configs.reading import read_dataclass
 from robots.description import RobotCfg
 from robots.hand_shape import hand_shape
-from simcore.assets.annotate.source import find_urdf, read_category
-from simcore.assets.library import ObjectCfg, load_object
+from simcore.assets.annotate.source import UNKNOWN_CATEGORY, find_urdf, read_category
+from simcore.assets.converters.urdf_folder import is_urdf_folder
+from simcore.assets.library import ObjectCfg, draws_instances, load_object
 from simcore.errors import ConfigError, close_matches
 from skills.config import part_acted_on
 
@@ -56,7 +57,7 @@ def with_derived(primary: str, schema: type, request: Request) -> Request:
     if skill is None:
         return found
     cfg, robot = _object_and_robot(primary, schema, found)
-    if cfg.source.value != "urdf" and cfg.instance is None:
+    if draws_instances(cfg):
         return replace(found, given={**given, "task": task_of_any(skill, cfg, part)})
     asset = load_object(replace(cfg, part=None), rng=np.random.default_rng(0))
     parts = asset.articulation.parts
@@ -134,8 +135,9 @@ def _is_path(value: str | None, config_dirs: Sequence[str]) -> bool:
 def _object_node(value: str, part: str | None) -> dict[str, Any]:
     if "${" in value:
         raise ConfigError(f"object='{value}' holds a reference. Expected a plain path. Write it out.", key="object")
-    urdf = find_urdf(Path(value).expanduser())
-    node = {"name": OBJECT_NAME, "category": read_category(urdf), "source": "urdf", "root": value}
+    path = Path(value).expanduser()
+    category = UNKNOWN_CATEGORY if is_urdf_folder(path) else read_category(find_urdf(path))
+    node = {"name": OBJECT_NAME, "category": category, "source": "urdf", "root": value}
     return node if part is None else {**node, "part": part}
 
 

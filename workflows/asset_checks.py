@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
 from itertools import chain
 
 import numpy as np
@@ -41,7 +40,7 @@ def check_assets(cfg: EpisodeCfg, *, number: int = 0) -> None:
     """
     check_robot(cfg.robot)
     rng = EpisodeStreams(episode_seed(cfg.seed, number))["layout"]
-    assets = {name: _example(item, rng) for name, item in cfg.all_objects().items()}
+    assets = {name: _example(item, rng, number) for name, item in cfg.all_objects().items()}
     cfg = with_task(cfg, assets)
     for problem in chain.from_iterable(joint_problems(asset) for asset in assets.values()):
         raise problem
@@ -88,19 +87,19 @@ def _check_derivable(skill: SkillCfg, asset: ObjectAsset, part: Part, robot: str
         raise ConfigError(f"{where}: {exc.message}", key=where) from exc
 
 
-def _example(cfg: ObjectCfg, rng: np.random.Generator) -> ObjectAsset:
+def _example(cfg: ObjectCfg, rng: np.random.Generator, number: int) -> ObjectAsset:
     """The object that an episode draws or, if it is damaged, the first of the others that is not.
 
     A damaged one is the affair of the episodes that draw it: names are checked by any other.
     """
     check_candidates(cfg)
     try:
-        return load_object(cfg, rng=rng)
+        return load_object(cfg, rng=rng, number=number)
     except AssetError:
         others = object_set_of(cfg).get("instances", ()) if cfg.instance is None else ()
         for instance in others:
             with suppress(AssetError):
-                return load_object(replace(cfg, instance=instance), rng=rng)
+                return load_object(cfg.at(instance), rng=rng)
         raise
 
 

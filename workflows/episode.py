@@ -21,8 +21,8 @@ from configs.derived_entry import with_setting, with_task
 from configs.schema import EpisodeCfg
 from robots.action import Action, ArmAction
 from simcore.assets.articulated_object import ObjectAsset
-from simcore.assets.library import ObjectCfg, load_object
-from simcore.errors import RecordingError, SimCoreError
+from simcore.assets.library import ObjectCfg, draws_instances, load_object, split_record
+from simcore.errors import AssetError, ConfigError, RecordingError, SimCoreError
 from simcore.recording.episode import EpisodeRecord
 from simcore.recording.recorder import EpisodeRecorder
 from simcore.rng import EpisodeStreams, episode_seed
@@ -39,7 +39,7 @@ from skills.failure import Failure, earliest
 from skills.skill import Skill
 from solver.planning.plan import PlanBudget
 from tasks.language import fill_in
-from tasks.layout import Layout, sample_layout
+from tasks.layout import Layout, described, sample_layout
 from workflows.episode_scene import arm_model, build_scene, robot_model
 from workflows.judge import Judge, entry_of
 from workflows.preplan import Preplanner
@@ -117,8 +117,11 @@ class Episode:
         cfg = self.cfg
         rng = self.streams["layout"]
         pinned = {} if recorded is None else recorded.layout.get("instances", {})
-        self._assets = {item.name: load_object(_pinned(item, pinned), rng=rng) for item in (cfg.object, *cfg.objects)}
-        self.cfg = cfg = with_task(cfg, self._assets)
+        self._assets = {
+            item.name: load_object(_pinned(item, pinned), rng=rng, number=self.number)
+            for item in (cfg.object, *cfg.objects)
+        }
+        self.cfg = cfg = self._with_task()
         failure: Failure | None = None
         if recorded is None:
             homes = [(arm.name, arm.home, arm.home_std) for arm in cfg.robot.arms]
@@ -135,6 +138,16 @@ class Episode:
         self.failure = failure or overlap
         self._built = True
         self.timings_ms["reset"] += 1e3 * (time.perf_counter() - start) - self.timings_ms.get("preplan", 0.0)
+
+    def _with_task(self) -> EpisodeCfg:
+        """The configuration with its derived task; a drawn object that it does not fit costs this episode alone."""
+        try:
+            return with_task(self.cfg, self._assets)
+        except ConfigError as exc:
+            if not draws_instances(self.cfg.object):
+                raise
+            asset = self._assets[self.cfg.object.name]
+            raise AssetError(f"{described(asset)}: {exc.message}", instance=asset.instance) from exc
 
     def build(self, layout: Layout) -> Failure | None:
         """Empties the world and builds the scene of a layout.
@@ -406,8 +419,15 @@ class Episode:
         layout = self._layout.to_dict() if self._layout is not None else {}
         if self.preplan is not None:
             layout["preplan"] = self.preplan.to_dict()
+        cfgs = self.cfg.all_objects()
         layout["instances"] = {
-            name: {"category": a.category, "instance": a.instance, "source": a.source, "parameters": a.parameters}
+            name: {
+                "category": a.category,
+                "instance": a.instance,
+                "source": a.source,
+                "parameters": a.parameters,
+                **split_record(cfgs[name], a.instance),
+            }
             for name, a in self._assets.items()
         }
         return layout
@@ -422,4 +442,4 @@ class Episode:
 def _pinned(cfg: ObjectCfg, instances: Mapping[str, Any]) -> ObjectCfg:
     """The object's configuration with the instance that a record names."""
     entry = instances.get(cfg.name)
-    return cfg if not isinstance(entry, Mapping) else replace(cfg, instance=str(entry["instance"]))
+    return cfg if not isinstance(entry, Mapping) else cfg.at(str(entry["instance"]))

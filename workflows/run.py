@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 R = TypeVar("R", bound="RunCfg")
 
 PICTURE = "preview.png"
+_LATER_KEYS = {"part": None, "instances": "random", "instance_count": None, "split": "all"}
+"""Keys of an object that were added, and what they mean where they are missing."""
 """Name of the picture in a data set."""
 
 
@@ -116,8 +118,11 @@ def header_of(cfg: EpisodeCfg) -> dict[str, Any]:
     for item in (config["object"], *config["objects"]):
         del item["cache_dir"]  # where copies are kept says nothing about an episode
         item["root"] = None  # nor where the data set lies: what is in it does
-        if item["part"] is None:
-            del item["part"]  # as data sets had it before objects were given by path: they are resumed
+        # as data sets had it before these keys were there: they are resumed
+        if item["split"] == _LATER_KEYS["split"]:
+            del item["held_out"]
+        for key in [key for key, value in _LATER_KEYS.items() if item[key] == value]:
+            del item[key]
     if not config["sensors"]:
         del config["sensors"]  # as data sets had it before there were sensors: they are resumed
     header = {"config": config, "versions": versions_of(IDENTITY)}

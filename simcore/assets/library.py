@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from omegaconf import MISSING
 from simcore.assets.annotation import ANNOTATION_FILE
 from simcore.assets.articulated_object import ObjectAsset
 from simcore.assets.cache import content_hash
+from simcore.assets.instances import RANDOM, ROUND_ROBIN, SEEDS, InstanceChoice, Split, read_instances, split_of
 from simcore.assets.procedural.generated import GeneratedObject
 from simcore.assets.scratch import scratch_files
 from simcore.assets.validation import check_articulation
@@ -93,6 +95,10 @@ GENERATORS = Catalog(
 """Generators by category: functions `generate(seed, *, name) -> GeneratedObject`."""
 
 
+MOST_INSTANCES = 100_000
+"""So many seeds take part at most where they are counted."""
+
+
 @dataclass
 class ObjectCfg:
     """One object of a scene."""
@@ -104,10 +110,18 @@ class ObjectCfg:
     source: ObjectSource = ObjectSource.procedural
     root: str | None = None
     """Folder of the data set; without it the environment variable of the source says where. source=urdf: the URDF, or
-    the folder of one object; `object=PATH` on the command line sets it."""
+    the folder of one object or of many; `object=PATH` on the command line sets it."""
     instance: str | None = None
-    """Id of the data set's object, or seed of a procedural one; without it, each episode draws one. Of a URDF, at most
-    its own name."""
+    """Id of the data set's object, or seed of a procedural one; without it, each episode chooses one. Of a URDF, at
+    most its own name; of a folder of URDFs, the path from there."""
+    instances: Any = RANDOM
+    """How an episode chooses: `random`, `round_robin` by its number, or at random from a list of ids or seeds."""
+    instance_count: int | None = None
+    """source=procedural: only the seeds from 0 below it take part; without it, any seed, if it is drawn."""
+    split: Split = Split.all
+    """Which instances take part: `all`, those to `train` with, or those that are `held_out`."""
+    held_out: float = 0.2
+    """Share of the instances that is held out; which they are follows from their ids alone."""
     part: str | None = None
     """source=urdf: the part whose side of the object is its front, which faces the robot; without it, the first one."""
     scale: float | None = None
@@ -125,8 +139,79 @@ class ObjectCfg:
                     key="object.instance",
                 )
             self._refuse("scale", "root", remedy="set object.source=partnet_mobility")
+        else:
+            self._refuse("instance_count", remedy="set object.source=procedural")
         if self.source is not ObjectSource.urdf:
             self._refuse("part", remedy="set object.source=urdf")
+
+        self._check_choice()
+
+    @property
+    def choice(self) -> InstanceChoice:
+        """How an episode chooses its instance."""
+        is_list = not isinstance(self.instances, str)
+        return InstanceChoice(
+            mode=RANDOM if is_list else self.instances,
+            named=tuple(self.instances) if is_list else (),
+            count=self.instance_count,
+            split=self.split,
+            held_out=self.held_out,
+        )
+
+    def at(self, instance: str) -> ObjectCfg:
+        """The same object with its instance named.
+
+        Args:
+            instance: Its id or seed.
+        """
+        return replace(self, instance=instance, instances=RANDOM, instance_count=None, split=Split.all)
+
+    def _check_choice(self) -> None:
+        self.instances = read_instances(self.instances)
+        is_list = not isinstance(self.instances, str)
+        if self.instance is not None:
+            chosen = {
+                "instances": self.instances != RANDOM,
+                "instance_count": self.instance_count is not None,
+                "split": self.split is not Split.all,
+            }
+            for key in (key for key, said in chosen.items() if said):
+                value = getattr(self, key)
+                raise ConfigError(
+                    f"object.{key}={value.value if isinstance(value, Enum) else value} chooses among instances, and "
+                    f"object.instance={self.instance} names one. Expected one of both. Remove one.",
+                    key=f"object.{key}",
+                )
+        if not 0.0 < self.held_out < 1.0:
+            raise ConfigError(
+                f"object.held_out={self.held_out:g} is out of range. Expected a share between 0 and 1.",
+                key="object.held_out",
+            )
+        if self.instance_count is not None and not 1 <= self.instance_count <= MOST_INSTANCES:
+            raise ConfigError(
+                f"object.instance_count={self.instance_count} is out of range. Expected 1 to {MOST_INSTANCES}.",
+                key="object.instance_count",
+            )
+        if self.instance_count is not None and is_list:
+            raise ConfigError(
+                f"object.instance_count={self.instance_count} has no meaning beside a list of object.instances. "
+                "Remove one.",
+                key="object.instance_count",
+            )
+        if self.source is not ObjectSource.procedural:
+            return
+        if self.instances == ROUND_ROBIN and self.instance_count is None:
+            raise ConfigError(
+                "object.instance_count is missing. Expected how many instances object.instances=round_robin goes "
+                "through. Set it.",
+                key="object.instance_count",
+            )
+        for index, seed in enumerate(self.instances if is_list else ()):
+            if not (seed.isascii() and seed.isdigit()):
+                raise ConfigError(
+                    f"object.instances[{index}]='{seed}' is no seed of a procedural object. Expected a whole number.",
+                    key=f"object.instances[{index}]",
+                )
 
     def _refuse(self, *keys: str, remedy: str) -> None:
         for key in keys:
@@ -138,7 +223,7 @@ class ObjectCfg:
                 )
 
 
-def load_object(cfg: ObjectCfg, *, rng: np.random.Generator) -> ObjectAsset:
+def load_object(cfg: ObjectCfg, *, rng: np.random.Generator, number: int = 0) -> ObjectAsset:
     """Finds, generates or converts an object and checks its annotation.
 
     Exactly one number is drawn from `rng`, whatever the source, so that later draws do not depend on it.
@@ -146,14 +231,18 @@ def load_object(cfg: ObjectCfg, *, rng: np.random.Generator) -> ObjectAsset:
     Args:
         cfg: Which object.
         rng: Draws the instance where the configuration names none.
+        number: Number of the episode, by which `round_robin` goes.
 
     Raises:
         ConfigError: Unknown category or instance, or no data set folder.
         AssetError: The object is damaged or its annotation does not fit it.
     """
-    draw = int(rng.integers(2**31))
+    draw = int(rng.integers(SEEDS))
+    if draws_instances(cfg):
+        instance = cfg.choice.choose(_available(cfg), draw=draw, number=number)
+        cfg = cfg if instance is None else cfg.at(instance)
     if cfg.source is ObjectSource.procedural:
-        asset = _load_procedural(cfg, draw)
+        asset = _load_procedural(cfg)
     elif cfg.source is ObjectSource.urdf:
         from simcore.assets.converters.urdf_object import load_urdf_object
 
@@ -162,9 +251,30 @@ def load_object(cfg: ObjectCfg, *, rng: np.random.Generator) -> ObjectAsset:
         # Imported on use: trimesh and coacd take a second to import.
         from simcore.assets.converters.partnet_mobility import load_partnet_object
 
-        asset = load_partnet_object(cfg, draw=draw)
+        asset = load_partnet_object(cfg)
     check_articulation(asset)
     return asset
+
+
+def draws_instances(cfg: ObjectCfg) -> bool:
+    """Whether episodes choose among several instances: no one is named, and there may be others.
+
+    Args:
+        cfg: Which object.
+    """
+    if cfg.instance is not None:
+        return False
+    return cfg.source is not ObjectSource.urdf or _folder_of_many(cfg) is not None
+
+
+def split_record(cfg: ObjectCfg, instance: str) -> dict[str, str]:
+    """What is recorded of the split that an instance belongs to; nothing where there is none.
+
+    Args:
+        cfg: Which object.
+        instance: Its id or seed.
+    """
+    return {} if cfg.split is Split.all else {"split": split_of(instance, held_out=cfg.held_out).value}
 
 
 def object_set_of(cfg: ObjectCfg) -> dict[str, Any]:
@@ -189,10 +299,10 @@ def object_set_of(cfg: ObjectCfg) -> dict[str, Any]:
     if cfg.source is ObjectSource.urdf:
         from simcore.assets.converters.urdf_object import urdf_object_set
 
-        return urdf_object_set(cfg)
+        return urdf_object_set(cfg, among=_pool(cfg))
     from simcore.assets.converters.partnet_mobility import partnet_object_set
 
-    return partnet_object_set(cfg)
+    return partnet_object_set(cfg, among=_pool(cfg))
 
 
 def check_candidates(cfg: ObjectCfg) -> None:
@@ -208,10 +318,43 @@ def check_candidates(cfg: ObjectCfg) -> None:
     if cfg.source is ObjectSource.partnet_mobility and cfg.instance is None:
         from simcore.assets.converters import partnet_source
 
-        partnet_source.check_candidates(partnet_source.partnet_root(cfg.root), cfg.category)
+        root = partnet_source.partnet_root(cfg.root)
+        some = cfg.split is not Split.all or not isinstance(cfg.instances, str)
+        partnet_source.check_candidates(root, cfg.category, among=_pool(cfg) if some else None)
 
 
-def _load_procedural(cfg: ObjectCfg, draw: int) -> ObjectAsset:
+def _pool(cfg: ObjectCfg) -> list[str]:
+    """The instances that episodes choose among; empty where one is named, or there are none."""
+    if not draws_instances(cfg):
+        return []
+    return cfg.choice.pool(_available(cfg)) or []
+
+
+def _available(cfg: ObjectCfg) -> list[str] | None:
+    """Ids of a data set's or a folder's objects; None of a procedural object and of a single URDF."""
+    if cfg.source is ObjectSource.partnet_mobility:
+        from simcore.assets.converters import partnet_source
+
+        return list(partnet_source.partnet_instances(partnet_source.partnet_root(cfg.root), cfg.category))
+    folder = _folder_of_many(cfg)
+    if folder is None:
+        return None
+    from simcore.assets.converters.urdf_folder import urdf_instances
+
+    return list(urdf_instances(folder))
+
+
+def _folder_of_many(cfg: ObjectCfg) -> Path | None:
+    """The folder of URDFs that an object is drawn from, if it is one."""
+    if cfg.source is not ObjectSource.urdf or not cfg.root:
+        return None
+    from simcore.assets.converters.urdf_folder import is_urdf_folder
+
+    path = Path(cfg.root).expanduser()
+    return path if is_urdf_folder(path) else None
+
+
+def _load_procedural(cfg: ObjectCfg) -> ObjectAsset:
     known = GENERATORS.names()
     if cfg.category not in known:
         raise ConfigError(
@@ -220,7 +363,7 @@ def _load_procedural(cfg: ObjectCfg, draw: int) -> ObjectAsset:
             key="object.category",
         )
     generate: Callable[..., GeneratedObject] = GENERATORS.load(cfg.category)
-    seed = int(cfg.instance) if cfg.instance is not None else draw
+    seed = int(cfg.instance or 0)
     made = generate(seed, name=cfg.category)
     files = {URDF_FILE: made.model.to_urdf().encode(), ANNOTATION_FILE: made.articulation.to_yaml().encode()}
     digest = content_hash(files)

@@ -79,7 +79,7 @@ def test_a_recorded_configuration_finds_its_objects_where_they_were(root: Path, 
 def _only(whole: str | None):
     """Loads a generated microwave where the instance is the whole one; all others are damaged."""
 
-    def load(cfg: ObjectCfg, *, rng: np.random.Generator) -> ObjectAsset:
+    def load(cfg: ObjectCfg, *, rng: np.random.Generator, number: int = 0) -> ObjectAsset:
         rng.integers(2**31)
         if cfg.instance != whole:
             raise AssetError(f"microwave/{cfg.instance} is damaged.")
@@ -116,7 +116,7 @@ def test_a_damaged_object_costs_the_episode_that_draws_it_and_a_wrong_key_ends_t
         assert (record.number, record.success, record.code) == (3, False, "error")
         assert "microwave/None is damaged." in record.evidence["message"]
 
-        def wrong(cfg: ObjectCfg, *, rng: np.random.Generator) -> ObjectAsset:
+        def wrong(cfg: ObjectCfg, *, rng: np.random.Generator, number: int = 0) -> ObjectAsset:
             raise ConfigError("a key is wrong")
 
         monkeypatch.setattr("workflows.episode.load_object", wrong)

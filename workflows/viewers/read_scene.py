@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from pathlib import Path
@@ -105,7 +104,8 @@ def _load_assets(objects: list[ObjectCfg], record: EpisodeRecord) -> tuple[dict[
     for cfg in objects:
         drawn = instances.get(cfg.name, {}).get("instance", cfg.instance)
         # the generator is asked for nothing: the instance is named
-        asset = load_object(dataclasses.replace(cfg, instance=drawn), rng=np.random.default_rng(0))
+        named = cfg if drawn is None else cfg.at(drawn)
+        asset = load_object(named, rng=np.random.default_rng(0), number=record.number)
         assets[cfg.name] = asset
         if record.assets.get(cfg.name) != asset.content_hash:
             notices.append(

@@ -17,6 +17,9 @@ from simcore.errors import AssetError
 PARTNET_URDF = "mobility.urdf"
 """Name of the URDF in a folder of PartNet-Mobility."""
 
+UNKNOWN_CATEGORY = "object"
+"""What an object is of which nothing says it."""
+
 _MAX_TEXT_BYTES = 1_000_000
 _TASK_ENDINGS = ("_rotate", "_press", "_swing", "_move")
 """GenSim2 names the folder of a category after what is done with it."""
@@ -122,7 +125,7 @@ def read_category(urdf: Path) -> str:
         urdf: The URDF.
     """
     path = urdf.resolve()
-    return category_of(path.parent, is_partnet=path.name == PARTNET_URDF) or "object"
+    return category_of(path.parent, is_partnet=path.name == PARTNET_URDF) or UNKNOWN_CATEGORY
 
 
 def category_of(folder: Path, *, is_partnet: bool) -> str:
@@ -132,7 +135,7 @@ def category_of(folder: Path, *, is_partnet: bool) -> str:
         return plain_category(said)
     # numbers are ids, not categories; the folder above a URDF of one's own may be called anything
     name = plain_category(folder.parent.name) if is_partnet else ""
-    return name if name and not name.isdigit() else "object"
+    return name if name and not name.isdigit() else UNKNOWN_CATEGORY
 
 
 def plain_category(name: str) -> str:

@@ -6,6 +6,7 @@ import hashlib
 import json
 import logging
 import shutil
+from collections.abc import Sequence
 from dataclasses import asdict
 from importlib.metadata import version
 from pathlib import Path
@@ -36,9 +37,8 @@ from simcore.assets.converters.material_colour import mesh_colour
 from simcore.assets.converters.mesh_parts import TriangleMesh
 from simcore.assets.converters.partnet_categories import PartnetCategory
 from simcore.assets.converters.partnet_source import (
-    choose_instance,
+    instance_folder,
     partnet_category,
-    partnet_instances,
     partnet_root,
     read_partnet_object,
     referenced_files,
@@ -67,12 +67,11 @@ MIN_RANGE_UNITS = 0.12
 """Joints that move less than this are no doors and drawers."""
 
 
-def load_partnet_object(cfg: ObjectCfg, *, draw: int) -> ObjectAsset:
+def load_partnet_object(cfg: ObjectCfg) -> ObjectAsset:
     """Loads one object, converting it first if the cache does not hold it intact.
 
     Args:
-        cfg: Which object.
-        draw: A random number from 0 that chooses the instance where the configuration names none.
+        cfg: Which object; its instance is named.
 
     Raises:
         ConfigError: Unknown category, or no folder given.
@@ -80,7 +79,7 @@ def load_partnet_object(cfg: ObjectCfg, *, draw: int) -> ObjectAsset:
     """
     partnet_category(cfg.category)
     root = partnet_root(cfg.root)
-    folder = choose_instance(root, cfg.category, instance=cfg.instance, draw=draw)
+    folder = instance_folder(root, cfg.category, instance=cfg.instance)
     source = read_partnet_object(folder, cfg.category)
     converted, digest = convert_partnet_object(source, scale=cfg.scale, cache_dir=cfg.cache_dir)
     facts = json.loads((converted / _FACTS_FILE).read_text(encoding="utf-8"))
@@ -99,25 +98,24 @@ def load_partnet_object(cfg: ObjectCfg, *, draw: int) -> ObjectAsset:
     )
 
 
-def partnet_object_set(cfg: ObjectCfg) -> dict[str, Any]:
+def partnet_object_set(cfg: ObjectCfg, *, among: Sequence[str]) -> dict[str, Any]:
     """What an object of an episode is drawn from and made with: see `object_set_of`.
 
     Args:
         cfg: Which object.
+        among: The instances that may be drawn, where none is named.
 
     Raises:
         ConfigError: Unknown category, or no folder given.
         AssetError: There is no such object.
     """
     root = partnet_root(cfg.root)
-    found = partnet_instances(root, cfg.category)
-    if cfg.instance is not None or not found:
-        folder = choose_instance(root, cfg.category, instance=cfg.instance, draw=0)
-        found = {folder.name: folder}
+    names: list[str | None] = [*among] if among else [cfg.instance]
+    found = [instance_folder(root, cfg.category, instance=name) for name in names]
     return {
         "converter": CONVERTER_VERSION,
         "coacd": version("coacd"),
-        "instances": {name: source_state(path)[:16] for name, path in found.items()},
+        "instances": {path.name: source_state(path)[:16] for path in found},
     }
 
 

@@ -57,13 +57,19 @@ def partnet_instances(root: Path, category: str) -> dict[str, Path]:
     return {name: path for name, path in _folders(root, category).items() if (path / URDF_NAME).is_file()}
 
 
-def check_candidates(root: Path, category: str) -> None:
+def check_candidates(root: Path, category: str, *, among: Sequence[str] | None = None) -> None:
     """Looks at every object that may be drawn, without converting it: its URDF is there, its side files are readable.
+
+    Args:
+        root: Folder of the data set.
+        category: Category by our name.
+        among: Ids of those that may be drawn; None = all.
 
     Raises:
         AssetError: Some are damaged; each is named.
     """
-    problems = [problem for path in _folders(root, category).values() if (problem := _visible_damage(path))]
+    folders = [path for name, path in _folders(root, category).items() if among is None or name in among]
+    problems = [problem for path in folders if (problem := _visible_damage(path))]
     if problems:
         more = f" And {len(problems) - 3} more." if len(problems) > 3 else ""
         raise AssetError(
@@ -125,28 +131,25 @@ def _visible_damage(folder: Path) -> str | None:
     return None
 
 
-def choose_instance(root: Path, category: str, *, instance: str | None, draw: int) -> Path:
-    """The folder of the wanted instance, or of the drawn one.
+def instance_folder(root: Path, category: str, *, instance: str | None) -> Path:
+    """The folder of an instance.
 
     Args:
         root: Folder of the data set.
         category: Category by our name.
-        instance: Id, or None.
-        draw: A random number from 0, used without an id.
+        instance: Id; None where there is none to be drawn, which the error says.
 
     Raises:
         AssetError: There is no such instance, or none at all.
     """
     instances = partnet_instances(root, category)
-    if not instances:
+    if not instances or instance is None:
         names = ", ".join(partnet_category(category).folders)
         raise AssetError(
             f"No object of category '{category}' in {root} (looked for folders {names}). "
             f"Set object.root=FOLDER or {ROOT_VARIABLE} to the folder that holds them.",
             path=str(root),
         )
-    if instance is None:
-        return list(instances.values())[draw % len(instances)]
     if instance not in instances:
         raise AssetError(
             f"No {category} '{instance}' in {root}.{close_matches(instance, instances)} "

@@ -7,7 +7,7 @@ import json
 import logging
 import re
 import shutil
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,7 +17,7 @@ import numpy as np
 from simcore.assets.annotate.annotator import AnnotateCfg, annotate_source
 from simcore.assets.annotate.geometry import ObjectGeometry
 from simcore.assets.annotate.joints import all_ends
-from simcore.assets.annotate.source import SourceObject, read_source
+from simcore.assets.annotate.source import UNKNOWN_CATEGORY, SourceObject, read_category, read_source
 from simcore.assets.annotate.storage import load_annotation
 from simcore.assets.annotation import ANNOTATION_FILE, Articulation, read_articulation
 from simcore.assets.articulated_object import ObjectAsset
@@ -26,6 +26,7 @@ from simcore.assets.converters.facing_model import closed_bounds, facing_model, 
 from simcore.assets.converters.joint_friction import joint_friction
 from simcore.assets.converters.mesh_reader import mesh_dependencies
 from simcore.assets.converters.urdf_converter import UrdfConverter, UrdfConverterCfg
+from simcore.assets.converters.urdf_folder import is_urdf_folder, urdf_instances, urdf_state
 from simcore.assets.urdf_reader import read_urdf
 from simcore.errors import ConfigError, close_matches
 
@@ -75,8 +76,8 @@ def load_urdf_object(cfg: ObjectCfg) -> ObjectAsset:
     facing = facts["facing"][str(turn)]
     return ObjectAsset(
         name=cfg.name,
-        category=cfg.category,
-        instance=source.instance,
+        category=source.category,
+        instance=cfg.instance or source.instance,
         source=cfg.source.value,
         urdf_path=folder / _MODEL_FOLDER / f"facing_{turn}.urdf",
         articulation=read_articulation(folder / f"articulation_{turn}.yaml"),
@@ -88,15 +89,20 @@ def load_urdf_object(cfg: ObjectCfg) -> ObjectAsset:
     )
 
 
-def urdf_object_set(cfg: ObjectCfg) -> dict[str, Any]:
+def urdf_object_set(cfg: ObjectCfg, *, among: Sequence[str] = ()) -> dict[str, Any]:
     """What the object is made from and with: see `object_set_of`.
 
     Args:
         cfg: Which object.
+        among: The instances of a folder that may be drawn, where none is named.
 
     Raises:
         AssetError: There is no such URDF, or it is damaged.
     """
+    if among:
+        urdfs = urdf_instances(Path(cfg.root or "").expanduser())
+        instances = {name: urdf_state(urdfs[name])[:16] for name in among}
+        return {"converter": VERSION, "coacd": version("coacd"), "instances": instances}
     source = _source(cfg)
     given = _given_annotation(source, cfg) is not None
     return {"converter": VERSION, "coacd": version("coacd"), "files": _source_hash(source, given=given)[:16]}
@@ -109,7 +115,10 @@ def _source(cfg: ObjectCfg) -> SourceObject:
             "object=PATH.",
             key="object.root",
         )
-    source = read_source(Path(cfg.root).expanduser(), category=cfg.category, packages=True)
+    path = Path(cfg.root).expanduser()
+    if is_urdf_folder(path):
+        return _of_folder(path, cfg)
+    source = read_source(path, category=cfg.category, packages=True)
     if cfg.instance not in (None, source.instance):
         raise ConfigError(
             f"object.instance='{cfg.instance}' is not at {cfg.root}, which is '{source.instance}'. Remove "
@@ -117,6 +126,21 @@ def _source(cfg: ObjectCfg) -> SourceObject:
             key="object.instance",
         )
     return source
+
+
+def _of_folder(folder: Path, cfg: ObjectCfg) -> SourceObject:
+    """The instance of a folder of objects, each of which says what it is where the configuration does not."""
+    urdfs = urdf_instances(folder)
+    if cfg.instance not in urdfs:
+        raise ConfigError(
+            f"object.instance='{cfg.instance}' is not in {cfg.root}.{close_matches(cfg.instance or '', urdfs)} "
+            f"It has {len(urdfs)}, such as {', '.join(list(urdfs)[:5])}. Name one of them.",
+            key="object.instance",
+            available=list(urdfs),
+        )
+    urdf = urdfs[cfg.instance]
+    category = read_category(urdf) if cfg.category == UNKNOWN_CATEGORY else cfg.category
+    return read_source(urdf, category=category, packages=True)
 
 
 def _given_annotation(source: SourceObject, cfg: ObjectCfg) -> Articulation | None:
@@ -169,7 +193,7 @@ def _key(source: SourceObject, cfg: ObjectCfg, *, given: bool) -> str:
         version("coacd"),
         _source_hash(source, given=given),
         source.instance,
-        cfg.category,
+        source.category,
         cfg.scale,
     ]
     return hashlib.sha256(json.dumps(made_of).encode()).hexdigest()
