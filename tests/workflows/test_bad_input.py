@@ -144,7 +144,7 @@ def test_another_configuration_into_the_same_folder_is_refused_with_the_keys_tha
     assert code == 2
     assert said.count("\n") == 1
     assert "config.seed: there 0, now 3" in said
-    assert "config.world.solver_iterations: there 100, now 90" in said
+    assert "config.world.solver_iterations: there 300, now 90" in said
     assert files_below(cwd) == before
 
 
