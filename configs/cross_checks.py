@@ -5,15 +5,20 @@ from __future__ import annotations
 import string
 from collections.abc import Iterator, Sequence
 
+from configs.chain import entry_keys
 from configs.schema import EpisodeCfg
 from robots.catalog import ROBOTS
 from simcore.errors import ConfigError, UnknownEntryError, close_matches
 from simcore.recording.keys import is_name
 from skills.artpreplan_cfg import ArtPreplanCfg
 from skills.catalog import SKILLS
+from skills.chain import Sequences, stages_of
 from tasks.language import FIELDS
 from tasks.scene_names import TABLE, plinth_of
 from tasks.task import GoalCfg, OpennessCfg, RegionCfg
+
+_ONE_A_STAGE = ("collision_valid", "process_valid", "contact_force_threshold_n")
+"""What the judge must know of a stage as a whole: two arms share a robot and its surroundings."""
 
 
 def check_episode(cfg: EpisodeCfg) -> None:
@@ -85,8 +90,7 @@ def _check_skills(cfg: EpisodeCfg) -> None:
     if not cfg.skills:
         raise ConfigError("skills is empty. Expected at least one entry. Add it.", key="skills")
     objects, arms = list(cfg.all_objects()), [arm.name for arm in cfg.robot.arms]
-    for index, skill in enumerate(cfg.skills):
-        where = f"skills[{index}]"
+    for index, (skill, where) in enumerate(zip(cfg.skills, entry_keys(cfg.skills, cfg.robot.name), strict=True)):
         try:
             SKILLS.entry(skill.name)
         except UnknownEntryError as exc:
@@ -107,6 +111,48 @@ def _check_skills(cfg: EpisodeCfg) -> None:
             _check_name(name, objects, f"{where}.objects[{place}]", "object of this episode")
         if skill.arm is not None:
             _check_name(skill.arm, arms, f"{where}.arm", "arm of this episode")
+    _check_stages(cfg)
+
+
+def _check_stages(cfg: EpisodeCfg) -> None:
+    """Rules for what runs side by side."""
+    keys = entry_keys(cfg.skills, cfg.robot.name)
+    for sequences in stages_of(cfg.skills):
+        indices = [index for sequence in sequences for index in sequence]
+        first = cfg.skills[indices[0]]
+        for index in indices[1:]:
+            skill = cfg.skills[index]
+            if ArtPreplanCfg in (type(skill), type(first)):
+                raise ConfigError(
+                    f"{keys[index]} stands in one stage with a search for a layout. Expected that alone in its stage. "
+                    "Move it to a stage of its own.",
+                    key=keys[index],
+                )
+            for name in _ONE_A_STAGE if len(sequences) > 1 else ():
+                if getattr(skill, name) != getattr(first, name):
+                    raise ConfigError(
+                        f"{keys[index]}.{name}={getattr(skill, name)} is not that of {keys[indices[0]]}, "
+                        f"{getattr(first, name)}. Expected one value for all that runs side by side. Change one of "
+                        "them.",
+                        key=f"{keys[index]}.{name}",
+                    )
+        _check_parts_differ(cfg, sequences, keys)
+
+
+def _check_parts_differ(cfg: EpisodeCfg, sequences: Sequences, keys: list[str]) -> None:
+    taken: dict[tuple[str, str], tuple[int, int]] = {}
+    for number, sequence in enumerate(sequences):
+        for index in sequence:
+            skill = cfg.skills[index]
+            if skill.part is None:
+                continue
+            other, place = taken.setdefault((skill.objects[0], skill.part), (number, index))
+            if other != number:
+                raise ConfigError(
+                    f"{keys[index]}.part='{skill.part}' is what {keys[place]} acts on at the same time. Expected "
+                    "another part, or a stage of its own. Change one of them.",
+                    key=f"{keys[index]}.part",
+                )
 
 
 def _check_sensors(cfg: EpisodeCfg) -> None:
@@ -143,8 +189,8 @@ def _check_is_name(name: str, where: str) -> None:
 
 def _phrasings(cfg: EpisodeCfg) -> Iterator[tuple[str, list[str]]]:
     yield "task.language", cfg.task.language
-    for index, skill in enumerate(cfg.skills):
-        yield f"skills[{index}].language", skill.language
+    for skill, where in zip(cfg.skills, entry_keys(cfg.skills, cfg.robot.name), strict=True):
+        yield f"{where}.language", skill.language
 
 
 def _check_language(text: str, where: str) -> None:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from enum import Enum
 from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 
+from configs.chain import flat_entries
 from configs.schema import optional_of
 from simcore.errors import ConfigError, UnknownEntryError, close_matches
 from simcore.sim.sensors.catalog import SENSORS
@@ -111,6 +112,8 @@ def _read(hint: Any, value: Any, where: str, notices: list[str] | None) -> Any:
         if not isinstance(value, list):
             raise wrong_type(where, value, "a list")
         (inner,) = get_args(hint)
+        if inner is SkillCfg:
+            return [_read(inner, item, place, notices) for place, item in flat_entries(value, where)]
         return [_read(inner, item, f"{where}[{index}]", notices) for index, item in enumerate(value)]
     if get_origin(hint) is dict:
         if not isinstance(value, Mapping):

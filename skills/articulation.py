@@ -86,7 +86,12 @@ class ArticulationSkill(Skill):
             replace(item, joint=self.part.joint) if item.name == self.object_name else item
             for item in self.context.obstacles()
         ]
-        self.context.checker.load(self.context.robot_model, obstacles, ignored_substrings=self.cfg.ignore_substring)
+        self.context.checker.load(
+            self.context.robot_model,
+            obstacles,
+            ignored_substrings=self.cfg.ignore_substring,
+            beside=self.context.beside,
+        )
         self.keyframe_plan = self._planned(rng)
         if not self.keyframe_plan.found:
             diagnosis = self.keyframe_plan.diagnosis

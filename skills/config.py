@@ -63,6 +63,9 @@ class SkillCfg:
     arm: str | None = None
     """`left` or `right`; None: the only one or, of several, the nearest to the part; after `artpreplan` the first
     that plans, the nearest first."""
+    stage: int | None = None
+    """Neighbours in the chain of one number run side by side, one sequence an arm; None: alone. Set by the reader of a
+    robot's list of stages."""
     ignore_substring: list[str] = field(default_factory=list)
     """Links whose name contains one of these are left out of the planner's collision pairs."""
     collision_valid: bool = True

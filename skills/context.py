@@ -12,6 +12,7 @@ from simcore.assets.scene_object import SceneObject
 from simcore.sim.collision import BulletCollisionChecker, ObstacleModel, RobotModel
 from simcore.sim.contacts import ContactView
 from simcore.sim.rates import WorldCfg
+from simcore.sim.sweep import PlannedMotion
 from solver.planning.plan import PlanBudget
 from solver.scene import ArmModel
 
@@ -60,6 +61,8 @@ class SkillContext:
     fixtures: tuple[ObstacleModel, ...]
     """Table, floor and plinths."""
     rates: WorldCfg
+    beside: tuple[PlannedMotion, ...] = ()
+    """What other arms do at the same time; their whole ways are kept clear of."""
     budget: PlanBudget = field(default_factory=PlanBudget)
     """How much the planner tries."""
 

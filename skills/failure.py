@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from simcore.recording.codes import CODE_ORDER
+from simcore.sim.rates import WorldCfg
 
 
 @dataclass(frozen=True)
@@ -21,6 +23,21 @@ class Failure:
 
     def __repr__(self) -> str:
         return f"Failure({self.code} at {self.time_s:.2f} s: {self.message})"
+
+    def entry(self, rates: WorldCfg, *, last_frame: int) -> dict[str, Any]:
+        """The failure as the record's `evidence`.
+
+        Args:
+            rates: How long a record frame is.
+            last_frame: State frame at which the episode ended.
+        """
+        frame = math.ceil(self.time_s * rates.record_hz - 1e-6)
+        return {
+            "message": self.message,
+            "time_s": self.time_s,
+            "frame": min(frame, last_frame),
+            **dict(self.evidence),
+        }
 
 
 def earliest(failures: list[Failure]) -> Failure | None:

@@ -8,6 +8,7 @@ from itertools import chain
 
 import numpy as np
 
+from configs.chain import entry_keys
 from configs.derived_entry import with_setting, with_task
 from configs.schema import EpisodeCfg
 from robots.description import ArmCfg
@@ -50,10 +51,9 @@ def check_assets(cfg: EpisodeCfg, *, number: int = 0) -> None:
     for index, goal in enumerate(cfg.task.goal):
         _part(assets[goal.object], goal.part, f"task.goal[{index}].part")
     arms = {arm.name: arm for arm in cfg.robot.arms}
-    for index, skill in enumerate(cfg.skills):
+    for skill, where in zip(cfg.skills, entry_keys(cfg.skills, cfg.robot.name), strict=True):
         if isinstance(skill, ArtPreplanCfg):
             continue  # it acts on nothing
-        where = f"skills[{index}]"
         asset = assets[skill.objects[0]]
         if skill.part is None and len(asset.articulation.parts) > 1 and cfg.task.derived is None:
             raise ConfigError(

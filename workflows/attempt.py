@@ -3,14 +3,40 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 from simcore.errors import SimCoreError
 from simcore.recording.episode import EpisodeRecord
+from skills.chain import Sequences, stages_of
 from skills.command import Phase
 from skills.failure import Failure, earliest
 from skills.skill import Skill
+from workflows.doing import Doing
 from workflows.episode import Episode
-from workflows.ways import first_planned
+from workflows.stage import Stage
+from workflows.ways import planned_together
+
+
+@dataclass
+class Lane:
+    """One arm's share of a stage: its skills, one after the other."""
+
+    ahead: list[int]
+    """Places in the chain of the skills that have not begun."""
+    stage: Stage | None = None
+    """That of the skill that runs."""
+
+    @property
+    def skill(self) -> Skill:
+        """The skill that runs.
+
+        Raises:
+            SimCoreError: None has begun.
+        """
+        if self.stage is None:
+            raise SimCoreError("No skill of this arm has begun.")
+        return self.stage.skill
 
 
 class Attempt:
@@ -25,58 +51,125 @@ class Attempt:
         self.episode = episode
 
     def run(self) -> None:
-        """The whole episode: every skill of the chain, then settling."""
+        """The whole episode: every stage of the chain, then settling."""
         episode = self.episode
         episode.begin()
         failure = episode.failure
-        while failure is None and not episode.judge.over and len(episode.judge.stages) < len(episode.cfg.skills):
-            failure = self._run_skill(len(episode.judge.stages))
+        for sequences in stages_of(episode.cfg.skills):
+            if failure is None and not episode.judge.over:
+                failure = self._run_stage(sequences)
         if failure is None and not episode.judge.over:
             failure = self._settle()
         episode.conclude(failure)
 
     def plan(self, index: int = 0) -> Skill:
-        """Makes the skill of an index, begins its stage and plans; the skill holds its plan or its failure."""
+        """Makes the skill of an index, begins its stage and plans; the skill holds its plan or its failure.
+
+        One that moves nothing ends at once, and that of the next index is taken.
+        """
+        lane = Lane([index])
+        self._begin([lane], [])
+        return lane.skill if lane.skill.executes else self.plan(index + 1)
+
+    def _begin(self, lanes: Sequence[Lane], beside: Sequence[Skill]) -> None:
+        """Begins the next skill of every lane and plans them, each against what the others will do.
+
+        Args:
+            lanes: The arms whose turn it is.
+            beside: Skills that other arms are carrying out.
+        """
         episode = self.episode
         start = time.perf_counter()
-        made = episode.begin_stage(index)
-        stage, index = episode.judge.stages[-1], len(episode.judge.stages) - 1
-        stage.skill, stage.refused = skill, _ = first_planned(episode, index, episode.streams["planner"], made=made)
+        indices = [lane.ahead.pop(0) for lane in lanes]
+        stages = [episode.begin_stage(index, beside=beside) for index in indices]
+        made = stages[0].skill
+        if made.executes:
+            found = planned_together(episode, indices, episode.streams["planner"], made=made, beside=beside)
+            for stage, planned in zip(stages, found, strict=False):
+                stage.skill, stage.refused = planned
+        for lane, stage in zip(lanes, stages, strict=True):
+            lane.stage = stage
         episode.timings_ms["plan"] += 1e3 * (time.perf_counter() - start)
-        return skill
 
-    def _run_skill(self, index: int) -> Failure | None:
-        """One skill, from its plan to its end; what went wrong beside the judge's rules."""
+    def _run_stage(self, sequences: Sequences) -> Failure | None:
+        """One stage, from its plans to the end of its last skill; what went wrong beside the judge's rules."""
         episode, judge = self.episode, self.episode.judge
-        self._skill = skill = self.plan(index)
-        if skill.is_feasible() and skill.is_ready():
-            start = time.perf_counter()
-            skill.start()
-            while not (skill.is_done() or judge.over):
-                phase = skill.phase
-                episode.advance({skill.context.arm.name: skill.next_action()}, skill=skill)
-                skill.update()
-                episode.keep(phase=phase, command_index=skill.executor.index)
-            episode.timings_ms["execute"] += 1e3 * (time.perf_counter() - start)
-        elif skill.failure is None:
-            skill.fail("plan_infeasible", f"Skill '{skill.cfg.name}' made no commands and gave no reason")
-        if not (judge.over or skill.is_success()) and skill.failure is None and skill.shortfall() is None:
-            skill.fail("not_reached", f"Skill '{skill.cfg.name}' says that it did not succeed")
-        if judge.over:
-            return skill.failure
-        judge.end_stage(broken_off=skill.failure is not None)
-        return skill.failure
+        lanes = [Lane(list(sequence)) for sequence in sequences]
+        self._begin(lanes, [])
+        if not all(lane.skill.executes for lane in lanes):
+            return None
+        failure = self._start(lanes)
+        start, planned_ms = time.perf_counter(), episode.timings_ms["plan"]
+        moving = lanes if failure is None else []
+        while moving and failure is None:
+            done = [lane for lane in moving if lane.skill.is_done()]
+            if judge.over:
+                failure = earliest([lane.skill.failure for lane in lanes if lane.skill.failure is not None])
+                break
+            moving = [lane for lane in moving if lane not in done]
+            failure = self._end(done)
+            following = [lane for lane in done if lane.ahead]
+            if failure is None and following and not judge.over:
+                self._begin(following, [lane.skill for lane in moving])
+                failure = self._start(following)
+                moving = [lane for lane in lanes if lane in moving or lane in following]
+            elif failure is None and not judge.over and moving and not done:
+                self._frame(moving)
+        spent_ms = 1e3 * (time.perf_counter() - start) - (episode.timings_ms["plan"] - planned_ms)
+        episode.timings_ms["execute"] += spent_ms
+        return failure
+
+    def _start(self, lanes: Sequence[Lane]) -> Failure | None:
+        """Starts skills that have been planned; why not, where one has no plan."""
+        for lane in lanes:
+            skill = lane.skill
+            if not (skill.is_feasible() and skill.is_ready()):
+                if skill.failure is None:
+                    skill.fail("plan_infeasible", f"Skill '{skill.cfg.name}' made no commands and gave no reason")
+                return self._end([lane])
+        for lane in lanes:
+            lane.skill.start()
+        return None
+
+    def _frame(self, lanes: Sequence[Lane]) -> None:
+        """One record frame of the skills that run side by side."""
+        episode, skills = self.episode, [lane.skill for lane in lanes]
+        phases = [skill.phase for skill in skills]
+        episode.advance({skill.context.arm.name: skill.next_action() for skill in skills}, skills=skills)
+        for skill in skills:
+            skill.update()
+        episode.keep(
+            {
+                skill.context.arm.name: Doing(phase, skill.executor.index)
+                for skill, phase in zip(skills, phases, strict=True)
+            }
+        )
+
+    def _end(self, lanes: Sequence[Lane]) -> Failure | None:
+        """Ends the stages of skills that are done; what went wrong beside the judge's rules."""
+        found = []
+        for lane in lanes:
+            skill, stage = lane.skill, lane.stage
+            if not skill.is_success() and skill.failure is None and skill.shortfall() is None:
+                skill.fail("not_reached", f"Skill '{skill.cfg.name}' says that it did not succeed")
+            if stage is not None:
+                self.episode.judge.end_stage(stage, broken_off=skill.failure is not None)
+                if skill.failure is not None:
+                    found.append(stage.blamed(skill.failure))
+        return earliest(found)
 
     def _settle(self) -> Failure | None:
         """Stands still until the judge is content, for `settle_s` at most; what kept the scene from settling."""
         episode, judge = self.episode, self.episode.judge
         start = time.perf_counter()
         frame_start = episode.frame
+        skills = [stage.skill for stage in judge.current]
+        doing = {skill.context.arm.name: Doing(Phase.settle, skill.executor.index) for skill in skills}
         for _ in range(judge.settle_frames):
             if judge.over:
                 break
-            episode.advance(episode.standing(), skill=self._skill)
-            episode.keep(phase=Phase.settle, command_index=self._skill.executor.index)
+            episode.advance(episode.standing(), skills=skills)
+            episode.keep(doing)
         episode.timings_ms["execute"] += 1e3 * (time.perf_counter() - start)
         if judge.success:
             return None

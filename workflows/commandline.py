@@ -113,6 +113,7 @@ def load_configs(primary: str, schema: type[T], line: CommandLine) -> list[Loade
     # on use: Hydra takes a third of a second to import, and --help needs none of it
     from omegaconf import OmegaConf
 
+    from configs.chain import check_chain_form
     from configs.composition import Request, compose_config, expand_sweep, to_plain
     from configs.cross_checks import check_episode
     from configs.derivation import with_derived
@@ -126,6 +127,7 @@ def load_configs(primary: str, schema: type[T], line: CommandLine) -> list[Loade
         composed = compose_config(primary, schema, request)
         plain = to_plain(composed)
         notices: list[str] = []
+        check_chain_form(plain)
         with banner_hidden():  # a type of sensor is code that may load the engine
             cfg: Any = read_dataclass(schema, plain, where="", notices=notices)
         check_episode(cfg)

@@ -8,16 +8,16 @@ judge), then `Episode.keep` (record the state).
 
 from __future__ import annotations
 
-import math
 import time
 import traceback
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
-from configs.derived_entry import with_setting, with_task
+from configs.derived_entry import with_task
 from configs.schema import EpisodeCfg
 from robots.action import Action, ArmAction
 from simcore.assets.articulated_object import ObjectAsset
@@ -26,13 +26,12 @@ from simcore.errors import AssetError, ConfigError, RecordingError, SimCoreError
 from simcore.recording.episode import EpisodeRecord
 from simcore.recording.recorder import EpisodeRecorder
 from simcore.rng import EpisodeStreams, episode_seed
-from simcore.sim.camera import View
 from simcore.sim.collision import BulletCollisionChecker
 from simcore.sim.scene import NOT_RECORDED
 from simcore.sim.world import World
 from skills.artpreplan_cfg import ArtPreplanCfg, PreplanReport
+from skills.beside import planned_motion
 from skills.catalog import SKILLS
-from skills.command import Phase
 from skills.config import SkillCfg, part_acted_on
 from skills.context import SkillContext
 from skills.failure import Failure, earliest
@@ -40,10 +39,12 @@ from skills.skill import Skill
 from solver.planning.plan import PlanBudget
 from tasks.language import fill_in
 from tasks.layout import Layout, described, sample_layout
+from workflows.doing import Doing, stage_values
 from workflows.episode_scene import arm_model, build_scene, robot_model
-from workflows.judge import Judge, entry_of
+from workflows.judge import Judge
 from workflows.preplan import Preplanner
-from workflows.ways import arms_for
+from workflows.stage import Stage, entry_of
+from workflows.ways import Ways
 
 INITIAL_S = 0.16
 """Time of standing still before the first stage begins."""
@@ -91,7 +92,7 @@ class Episode:
         self._assets: dict[str, ObjectAsset] = {}
         self._layout: Layout | None = None
         self._interval: dict[str, Any] = {}
-        self._ways: dict[tuple[int, str, float], list[SkillCfg]] = {}
+        self._ways = Ways(self)
 
     def begin(self, recorded: EpisodeRecord | None = None) -> None:
         """Resets, and stands still for the first few frames: whoever moves the arms takes over from here.
@@ -234,49 +235,23 @@ class Episode:
         """State frame that was recorded last."""
         return self.recorder.n_states - 1
 
-    def view(self) -> View:
-        """A camera that sees the robot's hand and the object."""
-        boxes = [item.body.aabb() for item in self.scene.objects.values()]
-        middle = np.mean([box.mean(axis=0) for box in boxes], axis=0)
-        # from behind the robot's right shoulder: the object's front and the hand are both seen
-        target = 0.6 * middle + 0.4 * np.array([0.12, 0.0, 0.5])
-        eye = target + np.array([-0.68, -1.05, 0.62])
-        return View(eye=tuple(eye.tolist()), target=tuple(target.tolist()), fov_deg=48.0)
-
     def ways(self, index: int) -> list[SkillCfg]:
-        """The entry of the chain at an index once for each way to do it, settings derived from how things are now.
+        """The entry of the chain at an index once for each way to do it, as things are now; see `Ways`."""
+        return self._ways.of(index)
 
-        Arms follow one another as `arms_for` says; the way in which it planned in a search for a layout comes first.
-        """
-        entry = self.cfg.skills[index]
-        if isinstance(entry, ArtPreplanCfg):
-            return [replace(entry, arm=entry.arm or self.cfg.robot.arms[0].name)]
-        ways = [way for name in arms_for(self, index) for way in self._ways_with(name, index)]
-        if self.preplan is None or index not in self.preplan.strategies:
-            return ways
-        arm, strategy = self.preplan.arms.get(index, ways[0].arm), self.preplan.strategies[index]
-        return sorted(ways, key=lambda way: (way.arm != arm, way.strategy != strategy))
-
-    def _ways_with(self, arm_name: str, index: int) -> list[SkillCfg]:
-        """The ways of one arm."""
-        entry = replace(self.cfg.skills[index], arm=arm_name)
-        item, arm = self.scene.objects[entry.objects[0]], self.scene.robot.arm(arm_name)
-        part = item.asset.articulation.part(self.part_of(index))
-        s = item.joint_position(part.joint)
-        if (index, arm_name, s) not in self._ways:
-            derived = with_setting(entry, item.asset, part, robot=self.cfg.robot.name, arm=arm.cfg, s=s)
-            self._ways[index, arm_name, s] = derived.ways()
-        return self._ways[index, arm_name, s]
-
-    def make_skill(self, entry: SkillCfg, *, budget: PlanBudget | None = None) -> Skill:
+    def make_skill(self, entry: SkillCfg, *, budget: PlanBudget | None = None, beside: Sequence[Skill] = ()) -> Skill:
         """A skill, made now.
 
         Args:
             entry: One of its `ways`.
             budget: How much its planner tries; None = as much as it should.
+            beside: Planned skills that other arms carry out at the same time.
         """
         context = self._context(self.scene.robot.arm(entry.arm).name)
-        skill: Skill = SKILLS.load(entry.name)(entry, context if budget is None else replace(context, budget=budget))
+        context = replace(
+            context, budget=budget or context.budget, beside=tuple(planned_motion(skill) for skill in beside)
+        )
+        skill: Skill = SKILLS.load(entry.name)(entry, context)
         return skill
 
     def _context(self, arm_name: str) -> SkillContext:
@@ -303,16 +278,19 @@ class Episode:
             for name, arm in self.scene.robot.arms.items()
         }
 
-    def advance(self, arms: Mapping[str, ArmAction], *, skill: Skill | None = None) -> None:
+    def advance(self, arms: Mapping[str, ArmAction], *, skills: Sequence[Skill] = ()) -> None:
         """Simulates one record frame and judges it.
 
         Args:
             arms: Targets by arm name; arms that are left out keep theirs.
-            skill: The skill whose stage it is; it says which joints are held.
+            skills: The skills whose stage it is; they say which joints are held.
         """
         idle = self.standing() if len(arms) < len(self.scene.robot.arms) else {}
-        hold = self.scene.hold_flags(skill.held_joints() if skill is not None else {})
-        self.advance_with(Action({**idle, **arms}, hold=hold))
+        held: dict[str, frozenset[str]] = {}
+        for skill in skills:
+            for name, joints in skill.held_joints().items():
+                held[name] = held.get(name, frozenset()) | joints
+        self.advance_with(Action({**idle, **arms}, hold=self.scene.hold_flags(held)))
 
     def advance_with(self, action: Action) -> None:
         """Simulates one record frame with a whole action, hold events included, and judges it."""
@@ -325,35 +303,37 @@ class Episode:
             self._interval[f"speeds.{name}.max"] = np.float64(speed)
         self.judge.observe(action, speeds)
 
-    def keep(self, *, phase: Phase = Phase.idle, command_index: int = -1) -> None:
+    def keep(self, doing: Mapping[str, Doing] = MappingProxyType({})) -> None:
         """Records the state that was read last.
 
         Args:
-            phase: What the skill is doing.
-            command_index: Which of its commands it is carrying out.
+            doing: What each arm that acts is doing, by its name.
         """
-        stages = self.judge.stages
         state: dict[str, Any] = self.scene.scene.state_dict(exclude_tags=NOT_RECORDED)
         state["time"] = np.float64(self._world.time_s)
-        state["skills.index"] = np.int64(len(stages) - 1)
-        state["skills.command_index"] = np.int64(command_index)
-        state["skills.phase"] = np.int64(phase.value)
-        state["validity.collision_valid"] = np.bool_(not stages or stages[-1].collision_valid)
-        state["validity.process_valid"] = np.bool_(not stages or stages[-1].process_valid)
+        state.update(stage_values(self.judge, doing, list(self.scene.robot.arms)))
         self.recorder.add_frame(state, self._interval if self.recorder.n_states else None)
         self.state = state
 
-    def begin_stage(self, index: int) -> Skill:
-        """Makes the skill of an index and begins its stage; returns it.
+    def begin_stage(self, index: int, *, beside: Sequence[Skill] = ()) -> Stage:
+        """Makes the skill of an index and begins its stage, which ends at once if the skill moves nothing.
 
-        The stage of a skill that moves nothing ends at once, and that of the next one begins.
+        Args:
+            index: Its place in the chain.
+            beside: Planned skills that other arms carry out at the same time.
         """
-        skill = self.make_skill(self.ways(index)[0])
-        self.judge.begin_stage(skill, self.part_of(index))
-        if skill.executes:
-            return skill
-        self.judge.end_stage()
-        return self.begin_stage(index + 1)
+        skill = self.make_skill(self.ways(index)[0], beside=beside)
+        stage = self.judge.begin_stage(skill, self.part_of(index), entry=index)
+        if not skill.executes:
+            self.judge.end_stage(stage)
+        return stage
+
+    def begin_due_stages(self) -> None:
+        """Begins the stages whose turn it is, if any: for arms that no skill moves."""
+        while due := self.judge.advance_stages():
+            begun = [self.begin_stage(index) for index in due]
+            if any(stage.skill.executes for stage in begun):
+                break
 
     def conclude(self, failure: Failure | None = None) -> None:
         """Takes the verdict: the judge's, or a failure that came before its.
@@ -390,7 +370,7 @@ class Episode:
             seed=self.seed,
             success=self.failure is None,
             code=None if self.failure is None else self.failure.code,
-            evidence=self._evidence(),
+            evidence={} if self.failure is None else self.failure.entry(self.cfg.world, last_frame=max(0, self.frame)),
             language=self.language(),
             assets={name: asset.content_hash for name, asset in self._assets.items()},
             layout=self.layout(),
@@ -401,18 +381,6 @@ class Episode:
             timings_ms=dict(self.timings_ms),
             arrays=self.recorder.arrays() if self.recorder.n_states else {},
         )
-
-    def _evidence(self) -> dict[str, Any]:
-        failure = self.failure
-        if failure is None:
-            return {}
-        frame = math.ceil(failure.time_s * self.cfg.world.record_hz - 1e-6)
-        return {
-            "message": failure.message,
-            "time_s": failure.time_s,
-            "frame": min(frame, max(0, self.frame)),
-            **dict(failure.evidence),
-        }
 
     def layout(self) -> dict[str, Any]:
         """What the reset applied, as plain values."""

@@ -15,6 +15,7 @@ from robots.robot import Robot
 from simcore.assets.articulated_object import ObjectAsset
 from simcore.assets.scene_object import ObjectKeypoints, SceneObject
 from simcore.geometry import Pose
+from simcore.sim.camera import View
 from simcore.sim.collision import ObstacleModel, RobotModel
 from simcore.sim.contacts import ContactMonitor, ContactView
 from simcore.sim.scene import Scene
@@ -45,6 +46,15 @@ class EpisodeScene:
     """By arm, then by (object, part)."""
     monitor: ContactMonitor
     fixtures: tuple[ObstacleModel, ...]
+
+    def view(self) -> View:
+        """A camera that sees the robot's hand and the object."""
+        boxes = [item.body.aabb() for item in self.objects.values()]
+        middle = np.mean([box.mean(axis=0) for box in boxes], axis=0)
+        # from behind the robot's right shoulder: the object's front and the hand are both seen
+        target = 0.6 * middle + 0.4 * np.array([0.12, 0.0, 0.5])
+        eye = target + np.array([-0.68, -1.05, 0.62])
+        return View(eye=tuple(eye.tolist()), target=tuple(target.tolist()), fov_deg=48.0)
 
     def hold_flags(self, held: Mapping[str, frozenset[str]]) -> dict[str, tuple[bool, ...]]:
         """Which joints of every object are held, as an action states it."""

@@ -1,9 +1,12 @@
 """Whether an episode succeeds, judged frame by frame: by the same rules for skills, policies and replays.
 
-A stage is the share of one skill in the verdict: which part must move how far, and which rules hold meanwhile. An
-episode succeeds in the frame in which
+A stage is the share of one skill in the verdict: which part must move how far, and which rules hold meanwhile. Where
+several arms act side by side there is one for each, judged by the contact views of its own arm and those that belong to
+no other; forces are its affair until the next one of its arm begins, or one that is not beside it.
 
-- every stage is over or, for the last one, nothing is missing;
+An episode succeeds in the frame in which
+
+- every stage is over or, for the last ones, nothing is missing;
 - the targets of all arms have not changed for `task.settle_s`;
 - the goal of the task holds at both ends of that time, and no joint acted on has moved in between.
 
@@ -12,7 +15,9 @@ It fails at once on a forbidden force, a joint that is too fast, a state that is
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field
+from collections.abc import Iterator
+from dataclasses import asdict
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -21,56 +26,17 @@ from configs.schema import EpisodeCfg
 from robots.action import Action
 from simcore.recording.evidence import MAX_JOINT_SPEED
 from simcore.recording.verdict import MIN_CONTACT_SHARE, MOVING_STEP
-from simcore.sim.contacts import Violation
-from skills.articulation import ArticulationSkill
+from simcore.sim.contacts import ContactView
+from skills.chain import stages_of
 from skills.context import FrameSpeeds
 from skills.failure import Failure, earliest
 from skills.skill import Skill
-from tasks.language import fill_in
 from workflows.episode_scene import EpisodeScene
 from workflows.goal import Joint, goal_conditions, goal_failure
+from workflows.stage import Stage
 
 _SETTLE_CHANGE = {True: 0.005, False: 0.02}
 """Largest change of a joint while settling that counts as staying: slider [m], hinge [rad]."""
-
-
-@dataclass
-class Stage:
-    """One skill's share of the verdict."""
-
-    skill: Skill
-    """What must be reached, and by which rules; whether it also moves the arm is none of the judge's business."""
-    part: str
-    """Part of the object that is acted on."""
-    joint: str
-    """Its joint."""
-    index: int
-    """The joint's place in the object's arrays."""
-    frame_start: int
-    """State frame at which it began."""
-    s0: float
-    """Position of its joint then [rad or m]."""
-    s: float
-    """Position of its joint at its end, or in the last frame [rad or m]."""
-    frame_end: int | None = None
-    """State frame at which it ended."""
-    success: bool = False
-    """Whether nothing was missing at its end."""
-    collision_valid: bool = True
-    process_valid: bool = True
-    touching_frames: int = 0
-    moving_frames: int = 0
-    touching_while_moving: int = 0
-    first_violation: Violation | None = None
-    refused: list[dict[str, Any]] = field(default_factory=list)
-    """Ways of the skill that did not plan, with code and message."""
-    zero_force_contacts: int = 0
-    """Forbidden contacts without force: reported, never judged."""
-
-    @property
-    def object_name(self) -> str:
-        """The object that is acted on."""
-        return self.skill.cfg.objects[0]
 
 
 class Judge:
@@ -84,12 +50,16 @@ class Judge:
             scene: Its scene, with the state read.
         """
         self.stages: list[Stage] = []
+        """All that have begun, in this order."""
+        self.current: list[Stage] = []
+        """The last one of every arm that acts now."""
         self.success = False
         """Whether the episode has succeeded; from then on nothing is judged."""
         self.window: tuple[int, int] | None = None
         """First and last state frame of the time in which the scene stayed as it was, on success."""
         self.goal = goal_conditions(cfg.task, scene.objects)
         self._cfg = cfg
+        self._chain = stages_of(cfg.skills)
         self._scene = scene
         self._failures: list[Failure] = []
         self._frame = 0
@@ -132,37 +102,42 @@ class Judge:
         item = self._scene.objects[joint[0]]
         return _SETTLE_CHANGE[item.body.joint(item.joint_names[joint[1]]).prismatic]
 
-    def begin_stage(self, skill: Skill, part: str) -> Stage:
-        """Begins the next stage; frames from here on are judged by its rules.
+    def begin_stage(self, skill: Skill, part: str, *, entry: int) -> Stage:
+        """Begins the stage of a skill; frames from here on are judged by its rules.
 
         Args:
             skill: The skill, just made.
             part: Part of its object that is acted on.
+            entry: Its place in the chain.
         """
-        name = skill.cfg.objects[0]
-        self._scene.act_on(name, part, arm=skill.context.arm.name)
+        name, arm = skill.cfg.objects[0], skill.context.arm.name
+        number = next(n for n, sequences in enumerate(self._chain) if any(entry in each for each in sequences))
+        beside = [stage for stage in self.current if stage.number == number and stage.arm != arm]
+        self._scene.act_on(name, part, arm=arm, alone=not beside)
         item = self._scene.objects[name]
         joint = item.asset.articulation.part(part).joint
         s = item.joint_position(joint)
         index = item.joint_index(joint)
         self._acted_on.add((name, index))
         self._positions[-1][(name, index)] = s
-        for view in self._scene.monitor.views.values():
-            view.watch(skill.cfg.contact_force_threshold_n)
-        stage = Stage(skill, part, joint, index, self._frame, s, s)
+        stage = Stage(skill, part, joint, index, entry, number, self._frame, s, s)
         self.stages.append(stage)
+        self.current = [*beside, stage]
+        for view in self._judged_views(stage):
+            if not beside or view.violation is not None or view.name.startswith(f"{self._cfg.robot.name}.{arm}."):
+                view.watch(skill.cfg.contact_force_threshold_n)
         return stage
 
-    def end_stage(self, *, broken_off: bool = False) -> None:
-        """Ends the present stage and judges what it had to reach.
+    def end_stage(self, stage: Stage, *, broken_off: bool = False) -> None:
+        """Ends a stage and judges what it had to reach.
 
         Args:
+            stage: The stage.
             broken_off: Whether it ended before its time; what it had to reach is not judged then.
         """
-        stage = self.stages[-1]
         if not (broken_off or self._failures):
             self._failures += self._missing(stage)
-        stage.frame_end = self._frame
+        stage.frame_end, stage.broken_off = self._frame, broken_off
         stage.success = not (broken_off or self._failures)
 
     def observe(self, action: Action, speeds: FrameSpeeds) -> None:
@@ -177,37 +152,55 @@ class Judge:
         self._note_targets(action)
         if not self.stages or self.over:
             return
-        stage = self.stages[-1]
-        if stage.frame_end is None:
-            self._note_contact(stage)
+        for stage in self.current:
+            if stage.is_open:
+                self._note_contact(stage)
         self._check_finite()
-        self._check_forces(stage)
-        self._check_speeds(stage, speeds)
+        for stage in self.current:
+            self._check_forces(stage)
+        for stage in self.current:
+            self._check_speeds(stage, speeds)
         time_s, allowed_s = self._scene.world.time_s, self._cfg.task.max_duration_s
         if time_s > allowed_s:
             self._fail("timeout", f"The episode took longer than {allowed_s:g} s", allowed_s=allowed_s)
         if not self._failures:
-            self._check_success(stage)
+            self._check_success()
 
     def break_off(self) -> None:
         """Ends an episode that nobody drives any more: what it lacks is judged as things are."""
         if self.over or not self.stages:
             return
-        if self.stages[-1].frame_end is None:
-            self.end_stage()
+        for stage in self._open():
+            self.end_stage(stage)
         if not self._failures:
             self._fail("unsettled", "The episode ended before the scene had stood still for long enough")
 
-    def advance_stages(self) -> int | None:
-        """Ends the present stage if nothing is missing and another one follows: for arms that no skill moves.
+    def advance_stages(self) -> list[int]:
+        """Ends stages for which nothing is missing and others follow: for arms that no skill moves.
 
         Returns:
-            Index of the skill whose stage is to begin now, or None.
+            Places in the chain of the skills whose stages are to begin now.
         """
-        if self.over or len(self.stages) == len(self._cfg.skills) or self._missing(self.stages[-1]):
-            return None
-        self.end_stage()
-        return len(self.stages)
+        if self.over or len(self.stages) == len(self._cfg.skills):
+            return []
+        if not self.stages:
+            return [sequence[0] for sequence in self._chain[0]]
+        done = [stage for stage in self._open() if not self._missing(stage)]
+        number = self.current[-1].number
+        following = {a: b for sequence in self._chain[number] for a, b in pairwise(sequence)}
+        going_on = [stage for stage in done if stage.entry in following]
+        begun = {stage.entry for stage in self.stages}
+        all_begun = all(entry in begun for sequence in self._chain[number] for entry in sequence)
+        if not going_on and all_begun and len(done) == len(self._open()):
+            for stage in done:
+                self.end_stage(stage)
+            return [sequence[0] for sequence in self._chain[number + 1]]
+        for stage in going_on:
+            self.end_stage(stage)
+        return [following[stage.entry] for stage in going_on]
+
+    def _open(self) -> list[Stage]:
+        return [stage for stage in self.current if stage.is_open]
 
     def not_settled(self, frame_start: int) -> list[Failure]:
         """What kept the scene from staying as it should since a frame; nothing if it did.
@@ -236,16 +229,16 @@ class Judge:
                 )
         return failures
 
-    def _check_success(self, stage: Stage) -> None:
+    def _check_success(self) -> None:
         start = self._frame - self.settle_frames
-        if self._still_since is None or start < max(self._still_since, stage.frame_start):
+        if self._still_since is None or start < max(self._still_since, self.stages[-1].frame_start):
             return
-        if len(self.stages) < len(self._cfg.skills) or (stage.frame_end is None and self._missing(stage)):
+        if len(self.stages) < len(self._cfg.skills) or any(self._missing(stage) for stage in self._open()):
             return
         if not self.not_settled(start):
             self.window = (start, self._frame)
-            if stage.frame_end is None:
-                self.end_stage()
+            for stage in self._open():
+                self.end_stage(stage)
             self.success = True
 
     def _missing(self, stage: Stage) -> list[Failure]:
@@ -272,7 +265,7 @@ class Judge:
                         moving_frames=stage.moving_frames,
                     )
                 )
-        return found
+        return [stage.blamed(failure) for failure in found]
 
     def _note_targets(self, action: Action) -> None:
         targets: list[np.ndarray] = [
@@ -288,7 +281,7 @@ class Judge:
         self._targets = targets
 
     def _note_contact(self, stage: Stage) -> None:
-        views = self._scene.views[stage.skill.context.arm.name][(stage.object_name, stage.part)]
+        views = self._scene.views[stage.arm][(stage.object_name, stage.part)]
         touching = float(np.asarray(views.fingers_link.force_max_n.get_value())) > 0.0
         s = self._positions[-1][(stage.object_name, stage.index)]
         moving = abs(s - stage.s) > MOVING_STEP
@@ -303,8 +296,15 @@ class Judge:
         if not all(np.isfinite(value).all() for value in values):
             self._fail("diverged", "The simulation left the finite numbers")
 
+    def _judged_views(self, stage: Stage) -> Iterator[ContactView]:
+        """All contact views but those of arms that act beside it."""
+        robot = self._cfg.robot.name
+        others = {self._cfg.skills[entry].arm for sequence in self._chain[stage.number] for entry in sequence}
+        prefixes = tuple(f"{robot}.{arm}." for arm in others - {stage.arm, None})
+        return (view for name, view in self._scene.monitor.views.items() if not name.startswith(prefixes))
+
     def _check_forces(self, stage: Stage) -> None:
-        forbidden = [view for name, view in self._scene.monitor.views.items() if not name.endswith(".fingers_link")]
+        forbidden = [view for view in self._judged_views(stage) if not view.name.endswith(".fingers_link")]
         stage.zero_force_contacts = sum(view.zero_force_points for view in forbidden)
         hits = [view.violation for view in forbidden if view.violation is not None]
         if not hits:
@@ -315,15 +315,14 @@ class Judge:
         if stage.skill.cfg.collision_valid and stage.collision_valid:
             stage.collision_valid = False
             allowed_n = stage.skill.cfg.contact_force_threshold_n
-            self._failures.append(
-                Failure(
-                    "collision",
-                    f"{hit.pair[0]} pressed {hit.pair[1]} with {hit.force_n:.1f} N (allowed {allowed_n:g} N) while in "
-                    f"phase {stage.skill.phase.name}",
-                    hit.time_s,
-                    {**asdict(hit), "pair": list(hit.pair), "phase": stage.skill.phase.name},
-                )
+            failure = Failure(
+                "collision",
+                f"{hit.pair[0]} pressed {hit.pair[1]} with {hit.force_n:.1f} N (allowed {allowed_n:g} N) while in "
+                f"phase {stage.skill.phase.name}",
+                hit.time_s,
+                {**asdict(hit), "pair": list(hit.pair), "phase": stage.skill.phase.name},
             )
+            self._failures.append(stage.blamed(failure))
 
     def _check_speeds(self, stage: Stage, speeds: FrameSpeeds) -> None:
         if not stage.skill.cfg.process_valid or not stage.process_valid:
@@ -359,43 +358,3 @@ class Judge:
 
     def _failure(self, code: str, message: str, **evidence: object) -> Failure:
         return Failure(code, message, self._scene.world.time_s, evidence)
-
-
-def entry_of(stage: Stage, *, last_frame: int) -> dict[str, Any]:
-    """A stage as an entry of the record's `skills`.
-
-    Args:
-        stage: The stage.
-        last_frame: State frame at which the episode ended.
-    """
-    skill, cfg = stage.skill, stage.skill.cfg
-    asset = skill.context.objects[stage.object_name].asset
-    openness = asset.articulation.part(stage.part).openness
-    violation = stage.first_violation
-    return {
-        "name": cfg.name,
-        **({"arm": skill.context.arm.name} if len(skill.context.robot.arms) > 1 else {}),
-        "object": stage.object_name,
-        "part": stage.part,
-        "language": fill_in(cfg.language, asset, stage.part),
-        "joint": stage.joint,
-        "joint_index": stage.index,
-        "strategy": cfg.strategy if skill.executes else None,
-        "refused": [dict(item) for item in stage.refused],
-        "success_mode": skill.success_mode.value if isinstance(skill, ArticulationSkill) else None,
-        "success_threshold": cfg.planner_setting.success_threshold if skill.executes else None,
-        "s0": stage.s0,
-        "s_end": stage.s,
-        "s_closed": openness.closed,
-        "s_open": openness.open,
-        "frame_start": stage.frame_start,
-        "frame_end": last_frame if stage.frame_end is None else stage.frame_end,
-        "collision_valid_enabled": cfg.collision_valid,
-        "process_valid_enabled": cfg.process_valid,
-        "contact_force_threshold_n": cfg.contact_force_threshold_n,
-        "first_violation": None if violation is None else {**asdict(violation), "pair": list(violation.pair)},
-        "success": stage.success,
-        "finger_contact_required": skill.finger_contact_required,
-        "zero_force_contacts": stage.zero_force_contacts,
-        "plan": None if skill.keyframe_plan is None else skill.keyframe_plan.to_dict(),
-    }

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import zip_longest
 from typing import TYPE_CHECKING
 
 from simcore.rng import EpisodeStreams
 from skills.articulation import ArticulationSkill
 from skills.artpreplan_cfg import ArtPreplanCfg, PreplanReport
+from skills.chain import stages_of
 from skills.failure import Failure
 from skills.skill import Skill
 from solver.planning.plan import PlanBudget
 from tasks.layout import Layout
-from workflows.ways import first_planned
+from workflows.ways import planned_together
 
 if TYPE_CHECKING:
     from workflows.episode import Episode
@@ -89,22 +91,31 @@ class Preplanner:
         margins: list[float] = []
         strategies: dict[int, str] = {}
         arms: dict[int, str] = {}
-        for index, entry in enumerate(episode.cfg.skills):
-            if isinstance(entry, ArtPreplanCfg):
-                continue
+        for indices in self._turns():
             budget = FIRST_WAVE if number < QUICK_CANDIDATES else None
-            skill, _ = first_planned(episode, index, planner, budget=budget)
-            if not skill.commands:
-                failure = skill.failure
-                self._note(number, index, failure or Failure("plan_infeasible", "The skill gave no reason", 0.0))
-                return None
-            strategies[index] = skill.cfg.strategy
-            if len(episode.cfg.robot.arms) > 1:
-                arms[index] = skill.context.arm.name
-            if skill.keyframe_plan is not None:
-                margins.append(skill.keyframe_plan.margin_rad)
-            self._carry_out(skill)
+            found = planned_together(episode, indices, planner, budget=budget)
+            for index, (skill, _) in zip(indices, found, strict=False):
+                if not skill.commands:
+                    failure = skill.failure
+                    self._note(number, index, failure or Failure("plan_infeasible", "The skill gave no reason", 0.0))
+                    return None
+                strategies[index] = skill.cfg.strategy
+                if len(episode.cfg.robot.arms) > 1:
+                    arms[index] = skill.context.arm.name
+                if skill.keyframe_plan is not None:
+                    margins.append(skill.keyframe_plan.margin_rad)
+            for skill, _ in found:
+                self._carry_out(skill)
         return Found(number, layout, min(margins, default=0.0), strategies, arms)
+
+    def _turns(self) -> Iterator[list[int]]:
+        """Places in the chain of what is planned together: of a stage the first skills of all arms, the second, ..."""
+        skills = self.episode.cfg.skills
+        for sequences in stages_of(skills):
+            for turn in zip_longest(*sequences):
+                indices = [index for index in turn if index is not None]
+                if not isinstance(skills[indices[0]], ArtPreplanCfg):
+                    yield indices
 
     def _carry_out(self, skill: Skill) -> None:
         """Puts arm and part where the plan leads them: the next skill plans from there."""

@@ -123,6 +123,9 @@ def header_of(cfg: EpisodeCfg) -> dict[str, Any]:
             del item["held_out"]
         for key in [key for key, value in _LATER_KEYS.items() if item[key] == value]:
             del item[key]
+    for entry in config["skills"]:
+        if entry["stage"] is None:
+            del entry["stage"]  # as data sets had it before there were stages
     if not config["sensors"]:
         del config["sensors"]  # as data sets had it before there were sensors: they are resumed
     header = {"config": config, "versions": versions_of(IDENTITY)}

@@ -100,7 +100,9 @@ class EpisodeRunner:
         with open_record(self.cfg, record, self._checker) as shown:
             for frame in frames:
                 shown.show(frame)
-                pictures.append(take_picture(shown.world, view or shown.episode.view(), width=width, height=height))
+                pictures.append(
+                    take_picture(shown.world, view or shown.episode.scene.view(), width=width, height=height)
+                )
         return pictures
 
     def replay(self, record: EpisodeRecord) -> dict[str, Array]:
@@ -118,11 +120,13 @@ class EpisodeRunner:
         episode = self.episode(record.number)
         episode.reset(record)
         episode.keep()
-        arms = list(episode.scene.robot.arms)
+        arms, stage = list(episode.scene.robot.arms), None
         for index in range(record.n_actions):
             for skill in record.skills:
                 if skill["frame_start"] == index:
-                    episode.scene.act_on(skill["object"], skill["part"], arm=skill.get("arm", arms[0]))
+                    alone = stage is None or skill.get("stage") != stage
+                    stage = skill.get("stage")
+                    episode.scene.act_on(skill["object"], skill["part"], arm=skill.get("arm", arms[0]), alone=alone)
             episode.advance_with(episode.scene.action_at(record.arrays, index))
             episode.keep()
         return {key: value for key, value in episode.recorder.arrays().items() if not key.startswith(PLANNER_KEYS)}

@@ -72,7 +72,7 @@ def open_scene(cfg: EpisodeCfg, number: int, *, visuals: bool = True) -> Iterato
     with World(cfg.world, visuals=visuals) as world, BulletCollisionChecker() as checker:
         episode = Episode(cfg, number, world, checker)
         episode.begin()
-        yield DrawnScene(world, episode, episode.view())
+        yield DrawnScene(world, episode, episode.scene.view())
 
 
 @dataclass(frozen=True)

@@ -2,16 +2,66 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from configs.derived_entry import with_setting
 from skills.artpreplan_cfg import ArtPreplanCfg
+from skills.config import SkillCfg
+from skills.failure import Failure
 from skills.skill import Skill
 from solver.planning.plan import PlanBudget
 
 if TYPE_CHECKING:
     from workflows.episode import Episode
+
+
+class Planned(NamedTuple):
+    """A skill, planned in one of its ways or in none."""
+
+    skill: Skill
+    """With its plan or, where no way plans, that of the first way with its failure."""
+    refused: list[dict[str, Any]]
+    """Of each way that was refused its name, arm, code and message."""
+
+
+class Ways:
+    """The ways of the entries of an episode's chain, derived once for how things are."""
+
+    def __init__(self, episode: Episode) -> None:
+        """Takes the episode, whose scene is not built yet."""
+        self._episode = episode
+        self._derived: dict[tuple[int, str, float], list[SkillCfg]] = {}
+
+    def of(self, index: int) -> list[SkillCfg]:
+        """The entry at an index once for each way to do it, settings derived from how things are now.
+
+        Arms follow one another as `arms_for` says; the way in which it planned in a search for a layout comes first.
+        """
+        episode = self._episode
+        entry, preplan = episode.cfg.skills[index], episode.preplan
+        if isinstance(entry, ArtPreplanCfg):
+            return [replace(entry, arm=entry.arm or episode.cfg.robot.arms[0].name)]
+        ways = [way for name in arms_for(episode, index) for way in self._with(name, index)]
+        if preplan is None or index not in preplan.strategies:
+            return ways
+        arm, strategy = preplan.arms.get(index, ways[0].arm), preplan.strategies[index]
+        return sorted(ways, key=lambda way: (way.arm != arm, way.strategy != strategy))
+
+    def _with(self, arm_name: str, index: int) -> list[SkillCfg]:
+        """The ways of one arm."""
+        episode = self._episode
+        entry = replace(episode.cfg.skills[index], arm=arm_name)
+        item, arm = episode.scene.objects[entry.objects[0]], episode.scene.robot.arm(arm_name)
+        part = item.asset.articulation.part(episode.part_of(index))
+        s = item.joint_position(part.joint)
+        if (index, arm_name, s) not in self._derived:
+            derived = with_setting(entry, item.asset, part, robot=episode.cfg.robot.name, arm=arm.cfg, s=s)
+            self._derived[index, arm_name, s] = derived.ways()
+        return self._derived[index, arm_name, s]
 
 
 def arms_for(episode: Episode, index: int) -> list[str]:
@@ -40,7 +90,8 @@ def first_planned(
     *,
     budget: PlanBudget | None = None,
     made: Skill | None = None,
-) -> tuple[Skill, list[dict[str, Any]]]:
+    beside: Sequence[Skill] = (),
+) -> Planned:
     """The skill at an index of an episode's chain, planned in the first of its ways that can be planned.
 
     Args:
@@ -49,25 +100,79 @@ def first_planned(
         rng: The planner stream.
         budget: How much each way's planner tries; None = as much as it should.
         made: A skill made for the first of the ways; None = it is made here.
-
-    Returns:
-        The skill with its plan or, where no way plans, that of the first way with its failure; and of each way that was
-        refused its name, code and message.
+        beside: Skills that other arms carry out at the same time.
     """
     refused: list[dict[str, Any]] = []
-    tried: list[Skill] = []
-    for entry in episode.ways(index):
-        skill = made if made is not None and not tried else episode.make_skill(entry, budget=budget)
+    first: Skill | None = None
+    for skill in _tried(episode, index, budget=budget, made=made, beside=beside):
+        first = first or skill
         if skill.plan(rng):
-            return skill, refused
-        failure = skill.failure
-        refused.append(
-            {
-                "strategy": entry.strategy,
-                **({"arm": entry.arm} if len(episode.cfg.robot.arms) > 1 else {}),
-                "code": "plan_infeasible" if failure is None else failure.code,
-                "message": "" if failure is None else failure.message,
-            }
-        )
-        tried.append(skill)
-    return tried[0], refused
+            return Planned(skill, refused)
+        refused.append(_refusal(episode, skill, skill.failure))
+    return Planned(first if first is not None else episode.make_skill(episode.ways(index)[0]), refused)
+
+
+def planned_together(
+    episode: Episode,
+    indices: Sequence[int],
+    rng: np.random.Generator,
+    *,
+    budget: PlanBudget | None = None,
+    made: Skill | None = None,
+    beside: Sequence[Skill] = (),
+) -> list[Planned]:
+    """Skills of several arms that begin at the same time: each is planned against all that those before it will do.
+
+    Where one finds no plan, those before it are tried in their next ways.
+
+    Args:
+        episode: The episode, as it is now.
+        indices: Which entries of the chain, one an arm.
+        rng: The planner stream.
+        budget: How much each way's planner tries; None = as much as it should.
+        made: A skill made for the first way of the first of them; None = it is made here.
+        beside: Skills that further arms carry out at the same time.
+
+    Returns:
+        One for each index; where one does not plan, the list ends with it.
+    """
+    index, *others = indices
+    if not others:
+        return [first_planned(episode, index, rng, budget=budget, made=made, beside=beside)]
+    refused: list[dict[str, Any]] = []
+    stuck: list[Planned] = []
+    first: Skill | None = None
+    for skill in _tried(episode, index, budget=budget, made=made, beside=beside):
+        first = first or skill
+        if not skill.plan(rng):
+            refused.append(_refusal(episode, skill, skill.failure))
+            continue
+        rest = planned_together(episode, others, rng, budget=budget, beside=[*beside, skill])
+        found = [Planned(skill, list(refused)), *rest]
+        if rest[-1].skill.commands:
+            return found
+        stuck = stuck or found
+        refused.append(_refusal(episode, skill, rest[-1].skill.failure))
+    if stuck or first is None:
+        return stuck
+    return [Planned(first, refused)]
+
+
+def _tried(
+    episode: Episode, index: int, *, budget: PlanBudget | None, made: Skill | None, beside: Sequence[Skill]
+) -> Iterator[Skill]:
+    """A skill for each way of an entry; `made` is that of the first."""
+    for number, entry in enumerate(episode.ways(index)):
+        if number == 0 and made is not None:
+            yield made
+        else:
+            yield episode.make_skill(entry, budget=budget, beside=beside)
+
+
+def _refusal(episode: Episode, skill: Skill, failure: Failure | None) -> dict[str, Any]:
+    return {
+        "strategy": skill.cfg.strategy,
+        **({"arm": skill.context.arm.name} if len(episode.cfg.robot.arms) > 1 else {}),
+        "code": "plan_infeasible" if failure is None else failure.code,
+        "message": "" if failure is None else failure.message,
+    }

@@ -12,7 +12,7 @@ import numpy as np
 from simcore.errors import RecordingError
 from simcore.recording import index
 from simcore.recording.episode import EPISODE_FILE, STATE_FILE, EpisodeRecord
-from simcore.recording.evidence import forbidden_rows, overspeed_rows, start_position
+from simcore.recording.evidence import arms_beside, forbidden_rows, overspeed_rows, start_position
 from simcore.recording.keys import INTERVAL, KEYS, STATE, KeySpec, kind_of, match_key
 from simcore.recording.storage import EPISODES, DataSet
 from simcore.recording.verdict import recompute_success
@@ -149,7 +149,7 @@ def _missing_keys(record: EpisodeRecord) -> Iterator[str]:
             yield f"it has no arrays, which only an attempt that never began may lack (code {record.code!r})."
         return
     matches = [match for key in record.arrays if (match := match_key(key)) is not None]
-    arms = sorted({(n["robot"], n["arm"]) for _, n in matches if "arm" in n and "object" not in n})
+    arms = sorted({(n["robot"], n["arm"]) for _, n in matches if "robot" in n and "arm" in n and "object" not in n})
     objects = sorted({n["object"] for spec, n in matches if "object" in n and spec.pattern.startswith("objects.")})
     robots = sorted({robot for robot, _ in arms})
     acted_on = [name for name in objects if any(skill.get("object") == name for skill in record.skills)]
@@ -212,7 +212,8 @@ def _skill_problems(record: EpisodeRecord, number: int, skill: dict[str, Any], j
             yield f"{label} has s0={skill['s0']}, the states at frames {start} and 0 are {s[start]} and {s[0]}."
         if "s_end" in skill and skill["s_end"] != float(s[end]):
             yield f"{label} has s_end={skill['s_end']}, the state at frame {end} is {s[end]}."
-    hits = forbidden_rows(record, slice(start, end), float(skill["contact_force_threshold_n"]))
+    threshold_n = float(skill["contact_force_threshold_n"])
+    hits = forbidden_rows(record, slice(start, end), threshold_n)  # of all arms: the flag is one for what runs together
     fast = overspeed_rows(record, slice(start, end))
     for flag, rows in (("collision", hits), ("process", fast)):
         if not skill[f"{flag}_valid_enabled"]:
@@ -223,6 +224,7 @@ def _skill_problems(record: EpisodeRecord, number: int, skill: dict[str, Any], j
             frame = start + 1 + int(np.argmax(recorded != expected))
             yield f"{label} has validity.{flag}_valid={not expected[frame - start - 1]} at frame {frame} of the record."
     violation = skill.get("first_violation")
+    hits = forbidden_rows(record, slice(start, end), threshold_n, without=arms_beside(record, skill))
     if skill["collision_valid_enabled"] and (violation is None) != (not hits):
         seen = f"in row {hits[0][0]} of '{hits[0][1]}'" if hits else "nowhere"
         yield f"{label} has first_violation={violation}, its contact forces exceed the threshold {seen}."

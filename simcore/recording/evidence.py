@@ -18,7 +18,8 @@ MAX_JOINT_SPEED = 5.0
 FORBIDDEN_VIEWS = ("fingers_base", "forbid_collision", "environment")
 """Contact views in which a force above the threshold is a collision."""
 
-
+_ARM_VIEW = ("robot", "arm", "object", "view")
+"""Words of the name of a contact view that belongs to one arm."""
 _NUMBER = (int, float)
 _ENTRY_TYPES: dict[str, dict[str, tuple[type, ...]]] = {
     "skills": {"name": (str,), "collision_valid_enabled": (bool,), "process_valid_enabled": (bool,)},
@@ -47,17 +48,37 @@ def check_entries(record: EpisodeRecord) -> None:
                     )
 
 
-def forbidden_rows(record: EpisodeRecord, rows: slice, threshold_n: float) -> list[tuple[int, str, float]]:
+def arms_beside(record: EpisodeRecord, skill: Mapping[str, Any]) -> frozenset[str]:
+    """Arms that act side by side with that of a skill, in the same stage of the chain.
+
+    Args:
+        record: The attempt.
+        skill: Entry of `skills`.
+    """
+    stage = skill.get("stage")
+    if stage is None:
+        return frozenset()
+    arms = {str(other.get("arm")) for other in record.skills if other.get("stage") == stage}
+    return frozenset(arms - {str(skill.get("arm"))})
+
+
+def forbidden_rows(
+    record: EpisodeRecord, rows: slice, threshold_n: float, *, without: frozenset[str] = frozenset()
+) -> list[tuple[int, str, float]]:
     """First forbidden contact of each view: (row, view, force [N]), the earliest first.
 
     Args:
         record: The attempt.
         rows: Rows to look at.
         threshold_n: Force above which a contact counts [N].
+        without: Arms whose views are another skill's.
     """
     found = []
     for key, force in interval_arrays(record, "contacts.", ".force_max_n"):
         view = key[len("contacts.") : -len(".force_max_n")]
+        words = view.split(".")
+        if len(words) == len(_ARM_VIEW) and words[1] in without:
+            continue
         above = np.flatnonzero(force[rows] > threshold_n)
         if above.size and view.rpartition(".")[2] in FORBIDDEN_VIEWS:
             row = int(above[0]) + rows.start

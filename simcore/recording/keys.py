@@ -100,6 +100,14 @@ KEYS: tuple[KeySpec, ...] = (
     _state("skills.index", (), "-", "Index into the skills of episode.json; -1 before the first.", dtype="int64"),
     _state("skills.command_index", (), "-", "Index into the command list of that skill.", dtype="int64"),
     _state("skills.phase", (), "-", "Phase inside the command, as the skill counts them.", dtype="int64"),
+    *(
+        KeySpec(f"skills.<arm>.{name}", STATE, (), "int64", "-", f"Only of a robot with several arms: {meaning}", False)
+        for name, meaning in (
+            ("index", "index of the arm's skill in episode.json, -1 where it has none; `skills.index` is the last."),
+            ("command_index", "index into the command list of that skill, -1 where it is done."),
+            ("phase", "phase inside the command, as the skill counts them."),
+        )
+    ),
     _state("validity.collision_valid", (), "-", "False from the first forbidden contact on.", dtype="bool"),
     _state("validity.process_valid", (), "-", "False from the first overspeed on.", dtype="bool"),
     KeySpec(
@@ -153,6 +161,9 @@ _COMPILED = tuple((spec, spec.regex) for spec in KEYS)
 SKILL_FIELDS: dict[str, str] = {
     "name": "Name of the skill in the catalog.",
     "arm": "Only of a robot with several arms: the one that acts.",
+    "stage": "Only with `arm`: which stage of the chain it belongs to; skills of one stage run side by side.",
+    "entry": "Only with `arm`: its place in the chain as it was configured.",
+    "broken_off": "Only with `arm`: whether it ended before its time, as when another arm's skill failed.",
     "object": "Name of the object acted on; null for a skill that moves nothing.",
     "part": "Name of the part in its annotation.",
     "language": "Optional; phrasings of this step, filled in.",

@@ -9,7 +9,8 @@ Each violated condition has a moment (a state frame), and the earliest wins; of 
 - `collision`: a force of `fingers_base`, `forbid_collision` or `environment` above the skill's
   `contact_force_threshold_n`. `overspeed`: a joint above 5 rad/s or 5 m/s. Moment: the state after the row. Each row
   belongs to the skill that began last, so settling belongs to the last skill; rows before the first skill (the scene
-  comes to rest) are not judged.
+  comes to rest) are not judged. Where arms act side by side (one `stage`) it belongs to the last skill of each, and the
+  contact views of an arm to its own skill alone.
 - `grasp_missed`, `slipped` (open and rotate only): the fingers touched the moving part in no row of the skill, or in
   less than 80 % of the rows in which its joint moved. `not_reached`: the joint misses the threshold of the skill's
   mode. Moment: the skill's `frame_end`.
@@ -35,6 +36,7 @@ from simcore.recording.codes import CODE_ORDER
 from simcore.recording.episode import EpisodeRecord
 from simcore.recording.evidence import (
     MAX_JOINT_SPEED,
+    arms_beside,
     check_entries,
     forbidden_rows,
     frame_of,
@@ -136,6 +138,8 @@ def _skill_result(skill: Mapping[str, Any], found: list[_Violation], *, n_action
     end = frame_of(skill, "frame_end", n_actions)
     if any(violation.frame <= end for violation in found):
         return False
+    if skill.get("broken_off", False):
+        return None
     return True if end < limit else None
 
 
@@ -167,7 +171,7 @@ def _judge_skill(record: EpisodeRecord, index: int, skill: Mapping[str, Any], *,
     latched = list(_latches(record, skill, rows, label))
     yield from latched
     # a skill that broke a rule was stopped there: how far it came by then is no failure of its own
-    if any(violation.frame <= end for violation in latched):
+    if any(violation.frame <= end for violation in latched) or skill.get("broken_off", False):
         return
     if end < limit and skill.get("success_mode") is not None:
         s = joint_positions(record, skill)
@@ -181,7 +185,7 @@ def _latches(
 ) -> Iterator[_Violation]:
     if skill["collision_valid_enabled"]:
         threshold_n = number_of(skill, "contact_force_threshold_n")
-        for row, view, force_n in forbidden_rows(record, rows, threshold_n)[:1]:
+        for row, view, force_n in forbidden_rows(record, rows, threshold_n, without=arms_beside(record, skill))[:1]:
             evidence = {**label, "view": view, "force_n": force_n, "threshold_n": threshold_n}
             yield _Violation(row + 1, "collision", evidence)
     if skill["process_valid_enabled"]:
@@ -190,8 +194,14 @@ def _latches(
 
 
 def _next_start(record: EpisodeRecord, index: int) -> int:
-    """The first row that no longer belongs to a skill: where the next one that ran began, else the end."""
-    starts = (frame_of(s, "frame_start", record.n_actions) for s in record.skills[index + 1 :] if _ran(s))
+    """The first row that no longer belongs to a skill: where the next one that ran began, else the end.
+
+    What runs side by side with it, in the same stage with another arm, takes no row from it.
+    """
+    skill = record.skills[index]
+    stage, beside = skill.get("stage"), arms_beside(record, skill)
+    later = (s for s in record.skills[index + 1 :] if s.get("stage") != stage or s.get("arm") not in beside)
+    starts = (frame_of(s, "frame_start", record.n_actions) for s in later if _ran(s))
     return next(starts, record.n_actions)
 
 

@@ -20,6 +20,7 @@ from simcore.errors import WorldError
 from simcore.geometry import Pose
 from simcore.sim.bodies import Body, JointInfo
 from simcore.sim.rates import WorldCfg
+from simcore.sim.sweep import SWEPT_CLEARANCE_M, PlannedMotion, moved_links, sweep
 from simcore.sim.world import World
 
 Array = np.ndarray
@@ -94,6 +95,8 @@ class BulletCollisionChecker:
         self._allowed: frozenset[tuple[str, str]] = frozenset()
         self._ignored: tuple[str, ...] = ()
         self._own: frozenset[int] | None = None
+        self._swept: dict[int, tuple[str, str | None]] = {}
+        """By the number of a copy: what it is a copy of, and the obstacle that this is a part of."""
 
     def __enter__(self) -> BulletCollisionChecker:
         self._world.__enter__()
@@ -103,7 +106,12 @@ class BulletCollisionChecker:
         self._world.__exit__(*exc)
 
     def load(
-        self, robot: RobotModel, obstacles: Sequence[ObstacleModel], *, ignored_substrings: Iterable[str] = ()
+        self,
+        robot: RobotModel,
+        obstacles: Sequence[ObstacleModel],
+        *,
+        ignored_substrings: Iterable[str] = (),
+        beside: Sequence[PlannedMotion] = (),
     ) -> None:
         """Replaces everything in the checker by a robot and obstacles.
 
@@ -111,6 +119,8 @@ class BulletCollisionChecker:
             robot: The arm that asks.
             obstacles: What it must stay clear of.
             ignored_substrings: Links whose name (`<body>/<link>`) contains one of these are left out.
+            beside: What the robot's other arms do at the same time; the whole room that they and their parts take on
+                their way is kept clear of, by the arm and by the part that it moves.
         """
         self._ignored = tuple(ignored_substrings)
         self._world.reset()
@@ -132,6 +142,25 @@ class BulletCollisionChecker:
         self._own = None if names is None else frozenset(self._robot.link_index(name) for name in names)
         for obstacle in obstacles:
             self._add(obstacle)
+        self._swept = {}
+        for motion in beside:
+            self._sweep(motion)
+
+    def _sweep(self, motion: PlannedMotion) -> None:
+        """Puts copies of another arm, and of the part that it leads, wherever they are going to be."""
+        robot = self._robot
+        if robot is None:
+            raise WorldError(_EMPTY)
+        fingers = dict.fromkeys(motion.finger_joints, 0.5 * motion.opening_m)
+        links = [robot.link_index(name) for name in sorted(motion.links)]
+        copies = sweep(robot, links, motion.joints, motion.q, fixed=fingers)
+        self._swept.update({number: (name, None) for number, name in copies.items()})
+        if motion.obstacle is not None and motion.joint is not None and len(motion.s):
+            body, _ = self._obstacles[motion.obstacle]
+            moved = sorted(moved_links(body, motion.joint))
+            copies = sweep(body, moved, [motion.joint], motion.s[:, None], fixed={})
+            label = motion.obstacle
+            self._swept.update({number: (f"{label}/{name}", label) for number, name in copies.items()})
 
     def _add(self, obstacle: ObstacleModel) -> None:
         if obstacle.urdf_path is None:
@@ -195,7 +224,21 @@ class BulletCollisionChecker:
             found = self._named(point)
             if found is not None:
                 worst = found
-        return worst
+        return worst if worst is not None or not self._swept else self._part_in_the_way()
+
+    def _part_in_the_way(self) -> LinkCollision | None:
+        """Where the part that is moved comes into the way of another arm, or of a part of another obstacle."""
+        if self._joint_of is None:
+            return None
+        body, joint = self._joint_of
+        for link in moved_links(body, joint.name):
+            points = p.getContactPoints(bodyA=body.body_id, linkIndexA=link, physicsClientId=self._world.client)
+            for point in points:
+                other = point[2] if point[1] == body.body_id else point[1]
+                name, owner = self._swept.get(other, ("", body.name))
+                if owner != body.name and point[8] < SWEPT_CLEARANCE_M:
+                    return LinkCollision(body.label(link), f"{name} on its way", float(point[8]), tuple(point[5]))
+        return None
 
     def _room(self, point: tuple[Any, ...], limit: float) -> float:
         """Distance below which a contact point's pair counts [m]; below all distances where it is not of this arm."""
@@ -203,6 +246,8 @@ class BulletCollisionChecker:
         own = self._own
         if own is None or self._robot is None:
             return self.self_clearance_m if within else limit
+        if point[1] in self._swept or point[2] in self._swept:
+            limit = max(limit, SWEPT_CLEARANCE_M)
         robot_id = self._robot.body_id
         mine = [link in own for body, link in ((point[1], point[3]), (point[2], point[4])) if body == robot_id]
         if not any(mine):
@@ -244,6 +289,8 @@ class BulletCollisionChecker:
             name_b = robot.link_names[link_b]
             if frozenset((name_a, name_b)) in model.ignored_pairs:
                 return None
+        elif body_b in self._swept:
+            name_b = f"{self._swept[body_b][0]} on its way"
         else:
             other = self._world.name_of(body_b)
             name_b = self._obstacles[other][0].label(link_b)

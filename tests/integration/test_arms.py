@@ -30,7 +30,7 @@ def test_an_arm_that_is_not_named_is_the_nearest_to_the_part(y: float, nearest: 
     with EpisodeRunner(cfg) as runner:
         episode = runner.episode(0)
         episode.begin()
-        assert episode.begin_stage(0).context.arm.name == nearest
+        assert episode.begin_stage(0).skill.context.arm.name == nearest
 
 
 @pytest.mark.parametrize("arm", ["left", "right"])

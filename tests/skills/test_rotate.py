@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from itertools import pairwise
 
@@ -14,6 +14,7 @@ from skills import articulation
 from skills.command import ManipKind, Phase
 from skills.config import SkillCfg
 from skills.rotate import Rotate
+from skills.skill import Skill
 from skills.turning import TurningPlan
 from solver.path.slip_mode import SlipMode
 from solver.planning.plan import PlanBudget
@@ -142,8 +143,8 @@ def test_a_dial_that_is_taken_again_is_turned_all_the_way(
         attempt = Attempt(runner.episode(0))
         make = attempt.episode.make_skill
 
-        def make_narrow(entry: SkillCfg, *, budget: PlanBudget | None = None) -> Rotate:
-            skill = make(entry, budget=budget)
+        def make_narrow(entry: SkillCfg, *, budget: PlanBudget | None = None, beside: Sequence[Skill] = ()) -> Rotate:
+            skill = make(entry, budget=budget, beside=beside)
             assert isinstance(skill, Rotate)
             return with_narrow_wrist(skill, 1.2)
 

@@ -187,7 +187,7 @@ class UnlatchEnv(gymnasium.Env[Any, Array]):
         episode.begin()
         self._switch_images_on()
         if episode.failure is None:
-            self._skill = episode.begin_stage(0)
+            episode.begin_due_stages()
         return self._observation(), {**self._info(), "language": episode.language()}
 
     def step(self, action: Array) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
@@ -201,11 +201,10 @@ class UnlatchEnv(gymnasium.Env[Any, Array]):
         """
         episode, judge = self.episode, self.episode.judge
         if episode.failure is None and not judge.over:
-            episode.advance(self._decoder.decode(action, episode.scene.robot), skill=self._skill)
+            skills = [stage.skill for stage in judge.current]
+            episode.advance(self._decoder.decode(action, episode.scene.robot), skills=skills)
             episode.keep()
-            following = judge.advance_stages()
-            if following is not None:
-                self._skill = episode.begin_stage(following)
+            episode.begin_due_stages()
             if judge.over:
                 episode.conclude()
         truncated = episode.failure is not None and episode.failure.code == "timeout"
@@ -226,7 +225,7 @@ class UnlatchEnv(gymnasium.Env[Any, Array]):
         if self.render_mode is None:
             return None
         width, height = RENDER_SIZE
-        return take_picture(self._world, self.episode.view(), width=width, height=height)
+        return take_picture(self._world, self.episode.scene.view(), width=width, height=height)
 
     def close(self) -> None:
         """Closes the world."""

@@ -1,0 +1,142 @@
+"""The two forms of `skills`: entries one after the other, or a robot's stages with a list of entries for each arm.
+
+The second form is `{<robot>: [{left: [entry, ...], right: [entry, ...]}, ...]}`, an item of the list as an entry is:
+the lists of one mapping run side by side, the mappings one after the other. It is read into entries with `arm` and
+`stage`.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from simcore.errors import ConfigError, close_matches
+from skills.config import SkillCfg
+
+_ENTRY_KEYS = frozenset(item.name for item in dataclasses.fields(SkillCfg))
+"""What makes a mapping an entry."""
+
+
+def check_chain_form(plain: Mapping[str, Any]) -> None:
+    """Checks the robots and arms that a chain names in its second form.
+
+    Args:
+        plain: The configuration as plain values.
+
+    Raises:
+        ConfigError: Another robot or an unknown arm is named, or something stands where a list should; full key.
+    """
+    skills, robot = plain.get("skills"), plain.get("robot")
+    if not isinstance(skills, list) or not isinstance(robot, Mapping):
+        return  # its type is refused where it is read
+    raw_arms = robot.get("arms")
+    arms = [str(arm.get("name")) for arm in raw_arms if isinstance(arm, Mapping)] if isinstance(raw_arms, list) else []
+    lists = [index for index, item in enumerate(skills) if _is_stages(item)]
+    for index, item in enumerate(skills):
+        if index in lists[1:]:
+            raise ConfigError(
+                f"skills[{index}] is a second list of stages. Expected one for the robot. Append its stages to those "
+                f"of skills[{lists[0]}].",
+                key=f"skills[{index}]",
+            )
+        if index in lists:
+            _check_names(f"skills[{index}]", item, str(robot.get("name")), arms)
+        elif isinstance(item, Mapping) and item.get("stage") is not None:
+            raise ConfigError(
+                f"skills[{index}].stage={item['stage']} is given. Expected no number: what runs side by side stands in "
+                f"{{{robot.get('name')}: [{{{arms[0] if arms else 'left'}: [...]}}]}}. Remove it.",
+                key=f"skills[{index}].stage",
+            )
+
+
+def flat_entries(raw: Sequence[Any], where: str) -> list[tuple[str, Any]]:
+    """Every entry of a chain with its full key, in order; those of a robot's stages with `arm` and `stage`.
+
+    Args:
+        raw: The value of `skills`.
+        where: Its full key.
+    """
+    found: list[tuple[str, Any]] = []
+    for index, item in enumerate(raw):
+        place = f"{where}[{index}]"
+        if not _is_stages(item):
+            found.append((place, item))
+            continue
+        for key, number, arm, entry in _staged(place, item):
+            found.append((key, {**entry, "arm": arm, "stage": number} if isinstance(entry, Mapping) else entry))
+    return found
+
+
+def entry_keys(chain: Sequence[SkillCfg], robot: str) -> list[str]:
+    """The full key of every entry, as it stands in the YAML.
+
+    Args:
+        chain: The chain as it was read.
+        robot: The robot's name.
+    """
+    keys: list[str] = []
+    staged = next((index for index, entry in enumerate(chain) if entry.stage is not None), 0)
+    counts: dict[tuple[int, str | None], int] = {}
+    index = 0
+    for entry in chain:
+        if entry.stage is None:
+            keys.append(f"skills[{index}]")
+            index += 1
+            continue
+        if not counts:
+            index += 1
+        count = counts.get((entry.stage, entry.arm), 0)
+        counts[entry.stage, entry.arm] = count + 1
+        keys.append(f"skills[{staged}].{robot}[{entry.stage}].{entry.arm}[{count}]")
+    return keys
+
+
+def _is_stages(item: Any) -> bool:
+    """Whether an item of `skills` is a robot's list of stages and no entry."""
+    if not isinstance(item, Mapping) or _ENTRY_KEYS & {str(key) for key in item}:
+        return False
+    return any(isinstance(value, list | Mapping) for value in item.values())
+
+
+def _staged(place: str, item: Mapping[str, Any]) -> Iterator[tuple[str, int, str, Any]]:
+    """(full key, number of the stage, arm, entry) of every entry of a robot's stages."""
+    for robot, stages in item.items():
+        key = f"{place}.{robot}"
+        _check_filled(key, stages, list, "a list of mappings from arms to lists of entries")
+        for number, stage in enumerate(stages):
+            _check_filled(f"{key}[{number}]", stage, Mapping, "a mapping from arms to lists of entries")
+            for arm, entries in stage.items():
+                _check_filled(f"{key}[{number}].{arm}", entries, list, "a list of entries")
+                for count, entry in enumerate(entries):
+                    yield f"{key}[{number}].{arm}[{count}]", number, str(arm), entry
+
+
+def _check_filled(key: str, value: Any, kind: type, expected: str) -> None:
+    if not isinstance(value, kind) or not value:
+        what = "is empty" if isinstance(value, kind) else "has the wrong type"
+        raise ConfigError(f"{key} {what}. Expected {expected}. Change it.", key=key)
+
+
+def _check_names(place: str, item: Mapping[str, Any], robot: str, arms: Sequence[str]) -> None:
+    for name in item:
+        if name != robot:
+            raise ConfigError(
+                f"{place}.{name} names no robot of this episode.{close_matches(str(name), [robot])} Expected "
+                f"'{robot}'. Rename it, or set robot={name}.",
+                key=f"{place}.{name}",
+                available=[robot],
+            )
+    for key, number, arm, entry in _staged(place, item):
+        if arm not in arms:
+            where = f"{place}.{robot}[{number}].{arm}"
+            raise ConfigError(
+                f"{where} names no arm of '{robot}'.{close_matches(arm, arms)} Arms: {', '.join(arms)}. Rename it.",
+                key=where,
+                available=list(arms),
+            )
+        if isinstance(entry, Mapping) and entry.get("arm") not in (None, arm):
+            raise ConfigError(
+                f"{key}.arm='{entry['arm']}' contradicts the list that it stands in, that of '{arm}'. Remove it.",
+                key=f"{key}.arm",
+            )

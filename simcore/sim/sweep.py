@@ -1,0 +1,137 @@
+"""The room that moving links take on their way: copies of their colliders where they will be, that stand still.
+
+What is kept clear of all copies is kept clear of the motion, however fast it is carried out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pybullet as p
+
+from simcore.errors import WorldError
+from simcore.geometry import Pose
+from simcore.sim.bodies import ROOT, Body
+
+Array = np.ndarray
+
+STEP_M = 0.02
+"""A copy is made wherever a link's centre of mass has moved so far since the last one, ..."""
+STEP_RAD = 0.1
+"""... or the link has turned so far: its ends, at most 0.2 m away, have then moved about as far."""
+SWEPT_CLEARANCE_M = 0.01
+"""Distance to a copy below which a pair counts as colliding [m]: what lies between two copies is so covered."""
+
+
+@dataclass(frozen=True)
+class PlannedMotion:
+    """What another arm of the robot, and the part that it leads, are about to do."""
+
+    links: frozenset[str]
+    """Links of the arm."""
+    joints: tuple[str, ...]
+    """Its joints."""
+    q: Array
+    """(N, n) their positions, in order [rad]."""
+    finger_joints: tuple[str, ...]
+    """Joints of its fingers."""
+    opening_m: float
+    """Widest opening between its fingers on the way [m]."""
+    obstacle: str | None = None
+    """Name of the obstacle that it moves a part of."""
+    joint: str | None = None
+    """Joint of that part."""
+    s: Array = field(default_factory=lambda: np.zeros(0))
+    """(M,) positions of that joint, in order [rad or m]."""
+
+
+def sweep(
+    body: Body, links: Iterable[int], joints: Sequence[str], positions: Array, *, fixed: Mapping[str, float]
+) -> dict[int, str]:
+    """Puts copies of a body's links wherever they come on a motion; the body is left where it was.
+
+    Args:
+        body: The body.
+        links: Numbers of the links that are copied.
+        joints: The joints that move.
+        positions: (N, n) their positions [rad or m].
+        fixed: Positions of further joints meanwhile [rad or m].
+
+    Returns:
+        The label of the copied link by the number of each copy.
+    """
+    client = body.client
+    names = [joint.name for joint in body.movable_joints]
+    before = body.joint_states(names)[0]
+    body.set_joint_positions(list(fixed), list(fixed.values()))
+    shapes = {link: _shapes(body, link) for link in links}
+    last: dict[int, Pose] = {}
+    copies: dict[int, str] = {}
+    for row, values in enumerate(positions):
+        body.set_joint_positions(joints, values)
+        for link, found in shapes.items():
+            T_world_com = _com_pose(body, link)
+            if found and (row == len(positions) - 1 or _moved(last.get(link), T_world_com)):
+                last[link] = T_world_com
+                for shape, T_com_shape in found:
+                    T = T_world_com @ T_com_shape
+                    number = p.createMultiBody(
+                        baseMass=0.0,
+                        baseCollisionShapeIndex=shape,
+                        basePosition=T.p.tolist(),
+                        baseOrientation=T.quat_xyzw.tolist(),
+                        useMaximalCoordinates=1,
+                        physicsClientId=client,
+                    )
+                    copies[number] = body.link_names[link]
+    body.set_joint_positions(names, before)
+    return copies
+
+
+def moved_links(body: Body, joint: str) -> frozenset[int]:
+    """Numbers of the links that move with a joint of a body."""
+    moved = {body.joint(joint).index}
+    for index in range(p.getNumJoints(body.body_id, physicsClientId=body.client)):  # a parent comes before its children
+        if p.getJointInfo(body.body_id, index, physicsClientId=body.client)[16] in moved:
+            moved.add(index)
+    return frozenset(moved)
+
+
+def _moved(before: Pose | None, now: Pose) -> bool:
+    if before is None:
+        return True
+    turned = float(np.arccos(np.clip((np.trace(before.R.T @ now.R) - 1.0) / 2.0, -1.0, 1.0)))
+    return turned > STEP_RAD or float(np.linalg.norm(now.p - before.p)) > STEP_M
+
+
+def _com_pose(body: Body, link: int) -> Pose:
+    """Pose of a link's inertial frame, in which Bullet states its colliders."""
+    if link == ROOT:
+        position, quat_xyzw = p.getBasePositionAndOrientation(body.body_id, physicsClientId=body.client)
+    else:
+        state = p.getLinkState(body.body_id, link, computeForwardKinematics=1, physicsClientId=body.client)
+        position, quat_xyzw = state[0], state[1]
+    return Pose.from_quat_xyzw(position, quat_xyzw)
+
+
+def _shapes(body: Body, link: int) -> list[tuple[int, Pose]]:
+    """New shapes like the colliders of a link, and where they are in its inertial frame."""
+    found = p.getCollisionShapeData(body.body_id, link, physicsClientId=body.client)
+    return [(_shape(item, body.client), Pose.from_quat_xyzw(item[5], item[6])) for item in found]
+
+
+def _shape(item: tuple[Any, ...], client: int) -> int:
+    kind, size, file = item[2], item[3], item[4]
+    if kind == p.GEOM_MESH:
+        return int(p.createCollisionShape(kind, fileName=file.decode(), meshScale=size, physicsClientId=client))
+    if kind == p.GEOM_BOX:
+        half = [0.5 * edge for edge in size]
+        return int(p.createCollisionShape(kind, halfExtents=half, physicsClientId=client))
+    if kind in (p.GEOM_CYLINDER, p.GEOM_CAPSULE):
+        return int(p.createCollisionShape(kind, radius=size[1], height=size[0], physicsClientId=client))
+    if kind == p.GEOM_SPHERE:
+        return int(p.createCollisionShape(kind, radius=size[0], physicsClientId=client))
+    raise WorldError(f"A collider of kind {kind} cannot be copied. Expected a mesh, box, cylinder, capsule or sphere.")

@@ -1,0 +1,41 @@
+"""What a skill is still going to do, as another arm's planner must know it."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from simcore.sim.sweep import PlannedMotion
+from skills.articulation import ArticulationSkill
+from skills.command import ManipKind
+from skills.skill import Skill
+
+
+def planned_motion(skill: Skill) -> PlannedMotion:
+    """The motion that remains of a planned skill: from where its arm and its part are now to the end of its commands.
+
+    Args:
+        skill: A skill that has a plan, started or not.
+    """
+    arm = skill.context.arm
+    commands = skill.commands[skill.executor.index :]
+    motions = [command.motion for command in commands if command.motion is not None and len(command.motion)]
+    widths = [arm.gripper_opening_m, arm.gripper_target_m]
+    widths += [motion.gripper_m for motion in motions if motion.gripper_m is not None]
+    if any(command.kind is ManipKind.open_gripper and command.motion is None for command in commands):
+        widths.append(arm.cfg.gripper.max_width_m)
+    obstacle, joint, s = None, None, np.zeros(0)
+    if isinstance(skill, ArticulationSkill):
+        obstacle, joint = skill.object_name, skill.part.joint
+        limits = skill.object.body.joint(joint)
+        led = [motion.s for motion in motions if motion.s is not None]
+        s = np.clip(np.concatenate([[skill.s], *led]), limits.lower, limits.upper)
+    return PlannedMotion(
+        links=frozenset((*arm.cfg.forbidden_links, *arm.cfg.gripper.finger_links)),
+        joints=tuple(arm.cfg.joints),
+        q=np.concatenate([arm.q[None], *(motion.q for motion in motions)]),
+        finger_joints=tuple(arm.cfg.gripper.joints),
+        opening_m=max(widths),
+        obstacle=obstacle,
+        joint=joint,
+        s=s,
+    )

@@ -1,0 +1,115 @@
+"""The room that an arm and its part take on their way is kept clear of."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from robots.description import ArmCfg
+from robots.dual_panda import dual_panda
+from robots.model import model_path
+from simcore.assets.library import ObjectCfg, load_object
+from simcore.geometry import Pose
+from simcore.sim.collision import BulletCollisionChecker, ObstacleModel, RobotModel
+from simcore.sim.sweep import PlannedMotion
+
+LEFT, RIGHT = dual_panda().arms
+
+
+@pytest.fixture
+def checker() -> Iterator[BulletCollisionChecker]:
+    with BulletCollisionChecker() as opened:
+        yield opened
+
+
+def links(arm: ArmCfg) -> frozenset[str]:
+    return frozenset((*arm.forbidden_links, *arm.gripper.finger_links))
+
+
+def model(arm: ArmCfg) -> RobotModel:
+    cfg = dual_panda()
+    home = {joint: q for each in cfg.arms for joint, q in zip(each.joints, each.home, strict=True)}
+    return RobotModel(
+        urdf_path=model_path("dual_panda"),
+        T_world_base=Pose.identity(),
+        arm_joints=tuple(arm.joints),
+        finger_joints=tuple(arm.gripper.joints),
+        finger_links=frozenset(arm.gripper.finger_links),
+        ignored_pairs=frozenset(frozenset(pair) for pair in cfg.self_collision_ignored),
+        home=home,
+        arm_links=links(arm),
+    )
+
+
+def motion(q: np.ndarray) -> PlannedMotion:
+    return PlannedMotion(
+        links=links(LEFT), joints=tuple(LEFT.joints), q=q, finger_joints=tuple(LEFT.gripper.joints), opening_m=0.0
+    )
+
+
+def turned(arm: ArmCfg, angle_rad: float) -> np.ndarray:
+    return np.array([angle_rad, *arm.home[1:]])
+
+
+def test_an_arm_is_kept_clear_of_the_whole_way_of_another(checker: BulletCollisionChecker):
+    there_and_back = np.array([turned(LEFT, a) for a in (*np.linspace(0.0, -1.2, 30), *np.linspace(-1.2, 0.0, 30))])
+    in_the_way = turned(RIGHT, 1.2)
+    checker.load(model(RIGHT), [])
+    assert checker.first_collision(in_the_way) is None  # of the other arm where it stands it is clear
+    checker.load(model(RIGHT), [], beside=[motion(there_and_back)])
+    hit = checker.first_collision(in_the_way)
+    assert hit is not None
+    assert hit.link_a.startswith("right_panda_")
+    assert hit.link_b.startswith("left_panda_")
+    assert hit.link_b.endswith(" on its way")
+    assert checker.first_collision(np.array(RIGHT.home)) is None
+
+
+def test_there_is_no_gap_between_two_copies(checker: BulletCollisionChecker):
+    way = np.array([turned(LEFT, a) for a in np.linspace(0.0, -1.2, 300)])
+    checker.load(model(RIGHT), [], beside=[motion(way)])
+    angles = np.linspace(0.0, 1.2, 13)
+    kept = {angle: checker.first_collision(turned(RIGHT, angle)) is not None for angle in angles}
+    assert len(set(kept.values())) == 2
+    with BulletCollisionChecker(clearance_m=0.0) as exact:
+        for q in way[::15]:
+            at = {**model(RIGHT).home, **dict(zip(LEFT.joints, q.tolist(), strict=True))}
+            exact.load(replace(model(RIGHT), home=at), [])
+            for angle in angles:
+                assert kept[angle] or exact.first_collision(turned(RIGHT, angle)) is None, angle
+
+
+def test_a_part_is_kept_clear_of_the_way_of_another_objects_part(checker: BulletCollisionChecker):
+    asset = load_object(ObjectCfg(name="carton", category="carton", instance="3"), rng=np.random.default_rng(0))
+    lids = list(asset.articulation.parts.values())
+    width = float(np.ptp(asset.bounds_obj[:, 1]))
+    obstacles = [
+        ObstacleModel("a", asset.urdf_path, Pose.from_translation((1.0, 0.0, 0.0))),
+        ObstacleModel("b", asset.urdf_path, Pose.from_translation((1.0, width + 0.05, 0.0)), joint=lids[0].joint),
+    ]
+    # those two of the flaps that open towards each other: one of them sweeps where the other one comes
+    for mine in lids:
+        obstacles[1] = replace(obstacles[1], joint=mine.joint)
+        for other in lids:
+            span = np.linspace(other.openness.closed, other.openness.open, 40)
+            still = np.array(LEFT.home)[None]
+            beside = replace(motion(still), obstacle="a", joint=other.joint, s=span)
+            checker.load(model(RIGHT), obstacles, beside=[beside])
+            opened = checker.first_collision(np.array(RIGHT.home), s=mine.openness.open)
+            closed = checker.first_collision(np.array(RIGHT.home), s=mine.openness.closed)
+            assert closed is None
+            if opened is not None:
+                assert opened.link_a == f"b/{mine.link}"
+                assert opened.link_b == f"a/{other.link} on its way"
+                return
+    pytest.fail("no two flaps met")
+
+
+def test_loading_puts_the_robot_back(checker: BulletCollisionChecker):
+    q = np.array([turned(LEFT, -1.2)])
+    checker.load(model(RIGHT), [], beside=[motion(q)])
+    checker.load(model(RIGHT), [])
+    assert checker.first_collision(turned(RIGHT, 1.2)) is None
