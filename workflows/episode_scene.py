@@ -54,6 +54,9 @@ class EpisodeScene:
         # from behind the robot's right shoulder: the object's front and the hand are both seen
         target = 0.6 * middle + 0.4 * np.array([0.12, 0.0, 0.5])
         eye = target + np.array([-0.68, -1.05, 0.62])
+        if len(self.robot.arms) > 1:  # shoulders on both sides would hide it: from beyond the object
+            target = 0.8 * middle + 0.2 * np.array([0.0, 0.0, 0.5])
+            eye = target + np.array([1.05, -0.8, 0.75])
         return View(eye=tuple(eye.tolist()), target=tuple(target.tolist()), fov_deg=48.0)
 
     def hold_flags(self, held: Mapping[str, frozenset[str]]) -> dict[str, tuple[bool, ...]]:

@@ -20,7 +20,7 @@ from simcore.errors import WorldError
 from simcore.geometry import Pose
 from simcore.sim.bodies import Body, JointInfo
 from simcore.sim.rates import WorldCfg
-from simcore.sim.sweep import SWEPT_CLEARANCE_M, PlannedMotion, moved_links, sweep
+from simcore.sim.sweep import SWEPT_CLEARANCE_M, PlannedMotion, meets_copies, moved_links, sweep
 from simcore.sim.world import World
 
 Array = np.ndarray
@@ -145,6 +145,10 @@ class BulletCollisionChecker:
         self._swept = {}
         for motion in beside:
             self._sweep(motion)
+        if beside:
+            meets_copies(self._robot, self._own or self._robot.links.values())
+            if self._joint_of is not None:
+                meets_copies(self._joint_of[0], moved_links(self._joint_of[0], self._joint_of[1].name))
 
     def _sweep(self, motion: PlannedMotion) -> None:
         """Puts copies of another arm, and of the part that it leads, wherever they are going to be."""

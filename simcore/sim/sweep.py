@@ -25,6 +25,10 @@ STEP_RAD = 0.1
 SWEPT_CLEARANCE_M = 0.01
 """Distance to a copy below which a pair counts as colliding [m]: what lies between two copies is so covered."""
 
+_DEFAULT, _COPIES, _MEETS, _ALL = 1, 64, 128, -1
+"""Bullet's group of what moves, that of the copies, that of what they collide with, and a mask of all groups."""
+_BOTH = 0
+
 
 @dataclass(frozen=True)
 class PlannedMotion:
@@ -64,6 +68,8 @@ def sweep(
         The label of the copied link by the number of each copy.
     """
     client = body.client
+    # copies meet nothing but what `meets_copies` names, for which both must want it: by default one is enough
+    p.setPhysicsEngineParameter(collisionFilterMode=_BOTH, physicsClientId=client)
     names = [joint.name for joint in body.movable_joints]
     before = body.joint_states(names)[0]
     body.set_joint_positions(list(fixed), list(fixed.values()))
@@ -86,9 +92,21 @@ def sweep(
                         useMaximalCoordinates=1,
                         physicsClientId=client,
                     )
+                    p.setCollisionFilterGroupMask(number, ROOT, _COPIES, _MEETS, physicsClientId=client)
                     copies[number] = body.link_names[link]
     body.set_joint_positions(names, before)
     return copies
+
+
+def meets_copies(body: Body, links: Iterable[int]) -> None:
+    """Has links of a body collide with copies, beside all that they collide with anyway.
+
+    Args:
+        body: The body.
+        links: Numbers of its links.
+    """
+    for link in links:
+        p.setCollisionFilterGroupMask(body.body_id, link, _DEFAULT | _MEETS, _ALL, physicsClientId=body.client)
 
 
 def moved_links(body: Body, joint: str) -> frozenset[int]:
