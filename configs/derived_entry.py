@@ -17,6 +17,7 @@ from robots.description import ArmCfg
 from robots.hand_shape import hand_shape
 from simcore.assets.annotation import Part
 from simcore.assets.articulated_object import ObjectAsset
+from skills.artpreplan_cfg import ArtPreplanCfg
 from skills.config import SkillCfg, StrategyCfg, part_acted_on
 from solver.settings.reader import read_planner_setting
 from tasks.task import TaskCfg
@@ -73,6 +74,7 @@ def with_task(cfg: EpisodeCfg, assets: Mapping[str, ObjectAsset]) -> EpisodeCfg:
     hand = hand_shape(cfg.robot.name, cfg.robot.arms[0])
     made, _ = derived_layout(derived.skill, asset, part, hand, start=start)
     found = read_dataclass(TaskCfg, {"name": task.name, **made}, where="task")
+    told = [entry for entry in cfg.skills if not isinstance(entry, ArtPreplanCfg)]
     placed = {region.object for region in task.regions}
     opened = {(entry.object, entry.part) for entry in task.openness}
     return replace(
@@ -82,7 +84,7 @@ def with_task(cfg: EpisodeCfg, assets: Mapping[str, ObjectAsset]) -> EpisodeCfg:
             regions=[*task.regions, *(entry for entry in found.regions if entry.object not in placed)],
             openness=[*task.openness, *(e for e in found.openness if (e.object, e.part) not in opened)],
             goal=list(task.goal) or found.goal,
-            language=list(task.language) or found.language,
+            language=list(task.language) or (found.language if len(told) == 1 else []),  # of a chain: of all its steps
             max_duration_s=max(task.max_duration_s, found.max_duration_s),
         ),
     )

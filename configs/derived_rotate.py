@@ -1,4 +1,4 @@
-"""Rotating a part that no file describes a task for: how far it is turned, how the hand may hold it, and the words."""
+"""Rotating a part that no file describes a task for: how far it is turned, and how the hand may hold it."""
 
 from __future__ import annotations
 
@@ -104,22 +104,6 @@ def rotate_setting(part: Part, asset: ObjectAsset, grasp: HandGrasp | None, *, a
         "constraint_list": constraints,
         "post_actuation_motions": {"follow_joint": {"to": _rounded(part.openness.closed + sign * turned_to(part))}},
     }
-
-
-def phrasings(part: Part) -> list[str]:
-    """Words for turning a part, the last one about the part alone.
-
-    Args:
-        part: The part.
-    """
-    if part.kind is PartKind.lever:
-        return ["turn the {part} of the {object}", "move the {object}'s {part}", "take the {part} and swing it around"]
-    return [
-        "turn the {part} of the {object}",
-        "rotate the {part} on the {object}",
-        "grip the {object}'s {part} and turn it",
-        "take the {part} and turn it",
-    ]
 
 
 def _rounded(value: float) -> float:

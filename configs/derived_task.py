@@ -8,15 +8,17 @@ from typing import Any
 import numpy as np
 
 from configs.derived_grasp import HandRoom
-from configs.derived_rotate import MAX_DURATION_S, check_turns, phrasings, turned_by, turned_to
+from configs.derived_rotate import MAX_DURATION_S, check_turns, turned_by, turned_to
 from configs.derived_setting import approach_m, goal_value, opened_to, roomy_start, start_range
 from configs.derived_ways import SKILLS_WITH_WAYS, derived_ways
 from robots.hand_shape import HandShape
-from simcore.assets.annotation import Part, PartKind
+from simcore.assets.annotation import Part
 from simcore.assets.articulated_object import ObjectAsset
 from simcore.assets.library import ObjectCfg
 from simcore.assets.surface import shape_triangles
 from simcore.assets.urdf_reader import read_urdf
+from tasks.part_words import part_words
+from tasks.phrasings import task_phrasings
 
 SKILLS_WITH_TASKS = SKILLS_WITH_WAYS
 """Skills that a task can be derived for."""
@@ -61,7 +63,6 @@ def derived_task(skill: str, asset: ObjectAsset, part: Part, hand: HandShape) ->
                 "name": skill,
                 "objects": [asset.name],
                 "part": part.name,
-                "language": task["language"][-1:],
                 "planner_setting": setting,
                 "strategy": first,
                 "strategies": [{"name": name, "planner_setting": other} for name, other in others],
@@ -98,7 +99,7 @@ def derived_layout(
         "regions": [region(skill, asset, part, start)],
         "openness": [{**where, "range": list(start)}],
         "goal": [{**where, "kind": "within_closed" if skill == "close" else "moved", "value": value}],
-        "language": _language(skill, part),
+        "language": task_phrasings(skill, part_words(asset, part.name).manner),
         **({"max_duration_s": MAX_DURATION_S} if turns else {}),
     }
     return task, start
@@ -195,19 +196,6 @@ def _standing_out(asset: ObjectAsset, part: Part, start: tuple[float, float]) ->
             points = T_root_link @ (shape.T_link_shape @ vertices)
             most = max(most, float(points[:, 0].max(initial=-np.inf)))
     return most - float(asset.bounds_obj[1, 0]) if np.isfinite(most) else 0.0
-
-
-def _language(skill: str, part: Part) -> list[str]:
-    """Phrasings, the last one about the part alone."""
-    if skill == "rotate":
-        return phrasings(part)
-    if skill == "close":
-        if part.kind is PartKind.slider:
-            return ["close the {part} of the {object}", "push the {part} in"]
-        return ["close the {part} of the {object}", "push the {part} closed"]
-    if part.kind in (PartKind.knob, PartKind.lever):
-        return ["turn the {part} of the {object}", "take the {part} and turn it"]
-    return ["open the {part} of the {object}", "pull the {part} of the {object} open", "take the {part} and pull it"]
 
 
 def _millimetres(value: float) -> float:

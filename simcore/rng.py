@@ -12,7 +12,7 @@ import numpy as np
 
 from simcore.errors import ConfigError
 
-STREAMS = ("layout", "physics", "visuals", "planner", "sensors")
+STREAMS = ("layout", "physics", "visuals", "planner", "sensors", "language")
 """The named streams of an episode."""
 
 

@@ -1,27 +1,89 @@
-"""The words of an instruction: templates such as `open the {object}`, and what is filled in."""
+"""The words of an instruction: templates such as `open the {object}`, what is filled in, and which one is chosen."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 from simcore.assets.articulated_object import ObjectAsset
+from simcore.rng import stream
+from tasks.part_words import PartWords, part_words
+from tasks.phrasings import step_phrasings, task_phrasings
 
 FIELDS = ("object", "part", "side")
 """What `{...}` in a phrasing may name."""
 
 
-def fill_in(texts: Sequence[str], asset: ObjectAsset, part: str) -> list[str]:
-    """Phrasings about one part of one object, filled in; a word that an object has no value for is left out.
+def task_language(texts: Sequence[str], steps: Sequence[tuple[str, ObjectAsset, str]], draw: float) -> list[str]:
+    """The phrasings of a task, filled in, with the one that was drawn in front.
+
+    Args:
+        texts: The task's templates; where it has none, they are made from its steps.
+        steps: Skill, object and name of the part of each step of the chain; templates are about the first one.
+        draw: A draw in [0, 1).
+    """
+    spoken = [(skill, part_words(asset, part)) for skill, asset, part in steps]
+    if texts or len(spoken) == 1:
+        skill, words = spoken[0]
+        return chosen_first(fill_in(texts or task_phrasings(skill, words.manner), words), draw)
+    # a phrasing of the chain says all steps in one manner: open ..., then close ...
+    said = [fill_in(task_phrasings(skill, words.manner), words) for skill, words in spoken]
+    said = [each for each in said if each]
+    count = max(map(len, said), default=0)
+    whole = [", then ".join(each[index % len(each)] for each in said) for index in range(count)]
+    return chosen_first(list(dict.fromkeys(whole)), draw)
+
+
+def step_language(texts: Sequence[str], skill: str, asset: ObjectAsset, part: str, draw: float) -> list[str]:
+    """The phrasings of one step of a chain, filled in, with the one that was drawn in front.
+
+    Args:
+        texts: The entry's templates; where it has none, those of its skill.
+        skill: Name of the skill.
+        asset: The object.
+        part: Name of its part.
+        draw: A draw in [0, 1).
+    """
+    words = part_words(asset, part)
+    return chosen_first(fill_in(texts or step_phrasings(skill, words.manner), words), draw)
+
+
+def fill_in(texts: Sequence[str], words: PartWords) -> list[str]:
+    """Phrasings about one part of one object, filled in; a word that there is no value for is left out.
+
+    No word stands twice: the door of an object that is a door is `the door`. Phrasings that come out the same are one.
 
     Args:
         texts: Templates, checked when the configuration was read.
-        asset: The object.
-        part: Name of its part.
+        words: What object and part are called.
     """
-    hinge = asset.parameters.get("hinge_side")
-    words = {
-        "object": asset.category.replace("_", " "),
-        "part": part.replace("_", " "),
-        "side": "" if hinge is None else f"{hinge}-hinged",
-    }
-    return [" ".join(text.format(**words).split()) for text in texts]
+    return list(dict.fromkeys(_filled(text, words) for text in texts))
+
+
+def phrasing_draws(seed: int, count: int) -> list[float]:
+    """Which phrasing is chosen: draws in [0, 1), the first for the task, then one for each entry of its chain.
+
+    Args:
+        seed: Seed of the episode.
+        count: How many are wanted; more of them begin with the same.
+    """
+    return [float(draw) for draw in stream(seed, "language").random(count)]
+
+
+def chosen_first(texts: Sequence[str], draw: float) -> list[str]:
+    """Phrasings with the one that was drawn in front, the others in their order.
+
+    Args:
+        texts: The phrasings.
+        draw: A draw in [0, 1).
+    """
+    index = min(int(draw * len(texts)), len(texts) - 1) if texts else 0
+    return [*texts[index : index + 1], *texts[:index], *texts[index + 1 :]]
+
+
+def _filled(text: str, words: PartWords) -> str:
+    if words.part.split()[-1] == words.object.split()[-1]:  # the upper drawer of the drawer, the door of the front door
+        longer = max(words.part, words.object, key=len)
+        for both in ("{part} of the {object}", "{part} on the {object}", "{object}'s {part}", "{object} {part}"):
+            text = text.replace(both, longer)
+    filled = text.format(object=words.object, part=words.part, side=words.side)
+    return " ".join(filled.split())

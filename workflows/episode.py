@@ -37,7 +37,7 @@ from skills.context import SkillContext
 from skills.failure import Failure, earliest
 from skills.skill import Skill
 from solver.planning.plan import PlanBudget
-from tasks.language import fill_in
+from tasks.language import phrasing_draws, task_language
 from tasks.layout import Layout, described, sample_layout
 from workflows.doing import Doing, stage_values
 from workflows.episode_scene import arm_model, build_scene, robot_model
@@ -374,7 +374,10 @@ class Episode:
             language=self.language(),
             assets={name: asset.content_hash for name, asset in self._assets.items()},
             layout=self.layout(),
-            skills=[entry_of(stage, last_frame=self.frame) for stage in stages],
+            skills=[
+                entry_of(stage, last_frame=self.frame, draw=draw)
+                for stage, draw in zip(stages, phrasing_draws(self.seed, 1 + len(stages))[1:], strict=True)
+            ],
             goal={"conditions": self.judge.goal if self._built else []},
             settle=self.settle,
             events=self._events,
@@ -401,10 +404,15 @@ class Episode:
         return layout
 
     def language(self) -> list[str]:
-        """Phrasings of the instruction, filled in; none before the reset."""
+        """Phrasings of the instruction, filled in, the episode's own first; none before the reset."""
         if not self._assets:
             return []
-        return fill_in(self.cfg.task.language, self._assets[self.cfg.object.name], self.part_of(0))
+        steps = [
+            (entry.name, self._assets[entry.objects[0]], self.part_of(index))
+            for index, entry in enumerate(self.cfg.skills)
+            if not isinstance(entry, ArtPreplanCfg)
+        ]
+        return task_language(self.cfg.task.language, steps, phrasing_draws(self.seed, 1)[0])
 
 
 def _pinned(cfg: ObjectCfg, instances: Mapping[str, Any]) -> ObjectCfg:

@@ -9,6 +9,8 @@ import numpy as np
 
 from simcore.sim.camera import View, take_picture
 from skills.command import Phase
+from tasks.language import fill_in
+from tasks.part_words import part_words
 from workflows.close_up import Subject, close_up
 from workflows.phase_moments import Moment, Turn, last_finite_frame
 from workflows.phase_sheet import OVERSAMPLED, TILE_PX, Curve, PhaseSheet, Section, Tile
@@ -52,7 +54,7 @@ def _view(shown: RecordedWorld, skill: int, turns: Sequence[Turn]) -> View:
     """One camera for all turns of a skill."""
     record, cfg, scene = shown.record, shown.episode.cfg, shown.episode.scene
     entry = record.skills[skill]
-    arm = scene.robot.arm(cfg.skills[skill].arm)
+    arm = scene.robot.arm(entry.get("arm", cfg.skills[skill].arm))
     item = scene.objects[entry["object"]]
     link = item.asset.articulation.part(entry["part"]).link
     moments = [moment for turn in turns if turn.skill == skill for moment in turn.moments]
@@ -104,7 +106,8 @@ def _section(shown: RecordedWorld, turn: Turn, view: View) -> Section:
                 failed=moment.failed,
             )
         )
-    words = f"{entry['name']}: {entry['part']} of {entry['object']}".replace("_", " ")
+    called = part_words(shown.episode.scene.objects[entry["object"]].asset, entry["part"])
+    (words,) = fill_in([f"{entry['name']}: {{part}} of the {{object}}"], called)
     return Section(words if turn.count == 1 else f"{words}, turn {turn.number} of {turn.count}", tiles)
 
 
@@ -114,7 +117,8 @@ def _curves(shown: RecordedWorld, turns: Sequence[Turn], end: int) -> Iterator[C
     for entry in {(entry["object"], entry["part"]): entry for entry in entries}.values():
         openings, unit = _openings(shown, entry)
         most = _written(float(np.max(openings[:end])), unit)
-        yield Curve(f"{entry['part']}, up to {most}".replace("_", " "), openings[:end])
+        words = part_words(shown.episode.scene.objects[entry["object"]].asset, entry["part"])
+        yield Curve(f"{words.part}, up to {most}", openings[:end])
 
 
 def _openings(shown: RecordedWorld, entry: Mapping[str, Any]) -> tuple[Array, str]:

@@ -9,7 +9,7 @@ from simcore.sim.contacts import Violation
 from skills.articulation import ArticulationSkill
 from skills.failure import Failure
 from skills.skill import Skill
-from tasks.language import fill_in
+from tasks.language import step_language
 
 
 @dataclass
@@ -82,12 +82,13 @@ class Stage:
         return replace(failure, evidence={**failure.evidence, "skill": self.entry, "arm": self.arm})
 
 
-def entry_of(stage: Stage, *, last_frame: int) -> dict[str, Any]:
+def entry_of(stage: Stage, *, last_frame: int, draw: float) -> dict[str, Any]:
     """A stage as an entry of the record's `skills`.
 
     Args:
         stage: The stage.
         last_frame: State frame at which the episode ended.
+        draw: Which of its phrasings is in front, a draw in [0, 1).
     """
     skill, cfg = stage.skill, stage.skill.cfg
     asset = skill.context.objects[stage.object_name].asset
@@ -106,7 +107,7 @@ def entry_of(stage: Stage, *, last_frame: int) -> dict[str, Any]:
         **side,
         "object": stage.object_name,
         "part": stage.part,
-        "language": fill_in(cfg.language, asset, stage.part),
+        "language": step_language(cfg.language, cfg.name, asset, stage.part, draw),
         "joint": stage.joint,
         "joint_index": stage.index,
         "strategy": cfg.strategy if skill.executes else None,

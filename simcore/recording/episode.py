@@ -59,7 +59,7 @@ class EpisodeRecord:
     evidence: dict[str, Any] = field(default_factory=dict)
     """The numbers behind the code: which constraint, which pair, reached against wanted."""
     language: list[str] = field(default_factory=list)
-    """Phrasings of the instruction, filled in."""
+    """Phrasings of the instruction, filled in; the first is the one of this episode."""
     assets: dict[str, str] = field(default_factory=dict)
     """Content hash of every asset by name."""
     layout: dict[str, Any] = field(default_factory=dict)

@@ -16,7 +16,7 @@ _EPISODE_FIELDS = {
     "format, format_version": "`unlatch-episode` and the version of this page.",
     "number, seed": "Episode number from 0, and the seed that all its random streams come from.",
     "success, code, evidence": "The verdict: true, or false with one failure code and the numbers behind it.",
-    "language": "Phrasings of the instruction.",
+    "language": "Phrasings of the instruction; the first is this episode's own, drawn from its stream `language`.",
     "assets": "Content hash of every asset by name.",
     "layout": "What the reset applied: poses, joint openness, start joints, drawn object parameters. `preplan`, where "
     "the chain begins with `artpreplan`: layouts tried, the one chosen, its room to the joint limits [rad], and for "

@@ -166,7 +166,7 @@ SKILL_FIELDS: dict[str, str] = {
     "broken_off": "Only with `arm`: whether it ended before its time, as when another arm's skill failed.",
     "object": "Name of the object acted on; null for a skill that moves nothing.",
     "part": "Name of the part in its annotation.",
-    "language": "Optional; phrasings of this step, filled in.",
+    "language": "Optional; phrasings of this step, filled in; the first is drawn as that of the episode.",
     "joint": "Name of the part's joint.",
     "joint_index": "Its column in `objects.<object>.joint_positions`.",
     "strategy": "Optional; name of the way in which it was planned.",

@@ -1,23 +1,88 @@
-"""Templates of instructions, filled in."""
+"""Templates of instructions, filled in; and which of them is an episode's own."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections import Counter
 from pathlib import Path
 
+import pytest
+
+from simcore.assets.articulated_object import ObjectAsset
 from simcore.assets.library import ObjectCfg, load_object
 from simcore.rng import stream
-from tasks.language import FIELDS, fill_in
+from tasks.language import FIELDS, chosen_first, fill_in, phrasing_draws, step_language, task_language
+from tasks.part_words import Manner, PartWords
+
+MICROWAVE = PartWords("microwave", "door", "left-hinged", Manner.swing)
 
 
-def test_every_field_is_filled_in_and_what_is_unknown_leaves_no_gap(tmp_path: Path) -> None:
-    cfg = ObjectCfg(name="a", category="microwave", instance="7", cache_dir=str(tmp_path))
-    asset = load_object(cfg, rng=stream(0, "layout"))
-    side = f"{asset.parameters['hinge_side']}-hinged"
-    texts = ["open the {side} {part} of the {object}", " ".join(f"{{{name}}}" for name in FIELDS)]
-    assert fill_in(texts, asset, "upper_door") == [
-        f"open the {side} upper door of the microwave",
-        f"microwave upper door {side}",
+@pytest.fixture
+def cabinet(tmp_path: Path) -> ObjectAsset:
+    """With three drawers."""
+    cfg = ObjectCfg(name="a", category="drawer_cabinet", instance="2", cache_dir=str(tmp_path))
+    return load_object(cfg, rng=stream(0, "layout"))
+
+
+def test_every_field_is_filled_in_and_what_is_unknown_leaves_no_gap():
+    texts = ["open the {side} {part} of the {object}", " ".join(f"{{{name}}}" for name in sorted(FIELDS, reverse=True))]
+    assert fill_in(texts, MICROWAVE) == ["open the left-hinged door of the microwave", "left-hinged door microwave"]
+    plain = PartWords("microwave", "door", "", Manner.swing)
+    assert fill_in(texts[:1], plain) == ["open the door of the microwave"]
+
+
+def test_phrasings_that_come_out_the_same_are_one():
+    plain = PartWords("oven", "door", "", Manner.swing)
+    assert fill_in(["open the {side} {part}", "pull the {part}", "open the {part}"], plain) == [
+        "open the door",
+        "pull the door",
     ]
-    plain = replace(asset, parameters={})
-    assert fill_in(texts[:1], plain, "door") == ["open the door of the microwave"]
+
+
+@pytest.mark.parametrize(
+    ("object_word", "part_word", "said"),
+    [
+        ("door", "door", "open the door"),
+        ("pot lid", "lid", "open the pot lid"),
+        ("drawer", "upper drawer", "open the upper drawer"),
+        ("pot", "lid", "open the lid of the pot"),
+    ],
+)
+def test_no_noun_stands_twice(object_word: str, part_word: str, said: str):
+    words = PartWords(object_word, part_word, "", Manner.swing)
+    assert fill_in(["open the {part} of the {object}"], words) == [said]
+    if " of " not in said:
+        assert fill_in(["open the {object}'s {part}", "open the {object} {part}"], words) == [said]
+
+
+def test_a_task_without_phrasings_says_what_its_chain_does(cabinet: ObjectAsset):
+    alone = task_language([], [("open", cabinet, "drawer_2")], 0.0)
+    assert alone[0] == "open the middle drawer of the cabinet"
+    assert len(alone) == 4
+    chain = task_language([], [("open", cabinet, "drawer"), ("close", cabinet, "drawer")], 0.0)
+    assert chain[0] == "open the top drawer of the cabinet, then close the top drawer of the cabinet"
+    assert len(chain) == 4
+    assert task_language(["do {part}"], [("open", cabinet, "drawer"), ("close", cabinet, "drawer")], 0.0) == [
+        "do top drawer"
+    ]
+
+
+def test_a_step_without_phrasings_has_those_of_its_skill(cabinet: ObjectAsset):
+    assert step_language([], "close", cabinet, "drawer_3", 0.0)[0] == "push the bottom drawer in"
+    assert step_language(["shut the {part}"], "close", cabinet, "drawer_3", 0.0) == ["shut the bottom drawer"]
+    assert step_language([], "artpreplan", cabinet, "drawer", 0.0) == []
+    assert step_language([], "pull_twice", cabinet, "drawer", 0.0) == ["pull twice the top drawer"]
+
+
+@pytest.mark.parametrize(("draw", "first"), [(0.0, "a"), (0.34, "b"), (0.999999, "c")])
+def test_the_one_that_was_drawn_stands_in_front(draw: float, first: str):
+    found = chosen_first(["a", "b", "c"], draw)
+    assert found[0] == first
+    assert sorted(found) == ["a", "b", "c"]
+    assert chosen_first([], draw) == []
+
+
+def test_draws_depend_on_the_seed_alone_and_choose_all_alike():
+    assert phrasing_draws(7, 4)[:2] == phrasing_draws(7, 2)
+    counts = Counter(chosen_first("abcd", phrasing_draws(seed, 1)[0])[0] for seed in range(2000))
+    assert set(counts) == set("abcd")
+    assert all(430 < count < 570 for count in counts.values())

@@ -1,0 +1,135 @@
+"""Templates of instructions by skill and by how a part moves: for a whole task, and for one step of it."""
+
+from __future__ import annotations
+
+from tasks.part_words import Manner
+
+_TURNED = [
+    "turn the {part} of the {object}",
+    "rotate the {part} of the {object}",
+    "twist the {object}'s {part}",
+    "grip the {part} of the {object} and turn it",
+]
+_PUSHED_ROUND = [
+    "turn the {part} of the {object}",
+    "move the {object}'s {part}",
+    "rotate the {part} of the {object}",
+    "take the {part} of the {object} and turn it",
+]
+_TASKS: dict[tuple[str, Manner], list[str]] = {
+    ("open", Manner.swing): [
+        "open the {part} of the {object}",
+        "open the {side} {part} of the {object}",
+        "pull the {part} of the {object} open",
+        "take hold of the {object}'s {part} and pull it open",
+    ],
+    ("open", Manner.lift): [
+        "open the {part} of the {object}",
+        "lift the {part} of the {object}",
+        "raise the {object}'s {part}",
+        "take hold of the {part} of the {object} and lift it",
+    ],
+    ("open", Manner.pull): [
+        "open the {part} of the {object}",
+        "pull the {part} of the {object} out",
+        "pull the {object}'s {part} open",
+        "take hold of the {part} of the {object} and pull it out",
+    ],
+    ("open", Manner.rise): [
+        "lift the {part} of the {object}",
+        "pull the {part} of the {object} up",
+        "raise the {object}'s {part}",
+        "slide the {part} of the {object} up",
+    ],
+    ("open", Manner.slide): [
+        "open the {part} of the {object}",
+        "slide the {part} of the {object} open",
+        "slide the {object}'s {part} to the side",
+        "take hold of the {part} of the {object} and slide it open",
+    ],
+    ("open", Manner.turn): _TURNED,
+    ("open", Manner.lever): _PUSHED_ROUND,
+    ("close", Manner.swing): [
+        "close the {part} of the {object}",
+        "close the {side} {part} of the {object}",
+        "push the {part} of the {object} shut",
+        "shut the {object}'s {part}",
+    ],
+    ("close", Manner.lift): [
+        "close the {part} of the {object}",
+        "push the {part} of the {object} shut",
+        "push the {object}'s {part} down",
+        "shut the {part} of the {object}",
+    ],
+    ("close", Manner.pull): [
+        "close the {part} of the {object}",
+        "push the {part} of the {object} in",
+        "push the {object}'s {part} shut",
+        "slide the {part} of the {object} back in",
+    ],
+    ("close", Manner.rise): [
+        "press the {part} of the {object} down",
+        "push the {object}'s {part} down",
+        "lower the {part} of the {object}",
+        "slide the {part} of the {object} down",
+    ],
+    ("close", Manner.slide): [
+        "close the {part} of the {object}",
+        "slide the {part} of the {object} shut",
+        "push the {object}'s {part} closed",
+        "slide the {part} of the {object} back",
+    ],
+    ("rotate", Manner.turn): _TURNED,
+    ("rotate", Manner.lever): _PUSHED_ROUND,
+}
+_STEPS: dict[tuple[str, Manner], list[str]] = {
+    ("open", Manner.swing): [
+        "take hold of the {part} and pull it open",
+        "pull the {part} open",
+        "open the {part}",
+    ],
+    ("open", Manner.lift): ["take hold of the {part} and lift it", "lift the {part}", "open the {part}"],
+    ("open", Manner.pull): ["take hold of the {part} and pull it out", "pull the {part} out", "open the {part}"],
+    ("open", Manner.rise): ["take hold of the {part} and lift it", "lift the {part}", "pull the {part} up"],
+    ("open", Manner.slide): [
+        "take hold of the {part} and slide it open",
+        "slide the {part} open",
+        "open the {part}",
+    ],
+    ("open", Manner.turn): ["take the {part} and turn it", "turn the {part}", "grip the {part} and rotate it"],
+    ("open", Manner.lever): ["take the {part} and turn it", "turn the {part}", "rotate the {part}"],
+    ("close", Manner.swing): ["push the {part} closed", "push the {part} shut", "close the {part}"],
+    ("close", Manner.lift): ["push the {part} closed", "push the {part} down", "close the {part}"],
+    ("close", Manner.pull): ["push the {part} in", "push the {part} shut", "close the {part}"],
+    ("close", Manner.rise): ["press the {part} down", "push the {part} down", "lower the {part}"],
+    ("close", Manner.slide): ["slide the {part} shut", "push the {part} back", "close the {part}"],
+    ("rotate", Manner.turn): ["take the {part} and turn it", "turn the {part}", "grip the {part} and rotate it"],
+    ("rotate", Manner.lever): ["take the {part} and turn it", "turn the {part}", "rotate the {part}"],
+}
+_SILENT = frozenset({"artpreplan"})
+"""Skills that do nothing one could be told to do."""
+
+
+def task_phrasings(skill: str, manner: Manner) -> list[str]:
+    """Templates for a task of one skill.
+
+    Args:
+        skill: Name of the skill, also one of another distribution.
+        manner: How the part moves.
+    """
+    found = _TASKS.get((skill, manner), [f"{_verb(skill)} the {{part}} of the {{object}}"])
+    return [] if skill in _SILENT else list(found)
+
+
+def step_phrasings(skill: str, manner: Manner) -> list[str]:
+    """Templates for one step of a chain: they name the part alone.
+
+    Args:
+        skill: Name of the skill, also one of another distribution.
+        manner: How the part moves.
+    """
+    return [] if skill in _SILENT else list(_STEPS.get((skill, manner), [f"{_verb(skill)} the {{part}}"]))
+
+
+def _verb(skill: str) -> str:
+    return skill.replace("_", " ")

@@ -1,0 +1,119 @@
+"""What is said of every shipped task, and of every skill on every generated object, is English of several kinds."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from configs import config_dir
+from simcore.assets.articulated_object import ObjectAsset
+from simcore.assets.library import GENERATORS, ObjectCfg, load_object
+from simcore.rng import stream
+from skills.artpreplan_cfg import ArtPreplanCfg
+from skills.catalog import SKILLS
+from skills.config import part_acted_on
+from tasks.language import step_language, task_language
+from tasks.part_words import Manner, part_words
+from tasks.phrasings import step_phrasings, task_phrasings
+from workflows.commandline import CommandLine, load_configs
+from workflows.schema import CollectCfg
+
+TASKS = sorted(path.stem for path in (config_dir() / "task").glob("*.yaml"))
+SEEDS = range(4)
+VERBS = re.compile(
+    "(close|dial|grab|grip|let|lift|look|lower|move|open|pull|press|push|raise|rotate|shut|slide|take|turn|twist) "
+)
+AFTER = "and|back|by|closed|down|in|open|out|shut|then|up"
+"""Words that may follow the name of an object."""
+
+
+def mistakes(text: str) -> Iterator[str]:
+    """What is wrong with a phrasing."""
+    if text != " ".join(text.split()):
+        yield "spaces"
+    if not re.fullmatch(r"[a-zA-Z' ,-]+", text):
+        yield "characters"
+    if not VERBS.match(text):
+        yield "does not begin with a verb"
+    if re.search(r"\b(\w+) \1\b", text):
+        yield "a word stands twice"
+    for thing, whole in re.findall(rf"\b(\w+) (?:of|on) the ([\w -]+?)(?=$|,| (?:{AFTER})\b)", text):
+        if thing == whole.split()[-1]:
+            yield f"the {thing} of the {whole}"
+    if re.search(r"\b(\w+)'s (?:\w+ )?\1\b", text):
+        yield "a thing of itself"
+    if re.search(r"\bthe (?:of|on|and|then)\b|\b(?:of|the|a)$", text):
+        yield "a gap"
+
+
+def check(texts: list[str], *, least: int) -> None:
+    assert len(texts) >= least, texts
+    assert len(set(texts)) == len(texts)
+    assert {text: found for text in texts if (found := list(mistakes(text)))} == {}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "open the door of the door",
+        "close the lid of the pot lid",
+        "grip the knob on the of the oven",
+        "open  the door",
+        "open the drawer_2",
+        "the door is open",
+        "open the door door",
+        "open the drawer's upper drawer",
+    ],
+)
+def test_mistakes_are_found(text: str):
+    assert list(mistakes(text))
+
+
+def loaded(cfg: ObjectCfg, seed: int, folder: Path) -> ObjectAsset:
+    own = dataclasses.replace(cfg, instance=cfg.instance or str(seed), cache_dir=str(folder))
+    return load_object(own, rng=stream(0, "layout"))
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_a_task_and_its_steps_are_said_in_several_ways(task: str, tmp_path: Path):
+    (job,) = load_configs("collect", CollectCfg, CommandLine([f"task={task}"]))
+    entries = [entry for entry in job.cfg.skills if not isinstance(entry, ArtPreplanCfg)]
+    for seed in SEEDS:
+        assets = {cfg.name: loaded(cfg, seed, tmp_path) for cfg in (job.cfg.object, *job.cfg.objects)}
+        steps = []
+        for entry in entries:
+            asset = assets[entry.objects[0]]
+            steps.append((entry.name, asset, part_acted_on(entry.name, entry.part, asset.articulation).name))
+        check(task_language(job.cfg.task.language, steps, 0.0), least=3)
+        for entry, (name, asset, part) in zip(entries, steps, strict=True):
+            check(step_language(entry.language, name, asset, part, 0.0), least=3)
+
+
+@pytest.mark.parametrize("category", GENERATORS.names())
+def test_every_skill_has_words_for_every_part(category: str, tmp_path: Path):
+    for seed in SEEDS:
+        asset = loaded(ObjectCfg(name="a", category=category), seed, tmp_path)
+        for part in asset.articulation.parts:
+            turned = part_words(asset, part).manner in (Manner.turn, Manner.lever)
+            for skill in ("open", "rotate") if turned else ("open", "close"):
+                check(task_language([], [(skill, asset, part)], 0.0), least=3)
+                check(step_language([], skill, asset, part, 0.0), least=3)
+            check(task_language([], [("open", asset, part), (skill, asset, part)], 0.0), least=3)
+
+
+def test_every_skill_that_acts_has_several_templates_for_each_manner():
+    manners = {
+        "open": set(Manner),
+        "close": set(Manner) - {Manner.turn, Manner.lever},
+        "rotate": {Manner.turn, Manner.lever},
+    }
+    assert manners.keys() | {"artpreplan"} == set(SKILLS.names())
+    for skill, those in manners.items():
+        for manner in those:
+            assert len(set(task_phrasings(skill, manner))) >= 4
+            assert len(set(step_phrasings(skill, manner))) >= 3
+    assert task_phrasings("artpreplan", Manner.swing) == step_phrasings("artpreplan", Manner.swing) == []

@@ -1,0 +1,126 @@
+"""What parts are called: what sets them apart is where they lie, seen from before the object."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from simcore.assets.annotation import Articulation
+from simcore.assets.articulated_object import ObjectAsset
+from simcore.assets.library import GENERATORS, ObjectCfg, load_object
+from simcore.errors import AssetError
+from simcore.rng import stream
+from tasks.part_words import Manner, _places, part_words
+
+SEEDS = range(6)
+
+
+def load(category: str, seed: int, folder: Path) -> ObjectAsset:
+    return load_object(
+        ObjectCfg(name="a", category=category, instance=str(seed), cache_dir=str(folder)), rng=stream(0, "layout")
+    )
+
+
+def renamed(asset: ObjectAsset, names: dict[str, str], *, category: str | None = None) -> ObjectAsset:
+    """The object with parts of other names."""
+    parts = {names.get(n, n): replace(p, name=names.get(n, n)) for n, p in asset.articulation.parts.items()}
+    articulation: Articulation = replace(asset.articulation, parts=parts)
+    return replace(asset, articulation=articulation, category=category or asset.category)
+
+
+@pytest.mark.parametrize(
+    ("points", "words"),
+    [
+        ([[0, 0, 0.5], [0, 0, 0.1]], ["upper", "lower"]),
+        ([[0, 0, 0.1], [0, 0, 0.5], [0, 0, 0.3]], ["bottom", "top", "middle"]),
+        ([[0, 0, 0.1 * k] for k in range(5)], ["bottom", "fourth", "third", "second", "top"]),
+        ([[0, 0.3, 0], [0, -0.3, 0]], ["right", "left"]),
+        ([[0, 0.1 * k, 0] for k in range(4)], ["leftmost", "second", "third", "rightmost"]),
+        ([[0.2, 0, 0], [-0.2, 0, 0]], ["front", "rear"]),
+        (
+            [[0, 0.2, 0.4], [0, -0.2, 0.4], [0, 0.2, 0.1], [0, -0.2, 0.1]],
+            ["upper right", "upper left", "lower right", "lower left"],
+        ),
+        ([[0, 0.2, 0.4], [0, -0.2, 0.4], [0, 0.0, 0.1]], ["right", "left", "middle"]),
+        ([[0, 0, 0], [0, 0, 0.01]], ["first", "second"]),
+    ],
+)
+def test_places_have_words(points: list[list[float]], words: list[str]):
+    assert _places(np.array(points, dtype=float)) == words
+
+
+@pytest.mark.parametrize("category", GENERATORS.names())
+def test_parts_of_generated_objects_are_told_apart(category: str, tmp_path: Path):
+    for seed in SEEDS:
+        asset = load(category, seed, tmp_path)
+        found = [part_words(asset, name) for name in asset.articulation.parts]
+        called = [words.part for words in found]
+        assert len(set(called)) == len(called)
+        for words in found:
+            assert not any(character.isdigit() or character == "_" for character in words.part + words.object)
+            assert not words.part.startswith(("first ", "second of"))
+
+
+@pytest.mark.parametrize("category", ["cabinet", "door", "microwave", "refrigerator", "safe"])
+def test_the_side_is_where_the_generator_put_the_hinge(category: str, tmp_path: Path):
+    sides = set()
+    for seed in range(20):
+        asset = load(category, seed, tmp_path)
+        doors = [part_words(asset, name) for name in asset.articulation.parts if name.startswith("door")]
+        if len(doors) == 1:
+            assert doors[0].side == f"{asset.parameters['hinge_side']}-hinged"
+            sides.add(doors[0].side)
+        else:
+            assert {words.side for words in doors} == {""}
+    assert len(sides) == 2
+
+
+def test_two_doors_that_meet_in_the_middle_are_left_and_right(tmp_path: Path):
+    found = set()
+    for seed in range(12):
+        asset = load("cabinet", seed, tmp_path)
+        if len(asset.articulation.parts) == 2:
+            found.add(tuple(part_words(asset, name).part for name in asset.articulation.parts))
+    assert found == {("right door", "left door")}
+
+
+@pytest.mark.parametrize(
+    ("category", "part", "manner", "noun"),
+    [
+        ("drawer_cabinet", "drawer", Manner.pull, "drawer"),
+        ("toaster", "slider", Manner.rise, "lever"),
+        ("sliding_window", "slider", Manner.slide, "sash"),
+        ("safe", "knob", Manner.turn, "dial"),
+        ("hand_wheel", "knob", Manner.turn, "wheel"),
+        ("door", "lever", Manner.lever, "lever"),
+        ("pot", "lid", Manner.lift, "lid"),
+        ("oven", "door", Manner.swing, "door"),
+    ],
+)
+def test_manner_and_noun(category: str, part: str, manner: Manner, noun: str, tmp_path: Path):
+    words = part_words(load(category, 1, tmp_path), part)
+    assert words.manner is manner
+    assert words.part.split()[-1] == noun
+
+
+@pytest.mark.parametrize(
+    ("name", "category", "part_said", "object_said"),
+    [
+        ("link_3", "microwave", "door", "microwave"),
+        ("upper_door", "StorageFurniture", "upper door", "storage furniture"),
+        ("Door12", "my_fridge-2", "door", "my fridge 2"),
+        ("joint0", "_", "door", "object"),
+    ],
+)
+def test_names_of_others_become_words(name: str, category: str, part_said: str, object_said: str, tmp_path: Path):
+    asset = renamed(load("microwave", 1, tmp_path), {"door": name}, category=category)
+    words = part_words(asset, name)
+    assert (words.part, words.object) == (part_said, object_said)
+
+
+def test_an_unknown_part_is_named(tmp_path: Path):
+    with pytest.raises(AssetError, match="dor"):
+        part_words(load("microwave", 1, tmp_path), "dor")
