@@ -33,7 +33,12 @@ class ObjectSource(Enum):
 
     procedural = "procedural"
     partnet_mobility = "partnet_mobility"
+    scene_synthesizer = "scene_synthesizer"
     urdf = "urdf"
+
+
+_SEEDED = (ObjectSource.procedural, ObjectSource.scene_synthesizer)
+"""Sources that make an object of any seed."""
 
 
 GENERATORS = Catalog(
@@ -132,13 +137,14 @@ class ObjectCfg:
     def __post_init__(self) -> None:
         if self.scale is not None and not 0.001 <= self.scale <= 100.0:
             raise ConfigError(f"object.scale={self.scale} is out of range. Expected 0.001 to 100.", key="object.scale")
-        if self.source is ObjectSource.procedural:
+        if self.source in _SEEDED:
             if self.instance is not None and not (self.instance.isascii() and self.instance.isdigit()):
                 raise ConfigError(
                     f"object.instance='{self.instance}' is no seed of a procedural object. Expected a whole number.",
                     key="object.instance",
                 )
-            self._refuse("scale", "root", remedy="set object.source=partnet_mobility")
+            unread = ("scale", "root") if self.source is ObjectSource.procedural else ("root",)
+            self._refuse(*unread, remedy="set object.source=partnet_mobility")
         else:
             self._refuse("instance_count", remedy="set object.source=procedural")
         if self.source is not ObjectSource.urdf:
@@ -198,7 +204,7 @@ class ObjectCfg:
                 "Remove one.",
                 key="object.instance_count",
             )
-        if self.source is not ObjectSource.procedural:
+        if self.source not in _SEEDED:
             return
         if self.instances == ROUND_ROBIN and self.instance_count is None:
             raise ConfigError(
@@ -247,6 +253,10 @@ def load_object(cfg: ObjectCfg, *, rng: np.random.Generator, number: int = 0) ->
         from simcore.assets.converters.urdf_object import load_urdf_object
 
         asset = load_urdf_object(cfg)
+    elif cfg.source is ObjectSource.scene_synthesizer:
+        from simcore.assets.converters.synthesized_object import load_synthesized_object
+
+        asset = load_synthesized_object(cfg)
     else:
         # Imported on use: trimesh and coacd take a second to import.
         from simcore.assets.converters.partnet_mobility import load_partnet_object
@@ -300,6 +310,10 @@ def object_set_of(cfg: ObjectCfg) -> dict[str, Any]:
         from simcore.assets.converters.urdf_object import urdf_object_set
 
         return urdf_object_set(cfg, among=_pool(cfg))
+    if cfg.source is ObjectSource.scene_synthesizer:
+        from simcore.assets.converters.synthesized_object import synthesized_object_set
+
+        return synthesized_object_set(cfg)
     from simcore.assets.converters.partnet_mobility import partnet_object_set
 
     return partnet_object_set(cfg, among=_pool(cfg))
