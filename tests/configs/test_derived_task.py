@@ -188,6 +188,21 @@ def test_the_instance_of_a_known_object_has_a_derived_task_too(capsys: pytest.Ca
     assert content["task"]["goal"][0]["kind"] == "within_closed"
 
 
+def test_objects_of_a_folder_of_many_have_their_task_derived_in_each_episode(
+    exported: Path, capsys: pytest.CaptureFixture[str]
+):
+    content = composed(capsys, "object=.", "skill=open", "object.split=train", "object.instances=round_robin")
+    assert content["object"] == {
+        **content["object"],
+        "root": ".",
+        "source": "urdf",
+        "category": "object",
+        "split": "train",
+        "instances": "round_robin",
+    }
+    assert content["task"]["derived"] == {"skill": "open", "part": None}
+
+
 @pytest.mark.slow
 def test_a_sweep_over_paths_and_skills(exported: Path, capsys: pytest.CaptureFixture[str]):
     words = ["object=kitchen/oven.urdf,./kitchen", "skill=open,close", "-m", "--cfg", "job", "--resolve"]
