@@ -48,7 +48,7 @@ def object_lines() -> list[str]:
 
     rows = [(path.stem, _first_comment(path)) for path in sorted((config_dir() / "object").glob("*.yaml"))]
     return _aligned(
-        [*rows, ("PATH", "any URDF, or a folder of one object or of many, with skill=open, close or rotate and no task")]
+        [*rows, ("PATH", "any URDF, or a folder of one object or many, with skill=open, close or rotate, no task")]
     )
 
 
