@@ -65,6 +65,13 @@ class PreplanReport:
         """`1 open: path_infeasible 3, layout: invalid_layout 1`, or `none`."""
         return ", ".join(f"{label} {count}" for label, count in self.counts().items()) or "none"
 
+    def __str__(self) -> str:
+        tried = f"{self.tried} layouts tried" if self.tried != 1 else "1 layout tried"
+        if self.chosen is None:
+            return f"{tried}, none plans: {self.counts_text()}"
+        taken = f"{tried}, number {self.chosen} taken, {self.margin_rad or 0.0:.2f} rad from the joint limits"
+        return taken if not self.failures else f"{taken}; refused: {self.counts_text()}"
+
     def to_dict(self) -> dict[str, Any]:
         """The report as plain values, for the record."""
         return {

@@ -84,24 +84,35 @@ class _Run:
 
 def _spans(record: EpisodeRecord) -> Iterator[tuple[int, list[list[_Run]]]]:
     """By skill, the runs of equal phases of each of its turns."""
-    known = {phase.value: phase for phase in Phase}
-    last = last_finite_frame(record)
-    pairs = list(zip(record.arrays["skills.index"].tolist(), record.arrays["skills.phase"].tolist(), strict=True))
-    runs: list[tuple[int, _Run]] = []
-    frame = 0
-    for (skill, value), members in groupby(pairs[: last + 1]):
-        length = len(list(members))
-        phase = known.get(value, Phase.idle)
-        if skill >= 0 and phase is not Phase.idle:
-            runs.append((skill, _Run(phase, frame, frame + length - 1)))
-        frame += length
-    for skill, of_skill in groupby(runs, key=lambda item: item[0]):
+    runs = [run for track in _tracks(record) for run in _runs(record, track)]
+    for skill, of_skill in groupby(sorted(runs, key=lambda item: item[0]), key=lambda item: item[0]):
         turns: list[list[_Run]] = []
         for _, run in of_skill:
             if not turns or run.phase is Phase.transit:
                 turns.append([])
             turns[-1].append(run)
         yield skill, turns
+
+
+def _tracks(record: EpisodeRecord) -> list[str]:
+    """Beginnings of the keys that say what the skills do: one for each arm of several, which may act at one time."""
+    ending = ".phase"
+    found = [key.removesuffix(ending) for key in record.arrays if key.startswith("skills.") and key.endswith(ending)]
+    return sorted(key for key in found if "." in key) or ["skills"]
+
+
+def _runs(record: EpisodeRecord, track: str) -> Iterator[tuple[int, _Run]]:
+    """Skill and frames of each run of equal phases, idle ones left out."""
+    known = {phase.value: phase for phase in Phase}
+    last = last_finite_frame(record)
+    columns = (record.arrays[f"{track}.{name}"].tolist()[: last + 1] for name in ("index", "phase"))
+    frame = 0
+    for (skill, value), members in groupby(zip(*columns, strict=True)):
+        length = len(list(members))
+        phase = known.get(value, Phase.idle)
+        if skill >= 0 and phase is not Phase.idle:
+            yield skill, _Run(phase, frame, frame + length - 1)
+        frame += length
 
 
 def _moments(runs: Sequence[_Run], *, later: bool) -> Iterator[Moment]:

@@ -107,7 +107,8 @@ def _section(shown: RecordedWorld, turn: Turn, view: View) -> Section:
             )
         )
     called = part_words(shown.episode.scene.objects[entry["object"]].asset, entry["part"])
-    (words,) = fill_in([f"{entry['name']}: {{part}} of the {{object}}"], called)
+    arm = f", {entry['arm']} arm" if "arm" in entry else ""
+    (words,) = fill_in([f"{entry['name']}{arm}: {{part}} of the {{object}}"], called)
     return Section(words if turn.count == 1 else f"{words}, turn {turn.number} of {turn.count}", tiles)
 
 

@@ -197,14 +197,19 @@ def _timeline(sheet: PhaseSheet, width: int) -> Image.Image:
         frame = last
     draw.line([left, bottom, right, bottom], fill=_FAINT)
     tiles = [tile for section in sheet.sections for tile in section.tiles]
-    places = [x_of(tile.time_s) for tile in tiles]
+    numbers: dict[float, list[int]] = {}  # of two arms that act at one time, moments may fall together
+    for number, tile in enumerate(tiles, start=1):
+        numbers.setdefault(x_of(tile.time_s), []).append(number)
     limit = float(right)
-    for number, (tile, x) in reversed(list(enumerate(zip(tiles, places, strict=True), start=1))):
-        draw.line([x, top, x, bottom], fill=_BAD if tile.failed else _LINES, width=3 if tile.failed else 1)
-        before = limit - x < _NUMBER_PX  # the number stands to the left of its line
-        place, ink = (x - 3 if before else x + 3), _BAD if tile.failed else _FAINT
-        draw.text((place, top + 1), str(number), fill=ink, font=font, anchor="ra" if before else "la")
-        limit = x - _NUMBER_PX if before else x
+    for x in sorted(numbers, reverse=True):
+        failed = any(tiles[number - 1].failed for number in numbers[x])
+        draw.line([x, top, x, bottom], fill=_BAD if failed else _LINES, width=3 if failed else 1)
+        text = ", ".join(map(str, numbers[x]))
+        room = max(_NUMBER_PX, font.getlength(text) + 6)
+        before = limit - x < room  # the number stands to the left of its line
+        place, ink = (x - 3 if before else x + 3), _BAD if failed else _FAINT
+        draw.text((place, top + 1), text, fill=ink, font=font, anchor="ra" if before else "la")
+        limit = x - room if before else x
     for index, curve in enumerate(sheet.curves):
         most = float(np.abs(curve.openings).max()) or 1.0
         points = [

@@ -55,6 +55,8 @@ class DrawnScene:
             instance = layout["instances"][name]
             drawn = ", ".join(f"{key} {value:.3f}" for key, value in place["drawn"].items())
             lines.append(f"{name}: {instance['source']} {instance['category']} {instance['instance']}; {drawn}")
+        if self.episode.preplan is not None:
+            lines.append(f"artpreplan: {self.episode.preplan}")
         if failure is not None:
             lines.append(f"{failure.code}: {failure.message}")
         return lines

@@ -25,7 +25,8 @@ from workflows.schema import CollectCfg
 TASKS = sorted(path.stem for path in (config_dir() / "task").glob("*.yaml"))
 SEEDS = range(4)
 VERBS = re.compile(
-    "(close|dial|grab|grip|let|lift|look|lower|move|open|pull|press|push|raise|rotate|shut|slide|take|turn|twist) "
+    "(close|dial|fold|grab|grip|let|lift|look|lower|move|open|pull|press|push|raise|reach|rotate|shut|slide|take|turn)"
+    "|twist"
 )
 AFTER = "and|back|by|closed|down|in|open|out|shut|then|up"
 """Words that may follow the name of an object."""

@@ -1,4 +1,7 @@
-"""The code blocks of the README run, in order, in one folder: `bash` and `python` ones; `sh` and `text` are to read."""
+"""The code blocks of the README and of pages run, in order, in one folder: `bash` and `python`, not `sh` and `text`.
+
+A `yaml` block is the file that its second line names; the first belongs to Hydra.
+"""
 
 import os
 import re
@@ -26,6 +29,7 @@ PAGES = [
     "docs/episode.md",
     "docs/planner_settings.md",
     "docs/solver.md",
+    *(f"docs/skills/{path.name}" for path in sorted((ROOT / "docs" / "skills").glob("*.md"))),
 ]
 
 
@@ -41,6 +45,10 @@ def test_code_blocks_run(page: str, tmp_path: Path):
                 words = shlex.split(line)
                 program = {"unlatch": ["-m", "unlatch"], "python": []}[words[0]]
                 commands.append([sys.executable, *program, *words[1:]])
+        elif language == "yaml":
+            file = tmp_path / text.splitlines()[1].removeprefix("# ")
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(text, encoding="utf-8")
         elif language == "python":
             commands.append([sys.executable, "-c", text])
         for command in commands:
