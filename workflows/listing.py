@@ -53,10 +53,14 @@ def object_lines() -> list[str]:
 
 
 def skill_lines() -> list[str]:
-    """One line a skill."""
+    """One line a skill; of our own, with its page."""
     from skills.catalog import SKILLS
 
-    return _aligned([(name, entry.summary) for name, entry in SKILLS.entries().items()])
+    rows = []
+    for name, entry in SKILLS.entries().items():
+        page = f" (docs/skills/{name}.md)" if entry.target.startswith("skills.") else ""
+        rows.append((name, entry.summary + page))
+    return _aligned(rows)
 
 
 def robot_lines() -> list[str]:
