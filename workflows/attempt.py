@@ -67,9 +67,16 @@ class Attempt:
 
         One that moves nothing ends at once, and that of the next index is taken.
         """
-        lane = Lane([index])
-        self._begin([lane], [])
-        return lane.skill if lane.skill.executes else self.plan(index + 1)
+        return self.plan_stage(index)[0]
+
+    def plan_stage(self, index: int = 0) -> list[Skill]:
+        """As `plan`, for all arms that begin together with the skill of an index, which begins its stage."""
+        stages = stages_of(self.episode.cfg.skills)
+        sequences = next(each for each in stages if any(index in sequence for sequence in each))
+        lanes = [Lane(list(sequence)) for sequence in sequences]
+        self._begin(lanes, [])
+        skills = [lane.skill for lane in lanes]
+        return skills if all(skill.executes for skill in skills) else self.plan_stage(index + 1)
 
     def _begin(self, lanes: Sequence[Lane], beside: Sequence[Skill]) -> None:
         """Begins the next skill of every lane and plans them, each against what the others will do.

@@ -17,12 +17,11 @@ from typing import Any
 
 import numpy as np
 
-from configs.derived_entry import with_task
 from configs.schema import EpisodeCfg
 from robots.action import Action, ArmAction
 from simcore.assets.articulated_object import ObjectAsset
-from simcore.assets.library import ObjectCfg, draws_instances, load_object, split_record
-from simcore.errors import AssetError, ConfigError, RecordingError, SimCoreError
+from simcore.assets.library import split_record
+from simcore.errors import SimCoreError
 from simcore.recording.episode import EpisodeRecord
 from simcore.recording.recorder import EpisodeRecorder
 from simcore.rng import EpisodeStreams, episode_seed
@@ -38,8 +37,9 @@ from skills.failure import Failure, earliest
 from skills.skill import Skill
 from solver.planning.plan import PlanBudget
 from tasks.language import phrasing_draws, task_language
-from tasks.layout import Layout, described, sample_layout
+from tasks.layout import Layout, sample_layout
 from workflows.doing import Doing, stage_values
+from workflows.episode_assets import load_assets, with_derived_task
 from workflows.episode_scene import arm_model, build_scene, robot_model
 from workflows.judge import Judge
 from workflows.preplan import Preplanner
@@ -117,12 +117,8 @@ class Episode:
         start = time.perf_counter()
         cfg = self.cfg
         rng = self.streams["layout"]
-        pinned = {} if recorded is None else recorded.layout.get("instances", {})
-        self._assets = {
-            item.name: load_object(_pinned(item, pinned), rng=rng, number=self.number)
-            for item in (cfg.object, *cfg.objects)
-        }
-        self.cfg = cfg = self._with_task()
+        self._assets = load_assets(cfg, self.number, recorded, rng)
+        self.cfg = cfg = with_derived_task(cfg, self._assets)
         failure: Failure | None = None
         if recorded is None:
             homes = [(arm.name, arm.home, arm.home_std) for arm in cfg.robot.arms]
@@ -133,22 +129,11 @@ class Episode:
             first = cfg.skills[0]
             layout, failure = self._preplanned(first, draw) if isinstance(first, ArtPreplanCfg) else (draw(), None)
         else:
-            self._check_same_assets(recorded)
             layout = Layout.from_dict(recorded.layout)
         overlap = self.build(layout)
         self.failure = failure or overlap
         self._built = True
         self.timings_ms["reset"] += 1e3 * (time.perf_counter() - start) - self.timings_ms.get("preplan", 0.0)
-
-    def _with_task(self) -> EpisodeCfg:
-        """The configuration with its derived task; a drawn object that it does not fit costs this episode alone."""
-        try:
-            return with_task(self.cfg, self._assets)
-        except ConfigError as exc:
-            if not draws_instances(self.cfg.object):
-                raise
-            asset = self._assets[self.cfg.object.name]
-            raise AssetError(f"{described(asset)}: {exc.message}", instance=asset.instance) from exc
 
     def build(self, layout: Layout) -> Failure | None:
         """Empties the world and builds the scene of a layout.
@@ -192,17 +177,6 @@ class Episode:
         for _ in range(self._still_frames):
             self.scene.apply(Action(self.standing(), hold=self.scene.hold_flags({})))
             self.scene.advance_frame()
-
-    def _check_same_assets(self, recorded: EpisodeRecord) -> None:
-        for name, asset in self._assets.items():
-            if recorded.assets.get(name) != asset.content_hash:
-                raise RecordingError(
-                    f"Object '{name}' of episode {recorded.number} is not the one that was recorded: content "
-                    f"{asset.content_hash[:12]}, expected {str(recorded.assets.get(name))[:12]}. Use the version of "
-                    "unlatch and the object files it was recorded with.",
-                    number=recorded.number,
-                    object=name,
-                )
 
     def part_of(self, index: int) -> str:
         """Name of the part that the skill of an index acts on; of one that moves nothing, that of the next one."""
@@ -413,9 +387,3 @@ class Episode:
             if not isinstance(entry, ArtPreplanCfg)
         ]
         return task_language(self.cfg.task.language, steps, phrasing_draws(self.seed, 1)[0])
-
-
-def _pinned(cfg: ObjectCfg, instances: Mapping[str, Any]) -> ObjectCfg:
-    """The object's configuration with the instance that a record names."""
-    entry = instances.get(cfg.name)
-    return cfg if not isinstance(entry, Mapping) else cfg.at(str(entry["instance"]))

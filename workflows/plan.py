@@ -14,14 +14,15 @@ if TYPE_CHECKING:
 
     from skills.skill import Skill
     from solver.planning.plan import KeyframePlan
+    from workflows.picture import Overlay
     from workflows.scene_picture import DrawnScene
     from workflows.schema import PlanCfg
 
 HELP = f"""usage: unlatch plan task=TASK [key=value ...]
        unlatch plan object=PATH skill=open|close|rotate [part=NAME] [key=value ...]
 
-Plans the first skill of one episode and prints keyframes, residuals and timings, or why there is no plan (exit code 1).
-Nothing is executed.
+Plans the first skill of one episode (where two arms begin together, those of both) and prints keyframes, residuals and
+timings, or why there is no plan (exit code 1). Nothing is executed.
 
   episode=0          episode number
   picture=true       draw keyframes and path
@@ -65,7 +66,7 @@ def _main(line: CommandLine) -> int:
 
 
 def plan(cfg: PlanCfg) -> int:
-    """Plans the first skill of an episode and prints what came of it.
+    """Plans the first skills of an episode, one for each arm that acts first, and prints what came of it.
 
     Args:
         cfg: The episode, and whether and where to draw it.
@@ -89,14 +90,17 @@ def plan(cfg: PlanCfg) -> int:
             say(text)
         if scene.episode.failure is not None:
             return FAILED
-        skill = Attempt(scene.episode).plan()
-        for text in plan_lines(skill):
-            say(text)
+        skills = Attempt(scene.episode).plan_stage()
+        for skill in skills:
+            if len(skills) > 1:
+                say(f"{skill.context.arm.name}: {skill.cfg.name} '{skill.cfg.part}'")
+            for text in plan_lines(skill):
+                say(text)
         if cfg.picture:
             path = Path(cfg.out or f"plan-{cfg.task.name}-s{cfg.seed}-{cfg.episode}.png").absolute()
-            write_picture(_drawn(scene, skill), path)
+            write_picture(_drawn(scene, skills), path)
             say(f"picture: {path}")
-    return OK if skill.failure is None else FAILED
+    return OK if all(skill.failure is None for skill in skills) else FAILED
 
 
 def plan_lines(skill: Skill) -> list[str]:
@@ -130,15 +134,22 @@ def _refusal_lines(skill: Skill, made: KeyframePlan) -> list[str]:
     return lines
 
 
-def _drawn(scene: DrawnScene, skill: Skill) -> np.ndarray:
-    """The scene with the hand's way, its keyframes and the object's keypoints."""
-    import numpy as np
-
+def _drawn(scene: DrawnScene, skills: Sequence[Skill]) -> np.ndarray:
+    """The scene with the ways of the hands, their keyframes and the object's keypoints."""
     overlay = scene.overlay(width=PICTURE_SIZE[0], height=PICTURE_SIZE[1])
     overlay.labels(scene.keypoints(), color=(250, 180, 20))
+    for skill in skills:
+        _draw_plan(overlay, skill)
+    return overlay.picture()
+
+
+def _draw_plan(overlay: Overlay, skill: Skill) -> None:
+    """Draws what one arm is going to do."""
+    import numpy as np
+
     made = skill.keyframe_plan
     if made is None:
-        return overlay.picture()
+        return
     T_world_base = skill.context.arm.T_world_base
     kinematics = skill.context.arm_model.kinematics
     tip = skill.context.arm_model.tool_keypoints.get("tool_head", np.zeros(3))
@@ -152,4 +163,3 @@ def _drawn(scene: DrawnScene, skill: Skill) -> np.ndarray:
         for axis, color in zip(np.eye(3), _AXES, strict=True):
             overlay.line(np.array([origin, origin + _AXIS_M * T_world_ee.rotate(axis)]), color=color, width=3)
         overlay.text_at(origin, f"{index} {keyframe.label}")
-    return overlay.picture()

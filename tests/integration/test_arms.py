@@ -12,6 +12,7 @@ from simcore.recording.verdict import recompute_success
 from skills.artpreplan_cfg import ArtPreplanCfg
 from skills.open import Open
 from workflows.commandline import CommandLine, load_configs
+from workflows.run import header_of
 from workflows.runner import EpisodeRunner
 from workflows.schema import CollectCfg
 
@@ -90,3 +91,16 @@ def test_the_other_arm_is_an_obstacle_where_it_stands():
         assert hit is not None
         assert {name.split("_")[0] for name in (hit.link_a, hit.link_b)} == {"left", "right"}
         assert skill.context.checker.first_collision(np.array(left.cfg.home)) is None
+
+
+def test_records_of_a_single_arm_say_nothing_of_arms():
+    (loaded,) = load_configs("collect", CollectCfg, CommandLine(overrides=["task=open_microwave"]))
+    with EpisodeRunner(loaded.cfg) as runner:
+        record = runner.run(0)
+    assert not {"arm", "stage", "entry", "broken_off"} & set(record.skills[0])
+    assert sorted(key for key in record.arrays if key.startswith("skills.")) == [
+        "skills.command_index",
+        "skills.index",
+        "skills.phase",
+    ]
+    assert "stage" not in header_of(loaded.cfg)["config"]["skills"][0]

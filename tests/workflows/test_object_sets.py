@@ -110,7 +110,7 @@ def test_visible_damage_of_any_candidate_is_told_before_anything_is_loaded(root:
 def test_a_damaged_object_costs_the_episode_that_draws_it_and_a_wrong_key_ends_the_run(
     root: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr("workflows.episode.load_object", _only("8"))
+    monkeypatch.setattr("workflows.episode_assets.load_object", _only("8"))
     with EpisodeRunner(config(root)) as runner:
         record = runner.run(3)
         assert (record.number, record.success, record.code) == (3, False, "error")
@@ -119,6 +119,6 @@ def test_a_damaged_object_costs_the_episode_that_draws_it_and_a_wrong_key_ends_t
         def wrong(cfg: ObjectCfg, *, rng: np.random.Generator, number: int = 0) -> ObjectAsset:
             raise ConfigError("a key is wrong")
 
-        monkeypatch.setattr("workflows.episode.load_object", wrong)
+        monkeypatch.setattr("workflows.episode_assets.load_object", wrong)
         with pytest.raises(ConfigError, match="a key is wrong"):
             runner.run(4)

@@ -72,3 +72,14 @@ def test_the_diagnosis_comes_back_from_a_data_set(tmp_path: Path, monkeypatch, c
     assert constraints["point2point_constraint"]["out_by"] > 0.5
     assert constraints["point2point_constraint"]["unit"] == "m"
     assert diagnosis.lines()[0].startswith("plan_infeasible: No arm configuration was found that meets all constraints")
+
+
+def test_two_arms_that_begin_together_are_both_printed(capsys):
+    assert main(["task=close_carton_both", "object.instance=3"]) == 0
+    out = capsys.readouterr().out.splitlines()
+    plans = [line for line in out if line.startswith("KeyframePlan(found=True")]
+    assert len(plans) == 2
+    assert [out.index(plan) - 1 for plan in plans] == [
+        out.index("left: close 'lid'"),
+        out.index("right: close 'lid_2'"),
+    ]
