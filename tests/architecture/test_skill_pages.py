@@ -19,7 +19,7 @@ from solver.settings.setting import MISSING, PlannerSettingCfg
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 MAX_PICTURE_BYTES = 200_000
-PICTURES = {"open": 1, "close": 1, "rotate": 2, "artpreplan": 0}
+PICTURES = {"open": 2, "close": 1, "rotate": 2, "artpreplan": 0}
 """How many a page has."""
 
 
