@@ -19,6 +19,11 @@ if TYPE_CHECKING:
     from workflows.episode import Episode
 
 
+MOST_FIRST_WAYS = 3
+"""So many ways of an arm are planned for which the arms after it find no room: where they cannot act at all, or only
+where this arm must, no further one helps, and each costs all their ways."""
+
+
 class Planned(NamedTuple):
     """A skill, planned in one of its ways or in none."""
 
@@ -123,7 +128,7 @@ def planned_together(
 ) -> list[Planned]:
     """Skills of several arms that begin at the same time: each is planned against all that those before it will do.
 
-    Where one finds no plan, those before it are tried in their next ways.
+    Where one finds no plan, those before it are tried in their next ways, up to `MOST_FIRST_WAYS`.
 
     Args:
         episode: The episode, as it is now.
@@ -141,6 +146,7 @@ def planned_together(
         return [first_planned(episode, index, rng, budget=budget, made=made, beside=beside)]
     refused: list[dict[str, Any]] = []
     stuck: list[Planned] = []
+    planned = 0
     first: Skill | None = None
     for skill in _tried(episode, index, budget=budget, made=made, beside=beside):
         first = first or skill
@@ -153,6 +159,9 @@ def planned_together(
             return found
         stuck = stuck or found
         refused.append(_refusal(episode, skill, rest[-1].skill.failure))
+        planned += 1
+        if planned == MOST_FIRST_WAYS:
+            break
     if stuck or first is None:
         return stuck
     return [Planned(first, refused)]
