@@ -16,11 +16,12 @@ import shutil
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import mean, median
+from typing import Any
 
 import numpy as np
 from rich.box import MARKDOWN
@@ -40,6 +41,7 @@ CATEGORIES = ("microwave", "drawer", "refrigerator", "safe", "oven", "door", "la
 """Categories that are tried: names of folders begin with them."""
 SOURCES = ("derived", "hand")
 _LIMIT_S = 3600.0
+_STRICT_SHARE = 0.9
 
 
 @dataclass
@@ -88,6 +90,8 @@ class Result:
     """Success by episode, of those that started closed."""
     ajar: dict[int, bool] = field(default_factory=dict)
     """The same of those that started open, by as little as it was."""
+    strict: list[bool] = field(default_factory=list)
+    """Of every episode: success, and at the end the joint stands beyond 90 % of its range, or within 10 % of closed."""
     first_layouts: int = 0
     """Episodes whose first layout planned."""
     search_ms: list[float] = field(default_factory=list)
@@ -138,9 +142,16 @@ def run(job: Job, cfg: RunCfg) -> Result:
         drawn = [entry for place in placed.values() for entry in place.get("drawn", {}).items()]
         is_ajar = any(value > 0.0 for key, value in drawn if key.startswith("opening."))
         (result.ajar if is_ajar else result.closed)[item.number] = item.success
+        result.strict.append(item.success and at_its_end(record.skills[-1]))
         if item.code is not None:
             result.codes[item.code] += 1
     return result
+
+
+def at_its_end(skill: Mapping[str, Any]) -> bool:
+    """Whether the part of a skill stands at an end of its range: open, or closed where that was the task."""
+    share = (skill["s_end"] - skill["s_closed"]) / (skill["s_open"] - skill["s_closed"])
+    return bool(share <= 1.0 - _STRICT_SHARE if skill["name"] == "close" else share >= _STRICT_SHARE)
 
 
 def run_all(jobs: Sequence[Job], cfg: RunCfg) -> list[Result]:
@@ -170,7 +181,7 @@ def with_interval(successes: Sequence[bool]) -> str:
 def instance_table(results: Sequence[Result]) -> Table:
     """One row a job."""
     table = Table(box=MARKDOWN)
-    for column in ("object", "skill", "keypoints", "closed", "ajar", "95 % interval", "failures"):
+    for column in ("object", "skill", "keypoints", "closed", "ajar", "95 % interval", "strict", "failures"):
         table.add_column(column, no_wrap=column != "failures")
     for result in results:
         low, high = wilson_interval(sum(result.all.values()), len(result.all))
@@ -182,6 +193,7 @@ def instance_table(results: Sequence[Result]) -> Table:
             rate(result.closed.values()),
             rate(result.ajar.values()),
             f"{100 * low:.0f} to {100 * high:.0f} %",
+            rate(result.strict),
             failures,
         )
     return table
@@ -203,7 +215,7 @@ def summary_lines(results: Sequence[Result]) -> list[str]:
             lines.append(
                 f"{skill}, {keypoints} keypoints: mean over {len(found)} objects {100 * ratio:.1f} %; pooled "
                 f"{rate(values)} ({100 * low:.1f} to {100 * high:.1f} %), from closed {with_interval(closed)}, "
-                f"from ajar {with_interval(ajar)}"
+                f"from ajar {with_interval(ajar)}; strict {with_interval([v for r in found for v in r.strict])}"
             )
     searched = [ms for result in results for ms in result.search_ms]
     if searched:

@@ -44,6 +44,8 @@ def with_derived(primary: str, schema: type, request: Request) -> Request:
         AssetError: There is no such object, it is damaged, or nothing of it moves.
     """
     choices, rest = _taken_apart(request.overrides)
+    if primary == "preview" and "object" in choices and "task" not in choices:
+        choices.setdefault("skill", "open")  # an object alone is looked at as it stands where it would be opened
     skill, part = choices.get("skill"), choices.get("part")
     _check_choices(choices)
     given = dict(request.given)

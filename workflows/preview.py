@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from workflows.schema import PreviewCfg
 
 HELP = f"""usage: unlatch preview task=TASK [key=value ...]
-       unlatch preview object=PATH skill=open|close|rotate [part=NAME] [key=value ...]
+       unlatch preview object=NAME|PATH [skill=open|close|rotate] [part=NAME] [key=value ...]
 
 Draws the scene of one episode at its start: regions, keypoints, what was drawn. Nothing is planned.
 

@@ -17,7 +17,7 @@ from solver.settings.reader import read_planner_setting
 from workflows.asset_checks import check_assets
 from workflows.commandline import CommandLine, load_configs
 from workflows.runner import EpisodeRunner
-from workflows.schema import CollectCfg
+from workflows.schema import CollectCfg, PreviewCfg
 
 ARM = franka_panda().arms[0]
 
@@ -111,3 +111,10 @@ def test_ways_are_tried_in_the_order_that_an_entry_states():
         names[len(order)] = [way.strategy for way in made.ways()]
     assert names[0][-2:] == ["edge", "hook"]
     assert names[2] == ["hook", "edge", *names[0][:-2]]
+
+
+def test_an_object_alone_is_previewed_where_it_would_be_opened():
+    (loaded,) = load_configs("preview", PreviewCfg, CommandLine(overrides=["object=toilet"]))
+    assert [entry.name for entry in loaded.cfg.skills] == ["artpreplan", "open"]
+    with pytest.raises(ConfigError, match="task is missing"):
+        config("object=toilet")
