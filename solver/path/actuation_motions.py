@@ -11,7 +11,7 @@ import numpy as np
 
 from simcore.geometry import Pose, matrix_from_axis_angle
 from solver.scene import PlanningScene
-from solver.settings.setting import MOTION_WORDS
+from solver.settings.motions import MOTION_WORDS
 
 Array = np.ndarray
 

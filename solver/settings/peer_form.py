@@ -12,8 +12,9 @@ from dataclasses import fields
 from typing import Any
 
 from simcore.errors import close_matches
+from solver.settings.motions import MOTION_WORDS
 from solver.settings.peer_entry import CONTACT_NAME, KEYPOINT_ALIASES, MEANINGS, Form, is_slip, rewrite_entry
-from solver.settings.setting import MOTION_WORDS, PlannerSettingCfg, RangeXyzCfg, SuccessMode
+from solver.settings.setting import PlannerSettingCfg, RangeXyzCfg, SuccessMode
 
 IGNORED = ("actuation_time", "mobile_move", "post_actuation_times", "pre_actuation_times")
 """Keys of the inherited form that have no effect."""

@@ -10,24 +10,12 @@ from typing import Any
 from simcore.errors import ConfigError, PluginError, UnknownEntryError, close_matches
 from simcore.registry import Catalog
 from solver.path.slip_mode import SlipMode
+from solver.settings.motions import read_list, read_motion
 from solver.terms.catalog import COSTS, TERMS
 from solver.terms.term import Term, read_number, read_term
 
 MISSING: Any = "???"
 """OmegaConf's mark of a required value, written out so that OmegaConf is not imported here."""
-
-MOTION_WORDS: dict[str, tuple[int, float]] = {
-    "move-backward": (0, -0.1),
-    "move-down": (2, -0.06),
-    "move-forward": (0, 0.1),
-    "move-left": (1, 0.08),
-    "move-right": (1, -0.08),
-    "move-up": (2, 0.06),
-}
-"""Words of the lists of motions: axis of the arm's base frame and distance [m]."""
-
-MOTION_MODES = ("translate_x", "translate_y", "translate_z", "rotate")
-"""Modes of a motion: metres along an axis of the ee frame, or radians about the object's joint."""
 
 
 class SuccessMode(Enum):
@@ -174,7 +162,7 @@ class PlannerSettingCfg:
         self.cost_list = _plain(_terms(self.cost_list, COSTS, f"{where}.cost_list"))
         self.pre_actuation_motions = [
             read_motion(entry, f"{where}.pre_actuation_motions[{i}]", words=True)
-            for i, entry in enumerate(_list(self.pre_actuation_motions, f"{where}.pre_actuation_motions"))
+            for i, entry in enumerate(read_list(self.pre_actuation_motions, f"{where}.pre_actuation_motions"))
         ]
         self.post_actuation_motions = _read_post(self.post_actuation_motions, f"{where}.post_actuation_motions")
         self.keypoint_shifts = {
@@ -186,7 +174,7 @@ class PlannerSettingCfg:
                 self.approach_width_m, f"{where}.approach_width_m", lower=0.0, upper=1.0
             )
         self.slips = [
-            _read_slip(name, f"{where}.slips[{i}]") for i, name in enumerate(_list(self.slips, f"{where}.slips"))
+            _read_slip(name, f"{where}.slips[{i}]") for i, name in enumerate(read_list(self.slips, f"{where}.slips"))
         ]
         if self.modify_actuation_motion is not None:
             key = f"{where}.modify_actuation_motion"
@@ -269,14 +257,8 @@ def left_out() -> PlannerSettingCfg:
     return PlannerSettingCfg(derived=True)
 
 
-def _list(value: Any, where: str) -> list[Any]:
-    if isinstance(value, str | Mapping) or not hasattr(value, "__iter__"):
-        raise ConfigError(f"{where} is a {type(value).__name__}, expected a list.", key=where)
-    return list(value)
-
-
 def _terms(entries: Any, catalog: Catalog, where: str) -> list[Any]:
-    return [_term(entry, catalog, f"{where}[{i}]") for i, entry in enumerate(_list(entries, where))]
+    return [_term(entry, catalog, f"{where}[{i}]") for i, entry in enumerate(read_list(entries, where))]
 
 
 def _plain(terms: list[Term]) -> list[Any]:
@@ -310,48 +292,8 @@ def _term(entry: Any, catalog: Catalog, where: str) -> Term:
     return term
 
 
-def read_motion(entry: Any, where: str, *, words: bool) -> list[Any]:
-    """Reads one motion.
-
-    Args:
-        entry: [mode, value], or a word where those are allowed.
-        where: Full key, for messages.
-        words: Whether `move-up` and its siblings are allowed.
-
-    Returns:
-        [mode, value]; a word becomes [word, its distance in m].
-
-    Raises:
-        ConfigError: It is neither.
-    """
-    known = [*MOTION_MODES, *(MOTION_WORDS if words else ())]
-    if isinstance(entry, str):
-        if words and entry in MOTION_WORDS:
-            return [entry, MOTION_WORDS[entry][1]]
-        raise ConfigError(
-            f"{where}='{entry}' is unknown.{close_matches(entry, known)} Expected [mode, value] with a mode of "
-            f"{', '.join(MOTION_MODES)}" + (f", or a word of {', '.join(MOTION_WORDS)}." if words else "."),
-            key=where,
-        )
-    pair = _list(entry, where)
-    if pair and not isinstance(pair[0], str):
-        raise ConfigError(
-            f"{where}={pair} is no motion. Expected [mode, value] with a mode of {', '.join(MOTION_MODES)}.", key=where
-        )
-    if len(pair) == 2 and words and pair[0] in MOTION_WORDS:
-        return [pair[0], read_number(pair[1], where, lower=-2.0, upper=2.0)]
-    if len(pair) != 2 or pair[0] not in MOTION_MODES:
-        near = close_matches(str(pair[0]), known) if pair else ""
-        raise ConfigError(
-            f"{where}={pair} is no motion.{near} Expected [mode, value] with a mode of {', '.join(MOTION_MODES)}.",
-            key=where,
-        )
-    bound = 6.3 if pair[0] == "rotate" else 2.0
-    return [pair[0], read_number(pair[1], where, lower=-bound, upper=bound)]
-
-
 def _read_shift(value: Any, where: str) -> list[float]:
-    numbers = _list(value, where)
+    numbers = read_list(value, where)
     if len(numbers) != 3:
         raise ConfigError(f"{where}={numbers} has {len(numbers)} values, expected 3: x, y, z [m].", key=where)
     return [read_number(number, where, lower=-2.0, upper=2.0) for number in numbers]
@@ -382,7 +324,7 @@ def _read_post(value: Any, where: str) -> list[Any] | dict[str, Any]:
                 )
         follow = FollowJointCfg(**{str(k): v for k, v in inner.items()})
         return {"follow_joint": asdict(_check_follow(follow, f"{where}.follow_joint"))}
-    return [read_motion(entry, f"{where}[{i}]", words=True) for i, entry in enumerate(_list(value, where))]
+    return [read_motion(entry, f"{where}[{i}]", words=True) for i, entry in enumerate(read_list(value, where))]
 
 
 def _check_follow(follow: FollowJointCfg, where: str) -> FollowJointCfg:

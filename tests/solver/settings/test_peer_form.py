@@ -9,10 +9,11 @@ import pytest
 import yaml
 
 from simcore.errors import ConfigError
+from solver.settings.motions import MOTION_WORDS
 from solver.settings.peer_entry import CONTACT_NAME, MEANINGS
 from solver.settings.peer_form import IGNORED, form_of, settings_in
 from solver.settings.reader import read_planner_setting
-from solver.settings.setting import MOTION_WORDS, PlannerSettingCfg, SuccessMode
+from solver.settings.setting import PlannerSettingCfg, SuccessMode
 from solver.terms.catalog import COSTS, TERMS
 
 DATA = Path(__file__).resolve().parents[2] / "data" / "peer_settings"

@@ -1,0 +1,77 @@
+"""Motions of the hand before and after the goal, as settings list them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from simcore.errors import ConfigError, close_matches
+from solver.terms.term import read_number
+
+MOTION_WORDS: dict[str, tuple[int, float]] = {
+    "move-backward": (0, -0.1),
+    "move-down": (2, -0.06),
+    "move-forward": (0, 0.1),
+    "move-left": (1, 0.08),
+    "move-right": (1, -0.08),
+    "move-up": (2, 0.06),
+}
+"""Words of the lists of motions: axis of the arm's base frame and distance [m]."""
+
+MOTION_MODES = ("translate_x", "translate_y", "translate_z", "rotate")
+"""Modes of a motion: metres along an axis of the ee frame, or radians about the object's joint."""
+
+
+def read_list(value: Any, where: str) -> list[Any]:
+    """A plain list of anything that is one.
+
+    Args:
+        value: A list.
+        where: Full key, for messages.
+
+    Raises:
+        ConfigError: It is a text, a mapping or a single value.
+    """
+    if isinstance(value, str | Mapping) or not hasattr(value, "__iter__"):
+        raise ConfigError(f"{where} is a {type(value).__name__}, expected a list.", key=where)
+    return list(value)
+
+
+def read_motion(entry: Any, where: str, *, words: bool) -> list[Any]:
+    """Reads one motion.
+
+    Args:
+        entry: [mode, value], or a word where those are allowed.
+        where: Full key, for messages.
+        words: Whether `move-up` and its siblings are allowed.
+
+    Returns:
+        [mode, value]; a word becomes [word, its distance in m].
+
+    Raises:
+        ConfigError: It is neither.
+    """
+    known = [*MOTION_MODES, *(MOTION_WORDS if words else ())]
+    if isinstance(entry, str):
+        if words and entry in MOTION_WORDS:
+            return [entry, MOTION_WORDS[entry][1]]
+        raise ConfigError(
+            f"{where}='{entry}' is unknown.{close_matches(entry, known)} Expected [mode, value] with a mode of "
+            f"{', '.join(MOTION_MODES)}" + (f", or a word of {', '.join(MOTION_WORDS)}." if words else "."),
+            key=where,
+        )
+    pair = read_list(entry, where)
+    if pair and not isinstance(pair[0], str):
+        raise ConfigError(
+            f"{where}={pair} is no motion. Expected [mode, value] with a mode of {', '.join(MOTION_MODES)}.", key=where
+        )
+    if len(pair) == 2 and words and pair[0] in MOTION_WORDS:
+        return [pair[0], read_number(pair[1], where, lower=-2.0, upper=2.0)]
+    if len(pair) != 2 or pair[0] not in MOTION_MODES:
+        near = close_matches(str(pair[0]), known) if pair else ""
+        raise ConfigError(
+            f"{where}={pair} is no motion.{near} Expected [mode, value] with a mode of {', '.join(MOTION_MODES)}.",
+            key=where,
+        )
+    bound = 6.3 if pair[0] == "rotate" else 2.0
+    return [pair[0], read_number(pair[1], where, lower=-bound, upper=bound)]
