@@ -6,6 +6,7 @@ import string
 from collections.abc import Iterator, Sequence
 
 from configs.chain import entry_keys
+from configs.derived_ways import WAY_NAMES
 from configs.schema import EpisodeCfg
 from robots.catalog import ROBOTS
 from simcore.errors import ConfigError, UnknownEntryError, close_matches
@@ -13,6 +14,7 @@ from simcore.recording.keys import is_name
 from skills.artpreplan_cfg import ArtPreplanCfg
 from skills.catalog import SKILLS
 from skills.chain import Sequences, stages_of
+from skills.config import SkillCfg
 from tasks.language import FIELDS
 from tasks.scene_names import TABLE, plinth_of
 from tasks.task import GoalCfg, OpennessCfg, RegionCfg
@@ -111,7 +113,17 @@ def _check_skills(cfg: EpisodeCfg) -> None:
             _check_name(name, objects, f"{where}.objects[{place}]", "object of this episode")
         if skill.arm is not None:
             _check_name(skill.arm, arms, f"{where}.arm", "arm of this episode")
+        _check_order(skill, where)
     _check_stages(cfg)
+
+
+def _check_order(skill: SkillCfg, where: str) -> None:
+    """Every word of `order` is the beginning of a way's name, or goes beyond that of a derived one: `edge+12cm`."""
+    derived = skill.planner_setting is not None and skill.planner_setting.derived
+    known = list(WAY_NAMES) if derived else [skill.strategy, *(item.name for item in skill.strategies)]
+    for place, word in enumerate(skill.order):
+        if not any(name.startswith(word) or (derived and word.startswith(name)) for name in known):
+            _check_name(word, known, f"{where}.order[{place}]", "way of this entry")
 
 
 def _check_stages(cfg: EpisodeCfg) -> None:

@@ -25,6 +25,8 @@ KNOB_ALONG_SLIPS = ("side", "fixed")
 KNOB_ACROSS_SLIPS = ("fixed", "side")
 """What the hand may do on a knob that opens a part: it turns between flat pads about the line between them, and wedges
 about any other."""
+WAY_NAMES = ("bar", "edge", "hook", "knob", "push")
+"""What the names of derived ways begin with."""
 SKILLS_WITH_WAYS = ("close", "open", "rotate")
 """Skills whose settings can be derived."""
 

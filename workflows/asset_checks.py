@@ -66,17 +66,19 @@ def check_assets(cfg: EpisodeCfg, *, number: int = 0) -> None:
         if skill.planner_setting.derived:
             _check_derivable(skill, asset, part, cfg.robot.name, arm, where)
             continue
-        for way, key in zip(skill.ways(), _setting_keys(skill, where), strict=True):
+        keys = _setting_keys(skill, where)
+        for way in skill.ways():
+            key = keys[way.strategy]
             check_names(way.planner_setting, list(arm.keypoints), list(part.keypoints), key, list(part.axes))
             check_skill(way, part, asset, where=key)
             check_points(way.planner_setting, arm.keypoints, part, where=key)
     _check_mounts(cfg, assets)
 
 
-def _setting_keys(skill: SkillCfg, where: str) -> list[str]:
-    """Full keys of the planner settings of a skill's ways."""
-    others = [f"{where}.strategies[{number}].planner_setting" for number in range(len(skill.strategies))]
-    return [f"{where}.planner_setting", *others]
+def _setting_keys(skill: SkillCfg, where: str) -> dict[str, str]:
+    """Full keys of the planner settings of a skill's ways, by the way's name."""
+    others = {item.name: f"{where}.strategies[{i}].planner_setting" for i, item in enumerate(skill.strategies)}
+    return {skill.strategy: f"{where}.planner_setting", **others}
 
 
 def _check_derivable(skill: SkillCfg, asset: ObjectAsset, part: Part, robot: str, arm: ArmCfg, where: str) -> None:

@@ -216,6 +216,11 @@ MISTAKES = [
     ("object=empty skill=open", "'empty' holds no URDF, expected one. Name the file."),
     ("object=kitchen skill=opn", "skill='opn' has no task that could be derived. Did you mean 'open'? "),
     ("object=kitchen skill=open part=dor", "part='dor' is no part of kitchen. Did you mean 'door'? Parts: door."),
+    (
+        "object=oven skill=open skills.1.order=[hok]",
+        "skills[1].order[0]='hok' is no way of this entry. Did you mean 'hook'",
+    ),
+    ("object=kitchen skill=open skills.1.order=[hok]", "skills[1].order[0]='hok' is no way of this entry. Known: "),
     ("object=kitchen skill=open task=open_drawer", "skill=open derives a task, and task=open_drawer names one."),
     ("skill=open", "skill=open needs an object. Expected object=PATH"),
     ("object=kitchen part=door task=open_drawer", "part=door has no effect without skill."),
