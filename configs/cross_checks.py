@@ -113,13 +113,14 @@ def _check_skills(cfg: EpisodeCfg) -> None:
             _check_name(name, objects, f"{where}.objects[{place}]", "object of this episode")
         if skill.arm is not None:
             _check_name(skill.arm, arms, f"{where}.arm", "arm of this episode")
-        _check_order(skill, where)
+        if not isinstance(skill, ArtPreplanCfg):
+            _check_order(skill, where)
     _check_stages(cfg)
 
 
 def _check_order(skill: SkillCfg, where: str) -> None:
     """Every word of `order` is the beginning of a way's name, or goes beyond that of a derived one: `edge+12cm`."""
-    derived = skill.planner_setting is not None and skill.planner_setting.derived
+    derived = skill.planner_setting.derived
     known = list(WAY_NAMES) if derived else [skill.strategy, *(item.name for item in skill.strategies)]
     for place, word in enumerate(skill.order):
         if not any(name.startswith(word) or (derived and word.startswith(name)) for name in known):
