@@ -14,7 +14,7 @@ demo: $(STAMP)
 	$(BIN)/unlatch collect task=open_microwave episodes=20 seed=0 out=data/demo
 
 test: $(STAMP)
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n 2
 
 check: lint test
 
