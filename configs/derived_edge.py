@@ -9,6 +9,7 @@ import numpy as np
 
 from configs.derived_grasp import HEAD, PALM_ROOM_M, TAIL, HandRoom
 from configs.derived_setting import EDGE_APPROACH_M, planner_setting
+from simcore.assets.annotate.view import GRIP_MAX_M
 from simcore.assets.annotation import FramedVector, Handle, HandleType, Part, PartKind
 from simcore.assets.articulated_object import ObjectAsset
 from simcore.geometry import Pose, unit
@@ -23,8 +24,6 @@ _DEPTH_SHARE = 0.2
 """... at most this share of the part's extent."""
 _RIM_M = 0.008
 """What lies within so much of the edge is its rim, which fingers close on."""
-_GRIP_MAX_M = 0.07
-"""A thicker rim is not pinched."""
 _TAIL_M = 0.05
 _PLACES = (0.0, 0.3, -0.3)
 """Places along the edge, as shares of its length, from the height of the handle."""
@@ -102,9 +101,7 @@ def _frame(room: HandRoom) -> tuple[Array, Array, Array] | None:
         up, front = T_link_root.rotate(np.array([0.0, 0.0, 1.0])), T_link_root.rotate(np.array([1.0, 0.0, 0.0]))
         outward = unit(part.axes["link0_move_axis"].xyz)
         return (up, unit(np.cross(outward, up)), outward) if float(front @ outward) > _UPRIGHT else None
-    joint = model.joints[part.joint]
-    T_link_child = model.link_pose(part.link).inverse() @ model.link_pose(joint.child)
-    axis = T_link_child.rotate(unit(joint.axis))
+    axis = room.hinge_link()
     if abs(float(contact @ axis)) < _UPRIGHT or abs(float(outward @ axis)) > 1.0 - _UPRIGHT:
         return None  # the bar runs away from the hinge, and head to tail along it
     return across, contact, outward
@@ -119,7 +116,7 @@ def edge_grip(asset: ObjectAsset, room: HandRoom, edge: FreeEdge, start: tuple[f
         edge: The place.
         start: How far the part is open, at least and at most, from closed [rad or m].
     """
-    if edge.thickness_m > _GRIP_MAX_M:
+    if edge.thickness_m > GRIP_MAX_M:
         return None
     part = _held_at(room.part, edge)
     there = HandRoom(asset, part, room.hand, approach_m=EDGE_APPROACH_M)

@@ -125,6 +125,13 @@ class HandRoom:
         across, along = unit(tail - head), unit(self.part.axes["link0_contact_axis"].xyz)
         return across, along, unit(np.cross(across, along))
 
+    def hinge_link(self) -> Array:
+        """(3,) unit direction of the joint's axis in the frame of the part's link."""
+        model, part = self.solids.model, self.part
+        joint = model.joints[part.joint]
+        T_link_child = model.link_pose(part.link).inverse() @ model.link_pose(joint.child)
+        return T_link_child.rotate(unit(joint.axis))
+
     def shifts(self) -> list[float]:
         """Other places on a bar or an edge than its head, along the contact axis [m]; none on a short one."""
         length = float(self.part.handle.size[2]) if self.part.handle.type is not HandleType.none else 0.0

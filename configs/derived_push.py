@@ -89,13 +89,10 @@ def _fits(room: HandRoom, point: Array, outward: Array, openings: tuple[float, .
 
 def _tool_at(room: HandRoom, point: Array, outward: Array) -> Pose:
     """The tool frame as a push has it: straight in, the palm along the hinge or, of what slides, across its travel."""
-    part, model = room.part, room.solids.model
-    if part.kind is PartKind.slider:
+    if room.part.kind is PartKind.slider:
         _, side, _ = room.axes_link()
     else:
-        joint = model.joints[part.joint]
-        T_link_child = model.link_pose(part.link).inverse() @ model.link_pose(joint.child)
-        side = T_link_child.rotate(joint.axis / np.linalg.norm(joint.axis))
+        side = room.hinge_link()
     side = side - outward * float(side @ outward)
     side = side / np.linalg.norm(side)
     return Pose(np.column_stack([-outward, side, np.cross(-outward, side)]), point)
