@@ -24,7 +24,7 @@ _FINGER_COUPLING_N = 140.0
 class Arm(Module):
     """One arm with its gripper: state buffers and motor targets."""
 
-    def __init__(self, body: Body, cfg: ArmCfg) -> None:
+    def __init__(self, body: Body, cfg: ArmCfg, *, world: World | None = None) -> None:
         super().__init__()
         self._body = body
         self._cfg = cfg
@@ -37,7 +37,7 @@ class Arm(Module):
             drives[joint] = JointDrive(
                 mode=DriveMode.servo, max_effort=gripper.grip_force_n, max_velocity=gripper.max_speed_m_s
             )
-        self._drives = DriveGroup(body, drives)
+        self._drives = DriveGroup(body, drives, world=world)
         if len(gripper.joints) == 2:
             couple_fingers(body, *gripper.joints, max_force_n=_FINGER_COUPLING_N)
         for link in gripper.finger_links:
@@ -66,6 +66,11 @@ class Arm(Module):
     def name(self) -> str:
         """`left` or `right`."""
         return self._cfg.name
+
+    @property
+    def drives(self) -> DriveGroup:
+        """Motors of its joints, fingers included."""
+        return self._drives
 
     @property
     def T_world_base(self) -> Pose:
@@ -186,7 +191,7 @@ class Robot(Module):
             self._body.ignore_collision(self._body, first, second)
         self._arms: dict[str, Arm] = {}
         for arm_cfg in cfg.arms:
-            self._arms[arm_cfg.name] = Arm(self._body, arm_cfg)
+            self._arms[arm_cfg.name] = Arm(self._body, arm_cfg, world=world)
             self.add_child(arm_cfg.name, self._arms[arm_cfg.name])
 
     @property

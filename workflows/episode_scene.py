@@ -193,7 +193,7 @@ def build_scene(
             )
         body = world.load_urdf(asset.urdf_path, name=name, T_world_root=place.T_world_root, friction=OBJECT_FRICTION)
         body.semantic_class = asset.category
-        objects[name] = SceneObject(body, asset)
+        objects[name] = SceneObject(body, asset, world=world)
         objects[name].set_joints(place.joint_positions)
         scene.add_object(name, objects[name])
         for part in asset.articulation.parts:

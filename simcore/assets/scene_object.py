@@ -11,6 +11,7 @@ from simcore.assets.articulated_object import ObjectAsset
 from simcore.geometry import Pose
 from simcore.sim.bodies import Body
 from simcore.sim.drives import DriveGroup, DriveMode, JointDrive
+from simcore.sim.world import World
 from simcore.state import Buffer, Module
 
 Array = np.ndarray
@@ -24,7 +25,7 @@ solver does not settle on a part so light."""
 class SceneObject(Module):
     """The body, its joints' friction, and its annotated points in the world."""
 
-    def __init__(self, body: Body, asset: ObjectAsset) -> None:
+    def __init__(self, body: Body, asset: ObjectAsset, *, world: World | None = None) -> None:
         super().__init__()
         self._body = body
         self._asset = asset
@@ -42,6 +43,7 @@ class SceneObject(Module):
                 )
                 for name in self.joint_names
             },
+            world=world,
         )
         self._acted_links: dict[str, str] = {}
         self._held: frozenset[str] = frozenset()

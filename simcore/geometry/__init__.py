@@ -11,6 +11,7 @@ from simcore.geometry.rotations import (
     quat_xyzw_from_matrix,
     quat_xyzw_from_rpy,
     quat_xyzw_from_wxyz,
+    rpy_from_matrix,
     unit,
 )
 
@@ -25,5 +26,6 @@ __all__ = [
     "quat_xyzw_from_matrix",
     "quat_xyzw_from_rpy",
     "quat_xyzw_from_wxyz",
+    "rpy_from_matrix",
     "unit",
 ]

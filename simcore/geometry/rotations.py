@@ -105,6 +105,15 @@ def quat_xyzw_from_rpy(rpy: ArrayLike) -> Array:
     return quat_xyzw_from_matrix(matrix_from_rpy(rpy))
 
 
+def rpy_from_matrix(R: ArrayLike) -> Array:
+    """(3,) URDF roll, pitch, yaw [rad] of a (3, 3) rotation; at pitch +-pi/2, where they are not unique, roll is 0."""
+    m = np.asarray(R, dtype=float)
+    pitch = math.atan2(-m[2, 0], math.hypot(m[0, 0], m[1, 0]))
+    if math.hypot(m[0, 0], m[1, 0]) < 1e-9:
+        return np.array([0.0, pitch, math.atan2(-m[0, 1], m[1, 1])])
+    return np.array([math.atan2(m[2, 1], m[2, 2]), pitch, math.atan2(m[1, 0], m[0, 0])])
+
+
 def matrix_from_axis_angle(axis: ArrayLike, angle_rad: float) -> Array:
     """(3, 3) rotation by an angle about an axis (Rodrigues).
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import pybullet as p
@@ -11,6 +12,7 @@ from numpy.typing import ArrayLike
 
 from simcore.errors import FrameNotFoundError, close_matches
 from simcore.geometry import Pose
+from simcore.sim.link_masses import LinkMasses
 
 Array = np.ndarray
 ROOT = -1
@@ -42,6 +44,10 @@ class Body:
         self.client = client
         self.body_id = body_id
         self.name = name
+        self.fixed = True
+        """Whether its root stands still whatever acts on it."""
+        self.environment: int | None = None
+        """Which of several environments in one world it belongs to; None = it is shared by all, as a floor is."""
         self.semantic_class = name
         """What kind of thing it is, for segmentation images: `robot`, a category; its name where nobody said."""
         root, _ = p.getBodyInfo(body_id, physicsClientId=client)
@@ -99,6 +105,11 @@ class Body:
         info = p.getDynamicsInfo(self.body_id, index, physicsClientId=self.client)
         x, y, z = Pose.from_quat_xyzw(info[3], info[4]).rotate(np.array(axis_com, dtype=float)).tolist()
         return (x, y, z)
+
+    @cached_property
+    def masses(self) -> LinkMasses:
+        """Masses and inertias of its links, and what is added to them at joints."""
+        return LinkMasses(self.client, self.body_id)
 
     def label(self, index: int) -> str:
         """`<body>/<link>` of a link by Bullet's number, or the body's name alone for a box."""
@@ -175,6 +186,24 @@ class Body:
             p_world_com, linear, angular = state[0], state[6], state[7]
         arm = self.link_pose(name).p - np.array(p_world_com)
         return np.array(linear) + np.cross(angular, arm), np.array(angular)
+
+    def set_root_velocity(self, linear_m_s: ArrayLike, angular_rad_s: ArrayLike) -> None:
+        """Sets linear (3,) and angular velocity (3,) of the root link's frame, in the world frame; a free body only."""
+        linear, angular = np.asarray(linear_m_s, dtype=float), np.asarray(angular_rad_s, dtype=float)
+        p_world_com = np.array(p.getBasePositionAndOrientation(self.body_id, physicsClientId=self.client)[0])
+        of_com = linear + np.cross(angular, p_world_com - self.root_pose().p)
+        p.resetBaseVelocity(self.body_id, of_com.tolist(), angular.tolist(), physicsClientId=self.client)
+
+    def point_velocity(self, index: int, p_world: ArrayLike) -> Array:
+        """(3,) velocity of a point (3,) that moves with a link, world frame [m/s]; the link by Bullet's number."""
+        if index == ROOT:
+            com = p.getBasePositionAndOrientation(self.body_id, physicsClientId=self.client)[0]
+            linear, angular = p.getBaseVelocity(self.body_id, physicsClientId=self.client)
+        else:
+            state = p.getLinkState(self.body_id, index, computeLinkVelocity=1, physicsClientId=self.client)
+            com, linear, angular = state[0], state[6], state[7]
+        velocity: Array = np.array(linear) + np.cross(angular, np.asarray(p_world, dtype=float) - np.array(com))
+        return velocity
 
     def joint_states(self, names: Sequence[str] | None = None) -> tuple[Array, Array, Array]:
         """Positions, velocities and motor efforts (n,) of joints, all movable ones by default [rad or m, N m or N]."""

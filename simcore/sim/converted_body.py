@@ -54,6 +54,7 @@ def load_converted(
             f"Bullet cannot load '{urdf_path}' ({exc}). Convert the asset again.", path=str(urdf_path)
         ) from exc
     body = Body(world.client, number, name=name, friction=friction)
+    body.fixed = p.getDynamicsInfo(number, ROOT, physicsClientId=world.client)[0] == 0.0
     body.set_root_pose(T_world_root)
     world.bodies[name] = body
     _apply_rigid(world, body, physics.get("rigid", {}))
@@ -92,7 +93,7 @@ def _lift(world: World, body: Body) -> None:
     """Balances the weight of a body's root for one step."""
     mass = p.getDynamicsInfo(body.body_id, ROOT, physicsClientId=body.client)[0]
     where = p.getBasePositionAndOrientation(body.body_id, physicsClientId=body.client)[0]
-    force = (0.0, 0.0, -mass * world.cfg.gravity_m_s2)
+    force = (-mass * world.gravity_m_s2).tolist()
     p.applyExternalForce(body.body_id, ROOT, force, where, p.WORLD_FRAME, physicsClientId=body.client)
 
 

@@ -1,20 +1,21 @@
 """Every joint's motor: the only place that commands one.
 
 Bullet's POSITION_CONTROL is a velocity servo, not a spring, and URDF `<dynamics friction>` has no effect in it. So a
-drive states which of the two it is, and friction is modelled as a motor that brakes with at most that effort.
+drive states which of the two it is, and friction is modelled as a motor that brakes with at most that effort; that of a
+servo, whose motor is taken, is taken from its effort while it moves, and added to it where it holds.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 
 import numpy as np
 import pybullet as p
 
 from simcore.errors import WorldError
-from simcore.geometry import Pose
 from simcore.sim.bodies import Body
 from simcore.sim.world import World
 
@@ -29,7 +30,7 @@ class DriveMode(Enum):
     spring = "spring"
     """Effort = stiffness * (target - q) - damping * dq, limited to `max_effort`, anew at every physics step."""
     passive = "passive"
-    """No target: dry friction and viscous damping only."""
+    """No target: dry friction and viscous damping only, and a spring where it has a stiffness."""
 
 
 @dataclass(frozen=True)
@@ -38,22 +39,39 @@ class JointDrive:
 
     mode: DriveMode
     stiffness: float = 0.0
-    """N m per rad, or N per m; `spring` only."""
+    """N m per rad, or N per m; not of a servo. A passive joint's spring pulls to where it was when it got one."""
     damping: float = 0.0
-    """N m s per rad, or N s per m."""
+    """N m s per rad, or N s per m; of the joint itself where there is no spring."""
     armature: float = 0.0
-    """Inertia added at the joint of a part that turns [kg m^2]: of what turns with it unseen, such as a spindle."""
+    """Inertia added at the joint [kg m^2], or mass of one that slides [kg]: of what moves with it unseen, such as a
+    spindle or a rotor behind its gear."""
     friction: float = 0.0
-    """Break-away effort [N m or N]; `passive` only."""
+    """Break-away effort [N m or N]."""
     max_effort: float = 0.0
-    """Largest effort of the motor [N m or N]."""
+    """Largest effort of the motor [N m or N]; 0 = none of a servo or spring, any of a passive joint."""
     max_velocity: float = 0.0
     """Largest speed the motor asks for [rad/s or m/s]."""
+    position_gain: float = 0.15
+    """Share of the position error that a servo removes in one physics step."""
+    velocity_gain: float = 1.0
+    """Share of the velocity error that a servo removes in one physics step."""
 
     def __post_init__(self) -> None:
-        for field in ("stiffness", "damping", "armature", "friction", "max_effort", "max_velocity"):
+        for field in _VALUES:
             if getattr(self, field) < 0.0:
                 raise WorldError(f"JointDrive.{field}={getattr(self, field)} is negative. Give 0 or more.", field=field)
+
+
+_VALUES = (
+    "stiffness",
+    "damping",
+    "armature",
+    "friction",
+    "max_effort",
+    "max_velocity",
+    "position_gain",
+    "velocity_gain",
+)
 
 
 class DriveGroup:
@@ -65,32 +83,118 @@ class DriveGroup:
         Args:
             body: The body.
             drives: Its joints' drives by name.
-            world: The world whose steps apply the efforts of springs; only those need it.
+            world: The world whose steps apply efforts that are computed anew for each: those of springs, `set_effort`
+                and `limit_speed`; only these need it.
 
         Raises:
             WorldError: A joint has a spring and there is no world.
         """
         self.body = body
         self.drives = dict(drives)
+        self._world = world
+        self._called = False
         self._indices = {name: body.joint(name).index for name in drives}
+        self._servo_targets: dict[str, tuple[float, float]] = {}
         self._spring_targets: dict[str, float] = {}
+        self._stuck: set[str] = set()
+        self._held: dict[str, float] = {}
+        self._efforts: dict[str, float] = {}
+        self._speed_limits: dict[str, float] = {}
         for name, drive in self.drives.items():
-            # a spring's damping is part of its effort
-            damping = 0.0 if drive.mode is DriveMode.spring else drive.damping
-            p.changeDynamics(body.body_id, self._indices[name], jointDamping=damping, physicsClientId=body.client)
-            if drive.mode is DriveMode.passive:
+            self._set_damping(name, drive)
+            if drive.mode is DriveMode.passive or (drive.mode is DriveMode.spring and drive.friction > 0.0):
                 self._brake(name, drive.friction)
-            if drive.armature > 0.0 and not body.joint(name).prismatic:
-                self._add_inertia(name, drive.armature)
-        springs = [name for name, drive in self.drives.items() if drive.mode is DriveMode.spring]
-        if springs and world is None:
+            if drive.armature > 0.0:
+                self._set_armature(name, drive.armature)
+            if drive.mode is DriveMode.spring:
+                self._need_steps(name, "a spring")
+            elif drive.mode is DriveMode.passive and drive.stiffness > 0.0:
+                self._begin_spring(name)
+
+    def change(self, name: str, **values: float) -> None:
+        """Changes fields of a joint's drive from here on; targets, holds and positions stay.
+
+        Args:
+            name: Joint.
+            values: Fields of `JointDrive` and their new values.
+
+        Raises:
+            WorldError: A value is negative, or needs a world and the group has none.
+        """
+        old, drive = self.drives[name], replace(self.drives[name], **values)  # type: ignore[arg-type]
+        if drive.mode is DriveMode.servo and drive.friction > 0.0 and self._world is None:
             raise WorldError(
-                f"Joint '{springs[0]}' of '{body.name}' has a spring, whose effort is computed at every physics step. "
-                "Give DriveGroup the world whose steps they are.",
-                joint=springs[0],
+                f"Joint '{name}' of '{self.body.name}' is a servo with friction, which needs to know the length of a "
+                "step. Give DriveGroup the world whose steps they are.",
+                joint=name,
             )
-        if springs and world is not None:
-            world.call_before_step(self._apply_springs)
+        self.drives[name] = drive
+        if drive.mode is DriveMode.passive and drive.stiffness > 0.0 and name not in self._spring_targets:
+            self._begin_spring(name)
+        if drive.damping != old.damping:
+            self._set_damping(name, drive)
+        if drive.armature != old.armature:
+            self._set_armature(name, drive.armature)
+        if drive.mode is DriveMode.servo:
+            if name in self._servo_targets:
+                self._servo(name)
+        elif drive.friction != old.friction:
+            self._hold_at(name, self._held[name]) if name in self._held else self._brake(name, drive.friction)
+
+    def set_effort(self, name: str, effort: float) -> None:
+        """Applies an effort to a joint beside its drive at every physics step, until another is set [N m or N].
+
+        Raises:
+            WorldError: The group has no world.
+        """
+        if effort == 0.0:
+            self._efforts.pop(name, None)
+            return
+        self._need_steps(name, "an effort of its own")
+        self._efforts[name] = float(effort)
+
+    def limit_speed(self, name: str, max_velocity: float) -> None:
+        """Keeps a joint that is no servo below a speed, by its motor [rad/s or m/s]; infinite = no limit any more.
+
+        Note:
+            The motor acts on what it sees: a speed is exceeded by what one physics step adds to it.
+
+        Raises:
+            WorldError: The group has no world.
+        """
+        if not math.isfinite(max_velocity):
+            self._speed_limits.pop(name, None)
+            return
+        self._need_steps(name, "a speed limit")
+        self._speed_limits[name] = float(max_velocity)
+
+    def _need_steps(self, name: str, what: str) -> None:
+        """Has this group called before every physics step from here on."""
+        if self._world is None:
+            raise WorldError(
+                f"Joint '{name}' of '{self.body.name}' has {what}, whose effort is computed at every physics step. "
+                "Give DriveGroup the world whose steps they are.",
+                joint=name,
+            )
+        if not self._called:
+            self._world.call_before_step(self._apply_efforts)
+            self._called = True
+
+    def _begin_spring(self, name: str) -> None:
+        self._need_steps(name, "a spring")
+        index = self._indices[name]
+        self._spring_targets[name] = p.getJointState(self.body.body_id, index, physicsClientId=self.body.client)[0]
+
+    def _set_damping(self, name: str, drive: JointDrive) -> None:
+        # a spring's damping is part of its effort
+        damping = 0.0 if drive.mode is DriveMode.spring else drive.damping
+        p.changeDynamics(self.body.body_id, self._indices[name], jointDamping=damping, physicsClientId=self.body.client)
+
+    def _set_armature(self, name: str, armature: float) -> None:
+        joint = self.body.joint(name)
+        self.body.masses.set_armature(joint.index, armature, axis_link=joint.axis, prismatic=joint.prismatic)
+        if joint.prismatic and armature > 0.0:
+            self._need_steps(name, "the armature of a sliding joint")
 
     def set_targets(self, names: Sequence[str], positions: Array, velocities: Array) -> None:
         """Sets targets of active drives.
@@ -110,30 +214,81 @@ class DriveGroup:
             if drive.mode is DriveMode.spring:
                 self._spring_targets[name] = float(position)
                 continue
-            p.setJointMotorControl2(
-                self.body.body_id,
-                self._indices[name],
-                p.POSITION_CONTROL,
-                targetPosition=float(position),
-                targetVelocity=float(velocity),
-                positionGain=_SERVO_POSITION_GAIN,
-                velocityGain=1.0,
-                force=drive.max_effort,
-                maxVelocity=drive.max_velocity,
-                physicsClientId=self.body.client,
-            )
+            self._servo_targets[name] = (float(position), float(velocity))
+            self._servo(name)
 
-    def _apply_springs(self) -> None:
+    def _servo(self, name: str) -> None:
+        drive = self.drives[name]
+        position, velocity = self._servo_targets[name]
+        if drive.friction > 0.0 and self._sticks(name, drive):
+            self._brake(name, drive.max_effort + drive.friction)
+            return
+        p.setJointMotorControl2(
+            self.body.body_id,
+            self._indices[name],
+            p.POSITION_CONTROL,
+            targetPosition=position,
+            targetVelocity=velocity,
+            positionGain=drive.position_gain,
+            velocityGain=drive.velocity_gain,
+            force=max(0.0, drive.max_effort - drive.friction),
+            maxVelocity=drive.max_velocity,
+            physicsClientId=self.body.client,
+        )
+
+    def _sticks(self, name: str, drive: JointDrive) -> bool:
+        """Whether friction holds a servo's joint: it stands or is driven back, and cannot break away."""
+        q, dq, _, borne = p.getJointState(self.body.body_id, self._indices[name], physicsClientId=self.body.client)
+        position, velocity = self._servo_targets[name]
+        wanted = velocity + drive.position_gain * (position - q) / (self._world.dt if self._world else math.inf)
+        moves = abs(dq) > _SLOW and dq * wanted > 0.0
+        breaks_away = name in self._stuck and borne * math.copysign(1.0, wanted) < drive.max_effort - drive.friction
+        if moves or breaks_away:
+            self._stuck.discard(name)
+            return False
+        self._stuck.add(name)
+        return True
+
+    def _apply_efforts(self) -> None:
         for name, target in self._spring_targets.items():
             drive = self.drives[name]
             q, dq, *_ = p.getJointState(self.body.body_id, self._indices[name], physicsClientId=self.body.client)
-            effort = np.clip(drive.stiffness * (target - q) - drive.damping * dq, -drive.max_effort, drive.max_effort)
-            p.setJointMotorControl2(
-                self.body.body_id,
-                self._indices[name],
-                p.TORQUE_CONTROL,
-                force=float(effort),
-                physicsClientId=self.body.client,
+            if drive.mode is DriveMode.spring:
+                pull, most = drive.stiffness * (target - q) - drive.damping * dq, drive.max_effort
+            else:  # its damping is the joint's own
+                pull, most = drive.stiffness * (target - q), drive.max_effort or math.inf
+            self._push(name, float(np.clip(pull, -most, most)))
+        for name, effort in self._efforts.items():
+            self._push(name, effort)
+        for name, most in self._speed_limits.items():
+            dq = p.getJointState(self.body.body_id, self._indices[name], physicsClientId=self.body.client)[1]
+            if abs(dq) > most:
+                self._brake(name, _STRONG, velocity=math.copysign(most, dq))
+            elif name in self._held:
+                self._hold_at(name, self._held[name])
+            else:
+                self._brake(name, self.drives[name].friction)
+        self._balance_armatures()
+
+    def _push(self, name: str, effort: float) -> None:
+        p.setJointMotorControl2(
+            self.body.body_id,
+            self._indices[name],
+            p.TORQUE_CONTROL,
+            force=effort,
+            physicsClientId=self.body.client,
+        )
+
+    def _balance_armatures(self) -> None:
+        """Takes the weight of armatures that slide off their links: they have inertia along the joint, no weight."""
+        for name, index in self._indices.items():
+            joint = self.body.joint(name)
+            if self._world is None or not joint.prismatic or self.drives[name].armature == 0.0:
+                continue
+            weight = -self.body.masses.link(index).added_mass_kg * self._world.gravity_m_s2
+            where = p.getLinkState(self.body.body_id, index, physicsClientId=self.body.client)[0]
+            p.applyExternalForce(
+                self.body.body_id, index, weight.tolist(), where, p.WORLD_FRAME, physicsClientId=self.body.client
             )
 
     def hold(self, name: str, *, enabled: bool) -> None:
@@ -145,36 +300,31 @@ class DriveGroup:
         """
         drive = self.drives[name]
         if not enabled:
+            self._held.pop(name, None)
             self._brake(name, drive.friction)
             return
-        position = p.getJointState(self.body.body_id, self._indices[name], physicsClientId=self.body.client)[0]
+        self._held[name] = p.getJointState(self.body.body_id, self._indices[name], physicsClientId=self.body.client)[0]
+        self._hold_at(name, self._held[name])
+
+    def _hold_at(self, name: str, position: float) -> None:
         p.setJointMotorControl2(
             self.body.body_id,
             self._indices[name],
             p.POSITION_CONTROL,
             targetPosition=position,
             targetVelocity=0.0,
-            positionGain=_SERVO_POSITION_GAIN,
+            positionGain=_HOLD_POSITION_GAIN,
             velocityGain=1.0,
-            force=drive.friction,
+            force=self.drives[name].friction,
             physicsClientId=self.body.client,
         )
 
-    def _add_inertia(self, name: str, armature: float) -> None:
-        """Adds to a link's inertia about the axis of its joint; of an axis between principal axes, their shares."""
-        index, client = self._indices[name], self.body.client
-        info = p.getDynamicsInfo(self.body.body_id, index, physicsClientId=client)
-        R_link_inertia = Pose.from_quat_xyzw(np.zeros(3), np.array(info[4])).R
-        axis = R_link_inertia.T @ np.array(self.body.joint(name).axis, dtype=float)
-        inertia = np.array(info[2]) + armature * axis**2
-        p.changeDynamics(self.body.body_id, index, localInertiaDiagonal=inertia.tolist(), physicsClientId=client)
-
-    def _brake(self, name: str, effort: float) -> None:
+    def _brake(self, name: str, effort: float, *, velocity: float = 0.0) -> None:
         p.setJointMotorControl2(
             self.body.body_id,
             self._indices[name],
             p.VELOCITY_CONTROL,
-            targetVelocity=0.0,
+            targetVelocity=velocity,
             force=effort,
             physicsClientId=self.body.client,
         )
@@ -183,8 +333,12 @@ class DriveGroup:
         return f"DriveGroup({self.body.name}, {self.drives})"
 
 
-_SERVO_POSITION_GAIN = 0.15
-"""Share of the position error that a servo removes in one physics step."""
+_HOLD_POSITION_GAIN = 0.15
+"""Share of the position error that a hold removes in one physics step."""
+_SLOW = 1e-3
+"""Speed below which a joint counts as standing [rad/s or m/s]."""
+_STRONG = 1e5
+"""Effort of the motor that keeps a joint below a speed [N m or N]: as much as it takes."""
 
 
 def couple_fingers(body: Body, first: str, second: str, *, max_force_n: float) -> None:

@@ -14,6 +14,8 @@ from simcore.geometry import Pose
 from simcore.sim.bodies import Body
 from simcore.sim.rates import WorldCfg
 
+Array = np.ndarray
+
 
 class World:
     """One Bullet client; use as a context manager, so that it is always disconnected.
@@ -35,6 +37,7 @@ class World:
         self.steps = 0
         self._client: int | None = None
         self._before_step: list[Callable[[], None]] = []
+        self._gravity_m_s2 = np.array([0.0, 0.0, cfg.gravity_m_s2])
 
     def __enter__(self) -> World:
         self._client = p.connect(p.DIRECT)
@@ -82,10 +85,20 @@ class World:
             restitutionVelocityThreshold=0.2,
             physicsClientId=client,
         )
-        p.setGravity(0.0, 0.0, self.cfg.gravity_m_s2, physicsClientId=client)
+        self.set_gravity((0.0, 0.0, self.cfg.gravity_m_s2))
         self.bodies = {}
         self.steps = 0
         self._before_step = []
+
+    @property
+    def gravity_m_s2(self) -> Array:
+        """(3,) gravity now, world frame [m/s^2]; `reset` makes it that of the configuration again."""
+        return self._gravity_m_s2.copy()
+
+    def set_gravity(self, gravity_m_s2: ArrayLike) -> None:
+        """Sets gravity (3,), world frame [m/s^2], until the next `reset`."""
+        self._gravity_m_s2 = np.array(gravity_m_s2, dtype=float)
+        p.setGravity(*self._gravity_m_s2.tolist(), physicsClientId=self.client)
 
     def call_before_step(self, function: Callable[[], None]) -> None:
         """Has a function called before every physics step, until the next `reset`: for what each step needs anew."""
@@ -145,8 +158,9 @@ class World:
         T_world_box: Pose,
         rgba: tuple[float, float, float, float] = (0.7, 0.7, 0.7, 1.0),
         friction: float = 0.6,
+        mass_kg: float = 0.0,
     ) -> Body:
-        """Adds an immovable box (floor, table, plinth).
+        """Adds a box: immovable (floor, table, plinth), or free where it has a mass.
 
         Args:
             name: Name of the body in this world.
@@ -154,20 +168,50 @@ class World:
             T_world_box: Pose of its centre.
             rgba: Colour.
             friction: Lateral friction.
+            mass_kg: Mass; 0 = immovable.
         """
-        self._check_name(name)
         half = (np.asarray(size_m, dtype=float) / 2.0).tolist()
-        shape = p.createCollisionShape(p.GEOM_BOX, halfExtents=half, physicsClientId=self.client)
-        visual = p.createVisualShape(p.GEOM_BOX, halfExtents=half, rgbaColor=rgba, physicsClientId=self.client)
+        return self._add_solid(name, p.GEOM_BOX, {"halfExtents": half}, T_world_box, rgba, friction, mass_kg)
+
+    def add_sphere(
+        self,
+        name: str,
+        *,
+        radius_m: float,
+        T_world_sphere: Pose,
+        mass_kg: float,
+        rgba: tuple[float, float, float, float] = (0.7, 0.7, 0.7, 1.0),
+        friction: float = 0.6,
+    ) -> Body:
+        """Adds a sphere, immovable where its mass is 0; else as `add_box`."""
+        return self._add_solid(name, p.GEOM_SPHERE, {"radius": radius_m}, T_world_sphere, rgba, friction, mass_kg)
+
+    def _add_solid(
+        self,
+        name: str,
+        kind: int,
+        size: dict[str, float | list[float]],
+        T_world_solid: Pose,
+        rgba: tuple[float, float, float, float],
+        friction: float,
+        mass_kg: float,
+    ) -> Body:
+        self._check_name(name)
+        shape = p.createCollisionShape(kind, **size, physicsClientId=self.client)
+        visual = p.createVisualShape(kind, **size, rgbaColor=rgba, physicsClientId=self.client)
         body_id = p.createMultiBody(
-            baseMass=0.0,
+            baseMass=mass_kg,
             baseCollisionShapeIndex=shape,
             baseVisualShapeIndex=visual,
-            basePosition=T_world_box.p.tolist(),
-            baseOrientation=T_world_box.quat_xyzw.tolist(),
+            basePosition=T_world_solid.p.tolist(),
+            baseOrientation=T_world_solid.quat_xyzw.tolist(),
             physicsClientId=self.client,
         )
         body = Body(self.client, body_id, name=name, friction=friction)
+        body.fixed = mass_kg == 0.0
+        if body.fixed:
+            # Bullet multiplies the two of a contact: what stands still must not take the bounce of what falls on it
+            p.changeDynamics(body_id, -1, restitution=1.0, physicsClientId=self.client)
         self.bodies[name] = body
         return body
 

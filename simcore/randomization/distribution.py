@@ -1,0 +1,383 @@
+"""Distributions that values are drawn from. They hold parameters and no randomness: a generator is passed to a draw."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from simcore.errors import ConfigError, close_matches
+
+Array = np.ndarray
+_SIGMAS = 2.0
+"""How far the range of a normal distribution reaches from its mean, in standard deviations."""
+
+
+class Distribution(ABC):
+    """What a value is drawn from; parameters may be changed at any time and count from the next draw on.
+
+    A parameter is a number, which stands for every component (each is drawn on its own), or one number a component.
+    """
+
+    type: ClassVar[str]
+    """Name in a YAML."""
+    parameters: ClassVar[tuple[str, ...]]
+    """Names of the parameters."""
+
+    def __init__(self, **values: Any) -> None:
+        self._values = self._checked(values)
+        self.width = self._width(self._values)
+        """Number of components; None = as many as are asked for."""
+
+    def get(self, name: str) -> Any:
+        """A parameter's value.
+
+        Raises:
+            ConfigError: It has none of that name.
+        """
+        self._check_name(name)
+        value = self._values[name]
+        return value.copy() if isinstance(value, np.ndarray) else value
+
+    def set(self, values: Mapping[str, Any]) -> None:
+        """Changes parameters; all or none.
+
+        Raises:
+            ConfigError: A name is unknown, a value out of range, or the number of components is another than before.
+        """
+        for name in values:
+            self._check_name(name)
+        changed = self._checked({**self._values, **values})
+        width = self._width(changed)
+        if width != self.width and width is not None:
+            raise ConfigError(
+                f"{self.type}: {', '.join(values)} would make it {width} components, it has "
+                f"{'one for all' if self.width is None else self.width}. Give as many as before.",
+                key=next(iter(values), self.type),
+            )
+        self._values = changed
+
+    def _check_name(self, name: str) -> None:
+        if name not in self.parameters:
+            raise ConfigError(
+                f"{self.type} has no parameter '{name}'.{close_matches(name, self.parameters)} Known: "
+                f"{', '.join(self.parameters)}. Name one of them.",
+                key=name,
+                available=list(self.parameters),
+            )
+
+    def _checked(self, values: dict[str, Any]) -> dict[str, Any]:
+        """The parameters as arrays (w,) or ()."""
+        return {name: numbers(value, f"{self.type}.{name}") for name, value in values.items()}
+
+    def _width(self, values: Mapping[str, Any]) -> int | None:
+        widths = {np.shape(value)[0] for value in values.values() if np.ndim(value) == 1}
+        if len(widths) > 1:
+            raise ConfigError(
+                f"{self.type} has parameters of {' and '.join(str(w) for w in sorted(widths))} components: "
+                f"{', '.join(f'{n} {np.size(v)}' for n, v in values.items())}. Give one number a component to each.",
+                key=self.type,
+            )
+        return widths.pop() if widths else None
+
+    @abstractmethod
+    def sample(self, rng: np.random.Generator, counts: Array, width: int) -> Array:
+        """Draws one row an environment.
+
+        Args:
+            rng: Where randomness comes from.
+            counts: (n,) how often each of these environments has drawn before.
+            width: Components of a row.
+
+        Returns:
+            (n, width) values.
+        """
+
+    @abstractmethod
+    def range(self) -> tuple[Array, Array]:
+        """Smallest and largest value, by component or for all; of a normal one, two standard deviations about it."""
+
+    def bucketed(self, values: Array, num_buckets: int) -> Array:
+        """Values (n, w) moved to the nearest of `num_buckets` even ones over the range; a single one is its middle."""
+        lower, upper = self.range()
+        if num_buckets == 1:
+            return np.broadcast_to(0.5 * (lower + upper), values.shape).copy()
+        step = np.where(upper > lower, (upper - lower) / (num_buckets - 1), 1.0)
+        snapped: Array = lower + step * np.clip(np.round((values - lower) / step), 0, num_buckets - 1)
+        return np.where(upper > lower, snapped, np.broadcast_to(lower, values.shape))
+
+    def to_dict(self) -> dict[str, Any]:
+        """As in a YAML."""
+        plain = {n: v.tolist() if isinstance(v, np.ndarray) else v for n, v in self._values.items() if v is not None}
+        return {"type": self.type, **plain}
+
+    def __repr__(self) -> str:
+        return f"{self.type}({', '.join(f'{name}={_shown(value)}' for name, value in self._values.items())})"
+
+
+class Uniform(Distribution):
+    """Even between `lower` and `upper`."""
+
+    type = "uniform"
+    parameters = ("lower", "upper")
+
+    def _checked(self, values: dict[str, Any]) -> dict[str, Any]:
+        checked = super()._checked(values)
+        _check_order(self.type, checked)
+        return checked
+
+    def sample(self, rng: np.random.Generator, counts: Array, width: int) -> Array:
+        """See `Distribution`."""
+        return rng.uniform(self._values["lower"], self._values["upper"], (len(counts), width))
+
+    def range(self) -> tuple[Array, Array]:
+        """See `Distribution`."""
+        return self._values["lower"], self._values["upper"]
+
+
+class LogUniform(Uniform):
+    """Between `lower` and `upper`, its logarithm even; both above 0."""
+
+    type = "log_uniform"
+
+    def _checked(self, values: dict[str, Any]) -> dict[str, Any]:
+        checked = super()._checked(values)
+        if not np.all(checked["lower"] > 0.0):
+            raise ConfigError(
+                f"log_uniform.lower={_shown(checked['lower'])} is out of range. Expected above 0. Raise it.",
+                key="log_uniform.lower",
+            )
+        return checked
+
+    def sample(self, rng: np.random.Generator, counts: Array, width: int) -> Array:
+        """See `Distribution`."""
+        lower, upper = self._values["lower"], self._values["upper"]
+        drawn: Array = np.exp(rng.uniform(np.log(lower), np.log(upper), (len(counts), width)))
+        return np.clip(drawn, lower, upper)  # exp(log(x)) may round beyond x
+
+
+class Normal(Distribution):
+    """Gaussian about `mean` with standard deviation `std`."""
+
+    type = "normal"
+    parameters = ("mean", "std")
+
+    def _checked(self, values: dict[str, Any]) -> dict[str, Any]:
+        checked = super()._checked(values)
+        if not np.all(checked["std"] >= 0.0):
+            raise ConfigError(
+                f"normal.std={_shown(checked['std'])} is out of range. Expected 0 or more. Raise it.", key="normal.std"
+            )
+        return checked
+
+    def sample(self, rng: np.random.Generator, counts: Array, width: int) -> Array:
+        """See `Distribution`."""
+        return rng.normal(self._values["mean"], self._values["std"], (len(counts), width))
+
+    def range(self) -> tuple[Array, Array]:
+        """See `Distribution`."""
+        mean, std = self._values["mean"], self._values["std"]
+        return mean - _SIGMAS * std, mean + _SIGMAS * std
+
+
+class Constant(Distribution):
+    """Always the same `value`."""
+
+    type = "constant"
+    parameters = ("value",)
+
+    def sample(self, rng: np.random.Generator, counts: Array, width: int) -> Array:
+        """See `Distribution`."""
+        return np.broadcast_to(self._values["value"], (len(counts), width)).copy()
+
+    def range(self) -> tuple[Array, Array]:
+        """See `Distribution`."""
+        return self._values["value"], self._values["value"]
+
+
+class Choice(Distribution):
+    """One of `choices`, each a number or a row, with `weights` that need not add up to 1."""
+
+    type = "choice"
+    parameters = ("choices", "weights")
+
+    def _checked(self, values: dict[str, Any]) -> dict[str, Any]:
+        rows = _rows(values["choices"], "choice.choices")
+        weights = values.get("weights")
+        if weights is not None:
+            weights = numbers(weights, "choice.weights")
+            if weights.shape != (len(rows),) or not np.all(weights >= 0.0) or not weights.sum() > 0.0:
+                raise ConfigError(
+                    f"choice.weights={_shown(weights)} do not fit. Expected {len(rows)} numbers of 0 or more, one a "
+                    "choice, not all 0. Change them.",
+                    key="choice.weights",
+                )
+        return {"choices": rows, "weights": weights}
+
+    def _width(self, values: Mapping[str, Any]) -> int | None:
+        return values["choices"].shape[1] if values["choices"].ndim == 2 else None
+
+    def sample(self, rng: np.random.Generator, counts: Array, width: int) -> Array:
+        """See `Distribution`: rows are taken whole, single numbers component by component."""
+        rows, weights = self._values["choices"], self._values["weights"]
+        p = None if weights is None else weights / weights.sum()
+        shape = (len(counts), width) if rows.ndim == 1 else (len(counts),)
+        return rows[rng.choice(len(rows), size=shape, p=p)]
+
+    def range(self) -> tuple[Array, Array]:
+        """See `Distribution`."""
+        return self._values["choices"].min(axis=0), self._values["choices"].max(axis=0)
+
+
+class Sequential(Distribution):
+    """The `items` one after the other, each a number or a row, over and over; every environment has its own place."""
+
+    type = "sequence"
+    parameters = ("items",)
+
+    def _checked(self, values: dict[str, Any]) -> dict[str, Any]:
+        return {"items": _rows(values["items"], "sequence.items")}
+
+    def _width(self, values: Mapping[str, Any]) -> int | None:
+        return values["items"].shape[1] if values["items"].ndim == 2 else None
+
+    def sample(self, rng: np.random.Generator, counts: Array, width: int) -> Array:
+        """See `Distribution`."""
+        items = self._values["items"]
+        rows: Array = items[counts % len(items)]
+        return rows if items.ndim == 2 else np.repeat(rows[:, None], width, axis=1)
+
+    def range(self) -> tuple[Array, Array]:
+        """See `Distribution`."""
+        return self._values["items"].min(axis=0), self._values["items"].max(axis=0)
+
+
+class Combine(Distribution):
+    """The components of several distributions side by side; a part that states one number has one component."""
+
+    type = "combine"
+    parameters = ("distributions",)
+
+    def _checked(self, values: dict[str, Any]) -> dict[str, Any]:
+        parts = [as_distribution(part) for part in values["distributions"]]
+        if not parts:
+            raise ConfigError("combine.distributions is empty. Expected at least one. Add it.", key="combine")
+        return {"distributions": tuple(parts)}
+
+    def _width(self, values: Mapping[str, Any]) -> int | None:
+        return sum(part.width or 1 for part in values["distributions"])
+
+    def sample(self, rng: np.random.Generator, counts: Array, width: int) -> Array:
+        """See `Distribution`."""
+        parts: tuple[Distribution, ...] = self._values["distributions"]
+        return np.concatenate([part.sample(rng, counts, part.width or 1) for part in parts], axis=1)
+
+    def range(self) -> tuple[Array, Array]:
+        """See `Distribution`."""
+        parts: tuple[Distribution, ...] = self._values["distributions"]
+        ranges = [[np.broadcast_to(end, part.width or 1) for end in part.range()] for part in parts]
+        return np.concatenate([r[0] for r in ranges]), np.concatenate([r[1] for r in ranges])
+
+    def to_dict(self) -> dict[str, Any]:
+        """See `Distribution`."""
+        return {"type": self.type, "distributions": [part.to_dict() for part in self._values["distributions"]]}
+
+
+def uniform(lower: ArrayLike, upper: ArrayLike) -> Uniform:
+    """Even between `lower` and `upper`, a number for all components or one number each."""
+    return Uniform(lower=lower, upper=upper)
+
+
+def normal(mean: ArrayLike, std: ArrayLike) -> Normal:
+    """Gaussian about `mean` with standard deviation `std`, a number for all components or one number each."""
+    return Normal(mean=mean, std=std)
+
+
+def log_uniform(lower: ArrayLike, upper: ArrayLike) -> LogUniform:
+    """Between `lower` and `upper`, both above 0, its logarithm even."""
+    return LogUniform(lower=lower, upper=upper)
+
+
+def choice(choices: Sequence[Any], weights: Sequence[float] | None = None) -> Choice:
+    """One of several numbers or rows, by weight."""
+    return Choice(choices=choices, weights=weights)
+
+
+def sequence(items: Sequence[Any]) -> Sequential:
+    """Numbers or rows one after the other, over and over, each environment by itself."""
+    return Sequential(items=items)
+
+
+def combine(distributions: Iterable[Any]) -> Combine:
+    """The components of several distributions or constants side by side."""
+    return Combine(distributions=list(distributions))
+
+
+FACTORIES: dict[str, Callable[..., Distribution]] = {
+    "choice": choice,
+    "combine": combine,
+    "constant": lambda value: Constant(value=value),
+    "log_uniform": log_uniform,
+    "normal": normal,
+    "sequence": sequence,
+    "uniform": uniform,
+}
+"""What makes a distribution, by its name in a YAML."""
+
+
+def as_distribution(value: Any) -> Distribution:
+    """A distribution as it is; a number or a list of numbers as a constant.
+
+    Raises:
+        ConfigError: It is neither.
+    """
+    return value if isinstance(value, Distribution) else Constant(value=value)
+
+
+def numbers(value: Any, where: str) -> Array:
+    """A number () or a row of numbers (w,), finite.
+
+    Raises:
+        ConfigError: It is something else.
+    """
+    try:
+        array = np.array(value, dtype=float)
+    except (TypeError, ValueError):
+        array = np.zeros((0, 0))
+    is_flag = isinstance(value, bool | str) or value is None
+    if is_flag or array.ndim > 1 or (array.ndim == 1 and not array.size) or not np.all(np.isfinite(array)):
+        raise ConfigError(
+            f"{where}={value!r} is no value. Expected a finite number, or a list with one a component. Change it.",
+            key=where,
+        )
+    return array
+
+
+def _rows(value: Any, where: str) -> Array:
+    """(k,) numbers or (k, w) rows."""
+    rows = [numbers(row, f"{where}[{i}]") for i, row in enumerate(value)] if isinstance(value, Iterable) else []
+    if not rows or len({row.shape for row in rows}) != 1:
+        raise ConfigError(
+            f"{where} has {len(rows)} entries of {len({row.shape for row in rows})} different lengths. Expected at "
+            "least one, all numbers or all lists of one length. Change them.",
+            key=where,
+        )
+    return np.array(rows)
+
+
+def _check_order(kind: str, values: Mapping[str, Array]) -> None:
+    lower, upper = values["lower"], values["upper"]
+    if np.ndim(lower) == np.ndim(upper) == 1 and len(lower) != len(upper):
+        return  # which the number of components says better
+    if not np.all(lower <= upper):
+        raise ConfigError(
+            f"{kind}: lower={_shown(lower)} is above upper={_shown(upper)} in at least one component. Swap them.",
+            key=f"{kind}.lower",
+        )
+
+
+def _shown(value: Any) -> str:
+    return str(value.tolist()) if isinstance(value, np.ndarray) else str(value)

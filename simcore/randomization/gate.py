@@ -1,0 +1,32 @@
+"""When rules may write: at resets, or every so many steps."""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager
+
+from simcore.randomization import session
+
+
+def on_env_reset() -> AbstractContextManager[None]:
+    """Lets its rules write for every environment that is reset: `with gate.on_env_reset():`.
+
+    What they write lasts until the environment's next reset; `additive` and `scaling` start from the default.
+
+    Raises:
+        ConfigError: It stands outside of `on_rl_frame` or inside another gate.
+    """
+    return session.current().on_env_reset()
+
+
+def on_interval(interval: int) -> AbstractContextManager[None]:
+    """Lets its rules write for every environment whose counter is a positive multiple of the interval.
+
+    `additive` and `scaling` start from what the last `on_env_reset` wrote, never from their own last draw.
+
+    Args:
+        interval: Steps.
+
+    Raises:
+        ConfigError: It is no whole number from 1, or stands outside of `on_rl_frame` or inside another gate.
+    """
+    return session.current().on_interval(interval)

@@ -1,0 +1,227 @@
+"""Which views there are and what of them is randomized; see `docs/randomization.md` for what each attribute does."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from simcore.randomization import session
+from simcore.randomization.distribution import Distribution
+from simcore.randomization.rule import SIMULATION_CONTEXT
+from simcore.sim.views.articulation_view import ArticulationView
+from simcore.sim.views.rigid_prim_view import RigidPrimView
+from simcore.sim.world import World
+
+Value = Distribution | float | Sequence[float]
+"""What an attribute is drawn from; numbers are constants."""
+
+
+def register_simulation_context(simulation_context: World) -> None:
+    """Registers the world."""
+    session.current().register_simulation_context(simulation_context)
+
+
+def register_rigid_prim_view(rigid_prim_view: RigidPrimView) -> None:
+    """Registers a view of rigid bodies.
+
+    Raises:
+        ConfigError: It is no such view, or its name is taken.
+    """
+    session.current().register_rigid_prim_view(rigid_prim_view)
+
+
+def register_articulation_view(articulation_view: ArticulationView) -> None:
+    """Registers a view of articulated bodies.
+
+    Raises:
+        ConfigError: It is no such view, or its name is taken.
+    """
+    session.current().register_articulation_view(articulation_view)
+
+
+def randomize_simulation_context(operation: str = "direct", *, gravity: Value | None = None) -> None:
+    """Randomizes the world, under the gate that is open.
+
+    Args:
+        operation: `direct`, `additive` or `scaling`.
+        gravity: (3,) gravity, world frame [m/s^2].
+
+    Raises:
+        ConfigError: No gate is open, or operation or distribution do not fit.
+    """
+    session.current().randomize(SIMULATION_CONTEXT, {"gravity": gravity}, operation=operation)
+
+
+def randomize_rigid_prim_view(
+    view_name: str,
+    operation: str = "direct",
+    num_buckets: int | None = None,
+    *,
+    position: Value | None = None,
+    orientation: Value | None = None,
+    linear_velocity: Value | None = None,
+    angular_velocity: Value | None = None,
+    velocity: Value | None = None,
+    force: Value | None = None,
+    mass: Value | None = None,
+    inertia: Value | None = None,
+    material_properties: Value | None = None,
+    contact_offset: Value | None = None,
+    rest_offset: Value | None = None,
+) -> None:
+    """Randomizes a view of rigid bodies, under the gate that is open.
+
+    Args:
+        view_name: Name of a registered RigidPrimView.
+        operation: `direct`, `additive` or `scaling`.
+        num_buckets: Even values that `material_properties` are taken from.
+        position: (3,) of the root in the frame of its environment [m].
+        orientation: (3,) roll, pitch, yaw of the root [rad].
+        linear_velocity: (3,) [m/s].
+        angular_velocity: (3,) [rad/s].
+        velocity: (6,) linear, then angular [m/s, rad/s].
+        force: (3,) at the centre of mass [N].
+        mass: (1,) [kg]; the inertia follows.
+        inertia: (3,) principal moments [kg m^2].
+        material_properties: (3,) static friction, dynamic friction, restitution.
+        contact_offset: (1,) distance at which contact begins [m].
+        rest_offset: (1,) distance at which it comes to rest [m].
+
+    Raises:
+        ConfigError: No gate is open, or view, attribute, operation, buckets or a distribution do not fit.
+    """
+    session.current().randomize(
+        view_name,
+        {
+            "position": position,
+            "orientation": orientation,
+            "linear_velocity": linear_velocity,
+            "angular_velocity": angular_velocity,
+            "velocity": velocity,
+            "force": force,
+            "mass": mass,
+            "inertia": inertia,
+            "material_properties": material_properties,
+            "contact_offset": contact_offset,
+            "rest_offset": rest_offset,
+        },
+        operation=operation,
+        num_buckets=num_buckets,
+        kind=RigidPrimView,
+    )
+
+
+def randomize_articulation_view(
+    view_name: str,
+    operation: str = "direct",
+    num_buckets: int | None = None,
+    *,
+    stiffness: Value | None = None,
+    damping: Value | None = None,
+    joint_friction: Value | None = None,
+    position: Value | None = None,
+    orientation: Value | None = None,
+    linear_velocity: Value | None = None,
+    angular_velocity: Value | None = None,
+    velocity: Value | None = None,
+    joint_positions: Value | None = None,
+    joint_velocities: Value | None = None,
+    lower_dof_limits: Value | None = None,
+    upper_dof_limits: Value | None = None,
+    max_efforts: Value | None = None,
+    joint_armatures: Value | None = None,
+    joint_max_velocities: Value | None = None,
+    joint_efforts: Value | None = None,
+    body_masses: Value | None = None,
+    body_inertias: Value | None = None,
+    material_properties: Value | None = None,
+    tendon_stiffnesses: Value | None = None,
+    tendon_dampings: Value | None = None,
+    tendon_limit_stiffnesses: Value | None = None,
+    tendon_lower_limits: Value | None = None,
+    tendon_upper_limits: Value | None = None,
+    tendon_rest_lengths: Value | None = None,
+    tendon_offsets: Value | None = None,
+) -> None:
+    """Randomizes a view of articulated bodies of D joints, K links and T tendons, under the gate that is open.
+
+    Args:
+        view_name: Name of a registered ArticulationView.
+        operation: `direct`, `additive` or `scaling`.
+        num_buckets: Even values that `material_properties` are taken from.
+        stiffness: (D,) [N m/rad or N/m].
+        damping: (D,) [N m s/rad or N s/m].
+        joint_friction: (D,) break-away effort [N m or N].
+        position: (3,) of the root in the frame of its environment [m].
+        orientation: (3,) roll, pitch, yaw of the root [rad].
+        linear_velocity: (3,) [m/s].
+        angular_velocity: (3,) [rad/s].
+        velocity: (6,) linear, then angular [m/s, rad/s].
+        joint_positions: (D,) [rad or m].
+        joint_velocities: (D,) [rad/s or m/s].
+        lower_dof_limits: (D,) [rad or m].
+        upper_dof_limits: (D,) [rad or m].
+        max_efforts: (D,) [N m or N].
+        joint_armatures: (D,) [kg m^2 or kg].
+        joint_max_velocities: (D,) [rad/s or m/s].
+        joint_efforts: (D,) [N m or N].
+        body_masses: (K,) [kg]; inertias follow.
+        body_inertias: (K * 3,) principal moments [kg m^2].
+        material_properties: (3,) for all links, or (K * 3,): static friction, dynamic friction, restitution.
+        tendon_stiffnesses: (T,) [N/m].
+        tendon_dampings: (T,) [N s/m].
+        tendon_limit_stiffnesses: (T,) [N/m].
+        tendon_lower_limits: (T,) [m].
+        tendon_upper_limits: (T,) [m].
+        tendon_rest_lengths: (T,) [m].
+        tendon_offsets: (T,) [m].
+
+    Raises:
+        ConfigError: No gate is open, or view, attribute, operation, buckets or a distribution do not fit.
+    """
+    session.current().randomize(
+        view_name,
+        {
+            "stiffness": stiffness,
+            "damping": damping,
+            "joint_friction": joint_friction,
+            "position": position,
+            "orientation": orientation,
+            "linear_velocity": linear_velocity,
+            "angular_velocity": angular_velocity,
+            "velocity": velocity,
+            "joint_positions": joint_positions,
+            "joint_velocities": joint_velocities,
+            "lower_dof_limits": lower_dof_limits,
+            "upper_dof_limits": upper_dof_limits,
+            "max_efforts": max_efforts,
+            "joint_armatures": joint_armatures,
+            "joint_max_velocities": joint_max_velocities,
+            "joint_efforts": joint_efforts,
+            "body_masses": body_masses,
+            "body_inertias": body_inertias,
+            "material_properties": material_properties,
+            "tendon_stiffnesses": tendon_stiffnesses,
+            "tendon_dampings": tendon_dampings,
+            "tendon_limit_stiffnesses": tendon_limit_stiffnesses,
+            "tendon_lower_limits": tendon_lower_limits,
+            "tendon_upper_limits": tendon_upper_limits,
+            "tendon_rest_lengths": tendon_rest_lengths,
+            "tendon_offsets": tendon_offsets,
+        },
+        operation=operation,
+        num_buckets=num_buckets,
+        kind=ArticulationView,
+    )
+
+
+def step_randomization(reset_inds: Any = None) -> None:
+    """Counts one step and lets the rules fire whose gate is open; called once before every step of the simulation.
+
+    Args:
+        reset_inds: Environments that are reset in this step: a list, an array or a tensor of numbers; None = none.
+
+    Raises:
+        ConfigError: `orchestrator.run` was not called, or there is no such environment.
+    """
+    session.current().step_randomization(reset_inds)

@@ -1,0 +1,181 @@
+"""One rule: which attribute of which view gets what, how and when."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any
+
+import numpy as np
+
+from simcore.errors import ConfigError
+from simcore.randomization.distribution import Distribution, Normal
+from simcore.sim.views.attribute import ViewAttribute
+
+Array = np.ndarray
+
+SIMULATION_CONTEXT = "simulation_context"
+"""Name of the world's own view."""
+
+
+class Operation(Enum):
+    """What a draw does to an attribute."""
+
+    direct = "direct"
+    """It is the value."""
+    additive = "additive"
+    """It is added to the value it starts from."""
+    scaling = "scaling"
+    """It is multiplied with the value it starts from."""
+
+
+@dataclass(frozen=True)
+class Gate:
+    """When a rule fires."""
+
+    interval: int | None
+    """Every so many steps since an environment's last reset; None = at its resets."""
+
+    @property
+    def on_reset(self) -> bool:
+        """Whether it fires at resets."""
+        return self.interval is None
+
+    def __str__(self) -> str:
+        return "on_env_reset()" if self.interval is None else f"on_interval({self.interval})"
+
+
+class Slot:
+    """One attribute of one view, with what it was and what the last reset made of it."""
+
+    def __init__(self, view: str, attribute: ViewAttribute, count: int) -> None:
+        self.view = view
+        self.attribute = attribute
+        self.count = count
+        self.defaults = np.zeros((count, attribute.width))
+        """(N, width) values when the set-up was armed."""
+        self.last_reset = self.defaults
+        """(N, width) values that the last `on_env_reset` wrote; the defaults before."""
+        self.brief: Array = np.zeros(count, dtype=bool)
+        """(N,) which members have a value that ends with the next step."""
+
+    def arm(self) -> None:
+        """Takes the values that are there now as the defaults."""
+        values = [self.attribute.read(env) for env in range(self.count)]
+        self.defaults = np.array(values, dtype=float).reshape(self.count, self.attribute.width)
+        self.last_reset = self.defaults.copy()
+        self.brief[:] = False
+
+    def end_brief(self) -> None:
+        """Puts values that were to act for one step only back to what the last reset made of them."""
+        if not self.brief.any():
+            return
+        for env in np.flatnonzero(self.brief):
+            self.attribute.write(int(env), self.last_reset[env])
+        self.brief[:] = False
+
+    def write(self, envs: Array, values: Array, *, on_reset: bool) -> None:
+        """Writes rows of values (n, width) to members (n,)."""
+        for env, row in zip(envs.tolist(), values, strict=True):
+            self.attribute.write(env, row)
+        if on_reset:
+            self.last_reset[envs] = values
+            self.brief[envs] = False
+        elif self.attribute.brief:
+            self.brief[envs] = True
+
+
+class Rule:
+    """Draws values and writes them when its gate lets it."""
+
+    def __init__(
+        self,
+        slot: Slot,
+        gate: Gate,
+        operation: Operation,
+        distribution: Distribution,
+        *,
+        num_buckets: int | None = None,
+    ) -> None:
+        """Makes a rule.
+
+        Raises:
+            ConfigError: The distribution does not fit the attribute.
+        """
+        self.slot = slot
+        self.gate = gate
+        self.operation = operation
+        self.distribution = distribution
+        self.num_buckets = num_buckets
+        self.counts: Array = np.zeros(slot.count, dtype=int)
+        """(N,) how often each member has drawn."""
+        self.envs: Array = np.zeros(0, dtype=int)
+        """(n,) members of the last firing; none if it did not fire in the last step."""
+        self.values = np.zeros((0, slot.attribute.width))
+        """(n, width) what it wrote then."""
+        self._check()
+
+    @property
+    def key(self) -> str:
+        """`view.attribute gate`."""
+        return f"{self.slot.view}.{self.slot.attribute.name} {self.gate}"
+
+    def _check(self) -> None:
+        attribute, width = self.slot.attribute, self.distribution.width
+        if width is not None and width not in attribute.widths:
+            expected = " or ".join(f"({w},)" for w in attribute.widths)
+            raise ConfigError(
+                f"{self.slot.view}.{attribute.name}: {self.distribution.type} has shape ({width},). Expected "
+                f"{expected}, or one number for all ({attribute.components}) [{attribute.unit}]. Give one value for "
+                "each.",
+                key=attribute.name,
+                expected=attribute.widths,
+            )
+        least = attribute.least
+        if least is None or self.operation is Operation.additive:
+            return
+        normal = isinstance(self.distribution, Normal)  # its tails are cut off; its mean must mean something
+        lower = self.distribution.get("mean") if normal else self.distribution.range()[0]
+        floor = least if self.operation is Operation.direct else 0.0
+        if np.any(lower < floor):
+            raise ConfigError(
+                f"{self.slot.view}.{attribute.name}: {self.distribution!r} under {self.operation.name} goes down to "
+                f"{float(np.min(lower)):g}. Expected {floor:g} or more [{attribute.unit}]. Raise it.",
+                key=attribute.name,
+                least=floor,
+            )
+
+    def draw(self, rng: np.random.Generator, envs: Array) -> Array:
+        """Draws values for members (n,), as they are to be written: (n, width)."""
+        attribute = self.slot.attribute
+        width = self.distribution.width or (attribute.repeat or attribute.width)
+        drawn = self.distribution.sample(rng, self.counts[envs], width)
+        self.counts[envs] += 1
+        if self.num_buckets is not None:
+            drawn = self.distribution.bucketed(drawn, self.num_buckets)
+        if width != attribute.width:
+            drawn = np.tile(drawn, (1, attribute.width // width))
+        if self.operation is not Operation.direct:
+            start = (self.slot.defaults if self.gate.on_reset else self.slot.last_reset)[envs]
+            drawn = start + drawn if self.operation is Operation.additive else start * drawn
+        return attribute.bounded(drawn)
+
+    def apply(self, envs: Array, values: Array) -> None:
+        """Writes values (n, width) to members (n,)."""
+        self.slot.write(envs, values, on_reset=self.gate.on_reset)
+        self.envs, self.values = envs, values
+
+    def to_dict(self) -> dict[str, Any]:
+        """What it is, as plain values."""
+        return {
+            "view": self.slot.view,
+            "attribute": self.slot.attribute.name,
+            "gate": "on_env_reset" if self.gate.on_reset else "on_interval",
+            "interval": self.gate.interval,
+            "operation": self.operation.name,
+            "distribution": self.distribution.to_dict(),
+            "num_buckets": self.num_buckets,
+        }
+
+    def __repr__(self) -> str:
+        return f"Rule({self.key}, {self.operation.name}, {self.distribution!r})"

@@ -1,0 +1,383 @@
+"""A whole randomization: the views, the rules under their gates, and the counter of every environment."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from simcore.errors import ConfigError, close_matches
+from simcore.randomization.distribution import as_distribution
+from simcore.randomization.rule import SIMULATION_CONTEXT, Gate, Operation, Rule, Slot
+from simcore.rng import stream
+from simcore.sim.views.articulation_view import ArticulationView
+from simcore.sim.views.attribute import ViewAttribute
+from simcore.sim.views.rigid_prim_view import RigidPrimView
+from simcore.sim.views.simulation_context import gravity_of
+from simcore.sim.views.view import View
+from simcore.sim.world import World
+
+Array = np.ndarray
+
+
+@dataclass(frozen=True)
+class Firing:
+    """What one rule wrote in one step."""
+
+    step: int
+    """Which call of `step_randomization`, from 0."""
+    rule: int
+    """Place of the rule in `Setup.rules`."""
+    envs: Array
+    """(n,) members."""
+    values: Array
+    """(n, width) what was written."""
+
+
+class Setup:
+    """Views and rules; `run` arms it, then `step_randomization` is called once before every step of the simulation.
+
+    Every environment has a counter, 0 at first. A step sets it to 0 where an environment is reset and adds 1 elsewhere.
+    `on_env_reset` fires for those that are reset; `on_interval(n)` for those whose counter is a positive multiple of n.
+    Rules fire in the order in which they were made. The world has one member: it fires when any environment does.
+    """
+
+    def __init__(self, *, keep_firings: bool = False) -> None:
+        """Makes an empty set-up.
+
+        Args:
+            keep_firings: Whether every firing is kept in `firings`.
+        """
+        self.rules: list[Rule] = []
+        self.firings: list[Firing] = []
+        self.num_envs: int | None = None
+        """Number of environments; None before `on_rl_frame`."""
+        self.counters: Array = np.zeros(0, dtype=int)
+        """(N,) steps since the last reset."""
+        self.reset_inds: Array = np.zeros(0, dtype=int)
+        """Environments that the last step reset."""
+        self.steps = 0
+        """Calls of `step_randomization` since `run`."""
+        self._keep = keep_firings
+        self._views: dict[str, View] = {}
+        self._world: World | None = None
+        self._slots: dict[tuple[str, str], Slot] = {}
+        self._gate: Gate | None = None
+        self._in_frame = False
+        self._generators: list[np.random.Generator] | None = None
+        self._recorded: dict[int, list[Firing]] | None = None
+
+    @property
+    def views(self) -> Mapping[str, View]:
+        """Registered views by name."""
+        return self._views
+
+    def register_simulation_context(self, simulation_context: World) -> None:
+        """Registers the world, whose gravity can then be randomized."""
+        self._world = simulation_context
+
+    def register_rigid_prim_view(self, rigid_prim_view: RigidPrimView) -> None:
+        """Registers a view of rigid bodies.
+
+        Raises:
+            ConfigError: It is no such view, or its name is taken.
+        """
+        self._register(rigid_prim_view, RigidPrimView, "register_rigid_prim_view")
+
+    def register_articulation_view(self, articulation_view: ArticulationView) -> None:
+        """Registers a view of articulated bodies.
+
+        Raises:
+            ConfigError: It is no such view, or its name is taken.
+        """
+        self._register(articulation_view, ArticulationView, "register_articulation_view")
+
+    def _register(self, view: View, kind: type[View], call: str) -> None:
+        if not isinstance(view, kind):
+            raise ConfigError(
+                f"{call} got a {type(view).__name__}. Expected a {kind.__name__}. Use the call for its kind.", key=call
+            )
+        if view.name in (*self._views, SIMULATION_CONTEXT):
+            raise ConfigError(f"A view named '{view.name}' is registered already. Rename one of them.", key=view.name)
+        self._views[view.name] = view
+
+    @contextmanager
+    def on_rl_frame(self, num_envs: int) -> Iterator[None]:
+        """The frame in which gates and rules are made.
+
+        Args:
+            num_envs: Number of environments; that of the members of every registered view.
+
+        Raises:
+            ConfigError: A view has another number of members, or there is a frame already.
+        """
+        if self.num_envs is not None:
+            raise ConfigError("on_rl_frame was entered before. Make all gates in one frame, or a new set-up.")
+        if isinstance(num_envs, bool) or not isinstance(num_envs, int) or num_envs < 1:
+            raise ConfigError(f"num_envs={num_envs!r} is out of range. Expected a whole number from 1.", key="num_envs")
+        for view in self._views.values():
+            if view.count != num_envs:
+                raise ConfigError(
+                    f"View '{view.name}' has {view.count} members, on_rl_frame has num_envs={num_envs}. Expected one "
+                    "member an environment. Change one of them.",
+                    key="num_envs",
+                )
+        self.num_envs = num_envs
+        self._in_frame = True
+        try:
+            yield
+        finally:
+            self._in_frame = False
+
+    @contextmanager
+    def on_env_reset(self) -> Iterator[None]:
+        """The gate that lets its rules write whenever an environment is reset."""
+        with self._within(Gate(None)):
+            yield
+
+    @contextmanager
+    def on_interval(self, interval: int) -> Iterator[None]:
+        """The gate that lets its rules write whenever an environment's counter is a positive multiple of `interval`.
+
+        Raises:
+            ConfigError: It is no whole number from 1.
+        """
+        if isinstance(interval, bool) or not isinstance(interval, int) or interval < 1:
+            raise ConfigError(f"interval={interval!r} is out of range. Expected a whole number from 1.", key="interval")
+        with self._within(Gate(interval)):
+            yield
+
+    @contextmanager
+    def _within(self, gate: Gate) -> Iterator[None]:
+        if not self._in_frame:
+            raise ConfigError(f"{gate} stands outside of on_rl_frame. Write it inside `with ... on_rl_frame(...):`.")
+        if self._gate is not None:
+            raise ConfigError(f"{gate} stands inside of {self._gate}. Write one gate after the other.")
+        self._gate = gate
+        try:
+            yield
+        finally:
+            self._gate = None
+
+    def randomize(
+        self,
+        view_name: str,
+        attributes: Mapping[str, Any],
+        *,
+        operation: str = "direct",
+        num_buckets: int | None = None,
+        kind: type[View] | None = None,
+    ) -> None:
+        """Makes one rule for every attribute that is given, under the gate that is open.
+
+        Args:
+            view_name: A registered view, or `simulation_context`.
+            attributes: Distribution, number or list of numbers by attribute; None = not randomized.
+            operation: `direct`, `additive` or `scaling`.
+            num_buckets: Even values that `material_properties` are taken from.
+            kind: What the view must be.
+
+        Raises:
+            ConfigError: No gate is open, or view, attribute, operation, buckets or a distribution do not fit.
+        """
+        if self._gate is None:
+            raise ConfigError(
+                f"'{view_name}' is randomized outside of a gate. Write it inside `with ... on_env_reset():` or "
+                "`with ... on_interval(...):`.",
+                key=view_name,
+            )
+        chosen = self._operation(operation)
+        given = {name: value for name, value in attributes.items() if value is not None}
+        self._check_buckets(view_name, given, num_buckets)
+        for name, value in given.items():
+            slot = self._slot(view_name, name, kind)
+            if self._gate.on_reset and any(rule.slot is slot and rule.gate.on_reset for rule in self.rules):
+                raise ConfigError(
+                    f"{view_name}.{name} is randomized on_env_reset twice; the second would undo the first. "
+                    "Remove one of them.",
+                    key=name,
+                )
+            buckets = num_buckets if name == "material_properties" else None
+            self.rules.append(Rule(slot, self._gate, chosen, as_distribution(value), num_buckets=buckets))
+        self._generators = None
+
+    def _operation(self, name: str) -> Operation:
+        if name not in Operation.__members__:
+            known = list(Operation.__members__)
+            raise ConfigError(
+                f"operation='{name}' is unknown.{close_matches(name, known)} Known: {', '.join(known)}. "
+                "Name one of them.",
+                key="operation",
+                available=known,
+            )
+        return Operation[name]
+
+    def _check_buckets(self, view: str, given: Mapping[str, Any], num_buckets: int | None) -> None:
+        if num_buckets is None:
+            return
+        if isinstance(num_buckets, bool) or not isinstance(num_buckets, int) or num_buckets < 1:
+            raise ConfigError(
+                f"num_buckets={num_buckets!r} is out of range. Expected a whole number from 1.", key="num_buckets"
+            )
+        if "material_properties" not in given:
+            raise ConfigError(
+                f"num_buckets={num_buckets} of '{view}' has no effect: it is for material_properties. Remove it.",
+                key="num_buckets",
+            )
+
+    def _slot(self, view_name: str, name: str, kind: type[View] | None) -> Slot:
+        key = (view_name, name)
+        if key not in self._slots:
+            attribute, count = self._attribute(view_name, name, kind)
+            self._slots[key] = Slot(view_name, attribute, count)
+        return self._slots[key]
+
+    def _attribute(self, view_name: str, name: str, kind: type[View] | None) -> tuple[ViewAttribute, int]:
+        if view_name == SIMULATION_CONTEXT:
+            if self._world is None:
+                raise ConfigError("No simulation context is registered. Call register_simulation_context first.")
+            if name != "gravity":
+                raise ConfigError(
+                    f"View '{SIMULATION_CONTEXT}' has no attribute '{name}'. Known: gravity. Name it.", key="attribute"
+                )
+            return gravity_of(self._world), 1
+        if view_name not in self._views:
+            raise ConfigError(
+                f"View '{view_name}' is not registered.{close_matches(view_name, self._views)} Registered: "
+                f"{', '.join(self._views) or 'none'}. Register it, or name one of them.",
+                key="view_name",
+                available=list(self._views),
+            )
+        view = self._views[view_name]
+        if kind is not None and not isinstance(view, kind):
+            raise ConfigError(
+                f"View '{view_name}' is a {type(view).__name__}, expected a {kind.__name__}. Use the call for its "
+                "kind.",
+                key="view_name",
+            )
+        return view.attribute(name), view.count
+
+    def run(self, rng: np.random.Generator) -> None:
+        """Arms the set-up: what the attributes are now becomes their default, and all counters are 0.
+
+        Args:
+            rng: Where all randomness comes from. Every rule gets a stream of its own, named after its view, attribute
+                and gate: a rule more or less leaves the draws of the others as they were.
+
+        Raises:
+            ConfigError: There was no `on_rl_frame`.
+        """
+        if self.num_envs is None:
+            raise ConfigError("There is nothing to run: on_rl_frame was not entered. Make the rules first.")
+        seed = int(rng.integers(2**63 - 1))
+        keys = [rule.key for rule in self.rules]
+        names = [f"{key} {keys[:index].count(key)}" for index, key in enumerate(keys)]
+        self._generators = [stream(seed, name) for name in names]
+        self._start()
+
+    def run_recorded(self, firings: Sequence[Firing]) -> None:
+        """Arms the set-up with what was recorded in place of draws: every firing is written again at its step.
+
+        Args:
+            firings: As another run of the same rules kept them.
+
+        Raises:
+            ConfigError: A firing does not fit the rules.
+        """
+        self._recorded = {}
+        for firing in firings:
+            if not 0 <= firing.rule < len(self.rules):
+                raise ConfigError(f"A firing is of rule {firing.rule}, there are {len(self.rules)}. Use its own rules.")
+            slot = self.rules[firing.rule].slot
+            if firing.values.shape != (len(firing.envs), slot.attribute.width) or np.any(firing.envs >= slot.count):
+                raise ConfigError(
+                    f"A firing of {self.rules[firing.rule].key} has shape {firing.values.shape} for {slot.count} "
+                    f"members of {slot.attribute.width} values. Use the scene that it was recorded in.",
+                    key=slot.attribute.name,
+                )
+            self._recorded.setdefault(firing.step, []).append(firing)
+        self._generators = []
+        self._start()
+
+    def _start(self) -> None:
+        for slot in self._slots.values():
+            slot.arm()
+        for rule in self.rules:
+            rule.counts[:] = 0
+        self.counters = np.zeros(self.num_envs or 0, dtype=int)
+        self.steps = 0
+        self.firings = []
+
+    def step_randomization(self, reset_inds: Any = None) -> None:
+        """Counts one step and lets the rules fire whose gate is open.
+
+        Args:
+            reset_inds: Environments that are reset in this step: a list, an array or a tensor of numbers; None = none.
+
+        Raises:
+            ConfigError: `run` was not called since the last rule was made, or there is no such environment.
+        """
+        if self._generators is None or self.num_envs is None:
+            raise ConfigError("step_randomization was called before orchestrator.run(). Call that once first.")
+        reset = self._indices(reset_inds, self.num_envs)
+        self.counters += 1
+        self.counters[reset] = 0
+        self.reset_inds = reset
+        for slot in self._slots.values():
+            slot.end_brief()
+        if self._recorded is not None:
+            self._step_recorded(self._recorded.get(self.steps, ()))
+        else:
+            self._step_drawn(self._generators)
+        self.steps += 1
+
+    def _step_drawn(self, generators: Sequence[np.random.Generator]) -> None:
+        open_to: dict[Gate, Array] = {}
+        for index, rule in enumerate(self.rules):
+            if rule.gate not in open_to:
+                open_to[rule.gate] = self.indices_of(rule.gate)
+            envs = open_to[rule.gate]
+            if not len(envs):
+                rule.envs = envs
+                continue
+            if rule.slot.view == SIMULATION_CONTEXT:
+                envs = np.zeros(1, dtype=int)
+            rule.apply(envs, rule.draw(generators[index], envs))
+            self._keep_firing(index, rule)
+
+    def _step_recorded(self, firings: Sequence[Firing]) -> None:
+        for rule in self.rules:
+            rule.envs = rule.envs[:0]
+        for firing in firings:
+            self.rules[firing.rule].apply(firing.envs, firing.values)
+            self._keep_firing(firing.rule, self.rules[firing.rule])
+
+    def _keep_firing(self, index: int, rule: Rule) -> None:
+        if self._keep:
+            self.firings.append(Firing(self.steps, index, rule.envs.copy(), rule.values.copy()))
+
+    def indices_of(self, gate: Gate) -> Array:
+        """Environments that a gate is open to after the last step."""
+        if gate.interval is None:
+            return self.reset_inds
+        return np.flatnonzero((self.counters > 0) & (self.counters % gate.interval == 0))
+
+    def _indices(self, reset_inds: Any, num_envs: int) -> Array:
+        if reset_inds is None:
+            return np.zeros(0, dtype=int)
+        given = np.asarray(reset_inds)
+        if not given.size:
+            return np.zeros(0, dtype=int)
+        wrong = given.ndim != 1 or given.dtype.kind not in "iu"
+        if wrong or given.min() < 0 or given.max() >= num_envs:
+            raise ConfigError(
+                f"reset_inds={given.tolist()} are no environments. Expected whole numbers from 0 to {num_envs - 1}.",
+                key="reset_inds",
+            )
+        return np.unique(given).astype(int)
+
+    def __repr__(self) -> str:
+        return f"Setup({self.num_envs} environments, views={sorted(self._views)}, {len(self.rules)} rules)"

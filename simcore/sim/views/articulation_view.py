@@ -1,0 +1,304 @@
+"""An articulated body in every environment: a robot, a microwave."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+
+import numpy as np
+import pybullet as p
+
+from simcore.errors import WorldError
+from simcore.geometry import Pose
+from simcore.sim.bodies import ROOT, Body
+from simcore.sim.contact_material import ContactMaterial, ContactMaterials
+from simcore.sim.drives import DriveGroup, DriveMode, JointDrive
+from simcore.sim.tendons import TendonCfg, Tendons
+from simcore.sim.views.attribute import ViewAttribute
+from simcore.sim.views.rigid_prim_view import LEAST_INERTIA_KG_M2, LEAST_MASS_KG
+from simcore.sim.views.view import View
+from simcore.sim.world import World
+
+Array = np.ndarray
+
+_SERVO_FIELDS = {"stiffness": "position_gain", "damping": "velocity_gain"}
+"""What a servo has in place of a spring's fields."""
+_TENDONS = (
+    ("stiffnesses", "N/m", 0.0),
+    ("dampings", "N s/m", 0.0),
+    ("limit_stiffnesses", "N/m", 0.0),
+    ("lower_limits", "m", None),
+    ("upper_limits", "m", None),
+    ("rest_lengths", "m", None),
+    ("offsets", "m", None),
+)
+_NO_LIMIT = 1e9
+"""Stands for no limit of a joint's position or speed, or of an effort, where a number is asked for."""
+
+
+class ArticulationView(View):
+    """Bodies with joints; values of joints and links are in the order of `joints` and `links`."""
+
+    kind = "articulation view"
+
+    def __init__(
+        self,
+        world: World,
+        bodies: Sequence[Body],
+        *,
+        name: str,
+        origins: Sequence[Pose] | None = None,
+        drives: Sequence[Sequence[DriveGroup]] | None = None,
+        joints: Sequence[str] | None = None,
+        links: Sequence[str] | None = None,
+        tendons: Sequence[TendonCfg] = (),
+    ) -> None:
+        """Makes a view; see `View`.
+
+        Args:
+            world: The world that the bodies are in.
+            bodies: One body an environment.
+            name: Name of the view.
+            origins: `T_world_env` of every environment.
+            drives: The drive groups of every body; joints that are in none get a passive drive.
+            joints: The joints that are viewed; all that move by default.
+            links: The links that are viewed; all by default, the root first.
+            tendons: The fixed tendons of each body.
+
+        Raises:
+            WorldError, FrameNotFoundError: A joint or link is not there, or cannot move, or what `View` says.
+        """
+        super().__init__(world, bodies, name=name, origins=origins)
+        first = self.bodies[0]
+        self.joints = tuple(joints) if joints is not None else tuple(joint.name for joint in first.movable_joints)
+        self.links = tuple(links) if links is not None else tuple(first.links)
+        for joint in self.joints:
+            if not first.joint(joint).movable:
+                raise WorldError(f"Joint '{joint}' of view '{name}' is fixed. Name joints that move.", view=name)
+        self._link_indices = [first.link_index(link) for link in self.links]
+        self._groups = [
+            self._groups_of(body, drives[env] if drives is not None else ()) for env, body in enumerate(self.bodies)
+        ]
+        self._materials = [ContactMaterials(world, body, self._link_indices) for body in self.bodies]
+        self._limits = [self._limits_of(body) for body in self.bodies]
+        self._efforts = np.zeros((self.count, self.num_dof))
+        self._max_velocities = np.array([self._speeds_of(env) for env in range(self.count)]).reshape(self.count, -1)
+        self.tendons = [Tendons(world, body, tendons) for body in self.bodies]
+        self._add_pose_and_velocity()
+        self._add_joints()
+        self._add_links()
+        self._add_tendons()
+
+    @property
+    def num_dof(self) -> int:
+        """Number of joints."""
+        return len(self.joints)
+
+    @property
+    def num_bodies(self) -> int:
+        """Number of links, the root among them."""
+        return len(self.links)
+
+    def _groups_of(self, body: Body, given: Sequence[DriveGroup]) -> dict[str, DriveGroup]:
+        found = {joint: group for group in given for joint in group.drives}
+        free = [joint for joint in self.joints if joint not in found]
+        if free:
+            own = DriveGroup(body, {joint: JointDrive(DriveMode.passive) for joint in free}, world=self.world)
+            found.update(dict.fromkeys(free, own))
+        return {joint: found[joint] for joint in self.joints}
+
+    def _limits_of(self, body: Body) -> Array:
+        """(2, n) lower and upper limits of the model."""
+        limits = [(body.joint(name).lower, body.joint(name).upper) for name in self.joints]
+        return np.array([pair if pair[0] <= pair[1] else (-_NO_LIMIT, _NO_LIMIT) for pair in limits]).reshape(-1, 2).T
+
+    def _speeds_of(self, env: int) -> list[float]:
+        """Speed limits as they act now; a joint that is no servo has none until one is written."""
+        drives = [self._drive(env, joint) for joint in self.joints]
+        return [drive.max_velocity if drive.mode is DriveMode.servo else _NO_LIMIT for drive in drives]
+
+    def _drive(self, env: int, joint: str) -> JointDrive:
+        return self._groups[env][joint].drives[joint]
+
+    def _add_joints(self) -> None:
+        for name, field, unit in (
+            ("stiffness", "stiffness", "N m/rad or N/m; of a servo its position gain"),
+            ("damping", "damping", "N m s/rad or N s/m; of a servo its velocity gain"),
+            ("joint_friction", "friction", "N m or N"),
+        ):
+            self._add_joint_attribute(name, unit, self._read_drive(field), self._write_drive(field), least=0.0)
+        self._add_joint_attribute("joint_positions", "rad or m", self._positions, self._set_positions)
+        self._add_joint_attribute("joint_velocities", "rad/s or m/s", self._velocities, self._set_velocities)
+        for row, name in enumerate(("lower_dof_limits", "upper_dof_limits")):
+            self._add_joint_attribute(name, "rad or m", self._read_limits(row), self._write_limits(row))
+        self._add_joint_attribute(
+            "max_efforts", "N m or N", self._read_drive("max_effort"), self._write_drive("max_effort"), least=0.0
+        )
+        self._add_joint_attribute(
+            "joint_armatures",
+            "kg m^2 or kg",
+            self._read_drive("armature"),
+            self._write_drive("armature"),
+            least=0.0,
+        )
+        self._add_joint_attribute(
+            "joint_max_velocities", "rad/s or m/s", self._speed_limits, self._set_speed_limits, least=0.0
+        )
+        self._add_joint_attribute("joint_efforts", "N m or N", self._joint_efforts, self._set_efforts, brief=True)
+
+    def _add_joint_attribute(
+        self,
+        name: str,
+        unit: str,
+        read: Callable[[int], Array],
+        write: Callable[[int, Array], None],
+        *,
+        least: float | None = None,
+        brief: bool = False,
+    ) -> None:
+        words = f"one a joint: {', '.join(self.joints)}"
+        self._add(ViewAttribute(name, self.num_dof, unit, words, read, write, least=least, brief=brief))
+
+    def _read_drive(self, field: str) -> Callable[[int], Array]:
+        def read(env: int) -> Array:
+            drives = [self._drive(env, joint) for joint in self.joints]
+            return np.array([getattr(drive, _field_of(drive, field)) for drive in drives], dtype=float)
+
+        return read
+
+    def _write_drive(self, field: str) -> Callable[[int, Array], None]:
+        def write(env: int, values: Array) -> None:
+            for joint, value in zip(self.joints, values.tolist(), strict=True):
+                group = self._groups[env][joint]
+                group.change(joint, **{_field_of(group.drives[joint], field): value})
+
+        return write
+
+    def _positions(self, env: int) -> Array:
+        return self.bodies[env].joint_states(self.joints)[0]
+
+    def _set_positions(self, env: int, values: Array) -> None:
+        self.bodies[env].set_joint_positions(self.joints, values, self._velocities(env))
+
+    def _velocities(self, env: int) -> Array:
+        return self.bodies[env].joint_states(self.joints)[1]
+
+    def _set_velocities(self, env: int, values: Array) -> None:
+        self.bodies[env].set_joint_positions(self.joints, self._positions(env), values)
+
+    def _read_limits(self, row: int) -> Callable[[int], Array]:
+        return lambda env: self._limits[env][row].copy()
+
+    def _write_limits(self, row: int) -> Callable[[int, Array], None]:
+        def write(env: int, values: Array) -> None:
+            self._limits[env][row] = values
+            body = self.bodies[env]
+            for joint, lower, upper in zip(self.joints, *self._limits[env].tolist(), strict=True):
+                p.changeDynamics(
+                    body.body_id,
+                    body.joint(joint).index,
+                    jointLowerLimit=lower,
+                    jointUpperLimit=max(lower, upper),  # Bullet takes a lower limit above the upper one for none
+                    physicsClientId=body.client,
+                )
+
+        return write
+
+    def _speed_limits(self, env: int) -> Array:
+        return self._max_velocities[env].copy()
+
+    def _set_speed_limits(self, env: int, values: Array) -> None:
+        self._max_velocities[env] = values
+        for joint, value in zip(self.joints, values.tolist(), strict=True):
+            group = self._groups[env][joint]
+            if group.drives[joint].mode is DriveMode.servo:
+                group.change(joint, max_velocity=value)
+            else:
+                group.limit_speed(joint, value if value < _NO_LIMIT else math.inf)
+
+    def _joint_efforts(self, env: int) -> Array:
+        return self._efforts[env].copy()
+
+    def _set_efforts(self, env: int, values: Array) -> None:
+        self._efforts[env] = values
+        for joint, value in zip(self.joints, values.tolist(), strict=True):
+            self._groups[env][joint].set_effort(joint, value)
+
+    def _add_links(self) -> None:
+        one_a_link = f"one a link: {', '.join(self.links)}"
+        count = self.num_bodies
+        self._add(ViewAttribute("body_masses", count, "kg", one_a_link, self._masses, self._set_masses, least=0.0))
+        self._add(
+            ViewAttribute(
+                "body_inertias",
+                3 * count,
+                "kg m^2",
+                f"three principal moments, {one_a_link}",
+                self._inertias,
+                self._set_inertias,
+                least=0.0,
+            )
+        )
+        self._add(
+            ViewAttribute(
+                "material_properties",
+                3 * count,
+                "-",
+                f"static friction, dynamic friction, restitution for all links, or {one_a_link}",
+                self._material,
+                self._set_material,
+                least=0.0,
+                repeat=3,
+            )
+        )
+
+    def _weighs(self, env: int, index: int) -> bool:
+        """Whether a link's mass does anything: that of a root that stands still does not."""
+        return not (index == ROOT and self.bodies[env].fixed)
+
+    def _masses(self, env: int) -> Array:
+        return np.array([self.bodies[env].masses.link(index).mass_kg for index in self._link_indices])
+
+    def _set_masses(self, env: int, values: Array) -> None:
+        for index, value in zip(self._link_indices, values.tolist(), strict=True):
+            if self._weighs(env, index):
+                # a link that has no mass, as a frame at a fixed joint, may stay so
+                massless = value == 0.0 and self.bodies[env].masses.link(index).mass_kg == 0.0
+                self.bodies[env].masses.set_mass(index, value if massless else max(value, LEAST_MASS_KG))
+
+    def _inertias(self, env: int) -> Array:
+        return np.concatenate([self.bodies[env].masses.link(index).inertia_kg_m2 for index in self._link_indices])
+
+    def _set_inertias(self, env: int, values: Array) -> None:
+        for index, moments in zip(self._link_indices, values.reshape(-1, 3), strict=True):
+            if self._weighs(env, index):
+                self.bodies[env].masses.set_inertia(index, np.maximum(moments, LEAST_INERTIA_KG_M2))
+
+    def _material(self, env: int) -> Array:
+        found = [self._materials[env][index] for index in self._link_indices]
+        return np.array([[m.static_friction, m.dynamic_friction, m.restitution] for m in found]).ravel()
+
+    def _set_material(self, env: int, values: Array) -> None:
+        for index, row in zip(self._link_indices, values.reshape(-1, 3).tolist(), strict=True):
+            self._materials[env].set(index, ContactMaterial(*row))
+
+    def _add_tendons(self) -> None:
+        count = len(self.tendons[0])
+        if not count:
+            reason = "it declares no tendons. Give it `tendons`"
+            self._missing.update({f"tendon_{name}": reason for name, _, _ in _TENDONS})
+            return
+        for name, unit, least in _TENDONS:
+
+            def read(env: int, name: str = name) -> Array:
+                values: Array = getattr(self.tendons[env], name).copy()
+                return values
+
+            def write(env: int, values: Array, name: str = name) -> None:
+                getattr(self.tendons[env], name)[:] = values
+
+            self._add(ViewAttribute(f"tendon_{name}", count, unit, "one a tendon", read, write, least=least))
+
+
+def _field_of(drive: JointDrive, field: str) -> str:
+    return _SERVO_FIELDS.get(field, field) if drive.mode is DriveMode.servo else field

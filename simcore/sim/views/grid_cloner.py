@@ -1,0 +1,84 @@
+"""Copies of one environment in one world, laid out on a grid and blind to each other."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import pybullet as p
+
+from simcore.errors import WorldError
+from simcore.geometry import Pose
+from simcore.sim.bodies import ROOT
+from simcore.sim.world import World
+
+
+class GridCloner:
+    """Fills a world with environments `spacing` metres apart; bodies of two environments never collide."""
+
+    def __init__(self, spacing: float) -> None:
+        """Makes a cloner.
+
+        Args:
+            spacing: Distance of neighbouring origins [m].
+
+        Raises:
+            WorldError: It is not above 0.
+        """
+        if not spacing > 0.0:
+            raise WorldError(f"spacing={spacing} is out of range. Expected above 0 m. Change it.", spacing=spacing)
+        self.spacing = float(spacing)
+
+    def origins(self, num_envs: int) -> list[Pose]:
+        """`T_world_env` of every environment: row by row on the smallest square grid, centred on the world's origin."""
+        columns = math.ceil(math.sqrt(num_envs))
+        rows = math.ceil(num_envs / columns)
+        return [
+            Pose.from_translation(
+                (
+                    self.spacing * (env // columns - 0.5 * (rows - 1)),
+                    self.spacing * (env % columns - 0.5 * (columns - 1)),
+                    0.0,
+                )
+            )
+            for env in range(num_envs)
+        ]
+
+    def clone(self, world: World, num_envs: int, build: Callable[[int, Pose], None]) -> list[Pose]:
+        """Builds every environment and switches contacts between them off.
+
+        Args:
+            world: The world; what is in it already is shared by all environments.
+            num_envs: How many.
+            build: Puts the environment of a number into the world, at its `T_world_env`; names must differ.
+
+        Returns:
+            `T_world_env` of every environment.
+
+        Raises:
+            WorldError: There are to be none.
+        """
+        if num_envs < 1:
+            raise WorldError(f"num_envs={num_envs} is out of range. Expected 1 or more. Change it.")
+        origins = self.origins(num_envs)
+        made: list[list[str]] = []
+        for env, T_world_env in enumerate(origins):
+            before = set(world.bodies)
+            build(env, T_world_env)
+            made.append([name for name in world.bodies if name not in before])
+            for name in made[-1]:
+                world.bodies[name].environment = env
+        self._separate(world, made)
+        return origins
+
+    def _separate(self, world: World, made: list[list[str]]) -> None:
+        for env, names in enumerate(made):
+            for others in made[env + 1 :]:
+                for a in (world.bodies[name] for name in names):
+                    for b in (world.bodies[name] for name in others):
+                        for link_a in a.links.values():
+                            for link_b in b.links.values():
+                                self._ignore(world, a.body_id, b.body_id, link_a, link_b)
+
+    def _ignore(self, world: World, body_a: int, body_b: int, link_a: int = ROOT, link_b: int = ROOT) -> None:
+        p.setCollisionFilterPair(body_a, body_b, link_a, link_b, 0, physicsClientId=world.client)

@@ -1,0 +1,140 @@
+"""A rigid body of one link in every environment."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pybullet as p
+
+from simcore.errors import WorldError
+from simcore.geometry import Pose
+from simcore.sim.bodies import ROOT, Body
+from simcore.sim.contact_material import ContactMaterial, ContactMaterials
+from simcore.sim.contact_offsets import ContactOffset
+from simcore.sim.views.attribute import ViewAttribute
+from simcore.sim.views.view import View
+from simcore.sim.world import World
+
+Array = np.ndarray
+
+LEAST_MASS_KG = 1e-6
+LEAST_INERTIA_KG_M2 = 1e-9
+
+
+class RigidPrimView(View):
+    """Bodies of one link. What stands still has a pose and a material only."""
+
+    kind = "rigid prim view"
+
+    def __init__(
+        self, world: World, bodies: Sequence[Body], *, name: str, origins: Sequence[Pose] | None = None
+    ) -> None:
+        """Makes a view; see `View`.
+
+        Raises:
+            WorldError: A body has joints that move, or what `View` says.
+        """
+        super().__init__(world, bodies, name=name, origins=origins)
+        for body in self.bodies:
+            if body.movable_joints:
+                raise WorldError(
+                    f"Body '{body.name}' of view '{name}' has joints that move. Make an ArticulationView of it.",
+                    view=name,
+                )
+        self._materials = [ContactMaterials(world, body, [ROOT]) for body in self.bodies]
+        self._offsets: dict[int, ContactOffset] = {}
+        self._forces: dict[int, Array] = {}
+        self._called = False
+        self._add_pose_and_velocity()
+        if not self.bodies[0].fixed:
+            self._add_dynamics()
+        self._add(
+            ViewAttribute(
+                "material_properties",
+                3,
+                "-",
+                "static friction, dynamic friction, restitution",
+                self._material,
+                self._set_material,
+                least=0.0,
+            )
+        )
+        if not self.bodies[0].fixed:
+            self._add_offsets()
+        else:
+            reason = "it stands still. Leave it out, or view a free body"
+            self._missing.update(dict.fromkeys(("force", "mass", "inertia", "contact_offset", "rest_offset"), reason))
+
+    def _add_dynamics(self) -> None:
+        self._add(ViewAttribute("force", 3, "N", "x, y, z", self._force, self._set_force, brief=True))
+        self._add(ViewAttribute("mass", 1, "kg", "mass", self._mass, self._set_mass, least=LEAST_MASS_KG))
+        self._add(
+            ViewAttribute(
+                "inertia",
+                3,
+                "kg m^2",
+                "about the principal axes x, y, z",
+                self._inertia,
+                self._set_inertia,
+                least=LEAST_INERTIA_KG_M2,
+            )
+        )
+
+    def _add_offsets(self) -> None:
+        def read_contact(env: int) -> Array:
+            return np.array([self._offset(env).contact_m])
+
+        def write_contact(env: int, values: Array) -> None:
+            self._offset(env).set(contact_m=float(values[0]))
+
+        def read_rest(env: int) -> Array:
+            return np.array([self._offset(env).rest_m])
+
+        def write_rest(env: int, values: Array) -> None:
+            self._offset(env).set(rest_m=float(values[0]))
+
+        self._add(ViewAttribute("contact_offset", 1, "m", "offset", read_contact, write_contact, least=0.0))
+        self._add(ViewAttribute("rest_offset", 1, "m", "offset", read_rest, write_rest, least=0.0))
+
+    def _offset(self, env: int) -> ContactOffset:
+        if env not in self._offsets:
+            self._offsets[env] = ContactOffset(self.world, self.bodies[env])
+        return self._offsets[env]
+
+    def _force(self, env: int) -> Array:
+        return self.origins[env].R.T @ self._forces.get(env, np.zeros(3))
+
+    def _set_force(self, env: int, values: Array) -> None:
+        if not np.any(values):
+            self._forces.pop(env, None)
+            return
+        self._forces[env] = self.origins[env].R @ values
+        if not self._called:
+            self.world.call_before_step(self._apply_forces)
+            self._called = True
+
+    def _apply_forces(self) -> None:
+        for env, force in self._forces.items():
+            body = self.bodies[env]
+            where = p.getBasePositionAndOrientation(body.body_id, physicsClientId=body.client)[0]
+            p.applyExternalForce(body.body_id, ROOT, force.tolist(), where, p.WORLD_FRAME, physicsClientId=body.client)
+
+    def _mass(self, env: int) -> Array:
+        return np.array([self.bodies[env].masses.link(ROOT).mass_kg])
+
+    def _set_mass(self, env: int, values: Array) -> None:
+        self.bodies[env].masses.set_mass(ROOT, float(values[0]))
+
+    def _inertia(self, env: int) -> Array:
+        return self.bodies[env].masses.link(ROOT).inertia_kg_m2.copy()
+
+    def _set_inertia(self, env: int, values: Array) -> None:
+        self.bodies[env].masses.set_inertia(ROOT, values)
+
+    def _material(self, env: int) -> Array:
+        material = self._materials[env][ROOT]
+        return np.array([material.static_friction, material.dynamic_friction, material.restitution])
+
+    def _set_material(self, env: int, values: Array) -> None:
+        self._materials[env].set(ROOT, ContactMaterial(*values.tolist()))

@@ -1,0 +1,22 @@
+"""The world itself as a view: gravity."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from simcore.sim.views.attribute import ViewAttribute
+from simcore.sim.world import World
+
+Array = np.ndarray
+
+
+def gravity_of(world: World) -> ViewAttribute:
+    """Gravity of a world; there is one for all of its environments."""
+
+    def read(_env: int) -> Array:
+        return world.gravity_m_s2
+
+    def write(_env: int, values: Array) -> None:
+        world.set_gravity(values)
+
+    return ViewAttribute("gravity", 3, "m/s^2", "x, y, z", read, write)

@@ -1,0 +1,163 @@
+"""What all views have: a name, one member an environment, and attributes by name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from simcore.errors import ConfigError, WorldError, close_matches
+from simcore.geometry import Pose
+from simcore.geometry.rotations import rpy_from_matrix
+from simcore.sim.bodies import Body
+from simcore.sim.views.attribute import ViewAttribute
+from simcore.sim.world import World
+
+Array = np.ndarray
+
+
+class View:
+    """Members of one kind in the environments of a world; a subclass says which attributes they have.
+
+    Poses are those of a member's root link in the frame of its environment, so that a value means the same in each.
+    """
+
+    kind = "view"
+    """What it is, for messages."""
+
+    def __init__(
+        self, world: World, bodies: Sequence[Body], *, name: str, origins: Sequence[Pose] | None = None
+    ) -> None:
+        """Makes a view.
+
+        Args:
+            world: The world that the bodies are in.
+            bodies: One body an environment, alike in joints and links.
+            name: Name of the view.
+            origins: `T_world_env` of every environment; the world's own frame by default.
+
+        Raises:
+            WorldError: There is no body, or they are not alike, or there is not one origin a body.
+        """
+        if not bodies:
+            raise WorldError(f"View '{name}' has no bodies. Give one an environment.", view=name)
+        for body in bodies:
+            # a body without a model has no name of its own for its only link
+            links = list(body.links) if body.joints else []
+            if links != (list(bodies[0].links) if bodies[0].joints else []) or [*body.joints] != [*bodies[0].joints]:
+                raise WorldError(
+                    f"View '{name}' holds bodies that differ: '{body.name}' has other links or joints than "
+                    f"'{bodies[0].name}'. Give copies of one model.",
+                    view=name,
+                )
+        if origins is not None and len(origins) != len(bodies):
+            raise WorldError(
+                f"View '{name}' has {len(bodies)} bodies and {len(origins)} origins. Give one origin a body.",
+                view=name,
+            )
+        self.name = name
+        self.world = world
+        self.bodies = tuple(bodies)
+        self.origins = tuple(origins) if origins is not None else (Pose.identity(),) * len(bodies)
+        self._attributes: dict[str, ViewAttribute] = {}
+        self._missing: dict[str, str] = {}
+
+    @property
+    def count(self) -> int:
+        """Number of members."""
+        return len(self.bodies)
+
+    @property
+    def attributes(self) -> Mapping[str, ViewAttribute]:
+        """Attributes by name."""
+        return self._attributes
+
+    def attribute(self, name: str) -> ViewAttribute:
+        """An attribute by name.
+
+        Raises:
+            ConfigError: It has none of that name.
+        """
+        if name in self._missing:
+            raise ConfigError(
+                f"View '{self.name}' ({self.kind}) has no '{name}': {self._missing[name]}.", key="attribute"
+            )
+        if name not in self._attributes:
+            raise ConfigError(
+                f"View '{self.name}' ({self.kind}) has no attribute '{name}'."
+                f"{close_matches(name, self._attributes)} Known: {', '.join(self._attributes)}. Name one of them.",
+                key="attribute",
+                available=list(self._attributes),
+            )
+        return self._attributes[name]
+
+    def get(self, name: str) -> Array:
+        """(N, width) values of an attribute of all members, as they are now."""
+        attribute = self.attribute(name)
+        return np.array([attribute.read(env) for env in range(self.count)]).reshape(self.count, attribute.width)
+
+    def _add(self, attribute: ViewAttribute) -> None:
+        self._attributes[attribute.name] = attribute
+
+    def _add_pose_and_velocity(self) -> None:
+        xyz, fixed = "x, y, z", self.bodies[0].fixed
+        self._add(ViewAttribute("position", 3, "m", xyz, self._position, self._set_position))
+        self._add(ViewAttribute("orientation", 3, "rad", "roll, pitch, yaw", self._orientation, self._set_orientation))
+        if fixed:
+            reason = "its root stands still. Leave it out, or view a free body"
+            self._missing.update(dict.fromkeys(("linear_velocity", "angular_velocity", "velocity"), reason))
+            return
+        self._add(ViewAttribute("linear_velocity", 3, "m/s", xyz, self._linear, self._set_linear))
+        self._add(ViewAttribute("angular_velocity", 3, "rad/s", xyz, self._angular, self._set_angular))
+        self._add(
+            ViewAttribute(
+                "velocity", 6, "m/s, rad/s", "linear x, y, z, angular x, y, z", self._velocity, self._set_velocity
+            )
+        )
+
+    def _root_pose(self, env: int) -> Pose:
+        return self.origins[env].inverse() @ self.bodies[env].root_pose()
+
+    def _place(self, env: int, T_env_root: Pose) -> None:
+        """Moves a member; its velocity stays."""
+        body = self.bodies[env]
+        velocity = None if body.fixed else body.link_velocity(body.root_link)
+        body.set_root_pose(self.origins[env] @ T_env_root)
+        if velocity is not None:
+            body.set_root_velocity(*velocity)
+
+    def _position(self, env: int) -> Array:
+        return self._root_pose(env).p.copy()
+
+    def _set_position(self, env: int, values: Array) -> None:
+        self._place(env, Pose(self._root_pose(env).R, values))
+
+    def _orientation(self, env: int) -> Array:
+        return rpy_from_matrix(self._root_pose(env).R)
+
+    def _set_orientation(self, env: int, values: Array) -> None:
+        self._place(env, Pose.from_rpy(self._root_pose(env).p, values))
+
+    def _velocity(self, env: int) -> Array:
+        body = self.bodies[env]
+        velocity = np.array(body.link_velocity(body.root_link))  # (2, 3)
+        return (velocity @ self.origins[env].R).ravel()
+
+    def _set_velocity(self, env: int, values: Array) -> None:
+        R = self.origins[env].R
+        self.bodies[env].set_root_velocity(R @ values[:3], R @ values[3:])
+
+    def _linear(self, env: int) -> Array:
+        return self._velocity(env)[:3]
+
+    def _set_linear(self, env: int, values: Array) -> None:
+        self._set_velocity(env, np.concatenate([values, self._velocity(env)[3:]]))
+
+    def _angular(self, env: int) -> Array:
+        return self._velocity(env)[3:]
+
+    def _set_angular(self, env: int, values: Array) -> None:
+        self._set_velocity(env, np.concatenate([self._velocity(env)[:3], values]))
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.name}, {self.count} environments)"

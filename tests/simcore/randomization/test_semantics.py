@@ -1,0 +1,474 @@
+"""One test for every rule of how views, gates and operations work together."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from simcore import randomization as dr
+from simcore.errors import ConfigError
+
+pytestmark = pytest.mark.integration
+Stage = Any
+Make = Callable[[int], Stage]
+
+
+def rng() -> np.random.Generator:
+    return np.random.default_rng(0)
+
+
+def masses(stage: Stage) -> list[float]:
+    return stage.ball.get("mass")[:, 0].tolist()
+
+
+def sequence(*items: float) -> dr.distribution.Distribution:
+    return dr.distribution.sequence(items)
+
+
+def ball(**values: Any) -> None:
+    dr.physics_view.randomize_rigid_prim_view(view_name="ball", **values)
+
+
+# views
+
+
+def test_a_view_must_be_registered_before_it_is_randomized(stage: Make) -> None:
+    stage(1)
+    with (
+        dr.trigger.on_rl_frame(num_envs=1),
+        dr.gate.on_env_reset(),
+        pytest.raises(ConfigError, match=r"View 'bal' is not registered\. Did you mean 'ball'\? Registered: ball, "),
+    ):
+        dr.physics_view.randomize_rigid_prim_view(view_name="bal", mass=1.0)
+
+
+def test_all_views_have_as_many_members_as_there_are_environments(stage: Make) -> None:
+    stage(2)
+    with (
+        pytest.raises(ConfigError, match=r"View 'ball' has 2 members, on_rl_frame has num_envs=3"),
+        dr.trigger.on_rl_frame(num_envs=3),
+    ):
+        pass
+
+
+def test_a_view_is_registered_by_the_call_of_its_kind_and_once(stage: Make) -> None:
+    made = stage(1)
+    with pytest.raises(ConfigError, match=r"got a ArticulationView\. Expected a RigidPrimView"):
+        dr.physics_view.register_rigid_prim_view(made.rig)  # type: ignore[arg-type]
+    with pytest.raises(ConfigError, match=r"A view named 'ball' is registered already"):
+        dr.physics_view.register_rigid_prim_view(made.ball)
+
+
+def test_a_view_is_randomized_by_the_call_of_its_kind(stage: Make) -> None:
+    stage(1)
+    with (
+        dr.trigger.on_rl_frame(num_envs=1),
+        dr.gate.on_env_reset(),
+        pytest.raises(ConfigError, match=r"View 'rig' is a ArticulationView, expected a RigidPrimView"),
+    ):
+        dr.physics_view.randomize_rigid_prim_view(view_name="rig", position=(0, 0, 0))
+
+
+def test_the_context_must_be_registered(stage: Make) -> None:
+    stage(1)
+    dr.new_setup()
+    with (
+        dr.trigger.on_rl_frame(num_envs=1),
+        dr.gate.on_env_reset(),
+        pytest.raises(ConfigError, match=r"No simulation context is registered"),
+    ):
+        dr.physics_view.randomize_simulation_context(gravity=(0, 0, -1))
+
+
+# counters and gates
+
+
+def test_a_step_zeroes_the_counters_of_the_environments_that_are_reset_and_raises_the_others(stage: Make) -> None:
+    stage(3)
+    with dr.trigger.on_rl_frame(num_envs=3), dr.gate.on_env_reset():
+        ball(mass=2.0)
+    dr.orchestrator.run(rng())
+    setup = dr.current()
+    assert setup.counters.tolist() == [0, 0, 0]
+    for inds, expected in (
+        ([0, 1, 2], [0, 0, 0]),
+        ([], [1, 1, 1]),
+        ([1], [2, 0, 2]),
+        (None, [3, 1, 3]),
+        (np.array([0, 2]), [0, 2, 0]),
+    ):
+        dr.physics_view.step_randomization(inds)
+        assert setup.counters.tolist() == expected
+
+
+def test_on_interval_writes_when_the_counter_is_a_positive_multiple(stage: Make) -> None:
+    made = stage(2)
+    with dr.trigger.on_rl_frame(num_envs=2), dr.gate.on_interval(interval=3):
+        ball(mass=sequence(10.0, 20.0, 30.0))
+    dr.orchestrator.run(rng())
+    seen = []
+    for step in range(8):
+        dr.physics_view.step_randomization([0, 1] if step == 0 else [1] if step == 4 else [])
+        seen.append(masses(made))
+    # counters of 0: 0 1 2 3 4 5 6 7, of 1: 0 1 2 3 0 1 2 3
+    assert [row[0] for row in seen] == [1.0, 1.0, 1.0, 10.0, 10.0, 10.0, 20.0, 20.0]
+    assert [row[1] for row in seen] == [1.0, 1.0, 1.0, 10.0, 10.0, 10.0, 10.0, 20.0]
+
+
+def test_on_env_reset_writes_for_the_environments_that_are_reset(stage: Make) -> None:
+    made = stage(2)
+    with dr.trigger.on_rl_frame(num_envs=2), dr.gate.on_env_reset():
+        ball(mass=sequence(10.0, 20.0))
+    dr.orchestrator.run(rng())
+    dr.physics_view.step_randomization([1])
+    assert masses(made) == [1.0, 10.0]
+    dr.physics_view.step_randomization()
+    assert masses(made) == [1.0, 10.0]
+    dr.physics_view.step_randomization([0, 1])
+    assert masses(made) == [10.0, 20.0]
+
+
+@pytest.mark.parametrize("form", [list, tuple, np.array, lambda x: np.array(x, dtype=np.int32), "tensor"])
+def test_reset_inds_is_a_list_an_array_or_a_tensor(stage: Make, form: Any) -> None:
+    class Tensor:  # as those of a learning framework that lie in main memory
+        def __array__(self, dtype: Any = None, copy: Any = None) -> np.ndarray:
+            return np.array([1], dtype=dtype)
+
+    made = stage(2)
+    with dr.trigger.on_rl_frame(num_envs=2), dr.gate.on_env_reset():
+        ball(mass=7.0)
+    dr.orchestrator.run(rng())
+    dr.physics_view.step_randomization(Tensor() if form == "tensor" else form([1]))
+    assert masses(made) == [1.0, 7.0]
+
+
+@pytest.mark.parametrize("inds", [[2], [-1], [0.5], [True, False], [[0]], ["a"]])
+def test_reset_inds_that_are_no_environments(stage: Make, inds: Any) -> None:
+    stage(2)
+    with dr.trigger.on_rl_frame(num_envs=2):
+        pass
+    dr.orchestrator.run(rng())
+    with pytest.raises(ConfigError, match=r"are no environments\. Expected whole numbers from 0 to 1"):
+        dr.physics_view.step_randomization(inds)
+
+
+# operations
+
+
+def test_direct_sets_the_value(stage: Make) -> None:
+    made = stage(1)
+    with dr.trigger.on_rl_frame(num_envs=1):
+        with dr.gate.on_env_reset():
+            ball(mass=sequence(4.0, 5.0))
+        with dr.gate.on_interval(interval=1):
+            ball(mass=6.0)
+    dr.orchestrator.run(rng())
+    for reset, expected in (([0], 4.0), ([], 6.0), ([0], 5.0), ([], 6.0)):
+        dr.physics_view.step_randomization(reset)
+        assert masses(made) == [expected]
+
+
+@pytest.mark.parametrize(("operation", "expected"), [("additive", [3.0, 4.0]), ("scaling", [2.0, 3.0])])
+def test_on_env_reset_starts_from_the_default(stage: Make, operation: str, expected: list[float]) -> None:
+    made = stage(1)
+    with dr.trigger.on_rl_frame(num_envs=1), dr.gate.on_env_reset():
+        ball(operation=operation, mass=sequence(2.0, 3.0))
+    dr.orchestrator.run(rng())
+    for value in expected:
+        dr.physics_view.step_randomization([0])
+        assert masses(made) == [value]
+
+
+@pytest.mark.parametrize(("operation", "expected"), [("additive", [6.0, 7.0, 11.0]), ("scaling", [8.0, 12.0, 18.0])])
+def test_on_interval_starts_from_what_the_last_reset_wrote(stage: Make, operation: str, expected: list[float]) -> None:
+    made = stage(1)
+    with dr.trigger.on_rl_frame(num_envs=1):
+        with dr.gate.on_env_reset():
+            ball(mass=sequence(4.0, 9.0))
+        with dr.gate.on_interval(interval=1):
+            ball(operation=operation, mass=sequence(2.0, 3.0, 2.0))
+    dr.orchestrator.run(rng())
+    seen = []
+    for reset in ([0], [], [], [0], []):  # two firings after the first reset, one after the second
+        dr.physics_view.step_randomization(reset)
+        seen += masses(made)
+    assert [seen[1], seen[2], seen[4]] == expected
+
+
+@pytest.mark.parametrize(("operation", "expected"), [("additive", [3.0, 4.0]), ("scaling", [2.0, 3.0])])
+def test_on_interval_without_a_reset_starts_from_the_default(
+    stage: Make, operation: str, expected: list[float]
+) -> None:
+    made = stage(1)
+    with dr.trigger.on_rl_frame(num_envs=1), dr.gate.on_interval(interval=1):
+        ball(operation=operation, mass=sequence(2.0, 3.0))
+    dr.orchestrator.run(rng())
+    for value in expected:
+        dr.physics_view.step_randomization()
+        assert masses(made) == [value]
+
+
+def test_a_reset_does_not_touch_attributes_that_no_reset_gate_writes(stage: Make) -> None:
+    made = stage(1)
+    with dr.trigger.on_rl_frame(num_envs=1):
+        with dr.gate.on_env_reset():
+            ball(linear_velocity=(0, 0, 0))
+        with dr.gate.on_interval(interval=1):
+            ball(mass=5.0)
+    dr.orchestrator.run(rng())
+    dr.physics_view.step_randomization()
+    dr.physics_view.step_randomization([0])
+    assert masses(made) == [5.0]
+
+
+def test_a_force_at_a_reset_lasts_until_the_next_one_and_one_at_an_interval_for_one_step(stage: Make) -> None:
+    made = stage(1)
+    with dr.trigger.on_rl_frame(num_envs=1):
+        with dr.gate.on_env_reset():
+            ball(force=dr.distribution.sequence([(1, 0, 0), (2, 0, 0)]))
+        with dr.gate.on_interval(interval=3):
+            ball(operation="additive", force=(0, 5, 0))
+    dr.orchestrator.run(rng())
+    seen = []
+    for step in range(7):
+        dr.physics_view.step_randomization([0] if step in (0, 5) else [])
+        seen.append(made.ball.get("force")[0].tolist())
+    assert seen[:5] == [[1, 0, 0], [1, 0, 0], [1, 0, 0], [1, 5, 0], [1, 0, 0]]
+    assert seen[5:] == [[2, 0, 0], [2, 0, 0]]
+
+
+def test_gravity_is_one_for_all_environments_and_fires_when_any_does(stage: Make) -> None:
+    made = stage(2)
+    with dr.trigger.on_rl_frame(num_envs=2), dr.gate.on_interval(interval=2):
+        dr.physics_view.randomize_simulation_context(
+            operation="scaling", gravity=dr.distribution.sequence([(1, 1, 0.5), (1, 1, 2.0)])
+        )
+    dr.orchestrator.run(rng())
+    seen = []
+    for step in range(4):
+        dr.physics_view.step_randomization([1] if step == 0 else [])  # counters 1 0, 2 1, 3 2, 4 3
+        seen.append(made.world.gravity_m_s2[2])
+    assert seen == pytest.approx([-9.81, -4.905, -19.62, -4.905])
+
+
+# what is drawn
+
+
+def test_a_changed_distribution_counts_from_the_next_firing(stage: Make) -> None:
+    made = stage(1)
+    live = dr.distribution.uniform(2.0, 3.0)
+    with dr.trigger.on_rl_frame(num_envs=1), dr.gate.on_interval(interval=2):
+        ball(mass=live)
+    dr.orchestrator.run(rng())
+    seen = []
+    for step in range(5):
+        if step == 2:
+            dr.utils.set_distribution_params(live, {"lower": 20.0, "upper": 30.0})
+        dr.physics_view.step_randomization([])
+        seen += masses(made)
+    assert 2.0 <= seen[1] <= 3.0
+    assert seen[2] == seen[1]
+    assert 20.0 <= seen[3] <= 30.0
+
+
+def test_one_number_stands_for_every_component(stage: Make) -> None:
+    made = stage(1)
+    with dr.trigger.on_rl_frame(num_envs=1), dr.gate.on_env_reset():
+        dr.physics_view.randomize_articulation_view("rig", joint_positions=dr.distribution.uniform(0.1, 0.2))
+    dr.orchestrator.run(rng())
+    dr.physics_view.step_randomization([0])
+    a, b = made.rig.get("joint_positions")[0]
+    assert 0.1 <= a <= 0.2
+    assert 0.1 <= b <= 0.2
+    assert a != b
+
+
+def test_a_material_of_three_values_is_that_of_all_links(stage: Make) -> None:
+    made = stage(1)
+    with dr.trigger.on_rl_frame(num_envs=1), dr.gate.on_env_reset():
+        dr.physics_view.randomize_articulation_view(
+            "rig", num_buckets=3, material_properties=dr.distribution.uniform((0.2, 0.2, 0.0), (0.6, 0.6, 0.4))
+        )
+    dr.orchestrator.run(rng())
+    dr.physics_view.step_randomization([0])
+    rows = made.rig.get("material_properties")[0].reshape(-1, 3)
+    assert np.all(rows == rows[0])
+    assert rows[0][0].round(9) in (0.2, 0.4, 0.6)
+    assert rows[0][2].round(9) in (0.0, 0.2, 0.4)
+
+
+def test_what_goes_below_what_means_anything_is_raised_to_it(stage: Make) -> None:
+    made = stage(1)
+    with dr.trigger.on_rl_frame(num_envs=1), dr.gate.on_env_reset():
+        ball(operation="additive", mass=-5.0)
+    dr.orchestrator.run(rng())
+    dr.physics_view.step_randomization([0])
+    assert masses(made) == [1e-6]
+    assert dr.current().rules[0].values.tolist() == [[1e-6]]
+
+
+# calls out of order
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: dr.physics_view.step_randomization([0]), r"before orchestrator\.run\(\)"),
+        (lambda: dr.orchestrator.run(rng()), r"on_rl_frame was not entered"),
+        (lambda: ball(mass=1.0), r"'ball' is randomized outside of a gate"),
+        (lambda: dr.gate.on_env_reset().__enter__(), r"on_env_reset\(\) stands outside of on_rl_frame"),
+        (lambda: dr.gate.on_interval(2).__enter__(), r"on_interval\(2\) stands outside of on_rl_frame"),
+        (lambda: dr.trigger.on_rl_frame(0).__enter__(), r"num_envs=0 is out of range"),
+    ],
+)
+def test_calls_out_of_order(stage: Make, call: Callable[[], Any], message: str) -> None:
+    stage(1)
+    with pytest.raises(ConfigError, match=message):
+        call()
+
+
+def test_a_rule_made_after_run_needs_another_run(stage: Make) -> None:
+    stage(1)
+    with dr.trigger.on_rl_frame(num_envs=1):
+        dr.orchestrator.run(rng())
+        with dr.gate.on_env_reset():
+            ball(mass=1.0)
+    with pytest.raises(ConfigError, match=r"before orchestrator\.run\(\)"):
+        dr.physics_view.step_randomization([0])
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (
+            lambda: ball(mass=1.0, operation="add"),
+            r"operation='add' is unknown\. Did you mean 'additive'",
+        ),
+        (lambda: ball(position=(1, 2)), r"ball\.position: constant has shape \(2,\)\. Expected \(3,\), or one number"),
+        (lambda: ball(mass=-1.0), r"ball\.mass: .* under direct goes down to -1\. Expected 1e-06 or more \[kg\]"),
+        (
+            lambda: ball(mass=dr.distribution.uniform(-1, 1), operation="scaling"),
+            r"goes down to -1\. Expected 0 or more",
+        ),
+        (lambda: ball(mass=1.0, num_buckets=4), r"num_buckets=4 of 'ball' has no effect"),
+        (lambda: ball(material_properties=(1, 1, 0), num_buckets=0), r"num_buckets=0 is out of range"),
+        (lambda: dr.gate.on_interval(2).__enter__(), r"on_interval\(2\) stands inside of on_env_reset\(\)"),
+        (lambda: [ball(mass=1.0), ball(mass=2.0)], r"ball\.mass is randomized on_env_reset twice"),
+        (
+            lambda: dr.physics_view.randomize_articulation_view("rig", joint_positions=[0.0] * 7),
+            r"rig\.joint_positions: constant has shape \(7,\)\. Expected \(2,\), or one number for all \(one a joint: "
+            r"rail, shaft\) \[rad or m\]",
+        ),
+        (
+            lambda: dr.physics_view.randomize_articulation_view("rig", material_properties=[0.0] * 4),
+            r"Expected \(9,\) or \(3,\)",
+        ),
+    ],
+)
+def test_rules_that_do_not_fit(stage: Make, call: Callable[[], Any], message: str) -> None:
+    stage(1)
+    with dr.trigger.on_rl_frame(num_envs=1), dr.gate.on_env_reset(), pytest.raises(ConfigError, match=message):
+        call()
+
+
+@pytest.mark.parametrize("interval", [0, -1, 1.5, True, None])
+def test_an_interval_is_a_whole_number_from_one(stage: Make, interval: Any) -> None:
+    stage(1)
+    with dr.trigger.on_rl_frame(num_envs=1), pytest.raises(ConfigError, match=r"interval=.* is out of range"):
+        dr.gate.on_interval(interval).__enter__()
+
+
+# environments of one world
+
+
+def test_environments_do_not_touch(stage: Make) -> None:
+    made = stage(2)
+    made.world.set_gravity((0, 0, 0))
+    # the ball of one lies in that of the other, and the sled of one in both
+    for body in (made.ball.bodies[1], made.rig.bodies[0]):
+        body.set_root_pose(made.ball.bodies[0].root_pose())
+    made.rig.bodies[0].ignore_collision(made.ball.bodies[0], "sled", made.ball.bodies[0].root_link)
+    for _ in range(24):
+        made.world.step()
+    assert np.allclose(made.ball.get("velocity"), 0.0, atol=1e-12)
+    assert np.allclose(made.rig.get("joint_velocities"), 0.0, atol=1e-12)
+
+
+def test_bodies_of_one_environment_do_touch(stage: Make) -> None:
+    made = stage(2)
+    made.world.set_gravity((0, 0, 0))
+    made.rig.bodies[1].set_root_pose(made.ball.bodies[1].root_pose())
+    for _ in range(24):
+        made.world.step()
+    assert np.abs(made.ball.get("velocity")[1]).max() > 0.1
+
+
+# randomness
+
+
+def drawn(seed: int, attributes: list[str], stage: Stage, steps: int = 6) -> dict[str, np.ndarray]:
+    stage.register()
+    with dr.trigger.on_rl_frame(num_envs=stage.ball.count), dr.gate.on_interval(interval=2):
+        for name in attributes:
+            ball(**{name: dr.distribution.uniform(1.0, 2.0)})
+    dr.orchestrator.run(np.random.default_rng(seed))
+    found: dict[str, list[np.ndarray]] = {name: [] for name in attributes}
+    for _ in range(steps):
+        dr.physics_view.step_randomization([])
+        for rule in dr.current().rules:
+            found[rule.slot.attribute.name].append(rule.values.copy())
+    return {name: np.array(values[1::2]) for name, values in found.items()}
+
+
+def test_the_same_generator_draws_the_same(stage: Make) -> None:
+    made = stage(2)
+    a, b, c = (drawn(seed, ["mass"], made)["mass"] for seed in (1, 1, 2))
+    assert np.array_equal(a, b)
+    assert not np.array_equal(a, c)
+
+
+def test_a_rule_more_leaves_the_draws_of_the_others_as_they_were(stage: Make) -> None:
+    made = stage(2)
+    alone = drawn(1, ["mass"], made)
+    with_others = drawn(1, ["position", "mass", "inertia"], made)
+    assert np.array_equal(alone["mass"], with_others["mass"])
+    assert not np.array_equal(with_others["mass"][..., 0], with_others["inertia"][..., 0])
+
+
+def test_recorded_firings_are_written_again(stage: Make) -> None:
+    made = stage(2)
+
+    def rules(setup: dr.Setup) -> None:
+        made.world.set_gravity((0.0, 0.0, -9.81))
+        for env in range(2):
+            for name, value in (("mass", [1.0]), ("force", [0.0] * 3)):
+                made.ball.attribute(name).write(env, np.array(value))
+        setup.register_simulation_context(made.world)
+        setup.register_rigid_prim_view(made.ball)
+        with setup.on_rl_frame(2):
+            with setup.on_env_reset():
+                setup.randomize("ball", {"mass": dr.distribution.uniform(1, 2), "force": dr.distribution.normal(0, 1)})
+            with setup.on_interval(2):
+                setup.randomize("ball", {"force": dr.distribution.normal(0, 1)}, operation="additive")
+                setup.randomize("simulation_context", {"gravity": dr.distribution.uniform(-9, -8)})
+
+    def run(setup: dr.Setup) -> list[np.ndarray]:
+        seen = []
+        for step in range(7):
+            setup.step_randomization([0, 1] if step == 0 else [1] if step == 4 else [])
+            row = [made.ball.get("mass").ravel(), made.ball.get("force").ravel(), made.world.gravity_m_s2]
+            seen.append(np.concatenate(row))
+        return seen
+
+    first = dr.Setup(keep_firings=True)
+    rules(first)
+    first.run(rng())
+    expected = run(first)
+    again = dr.Setup(keep_firings=True)
+    rules(again)
+    again.run_recorded(first.firings)
+    assert np.array_equal(run(again), expected)
+    assert [f.step for f in again.firings] == [f.step for f in first.firings]

@@ -1,0 +1,96 @@
+"""Bodies whose motion has a closed form."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from simcore.geometry import Pose
+from simcore.sim.bodies import Body
+from simcore.sim.drives import DriveGroup, DriveMode, JointDrive
+from simcore.sim.rates import WorldCfg
+from simcore.sim.views.articulation_view import ArticulationView
+from simcore.sim.views.rigid_prim_view import RigidPrimView
+from simcore.sim.world import World
+
+SLED_AND_WHEEL = """<robot name="rig">
+<link name="root"/>
+<link name="sled"><inertial><mass value="2"/><inertia ixx="0.1" iyy="0.1" izz="0.1" ixy="0" ixz="0" iyz="0"/></inertial>
+<collision><geometry><box size="0.2 0.2 0.2"/></geometry></collision></link>
+<joint name="rail" type="prismatic"><parent link="root"/><child link="sled"/><axis xyz="1 0 0"/>
+<limit lower="-5" upper="5" effort="100" velocity="100"/></joint>
+<link name="disc">
+<inertial><mass value="1"/><inertia ixx="1e-2" iyy="1e-2" izz="2e-2" ixy="0" ixz="0" iyz="0"/></inertial></link>
+<joint name="shaft" type="revolute"><parent link="root"/><child link="disc"/><origin xyz="0 0 2"/><axis xyz="0 0 1"/>
+<limit lower="-50" upper="50" effort="100" velocity="100"/></joint>
+</robot>
+"""
+"""A sled of 2 kg along x and a wheel of 0.02 kg m^2 about z, which do not act on each other."""
+
+
+@pytest.fixture
+def world() -> Iterator[World]:
+    with World(WorldCfg()) as opened:
+        yield opened
+
+
+@pytest.fixture
+def run(world: World) -> Callable[[float], None]:
+    def steps(seconds: float) -> None:
+        for _ in range(round(240 * seconds)):
+            world.step()
+
+    return steps
+
+
+@pytest.fixture
+def floor(world: World) -> Body:
+    return world.add_box("floor", size_m=(20, 20, 1), T_world_box=Pose.from_translation((0, 0, -0.5)), friction=1.0)
+
+
+@pytest.fixture
+def ball(world: World) -> RigidPrimView:
+    """A ball of 1 kg and 0.1 m, 1 m above z = 0."""
+    T = Pose.from_translation((0.0, 0.0, 1.0))
+    return RigidPrimView(world, [world.add_sphere("ball", radius_m=0.1, T_world_sphere=T, mass_kg=1.0)], name="ball")
+
+
+@pytest.fixture
+def crate(world: World, floor: Body) -> RigidPrimView:
+    """A box of 1 kg and 0.2 m that stands on the floor."""
+    T = Pose.from_translation((0.0, 0.0, 0.1))
+    box = world.add_box("crate", size_m=(0.2, 0.2, 0.2), T_world_box=T, mass_kg=1.0, friction=1.0)
+    return RigidPrimView(world, [box], name="crate")
+
+
+@pytest.fixture
+def rig(world: World, tmp_path: Path) -> Callable[..., ArticulationView]:
+    """Makes the view of a sled and a wheel with drives of one mode."""
+
+    def make(mode: DriveMode = DriveMode.passive, *, tendons: tuple = (), **fields: float) -> ArticulationView:
+        path = tmp_path / "rig.urdf"
+        path.write_text(SLED_AND_WHEEL)
+        body = world.load_urdf(path, name="rig", T_world_root=Pose.identity())
+        drives = {name: JointDrive(mode, **fields) for name in ("rail", "shaft")}
+        group = DriveGroup(body, drives, world=world)
+        view = ArticulationView(world, [body], name="rig", drives=[[group]], tendons=tendons)
+        if mode is not DriveMode.passive:
+            group.set_targets(["rail", "shaft"], [0.0, 0.0], [0.0, 0.0])
+        return view
+
+    return make
+
+
+@pytest.fixture
+def put() -> Callable[..., None]:
+    """Writes an attribute of a view's only member."""
+
+    def write(view: RigidPrimView | ArticulationView, name: str, *values: float) -> None:
+        import numpy as np
+
+        view.attribute(name).write(0, np.array(values, dtype=float))
+        assert view.get(name)[0] == pytest.approx(np.array(values))
+
+    return write
