@@ -113,6 +113,8 @@ class Rule:
         """(n,) members of the last firing; none if it did not fire in the last step."""
         self.values = np.zeros((0, slot.attribute.width))
         """(n, width) what it wrote then."""
+        self.drawn: Array = self.values
+        """(n, w) what was drawn for that, before operation and bounds."""
         self._check()
 
     @property
@@ -153,6 +155,7 @@ class Rule:
         self.counts[envs] += 1
         if self.num_buckets is not None:
             drawn = self.distribution.bucketed(drawn, self.num_buckets)
+        self.drawn = drawn
         if width != attribute.width:
             drawn = np.tile(drawn, (1, attribute.width // width))
         if self.operation is not Operation.direct:

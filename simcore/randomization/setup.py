@@ -320,6 +320,19 @@ class Setup:
         Raises:
             ConfigError: `run` was not called since the last rule was made, or there is no such environment.
         """
+        self.begin_step(reset_inds)
+        if self._recorded is not None:
+            self._write_recorded(self._recorded.get(self.steps, ()))
+        else:
+            open_to: dict[Gate, Array] = {}
+            for index, rule in enumerate(self.rules):
+                if rule.gate not in open_to:
+                    open_to[rule.gate] = self.indices_of(rule.gate)
+                self.fire(index, open_to[rule.gate])
+        self.end_step()
+
+    def begin_step(self, reset_inds: Any = None) -> None:
+        """The first part of `step_randomization`: counts the step, and ends what was to act for one step only."""
         if self._generators is None or self.num_envs is None:
             raise ConfigError("step_randomization was called before orchestrator.run(). Call that once first.")
         reset = self._indices(reset_inds, self.num_envs)
@@ -328,27 +341,29 @@ class Setup:
         self.reset_inds = reset
         for slot in self._slots.values():
             slot.end_brief()
-        if self._recorded is not None:
-            self._step_recorded(self._recorded.get(self.steps, ()))
-        else:
-            self._step_drawn(self._generators)
+
+    def fire(self, index: int, envs: Array) -> None:
+        """The second part, rule by rule: draws for environments (n,) and writes.
+
+        Raises:
+            ConfigError: The set-up writes what was recorded; then there is nothing to draw.
+        """
+        rule = self.rules[index]
+        if not len(envs):
+            rule.envs = envs
+            return
+        if not self._generators:
+            raise ConfigError("This set-up writes what was recorded. Call step_randomization in place of its parts.")
+        if rule.slot.view == SIMULATION_CONTEXT:
+            envs = np.zeros(1, dtype=int)
+        rule.apply(envs, rule.draw(self._generators[index], envs))
+        self._keep_firing(index, rule)
+
+    def end_step(self) -> None:
+        """The last part."""
         self.steps += 1
 
-    def _step_drawn(self, generators: Sequence[np.random.Generator]) -> None:
-        open_to: dict[Gate, Array] = {}
-        for index, rule in enumerate(self.rules):
-            if rule.gate not in open_to:
-                open_to[rule.gate] = self.indices_of(rule.gate)
-            envs = open_to[rule.gate]
-            if not len(envs):
-                rule.envs = envs
-                continue
-            if rule.slot.view == SIMULATION_CONTEXT:
-                envs = np.zeros(1, dtype=int)
-            rule.apply(envs, rule.draw(generators[index], envs))
-            self._keep_firing(index, rule)
-
-    def _step_recorded(self, firings: Sequence[Firing]) -> None:
+    def _write_recorded(self, firings: Sequence[Firing]) -> None:
         for rule in self.rules:
             rule.envs = rule.envs[:0]
         for firing in firings:

@@ -1,0 +1,213 @@
+"""A set-up as a graph of nodes with ports: as data, to be stepped, and as a drawing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from simcore.randomization import session
+from simcore.randomization.distribution import Uniform
+from simcore.randomization.graph_drawing import draw_graph
+from simcore.randomization.rule import SIMULATION_CONTEXT, Gate, Rule
+from simcore.randomization.setup import Setup
+from simcore.sim.views.articulation_view import ArticulationView
+
+Array = np.ndarray
+
+FRAME = "OgnOnRLFrame"
+FILTER = "OgnIntervalFiltering"
+COUNT = "OgnCountIndices"
+RANDOM = "Random3f"
+WRITE_CONTEXT = "OgnWritePhysicsSimulationContext"
+WRITE_RIGID = "OgnWritePhysicsRigidPrimView"
+WRITE_ARTICULATION = "OgnWritePhysicsArticulationView"
+
+
+@dataclass
+class Node:
+    """One node: what it is, and what its ports hold."""
+
+    name: str
+    """Its own, unique in the graph."""
+    type: str
+    inputs: dict[str, Any] = field(default_factory=dict)
+    """Input ports by name; those that an edge leads to hold what came in the last step."""
+    outputs: dict[str, Any] = field(default_factory=dict)
+    """Output ports by name."""
+
+
+@dataclass(frozen=True)
+class Edge:
+    """A connection from an output port to an input port."""
+
+    from_node: str
+    from_port: str
+    to_node: str
+    to_port: str
+
+
+class Graph:
+    """The nodes of a set-up.
+
+    One frame trigger; for every gate an interval filter and a count of the indices that it lets through; for every rule
+    a write node, and a source of three random values where it draws three evenly. `step` executes them in that order
+    and leaves in the ports what went through them.
+    """
+
+    def __init__(self, setup: Setup) -> None:
+        """Reads a set-up; rules that are made later are not in it."""
+        self.nodes: list[Node] = []
+        self.edges: list[Edge] = []
+        self._setup = setup
+        self._rules: list[tuple[Rule, Node, Node, Node | None]] = []
+        none: Array = np.zeros(0, dtype=int)
+        self.frame = self._node(
+            "frame",
+            FRAME,
+            {"run": True, "numEnvs": setup.num_envs or 0},
+            {"execOut": False, "resetInds": none, "frameNum": setup.counters.copy()},
+        )
+        filters: dict[Gate, Node] = {}
+        for rule in setup.rules:
+            if rule.gate not in filters:
+                filters[rule.gate] = self._filter(rule.gate, len(filters))
+            self._rules.append((rule, filters[rule.gate], *self._write(rule, filters[rule.gate], len(self._rules))))
+
+    def _node(self, name: str, kind: str, inputs: dict[str, Any], outputs: dict[str, Any]) -> Node:
+        self.nodes.append(Node(name, kind, inputs, outputs))
+        return self.nodes[-1]
+
+    def _connect(self, source: Node, out_port: str, target: Node, in_port: str) -> None:
+        self.edges.append(Edge(source.name, out_port, target.name, in_port))
+        target.inputs[in_port] = source.outputs[out_port]
+
+    def _filter(self, gate: Gate, number: int) -> Node:
+        node = self._node(
+            f"filter_{number}",
+            FILTER,
+            {"interval": gate.interval or 0, "ignoreInterval": gate.on_reset},
+            {"execOut": False, "indices": np.zeros(0, dtype=int), "on_reset": gate.on_reset},
+        )
+        for out_port, in_port in (("execOut", "execIn"), ("resetInds", "indices"), ("frameNum", "frameCounts")):
+            self._connect(self.frame, out_port, node, in_port)
+        count = self._node(f"count_{number}", COUNT, {}, {"count": 0})
+        self._connect(node, "indices", count, "indices")
+        return node
+
+    def _write(self, rule: Rule, gate: Node, number: int) -> tuple[Node, Node | None]:
+        view = self._setup.views.get(rule.slot.view)
+        kind = WRITE_ARTICULATION if isinstance(view, ArticulationView) else WRITE_RIGID
+        inputs = {
+            "prims": rule.slot.view,
+            "attribute": rule.slot.attribute.name,
+            "operation": rule.operation.name,
+            "num_buckets": rule.num_buckets,
+            "values": rule.values,
+        }
+        node = self._node(
+            f"write_{number}",
+            WRITE_CONTEXT if rule.slot.view == SIMULATION_CONTEXT else kind,
+            {**inputs, **_parameters(rule)},
+            {"execOut": False},
+        )
+        for port in ("indices", "on_reset"):
+            self._connect(gate, port, node, port)
+        self._connect(gate, "execOut", node, "execIn")
+        if not (type(rule.distribution) is Uniform and (rule.distribution.width or rule.slot.attribute.width) == 3):
+            return node, None
+        source = self._node(f"random_{number}", RANDOM, {}, {"output": np.zeros((0, 3))})
+        self._connect(source, "output", node, "values")
+        return node, source
+
+    def node(self, name: str) -> Node:
+        """A node by name."""
+        return next(node for node in self.nodes if node.name == name)
+
+    def step(self, reset_inds: Any = None) -> None:
+        """Executes the nodes once: what `step_randomization` does, from the ports.
+
+        With `run` of the frame trigger off nothing is executed and no counter changes.
+
+        Args:
+            reset_inds: Environments that are reset in this step.
+
+        Raises:
+            ConfigError: The set-up was not run, or there is no such environment.
+        """
+        setup, frame = self._setup, self.frame
+        frame.outputs["execOut"] = bool(frame.inputs["run"])
+        if not frame.inputs["run"]:
+            return
+        setup.begin_step(reset_inds)
+        frame.outputs.update(resetInds=setup.reset_inds, frameNum=setup.counters.copy())
+        for node in self.nodes:
+            self._pull(node)
+            if node.type == FILTER:
+                node.outputs["indices"] = _filtered(node.inputs)
+                node.outputs["execOut"] = len(node.outputs["indices"]) > 0
+            elif node.type == COUNT:
+                node.outputs["count"] = len(node.inputs["indices"])
+        for index, (rule, _, write, source) in enumerate(self._rules):
+            self._pull(write)
+            setup.fire(index, write.inputs["indices"])
+            write.inputs.update(_parameters(rule))
+            fired = len(rule.envs) > 0
+            write.outputs["execOut"] = fired
+            write.inputs["values"] = rule.values if fired else rule.values[:0]
+            if source is not None:
+                lower, upper = rule.distribution.range()
+                source.inputs.update(minimum=np.broadcast_to(lower, 3), maximum=np.broadcast_to(upper, 3))
+                source.outputs["output"] = rule.drawn if fired else rule.drawn[:0]
+        setup.end_step()
+
+    def _pull(self, node: Node) -> None:
+        """Brings what lies at the other end of a node's edges into its ports."""
+        for edge in self.edges:
+            if edge.to_node == node.name and edge.to_port != "values":
+                node.inputs[edge.to_port] = self.node(edge.from_node).outputs[edge.from_port]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Nodes with their ports, and edges, as plain values."""
+        return {
+            "nodes": [
+                {"name": n.name, "type": n.type, "inputs": _plain(n.inputs), "outputs": _plain(n.outputs)}
+                for n in self.nodes
+            ],
+            "edges": [vars(edge).copy() for edge in self.edges],
+        }
+
+    def to_svg(self) -> str:
+        """A drawing: nodes as boxes with their ports and what these hold, edges as lines."""
+        return draw_graph(self.to_dict())
+
+    def __repr__(self) -> str:
+        return f"Graph({len(self.nodes)} nodes, {len(self.edges)} edges)"
+
+
+def graph() -> Graph:
+    """The nodes of the set-up in use, as it is now."""
+    return Graph(session.current())
+
+
+def _filtered(inputs: Mapping[str, Any]) -> Array:
+    """Indices whose frame count is a positive multiple of the interval, or all that come in where it is ignored."""
+    if inputs["ignoreInterval"]:
+        indices: Array = inputs["indices"]
+        return indices
+    counts: Array = inputs["frameCounts"]
+    return np.flatnonzero((counts > 0) & (counts % inputs["interval"] == 0))
+
+
+def _parameters(rule: Rule) -> dict[str, Any]:
+    """The ports that say what is drawn from; a distribution with one parameter leaves the second empty."""
+    values = [rule.distribution.get(name) for name in rule.distribution.parameters]
+    plain = [[part.to_dict() for part in v] if isinstance(v, tuple) else v for v in values]
+    first, second = (*plain, None)[:2]
+    return {"distribution": rule.distribution.type, "dist_param_1": first, "dist_param_2": second}
+
+
+def _plain(ports: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value.tolist() if isinstance(value, np.ndarray) else value for name, value in ports.items()}
