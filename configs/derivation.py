@@ -73,7 +73,7 @@ def with_derived(primary: str, schema: type, request: Request) -> Request:
     if cfg.part is not None:  # the side of that part is the front
         asset = load_object(cfg, rng=np.random.default_rng(0))
     acted_on = part_acted_on(skill, part, asset.articulation)
-    task = derived_task(skill, asset, acted_on, hand_shape(robot.name, robot.arms[0]))
+    task = derived_task(skill, asset, acted_on, hand_shape(robot, robot.arms[0]))
     return replace(found, given={**given, "task": task})
 
 

@@ -13,7 +13,7 @@ from configs.derived_task import derived_layout
 from configs.derived_ways import derived_ways
 from configs.reading import read_dataclass
 from configs.schema import EpisodeCfg
-from robots.description import ArmCfg
+from robots.description import ArmCfg, RobotCfg
 from robots.hand_shape import hand_shape
 from simcore.assets.annotation import Part
 from simcore.assets.articulated_object import ObjectAsset
@@ -23,14 +23,16 @@ from solver.settings.reader import read_planner_setting
 from tasks.task import TaskCfg
 
 
-def with_setting(entry: SkillCfg, asset: ObjectAsset, part: Part, *, robot: str, arm: ArmCfg, s: float) -> SkillCfg:
+def with_setting(
+    entry: SkillCfg, asset: ObjectAsset, part: Part, *, robot: RobotCfg, arm: ArmCfg, s: float
+) -> SkillCfg:
     """An entry of `skills` with its planner setting and strategies: its own or, where they were left out, derived ones.
 
     Args:
         entry: The entry.
         asset: The object that it acts on.
         part: The part.
-        robot: Name of the robot.
+        robot: The robot.
         arm: The arm that acts.
         s: Position of the part's joint [rad or m].
 
@@ -71,7 +73,7 @@ def with_task(cfg: EpisodeCfg, assets: Mapping[str, ObjectAsset]) -> EpisodeCfg:
     task = cfg.task
     ranges = [entry.range for entry in task.openness if (entry.object, entry.part) == (asset.name, part.name)]
     start = (float(ranges[0][0]), float(ranges[0][1])) if ranges else None
-    hand = hand_shape(cfg.robot.name, cfg.robot.arms[0])
+    hand = hand_shape(cfg.robot, cfg.robot.arms[0])
     made, _ = derived_layout(derived.skill, asset, part, hand, start=start)
     found = read_dataclass(TaskCfg, {"name": task.name, **made}, where="task")
     told = [entry for entry in cfg.skills if not isinstance(entry, ArtPreplanCfg)]

@@ -13,6 +13,7 @@ ROBOTS = Catalog(
         "franka_panda": CatalogEntry(
             "robots.franka_panda:franka_panda", "Franka Emika Panda, 7 axes, parallel gripper of 80 mm"
         ),
+        "xarm6": CatalogEntry("robots.xarm6:xarm6", "UFACTORY xArm 6, 6 axes, linkage gripper of 84 mm"),
     },
     group="unlatch.robots",
 )

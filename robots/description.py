@@ -7,51 +7,15 @@ from dataclasses import dataclass, field
 
 from omegaconf import MISSING
 
+from robots.gripper import GripperCfg
 from simcore.errors import ConfigError
+
+__all__ = ["ArmCfg", "GripperCfg", "RobotCfg"]
 
 _LIMITS = ("max_velocity", "max_acceleration", "max_effort")
 _MAX_HOME_STD_RAD = 0.5
 _LEAST_APART_M = 1e-3
-_MAX_BASE_HEIGHT_M = 5.0
-
-
-@dataclass
-class GripperCfg:
-    """A parallel gripper."""
-
-    joints: list[str] = field(default_factory=list)
-    """Finger joints that move together; each travels from 0 (closed) to half the width."""
-    max_width_m: float = MISSING
-    """Opening between the pads when fully open [m]."""
-    max_force_n: float = MISSING
-    """Grip force in the maker's data sheet [N]."""
-    grip_force_n: float = MISSING
-    """Force used to grip [N]; at most `max_force_n`."""
-    max_speed_m_s: float = MISSING
-    """Speed of one finger [m/s]."""
-    finger_links: list[str] = field(default_factory=list)
-    """Links that may touch the part."""
-    friction: float = 1.0
-    """Friction coefficient of the finger pads (Bullet multiplies it with the object's)."""
-    symmetric: bool = True
-    """Whether turning the hand by pi about its approach axis gives the same grasp."""
-
-    def __post_init__(self) -> None:
-        if MISSING in (self.max_width_m, self.max_force_n, self.grip_force_n, self.max_speed_m_s):
-            return  # a schema that is not filled yet; what is still missing is refused where it is read
-        for key in ("max_width_m", "max_force_n", "grip_force_n", "max_speed_m_s", "friction"):
-            if not getattr(self, key) > 0.0:
-                raise ConfigError(
-                    f"gripper.{key}={getattr(self, key)} is out of range. Expected above 0. Change it.", key=key
-                )
-        for key in ("joints", "finger_links"):
-            if not getattr(self, key):
-                raise ConfigError(f"gripper.{key} is empty. Expected at least one name. Add it.", key=key)
-        if self.grip_force_n > self.max_force_n:
-            raise ConfigError(
-                f"gripper.grip_force_n={self.grip_force_n} is above the maker's {self.max_force_n} N. Lower it.",
-                key="grip_force_n",
-            )
+_MAX_BASE_M = 5.0
 
 
 @dataclass
@@ -166,14 +130,20 @@ class RobotCfg:
     """Pairs of links that always touch or cannot meet."""
     base_height_m: float = 0.0
     """Height of the robot's base above the table [m]."""
+    base_x_m: float = 0.0
+    """How far before the origin the robot's base stands [m]: objects stand where a Panda at the origin reaches them."""
+    urdf: str | None = None
+    """Its model, of a robot that is in no catalog: a path, or `distribution://NAME/PATH` for a file that an installed
+    distribution brings, as its list of files has it."""
 
     def __post_init__(self) -> None:
-        if not abs(self.base_height_m) <= _MAX_BASE_HEIGHT_M:
-            raise ConfigError(
-                f"robot.base_height_m={self.base_height_m:g} is out of range. Expected {-_MAX_BASE_HEIGHT_M:g} to "
-                f"{_MAX_BASE_HEIGHT_M:g}. Change it.",
-                key="robot.base_height_m",
-            )
+        for key in ("base_height_m", "base_x_m"):
+            if not abs(getattr(self, key)) <= _MAX_BASE_M:
+                raise ConfigError(
+                    f"robot.{key}={getattr(self, key):g} is out of range. Expected {-_MAX_BASE_M:g} to "
+                    f"{_MAX_BASE_M:g}. Change it.",
+                    key=f"robot.{key}",
+                )
         for index, pair in enumerate(self.self_collision_ignored):
             if len(pair) != 2:
                 raise ConfigError(

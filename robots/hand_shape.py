@@ -6,10 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
+from pathlib import Path
 
 import numpy as np
 
-from robots.description import ArmCfg
+from robots.description import ArmCfg, RobotCfg
 from robots.model import model_path
 from simcore.assets.converters.mesh_parts import TriangleMesh, surface_points
 from simcore.assets.surface import shape_triangles
@@ -29,12 +30,10 @@ _SLICE_M = 0.015
 
 @dataclass(frozen=True)
 class HandBox:
-    """A box about a slice of one link, tool frame: closed and wide open; between, its corners lie between."""
+    """A box about a slice of one link, tool frame, at several openings; between two, its corners lie between."""
 
-    closed: Array
-    """(2, 3) lower and upper corner with closed fingers [m]."""
-    opened: Array
-    """(2, 3) the same with fingers wide open [m]."""
+    corners: Array
+    """(W, 2, 3) lower and upper corner at each of the hand's openings, from closed to wide open [m]."""
 
 
 @dataclass(frozen=True)
@@ -45,13 +44,18 @@ class HandShape:
     """What may touch the part."""
     palm: tuple[HandBox, ...]
     """What may not."""
-    max_width_m: float
-    """Opening between the pads when wide open [m]."""
+    widths_m: tuple[float, ...]
+    """The openings at which the boxes are known, from closed to wide open [m]."""
+
+    @property
+    def max_width_m(self) -> float:
+        """Opening between the pads when wide open [m]."""
+        return self.widths_m[-1]
 
     @property
     def tip_m(self) -> float:
-        """How far the fingertips reach beyond `tool_head` [m]."""
-        return float(max(box.opened[1, 0] for box in self.fingers))
+        """How far the fingertips reach beyond `tool_head`, at the opening where they reach furthest [m]."""
+        return float(max(box.corners[:, 1, 0].max() for box in self.fingers))
 
     def between(self, width_m: float) -> Array:
         """(1, 2, 3) corners of the box between the pads, tool frame [m].
@@ -69,64 +73,69 @@ class HandShape:
         Args:
             width_m: Opening between the pads [m].
         """
-        share = float(np.clip(width_m / self.max_width_m, 0.0, 1.0))
+        widths = np.array(self.widths_m)
+        i = int(np.clip(np.searchsorted(widths, width_m, side="right") - 1, 0, len(widths) - 2))
+        share = float(np.clip((width_m - widths[i]) / (widths[i + 1] - widths[i]), 0.0, 1.0))
         fingers, palm = (
-            np.array([(1.0 - share) * box.closed + share * box.opened for box in boxes]).reshape(-1, 2, 3)
+            np.array([(1.0 - share) * box.corners[i] + share * box.corners[i + 1] for box in boxes]).reshape(-1, 2, 3)
             for boxes in (self.fingers, self.palm)
         )
         return fingers, palm
 
 
-def hand_shape(robot: str, arm: ArmCfg) -> HandShape:
+def hand_shape(robot: RobotCfg | str, arm: ArmCfg) -> HandShape:
     """The hand of an arm, made once for each.
 
     Args:
-        robot: Name of the robot in the catalog.
+        robot: The robot, or its name in the catalog.
         arm: The arm; its keypoints `tool_head`, `tool_tail` and `tool_side` say how the hand is held.
 
     Raises:
         ConfigError: A keypoint is missing.
         AssetError: The model is not there, or damaged.
     """
+    called = robot if isinstance(robot, str) else robot.name
     for name in ("tool_head", "tool_tail", "tool_side"):
         if name not in arm.keypoints:
             raise ConfigError(
-                f"arm.keypoints.{name} of robot '{robot}' is missing, which says how its hand is held. Add it.",
+                f"arm.keypoints.{name} of robot '{called}' is missing, which says how its hand is held. Add it.",
                 key=f"arm.keypoints.{name}",
             )
     gripper = arm.gripper
+    widths = tuple(float(width) for width in gripper.widths_m) or (0.0, float(gripper.max_width_m))
     return _hand_shape(
-        robot,
+        model_path(robot),
         arm.ee_link,
         tuple(tuple(float(v) for v in arm.keypoints[name]) for name in ("tool_head", "tool_tail", "tool_side")),
         tuple(gripper.joints),
         frozenset(gripper.finger_links),
-        float(gripper.max_width_m),
+        widths,
+        tuple(tuple(gripper.positions(width)) for width in widths),
     )
 
 
 @lru_cache(maxsize=16)
 def _hand_shape(
-    robot: str,
+    urdf: Path,
     ee: str,
     keypoints: tuple[tuple[float, ...], ...],
     joints: tuple[str, ...],
     fingers: frozenset[str],
-    max_width_m: float,
+    widths_m: tuple[float, ...],
+    positions: tuple[tuple[float, ...], ...],
 ) -> HandShape:
     head, tail, side = (np.array(point) for point in keypoints)
     x = unit(head - tail)
     y = unit(side - head - x * float((side - head) @ x))
     T_ee_tool = Pose(np.column_stack([x, y, np.cross(x, y)]), head)
-    model = read_urdf(model_path(robot), packages=True)
-    closed, opened = dict.fromkeys(joints, 0.0), dict.fromkeys(joints, max_width_m / 2)
+    model = read_urdf(urdf, packages=True)
     below = [name for name in model.links if _hangs_on(model, name, ee)]
-    ends = [_clouds(model, ee, T_ee_tool, below, positions) for positions in (closed, opened)]
-    boxes = {name: _sliced(*(clouds[name] for clouds in ends)) for name in ends[0]}
+    at = [_clouds(model, ee, T_ee_tool, below, dict(zip(joints, each, strict=True))) for each in positions]
+    boxes = {name: _sliced([clouds[name] for clouds in at]) for name in at[0]}
     return HandShape(
         fingers=tuple(box for name, found in boxes.items() if name in fingers for box in found),
         palm=tuple(box for name, found in boxes.items() if name not in fingers for box in found),
-        max_width_m=max_width_m,
+        widths_m=widths_m,
     )
 
 
@@ -157,12 +166,13 @@ def _clouds(
     return clouds
 
 
-def _sliced(closed: Array, opened: Array) -> list[HandBox]:
-    """Boxes about slices along x of a link's points (N, 3) at both ends of the opening."""
+def _sliced(clouds: Sequence[Array]) -> list[HandBox]:
+    """Boxes about slices along x of a link's points (N, 3), the same ones at every opening."""
+    closed = clouds[0]
     low, high = float(closed[:, 0].min()), float(closed[:, 0].max())
     cuts = np.linspace(low, high, max(1, round((high - low) / _SLICE_M)) + 1)
     boxes = []
     for first, last in pairwise(cuts):
         inside = (closed[:, 0] >= first - _SPACING_M) & (closed[:, 0] <= last + _SPACING_M)
-        boxes.append(HandBox(*(np.stack([p[inside].min(axis=0), p[inside].max(axis=0)]) for p in (closed, opened))))
+        boxes.append(HandBox(np.array([np.stack([p[inside].min(axis=0), p[inside].max(axis=0)]) for p in clouds])))
     return boxes

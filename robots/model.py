@@ -2,20 +2,32 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-from pathlib import Path
+from importlib import import_module, metadata
+from pathlib import Path, PurePosixPath
 
 from robots.catalog import ROBOTS
+from robots.description import RobotCfg
 from simcore.errors import AssetError
 
+DISTRIBUTION = "distribution://"
+"""Beginning of a path that names a file of an installed distribution: `distribution://NAME/PATH`."""
+EXTRAS = {"example-robot-data": "robots", "pycollada": "assets"}
+"""Extra of `unlatch` that brings a distribution with models."""
 
-def model_path(name: str) -> Path:
-    """The URDF of a robot in the catalog: `urdf_path()` of the module that defines it.
+
+def model_path(robot: RobotCfg | str) -> Path:
+    """The URDF of a robot: the one that its description names, or that of the catalog.
+
+    Args:
+        robot: The robot as configured, or its name in the catalog.
 
     Raises:
         UnknownEntryError: No such robot.
-        AssetError: The file is not there.
+        AssetError: The file is not there, or the distribution that brings it is not installed.
     """
+    name, stated = (robot, None) if isinstance(robot, str) else (robot.name, robot.urdf)
+    if stated is not None:
+        return stated_path(stated, where=f"robot.urdf of '{name}'")
     module = import_module(ROBOTS.entry(name).target.partition(":")[0])
     path: Path = module.urdf_path()
     if not path.is_file():
@@ -23,3 +35,59 @@ def model_path(name: str) -> Path:
             f"The model of robot '{name}' is not at '{path}'. Reinstall the package that ships it.", path=str(path)
         )
     return path
+
+
+def stated_path(stated: str, *, where: str) -> Path:
+    """The file that a description names.
+
+    Args:
+        stated: A path, or `distribution://NAME/PATH`.
+        where: Names what states it, in errors.
+
+    Raises:
+        AssetError: There is no such file or distribution.
+    """
+    if stated.startswith(DISTRIBUTION):
+        name, _, rest = stated.removeprefix(DISTRIBUTION).partition("/")
+        return distribution_file(name, rest, where=where)
+    path = Path(stated).expanduser().absolute()
+    if not path.is_file():
+        raise AssetError(
+            f"{where}='{stated}' is no file. Expected the path of a URDF, or {DISTRIBUTION}NAME/PATH for one that an "
+            "installed distribution brings. Change it.",
+            path=str(path),
+        )
+    return path
+
+
+def distribution_file(distribution: str, path: str, *, where: str) -> Path:
+    """A file that an installed distribution brings.
+
+    Args:
+        distribution: Its name.
+        path: The file, as the distribution's list of files has it.
+        where: Names what needs it, in errors.
+
+    Raises:
+        AssetError: The distribution is not installed, or has no such file.
+    """
+    extra = EXTRAS.get(distribution)
+    install = f"'unlatch[{extra}]'" if extra else f"'{distribution}'"
+    try:
+        found = metadata.distribution(distribution)
+    except metadata.PackageNotFoundError as exc:
+        comes = f" It comes with the extra '{extra}'." if extra else ""
+        raise AssetError(
+            f"{where} needs package '{distribution}', which is not installed.{comes} "
+            f"Install it: pip install {install}.",
+            distribution=distribution,
+        ) from exc
+    file = Path(str(found.locate_file(PurePosixPath(path))))
+    if ".." in PurePosixPath(path).parts or not file.is_file():
+        raise AssetError(
+            f"{where}: package '{distribution}' {found.version} has no file '{path}'. Expected a URDF of its list of "
+            "files. Change the path, or install another version.",
+            distribution=distribution,
+            path=path,
+        )
+    return file

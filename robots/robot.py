@@ -12,7 +12,7 @@ from robots.description import ArmCfg, RobotCfg
 from simcore.errors import WorldError, close_matches
 from simcore.geometry import Pose
 from simcore.sim.bodies import Body
-from simcore.sim.drives import DriveGroup, DriveMode, JointDrive, couple_fingers
+from simcore.sim.drives import DriveGroup, DriveMode, JointDrive, couple_joints
 from simcore.sim.rates import WorldCfg
 from simcore.sim.world import World
 from simcore.state import Buffer, Module
@@ -33,13 +33,24 @@ class Arm(Module):
             joint: JointDrive(mode=DriveMode.servo, max_effort=effort, max_velocity=speed)
             for joint, effort, speed in zip(cfg.joints, cfg.max_effort, cfg.max_velocity, strict=True)
         }
-        for joint in gripper.joints:
+        for joint, effort, speed in zip(gripper.joints, gripper.efforts(), gripper.speeds(), strict=True):
             drives[joint] = JointDrive(
-                mode=DriveMode.servo, max_effort=gripper.grip_force_n, max_velocity=gripper.max_speed_m_s
+                mode=DriveMode.servo,
+                max_effort=effort,
+                max_velocity=speed,
+                armature=0.0 if body.joint(joint).prismatic else gripper.armature_kg_m2,
             )
         self._drives = DriveGroup(body, drives, world=world)
-        if len(gripper.joints) == 2:
-            couple_fingers(body, *gripper.joints, max_force_n=_FINGER_COUPLING_N)
+        (first, *others), (way, *ways), (offset, *offsets) = gripper.joints, gripper.travel(), gripper.offsets()
+        for joint, its_way, its_offset in zip(others, ways, offsets, strict=True):
+            couple_joints(
+                body,
+                first,
+                joint,
+                ratio=way / its_way,
+                offset=offset - way / its_way * its_offset,
+                max_force_n=_FINGER_COUPLING_N,
+            )
         for link in gripper.finger_links:
             body.set_contact_material(link, friction=gripper.friction, spinning_friction=0.005, friction_anchor=True)
         self.joint_positions = Buffer()
@@ -95,7 +106,7 @@ class Arm(Module):
     @property
     def gripper_opening_m(self) -> float:
         """Opening between the pads now [m]."""
-        return float(np.sum(self._body.joint_states(self._cfg.gripper.joints)[0]))
+        return self._cfg.gripper.width(self._body.joint_states(self._cfg.gripper.joints)[0])
 
     @property
     def T_base_ee(self) -> Pose:
@@ -107,7 +118,7 @@ class Arm(Module):
         positions = np.array(q, dtype=float)
         gripper = self._cfg.gripper
         self._body.set_joint_positions(self._cfg.joints, positions)
-        self._body.set_joint_positions(gripper.joints, np.full(len(gripper.joints), gripper_m / len(gripper.joints)))
+        self._body.set_joint_positions(gripper.joints, gripper.positions(gripper_m))
         self._from = positions.copy()
         self._to = positions.copy()
         self._gripper_target_m = gripper_m
@@ -137,9 +148,9 @@ class Arm(Module):
 
     def _set_motors(self, positions: Array, velocities: Array) -> None:
         gripper = self._cfg.gripper
-        n = len(gripper.joints)
         self._drives.set_targets(self._cfg.joints, positions, velocities)
-        self._drives.set_targets(gripper.joints, np.full(n, self._gripper_target_m / n), np.zeros(n))
+        fingers = np.array(gripper.positions(self._gripper_target_m))
+        self._drives.set_targets(gripper.joints, fingers, np.zeros(len(fingers)))
 
     def _read_state(self) -> None:
         cfg = self._cfg
@@ -156,7 +167,7 @@ class Arm(Module):
         self.tcp_quat_xyzw.set_value(quat_xyzw)
         self.gripper_joint_positions.set_value(fingers)
         self.gripper_joint_velocities.set_value(finger_velocities)
-        self.gripper_opening.set_value([np.sum(fingers)])
+        self.gripper_opening.set_value([cfg.gripper.width(fingers)])
         self.gripper_target.set_value([self._gripper_target_m])
 
     def _write_state(self) -> None:

@@ -25,6 +25,10 @@ from solver.settings.setting import PlannerSettingCfg, SuccessMode
 
 Array = np.ndarray
 
+_CLOSED_WITHIN_M = 2e-3
+_UNEVEN = 1.5
+"""Fingers on levers move unevenly: so many times the mean time to close."""
+
 
 class ArticulationSkill(Skill):
     """Acts on one part of one object along its joint."""
@@ -267,12 +271,21 @@ class ArticulationSkill(Skill):
         """There, along with the part, and back, with closed fingers: nothing is taken, nothing let go."""
         return [
             self._allow(plan, touching=False),
+            *self._closing_first(plan),
             *self._moves(plan, "transit", ManipKind.close_gripper, Phase.transit),
             *self._moves(plan, "approach", ManipKind.close_gripper, Phase.approach),
             self._allow(plan, touching=True),
             *self._moves(plan, "follow", ManipKind.close_gripper, Phase.follow),
             *self._moves(plan, "retreat", ManipKind.close_gripper, Phase.retreat),
         ]
+
+    def _closing_first(self, plan: KeyframePlan) -> list[ManipCommand]:
+        """Fingers on levers close before the hand sets out: half open, a tip that meets the part is thrown aside."""
+        gripper, opening = self.context.arm.cfg.gripper, self.context.arm.gripper_opening_m
+        if not gripper.on_levers or opening <= gripper.widths_m[0] + _CLOSED_WITHIN_M:
+            return []
+        frames = self.context.frames(_UNEVEN * 0.5 * opening / gripper.max_speed_m_s)
+        return [ManipCommand(ManipKind.close_gripper, plan.keyframes[0].T_base_ee, Phase.transit, dwell_frames=frames)]
 
     def _allow(self, plan: KeyframePlan, *, touching: bool) -> ManipCommand:
         """States which pairs may touch from here on."""

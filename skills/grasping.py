@@ -15,7 +15,8 @@ from solver.planning.planner import KeyframePlan
 from solver.settings.setting import SuccessMode
 
 _GRASP_S = 0.85
-"""Time to close the fingers: 40 mm at 50 mm/s, and a little to settle."""
+"""Least time to close the fingers: 40 mm at 50 mm/s, and a little to settle."""
+_SETTLE_S = 0.05
 _RELEASE_S = 0.4
 _EMPTY_GRIPPER_M = 0.002
 _LOST_S = 0.5
@@ -67,7 +68,9 @@ class GraspingSkill(ArticulationSkill):
         """There with fingers open by `width` [m], along with the part between them, and back."""
         contact = plan.keyframes[plan.contact_pose_index].T_base_ee
         last = plan.keyframes[-1].T_base_ee
-        grasp, release = self.context.frames(_GRASP_S), self.context.frames(_RELEASE_S)
+        gripper = self.context.arm.cfg.gripper
+        closing_s = 0.5 * gripper.max_width_m / gripper.max_speed_m_s + _SETTLE_S
+        grasp, release = self.context.frames(max(_GRASP_S, closing_s)), self.context.frames(_RELEASE_S)
         return [
             self._allow(plan, touching=False),
             *self._moves(plan, "transit", ManipKind.open_gripper, Phase.transit, gripper_m=width),

@@ -199,10 +199,19 @@ class Kinematics:
         Returns:
             (B, 3, 3) rotations and (B, 3) positions [m] in the base frame.
         """
-        R, p, _, _ = self._sweep(np.asarray(q, dtype=float))
+        R, p, _, _ = self.sweep(np.asarray(q, dtype=float))
         return R, p
 
-    def _sweep(self, q: Array) -> tuple[Array, Array, Array, Array]:
+    def sweep(self, q: Array) -> tuple[Array, Array, Array, Array]:
+        """Tip poses at many joint positions, with the axes on the way.
+
+        Args:
+            q: (B, n_q) joint positions [rad or m].
+
+        Returns:
+            (B, 3, 3) rotations and (B, 3) positions [m] of the tip, then (n_q, B, 3) unit axes and (n_q, B, 3) origins
+            [m] of the joints, base frame.
+        """
         count = q.shape[0]
         R = np.broadcast_to(np.eye(3), (count, 3, 3))
         p = np.zeros((count, 3))
@@ -220,7 +229,7 @@ class Kinematics:
 
     def jacobian(self, q: Array) -> Array:
         """(6, n_q) geometric Jacobian at q: linear then angular velocity of the tip origin, base frame."""
-        _, p, axes, origins = self._sweep(np.asarray(q, dtype=float).reshape(1, -1))
+        _, p, axes, origins = self.sweep(np.asarray(q, dtype=float).reshape(1, -1))
         J = np.zeros((6, self.n_q))
         for i, joint in enumerate(self.joints):
             if joint.prismatic:

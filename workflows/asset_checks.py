@@ -11,7 +11,7 @@ import numpy as np
 from configs.chain import entry_keys
 from configs.derived_entry import with_setting, with_task
 from configs.schema import EpisodeCfg
-from robots.description import ArmCfg
+from robots.description import ArmCfg, RobotCfg
 from robots.model import model_path
 from simcore.assets.annotation import Part
 from simcore.assets.articulated_object import ObjectAsset
@@ -64,7 +64,7 @@ def check_assets(cfg: EpisodeCfg, *, number: int = 0) -> None:
         part = _part(asset, named, f"{where}.part")
         arm = arms[skill.arm] if skill.arm is not None else cfg.robot.arms[0]
         if skill.planner_setting.derived:
-            _check_derivable(skill, asset, part, cfg.robot.name, arm, where)
+            _check_derivable(skill, asset, part, cfg.robot, arm, where)
             continue
         keys = _setting_keys(skill, where)
         for way in skill.ways():
@@ -81,7 +81,7 @@ def _setting_keys(skill: SkillCfg, where: str) -> dict[str, str]:
     return {skill.strategy: f"{where}.planner_setting", **others}
 
 
-def _check_derivable(skill: SkillCfg, asset: ObjectAsset, part: Part, robot: str, arm: ArmCfg, where: str) -> None:
+def _check_derivable(skill: SkillCfg, asset: ObjectAsset, part: Part, robot: RobotCfg, arm: ArmCfg, where: str) -> None:
     """Refuses an entry without a setting where none can be derived."""
     try:
         with_setting(skill, asset, part, robot=robot, arm=arm, s=part.openness.closed)
@@ -111,7 +111,7 @@ def _check_mounts(cfg: EpisodeCfg, assets: Mapping[str, ObjectAsset]) -> None:
         body, link = sensor.mount.body, sensor.mount.link
         if body is None or link is None:
             continue
-        path = assets[body].urdf_path if body in assets else model_path(body)
+        path = assets[body].urdf_path if body in assets else model_path(cfg.robot)
         links = [str(item.get("name")) for item in parse_xml(path).iter("link")]
         if link not in links:
             where = f"sensors[{index}].mount.link"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from pathlib import Path
 
 import numpy as np
 
@@ -170,9 +171,10 @@ def build_scene(
             name=TABLE, urdf_path=None, T_world_root=Pose.from_translation(TABLE_CENTER_M), size_m=TABLE_SIZE_M
         )
     ]
-    world.add_box(TABLE, size_m=TABLE_SIZE_M, T_world_box=fixtures[0].T_world_root, rgba=(0.76, 0.7, 0.62, 1.0))
-    robot = Robot(world, robot_cfg, model_path(robot_cfg.name), T_world_root=base_pose(robot_cfg))
+    table = world.add_box(TABLE, size_m=TABLE_SIZE_M, T_world_box=fixtures[0].T_world_root, rgba=(0.76, 0.7, 0.62, 1.0))
+    robot = Robot(world, robot_cfg, model_path(robot_cfg), T_world_root=base_pose(robot_cfg))
     robot.body.semantic_class = "robot"
+    robot.body.stand_on(table)
     for name, arm in robot.arms.items():
         arm.reset(layout.q_home[name], gripper_m=arm.cfg.gripper.max_width_m)
     scene = Scene(world)
@@ -252,8 +254,8 @@ def _views(
 
 
 def base_pose(cfg: RobotCfg) -> Pose:
-    """`T_world_root` of a robot: at the origin, looking along +x."""
-    return Pose.from_translation((0.0, 0.0, cfg.base_height_m))
+    """`T_world_root` of a robot: at the origin or before it, looking along +x."""
+    return Pose.from_translation((cfg.base_x_m, 0.0, cfg.base_height_m))
 
 
 def robot_model(robot: Robot, arm: ArmCfg, layout: Layout) -> RobotModel:
@@ -265,9 +267,9 @@ def robot_model(robot: Robot, arm: ArmCfg, layout: Layout) -> RobotModel:
         if other.name != arm.name:
             q, opening_m = robot.arm(other.name).q, robot.arm(other.name).gripper_opening_m
         home.update(zip(other.joints, (float(v) for v in q), strict=True))
-        home.update(dict.fromkeys(other.gripper.joints, 0.5 * opening_m))
+        home.update(zip(other.gripper.joints, other.gripper.positions(opening_m), strict=True))
     return RobotModel(
-        urdf_path=model_path(cfg.name),
+        urdf_path=model_path(cfg),
         T_world_base=base_pose(cfg),
         arm_joints=tuple(arm.joints),
         finger_joints=tuple(arm.gripper.joints),
@@ -275,12 +277,13 @@ def robot_model(robot: Robot, arm: ArmCfg, layout: Layout) -> RobotModel:
         ignored_pairs=frozenset(frozenset(pair) for pair in cfg.self_collision_ignored),
         home=home,
         arm_links=None if len(cfg.arms) == 1 else frozenset((*arm.forbidden_links, *arm.gripper.finger_links)),
+        fingers_at=arm.gripper.positions,
     )
 
 
 def arm_model(cfg: RobotCfg, arm: ArmCfg) -> ArmModel:
     """The arm as the planner sees it: the maker's limits less a margin."""
-    kinematics = _kinematics(cfg.name, arm.base_link, arm.ee_link)
+    kinematics = _kinematics(model_path(cfg), arm.base_link, arm.ee_link)
     return ArmModel(
         kinematics=kinematics,
         tool_keypoints={name: np.array(xyz) for name, xyz in arm.keypoints.items()},
@@ -295,5 +298,5 @@ def arm_model(cfg: RobotCfg, arm: ArmCfg) -> ArmModel:
 
 
 @lru_cache(maxsize=16)
-def _kinematics(robot: str, base_link: str, ee_link: str) -> Kinematics:
-    return Kinematics.from_urdf(model_path(robot), base_link=base_link, tip_link=ee_link)
+def _kinematics(urdf: Path, base_link: str, ee_link: str) -> Kinematics:
+    return Kinematics.from_urdf(urdf, base_link=base_link, tip_link=ee_link)

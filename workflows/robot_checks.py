@@ -54,7 +54,7 @@ def model_problems(robot: RobotCfg) -> Iterator[ConfigError]:
     Args:
         robot: The robot as configured.
     """
-    model = read_urdf(model_path(robot.name), packages=True)
+    model = read_urdf(model_path(robot), packages=True)
     for where, name in _named_links(robot):
         if name not in model.links:
             yield _unknown(name, list(model.links), where, f"link of robot '{robot.name}'")

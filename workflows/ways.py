@@ -64,7 +64,7 @@ class Ways:
         part = item.asset.articulation.part(episode.part_of(index))
         s = item.joint_position(part.joint)
         if (index, arm_name, s) not in self._derived:
-            derived = with_setting(entry, item.asset, part, robot=episode.cfg.robot.name, arm=arm.cfg, s=s)
+            derived = with_setting(entry, item.asset, part, robot=episode.cfg.robot, arm=arm.cfg, s=s)
             self._derived[index, arm_name, s] = derived.ways()
         return self._derived[index, arm_name, s]
 

@@ -72,6 +72,8 @@ class Body:
                 axis=self._axis(index, info[13]),
             )
         self.link_names = {index: link for link, index in self.links.items()}
+        self.mounted_links = self._mounted_links()
+        """Links that no joint moves: the root and what is fixed to it."""
         self.movable_joints = [j for j in self.joints.values() if j.movable]
         self._movable_indices = [j.index for j in self.movable_joints]
         self._T_root_com = self._root_inertial_frame()
@@ -95,6 +97,14 @@ class Body:
                 body_id, joint.index, p.VELOCITY_CONTROL, targetVelocity=0.0, force=0.0, physicsClientId=client
             )
             p.changeDynamics(body_id, joint.index, jointDamping=0.0, physicsClientId=client)
+
+    def _mounted_links(self) -> frozenset[str]:
+        found = {ROOT}
+        for index in range(p.getNumJoints(self.body_id, physicsClientId=self.client)):  # parents before their children
+            info = p.getJointInfo(self.body_id, index, physicsClientId=self.client)
+            if info[2] == p.JOINT_FIXED and info[16] in found:
+                found.add(index)
+        return frozenset(self.link_names[index] for index in found)
 
     def _root_inertial_frame(self) -> Pose:
         info = p.getDynamicsInfo(self.body_id, ROOT, physicsClientId=self.client)
@@ -256,6 +266,15 @@ class Body:
             0,
             physicsClientId=self.client,
         )
+
+    def stand_on(self, other: Body) -> None:
+        """Switches contacts off between what of this body no joint moves and what it stands on: both stand still.
+
+        Args:
+            other: A body without joints.
+        """
+        for link in sorted(self.mounted_links - {self.root_link}):
+            self.ignore_collision(other, link, other.root_link)
 
     def aabb(self) -> Array:
         """(2, 3) lower and upper corner of all links' bounding boxes in the world [m]."""

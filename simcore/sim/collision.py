@@ -7,7 +7,7 @@ last bit.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -56,6 +56,14 @@ class RobotModel:
     arm_links: frozenset[str] | None = None
     """Links of this arm, of a robot that has others: these are obstacles to it, and what they touch themselves does not
     count. None: all links are its own."""
+    fingers_at: Callable[[float], Sequence[float]] | None = None
+    """Positions of `finger_joints` at an opening [m]; None: each has half of it."""
+
+    def fingers(self, opening_m: float) -> Sequence[float]:
+        """Positions of `finger_joints` at an opening [m]."""
+        return (
+            self.fingers_at(opening_m) if self.fingers_at is not None else [0.5 * opening_m] * len(self.finger_joints)
+        )
 
 
 @dataclass(frozen=True)
@@ -155,9 +163,8 @@ class BulletCollisionChecker:
         robot = self._robot
         if robot is None:
             raise WorldError(_EMPTY)
-        fingers = dict.fromkeys(motion.finger_joints, 0.5 * motion.opening_m)
         links = [robot.link_index(name) for name in sorted(motion.links)]
-        copies = sweep(robot, links, motion.joints, motion.q, fixed=fingers)
+        copies = sweep(robot, links, motion.joints, motion.q, fixed=motion.fingers)
         self._swept.update({number: (name, None) for number, name in copies.items()})
         if motion.obstacle is not None and motion.joint is not None and len(motion.s):
             body, _ = self._obstacles[motion.obstacle]
@@ -170,6 +177,8 @@ class BulletCollisionChecker:
         if obstacle.urdf_path is None:
             size = obstacle.size_m if obstacle.size_m is not None else (0.0, 0.0, 0.0)
             body = self._world.add_box(obstacle.name, size_m=size, T_world_box=obstacle.T_world_root)
+            if self._robot is not None:
+                self._robot.stand_on(body)
         else:
             body = self._world.load_urdf(obstacle.urdf_path, name=obstacle.name, T_world_root=obstacle.T_world_root)
             positions = dict(obstacle.joint_positions or {})
@@ -209,8 +218,8 @@ class BulletCollisionChecker:
         for index, value in zip(self._arm_indices, q, strict=True):
             reset(robot.body_id, index, float(value), 0.0, physicsClientId=client)
         if gripper is not None:
-            for index in self._finger_indices:
-                reset(robot.body_id, index, 0.5 * gripper, 0.0, physicsClientId=client)
+            for index, value in zip(self._finger_indices, model.fingers(gripper), strict=True):
+                reset(robot.body_id, index, value, 0.0, physicsClientId=client)
         if s is not None and self._joint_of is not None:
             body, joint = self._joint_of
             # a part that is pushed past its stop stays at the stop
@@ -261,7 +270,7 @@ class BulletCollisionChecker:
     def overlap(self) -> LinkCollision | None:
         """The deepest overlap of the loaded scene as it stands, fixed bodies with each other included; None if clear.
 
-        The robot's root link is mounted on what it stands on: their contact does not count.
+        The robot's root link, and what is fixed to it, is mounted on what it stands on: their contact does not count.
         """
         robot = self._robot
         if robot is None:
@@ -273,7 +282,7 @@ class BulletCollisionChecker:
                 for point in p.getClosestPoints(
                     first.body_id, second.body_id, distance=0.0, physicsClientId=self._world.client
                 ):
-                    mounted = first is robot and not second.joints and first.link_names[point[3]] == robot.root_link
+                    mounted = first is robot and not second.joints and first.link_names[point[3]] in robot.mounted_links
                     if mounted or point[8] >= (worst.distance_m if worst is not None else -_TOUCH_M):
                         continue
                     label = first.link_names[point[3]] if first is robot else first.label(point[3])

@@ -341,16 +341,21 @@ _STRONG = 1e5
 """Effort of the motor that keeps a joint below a speed [N m or N]: as much as it takes."""
 
 
-def couple_fingers(body: Body, first: str, second: str, *, max_force_n: float) -> None:
-    """Makes two finger joints move together, as the mechanism of a parallel gripper does.
+def couple_joints(
+    body: Body, first: str, second: str, *, ratio: float = 1.0, offset: float = 0.0, max_force_n: float
+) -> None:
+    """Makes two joints of a robot move together, as the mechanism of a gripper or a mimic joint of its model does.
 
-    A gear constraint between the two finger links of the robot; nothing outside the robot is joined.
+    A gear constraint between two links of the robot holds `q_first = ratio * q_second + offset`; nothing outside the
+    robot is joined.
 
     Args:
         body: The robot.
-        first: Finger joint.
-        second: Finger joint that travels as far, the other way.
-        max_force_n: Largest force of the coupling [N].
+        first: A joint.
+        second: The other one.
+        ratio: How far the first moves while the second moves by one.
+        offset: Position of the first where the second is at 0 [rad or m].
+        max_force_n: Largest force of the coupling [N, or N m between joints that turn].
     """
     a, b = body.joint(first), body.joint(second)
     constraint = p.createConstraint(
@@ -364,4 +369,7 @@ def couple_fingers(body: Body, first: str, second: str, *, max_force_n: float) -
         childFramePosition=[0, 0, 0],
         physicsClientId=body.client,
     )
-    p.changeConstraint(constraint, gearRatio=-1, erp=0.1, maxForce=max_force_n, physicsClientId=body.client)
+    target = {"relativePositionTarget": offset} if offset else {}
+    p.changeConstraint(
+        constraint, gearRatio=-ratio, erp=0.1, maxForce=max_force_n, physicsClientId=body.client, **target
+    )

@@ -40,10 +40,8 @@ class PlannedMotion:
     """Its joints."""
     q: Array
     """(N, n) their positions, in order [rad]."""
-    finger_joints: tuple[str, ...]
-    """Joints of its fingers."""
-    opening_m: float
-    """Widest opening between its fingers on the way [m]."""
+    fingers: Mapping[str, float]
+    """Positions of the joints of its fingers where they are widest open on the way [rad or m]."""
     obstacle: str | None = None
     """Name of the obstacle that it moves a part of."""
     joint: str | None = None

@@ -13,14 +13,49 @@ from robots.catalog import ROBOTS
 from robots.description import RobotCfg
 from robots.model import model_path
 from robots.robot import Robot
-from simcore.errors import ConfigError, UnknownEntryError, WorldError
+from simcore.assets.urdf_reader import read_urdf
+from simcore.errors import AssetError, ConfigError, UnknownEntryError, WorldError
 from simcore.geometry import Pose
 from simcore.sim.contacts import ContactMonitor, ContactView
 from simcore.sim.rates import WorldCfg
 from simcore.sim.world import World
 from solver.kinematics import Kinematics
+from workflows.episode_scene import base_pose
+from workflows.robot_reach import hand_poses, reach
 
-NAMES = ROBOTS.names()
+RAD = np.pi / 180.0
+DATA_SHEETS = {
+    # "Robot limits" of the Franka Control Interface documentation
+    "franka_panda": {
+        "lower": [-2.8973, -1.7628, -2.8973, -3.0718, -2.8973, -0.0175, -2.8973],
+        "upper": [2.8973, 1.7628, 2.8973, -0.0698, 2.8973, 3.7525, 2.8973],
+        "max_velocity": [2.175, 2.175, 2.175, 2.175, 2.61, 2.61, 2.61],
+        "max_effort": [87.0, 87.0, 87.0, 87.0, 12.0, 12.0, 12.0],
+    },
+    # xArm user manual: ranges and speed of the joints; xarm_description: efforts
+    "xarm6": {
+        "lower": [-360 * RAD, -118 * RAD, -225 * RAD, -360 * RAD, -97 * RAD, -360 * RAD],
+        "upper": [360 * RAD, 120 * RAD, 11 * RAD, 360 * RAD, 180 * RAD, 360 * RAD],
+        "max_velocity": [180 * RAD] * 6,
+        "max_effort": [50.0, 50.0, 32.0, 32.0, 32.0, 20.0],
+    },
+}
+"""The makers' numbers, written down apart from the descriptions; of any other robot only its model is asked."""
+DATA_SHEETS["dual_panda"] = DATA_SHEETS["franka_panda"]
+
+
+def models() -> Iterator[object]:
+    """Every robot of the catalog, those of other distributions too; skipped where its model is not to be had."""
+    for name in ROBOTS.names():
+        marks = []
+        try:
+            model_path(name)
+        except AssetError as exc:
+            marks = [pytest.mark.skip(reason=exc.message)]
+        yield pytest.param(name, marks=marks)
+
+
+NAMES = list(models())
 
 
 @pytest.fixture
@@ -31,7 +66,7 @@ def world() -> Iterator[World]:
 
 def load(world: World, name: str) -> Robot:
     cfg: RobotCfg = ROBOTS.load(name)()
-    robot = Robot(world, cfg, model_path(name), T_world_root=Pose.identity())
+    robot = Robot(world, cfg, model_path(name), T_world_root=base_pose(cfg))
     for arm in robot.arms.values():
         arm.reset(arm.cfg.home, gripper_m=arm.cfg.gripper.max_width_m)
     return robot
@@ -59,6 +94,16 @@ def test_limits_lie_inside_those_of_the_model(world: World, name: str) -> None:
             assert effort <= model.max_effort + 1e-9
         assert np.all(np.array(arm.cfg.home) > arm.cfg.lower)
         assert np.all(np.array(arm.cfg.home) < arm.cfg.upper)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_limits_are_those_of_the_data_sheet(name: str) -> None:
+    if name not in DATA_SHEETS:
+        pytest.skip(f"no data sheet of '{name}' is written down here")
+    cfg: RobotCfg = ROBOTS.load(name)()
+    for arm in cfg.arms:
+        for key, values in DATA_SHEETS[name].items():
+            np.testing.assert_allclose(getattr(arm, key), values, atol=2e-3, err_msg=key)
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -108,7 +153,88 @@ def test_fingers_stay_symmetric_under_a_side_load(world: World, name: str) -> No
         )
         frames(world, robot, Action({arm.name: ArmAction(arm.q, 0.0, Pose.identity())}), 60)
         fingers = robot.body.joint_states(gripper.joints)[0]
-        assert abs(fingers[0] - fingers[1]) < 2e-3, fingers
+        shares = (fingers - gripper.offsets()) / np.array(gripper.travel())
+        assert np.ptp(shares) * gripper.max_width_m < 2e-3, fingers
+        assert arm.gripper_opening_m > 0.015  # something was in the way
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_pads_stand_as_far_apart_as_the_opening_says(world: World, name: str) -> None:
+    robot = load(world, name)
+    for arm in robot.arms.values():
+        gripper = arm.cfg.gripper
+        for width in np.linspace(gripper.opening_range()[0], gripper.max_width_m, 4):
+            arm.reset(arm.q, gripper_m=float(width))
+            assert arm.gripper_opening_m == pytest.approx(width, abs=1e-4)
+            nearest = min(
+                point[8]
+                for first in gripper.finger_links
+                for second in gripper.finger_links
+                if first < second
+                for point in p.getClosestPoints(
+                    robot.body.body_id,
+                    robot.body.body_id,
+                    distance=0.2,
+                    linkIndexA=robot.body.link_index(first),
+                    linkIndexB=robot.body.link_index(second),
+                    physicsClientId=world.client,
+                )
+                if _across(robot, arm.name, first) * _across(robot, arm.name, second) < 0.0
+            )
+            # Bullet's colliders have a margin of a millimetre
+            assert nearest == pytest.approx(width, abs=4e-3)
+
+
+def _across(robot: Robot, arm_name: str, link: str) -> float:
+    """On which side of the hand's middle a finger is: the middle of its box, along the way in which fingers open."""
+    arm = robot.arm(arm_name)
+    T_ee_world = robot.body.link_pose(arm.cfg.ee_link).inverse()
+    head, side = np.array(arm.cfg.keypoints["tool_head"]), np.array(arm.cfg.keypoints["tool_side"])
+    return float((T_ee_world @ robot.body.link_aabb(link).mean(axis=0) - head) @ (side - head))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_arm_comes_where_its_kinematics_say_over_the_region_of_derived_tasks(world: World, name: str) -> None:
+    robot = load(world, name)
+    model = read_urdf(model_path(name))
+    shares = []
+    for arm in robot.arms.values():
+        cfg = arm.cfg
+        kinematics = Kinematics.from_urdf(model_path(name), base_link=cfg.base_link, tip_link=cfg.ee_link)
+        T_world_base = base_pose(robot.cfg) @ model.link_pose(cfg.base_link)
+        found = reach(kinematics, cfg, T_world_base, count=2)
+        shares.append(found.share)
+        rotations, points = hand_poses(cfg, count=2)
+        for index in np.flatnonzero(found.found)[::13]:
+            arm.reset(found.q[index] - 0.02, gripper_m=0.0)
+            frames(world, robot, Action({arm.name: ArmAction(found.q[index], 0.0, Pose.identity())}), 15)
+            there = robot.body.link_pose(cfg.ee_link)
+            goal = Pose(rotations[index], points[index])
+            if not _touches_itself(world, robot):
+                assert there.is_close(goal, atol_m=5e-3, atol_rad=0.03), (index, there, goal)
+    assert max(shares) > 0.85, shares
+
+
+def _touches_itself(world: World, robot: Robot) -> bool:
+    points = p.getContactPoints(robot.body.body_id, robot.body.body_id, physicsClientId=world.client)
+    return any(point[9] > 0 for point in points)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_links_that_cannot_pass_each_other_collide(world: World, name: str) -> None:
+    robot = load(world, name)
+    ignored = {frozenset(pair) for pair in robot.cfg.self_collision_ignored}
+    names = robot.body.link_names
+    rng = np.random.default_rng(0)
+    touching = set()
+    for _ in range(60):
+        for arm in robot.arms.values():
+            arm.reset(rng.uniform(arm.cfg.lower, arm.cfg.upper), gripper_m=0.0)
+        p.performCollisionDetection(physicsClientId=world.client)
+        points = p.getContactPoints(robot.body.body_id, robot.body.body_id, physicsClientId=world.client)
+        touching |= {frozenset((names[point[3]], names[point[4]])) for point in points if point[8] < -1e-3}
+    assert touching
+    assert not touching & ignored
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -127,7 +127,7 @@ def _furniture(record: EpisodeRecord, frames: int) -> Iterator[ShownBody]:
 
 
 def _robot_bodies(robot: RobotCfg, arrays: Mapping[str, Array]) -> Iterator[ShownBody]:
-    path = model_path(robot.name)
+    path = model_path(robot)
     meshes = _robot_meshes(path)
     names: list[str] = []
     columns: list[Array] = []
@@ -136,7 +136,7 @@ def _robot_bodies(robot: RobotCfg, arrays: Mapping[str, Array]) -> Iterator[Show
         fingers = arm.gripper.joints
         names += [*arm.joints, *fingers]
         columns.append(arrays[f"{prefix}.joint_positions"])
-        shared = np.repeat(arrays[f"{prefix}.gripper_opening"] / max(1, len(fingers)), len(fingers), axis=1)
+        shared = np.array([arm.gripper.positions(float(opening)) for (opening,) in arrays[f"{prefix}.gripper_opening"]])
         columns.append(arrays.get(f"{prefix}.gripper_joint_positions", shared))
     with World(WorldCfg()) as world:
         body = world.load_urdf(path, name=robot.name, T_world_root=base_pose(robot))

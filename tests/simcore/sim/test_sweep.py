@@ -46,7 +46,7 @@ def model(arm: ArmCfg) -> RobotModel:
 
 def motion(q: np.ndarray) -> PlannedMotion:
     return PlannedMotion(
-        links=links(LEFT), joints=tuple(LEFT.joints), q=q, finger_joints=tuple(LEFT.gripper.joints), opening_m=0.0
+        links=links(LEFT), joints=tuple(LEFT.joints), q=q, fingers=dict.fromkeys(LEFT.gripper.joints, 0.0)
     )
 
 

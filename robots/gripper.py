@@ -1,0 +1,166 @@
+"""A gripper with two fingers: how its joints follow one opening, and what it may do."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import ArrayLike
+from omegaconf import MISSING
+
+from simcore.errors import ConfigError
+
+_LEAST_TRAVEL = 1e-6
+
+
+@dataclass
+class GripperCfg:
+    """A gripper of two fingers that open by one number, the distance between its pads.
+
+    Its joints move together, each in even shares from `closed` to `opened`, as those do that a URDF has mimic the
+    first one (Bullet does not simulate `<mimic>`). Where both are left out, each travels from 0 by half the opening.
+    """
+
+    joints: list[str] = field(default_factory=list)
+    """Finger joints that move together, the one with the motor first."""
+    closed: list[float] = field(default_factory=list)
+    """Their positions with closed fingers, one a joint [rad or m]; left out: 0."""
+    opened: list[float] = field(default_factory=list)
+    """Their positions wide open, one a joint [rad or m]; left out: half the width."""
+    widths_m: list[float] = field(default_factory=list)
+    """Opening at even shares of the way from `closed` to `opened`, both ends included [m]; left out: even as well.
+    Fingers on levers open unevenly."""
+    max_width_m: float = MISSING
+    """Opening between the pads when fully open [m]."""
+    max_force_n: float = MISSING
+    """Grip force in the maker's data sheet [N]."""
+    grip_force_n: float = MISSING
+    """Force used to grip [N]; at most `max_force_n`."""
+    max_speed_m_s: float = MISSING
+    """Speed of one finger [m/s]."""
+    armature_kg_m2: float = 0.0
+    """Inertia that motor and gears add at each joint that turns [kg m^2]; without it, light links of a linkage leave
+    its coupling by several degrees."""
+    finger_links: list[str] = field(default_factory=list)
+    """Links that may touch the part."""
+    friction: float = 1.0
+    """Friction coefficient of the finger pads (Bullet multiplies it with the object's)."""
+    symmetric: bool = True
+    """Whether turning the hand by pi about its approach axis gives the same grasp."""
+
+    def __post_init__(self) -> None:
+        if MISSING in (self.max_width_m, self.max_force_n, self.grip_force_n, self.max_speed_m_s):
+            return  # a schema that is not filled yet; what is still missing is refused where it is read
+        for key in ("max_width_m", "max_force_n", "grip_force_n", "max_speed_m_s", "friction"):
+            if not getattr(self, key) > 0.0:
+                raise ConfigError(
+                    f"gripper.{key}={getattr(self, key)} is out of range. Expected above 0. Change it.", key=key
+                )
+        for key in ("joints", "finger_links"):
+            if not getattr(self, key):
+                raise ConfigError(f"gripper.{key} is empty. Expected at least one name. Add it.", key=key)
+        if self.grip_force_n > self.max_force_n:
+            raise ConfigError(
+                f"gripper.grip_force_n={self.grip_force_n} is above the maker's {self.max_force_n} N. Lower it.",
+                key="grip_force_n",
+            )
+        self._check_travel()
+        self._check_widths()
+
+    def _check_travel(self) -> None:
+        for key in ("closed", "opened"):
+            values = getattr(self, key)
+            if (self.closed or self.opened) and len(values) != len(self.joints):
+                raise ConfigError(
+                    f"gripper.{key} has {len(values)} values, expected {len(self.joints)} (one for each of joints "
+                    f"{list(self.joints)}), or neither closed nor opened. Give one value a joint.",
+                    key=key,
+                )
+        for joint, a, b in zip(self.joints, self.closed, self.opened, strict=False):
+            if abs(b - a) < _LEAST_TRAVEL:
+                raise ConfigError(
+                    f"gripper.opened of {joint} is {b}, as is gripper.closed. Expected two positions between which it "
+                    "travels. Change one, or take the joint out.",
+                    key="opened",
+                )
+
+    def _check_widths(self) -> None:
+        widths = list(self.widths_m)
+        if not widths:
+            return
+        rising = all(a < b for a, b in pairwise(widths))
+        if len(widths) < 2 or not rising or widths[0] < 0.0 or abs(widths[-1] - self.max_width_m) > 1e-9:
+            raise ConfigError(
+                f"gripper.widths_m={widths} is no way from closed to open. Expected at least two openings that rise, "
+                f"the last one max_width_m={self.max_width_m}. Change it.",
+                key="widths_m",
+            )
+        if not self.opened:
+            raise ConfigError(
+                "gripper.widths_m is set, and gripper.opened is not. Expected the joint positions between which the "
+                "fingers travel beside it. Add closed and opened, or remove widths_m.",
+                key="widths_m",
+            )
+
+    def positions(self, width_m: float) -> list[float]:
+        """Positions of `joints` at an opening [rad or m].
+
+        Args:
+            width_m: Opening between the pads [m]; beyond what the fingers can do, the end of their way.
+        """
+        if not self.opened:
+            return [width_m / len(self.joints)] * len(self.joints)
+        share = float(np.interp(width_m, self._widths(), np.linspace(0.0, 1.0, len(self._widths()))))
+        return [a + share * (b - a) for a, b in zip(self.closed, self.opened, strict=True)]
+
+    def width(self, positions: ArrayLike) -> float:
+        """Opening between the pads [m].
+
+        Args:
+            positions: (n,) positions of `joints` [rad or m].
+        """
+        if not self.opened:
+            return float(np.sum(positions))
+        shares = (np.asarray(positions) - self.closed) / self.travel()
+        return float(np.interp(np.mean(shares), np.linspace(0.0, 1.0, len(self._widths())), self._widths()))
+
+    @property
+    def on_levers(self) -> bool:
+        """Whether the fingers swing, which takes them to and fro as well, and lets a push at a tip move them."""
+        return bool(self.widths_m)
+
+    def travel(self) -> list[float]:
+        """How far each of `joints` moves from closed to open, with its sign [rad or m]."""
+        if not self.opened:
+            return [self.max_width_m / len(self.joints)] * len(self.joints)
+        return [b - a for a, b in zip(self.closed, self.opened, strict=True)]
+
+    def opening_range(self) -> tuple[float, float]:
+        """Least and largest opening [m]: fingers on levers may leave a gap where they are closed."""
+        return self._widths()[0], self.max_width_m
+
+    def offsets(self) -> list[float]:
+        """Position of each of `joints` with closed fingers [rad or m]."""
+        return list(self.closed) if self.opened else [0.0] * len(self.joints)
+
+    def efforts(self) -> list[float]:
+        """Effort of each of `joints` that together press with `grip_force_n` on each side [N m or N].
+
+        By virtual work, at the mean lever of a finger: what all joints do over their travel is what the force does over
+        the opening.
+        """
+        if not self.opened:
+            return [self.grip_force_n] * len(self.joints)
+        stroke_m = self.max_width_m - self._widths()[0]
+        return [self.grip_force_n * stroke_m / (len(self.joints) * abs(way)) for way in self.travel()]
+
+    def speeds(self) -> list[float]:
+        """Speed of each of `joints` while a finger moves at `max_speed_m_s` [rad/s or m/s]."""
+        if not self.opened:
+            return [self.max_speed_m_s] * len(self.joints)
+        stroke_m = self.max_width_m - self._widths()[0]
+        return [self.max_speed_m_s * abs(way) / (0.5 * stroke_m) for way in self.travel()]
+
+    def _widths(self) -> list[float]:
+        return list(self.widths_m) or [0.0, self.max_width_m]

@@ -1,0 +1,104 @@
+"""Models that are made from one of an installed package: changed, and kept in the cache with the meshes they name."""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+import xml.etree.ElementTree as ET
+from collections.abc import Callable
+from functools import lru_cache
+from pathlib import Path
+
+import numpy as np
+
+from simcore.assets.cache import cache_root, intact_hash, replaced_folder, write_manifest
+from simcore.assets.package_paths import PACKAGE_PREFIX, package_path
+from simcore.assets.untrusted_xml import parse_xml
+from simcore.errors import AssetError
+
+Array = np.ndarray
+
+_VERSION = 1
+_INERTIA = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
+_ABOVE = 1.001
+
+
+def made_model(name: str, source: Path, change: Callable[[ET.Element], None]) -> Path:
+    """The URDF that a change of another one gives, made at first use.
+
+    Args:
+        name: Name of the robot; it names the file.
+        source: The URDF of the package.
+        change: Changes its root element in place.
+
+    Raises:
+        AssetError: The source or a mesh is missing or damaged, or the cache cannot be written.
+    """
+    return _made(cache_root(), name, source, change)
+
+
+@lru_cache(maxsize=16)
+def _made(root: Path, name: str, source: Path, change: Callable[[ET.Element], None]) -> Path:
+    robot = parse_xml(source)
+    change(robot)
+    files = _localised(robot, source)
+    ET.indent(robot)
+    text = ET.tostring(robot, encoding="unicode") + "\n"
+    digest = hashlib.sha256(f"{_VERSION}\0{text}".encode())
+    for local, path in files.items():
+        digest.update(f"\0{local}\0{path.stat().st_size}".encode())
+    key = digest.hexdigest()
+    folder = root / "robots" / f"{name}-{key[:16]}"
+    if intact_hash(folder, key=key) is None:
+        with replaced_folder(folder, is_good=lambda path: intact_hash(path, key=key) is not None) as temporary:
+            (temporary / "meshes").mkdir()
+            for local, path in files.items():
+                shutil.copyfile(path, temporary / local)
+            (temporary / f"{name}.urdf").write_text(text, encoding="utf-8")
+            write_manifest(temporary, key=key)
+    return folder / f"{name}.urdf"
+
+
+def _localised(robot: ET.Element, source: Path) -> dict[str, Path]:
+    """Has every mesh lie beside the URDF; what is to be copied there, and from where."""
+    files: dict[str, Path] = {}
+    by_path: dict[Path, str] = {}
+    for mesh in robot.iter("mesh"):
+        stated = mesh.get("filename", "")
+        folder, rest = source.parent, stated
+        if stated.startswith(PACKAGE_PREFIX):
+            folder, rest = package_path(source, stated, where=str(source))
+        path = (folder / rest).resolve()
+        if not path.is_file():
+            raise AssetError(
+                f"{source}: mesh '{stated}' is missing. Reinstall the package that ships it.", path=str(path)
+            )
+        if path not in by_path:
+            by_path[path] = f"meshes/{len(by_path):03d}_{path.stem}{path.suffix.lower()}"
+            files[by_path[path]] = path
+        mesh.set("filename", by_path[path])
+    return files
+
+
+def mend_inertias(robot: ET.Element) -> None:
+    """Makes the inertia of every link one that a body can have, by as little as it takes.
+
+    Of the three principal moments none exceeds the sum of the others; where a file's numbers are rounded beyond that,
+    Bullet drops the whole tensor. The two smaller ones are raised evenly.
+
+    Args:
+        robot: Root element of a URDF; changed in place.
+    """
+    for element in robot.iter("inertia"):
+        v = {key: float(element.get(key, "0")) for key in _INERTIA}
+        tensor = np.array(
+            [[v["ixx"], v["ixy"], v["ixz"]], [v["ixy"], v["iyy"], v["iyz"]], [v["ixz"], v["iyz"], v["izz"]]]
+        )
+        moments, axes = np.linalg.eigh(tensor)
+        lack = moments[2] - moments[0] - moments[1]
+        if lack <= 0.0 or moments[2] <= 0.0:
+            continue
+        moments[:2] += 0.5 * _ABOVE * lack
+        mended = axes @ np.diag(moments) @ axes.T
+        for key, (i, j) in zip(_INERTIA, ((0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2)), strict=True):
+            element.set(key, f"{mended[i, j]:.9g}")

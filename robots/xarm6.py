@@ -1,0 +1,102 @@
+"""UFACTORY xArm 6 with the xArm Gripper; the model is the one that PyBullet's wheel ships.
+
+Ranges, speeds and accelerations of the joints are those of the maker's user manual (xArm 6: ranges of the joints, 180
+deg/s, 1145 deg/s^2); efforts are those of the maker's own URDF (xarm_description), of which the model is a copy. Stroke
+and force of the gripper are those of its data sheet (84 mm, 30 N).
+
+The gripper is a linkage: one motor turns the left outer knuckle, five joints mimic it, and the fingers stay parallel
+while they swing in, which takes their tips 10 mm forward. Keypoints are those of the fingers as they hold something of
+the thickness of a handle, 20 mm.
+"""
+
+from __future__ import annotations
+
+from math import cos, pi, sin
+from pathlib import Path
+
+from robots.description import ArmCfg, GripperCfg, RobotCfg
+from robots.made_model import made_model, mend_inertias
+
+_CLOSED_RAD, _OPENED_RAD = 0.85, 0.0582
+"""Drive joint with closed fingers, the model's upper limit, and at the maker's stroke."""
+_WIDTHS = 8
+"""Spans of the table of openings, within 0.1 mm of the linkage."""
+
+
+def urdf_path() -> Path:
+    """The URDF of the installed `pybullet_data` package; the inertias of links 2 and 3 are mended, see `mend_inertias`.
+
+    Their smallest moments become 3 and 24 % larger.
+    """
+    import pybullet_data
+
+    source = Path(pybullet_data.getDataPath()) / "xarm" / "xarm6_with_gripper.urdf"
+    return made_model("xarm6", source, mend_inertias)
+
+
+def pad_opening_m(drive_rad: float) -> float:
+    """Opening between the pads at a position of the drive joint [m], from the model's origins and finger meshes.
+
+    An outer knuckle turns at 35 mm from the middle and carries the finger at (35.465, 42.039) mm, whose pad lies 26 mm
+    further in.
+
+    Args:
+        drive_rad: Position of `drive_joint` [rad].
+    """
+    return 2.0 * (0.035 + 0.035465 * cos(drive_rad) - 0.042039 * sin(drive_rad) - 0.026)
+
+
+def xarm6() -> RobotCfg:
+    """The xArm 6's configuration."""
+    links = ["link_base", *(f"link{i}" for i in range(1, 7)), "xarm_gripper_base_link"]
+    knuckles = [f"{side}_{kind}_knuckle" for side in ("left", "right") for kind in ("outer", "inner")]
+    joints = ["drive_joint", "left_finger_joint", "left_inner_knuckle_joint"]
+    joints += ["right_outer_knuckle_joint", "right_finger_joint", "right_inner_knuckle_joint"]
+    drives = [_CLOSED_RAD + i / _WIDTHS * (_OPENED_RAD - _CLOSED_RAD) for i in range(_WIDTHS + 1)]
+    widths_m = [round(pad_opening_m(drive), 5) for drive in drives]
+    gripper = GripperCfg(
+        joints=joints,
+        closed=[_CLOSED_RAD] * len(joints),
+        opened=[_OPENED_RAD] * len(joints),
+        widths_m=widths_m,
+        max_width_m=widths_m[-1],
+        max_force_n=30.0,
+        grip_force_n=30.0,
+        max_speed_m_s=0.05,
+        armature_kg_m2=1e-3,
+        finger_links=["left_finger", "right_finger"],
+        friction=1.2,
+        symmetric=True,
+    )
+    arm = ArmCfg(
+        name="left",
+        base_link="link_base",
+        ee_link="xarm_gripper_base_link",
+        joints=[f"joint{i}" for i in range(1, 7)],
+        home=[0.0, -0.6, -1.3, 0.0, 1.9, 0.0],
+        home_std=0.02,
+        lower=[-2.0 * pi, -2.059, -3.927, -2.0 * pi, -1.69297, -2.0 * pi],
+        upper=[2.0 * pi, 2.0944, 0.19198, 2.0 * pi, pi, 2.0 * pi],
+        max_velocity=[3.14] * 6,
+        max_acceleration=[20.0] * 6,
+        max_effort=[50.0, 50.0, 32.0, 32.0, 32.0, 20.0],
+        keypoints={
+            "tool_head": [0.0, 0.0, 0.166],
+            "tool_tail": [0.0, 0.0, 0.121],
+            "tool_side": [0.0, 0.04, 0.166],
+            "tool_tip": [0.0, 0.0, 0.1745],
+        },
+        forbidden_links=[*links, *knuckles],
+        workspace=[[-0.3, -0.85, -0.1], [0.9, 0.85, 1.1]],
+        gripper=gripper,
+    )
+    hand = ["xarm_gripper_base_link", *knuckles, "left_finger", "right_finger"]
+    return RobotCfg(
+        name="xarm6",
+        arms=[arm],
+        self_collision_ignored=[
+            *([first, second] for i, first in enumerate(hand) for second in hand[i + 1 :]),
+            ["link5", "xarm_gripper_base_link"],
+        ],
+        base_x_m=0.06,
+    )

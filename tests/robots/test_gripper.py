@@ -1,0 +1,59 @@
+"""One opening, many joints."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from robots.franka_panda import franka_panda
+from robots.gripper import GripperCfg
+from robots.xarm6 import pad_opening_m, xarm6
+from simcore.errors import ConfigError
+
+SLIDING = franka_panda().arms[0].gripper
+LEVERS = xarm6().arms[0].gripper
+
+
+@pytest.mark.parametrize("gripper", [SLIDING, LEVERS])
+def test_positions_and_opening_are_each_others_inverse(gripper: GripperCfg):
+    low, high = gripper.opening_range()
+    for width in np.linspace(low, high, 9):
+        assert gripper.width(gripper.positions(float(width))) == pytest.approx(width, abs=1e-9)
+    assert gripper.positions(low) == pytest.approx(gripper.offsets())
+    assert np.array(gripper.positions(high)) - gripper.offsets() == pytest.approx(np.array(gripper.travel()))
+
+
+def test_what_a_linkage_cannot_do_is_the_end_of_its_way():
+    assert LEVERS.positions(1.0) == pytest.approx(LEVERS.opened)
+    assert LEVERS.positions(0.0) == pytest.approx(LEVERS.closed)
+
+
+def test_the_table_of_openings_is_that_of_the_linkage():
+    for drive in np.linspace(LEVERS.closed[0], LEVERS.opened[0], 40):
+        assert LEVERS.width([drive] * len(LEVERS.joints)) == pytest.approx(pad_opening_m(drive), abs=2e-4)
+
+
+@pytest.mark.parametrize("gripper", [SLIDING, LEVERS])
+def test_all_joints_together_do_the_work_of_the_grip_force(gripper: GripperCfg):
+    low, high = gripper.opening_range()
+    work = sum(effort * abs(way) for effort, way in zip(gripper.efforts(), gripper.travel(), strict=True))
+    assert work == pytest.approx(gripper.grip_force_n * (high - low))
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"opened": [0.1]}, r"gripper\.opened has 1 values, expected 6"),
+        ({"closed": []}, r"gripper\.closed has 0 values, expected 6 \(one for each of joints"),
+        ({"opened": [0.85] * 6}, r"gripper\.opened of drive_joint is 0\.85, as is gripper\.closed"),
+        ({"widths_m": [0.0, 0.05, 0.04, 0.08392]}, r"gripper\.widths_m=.* is no way from closed to open"),
+        ({"widths_m": [0.0, 0.05]}, r"the last one max_width_m=0\.08392"),
+        ({"closed": [], "opened": []}, r"gripper\.widths_m is set, and gripper\.opened is not"),
+        ({"grip_force_n": 31.0}, r"gripper\.grip_force_n=31\.0 is above the maker's 30\.0 N"),
+    ],
+)
+def test_what_contradicts_itself_is_refused(changes: dict[str, object], message: str):
+    with pytest.raises(ConfigError, match=message):
+        replace(LEVERS, **changes)

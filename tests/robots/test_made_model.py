@@ -1,0 +1,67 @@
+"""Models that are made from one of a package."""
+
+from __future__ import annotations
+
+import xml.etree.ElementTree as ET
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from robots.made_model import made_model, mend_inertias
+from robots.model import distribution_file, model_path
+from robots.xarm6 import urdf_path
+from simcore.assets.urdf_reader import read_urdf
+from simcore.errors import AssetError
+
+ORIGINAL = distribution_file("pybullet", "pybullet_data/xarm/xarm6_with_gripper.urdf", where="the test")
+
+
+def test_every_inertia_of_the_xarm_is_one_that_a_body_can_have():
+    before, after = read_urdf(ORIGINAL), read_urdf(model_path("xarm6"))
+    mended = []
+    for name, link in after.links.items():
+        if link.inertial is None:
+            continue
+        moments = np.linalg.eigvalsh(link.inertial.inertia)
+        assert moments[2] <= moments[0] + moments[1], name
+        if not np.allclose(link.inertial.inertia, before.links[name].inertial.inertia, rtol=1e-6):
+            mended.append(name)
+            np.testing.assert_allclose(moments[2], np.linalg.eigvalsh(before.links[name].inertial.inertia)[2])
+    assert mended == ["link2", "link3"]
+
+
+def test_a_possible_inertia_is_left_alone():
+    text = (
+        '<robot><link><inertial><inertia ixx="1" ixy="0" ixz="0" iyy="2" iyz="0" izz="2.5"/></inertial></link></robot>'
+    )
+    robot = ET.fromstring(text)
+    mend_inertias(robot)
+    assert ET.tostring(robot, encoding="unicode") == text.replace('"/>', '" />')
+
+
+def test_the_model_is_kept_with_its_meshes_and_made_again_alike(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("UNLATCH_CACHE_DIR", str(tmp_path / "one"))
+    first = urdf_path()
+    assert first.is_relative_to(tmp_path)
+    assert urdf_path() == first
+    meshes = [shape.path for link in read_urdf(first).links.values() for shape in (*link.visuals, *link.collisions)]
+    assert meshes
+    assert all(path is not None and path.is_relative_to(first.parent) for path in meshes)
+    monkeypatch.setenv("UNLATCH_CACHE_DIR", str(tmp_path / "two"))
+    assert urdf_path().read_bytes() == first.read_bytes()
+
+
+def test_a_mesh_that_is_missing_is_named(tmp_path: Path):
+    (tmp_path / "a.urdf").write_text(
+        '<robot name="a"><link name="b"><visual><geometry><mesh filename="c.stl"/></geometry></visual></link></robot>'
+    )
+    with pytest.raises(AssetError, match=r"a\.urdf: mesh 'c\.stl' is missing\. Reinstall the package"):
+        made_model("a", tmp_path / "a.urdf", mend_inertias)
+
+
+def test_a_distribution_that_is_not_installed_is_named_with_its_extra():
+    with pytest.raises(AssetError, match=r"needs package 'no-such-robots', which is not installed\. Install it: pip"):
+        distribution_file("no-such-robots", "a.urdf", where="robot 'x'")
+    with pytest.raises(AssetError, match=r"package 'pybullet' .* has no file '\.\./a\.urdf'"):
+        distribution_file("pybullet", "../a.urdf", where="robot 'x'")
