@@ -60,6 +60,20 @@ def stated_path(stated: str, *, where: str) -> Path:
     return path
 
 
+def example_robot(path: str, *, robot: str) -> Path:
+    """A URDF of the package `example-robot-data`, which has the files of a CMake project.
+
+    Args:
+        path: The file, in its folder of robots.
+        robot: Name of the robot that needs it.
+
+    Raises:
+        AssetError: The extra `robots` is not installed, or its version has no such file.
+    """
+    folder = "cmeel.prefix/share/example-robot-data/robots"
+    return distribution_file("example-robot-data", f"{folder}/{path}", where=f"robot '{robot}'")
+
+
 def distribution_file(distribution: str, path: str, *, where: str) -> Path:
     """A file that an installed distribution brings.
 

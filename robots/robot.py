@@ -19,6 +19,7 @@ from simcore.state import Buffer, Module
 
 Array = np.ndarray
 _FINGER_COUPLING_N = 140.0
+_STILL_RAD_S = 1.0
 
 
 class Arm(Module):
@@ -204,6 +205,18 @@ class Robot(Module):
         for arm_cfg in cfg.arms:
             self._arms[arm_cfg.name] = Arm(self._body, arm_cfg, world=world)
             self.add_child(arm_cfg.name, self._arms[arm_cfg.name])
+        self._hold_still()
+
+    def _hold_still(self) -> None:
+        """Holds what is in no arm, such as a head, where the model has it."""
+        used = {joint for arm in self._cfg.arms for joint in (*arm.joints, *arm.gripper.joints)}
+        others = [joint for joint in self._body.movable_joints if joint.name not in used]
+        if others:
+            still = {
+                j.name: JointDrive(mode=DriveMode.servo, max_effort=j.max_effort, max_velocity=_STILL_RAD_S)
+                for j in others
+            }
+            DriveGroup(self._body, still).set_targets(list(still), np.zeros(len(others)), np.zeros(len(others)))
 
     @property
     def cfg(self) -> RobotCfg:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import combinations
 
 import numpy as np
 import pybullet as p
@@ -72,8 +73,8 @@ class Body:
                 axis=self._axis(index, info[13]),
             )
         self.link_names = {index: link for link, index in self.links.items()}
-        self.mounted_links = self._mounted_links()
-        """Links that no joint moves: the root and what is fixed to it."""
+        self.rigid_groups = self._rigid_groups()
+        """Links that no joint moves against each other, group by group; that of the root first."""
         self.movable_joints = [j for j in self.joints.values() if j.movable]
         self._movable_indices = [j.index for j in self.movable_joints]
         self._T_root_com = self._root_inertial_frame()
@@ -98,13 +99,26 @@ class Body:
             )
             p.changeDynamics(body_id, joint.index, jointDamping=0.0, physicsClientId=client)
 
-    def _mounted_links(self) -> frozenset[str]:
-        found = {ROOT}
+    @property
+    def mounted_links(self) -> frozenset[str]:
+        """Links that no joint moves: the root and what is fixed to it."""
+        return self.rigid_groups[0]
+
+    def _rigid_groups(self) -> tuple[frozenset[str], ...]:
+        group_of = {ROOT: ROOT}
         for index in range(p.getNumJoints(self.body_id, physicsClientId=self.client)):  # parents before their children
             info = p.getJointInfo(self.body_id, index, physicsClientId=self.client)
-            if info[2] == p.JOINT_FIXED and info[16] in found:
-                found.add(index)
-        return frozenset(self.link_names[index] for index in found)
+            group_of[index] = group_of[info[16]] if info[2] == p.JOINT_FIXED else index
+        return tuple(
+            frozenset(self.link_names[index] for index, first in group_of.items() if first == group)
+            for group in sorted(set(group_of.values()))
+        )
+
+    def ignore_rigid_pairs(self) -> None:
+        """Switches contacts off between links of this body that no joint moves against each other."""
+        for group in self.rigid_groups:
+            for first, second in combinations(sorted(group), 2):
+                self.ignore_collision(self, first, second)
 
     def _root_inertial_frame(self) -> Pose:
         info = p.getDynamicsInfo(self.body_id, ROOT, physicsClientId=self.client)

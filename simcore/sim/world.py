@@ -126,7 +126,8 @@ class World:
             path: The URDF file.
             name: Name of the body in this world.
             T_world_root: Pose of the root link's frame.
-            self_collision: Whether links of this body meet each other (parent and child never do).
+            self_collision: Whether links of this body meet each other (parent and child never do, nor do those that
+                no joint moves against each other).
             friction: Lateral friction of every link; Bullet multiplies the two of a contact.
 
         Raises:
@@ -147,6 +148,8 @@ class World:
             ) from exc
         body = Body(self.client, body_id, name=name, friction=friction)
         body.set_root_pose(T_world_root)
+        if self_collision:
+            body.ignore_rigid_pairs()
         self.bodies[name] = body
         return body
 

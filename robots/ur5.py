@@ -1,0 +1,141 @@
+"""Universal Robots UR5 with a two-finger gripper; the model is that of `example-robot-data` (extra `robots`).
+
+Speeds and efforts are those of the maker's data sheet and support article "Max. joint torques" (180 deg/s; 150 N m in
+base, shoulder and elbow, 28 N m in the wrist). Its joints turn by 360 degrees to either side; the model, whose limits
+are taken, by 180. The maker states no accelerations: these are our own, a stop within a fifth of a second.
+
+The package's gripper is three boxes that are fixed to the flange: a palm and two fingers 55 mm apart. Here the same
+boxes move, as those of a Robotiq Hand-E: stroke 50 mm, force 130 N at most (its data sheet), mass 1 kg.
+"""
+
+from __future__ import annotations
+
+import copy
+import xml.etree.ElementTree as ET
+from pathlib import Path
+
+from robots.description import ArmCfg, GripperCfg, RobotCfg
+from robots.made_model import made_model, mend_inertias
+from robots.model import example_robot
+from simcore.errors import AssetError
+
+_STROKE_M = 0.05
+_MASS_KG = {"palm": 0.9, "finger": 0.05}
+_FINGERS = {"left": 1.0, "right": -1.0}
+_HAND = "tool0"
+
+
+def urdf_path() -> Path:
+    """The URDF, made at first use from that of `example-robot-data`: its fingers are put on sliders.
+
+    Raises:
+        AssetError: The extra `robots` is not installed.
+    """
+    return made_model("ur5", example_robot("ur_description/urdf/ur5_gripper.urdf", robot="ur5"), _with_sliders)
+
+
+def ur5() -> RobotCfg:
+    """The UR5's configuration."""
+    joints = ["shoulder_pan_joint", "shoulder_lift_joint", "elbow_joint"]
+    joints += ["wrist_1_joint", "wrist_2_joint", "wrist_3_joint"]
+    links = ["base_link", "shoulder_link", "upper_arm_link", "forearm_link"]
+    links += ["wrist_1_link", "wrist_2_link", "wrist_3_link", "ee_link", "tool0"]
+    gripper = GripperCfg(
+        joints=[f"{side}_finger_joint" for side in _FINGERS],
+        max_width_m=_STROKE_M,
+        max_force_n=130.0,
+        grip_force_n=50.0,
+        max_speed_m_s=0.05,
+        finger_links=[f"{side}_finger" for side in _FINGERS],
+        friction=1.2,
+        symmetric=True,
+    )
+    arm = ArmCfg(
+        name="left",
+        base_link="base_link",
+        ee_link="tool0",
+        joints=joints,
+        home=[-0.36, -1.98, 1.604, -1.194, -1.571, -0.36],
+        home_std=0.02,
+        lower=[-3.1415] * 6,
+        upper=[3.1415] * 6,
+        max_velocity=[3.1415] * 6,
+        max_acceleration=[15.0] * 6,
+        max_effort=[150.0, 150.0, 150.0, 28.0, 28.0, 28.0],
+        keypoints={
+            "tool_head": [0.0, 0.0, 0.051],
+            "tool_tail": [0.0, 0.0, 0.015],
+            "tool_side": [0.04, 0.0, 0.051],
+            "tool_tip": [0.0, 0.0, 0.06],
+        },
+        forbidden_links=links,
+        workspace=[[-0.3, -0.85, -0.1], [0.9, 0.85, 1.1]],
+        gripper=gripper,
+    )
+    return RobotCfg(
+        name="ur5",
+        arms=[arm],
+        self_collision_ignored=[
+            ["left_finger", "right_finger"],
+            ["wrist_3_link", "left_finger"],
+            ["wrist_3_link", "right_finger"],
+        ],
+        base_x_m=0.0,
+    )
+
+
+def _with_sliders(robot: ET.Element) -> None:
+    """Puts the two finger boxes of the hand on links of their own; with the joints at 0 they touch."""
+    hand = next((link for link in robot.iter("link") if link.get("name") == _HAND), None)
+    boxes = [] if hand is None else [e for tag in ("visual", "collision") for e in hand.findall(tag)]
+    fingers = [element for element in boxes if abs(_x(element)) > 0.0]
+    if hand is None or len(fingers) != 2 * len(_FINGERS):
+        raise AssetError(
+            f"The UR5 of example-robot-data has {len(fingers)} finger boxes on '{_HAND}', expected 4: a visual and a "
+            "collision a finger. Install the version that pyproject.toml names.",
+            link=_HAND,
+        )
+    _set_mass(hand, _MASS_KG["palm"])
+    for side, sign in _FINGERS.items():
+        name = f"{side}_finger"
+        link = ET.SubElement(robot, "link", {"name": name})
+        for element in fingers:
+            if sign * _x(element) > 0.0:
+                hand.remove(element)
+                link.append(_touching(copy.deepcopy(element), sign))
+        _set_mass(link, _MASS_KG["finger"])
+        joint = ET.SubElement(robot, "joint", {"name": f"{side}_finger_joint", "type": "prismatic"})
+        ET.SubElement(joint, "origin", {"xyz": "0 0 0", "rpy": "0 0 0"})
+        ET.SubElement(joint, "parent", {"link": _HAND})
+        ET.SubElement(joint, "child", {"link": name})
+        ET.SubElement(joint, "axis", {"xyz": f"{sign:g} 0 0"})
+        limits = {"lower": "0", "upper": f"{_STROKE_M / 2:g}", "effort": "130", "velocity": "0.15"}
+        ET.SubElement(joint, "limit", limits)
+    mend_inertias(robot)
+
+
+def _x(element: ET.Element) -> float:
+    """Where a shape stands across the hand [m]."""
+    origin = element.find("origin")
+    return float(origin.get("xyz", "0").split()[0]) if origin is not None else 0.0
+
+
+def _touching(element: ET.Element, sign: float) -> ET.Element:
+    """A finger's shape, moved in so that its pad lies in the middle of the hand."""
+    origin, box = element.find("origin"), element.find("geometry/box")
+    if origin is not None and box is not None:
+        _, y, z = origin.get("xyz", "0 0 0").split()
+        thickness = float(box.get("size", "0").split()[0])
+        origin.set("xyz", f"{sign * thickness / 2:g} {y} {z}")
+    return element
+
+
+def _set_mass(link: ET.Element, mass_kg: float) -> None:
+    for element in link.findall("inertial"):
+        link.remove(element)
+    inertial = ET.SubElement(link, "inertial")
+    ET.SubElement(inertial, "origin", {"xyz": "0 0 0.035", "rpy": "0 0 0"})
+    ET.SubElement(inertial, "mass", {"value": f"{mass_kg:g}"})
+    moment = f"{mass_kg * 0.02**2:g}"  # of a body 2 cm about its middle
+    zeros = dict.fromkeys(("ixy", "ixz", "iyz"), "0")
+    ET.SubElement(inertial, "inertia", {"ixx": moment, "iyy": moment, "izz": moment, **zeros})
