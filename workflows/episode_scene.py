@@ -193,7 +193,8 @@ def build_scene(
                     name=plinth, urdf_path=None, T_world_root=place.T_world_plinth, size_m=place.plinth_size_m
                 )
             )
-        body = world.load_urdf(asset.urdf_path, name=name, T_world_root=place.T_world_root, friction=OBJECT_FRICTION)
+        urdf = asset.drawn_urdf() if world.visuals else asset.urdf_path
+        body = world.load_urdf(urdf, name=name, T_world_root=place.T_world_root, friction=OBJECT_FRICTION)
         body.semantic_class = asset.category
         objects[name] = SceneObject(body, asset, world=world)
         objects[name].set_joints(place.joint_positions)

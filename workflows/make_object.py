@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 from simcore.assets.annotation import ANNOTATION_FILE
 from simcore.assets.library import GENERATORS, URDF_FILE
+from simcore.assets.procedural.dressing import dressed_files
 from simcore.assets.procedural.generated import GeneratedObject
 from simcore.errors import AssetError, ConfigError, close_matches
 from workflows.commandline import read_pairs
@@ -15,8 +17,9 @@ from workflows.console import OK, banner_hidden, command, say
 
 HELP = """usage: unlatch make-object CATEGORY|all [key=value ...]
 
-Writes generated objects: object.urdf, made of boxes, cylinders and spheres alone, and articulation.yaml. The same
-category and seed give the same bytes. `unlatch list objects` names the categories.
+Writes generated objects: object.urdf, articulation.yaml, and the meshes and pictures of what carries a texture; what is
+touched are boxes, cylinders and spheres alone. The same category and seed give the same bytes. `unlatch list objects`
+names the categories.
 
   seed=0             which instance, from 0
   count=1            how many, from that seed on
@@ -71,12 +74,14 @@ class MadeObject:
     folder: Path
     made: GeneratedObject
 
-    @property
+    @cached_property
     def files(self) -> dict[str, bytes]:
         """Contents by name."""
+        model, drawn = dressed_files(self.made)
         return {
-            URDF_FILE: self.made.model.to_urdf().encode(),
+            URDF_FILE: model.to_urdf().encode(),
             ANNOTATION_FILE: self.made.articulation.to_yaml().encode(),
+            **drawn,
         }
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -25,6 +26,7 @@ class ObjectAsset:
     source: str
     """`procedural`, `partnet_mobility` or `urdf`."""
     urdf_path: Path
+    """What is simulated and planned with."""
     articulation: Articulation
     content_hash: str
     """SHA-256 of everything that the object consists of; recorded with the episode."""
@@ -36,6 +38,8 @@ class ObjectAsset:
     """Viscous damping by joint name [N m s/rad or N s/m]."""
     parameters: dict[str, float | str] = field(default_factory=dict)
     """What the generator drew or the importer decided; recorded with the episode."""
+    dress: Callable[[], Path] | None = field(default=None, compare=False, repr=False)
+    """Writes the URDF to draw it from and returns its path; without it, the other one is drawn."""
 
     def __post_init__(self) -> None:
         bounds = np.array(self.bounds_obj, dtype=float).reshape(2, 3)
@@ -47,6 +51,14 @@ class ObjectAsset:
         """(3,) extents of the closed object: depth, width, height [m]."""
         extents: np.ndarray = self.bounds_obj[1] - self.bounds_obj[0]
         return extents
+
+    def drawn_urdf(self) -> Path:
+        """The URDF to draw it from: the same links, joints and colliders, with textures where it has some.
+
+        Raises:
+            AssetError: Its files cannot be written.
+        """
+        return self.urdf_path if self.dress is None else self.dress()
 
     def __repr__(self) -> str:
         size = " x ".join(f"{v:.2f}" for v in self.size_m)

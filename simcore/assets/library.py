@@ -6,6 +6,7 @@ import logging
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from enum import Enum
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from simcore.assets.annotation import ANNOTATION_FILE
 from simcore.assets.articulated_object import ObjectAsset
 from simcore.assets.cache import content_hash
 from simcore.assets.instances import RANDOM, ROUND_ROBIN, SEEDS, InstanceChoice, Split, read_instances, split_of
+from simcore.assets.procedural.dressing import write_dressed
 from simcore.assets.procedural.generated import GeneratedObject
 from simcore.assets.scratch import scratch_files
 from simcore.assets.validation import check_articulation
@@ -394,4 +396,5 @@ def _load_procedural(cfg: ObjectCfg) -> ObjectAsset:
         friction=made.friction,
         damping=made.damping,
         parameters=made.parameters,
+        dress=partial(write_dressed, made, folder.name, URDF_FILE) if made.textures else None,
     )

@@ -83,6 +83,20 @@ def test_mujoco_reads_the_same_object(category: str, run: Run, tmp_path: Path) -
             np.testing.assert_allclose(data.body(joint.child).xpos, ours.link_pose(joint.child, positions).p, atol=1e-6)
 
 
+@pytest.mark.parametrize("category", ["drawer", "hand_wheel", "safe"])
+def test_mujoco_reads_the_meshes_that_carry_textures(category: str, run: Run, tmp_path: Path) -> None:
+    assert run(category, "seed=4", "out=o")[0] == 0
+    path = tmp_path / "o" / "object.urdf"
+    kept = '<mujoco><compiler discardvisual="false"/></mujoco>\n</robot>'
+    path.write_text(path.read_text().replace("</robot>", kept))
+    model, ours = mujoco.MjModel.from_xml_path(str(path)), read_urdf(path)
+    seen = [shape for link in ours.links.values() for shape in link.visuals if shape.path is not None]
+    assert len(seen) == model.nmesh > 0
+    for shape in seen:
+        rows = [geom for geom in range(model.ngeom) if model.geom_rgba[geom] == pytest.approx(shape.rgba, abs=1e-6)]
+        assert any(model.geom_type[geom] == mujoco.mjtGeom.mjGEOM_MESH for geom in rows), shape.name
+
+
 @pytest.mark.slow
 def test_many_objects_get_a_folder_each_and_a_picture(run: Run, tmp_path: Path) -> None:
     code, out, _ = run("safe", "seed=4", "count=2", "picture=true", "out=many")

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import dataclasses
+import io
 import re
 from pathlib import Path
 
 import numpy as np
 import pytest
+import trimesh
 
 import unlatch
 from configs.schema import EpisodeCfg
 from robots.model import model_path
+from simcore.assets.library import GENERATORS
+from simcore.assets.procedural.dressing import write_dressed
+from simcore.assets.textured_surface import linear_light
 from simcore.assets.urdf_model import Link, Shape, ShapeKind, UrdfModel
 from simcore.assets.urdf_reader import read_urdf
 from simcore.errors import AssetError, PluginError
@@ -25,7 +30,7 @@ from workflows.schema import CollectCfg
 from workflows.viewers.extra import import_extra
 from workflows.viewers.link_meshes import box_mesh, link_meshes
 from workflows.viewers.read_scene import read_scene
-from workflows.viewers.recorded_scene import RecordedScene
+from workflows.viewers.recorded_scene import RecordedScene, ShownBody
 
 FINGERS = "contacts.franka_panda.left.{}.fingers_link.force_max_n"
 
@@ -267,3 +272,37 @@ def test_shapes_of_one_colour_are_one_mesh_where_the_urdf_puts_them():
     assert (first.rgba, second.rgba) == (red, blue)
     np.testing.assert_allclose([first.vertices[:, 2].min(), first.vertices[:, 2].max()], [-0.3, 2.1], atol=1e-6)
     np.testing.assert_allclose([second.vertices[:, 2].min(), second.vertices[:, 2].max()], [-0.2, 0.2], atol=1e-6)
+
+
+def textured_body() -> ShownBody:
+    made = GENERATORS.load("drawer")(4)
+    meshes = link_meshes(read_urdf(write_dressed(made, "drawer-view", "object.urdf")))
+    assert [mesh.texture is not None for mesh in meshes["body"]] == [True, False]
+    return ShownBody("body", tuple(meshes["body"]), np.zeros((1, 3)), np.array([[0.0, 0.0, 0.0, 1.0]]))
+
+
+def test_a_page_shows_the_picture_of_a_surface_in_its_colour():
+    pytest.importorskip("viser", reason="the extra viz is not installed")
+    from workflows.viewers.html import _with_picture
+
+    mesh = textured_body().meshes[0]
+    assert mesh.texture is not None
+    shown = trimesh.load(io.BytesIO(_with_picture(mesh, mesh.texture).export(file_type="glb")), file_type="glb")
+    (piece,) = shown.geometry.values()
+    assert (len(piece.vertices), len(piece.faces)) == (len(mesh.vertices), len(mesh.faces))
+    assert piece.visual.material.baseColorTexture.size == (128, 128)
+    linear = [linear_light(value) for value in mesh.rgba[:3]]
+    np.testing.assert_allclose(
+        np.asarray(piece.visual.material.baseColorFactor[:3], dtype=float) / 255, linear, atol=5e-3
+    )
+    np.testing.assert_allclose(piece.visual.uv, mesh.texture.uvs, atol=1e-5)
+
+
+def test_a_recording_holds_the_picture_of_a_surface():
+    pytest.importorskip("rerun", reason="the extra rerun is not installed")
+    from workflows.viewers.rrd import _picture
+
+    plain, shown = (_picture(textured_body().meshes[number]) for number in (1, 0))
+    assert plain == {}
+    assert shown["albedo_texture"].shape == (128, 128, 3)
+    assert len(shown["vertex_texcoords"]) == len(textured_body().meshes[0].vertices)

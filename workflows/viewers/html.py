@@ -7,13 +7,16 @@ import json
 import math
 from collections.abc import Callable
 from contextlib import redirect_stdout
-from importlib import resources
+from importlib import import_module, resources
 from itertools import cycle
 from typing import Any
 
 import numpy as np
+from PIL import Image
 
+from simcore.assets.textured_surface import linear_light
 from workflows.viewers.extra import import_extra
+from workflows.viewers.link_meshes import ColouredMesh, Texture
 from workflows.viewers.recorded_scene import TOUCH_N, RecordedScene, ShownBody, ShownForce, ShownPoint
 
 Array = np.ndarray
@@ -85,6 +88,9 @@ def _add_body(view: Any, body: ShownBody) -> list[Update]:
     positions, quats_wxyz = _short(body.positions), _short(np.roll(body.quats_xyzw, 1, axis=1))
     frame = view.add_frame(f"/{body.name}", show_axes=False, position=positions[0], wxyz=quats_wxyz[0])
     for index, mesh in enumerate(body.meshes):
+        if mesh.texture is not None:
+            view.add_mesh_trimesh(f"/{body.name}/{index}", _with_picture(mesh, mesh.texture))
+            continue
         view.add_mesh_simple(
             f"/{body.name}/{index}",
             mesh.vertices,
@@ -103,6 +109,22 @@ def _add_body(view: Any, body: ShownBody) -> list[Update]:
             frame.wxyz = quats_wxyz[index]
 
     return [update]
+
+
+def _with_picture(mesh: ColouredMesh, texture: Texture) -> Any:
+    """A mesh of trimesh with its picture; factors of glTF are linear in light, colours of a URDF are not."""
+    trimesh: Any = import_module("trimesh")
+    made = trimesh.Trimesh(mesh.vertices, mesh.faces, process=False)
+    material = trimesh.visual.material.PBRMaterial(
+        baseColorTexture=Image.open(io.BytesIO(texture.picture)).convert("RGB"),
+        baseColorFactor=[*(linear_light(value) for value in mesh.rgba[:3]), mesh.rgba[3]],
+        metallicFactor=0.0,
+        roughnessFactor=1.0,
+        doubleSided=True,
+    )
+    made.visual = trimesh.visual.TextureVisuals(uv=texture.uvs, material=material)
+    _ = made.vertex_normals  # without them written, round sides are drawn as flat pieces
+    return made
 
 
 def _add_point(view: Any, point: ShownPoint, *, anchor: str) -> list[Update]:

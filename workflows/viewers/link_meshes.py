@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from simcore.assets.textured_surface import read_textured_surface
 from simcore.assets.urdf_model import Shape, ShapeKind, UrdfModel
 from simcore.errors import AssetError
 
@@ -24,18 +25,29 @@ _CREASE_RAD = 0.6
 
 
 @dataclass(frozen=True)
+class Texture:
+    """A picture on a mesh; its shades are multiplied with the colour."""
+
+    uvs: Array
+    """(V, 2) in the picture: to the right, and upwards from its lower edge."""
+    picture: bytes
+    """A PNG or JPEG file."""
+
+
+@dataclass(frozen=True)
 class ColouredMesh:
-    """Triangles of one colour."""
+    """Triangles of one colour, plain or with a picture."""
 
     vertices: Array
     """(V, 3) in the link frame [m]; neighbours across a sharp edge have vertices of their own."""
     faces: Array
     """(F, 3) indices of vertices."""
     rgba: Colour
+    texture: Texture | None = None
 
 
 def link_meshes(model: UrdfModel) -> dict[str, list[ColouredMesh]]:
-    """Visible triangles of every link that has some, one mesh a colour.
+    """Visible triangles of every link that has some: one mesh a colour, and one for each surface with a picture.
 
     Args:
         model: A URDF whose mesh files were found.
@@ -46,11 +58,16 @@ def link_meshes(model: UrdfModel) -> dict[str, list[ColouredMesh]]:
     found = {}
     for name, link in model.links.items():
         by_colour: dict[Colour, list[tuple[Array, Array]]] = defaultdict(list)
+        textured = []
         for shape in link.visuals:
+            mesh = _textured(shape)
+            if mesh is not None:
+                textured.append(mesh)
+                continue
             for rgba, vertices, faces in _triangles(shape):
                 by_colour[rgba].append((shape.T_link_shape @ vertices, faces))
-        if by_colour:
-            found[name] = [_merged(pieces, rgba) for rgba, pieces in by_colour.items()]
+        if by_colour or textured:
+            found[name] = [*textured, *(_merged(pieces, rgba) for rgba, pieces in by_colour.items())]
     return found
 
 
@@ -60,6 +77,18 @@ def box_mesh(size_m: Array, rgba: Colour) -> ColouredMesh:
 
     box = trimesh.creation.box(extents=size_m)
     return _merged([(np.asarray(box.vertices), np.asarray(box.faces))], rgba)
+
+
+def _textured(shape: Shape) -> ColouredMesh | None:
+    """The mesh of a visual that has a colour and carries a picture from its own folder."""
+    if shape.path is None or shape.rgba is None:
+        return None
+    surface = read_textured_surface(shape.path, shape.path.parent)
+    if surface is None:
+        return None
+    vertices = (shape.T_link_shape @ (surface.vertices * shape.size)).astype(np.float32)
+    texture = Texture(surface.uvs.astype(np.float32), surface.picture.read_bytes())
+    return ColouredMesh(vertices, surface.faces.astype(np.uint32), shape.rgba, texture)
 
 
 def _triangles(shape: Shape) -> Iterator[tuple[Colour, Array, Array]]:

@@ -150,7 +150,7 @@ def _robot_meshes(path: Path) -> Mapping[str, list[ColouredMesh]]:
 
 def _object_bodies(assets: Mapping[str, ObjectAsset], arrays: Mapping[str, Array]) -> Iterator[ShownBody]:
     for name, asset in assets.items():
-        meshes = link_meshes(read_urdf(asset.urdf_path))
+        meshes = link_meshes(read_urdf(asset.drawn_urdf()))
         prefix = f"objects.{name}"
         roots = [
             Pose.from_quat_xyzw(*pair)

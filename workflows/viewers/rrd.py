@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import io
 from typing import Any
 
 import numpy as np
+from PIL import Image
 
 from workflows.viewers.extra import import_extra
+from workflows.viewers.link_meshes import ColouredMesh
 from workflows.viewers.recorded_scene import TOUCH_N, RecordedScene, ShownBody, ShownForce
 
 Array = np.ndarray
@@ -60,6 +63,7 @@ def _log_body(rr: Any, stream: Any, times: list[Any], body: ShownBody) -> None:
             triangle_indices=mesh.faces,
             vertex_normals=_normals(mesh.vertices, mesh.faces),
             albedo_factor=[round(255 * value) for value in mesh.rgba],
+            **_picture(mesh),
         )
         stream.log(f"{path}/{index}", shape, static=True)
     if body.moves:
@@ -70,6 +74,14 @@ def _log_body(rr: Any, stream: Any, times: list[Any], body: ShownBody) -> None:
     else:
         pose = rr.Transform3D(translation=body.positions[0], quaternion=rr.Quaternion(xyzw=body.quats_xyzw[0]))
         stream.log(path, pose, static=True)
+
+
+def _picture(mesh: ColouredMesh) -> dict[str, Array]:
+    """The arguments that put a picture on a mesh; there, places count downwards from its upper edge."""
+    if mesh.texture is None:
+        return {}
+    shades = np.asarray(Image.open(io.BytesIO(mesh.texture.picture)).convert("RGB"))
+    return {"albedo_texture": shades, "vertex_texcoords": mesh.texture.uvs * (1, -1) + (0, 1)}
 
 
 def _log_force(rr: Any, stream: Any, times: list[Any], force: ShownForce) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from simcore.assets.converters.mesh_parts import TriangleMesh
+from simcore.assets.textured_surface import TexturedSurface
 from simcore.assets.urdf_model import UrdfModel
 from simcore.errors import AssetError
 from simcore.geometry import Pose
@@ -25,6 +26,8 @@ class VisualMesh:
     scale: tuple[float, float, float]
     T_link_mesh: Pose
     rgba: tuple[float, float, float, float] | None
+    texture: TexturedSurface | None = None
+    """The same triangles with texture coordinates, where they carry a picture."""
 
 
 @dataclass(frozen=True)

@@ -112,7 +112,7 @@ class UrdfConverter(AssetConverterBase[UrdfConverterCfg]):
         `<mimic>`, `<transmission>` and `<gazebo>` are not carried over; a notice says so.
     """
 
-    VERSION = 3
+    VERSION = 4
 
     def _source_files(self) -> dict[str, Path]:
         self._source = read_urdf(self._asset)

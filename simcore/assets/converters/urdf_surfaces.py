@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +12,7 @@ from simcore.assets.converters.convex_decomposition import convex_hull
 from simcore.assets.converters.material_colour import mesh_colour
 from simcore.assets.converters.mesh_parts import TriangleMesh
 from simcore.assets.converters.mesh_reader import SurfaceMesh, read_mesh
+from simcore.assets.textured_surface import read_textured_surface
 from simcore.assets.urdf_model import Shape, ShapeKind, UrdfModel
 from simcore.geometry import Pose
 
@@ -112,7 +113,9 @@ def _visual(
     folder: Path,
 ) -> VisualMesh:
     mesh, scale = _source(shape, sources, primitives)
-    return VisualMesh(mesh, scale, shape.T_link_shape, _colour(shape, sources, folder))
+    rgba = _colour(shape, sources, folder)
+    textured = None if shape.path is None or rgba is None else read_textured_surface(shape.path, folder)
+    return VisualMesh(mesh, scale, shape.T_link_shape, rgba, textured)
 
 
 def _colour(shape: Shape, sources: dict[Path, SurfaceMesh], folder: Path) -> tuple[float, float, float, float] | None:
@@ -125,4 +128,4 @@ def _colour(shape: Shape, sources: dict[Path, SurfaceMesh], folder: Path) -> tup
 
 def moved_visual(visual: VisualMesh, T: Pose) -> VisualMesh:
     """A visual in another frame, of which `T` is the pose of its own."""
-    return VisualMesh(visual.mesh, visual.scale, T @ visual.T_link_mesh, visual.rgba)
+    return replace(visual, T_link_mesh=T @ visual.T_link_mesh)

@@ -19,11 +19,15 @@ import numpy as np
 from simcore.assets.converters.converted_asset import ConvertedAsset, ConvertedLink
 from simcore.assets.converters.mesh_parts import TriangleMesh
 from simcore.assets.converters.mesh_reader import import_reader
+from simcore.assets.converters.usd_material import UsdLooks
+from simcore.assets.textured_surface import TexturedSurface, linear_light
 from simcore.assets.urdf_model import Inertial, Joint
 from simcore.errors import AssetError
 from simcore.geometry import Pose
 
 _EXTRA = "usd"
+LOOKS = "looks"
+"""Where materials lie: below the root prim, or of a shared mesh beside it."""
 
 
 def require_usd() -> ModuleType:
@@ -89,6 +93,8 @@ class _UsdWriter:
 
         self.asset = asset
         self.stage: Any = _new_stage(Usd, path)
+        self.looks = UsdLooks(path.parent)
+        self._look_names: dict[object, str] = {}
         self.shared: _Prototypes | None = None
         if instanceable:
             meshes_path.parent.mkdir(parents=True, exist_ok=True)
@@ -139,6 +145,7 @@ class _UsdWriter:
             visual.rgba,
             finish=collider,
             key=("geometry",),
+            texture=visual.texture,
         )
 
     def _rigid_api(self, prim: Any, values: dict[str, Any]) -> None:
@@ -157,7 +164,7 @@ class _UsdWriter:
     def _articulation(self, root: Any) -> None:
         from pxr import UsdGeom, UsdPhysics
 
-        model, names = self.asset.model, {"joints"}
+        model, names = self.asset.model, {"joints", LOOKS}
         paths: dict[str, str] = {}
         for name, link in model.links.items():
             if self.asset.fix_base and name == model.root and not self.asset.links[name].parts:
@@ -199,6 +206,7 @@ class _UsdWriter:
                 visual.scale,
                 visual.rgba,
                 key=("visual", id(visual.mesh), visual.rgba),
+                texture=visual.texture,
             )
         if link.parts:
             UsdGeom.Scope.Define(self.stage, f"{path}/collisions")
@@ -258,13 +266,18 @@ class _UsdWriter:
         *,
         key: object,
         finish: Any = None,
+        texture: TexturedSurface | None = None,
     ) -> None:
         """A mesh under a prim of its own: there, or as an instance of a shared one."""
         from pxr import UsdGeom
 
+        if texture is not None:  # the same triangles, and corners that differ in texture coordinates apart
+            mesh = TriangleMesh(texture.vertices, texture.faces)
         if self.shared is None:
             _place(UsdGeom.Xform.Define(self.stage, path), T, scale)
-            self._define_mesh(self.stage, f"{path}/mesh", mesh, rgba, finish)
+            prim = self._define_mesh(self.stage, f"{path}/mesh", mesh, rgba, finish)
+            if rgba is not None:
+                self.looks.bind(prim, self._look_path(rgba, texture), rgba, texture)
             return
         if key not in self.shared.by_key:
             name = usd_name(path.rpartition("/")[2], self.shared.names)
@@ -272,14 +285,25 @@ class _UsdWriter:
             if not self.shared.by_key:
                 self.shared.stage.SetDefaultPrim(prototype)
             self.shared.by_key[key] = f"/{name}"
-            self._define_mesh(self.shared.stage, f"/{name}/mesh", mesh, rgba, finish)
+            prim = self._define_mesh(self.shared.stage, f"/{name}/mesh", mesh, rgba, finish)
+            if rgba is not None:  # what an instance shows lies below its prototype
+                self.looks.bind(prim, f"/{name}/{LOOKS}", rgba, texture)
         xform = UsdGeom.Xform.Define(self.stage, path)
         _place(xform, T, scale)
         xform.GetPrim().GetReferences().AddReference(self.shared.reference, self.shared.by_key[key])
         xform.GetPrim().SetInstanceable(True)
 
+    def _look_path(self, rgba: tuple[float, float, float, float], texture: TexturedSurface | None) -> str:
+        """Where the material of a colour and picture lies, one for all that share it."""
+        from pxr import UsdGeom
+
+        key = (rgba, None if texture is None else texture.picture)
+        name = self._look_names.setdefault(key, f"look_{len(self._look_names)}")
+        scope = UsdGeom.Scope.Define(self.stage, f"{self.stage.GetDefaultPrim().GetPath()}/{LOOKS}")
+        return f"{scope.GetPath()}/{name}"
+
     @staticmethod
-    def _define_mesh(stage: Any, path: str, mesh: TriangleMesh, rgba: Any, finish: Any) -> None:
+    def _define_mesh(stage: Any, path: str, mesh: TriangleMesh, rgba: Any, finish: Any) -> Any:
         from pxr import Gf, UsdGeom, Vt
 
         prim = UsdGeom.Mesh.Define(stage, path)
@@ -292,10 +316,11 @@ class _UsdWriter:
         prim.CreateSubdivisionSchemeAttr("none")
         prim.CreateExtentAttr(Vt.Vec3fArray.FromNumpy(np.stack([points.min(axis=0), points.max(axis=0)])))
         if rgba is not None:
-            prim.CreateDisplayColorAttr([Gf.Vec3f(*(float(c) for c in rgba[:3]))])
+            prim.CreateDisplayColorAttr([Gf.Vec3f(*(linear_light(float(c)) for c in rgba[:3]))])
             prim.CreateDisplayOpacityAttr([float(rgba[3])])
         if finish is not None:
             finish(prim.GetPrim())
+        return prim.GetPrim()
 
 
 _RIGID = {

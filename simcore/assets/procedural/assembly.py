@@ -9,8 +9,9 @@ from typing import Any, Protocol
 import numpy as np
 
 from simcore.assets.annotation import Articulation, FramedVector, Handle, Openness, Part, PartKind
-from simcore.assets.procedural.generated import GeneratedObject, LinkBuilder, model_bounds, recorded
+from simcore.assets.procedural.generated import Colour, GeneratedObject, LinkBuilder, model_bounds, recorded
 from simcore.assets.procedural.panel import FLAP_BELOW, PanelFrame
+from simcore.assets.procedural.textures import TextureKind
 from simcore.assets.urdf_model import Joint, Link, UrdfModel
 from simcore.geometry import Pose
 
@@ -162,6 +163,7 @@ class Assembly:
         self.links: dict[str, Link] = {}
         self.joints: dict[str, Joint] = {}
         self.parts: dict[str, Part] = {}
+        self._textures: dict[Colour, TextureKind] = {}
 
     def add_body(self, builder: LinkBuilder, *, mass_kg: float) -> None:
         """Adds the link that stands still."""
@@ -233,6 +235,11 @@ class Assembly:
             openness=Openness(closed=0.0, open=moving.opens),
         )
 
+    def covers(self, kind: TextureKind | None, *colours: Colour) -> None:
+        """Says that everything of these colours is made of something; of None, that it is plain."""
+        if kind is not None:
+            self._textures |= dict.fromkeys(colours, kind)
+
     def _add_link(self, link: Link) -> None:
         """Adds a link; see `renames_shapes`."""
         taken = self._shape_names & {shape.name for shape in (*link.visuals, *link.collisions)}
@@ -262,6 +269,7 @@ class Assembly:
             friction={joint.name: joint.friction for joint in self.joints.values()},
             damping={joint.name: joint.damping for joint in self.joints.values()},
             parameters=values | more,
+            textures=self._textures,
         )
 
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from simcore.assets.procedural.assembly import HOLDING, Assembly, lifting
 from simcore.assets.procedural.carcass import Carcass
-from simcore.assets.procedural.finishes import BRASS, CHROME, DARK, PLASTICS, WOODS, darker, draw_contrast
+from simcore.assets.procedural.finishes import BRASS, CHROME, DARK, PLASTICS, WOODS, board, darker, draw_contrast
 from simcore.assets.procedural.generated import Colour, GeneratedObject, LinkBuilder, draw_colour, draw_m
 from simcore.assets.procedural.generator import ObjectGenerator
 from simcore.assets.procedural.panel import LID_BEHIND, PanelBuilder
@@ -113,6 +113,9 @@ def build(assembly: Assembly, box: Box) -> GeneratedObject:
         push=push_point(LID_BEHIND, handle, at=at, edge=depth, face=face),
         base_point=(x1 - p.wall_m / 2, 0.0, p.height_m),
     )
+    if p.material == "wood":
+        for rgba in (p.colour, p.lid_colour, darker(p.colour, 0.8)):
+            assembly.covers(board(rgba), rgba)
     return assembly.finish(p, **handle_record(handle))
 
 

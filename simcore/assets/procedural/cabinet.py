@@ -12,7 +12,7 @@ import numpy as np
 
 from simcore.assets.procedural.assembly import Assembly, swinging
 from simcore.assets.procedural.carcass import Carcass, add_base
-from simcore.assets.procedural.finishes import WOODS, darker, draw_contrast
+from simcore.assets.procedural.finishes import WOODS, board, darker, draw_contrast
 from simcore.assets.procedural.generated import HANDLE_COLOURS, Colour, GeneratedObject, LinkBuilder, draw_m
 from simcore.assets.procedural.generator import ObjectGenerator
 from simcore.assets.procedural.panel import PanelBuilder, door_frame
@@ -102,6 +102,8 @@ def build(assembly: Assembly, cabinet: Cabinet) -> GeneratedObject:
     sides = [p.hinge_side] if p.doors == 1 else ["right", "left"]
     for number, side in enumerate(sides):
         _add_door(assembly, "door" if number == 0 else f"door_{number + 1}", side, p, handle)
+    for rgba in (p.colour, p.front_colour, _INSIDE, darker(p.colour), darker(p.front_colour, 0.9)):
+        assembly.covers(board(rgba), rgba)
     return assembly.finish(p, **handle_record(handle))
 
 

@@ -17,6 +17,7 @@ from simcore.assets.procedural.generated import Colour, GeneratedObject, LinkBui
 from simcore.assets.procedural.generator import ObjectGenerator
 from simcore.assets.procedural.panel import PanelBuilder, PanelFrame, Y, Z
 from simcore.assets.procedural.panel_handles import EDGE_PUSH_M, held_at_edge
+from simcore.assets.procedural.textures import TextureKind
 
 _GAP_M = 0.002
 _BOARDS: tuple[Colour, ...] = (
@@ -90,6 +91,7 @@ def build(assembly: Assembly, p: CartonParameters) -> GeneratedObject:
     assembly.add_body(body, mass_kg=round(body.volume_m3 * p.density_kg_m3, 4))
     for label, frame in _FLAPS.items():
         _add_flap(assembly, label, frame, p)
+    assembly.covers(TextureKind.cardboard, p.colour, darker(p.colour, 0.85))
     return assembly.finish(p, handle_kind="edge")
 
 

@@ -13,7 +13,17 @@ import numpy as np
 
 from simcore.assets.procedural.assembly import HOLDING, Assembly, dropping, flap_limit
 from simcore.assets.procedural.carcass import Carcass, add_feet
-from simcore.assets.procedural.finishes import APPLIANCES, CHROME, DARK, DISPLAY, WHITE, WIRE, draw_contrast, mark_on
+from simcore.assets.procedural.finishes import (
+    APPLIANCES,
+    CHROME,
+    DARK,
+    DISPLAY,
+    WHITE,
+    WIRE,
+    draw_contrast,
+    mark_on,
+    sheet,
+)
 from simcore.assets.procedural.generated import Colour, GeneratedObject, LinkBuilder, draw_colour, draw_m
 from simcore.assets.procedural.generator import ObjectGenerator
 from simcore.assets.procedural.panel import FLAP_BELOW, PanelBuilder
@@ -133,6 +143,7 @@ def build(assembly: Assembly, dishwasher: Dishwasher) -> GeneratedObject:
         push=push_beside(FLAP_BELOW, handle, at=at, edge=height, half=half, face=t),
         base_point=(p.depth_m / 2 - 0.05, 0.0, p.height_m),
     )
+    assembly.covers(sheet(p.colour), p.colour)
     return assembly.finish(p, **handle_record(handle))
 
 

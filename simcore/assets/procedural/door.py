@@ -17,7 +17,7 @@ import numpy as np
 from simcore.assets.annotation import HandleType, PartKind
 from simcore.assets.procedural.assembly import Assembly, Moving, swinging
 from simcore.assets.procedural.carcass import Carcass
-from simcore.assets.procedural.finishes import BRASS, CHROME, DARK, WOODS, darker, draw_contrast
+from simcore.assets.procedural.finishes import BRASS, CHROME, DARK, WOODS, board, darker, draw_contrast
 from simcore.assets.procedural.generated import Colour, GeneratedObject, LinkBuilder, draw_m
 from simcore.assets.procedural.generator import ObjectGenerator
 from simcore.assets.procedural.inset_door import InsetDoor
@@ -138,6 +138,8 @@ def build(assembly: Assembly, p: DoorParameters) -> GeneratedObject:
     _add_lever(
         assembly, p, frame.at(*axis_at, 0.001), toward=-frame.across[1], top=frame.at(high / 2, up * half_z, 0.0)
     )
+    for rgba in (p.colour, p.leaf_colour, darker(p.leaf_colour, 0.86), darker(p.colour, 0.8), darker(p.colour)):
+        assembly.covers(board(rgba), rgba)
     return assembly.finish(p, handle_kind="lever")
 
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from simcore.assets.annotation import PartKind
 from simcore.assets.procedural.assembly import Assembly, Held, Moving
+from simcore.assets.procedural.finishes import board
 from simcore.assets.procedural.generated import (
     HANDLE_COLOURS,
     Colour,
@@ -115,6 +116,8 @@ def build(assembly: Assembly, drawer: Drawer) -> GeneratedObject:
     assembly.add_body(body, mass_kg=p.body_mass_kg)
     for index in sorted(range(p.count), key=lambda i: i != p.acted):
         _add_drawer(assembly, "drawer" if index == p.acted else "drawer_2", index, p, handle)
+    for rgba in (p.colour, p.front_colour, _INSIDE):
+        assembly.covers(board(rgba), rgba)
     return assembly.finish(p, **handle_record(handle))
 
 

@@ -13,7 +13,7 @@ import numpy as np
 from simcore.assets.annotation import PartKind
 from simcore.assets.procedural.assembly import Assembly, Moving
 from simcore.assets.procedural.carcass import Carcass, add_base
-from simcore.assets.procedural.finishes import WOODS, draw_contrast
+from simcore.assets.procedural.finishes import WOODS, board, darker, draw_contrast
 from simcore.assets.procedural.generated import HANDLE_COLOURS, Colour, GeneratedObject, LinkBuilder, draw_m
 from simcore.assets.procedural.generator import ObjectGenerator
 from simcore.assets.procedural.panel import DRAWER_FRONT, PanelBuilder
@@ -97,6 +97,8 @@ def build(assembly: Assembly, drawer_cabinet: DrawerCabinet) -> GeneratedObject:
     assembly.add_body(body, mass_kg=round(body.volume_m3 * p.density_kg_m3, 3))
     for number in range(p.count):
         _add_drawer(assembly, "drawer" if number == 0 else f"drawer_{number + 1}", number, p, handle)
+    for rgba in (p.colour, p.front_colour, _INSIDE, darker(p.colour), darker(p.colour, 0.6)):
+        assembly.covers(board(rgba), rgba)
     return assembly.finish(p, **handle_record(handle))
 
 

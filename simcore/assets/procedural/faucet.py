@@ -17,11 +17,13 @@ from simcore.assets.procedural.generated import Colour, GeneratedObject, LinkBui
 from simcore.assets.procedural.generator import ObjectGenerator
 from simcore.assets.procedural.panel import LID_BEHIND, PanelBuilder, PanelFrame
 from simcore.assets.procedural.panel_handles import standing_out
+from simcore.assets.procedural.textures import TextureKind
 from simcore.assets.procedural.turning_knob import TurningKnobParameters, add_turning_knob, draw_turning_knob
 
 _ABOVE = PanelFrame(across=(0.0, -1.0, 0.0), out=(0.0, 0.0, 1.0))
 """A hand comes from above and closes along y; along is +x, out of the front."""
-_TOPS: tuple[Colour, ...] = ((0.86, 0.85, 0.82, 1.0), (0.34, 0.34, 0.35, 1.0), (0.66, 0.52, 0.38, 1.0))
+_WOOD: Colour = (0.66, 0.52, 0.38, 1.0)
+_TOPS: tuple[Colour, ...] = ((0.86, 0.85, 0.82, 1.0), (0.34, 0.34, 0.35, 1.0), _WOOD)
 _RED: Colour = (0.80, 0.16, 0.14, 1.0)
 _BLUE: Colour = (0.15, 0.32, 0.78, 1.0)
 _DECK_M = 0.02
@@ -95,6 +97,7 @@ def build(assembly: Assembly, faucet: Faucet) -> GeneratedObject:
     body = LinkBuilder("body")
     x = -p.reach_m / 2
     half = (p.spread_m if p.kind == "knobs" else 0.06) + 0.05
+    assembly.covers(TextureKind.wood if p.top_colour == _WOOD else TextureKind.stone, p.top_colour)
     body.box("worktop", (x - 0.06, -half, 0.0), (-x + 0.06, half, _DECK_M), rgba=p.top_colour)
     body.cylinder("hole", (-x, 0.0, _DECK_M), axis="z", radius=0.022, length=0.001, rgba=DARK, collide=False)
     body.cylinder(

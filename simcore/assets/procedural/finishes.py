@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from simcore.assets.procedural.generated import Colour, draw_colour
+from simcore.assets.procedural.textures import TextureKind
 
 WHITE: Colour = (0.93, 0.93, 0.91, 1.0)
 LINING: Colour = (0.86, 0.87, 0.87, 1.0)
@@ -77,6 +78,26 @@ def mark_on(ground: Colour) -> Colour:
     return MARK if _brightness(ground) < 0.5 else DARK
 
 
+def board(colour: Colour) -> TextureKind:
+    """What a board of a colour shows: browns their grain, other colours what comes through paint."""
+    return TextureKind.wood if colour[0] - colour[2] > _BROWN else TextureKind.painted_wood
+
+
+def sheet(colour: Colour) -> TextureKind | None:
+    """What a casing of a colour shows: steel is brushed, enamel and plastic are plain."""
+    return TextureKind.brushed_metal if colour in _STEELS else None
+
+
+_STEELS: tuple[Colour, ...] = (
+    CHROME,
+    (0.66, 0.67, 0.69, 1.0),
+    (0.70, 0.72, 0.74, 1.0),
+    (0.72, 0.74, 0.76, 1.0),
+    (0.73, 0.74, 0.76, 1.0),
+    (0.74, 0.75, 0.77, 1.0),
+)
+_BROWN = 0.1
+"""Red over blue from which a colour is one of wood."""
 _CLEAR = 0.25
 """Difference in brightness from which a thing is seen at a glance."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from enum import Enum
 from typing import Any
 
@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from simcore.assets.annotation import Articulation
+from simcore.assets.procedural.textures import TextureKind
 from simcore.assets.urdf_model import Link, Shape, ShapeKind, UrdfModel, composed_inertial, primitive_bounds
 from simcore.geometry import Pose
 
@@ -40,6 +41,8 @@ class GeneratedObject:
     friction: dict[str, float]
     damping: dict[str, float]
     parameters: dict[str, float | str]
+    textures: dict[Colour, TextureKind] = field(default_factory=dict)
+    """What the visuals of a colour are made of; a colour that is not there is plain. See `dressing`."""
 
 
 class LinkBuilder:

@@ -17,6 +17,7 @@ from simcore.assets.procedural.generated import Colour, GeneratedObject, LinkBui
 from simcore.assets.procedural.generator import ObjectGenerator
 from simcore.assets.procedural.panel import PanelBuilder, PanelFrame, X, Z
 from simcore.assets.procedural.panel_handles import standing_out
+from simcore.assets.procedural.textures import TextureKind
 
 _SEGMENTS = 24
 _WHEELS: tuple[Colour, ...] = (
@@ -126,6 +127,7 @@ def build(assembly: Assembly, p: HandWheelParameters) -> GeneratedObject:
         push=frame.at(-p.radius_m, 0.0, p.dish_m + p.rim_m / 2),
         base_point=(base_point + _aside(frame) * 0.011).tolist(),
     )
+    assembly.covers(TextureKind.cast_metal, p.body_colour, darker(p.body_colour, 0.75))
     return assembly.finish(p)
 
 

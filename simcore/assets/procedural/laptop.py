@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from simcore.assets.procedural.assembly import HOLDING, Assembly, lifting
-from simcore.assets.procedural.finishes import DARK, RUBBER, darker
+from simcore.assets.procedural.finishes import DARK, RUBBER, darker, sheet
 from simcore.assets.procedural.generated import Colour, GeneratedObject, LinkBuilder, draw_colour, draw_m
 from simcore.assets.procedural.generator import ObjectGenerator
 from simcore.assets.procedural.panel import LID_BEHIND, PanelBuilder
@@ -127,6 +127,7 @@ def build(assembly: Assembly, p: LaptopParameters) -> GeneratedObject:
         push=LID_BEHIND.at(depth - EDGE_PUSH_M, 0.0, face),
         base_point=(x1 - 0.02, 0.0, top),
     )
+    assembly.covers(sheet(p.colour), p.colour)
     return assembly.finish(p)
 
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from simcore.assets.annotation import Handle, PartKind
 from simcore.assets.procedural.assembly import Assembly, Held, hinged
+from simcore.assets.procedural.finishes import sheet
 from simcore.assets.procedural.generated import (
     BODY_COLOURS,
     HANDLE_COLOURS,
@@ -121,6 +122,7 @@ def build(assembly: Assembly, microwave: Microwave) -> GeneratedObject:
         base_point=(p.depth_m / 2 - 0.05, 0.0, p.height_m),
     )
     values = {f"handle_{key}": value for key, value in recorded(bar).items()}
+    assembly.covers(sheet(p.colour), p.colour)
     return assembly.finish(p, **values)
 
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from simcore.assets.procedural.assembly import HOLDING, Assembly, dropping, flap_limit
 from simcore.assets.procedural.carcass import Carcass, add_feet
-from simcore.assets.procedural.finishes import APPLIANCES, CHROME, DARK, GLASS, WIRE, draw_contrast, mark_on
+from simcore.assets.procedural.finishes import APPLIANCES, CHROME, DARK, GLASS, WIRE, draw_contrast, mark_on, sheet
 from simcore.assets.procedural.generated import (
     Colour,
     GeneratedObject,
@@ -126,6 +126,8 @@ def build(assembly: Assembly, oven: Oven) -> GeneratedObject:
             rgba=p.knob_colour,
             mark=mark_on(p.knob_colour),
         )
+    assembly.covers(sheet(p.colour), p.colour)
+    assembly.covers(sheet(p.front_colour), p.front_colour)
     return assembly.finish(p, **handle_record(bar), knob_style=knob.style, knob_diameter_m=knob.diameter_m)
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from simcore.assets.procedural.assembly import HOLDING, Assembly, lifting
-from simcore.assets.procedural.finishes import BRASS, CHROME, DARK, darker, draw_contrast
+from simcore.assets.procedural.finishes import BRASS, CHROME, DARK, darker, draw_contrast, sheet
 from simcore.assets.procedural.generated import Colour, GeneratedObject, LinkBuilder, draw_colour, draw_m
 from simcore.assets.procedural.generator import ObjectGenerator
 from simcore.assets.procedural.panel import LID_BEHIND, PanelBuilder
@@ -118,6 +118,7 @@ def build(assembly: Assembly, pot: Pot) -> GeneratedObject:
         push=LID_BEHIND.at(edge - 0.014, 0.0, vessel.face_m),
         base_point=(p.radius_m - p.wall_m / 2, 0.0, p.height_m),
     )
+    assembly.covers(sheet(p.colour), p.colour)
     return assembly.finish(p, **handle_record(handle))
 
 

@@ -23,6 +23,7 @@ from simcore.assets.procedural.finishes import (
     WHITE,
     draw_contrast,
     mark_on,
+    sheet,
 )
 from simcore.assets.procedural.generated import Colour, GeneratedObject, LinkBuilder, draw_colour, draw_m
 from simcore.assets.procedural.generator import ObjectGenerator
@@ -118,6 +119,8 @@ def build(assembly: Assembly, refrigerator: Refrigerator) -> GeneratedObject:
     assembly.add_body(body, mass_kg=round(body.volume_m3 * p.body_density_kg_m3, 3))
     for number, span in enumerate(_door_spans(p)):
         _add_door(assembly, "door" if number == 0 else f"door_{number + 1}", p, handle, span)
+    assembly.covers(sheet(p.colour), p.colour)
+    assembly.covers(sheet(p.door_colour), p.door_colour)
     return assembly.finish(p, **handle_record(handle))
 
 

@@ -18,6 +18,7 @@ from simcore.assets.procedural.handles import BarParameters, draw_bar
 from simcore.assets.procedural.inset_door import InsetDoor
 from simcore.assets.procedural.panel import PanelBuilder
 from simcore.assets.procedural.panel_handles import add_handle, handle_record, push_point
+from simcore.assets.procedural.textures import TextureKind
 from simcore.assets.procedural.turning_knob import TurningKnobParameters, add_turning_knob, draw_turning_knob
 
 _TICKS = 20
@@ -133,6 +134,7 @@ def build(assembly: Assembly, safe: Safe) -> GeneratedObject:
         mark=DARK,
         density_kg_m3=2700.0,
     )
+    assembly.covers(TextureKind.hammered_metal, p.colour, darker(p.colour, 1.12), darker(p.colour, 0.55))
     return assembly.finish(p, **handle_record(bar), dial_style=dial.style, dial_diameter_m=dial.diameter_m)
 
 

@@ -17,12 +17,14 @@ from simcore.assets.procedural.finishes import CHROME, DARK, draw_contrast
 from simcore.assets.procedural.generated import Colour, GeneratedObject, LinkBuilder, draw_colour, draw_m
 from simcore.assets.procedural.generator import ObjectGenerator
 from simcore.assets.procedural.panel import PanelFrame
+from simcore.assets.procedural.textures import TextureKind
 from simcore.geometry import Pose
 
+_WOOD: Colour = (0.52, 0.35, 0.22, 1.0)
 _FRAMES: tuple[Colour, ...] = (
     (0.93, 0.93, 0.92, 1.0),
     (0.33, 0.34, 0.36, 1.0),
-    (0.52, 0.35, 0.22, 1.0),
+    _WOOD,
     (0.66, 0.67, 0.69, 1.0),
 )
 _PANES: tuple[Colour, ...] = ((0.66, 0.82, 0.90, 1.0), (0.74, 0.86, 0.88, 1.0))
@@ -132,6 +134,8 @@ def build(assembly: Assembly, p: SlidingWindowParameters) -> GeneratedObject:
         push=push,
         base_point=(p.depth_m / 2, 0.0, p.height_m),
     )
+    if p.colour == _WOOD:
+        assembly.covers(TextureKind.wood, p.colour)
     return assembly.finish(p, handle_kind="knob")
 
 

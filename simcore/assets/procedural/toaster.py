@@ -16,7 +16,7 @@ import numpy as np
 from simcore.assets.annotation import Handle, HandleType, PartKind
 from simcore.assets.procedural.assembly import Assembly, Held, Moving
 from simcore.assets.procedural.carcass import add_feet
-from simcore.assets.procedural.finishes import APPLIANCES, CHROME, DARK, draw_contrast, mark_on
+from simcore.assets.procedural.finishes import APPLIANCES, CHROME, DARK, draw_contrast, mark_on, sheet
 from simcore.assets.procedural.generated import Colour, GeneratedObject, LinkBuilder, draw_colour, draw_m
 from simcore.assets.procedural.generator import ObjectGenerator
 from simcore.assets.procedural.panel import PanelBuilder, PanelFrame
@@ -131,6 +131,7 @@ def build(assembly: Assembly, p: ToasterParameters) -> GeneratedObject:
         push=_UPWARDS.at(0.0, out, half_h),
         base_point=(p.length_m / 2 - 0.03, 0.0, p.height_m),
     )
+    assembly.covers(sheet(p.colour), p.colour)
     return assembly.finish(p)
 
 

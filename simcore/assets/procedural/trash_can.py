@@ -11,7 +11,7 @@ import numpy as np
 
 from simcore.assets.procedural.assembly import HOLDING, Assembly, lifting
 from simcore.assets.procedural.carcass import Carcass
-from simcore.assets.procedural.finishes import CHROME, DARK, PLASTICS, RUBBER, darker, draw_contrast
+from simcore.assets.procedural.finishes import CHROME, DARK, PLASTICS, RUBBER, darker, draw_contrast, sheet
 from simcore.assets.procedural.generated import Colour, GeneratedObject, LinkBuilder, draw_colour, draw_m
 from simcore.assets.procedural.generator import ObjectGenerator
 from simcore.assets.procedural.panel import LID_BEHIND, PanelBuilder
@@ -122,6 +122,7 @@ def build(assembly: Assembly, trash_can: TrashCan) -> GeneratedObject:
         push=push_point(LID_BEHIND, handle, at=at, edge=reach, face=face),
         base_point=(p.radius_m - p.wall_m / 2, 0.0, p.height_m),
     )
+    assembly.covers(sheet(p.colour), p.colour, darker(p.colour, 0.9))
     return assembly.finish(p, **handle_record(handle))
 
 

@@ -24,6 +24,7 @@ from simcore.assets.procedural.finishes import (
     darker,
     draw_contrast,
     mark_on,
+    sheet,
 )
 from simcore.assets.procedural.generated import Colour, GeneratedObject, LinkBuilder, draw_colour, draw_m
 from simcore.assets.procedural.generator import ObjectGenerator
@@ -175,6 +176,7 @@ def build(assembly: Assembly, machine: WashingMachine) -> GeneratedObject:
         push=push_point(frame, handle, at=at, edge=edge, face=face + 0.003),
         base_point=(p.depth_m / 2 - 0.05, 0.0, p.height_m),
     )
+    assembly.covers(sheet(p.colour), p.colour)
     return assembly.finish(p, **handle_record(handle))
 
 

@@ -18,6 +18,9 @@ from simcore.assets.converters.property_groups import (
 )
 from simcore.assets.converters.urdf_converter import UrdfConverter, UrdfConverterCfg
 from simcore.assets.converters.usd_writer import usd_name
+from simcore.assets.library import GENERATORS
+from simcore.assets.procedural.dressing import dressed_files
+from simcore.assets.textured_surface import linear_light
 from simcore.assets.urdf_reader import read_urdf
 from simcore.errors import AssetError
 
@@ -313,6 +316,61 @@ def test_copies_with_one_look_share_one_prototype(cabinet: Path):
     _, stage = convert_urdf(cabinet)
     prims = [stage.GetPrimAtPath(f"/cabinet/body/visuals/visual_{n}") for n in range(3)]
     assert len({str(prim.GetPrototype().GetPath()) for prim in prims}) == 1
+
+
+def textured_box(folder: Path) -> Path:
+    made = GENERATORS.load("drawer")(4)
+    model, files = dressed_files(made)
+    folder.mkdir()
+    for name, data in files.items():
+        (folder / name).write_bytes(data)
+    (folder / "object.urdf").write_text(model.to_urdf())
+    return folder / "object.urdf"
+
+
+@pytest.mark.parametrize("shared", [True, False])
+def test_a_surface_keeps_its_colour_and_its_picture(shared: bool, tmp_path: Path):
+    from pxr import UsdGeom, UsdShade
+
+    path = textured_box(tmp_path / "asset")
+    made, _ = convert_urdf(path, make_instanceable=shared, usd_dir=str(tmp_path / "usd"))
+    shutil.rmtree(tmp_path / "asset")
+    moved = Path(shutil.move(made.usd_dir, tmp_path / "elsewhere"))
+    stage = open_stage(str(moved / made.usd_file_name))
+    model = read_urdf(moved / Path(made.urdf_path).name)
+    seen = [mesh for mesh in meshes(stage) if "/visuals/" in str(mesh.GetPath())]
+    assert len(seen) == sum(len(link.visuals) for link in model.links.values())
+    pictures = set()
+    for link, shapes in ((link, item.visuals) for link, item in model.links.items()):
+        for number, shape in enumerate(shapes):
+            mesh = next(m for m in seen if str(m.GetPath()).startswith(f"/drawer/{link}/visuals/visual_{number}/"))
+            material, _ = UsdShade.MaterialBindingAPI(mesh).ComputeBoundMaterial()
+            surface, _, _ = material.ComputeSurfaceSource()
+            diffuse = surface.GetInput("diffuseColor")
+            assert shape.rgba is not None
+            linear = [linear_light(value) for value in shape.rgba[:3]]
+            np.testing.assert_allclose(tuple(UsdGeom.Mesh(mesh).GetDisplayColorAttr().Get()[0]), linear, atol=1e-6)
+            places = UsdGeom.PrimvarsAPI(mesh).GetPrimvar("st")
+            if shape.path is None:
+                np.testing.assert_allclose(tuple(diffuse.Get()), linear, atol=1e-6)
+                assert not places.HasValue()
+                continue
+            source = UsdShade.Shader(diffuse.GetConnectedSources()[0][0].source.GetPrim())
+            file = Path(source.GetInput("file").Get().resolvedPath)
+            assert file.resolve() == (moved / "textures" / "wood.png").resolve()
+            pictures.add(file)
+            np.testing.assert_allclose(tuple(source.GetInput("scale").Get())[:3], linear, atol=1e-6)
+            assert len(places.Get()) == len(UsdGeom.Mesh(mesh).GetPointsAttr().Get())
+    assert len(pictures) == 1
+
+
+def test_the_validators_of_openusd_find_nothing(tmp_path: Path):
+    UsdValidation = pytest.importorskip("pxr.UsdValidation", reason="this version of usd-core has no validators")
+    _, stage = convert_urdf(textured_box(tmp_path / "asset"), make_instanceable=False, usd_dir=str(tmp_path / "usd"))
+    validators = UsdValidation.ValidationRegistry().GetOrLoadAllValidators()
+    assert len(validators) > 10
+    errors = UsdValidation.ValidationContext(validators).Validate(stage)
+    assert [f"{error.GetName()}: {error.GetMessage()}" for error in errors] == []
 
 
 def test_names_that_usd_does_not_take_become_ones_that_it_does():

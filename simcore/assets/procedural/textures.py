@@ -1,0 +1,185 @@
+"""Small pictures of what things are made of, drawn from a stream: wood grain, brushed metal, cardboard, stone, paint.
+
+A picture holds shades only, near white; the colour of what carries it comes on top, as in Bullet, in glTF and in USD.
+It repeats without a seam, and lies on a surface in metres.
+
+Only sums, products and comparisons of single numbers are used, which IEEE 754 defines to the bit, and the PNG is stored
+uncompressed: sines, sums of arrays and the compressors differ between machines and versions in the last digits.
+"""
+
+from __future__ import annotations
+
+import struct
+import zlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import Enum
+from functools import partial
+
+import numpy as np
+
+Array = np.ndarray
+Shade = tuple[float, float, float]
+
+PIXELS = 128
+"""Width and height of a picture."""
+
+
+class TextureKind(Enum):
+    """What a surface is made of."""
+
+    wood = "wood"
+    painted_wood = "painted_wood"
+    brushed_metal = "brushed_metal"
+    hammered_metal = "hammered_metal"
+    cast_metal = "cast_metal"
+    cardboard = "cardboard"
+    stone = "stone"
+
+
+@dataclass(frozen=True)
+class Texture:
+    """A picture that repeats over a surface."""
+
+    kind: TextureKind
+    png: bytes
+    """The picture as a PNG file; rows run along the grain."""
+    size_m: tuple[float, float]
+    """How much of a surface it covers: along the grain, and across it [m]."""
+    mean: Shade
+    """Mean shade of red, green and blue, 0 to 1."""
+    loose: bool
+    """Whether every piece shows another cut, as boards do; else pieces side by side go on into each other."""
+
+
+@dataclass(frozen=True)
+class _Recipe:
+    levels: Callable[[np.random.Generator], Array]
+    """Draws (PIXELS, PIXELS) levels from 0 (dark) to 1."""
+    dark: Shade
+    """Shade of level 0 where the contrast is 1; level 1 is white."""
+    contrast: tuple[float, float]
+    size_m: tuple[float, float]
+    loose: bool = False
+
+
+def draw_texture(kind: TextureKind, rng: np.random.Generator) -> Texture:
+    """Draws a picture.
+
+    Args:
+        kind: Of what.
+        rng: Source of the draws.
+    """
+    recipe = _RECIPES[kind]
+    contrast = float(rng.uniform(*recipe.contrast))
+    zoom = float(rng.uniform(0.9, 1.15))
+    levels = (recipe.levels(rng) * 255.0).astype(np.uint8)
+    palette = [
+        [round(255 * (1.0 - contrast * (1.0 - dark) * (255 - level) / 255)) for dark in recipe.dark]
+        for level in range(256)
+    ]
+    counts = np.bincount(levels.reshape(-1), minlength=256).tolist()  # whole numbers: their sums are exact
+    red, green, blue = (
+        sum(count * shades[c] for count, shades in zip(counts, palette, strict=True)) / (255 * levels.size)
+        for c in range(3)
+    )
+    size_m = (round(recipe.size_m[0] * zoom, 4), round(recipe.size_m[1] * zoom, 4))
+    return Texture(kind, indexed_png(levels, palette), size_m, (red, green, blue), recipe.loose)
+
+
+def indexed_png(levels: Array, palette: list[list[int]]) -> bytes:
+    """A PNG file of a palette, stored uncompressed.
+
+    Args:
+        levels: (height, width) indices of the palette, uint8.
+        palette: Red, green and blue of each index, 0 to 255.
+    """
+    height, width = levels.shape
+    rows = np.concatenate([np.zeros((height, 1), dtype=np.uint8), levels], axis=1).tobytes()  # filter 0 before each row
+    stored = b"\x78\x01"
+    for start in range(0, len(rows), 65535):
+        block = rows[start : start + 65535]
+        last = start + 65535 >= len(rows)
+        stored += struct.pack("<BHH", last, len(block), len(block) ^ 0xFFFF) + block
+    stored += struct.pack(">I", zlib.adler32(rows))
+    chunks = {
+        b"IHDR": struct.pack(">IIBBBBB", width, height, 8, 3, 0, 0, 0),
+        b"PLTE": bytes(value for shades in palette for value in shades),
+        b"IDAT": stored,
+        b"IEND": b"",
+    }
+    return b"\x89PNG\r\n\x1a\n" + b"".join(
+        struct.pack(">I", len(data)) + name + data + struct.pack(">I", zlib.crc32(name + data))
+        for name, data in chunks.items()
+    )
+
+
+def _noise(rng: np.random.Generator, along: int, across: int) -> Array:
+    """Smooth noise (PIXELS, PIXELS) from 0 to 1 that repeats, of so many cells along and across."""
+    cells = rng.random((across, along))
+    rows, columns = (_cell_weights(count) for count in (across, along))
+    low, high, t = columns
+    lines = cells[:, low] * (1.0 - t) + cells[:, high] * t  # (across, PIXELS)
+    low, high, t = rows
+    smooth: Array = lines[low] * (1.0 - t)[:, None] + lines[high] * t[:, None]
+    return smooth
+
+
+def _cell_weights(count: int) -> tuple[Array, Array, Array]:
+    """Of each pixel: the cell corners that it lies between, and its share of the second one."""
+    place = np.arange(PIXELS) * (count / PIXELS)
+    low = place.astype(int)
+    t = place - low
+    return low, (low + 1) % count, t * t * (3.0 - 2.0 * t)
+
+
+def _wood(rng: np.random.Generator) -> Array:
+    """Growth rings cut lengthwise: each goes slowly dark and ends at once; pores are short dashes."""
+    rings = int(rng.integers(5, 9))
+    bend = float(rng.uniform(0.6, 1.4))
+    across = np.arange(PIXELS)[:, None] * (rings / PIXELS)
+    warp = _noise(rng, 2, 3) * 2.0 * bend + _noise(rng, 4, 8) * 0.35 * bend
+    place = across + warp
+    late = place - np.floor(place)
+    band = 1.0 - late * late * late
+    pores = _noise(rng, 16, PIXELS)
+    streaks = _noise(rng, 3, 48)
+    return 0.55 * band + 0.2 * pores + 0.25 * streaks
+
+
+def _brushed(rng: np.random.Generator) -> Array:
+    """Scratches that run along, fine ones on broad ones."""
+    return 0.5 * _noise(rng, 3, PIXELS) + 0.3 * _noise(rng, 2, 40) + 0.2 * _noise(rng, 2, 9)
+
+
+def _cardboard(rng: np.random.Generator) -> Array:
+    """Fibres, specks, and the flutes inside that show faintly as lines along."""
+    flutes = 32
+    place = (np.arange(PIXELS) % (PIXELS // flutes)) * (2.0 * flutes / PIXELS)
+    line = np.minimum(place, 2.0 - place)[:, None]
+    fibres = _noise(rng, 24, 64)
+    specks = np.where(rng.random((PIXELS, PIXELS)) < 0.02, 0.0, 1.0)
+    return 0.2 * line + 0.35 * fibres + 0.2 * specks + 0.25 * _noise(rng, 5, 5)
+
+
+def _stone(rng: np.random.Generator) -> Array:
+    """Grains of several sizes, some of them dark."""
+    grains = _noise(rng, 64, 64)
+    dark = np.where(_noise(rng, 48, 48) < 0.22, 0.0, 1.0)
+    return 0.4 * grains + 0.35 * dark + 0.25 * _noise(rng, 6, 6)
+
+
+def _speckled(rng: np.random.Generator, *, cells: int) -> Array:
+    """Small dents close to each other."""
+    return 0.75 * _noise(rng, cells, cells) + 0.25 * _noise(rng, 4, 4)
+
+
+_RECIPES: dict[TextureKind, _Recipe] = {
+    TextureKind.wood: _Recipe(_wood, (0.50, 0.40, 0.32), (0.55, 0.85), (0.50, 0.16), loose=True),
+    TextureKind.painted_wood: _Recipe(_wood, (0.72, 0.72, 0.72), (0.25, 0.4), (0.50, 0.16), loose=True),
+    TextureKind.brushed_metal: _Recipe(_brushed, (0.55, 0.55, 0.56), (0.3, 0.55), (0.30, 0.12)),
+    TextureKind.hammered_metal: _Recipe(partial(_speckled, cells=42), (0.45, 0.45, 0.45), (0.3, 0.5), (0.16, 0.16)),
+    TextureKind.cast_metal: _Recipe(partial(_speckled, cells=64), (0.55, 0.53, 0.50), (0.6, 0.9), (0.12, 0.12)),
+    TextureKind.cardboard: _Recipe(_cardboard, (0.62, 0.58, 0.52), (0.5, 0.75), (0.22, 0.22)),
+    TextureKind.stone: _Recipe(_stone, (0.45, 0.44, 0.43), (0.7, 1.0), (0.14, 0.14)),
+}
