@@ -18,6 +18,7 @@ from omegaconf.errors import (
 from yaml import MarkedYAMLError
 
 from configs.reading import describe, unknown_key, wrong_type
+from configs.schema import EpisodeCfg
 from simcore.errors import ConfigError, close_matches
 
 _IN_FILE = re.compile(r"In '([^']+)': ")
@@ -97,6 +98,12 @@ def _bad_yaml(exc: MarkedYAMLError) -> ConfigError:
 def _bad_value(exc: OmegaConfBaseException, origin: str) -> ConfigError:
     key = str(exc.full_key or exc.key or "")
     leaf = str(exc.key)
+    if origin.startswith(" (in task/") and key == f"task.{leaf}" and leaf in _known_keys(EpisodeCfg):
+        return ConfigError(
+            f"'{leaf}' was read as {key}{origin}. Expected '# @package _global_' as the very first line of a task's "
+            "file. Put it there.",
+            key=key,
+        )
     if isinstance(exc, ConfigKeyError | ConfigAttributeError):
         error = unknown_key(key, leaf, _known_keys(exc.object_type))
     elif isinstance(exc, ValidationError):

@@ -74,6 +74,15 @@ def test_a_yaml_of_the_user_is_named_with_its_mistake(cwd: Path, capsys: pytest.
         cwd,
         capsys,
     )
+    for first in ("", "# mine\n# @package _global_\n"):
+        task.write_text(f"{first}task: {{name: typo}}\n")
+        assert_refused(
+            ["collect", "task=typo", "--config-dir", "mine"],
+            "unlatch: 'task' was read as task.task (in task/typo.yaml). Expected '# @package _global_' as the very "
+            "first line of a task's file. Put it there.",
+            cwd,
+            capsys,
+        )
     task.write_text("# @package _global_\ntask:\n  name: typo\n   summary: [\n")
     assert_refused(
         ["collect", "task=typo", "--config-dir", "mine"],
