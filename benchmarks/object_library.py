@@ -16,7 +16,7 @@ import sys
 import time
 from collections.abc import Callable
 
-from simcore.assets.library import GENERATORS
+from simcore.assets.procedural.catalog import GENERATORS
 from simcore.assets.procedural.dressing import dressed_files
 from simcore.assets.procedural.generated import GeneratedObject
 

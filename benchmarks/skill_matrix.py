@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from any_urdf import Job, RunCfg, instance_table, run_all, summary_lines
 
-from simcore.assets.library import GENERATORS
+from simcore.assets.procedural.catalog import GENERATORS
 from workflows.commandline import read_pairs
 from workflows.console import OK, guarded, result_console, say
 

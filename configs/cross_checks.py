@@ -16,6 +16,7 @@ from skills.catalog import SKILLS
 from skills.chain import Sequences, stages_of
 from skills.config import SkillCfg
 from tasks.language import FIELDS
+from tasks.relation import RelationCfg, in_order
 from tasks.scene_names import TABLE, plinth_of
 from tasks.task import GoalCfg, OpennessCfg, RegionCfg
 
@@ -66,21 +67,25 @@ def _check_objects(cfg: EpisodeCfg) -> None:
                 key=key,
             )
         names.append(item.name)
-    places: dict[str, Sequence[RegionCfg | OpennessCfg | GoalCfg]] = {
+    places: dict[str, Sequence[RegionCfg | RelationCfg | OpennessCfg | GoalCfg]] = {
         "regions": cfg.task.regions,
+        "relations": cfg.task.relations,
         "openness": cfg.task.openness,
         "goal": cfg.task.goal,
     }
     for key, entries in places.items():
         for index, entry in enumerate(entries):
             _check_name(entry.object, names, f"task.{key}[{index}].object", "object of this episode")
-    placed = [entry.object for entry in cfg.task.regions]
+    for index, entry in enumerate(cfg.task.relations):
+        _check_name(entry.of, names, f"task.relations[{index}].of", "object of this episode")
+    in_order(cfg.task.relations)
+    placed = [item.object for item in cfg.task.regions] + [item.object for item in cfg.task.relations]
     for name in names:
         if cfg.task.derived is not None and name == cfg.object.name and name not in placed:
             continue
         if placed.count(name) != 1:
             raise ConfigError(
-                f"task.regions has {placed.count(name)} entries for object '{name}'. Expected one. "
+                f"task.regions and task.relations have {placed.count(name)} entries for object '{name}'. Expected one. "
                 f"Add or remove `object: {name}`.",
                 key="task.regions",
             )

@@ -77,7 +77,7 @@ def with_task(cfg: EpisodeCfg, assets: Mapping[str, ObjectAsset]) -> EpisodeCfg:
     made, _ = derived_layout(derived.skill, asset, part, hand, start=start)
     found = read_dataclass(TaskCfg, {"name": task.name, **made}, where="task")
     told = [entry for entry in cfg.skills if not isinstance(entry, ArtPreplanCfg)]
-    placed = {region.object for region in task.regions}
+    placed = {region.object for region in task.regions} | {relation.object for relation in task.relations}
     opened = {(entry.object, entry.part) for entry in task.openness}
     return replace(
         cfg,

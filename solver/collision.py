@@ -44,13 +44,16 @@ def describe(hit: Collision) -> str:
 class CollisionChecker(Protocol):
     """Answers for one arm and one scene; holds the object where it is told."""
 
-    def first_collision(self, q: Array, *, s: float | None = None, gripper: float | None = None) -> Collision | None:
+    def first_collision(
+        self, q: Array, *, s: float | None = None, gripper: float | None = None, clearance_m: float | None = None
+    ) -> Collision | None:
         """The first colliding pair with the arm at q, or None when free.
 
         Args:
             q: (n,) arm joint positions [rad].
             s: Position of the object's joint [rad or m]; None = as in the scene at the start.
             gripper: Opening between the pads [m]; None = fully open.
+            clearance_m: Distance to other bodies below which a pair counts [m]; None = the checker's own.
         """
         ...
 

@@ -12,6 +12,8 @@ from simcore.assets.annotation import Part, PartKind
 from simcore.assets.articulated_object import ObjectAsset
 from simcore.errors import ConfigError, GeometryError, RecordingError, close_matches
 from simcore.geometry import Pose
+from tasks.placing import Standing, free_place
+from tasks.relation import RelationCfg, in_order
 from tasks.task import OpennessCfg, RegionCfg, TaskCfg
 
 Array = np.ndarray
@@ -38,6 +40,8 @@ class Placement:
     """Pose of that box's centre."""
     drawn: Mapping[str, float] = field(default_factory=dict)
     """What was drawn: x, y, yaw, height and openings."""
+    problem: str | None = None
+    """Why it cannot stand anywhere that its relation to another object allows."""
 
 
 @dataclass(frozen=True)
@@ -48,6 +52,11 @@ class Layout:
     """By object name."""
     q_home: Mapping[str, Array]
     """Start joint positions (n,) by arm [rad]."""
+
+    @property
+    def problem(self) -> str | None:
+        """Why an object cannot stand where it should; None where all can."""
+        return next((item.problem for item in self.objects.values() if item.problem is not None), None)
 
     def to_dict(self) -> dict[str, Any]:
         """The layout as plain values, for the record."""
@@ -63,6 +72,7 @@ class Layout:
                     "plinth_quat_xyzw": None if item.T_world_plinth is None else item.T_world_plinth.quat_xyzw.tolist(),
                     "plinth_rotation": None if item.T_world_plinth is None else item.T_world_plinth.R.tolist(),
                     "drawn": dict(item.drawn),
+                    **({} if item.problem is None else {"problem": item.problem}),
                 }
                 for name, item in self.objects.items()
             },
@@ -99,6 +109,7 @@ def _placement_from_dict(item: Mapping[str, Any]) -> Placement:
         plinth_size_m=(float(depth), float(width), float(height)) if on_plinth else None,
         T_world_plinth=Pose(item["plinth_rotation"], item["plinth_position"]) if on_plinth else None,
         drawn=dict(item["drawn"]),
+        problem=item.get("problem"),
     )
 
 
@@ -120,21 +131,26 @@ def sample_layout(
         ConfigError: A region or an opening names an object or a part that is not there, or an object has no region.
     """
     regions = {region.object: region for region in cfg.regions}
-    for name in (*regions, *(o.object for o in cfg.openness)):
+    related = {entry.object: entry for entry in cfg.relations}
+    for name in (*regions, *related, *(o.object for o in cfg.openness)):
         if name not in assets:
             raise ConfigError(
-                f"task.regions or task.openness of '{cfg.name}' names object '{name}', which the episode does not have."
-                f"{close_matches(name, assets)} Objects: {sorted(assets)}.",
+                f"task.regions, relations or openness of '{cfg.name}' names object '{name}', which the episode does "
+                f"not have.{close_matches(name, assets)} Objects: {sorted(assets)}.",
                 object=name,
             )
     placements: dict[str, Placement] = {}
     for name, asset in assets.items():
-        if name not in regions:
+        if name in regions:
+            placements[name] = _place(cfg, regions[name], asset, rng)
+        elif name not in related:
             raise ConfigError(
                 f"Object '{name}' has no entry in task.regions of '{cfg.name}'. Add one with `object: {name}`.",
                 object=name,
             )
-        placements[name] = _place(cfg, regions[name], asset, rng)
+    for name in in_order(cfg.relations):
+        placements[name] = _place_related(cfg, related[name], assets, placements, rng)
+    placements = {name: placements[name] for name in assets}
     q_home = {arm: np.asarray(home, dtype=float) + std * rng.standard_normal(len(home)) for arm, home, std in homes}
     return Layout(objects=placements, q_home=q_home)
 
@@ -177,25 +193,54 @@ def _place(cfg: TaskCfg, region: RegionCfg, asset: ObjectAsset, rng: np.random.G
     if height_m < _MIN_PLINTH_M:
         height_m = 0.0
     T_world_root = Pose(R, np.array([x, y, height_m + _FEET_M]) - R @ front_obj)
+    positions, openings = _opened(cfg, asset, rng)
+    drawn = {"x_m": x, "y_m": y, "yaw_rad": float(yaw_rad), "height_m": height_m, **openings}
+    return Placement(T_world_root, positions, *_plinth(asset, T_world_root, height_m), drawn)
+
+
+def _place_related(
+    cfg: TaskCfg,
+    relation: RelationCfg,
+    assets: Mapping[str, ObjectAsset],
+    placements: Mapping[str, Placement],
+    rng: np.random.Generator,
+) -> Placement:
+    asset = assets[relation.object]
+    positions, openings = _opened(cfg, asset, rng)
+    standing = {n: Standing(assets[n], item.T_world_root, item.joint_positions) for n, item in placements.items()}
+    place = free_place(relation, Standing(asset, Pose.identity(), positions), standing, rng, feet_m=_FEET_M)
+    plinth = _plinth(asset, place.T_world_root, place.height_m)
+    return Placement(place.T_world_root, positions, *plinth, {**place.drawn, **openings}, place.problem)
+
+
+def _opened(cfg: TaskCfg, asset: ObjectAsset, rng: np.random.Generator) -> tuple[dict[str, float], dict[str, float]]:
+    """Start positions of an object's joints [rad or m], and what was drawn of them."""
     positions: dict[str, float] = {}
-    drawn = {"x_m": x, "y_m": y, "yaw_rad": float(yaw_rad), "height_m": height_m}
+    drawn: dict[str, float] = {}
     for part_name, part in asset.articulation.parts.items():
         positions[part.joint] = part.openness.closed
         for index, entry in enumerate(cfg.openness):
-            if entry.object == region.object and entry.part == part_name:
+            if entry.object == asset.name and entry.part == part_name:
                 check_opening(entry, part, asset, index=index)
                 sign = np.sign(part.openness.open - part.openness.closed)
                 opening = rng.uniform(*entry.range)
                 positions[part.joint] = float(part.openness.closed + sign * opening)
                 drawn[f"opening.{part_name}"] = opening
     for entry in cfg.openness:
-        if entry.object == region.object:
+        if entry.object == asset.name:
             asset.articulation.part(entry.part)
+    return positions, drawn
+
+
+def _plinth(
+    asset: ObjectAsset, T_world_root: Pose, height_m: float
+) -> tuple[tuple[float, float, float] | None, Pose | None]:
+    """Size and pose of the box that an object of a height above the table stands on."""
     if height_m == 0.0:
-        return Placement(T_world_root, positions, None, None, drawn)
+        return None, None
+    low, high = asset.bounds_obj
     depth = high[0] - low[0] - _PLINTH_INSET_M - _PLINTH_FRONT_INSET_M
     width = high[1] - low[1] - 2 * _PLINTH_INSET_M
     below = low[2] - _FEET_M - 0.5 * height_m
     middle_obj = np.array([low[0] + _PLINTH_INSET_M + 0.5 * depth, 0.5 * (low[1] + high[1]), below])
-    size = (float(depth), float(width), float(height_m))
-    return Placement(T_world_root, positions, size, Pose(R, T_world_root @ middle_obj), drawn)
+    return (float(depth), float(width), float(height_m)), Pose(T_world_root.R, T_world_root @ middle_obj)

@@ -9,6 +9,7 @@ from enum import Enum
 from omegaconf import MISSING
 
 from simcore.errors import ConfigError
+from tasks.relation import RelationCfg
 
 _NAME = re.compile(r"[A-Za-z0-9_-]+\Z")
 
@@ -126,6 +127,8 @@ class TaskCfg:
     """One line for `unlatch list tasks`."""
     regions: list[RegionCfg] = field(default_factory=list)
     """Where each object is put."""
+    relations: list[RelationCfg] = field(default_factory=list)
+    """Where objects are put that stand in, on or beside another one."""
     openness: list[OpennessCfg] = field(default_factory=list)
     """How far parts are open at the start."""
     goal: list[GoalCfg] = field(default_factory=list)

@@ -186,7 +186,9 @@ class Episode:
         return part_acted_on(entry.name, entry.part, self._assets[entry.objects[0]].articulation).name
 
     def _overlap(self, arm_name: str) -> Failure | None:
-        """What overlaps in the scene as it is built."""
+        """What overlaps in the scene as it is built, or had no place in it."""
+        if self._layout is not None and self._layout.problem is not None:
+            return Failure("invalid_layout", self._layout.problem, 0.0)
         context = self._context(arm_name)
         self._checker.load(context.robot_model, context.obstacles())
         hit = self._checker.overlap()

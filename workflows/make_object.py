@@ -8,7 +8,8 @@ from functools import cached_property
 from pathlib import Path
 
 from simcore.assets.annotation import ANNOTATION_FILE
-from simcore.assets.library import GENERATORS, URDF_FILE
+from simcore.assets.library import URDF_FILE
+from simcore.assets.procedural.catalog import GENERATORS
 from simcore.assets.procedural.dressing import dressed_files
 from simcore.assets.procedural.generated import GeneratedObject
 from simcore.errors import AssetError, ConfigError, close_matches

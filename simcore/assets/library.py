@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from functools import partial
 from pathlib import Path
@@ -17,12 +17,13 @@ from simcore.assets.annotation import ANNOTATION_FILE
 from simcore.assets.articulated_object import ObjectAsset
 from simcore.assets.cache import content_hash
 from simcore.assets.instances import RANDOM, ROUND_ROBIN, SEEDS, InstanceChoice, Split, read_instances, split_of
+from simcore.assets.procedural.catalog import GENERATORS
 from simcore.assets.procedural.dressing import write_dressed
 from simcore.assets.procedural.generated import GeneratedObject
+from simcore.assets.procedural.wanted import first_wanted, read_wanted
 from simcore.assets.scratch import scratch_files
 from simcore.assets.validation import check_articulation
 from simcore.errors import ConfigError, close_matches
-from simcore.registry import Catalog, CatalogEntry
 
 logger = logging.getLogger(__name__)
 
@@ -41,66 +42,6 @@ class ObjectSource(Enum):
 
 _SEEDED = (ObjectSource.procedural, ObjectSource.scene_synthesizer)
 """Sources that make an object of any seed."""
-
-
-GENERATORS = Catalog(
-    "procedural object",
-    {
-        "bottle": CatalogEntry("simcore.assets.procedural.bottle:generate", "bottle or jar with a screw cap"),
-        "box": CatalogEntry(
-            "simcore.assets.procedural.box:generate",
-            "storage box of wood or plastic, lid hinged behind: edge, knob or bar",
-        ),
-        "cabinet": CatalogEntry(
-            "simcore.assets.procedural.cabinet:generate", "low cabinet with 1 or 2 doors: bar, knob or edge"
-        ),
-        "carton": CatalogEntry("simcore.assets.procedural.carton:generate", "carton with two flaps and tape"),
-        "dishwasher": CatalogEntry(
-            "simcore.assets.procedural.dishwasher:generate", "tabletop dishwasher, door hinged below: bar or edge"
-        ),
-        "door": CatalogEntry("simcore.assets.procedural.door:generate", "small door in a frame, lever handle"),
-        "drawer": CatalogEntry(
-            "simcore.assets.procedural.drawer:generate", "low cabinet with 1 or 2 drawers, bar handle or knob"
-        ),
-        "drawer_cabinet": CatalogEntry(
-            "simcore.assets.procedural.drawer_cabinet:generate", "chest with 1 to 4 drawers: bar, knob, cup or edge"
-        ),
-        "faucet": CatalogEntry("simcore.assets.procedural.faucet:generate", "faucet with a lever or with two knobs"),
-        "hand_wheel": CatalogEntry(
-            "simcore.assets.procedural.hand_wheel:generate", "gate valve with a hand wheel, upright or facing the front"
-        ),
-        "laptop": CatalogEntry("simcore.assets.procedural.laptop:generate", "laptop, lid hinged behind"),
-        "microwave": CatalogEntry(
-            "simcore.assets.procedural.microwave:generate", "microwave oven, door hinged left or right, bar handle"
-        ),
-        "oven": CatalogEntry(
-            "simcore.assets.procedural.oven:generate", "countertop oven, door hinged below with a bar, 2 to 4 knobs"
-        ),
-        "pot": CatalogEntry("simcore.assets.procedural.pot:generate", "cooking pot, lid hinged behind: knob or bar"),
-        "refrigerator": CatalogEntry(
-            "simcore.assets.procedural.refrigerator:generate", "small refrigerator with 1 or 2 doors: bar or edge"
-        ),
-        "safe": CatalogEntry("simcore.assets.procedural.safe:generate", "small safe, door with a bar and a dial"),
-        "sliding_window": CatalogEntry(
-            "simcore.assets.procedural.sliding_window:generate", "window with a sash that slides sideways"
-        ),
-        "toaster": CatalogEntry(
-            "simcore.assets.procedural.toaster:generate", "toaster for 2 or 4 slices, lever that goes up and down"
-        ),
-        "toilet": CatalogEntry(
-            "simcore.assets.procedural.toilet:generate", "children's toilet with or without a tank, lid hinged behind"
-        ),
-        "trash_can": CatalogEntry(
-            "simcore.assets.procedural.trash_can:generate", "pedal bin, round or square, lid hinged behind: edge or bar"
-        ),
-        "washing_machine": CatalogEntry(
-            "simcore.assets.procedural.washing_machine:generate", "small front loader with a round door: bar or edge"
-        ),
-    },
-    group="unlatch.objects",
-)
-"""Generators by category: functions `generate(seed, *, name) -> GeneratedObject`."""
-
 
 MOST_INSTANCES = 100_000
 """So many seeds take part at most where they are counted."""
@@ -129,6 +70,9 @@ class ObjectCfg:
     """Which instances take part: `all`, those to `train` with, or those that are `held_out`."""
     held_out: float = 0.2
     """Share of the instances that is held out; which they are follows from their ids alone."""
+    where: dict[str, Any] = field(default_factory=dict)
+    """source=procedural: of all seeds only those take part whose parameters, as they stand in the record, are as said
+    here: `{doors: 1, shelves: [0, 1], width_m: {min: 0.4, max: 0.5}}`; those that are named are taken as they are."""
     part: str | None = None
     """source=urdf: the part whose side of the object is its front, which faces the robot; without it, the first one."""
     scale: float | None = None
@@ -149,6 +93,9 @@ class ObjectCfg:
             self._refuse(*unread, remedy="set object.source=partnet_mobility")
         else:
             self._refuse("instance_count", remedy="set object.source=procedural")
+        self.where = read_wanted(self.where)
+        if self.where:
+            self._check_where()
         if self.source is not ObjectSource.urdf:
             self._refuse("part", remedy="set object.source=urdf")
 
@@ -172,7 +119,7 @@ class ObjectCfg:
         Args:
             instance: Its id or seed.
         """
-        return replace(self, instance=instance, instances=RANDOM, instance_count=None, split=Split.all)
+        return replace(self, instance=instance, instances=RANDOM, instance_count=None, split=Split.all, where={})
 
     def _check_choice(self) -> None:
         self.instances = read_instances(self.instances)
@@ -221,6 +168,20 @@ class ObjectCfg:
                     key=f"object.instances[{index}]",
                 )
 
+    def _check_where(self) -> None:
+        others = {
+            "source": self.source is not ObjectSource.procedural,
+            "instances": self.instances == ROUND_ROBIN,
+            "instance_count": self.instance_count is not None,
+        }
+        for key in (key for key, said in others.items() if said):
+            value = getattr(self, key)
+            raise ConfigError(
+                f"object.where chooses among the seeds of a generator, which object.{key}="
+                f"{value.value if isinstance(value, Enum) else value} does not leave open. Remove one of them.",
+                key="object.where",
+            )
+
     def _refuse(self, *keys: str, remedy: str) -> None:
         for key in keys:
             if getattr(self, key) is not None:
@@ -248,6 +209,9 @@ def load_object(cfg: ObjectCfg, *, rng: np.random.Generator, number: int = 0) ->
     draw = int(rng.integers(SEEDS))
     if draws_instances(cfg):
         instance = cfg.choice.choose(_available(cfg), draw=draw, number=number)
+        if cfg.where and cfg.instances == RANDOM and instance is not None:
+            _check_category(cfg)
+            instance = first_wanted(cfg.category, cfg.where, int(instance), takes=cfg.choice.takes)
         cfg = cfg if instance is None else cfg.at(instance)
     if cfg.source is ObjectSource.procedural:
         asset = _load_procedural(cfg)
@@ -371,13 +335,7 @@ def _folder_of_many(cfg: ObjectCfg) -> Path | None:
 
 
 def _load_procedural(cfg: ObjectCfg) -> ObjectAsset:
-    known = GENERATORS.names()
-    if cfg.category not in known:
-        raise ConfigError(
-            f"object.category='{cfg.category}' has no procedural generator.{close_matches(cfg.category, known)} "
-            f"Known: {', '.join(known)}. Or set object.source=partnet_mobility.",
-            key="object.category",
-        )
+    _check_category(cfg)
     generate: Callable[..., GeneratedObject] = GENERATORS.load(cfg.category)
     seed = int(cfg.instance or 0)
     made = generate(seed, name=cfg.category)
@@ -398,3 +356,13 @@ def _load_procedural(cfg: ObjectCfg) -> ObjectAsset:
         parameters=made.parameters,
         dress=partial(write_dressed, made, folder.name, URDF_FILE) if made.textures else None,
     )
+
+
+def _check_category(cfg: ObjectCfg) -> None:
+    known = GENERATORS.names()
+    if cfg.category not in known:
+        raise ConfigError(
+            f"object.category='{cfg.category}' has no procedural generator.{close_matches(cfg.category, known)} "
+            f"Known: {', '.join(known)}. Or set object.source=partnet_mobility.",
+            key="object.category",
+        )

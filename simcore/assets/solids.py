@@ -21,6 +21,9 @@ Array = np.ndarray
 _SHEET_M = 5e-4
 """What is flat is taken to be so thick."""
 
+_LOOKS_UP = 0.999
+"""Cosine of the tilt up to which a face carries something."""
+
 
 @dataclass(frozen=True)
 class ConvexSolid:
@@ -57,6 +60,20 @@ class Solids:
     def vertices(self, link: str) -> Array:
         """(N, 3) corners of a link's solids, in its frame [m]."""
         return np.concatenate([solid.vertices for solid in self._solids[link]] or [np.zeros((0, 3))])
+
+    def tops(self, link: str, T_root_link: Pose) -> list[float]:
+        """Heights of the faces of a link's solids that look up, in the root frame [m].
+
+        Args:
+            link: The link.
+            T_root_link: Its pose.
+        """
+        found = []
+        for solid in self._solids[link]:
+            up = solid.normals @ T_root_link.R[2] > _LOOKS_UP
+            if up.any():
+                found.append(float((T_root_link @ solid.vertices)[:, 2].max()))
+        return found
 
     def section(self, link: str, normal: Array, at: float) -> Array:
         """(N, 3) points whose hulls, one a solid, are what a plane cuts out of a link's solids, in its frame [m].

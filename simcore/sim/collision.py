@@ -10,6 +10,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -207,7 +208,8 @@ class BulletCollisionChecker:
             q: (n_q,) joint positions of the arm [rad].
             s: Position of the acted-on joint of the object [rad or m]; where it was if None.
             gripper: Opening between the fingers [m]; as it was if None.
-            clearance_m: Overrides the checker's clearance to other bodies [m].
+            clearance_m: Overrides the checker's clearance to other bodies, and is measured: without it, a pair counts
+                from where the engine makes contact points on, which for small links is about a millimetre apart [m].
         """
         robot, model = self._robot, self._model
         if robot is None or model is None:
@@ -228,7 +230,10 @@ class BulletCollisionChecker:
         p.performCollisionDetection(physicsClientId=client)
         limit = self.clearance_m if clearance_m is None else clearance_m
         worst: LinkCollision | None = None
-        for point in p.getContactPoints(bodyA=robot.body_id, physicsClientId=client):
+        for point in chain(
+            p.getContactPoints(bodyA=robot.body_id, physicsClientId=client),
+            self._near_points(clearance_m) if clearance_m is not None else (),
+        ):
             distance = point[8]
             if distance >= self._room(point, limit):
                 continue
@@ -238,6 +243,16 @@ class BulletCollisionChecker:
             if found is not None:
                 worst = found
         return worst if worst is not None or not self._swept else self._part_in_the_way()
+
+    def _near_points(self, distance_m: float) -> Iterator[tuple[Any, ...]]:
+        """Nearest points of the robot, but for the link that it is mounted by, and of each body about it."""
+        robot = self._robot
+        if robot is None:
+            raise WorldError(_EMPTY)
+        for other in (*(body.body_id for body, _ in self._obstacles.values()), *self._swept):
+            for point in p.getClosestPoints(robot.body_id, other, distance_m, physicsClientId=self._world.client):
+                if point[3] >= 0:
+                    yield point
 
     def _part_in_the_way(self) -> LinkCollision | None:
         """Where the part that is moved comes into the way of another arm, or of a part of another obstacle."""

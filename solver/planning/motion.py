@@ -19,6 +19,16 @@ Array = np.ndarray
 
 RESOLUTION_RAD = 0.05
 """Largest joint distance (norm) between two collision queries along an edge [rad]."""
+FINE_RESOLUTION_RAD = RESOLUTION_RAD / 4
+"""The same near anything: between two queries a stretched arm moves its hand by up to 4 cm, and a board has 15 mm."""
+_NEAR_M = 0.018
+"""What is nearer to a configuration that was queried asks for a closer look about it [m]."""
+_ROOMS_M = (0.012, 0.004)
+"""What a way around something keeps free about the arm where it can: a timed path swings out of its corners by up to
+5 mrad a joint, and the arm lags behind by half as much [m]."""
+_LEAST_M = 0.0025
+"""What a timed motion keeps free at least [m]."""
+_WITHOUT_ROOM = ((None, RESOLUTION_RAD), (None, FINE_RESOLUTION_RAD))
 _BLEND_RAD = 0.3
 """Distance from a corner at which its rounding begins [rad]."""
 _BLENDS = 4
@@ -37,7 +47,7 @@ class MotionResult:
     """(W, n) path from start to goal [rad]; empty where none was found.
 
     Every configuration on the straight lines between its rows is within half of `RESOLUTION_RAD` of one that was
-    checked and found free.
+    checked and found free; where anything is near, within half of `FINE_RESOLUTION_RAD`.
     """
     method: str
     """`straight`, `rrt_connect` or `none`."""
@@ -58,10 +68,12 @@ class _Space:
     gripper: float | None
     budget: int
     queries: int = 0
+    resolution: float = RESOLUTION_RAD
+    clearance_m: float | None = None
 
     def collision(self, q: Array) -> Collision | None:
         self.queries += 1
-        return self.checker.first_collision(q, s=self.s, gripper=self.gripper)
+        return self.checker.first_collision(q, s=self.s, gripper=self.gripper, clearance_m=self.clearance_m)
 
     @property
     def spent(self) -> bool:
@@ -69,11 +81,28 @@ class _Space:
 
     def edge(self, start: Array, end: Array) -> Collision | None:
         """The first collision found strictly between two configurations, halves first."""
-        for q in _between(start, end):
+        for q in _between(start, end, self.resolution):
             hit = self.collision(q)
             if hit is not None:
                 return hit
         return None
+
+    def closer_look(self, path: Array) -> Collision | None:
+        """The first collision between the configurations of a free path that were queried, where anything is near."""
+        if self.resolution <= FINE_RESOLUTION_RAD:
+            return None
+        points = _spaced(path, self.resolution)
+        near = [self._is_near(q) for q in points]
+        for (first, second), about in zip(pairwise(points), pairwise(near), strict=True):
+            for q in _between(first, second, FINE_RESOLUTION_RAD) if any(about) else ():
+                hit = self.collision(q)
+                if hit is not None:
+                    return hit
+        return None
+
+    def _is_near(self, q: Array) -> bool:
+        self.queries += 1
+        return self.checker.first_collision(q, s=self.s, gripper=self.gripper, clearance_m=_NEAR_M) is not None
 
 
 def plan_motion(
@@ -98,7 +127,8 @@ def plan_motion(
         rng: Seeds the planner.
         s: Joint position of the object [rad or m].
         gripper: Opening between the pads [m].
-        max_queries: Budget of collision queries; what was begun is checked to its end, and stubs are cut beyond it.
+        max_queries: Budget of collision queries; searches for a way with room get a half of what is left each; what was
+            begun is checked to its end, and stubs are cut beyond it.
         straight_only: Whether to give up where the straight line is blocked.
     """
     start, goal = np.asarray(q_start, dtype=float), np.asarray(q_goal, dtype=float)
@@ -110,32 +140,79 @@ def plan_motion(
         hit = space.collision(q)
         if hit is not None:
             return _none(space, hit, f"the {name} of the motion collides: {describe(hit)}")
-    hit = space.edge(start, goal)
+    hit = space.edge(start, goal) or space.closer_look(straight)
     if hit is None:
         return MotionResult(True, straight, "straight", space.queries)
     if straight_only:
         return _none(space, hit, f"the straight way is blocked by {describe(hit)}")
-    corners = _rrt_connect(start, goal, space, arm, seed=int(rng.integers(1, 2**31 - 1)))
-    if corners is None:
-        return _none(space, hit, f"no way around {describe(hit)} in {space.queries} collision queries")
-    corners = _shortcut(corners, space, rng)
-    path = _rounded_path(corners, space)
-    return MotionResult(True, path, "rrt_connect", space.queries, blocked_by=hit)
+    around = _around(start, goal, space, arm, rng)
+    if around is not None:
+        return MotionResult(True, around, "rrt_connect", space.queries, blocked_by=hit)
+    return _none(space, hit, f"no way around {describe(hit)} in {space.queries} collision queries")
+
+
+def timed_motion_clear(
+    samples: Array, checker: CollisionChecker | None, *, s: float | None, gripper: float | None
+) -> tuple[bool, int]:
+    """Whether a motion as it is carried out, in straight lines from sample to sample, keeps clear of everything.
+
+    Args:
+        samples: (T, n) timed joints [rad].
+        checker: The checker in the state that holds during the motion; None = nothing is in the way.
+        s: Joint position of the object [rad or m].
+        gripper: Opening between the pads [m].
+
+    Returns:
+        The answer, and how many collision queries it took.
+    """
+    if checker is None:
+        return True, 0
+    points = _spaced(samples, RESOLUTION_RAD)
+    hits = (checker.first_collision(q, s=s, gripper=gripper, clearance_m=_LEAST_M) for q in points)
+    for number, hit in enumerate(hits):
+        if hit is not None:
+            return False, number + 1
+    return True, len(points)
+
+
+def _around(start: Array, goal: Array, space: _Space, arm: ArmModel, rng: np.random.Generator) -> Array | None:
+    """(W, n) a way around what blocks the straight one: with room about it if there is such a way."""
+    budget = space.budget
+    for clearance_m, resolution in (*((room, RESOLUTION_RAD) for room in _ROOMS_M), *_WITHOUT_ROOM):
+        space.clearance_m, space.resolution = clearance_m, resolution
+        if clearance_m is not None and any(space.collision(q) is not None for q in (start, goal)):
+            continue
+        space.budget = space.queries + (budget - space.queries) // (1 if clearance_m is None else 2)
+        corners = _rrt_connect(start, goal, space, arm, seed=int(rng.integers(1, 2**31 - 1)))
+        if corners is not None:
+            path = _rounded_path(_shortcut(corners, space, rng), space)
+            if space.closer_look(path) is None:
+                return path
+    return None
 
 
 def _none(space: _Space, hit: Collision, reason: str) -> MotionResult:
     return MotionResult(False, np.empty((0, 0)), "none", space.queries, blocked_by=hit, reason=reason)
 
 
-def _between(start: Array, end: Array) -> Array:
+def _between(start: Array, end: Array, resolution: float) -> Array:
     """(K, n) inner points of an edge, spread first: an early hit saves the others."""
-    count = math.ceil(float(np.linalg.norm(end - start)) / RESOLUTION_RAD)
+    count = math.ceil(float(np.linalg.norm(end - start)) / resolution)
     if count < 2:
         return np.empty((0, len(start)))
     order = sorted(range(1, count), key=lambda i: (-((i & -i).bit_length()), i))
     fractions = np.array(order, dtype=float)[:, None] / count
     inner: Array = start + fractions * (end - start)
     return inner
+
+
+def _spaced(path: Array, resolution: float) -> list[Array]:
+    """The path's rows and, between them, as many points as a resolution asks for, in order."""
+    points = [path[0]]
+    for start, end in pairwise(path):
+        count = max(1, math.ceil(float(np.linalg.norm(end - start)) / resolution))
+        points.extend(start + k / count * (end - start) for k in range(1, count + 1))
+    return points
 
 
 def _rrt_connect(start: Array, goal: Array, space: _Space, arm: ArmModel, *, seed: int) -> list[Array] | None:
@@ -159,7 +236,7 @@ def _rrt_connect(start: Array, goal: Array, space: _Space, arm: ArmModel, *, see
         return not space.spent and space.collision(np.array([state[i] for i in range(n)])) is None  # type: ignore[index]
 
     information.setStateValidityChecker(is_free)
-    information.setStateValidityCheckingResolution(RESOLUTION_RAD / float(np.linalg.norm(high - low)))
+    information.setStateValidityCheckingResolution(space.resolution / float(np.linalg.norm(high - low)))
     information.setup()
     problem = base.ProblemDefinition(information)
     first, last = states.allocState(), states.allocState()

@@ -21,7 +21,7 @@ from solver.path.path_solver import PathSolver
 from solver.planning.candidates import CandidateStage
 from solver.planning.clearance import Clearance, evidence_of
 from solver.planning.goals import GoalStage, Reached
-from solver.planning.motion import MotionResult, plan_motion
+from solver.planning.motion import MotionResult, plan_motion, timed_motion_clear
 from solver.planning.plan import Keyframe, KeyframePlan, PlanBudget, PlanRequest, Segment
 from solver.planning.plan_log import PlanLog
 from solver.planning.segments import timed_segments
@@ -175,6 +175,11 @@ class _Planner:
             self.log.fail("transit", f"on the way to the object {motion.reason}", evidence, progress=progress)
         return motion
 
+    def _transit_clear(self, samples: Array) -> bool:
+        clear, queries = timed_motion_clear(samples, self.checker, s=self.s0, gripper=self.grip)
+        self.motion_queries += queries
+        return clear
+
     def _plan(self, whole: Whole, motion: MotionResult) -> KeyframePlan:
         candidate = whole.candidate
         fk = self.arm.kinematics.pose
@@ -186,7 +191,12 @@ class _Planner:
         keyframes += [Keyframe(T, q, "post", s) for T, q, s in whole.posts]
         with self.log.clock("timing"):
             segments = timed_segments(
-                self.request, transit=motion.q, approach=whole.approach, follow=whole.follow, retreat=whole.retreat
+                self.request,
+                transit=motion.q,
+                approach=whole.approach,
+                follow=whole.follow,
+                retreat=whole.retreat,
+                is_clear=self._transit_clear,
             )
         return KeyframePlan(
             found=True,

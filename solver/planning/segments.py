@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 
 from solver.path.path_solver import PathSolution
 from solver.planning.plan import PlanRequest, Segment
-from solver.planning.timing import time_path
+from solver.planning.timing import DEVIATION_RAD, time_path
 
 Array = np.ndarray
 
@@ -19,9 +20,17 @@ _PART_RISE_HZ = 3.0
 _HAND_RISE_HZ = 5.0
 """Acceleration of the hand over its speed, in approach and retreat [1/s]."""
 
+_DEVIATIONS_RAD = (DEVIATION_RAD, DEVIATION_RAD / 5, DEVIATION_RAD / 25)
+
 
 def timed_segments(
-    request: PlanRequest, *, transit: Array, approach: Array, follow: PathSolution | None, retreat: Array | None
+    request: PlanRequest,
+    *,
+    transit: Array,
+    approach: Array,
+    follow: PathSolution | None,
+    retreat: Array | None,
+    is_clear: Callable[[Array], bool],
 ) -> list[Segment]:
     """Times each piece from rest to rest, in order of execution.
 
@@ -31,8 +40,9 @@ def timed_segments(
         approach: (A, n) joints from there to contact; fewer than two rows = no approach.
         follow: The way of the part, if it is led.
         retreat: (R, n) joints of the way back, if there is one.
+        is_clear: Whether a timed transit (T, n) keeps clear of everything.
     """
-    segments = [_timed(request, "transit", transit)]
+    segments = [_timed_transit(request, transit, is_clear)]
     if len(approach) > 1:
         segments.append(_timed_hand(request, "approach", approach))
     if follow is not None and len(follow.q) > 1:
@@ -42,6 +52,15 @@ def timed_segments(
     if retreat is not None:
         segments.append(_timed_hand(request, "retreat", retreat))
     return segments
+
+
+def _timed_transit(request: PlanRequest, q: Array, is_clear: Callable[[Array], bool]) -> Segment:
+    """As near to the checked lines as it has to be: a curve swings out of their corners."""
+    for deviation_rad in _DEVIATIONS_RAD:
+        segment = _timed(request, "transit", q, deviation_rad=deviation_rad)
+        if len(q) == 2 or is_clear(segment.q):  # a straight line has no corners
+            break
+    return segment
 
 
 def _timed_hand(request: PlanRequest, kind: str, q: Array) -> Segment:
@@ -60,6 +79,7 @@ def _timed(
     s: Array | None = None,
     speed: float = math.inf,
     rise_hz: float = 1.0,
+    deviation_rad: float = DEVIATION_RAD,
 ) -> Segment:
     samples, coordinate = time_path(
         q,
@@ -69,5 +89,6 @@ def _timed(
         extra=s,
         extra_velocity=speed,
         extra_acceleration=rise_hz * speed,
+        deviation_rad=deviation_rad,
     )
     return Segment(kind, samples, coordinate, request.arm.kinematics.pose(samples[-1]))

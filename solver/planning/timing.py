@@ -20,7 +20,7 @@ _MAX_REFINEMENTS = 6
 _LOOKS = 5
 """Places between two waypoints at which the spline is compared with the straight line."""
 DEVIATION_RAD = 0.005
-"""What a joint of a timed path may be off the straight lines between the waypoints [rad]."""
+"""What a joint of a timed path may be off the straight lines between the waypoints, if nothing else is said [rad]."""
 _MARGIN = 0.97
 """Share of the limits that is used: TOPP-RA keeps them at grid points, and between those the path bends a little."""
 
@@ -34,6 +34,7 @@ def time_path(
     extra: Array | None = None,
     extra_velocity: float = math.inf,
     extra_acceleration: float = math.inf,
+    deviation_rad: float = DEVIATION_RAD,
 ) -> tuple[Array, Array | None]:
     """Times a path, at rest at both ends.
 
@@ -45,6 +46,7 @@ def time_path(
         extra: (W,) a further coordinate along the path, such as the part's joint [rad or m].
         extra_velocity: Its speed limit, not scaled [1/s].
         extra_acceleration: Its acceleration limit, not scaled [1/s^2].
+        deviation_rad: What a joint may be off the straight lines between the waypoints [rad].
 
     Returns:
         (T, n) joints every `dt`, the first row the start and the last the end of the path, and the (T,) further
@@ -68,7 +70,7 @@ def time_path(
     elif len(path) == 2:
         samples = _straight(path[0], path[1], velocity, acceleration, dt)
     else:
-        samples = _curve(path, _MARGIN * velocity, _MARGIN * acceleration, dt, arm)
+        samples = _curve(path, _MARGIN * velocity, _MARGIN * acceleration, dt, arm, deviation_rad)
     if extra is None:
         return samples, None
     return np.ascontiguousarray(samples[:, :-1]), np.ascontiguousarray(samples[:, -1])
@@ -104,7 +106,7 @@ def _straight(start: Array, end: Array, velocity: Array, acceleration: Array, dt
     return (1.0 - x) * start + x * end
 
 
-def _curve(path: Array, velocity: Array, acceleration: Array, dt: float, arm: ArmModel) -> Array:
+def _curve(path: Array, velocity: Array, acceleration: Array, dt: float, arm: ArmModel, deviation_rad: float) -> Array:
     import logging
 
     import toppra
@@ -117,7 +119,7 @@ def _curve(path: Array, velocity: Array, acceleration: Array, dt: float, arm: Ar
         np.minimum(arm.q_lower, path[:, :joints].min(axis=0)),
         np.maximum(arm.q_upper, path[:, :joints].max(axis=0)),
     )
-    path, curve = _near_spline(path, velocity, joints)
+    path, curve = _near_spline(path, velocity, joints, deviation_rad)
     grid = np.linspace(0.0, 1.0, max(_MIN_GRID, _GRID_PER_WAYPOINT * len(path)))
     algorithm = toppra.algorithm.TOPPRA(
         list(_limits(tuple(velocity.tolist()), tuple(acceleration.tolist()))),
@@ -151,8 +153,8 @@ def _curve(path: Array, velocity: Array, acceleration: Array, dt: float, arm: Ar
     )
 
 
-def _near_spline(path: Array, velocity: Array, joints: int) -> tuple[Array, Any]:
-    """A cubic spline through a path that stays within `DEVIATION_RAD` of its straight lines, and the path it needed.
+def _near_spline(path: Array, velocity: Array, joints: int, deviation_rad: float) -> tuple[Array, Any]:
+    """A cubic spline through a path that stays near its straight lines, and the path it needed.
 
     A spline swings out where a path bends sharply, as where a joint comes to its limit; points are put in on the
     straight lines there until it does not.
@@ -161,6 +163,7 @@ def _near_spline(path: Array, velocity: Array, joints: int) -> tuple[Array, Any]
         path: (W, n) waypoints.
         velocity: (n,) what a near even time between them is counted by.
         joints: How many of the n are joints; a further coordinate may swing.
+        deviation_rad: What a joint may be off the straight lines [rad].
     """
     import toppra
 
@@ -173,7 +176,7 @@ def _near_spline(path: Array, velocity: Array, joints: int) -> tuple[Array, Any]
         at = knots[:-1, None] + share * np.diff(knots)[:, None]  # (W - 1, looks)
         lines = path[:-1, None] + share[:, None] * np.diff(path, axis=0)[:, None]  # (W - 1, looks, n)
         off = np.abs(curve(at.ravel()).reshape(lines.shape) - lines)[..., :joints].max(axis=(1, 2))
-        wide = np.flatnonzero(off > DEVIATION_RAD)
+        wide = np.flatnonzero(off > deviation_rad)
         if len(wide) == 0:
             break
         path = np.insert(path, wide + 1, 0.5 * (path[wide] + path[wide + 1]), axis=0)

@@ -11,7 +11,7 @@ from configs import config_dir
 from configs.composition import option_names
 from robots.catalog import ROBOTS
 from robots.description import RobotCfg
-from simcore.assets.library import GENERATORS
+from simcore.assets.procedural.catalog import GENERATORS
 from simcore.registry import Catalog
 from simcore.sim.sensors.catalog import SENSORS
 from skills.catalog import SKILLS

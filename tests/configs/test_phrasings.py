@@ -7,11 +7,13 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from configs import config_dir
 from simcore.assets.articulated_object import ObjectAsset
-from simcore.assets.library import GENERATORS, ObjectCfg, load_object
+from simcore.assets.library import ObjectCfg, load_object
+from simcore.assets.procedural.catalog import GENERATORS
 from simcore.rng import stream
 from skills.artpreplan_cfg import ArtPreplanCfg
 from skills.catalog import SKILLS
@@ -84,7 +86,10 @@ def test_a_task_and_its_steps_are_said_in_several_ways(task: str, tmp_path: Path
     (job,) = load_configs("collect", CollectCfg, CommandLine([f"task={task}"]))
     entries = [entry for entry in job.cfg.skills if not isinstance(entry, ArtPreplanCfg)]
     for seed in SEEDS:
-        assets = {cfg.name: loaded(cfg, seed, tmp_path) for cfg in (job.cfg.object, *job.cfg.objects)}
+        assets = {
+            cfg.name: load_object(cfg, rng=np.random.default_rng(seed)) if cfg.where else loaded(cfg, seed, tmp_path)
+            for cfg in (job.cfg.object, *job.cfg.objects)
+        }
         steps = []
         for entry in entries:
             asset = assets[entry.objects[0]]

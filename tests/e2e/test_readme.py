@@ -29,6 +29,7 @@ PAGES = [
     "docs/episode.md",
     "docs/planner_settings.md",
     "docs/solver.md",
+    "docs/tasks.md",
     *(f"docs/skills/{path.name}" for path in sorted((ROOT / "docs" / "skills").glob("*.md"))),
 ]
 

@@ -17,6 +17,7 @@ from workflows.schema import CollectCfg
 pytestmark = pytest.mark.integration
 
 CHAINS = {
+    "open_cabinet_drawer": ["artpreplan", "open", "open"],
     "open_close_drawer": ["artpreplan", "open", "close"],
     "open_close_microwave": ["artpreplan", "open", "close"],
     "open_drawers": ["artpreplan", "open", "close", "open"],
@@ -41,6 +42,20 @@ def test_a_chain_is_carried_out(task: str):
     assert all(first[1] == second[0] for first, second in itertools.pairwise(ends))
     assert check_record(record) == []
     assert recompute_success(record).success
+
+
+@pytest.mark.slow
+def test_the_drawer_behind_a_closed_door_is_blocked_by_it():
+    """The task above is one of its kind only if its drawer cannot be opened first."""
+    cfg = config("open_cabinet_drawer")
+    cfg.skills.pop(1)
+    with EpisodeRunner(cfg) as runner:
+        record = runner.run(0)
+    assert record.code == "invalid_layout"
+    refused = record.layout["preplan"]["failures"]
+    assert len(refused) == cfg.skills[0].candidates
+    assert all(failure["skill"] == 1 for failure in refused)
+    assert any("meets cabinet/door" in failure["message"] for failure in refused)
 
 
 def test_a_failed_skill_ends_the_chain_at_its_index(monkeypatch: pytest.MonkeyPatch):

@@ -172,7 +172,8 @@ class ToyChecker:
         self.allowed: frozenset[str] = frozenset()
         self.queries = 0
 
-    def first_collision(self, q, *, s=None, gripper=None):
+    def first_collision(self, q, *, s=None, gripper=None, clearance_m=None):
+        del clearance_m
         self.queries += 1
         names = self.hit(q, s, gripper, self.allowed)
         return Pair(*names) if names is not None else None

@@ -10,7 +10,8 @@ import pytest
 
 from simcore.assets.annotation import Articulation
 from simcore.assets.articulated_object import ObjectAsset
-from simcore.assets.library import GENERATORS, ObjectCfg, load_object
+from simcore.assets.library import ObjectCfg, load_object
+from simcore.assets.procedural.catalog import GENERATORS
 from simcore.errors import AssetError
 from simcore.rng import stream
 from tasks.part_words import Manner, _places, part_words

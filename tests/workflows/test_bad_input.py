@@ -62,8 +62,8 @@ def test_a_yaml_of_the_user_is_named_with_its_mistake(cwd: Path, capsys: pytest.
     task.write_text("# @package _global_\ntask: {name: typo, sumary: oops}\n")
     assert_refused(
         ["collect", "task=typo", "--config-dir", "mine"],
-        "unlatch: task.sumary is unknown. Did you mean 'summary'? Keys there: name, summary, regions, openness, goal, "
-        "language, settle_s, max_duration_s, derived. Remove or rename it. (in task/typo.yaml)",
+        "unlatch: task.sumary is unknown. Did you mean 'summary'? Keys there: name, summary, regions, relations, "
+        "openness, goal, language, settle_s, max_duration_s, derived. Remove or rename it. (in task/typo.yaml)",
         cwd,
         capsys,
     )

@@ -14,7 +14,7 @@ import unlatch
 from simcore.assets import validate_articulation
 from simcore.assets.annotation import read_articulation
 from simcore.assets.articulated_object import ObjectAsset
-from simcore.assets.library import GENERATORS
+from simcore.assets.procedural.catalog import GENERATORS
 from simcore.assets.urdf_reader import read_urdf
 
 Run = Callable[..., tuple[int, str, str]]

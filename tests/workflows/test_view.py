@@ -14,7 +14,7 @@ import trimesh
 import unlatch
 from configs.schema import EpisodeCfg
 from robots.model import model_path
-from simcore.assets.library import GENERATORS
+from simcore.assets.procedural.catalog import GENERATORS
 from simcore.assets.procedural.dressing import write_dressed
 from simcore.assets.textured_surface import linear_light
 from simcore.assets.urdf_model import Link, Shape, ShapeKind, UrdfModel

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from simcore.assets import ObjectCfg, load_object
-from simcore.assets.library import GENERATORS
+from simcore.assets.procedural.catalog import GENERATORS
 from simcore.errors import ConfigError
 
 

@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 
 from simcore.assets.converters import synthesized_object
-from simcore.assets.library import GENERATORS, ObjectCfg, ObjectSource, load_object, object_set_of
+from simcore.assets.library import ObjectCfg, ObjectSource, load_object, object_set_of
+from simcore.assets.procedural.catalog import GENERATORS
 from simcore.errors import AssetError, ConfigError
 
 Make = Callable[..., ObjectCfg]

@@ -9,7 +9,8 @@ import pytest
 
 from simcore.assets.converters.urdf_folder import is_urdf_folder, urdf_instances
 from simcore.assets.instances import Split, split_of
-from simcore.assets.library import GENERATORS, ObjectCfg, ObjectSource, draws_instances, load_object, object_set_of
+from simcore.assets.library import ObjectCfg, ObjectSource, draws_instances, load_object, object_set_of
+from simcore.assets.procedural.catalog import GENERATORS
 from simcore.errors import AssetError, ConfigError
 
 

@@ -18,7 +18,7 @@ from simcore.assets.converters.property_groups import (
 )
 from simcore.assets.converters.urdf_converter import UrdfConverter, UrdfConverterCfg
 from simcore.assets.converters.usd_writer import usd_name
-from simcore.assets.library import GENERATORS
+from simcore.assets.procedural.catalog import GENERATORS
 from simcore.assets.procedural.dressing import dressed_files
 from simcore.assets.textured_surface import linear_light
 from simcore.assets.urdf_reader import read_urdf

@@ -12,7 +12,7 @@ import pytest
 
 from simcore.assets import HandleType, Part, PartKind
 from simcore.assets.annotate import annotate_source, read_source
-from simcore.assets.library import GENERATORS
+from simcore.assets.procedural.catalog import GENERATORS
 from simcore.assets.procedural.generated import GeneratedObject
 from simcore.assets.urdf_model import Shape, ShapeKind
 from simcore.assets.validation import articulation_problems
@@ -31,6 +31,7 @@ HASHES = {
     "box": ("072b0fc5fef88a92", "a5c7f49288ce3780"),
     "cabinet": ("e6f73ed379093e7c", "e4d1befc3d8b282a"),
     "carton": ("0e8f2b690d5b0522", "f7ed4f4c1eeeea6d"),
+    "desk_drawers": ("5482227b71165e76", "6bd0a55ae0d4d4ed"),
     "dishwasher": ("d681c9781d23fb6c", "b5fb39ebc1752135"),
     "door": ("3d735b9fec5634f8", "ca4d64b348ee35c8"),
     "drawer": ("f0214c50f272972f", "034ceeb3d8e841f7"),

@@ -12,7 +12,8 @@ import pytest
 from PIL import Image
 
 from simcore.assets.converters.mesh_reader import mesh_dependencies
-from simcore.assets.library import GENERATORS, ObjectCfg, load_object
+from simcore.assets.library import ObjectCfg, load_object
+from simcore.assets.procedural.catalog import GENERATORS
 from simcore.assets.procedural.dressing import dressed_files, write_dressed
 from simcore.assets.procedural.generated import GeneratedObject
 from simcore.assets.procedural.textured_mesh import textured_mesh

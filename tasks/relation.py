@@ -1,0 +1,124 @@
+"""Where an object stands as seen from another one: in it, on it, beside it or facing it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+
+from omegaconf import MISSING
+
+from simcore.errors import ConfigError
+
+
+class RelationKind(Enum):
+    """How an object stands to another one."""
+
+    inside = "inside"
+    on = "on"
+    beside = "beside"
+    facing = "facing"
+
+
+@dataclass
+class RelationCfg:
+    """Where an object is put as seen from another one; it takes the place of the object's region.
+
+    Positions are those of the middle of the object's front, in the front frame of the other one: its origin lies at the
+    middle of the lower edge of that object's front, x points into the object, y to the left of who looks at the front,
+    z up. For an object that looks straight at the robot, these are the directions of the world.
+    """
+
+    object: str = MISSING
+    """Name of the object."""
+    relation: RelationKind = MISSING
+    """`inside`: within the other object's outer bounds, on a board or floor of it; `on`: on top of it; `beside`: on the
+    table, looking the same way; `facing`: on the table, its front towards the middle of the other object."""
+    of: str = MISSING
+    """Name of the other object."""
+    center_m: list[float] | None = None
+    """Nominal x, y in the front frame of the other object [m]; None: anywhere (`inside`, `on`)."""
+    half_extent_m: list[float] = field(default_factory=lambda: [0.0, 0.0])
+    """Largest deviation from it in x and y [m]."""
+    distance_m: list[float] | None = None
+    """`beside` and `facing`, in place of `center_m`: range of the distance between the two middles [m]."""
+    bearing_deg: list[float] = field(default_factory=lambda: [0.0, 360.0])
+    """With `distance_m`: range of the direction from the other object's middle, 0 = out of its front, against the clock
+    as seen from above [deg]."""
+    yaw_deg: float = 0.0
+    """Largest deviation of the yaw from that of the other object or, where it faces it, from looking at it [deg]."""
+    height_m: list[float] = field(default_factory=lambda: [0.0, 0.0])
+    """`beside` and `facing`: range of the height of the underside above the table [m]; it stands on a plinth."""
+    margin_m: float = 0.005
+    """What stays free about it [m]."""
+    tries: int = 100
+    """Poses that are drawn at most; where none is free, the layout is refused as `invalid_layout`."""
+
+    def __post_init__(self) -> None:
+        where = f"task.relations[{self.object}]"
+        for key in ("center_m", "half_extent_m", "distance_m", "bearing_deg", "height_m"):
+            value = getattr(self, key)
+            if value is not None and len(value) != 2:
+                raise ConfigError(f"{where}.{key} has {len(value)} values, expected 2.", key=f"task.relations.{key}")
+        for key in ("distance_m", "bearing_deg", "height_m"):
+            value = getattr(self, key)
+            if value is not None and value[0] > value[1]:
+                raise ConfigError(
+                    f"{where}.{key}={list(value)} must be low <= high. Swap them.", key=f"task.relations.{key}"
+                )
+        lowest = {
+            "half_extent_m": self.half_extent_m,
+            "height_m": self.height_m,
+            "distance_m": self.distance_m or [0.0],
+        }
+        for key, values in (*lowest.items(), ("yaw_deg", [self.yaw_deg]), ("margin_m", [self.margin_m])):
+            if min(values) < 0.0:
+                raise ConfigError(f"{where}.{key} is below 0. Raise it.", key=f"task.relations.{key}")
+        if self.tries < 1:
+            raise ConfigError(
+                f"{where}.tries={self.tries} is out of range. Expected 1 or more.", key="task.relations.tries"
+            )
+        if isinstance(self.relation, RelationKind):
+            self._check_keys(where)
+
+    def _check_keys(self, where: str) -> None:
+        stands_apart = self.relation in (RelationKind.beside, RelationKind.facing)
+        given = [key for key in ("center_m", "distance_m") if getattr(self, key) is not None]
+        if stands_apart and len(given) != 1:
+            raise ConfigError(
+                f"{where} has {' and '.join(given) or 'neither center_m nor distance_m'}. Expected one of center_m and "
+                f"distance_m for relation={self.relation.value}. {'Remove one' if given else 'Add one'}.",
+                key="task.relations",
+            )
+        if not stands_apart and (self.distance_m is not None or max(self.height_m) > 0.0):
+            key = "height_m" if self.distance_m is None else "distance_m"
+            raise ConfigError(
+                f"{where}.{key} says nothing for relation={self.relation.value}: the object stands in or on "
+                f"'{self.of}'. Remove it.",
+                key=f"task.relations.{key}",
+            )
+
+
+def in_order(relations: Sequence[RelationCfg]) -> list[str]:
+    """Objects of relations, each after the one that it stands in, on or beside.
+
+    Args:
+        relations: The entries of a task.
+
+    Raises:
+        ConfigError: They go round in a circle.
+    """
+    left = {entry.object: entry.of for entry in relations}
+    found: list[str] = []
+    while left:
+        ready = [name for name, of in left.items() if of not in left]
+        if not ready:
+            circle = " -> ".join([*left, next(iter(left))])
+            raise ConfigError(
+                f"task.relations goes round in a circle: {circle}. Expected one object of them with an entry in "
+                "task.regions. Give it one.",
+                key="task.relations",
+            )
+        found.extend(ready)
+        left = {name: of for name, of in left.items() if name not in ready}
+    return found

@@ -1,0 +1,59 @@
+"""How near the checker lets a robot come to things: where the engine makes contact points, or as measured."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+
+from robots.franka_panda import franka_panda
+from robots.model import model_path
+from simcore.geometry import Pose
+from simcore.sim.collision import BulletCollisionChecker, ObstacleModel, RobotModel
+
+ARM = franka_panda().arms[0]
+HOME = np.array(ARM.home)
+
+
+@pytest.fixture
+def checker() -> Iterator[BulletCollisionChecker]:
+    with BulletCollisionChecker() as opened:
+        yield opened
+
+
+def load(checker: BulletCollisionChecker, gap_m: float) -> None:
+    """Puts a board so far below the lowest point of the hand at home."""
+    robot = RobotModel(
+        urdf_path=model_path("franka_panda"),
+        T_world_base=Pose.identity(),
+        arm_joints=tuple(ARM.joints),
+        finger_joints=tuple(ARM.gripper.joints),
+        finger_links=frozenset(ARM.gripper.finger_links),
+        ignored_pairs=frozenset(frozenset(pair) for pair in franka_panda().self_collision_ignored),
+        home=dict(zip(ARM.joints, ARM.home, strict=True)),
+    )
+    checker.load(robot, [board(top=0.3)])
+    lowest = checker.first_collision(HOME, clearance_m=1.0)
+    assert lowest is not None
+    assert lowest.link_a in ARM.gripper.finger_links
+    checker.load(robot, [board(top=0.3 + lowest.distance_m - gap_m)])
+
+
+def board(*, top: float) -> ObstacleModel:
+    """A box whose top lies at a height [m]."""
+    return ObstacleModel("board", None, Pose.from_translation([0.31, 0.0, top - 0.005]), size_m=(0.1, 0.1, 0.01))
+
+
+@pytest.mark.parametrize("gap_m", [0.002, 0.008, 0.015])
+def test_a_clearance_that_is_asked_for_is_measured(checker: BulletCollisionChecker, gap_m: float):
+    load(checker, gap_m)
+    assert checker.first_collision(HOME, clearance_m=0.9 * gap_m) is None
+    hit = checker.first_collision(HOME, clearance_m=1.1 * gap_m)
+    assert hit is not None
+    assert hit.distance_m == pytest.approx(gap_m, abs=2e-4)
+
+
+def test_what_the_robot_stands_on_is_not_near(checker: BulletCollisionChecker):
+    load(checker, 0.3)
+    assert checker.first_collision(HOME, clearance_m=0.05) is None
