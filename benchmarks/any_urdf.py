@@ -42,6 +42,11 @@ CATEGORIES = ("microwave", "drawer", "refrigerator", "safe", "oven", "door", "la
 SOURCES = ("derived", "hand")
 _LIMIT_S = 3600.0
 _STRICT_SHARE = 0.9
+_ROBOT = "franka_panda"
+_NOT_PLANNED = ("invalid_layout", "plan_infeasible", "path_infeasible", "error")
+_MOVED = (None, "collision", "overspeed", "unsettled")
+"""Codes of episodes in which the part went where it should."""
+_NO_CONTACT_FAULT = (None, "overspeed", "unsettled")
 
 
 @dataclass
@@ -79,6 +84,8 @@ class Job:
     keypoints: str
     source: str
     """What `object=` is."""
+    robot: str = _ROBOT
+    """What `robot=` is."""
 
 
 @dataclass
@@ -97,8 +104,21 @@ class Result:
     search_ms: list[float] = field(default_factory=list)
     """What the search for a layout took, by episode."""
     codes: Counter[str] = field(default_factory=Counter)
+    refusals: dict[int, str] = field(default_factory=dict)
+    """Why a layout was refused, by episode."""
+    planned: int = 0
+    """Episodes in which every skill had a plan."""
+    executed: int = 0
+    """Those of them in which the part went where it should."""
+    contact_valid: int = 0
+    """Those of them in which contacts were valid too."""
     problem: str = ""
     """Why there is no episode."""
+
+    @property
+    def refused(self) -> int:
+        """Episodes for which no layout was found in which the skill plans."""
+        return len(self.refusals)
 
     @property
     def all(self) -> dict[int, bool]:
@@ -124,8 +144,10 @@ def with_hand_made(folder: Path, out: Path) -> Path:
 
 def run(job: Job, cfg: RunCfg) -> Result:
     """Runs the command of a job and reads what it left."""
-    folder = Path(cfg.out) / f"{job.name.replace('/', '-')}-{job.skill}-{job.keypoints}-s{cfg.seed}"
+    prefix = "" if job.robot == _ROBOT else f"{job.robot}-"
+    folder = Path(cfg.out) / f"{prefix}{job.name.replace('/', '-')}-{job.skill}-{job.keypoints}-s{cfg.seed}"
     command = [sys.executable, "-m", "unlatch", "collect", f"object={job.source}", f"skill={job.skill}"]
+    command += [f"robot={job.robot}"] if job.robot != _ROBOT else []
     command += [f"episodes={cfg.n}", f"seed={cfg.seed}", "executor=serial", "pictures=0", f"out={folder}"]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=_LIMIT_S)
     if done.returncode not in (0, 1):
@@ -143,6 +165,14 @@ def run(job: Job, cfg: RunCfg) -> Result:
         is_ajar = any(value > 0.0 for key, value in drawn if key.startswith("opening."))
         (result.ajar if is_ajar else result.closed)[item.number] = item.success
         result.strict.append(item.success and at_its_end(record.skills[-1]))
+        told = [skill["plan"]["found"] for skill in record.skills if skill.get("plan")]
+        planned = item.code not in _NOT_PLANNED and bool(told) and all(told)
+        result.planned += planned
+        result.executed += planned and item.code in _MOVED
+        result.contact_valid += planned and item.code in _NO_CONTACT_FAULT
+        if item.code == "invalid_layout":
+            message = str(record.evidence.get("message", item.code))
+            result.refusals[item.number] = message.partition(": ")[2] or message
         if item.code is not None:
             result.codes[item.code] += 1
     return result
@@ -162,7 +192,8 @@ def run_all(jobs: Sequence[Job], cfg: RunCfg) -> list[Result]:
         for result in pool.map(lambda job: run(job, cfg), jobs):
             results.append(result)
             line = result.problem or f"{rate(result.all.values())} {dict(result.codes) or ''}"
-            say(f"{len(results)}/{len(jobs)} {result.job.name} {result.job.skill} {result.job.keypoints}: {line}")
+            about = f"{result.job.robot} {result.job.name} {result.job.skill} {result.job.keypoints}"
+            say(f"{len(results)}/{len(jobs)} {about}: {line}")
     return results
 
 

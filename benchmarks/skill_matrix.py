@@ -1,24 +1,36 @@
-"""How often each skill succeeds on each category of the object library, a new object in every episode.
+"""How often each skill succeeds on each category of the object library with each robot, a new object in every episode.
 
 Usage: python benchmarks/skill_matrix.py [n=100] [seed=0] [workers=2] [only=TEXT] [skills=open,close,rotate]
-       [out=data/bench-skill-matrix]
+       [robots=franka_panda,xarm6,ur5,baxter] [picture=FILE.png] [out=data/bench-skill-matrix]
 
-Runs `unlatch collect object=CATEGORY skill=SKILL`, which derives the task in each episode; what a skill does not fit is
-left out with the reason. Data sets stay in the folder; the same command again goes on where it was stopped.
+Runs `unlatch collect object=CATEGORY skill=SKILL robot=ROBOT`, which derives the task in each episode; what a skill
+does not fit is left out, what a robot cannot reach is named with the reason. Data sets stay in the folder; the same
+command again goes on where it was stopped. `picture=` draws a heat map (matplotlib, of the extra `bench`).
+
+Of every entry, beside successes with their Wilson interval: of how many episodes `artpreplan` found a layout, how many were then planned, executed (the part went where it should, whatever touched what), contact-valid (and nothing
+touched that must not, the fingers stayed on the part), and strict (and the part stands at the end of its range).
 """
 
 from __future__ import annotations
 
 import sys
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from any_urdf import Job, RunCfg, instance_table, run_all, summary_lines
+from any_urdf import Job, Result, RunCfg, rate, run_all, summary_lines, with_interval
+from rich.box import MARKDOWN
+from rich.table import Table
 
+from robots.catalog import ROBOTS
 from simcore.assets.procedural.catalog import GENERATORS
+from simcore.errors import ConfigError
 from workflows.commandline import read_pairs
 from workflows.console import OK, guarded, result_console, say
+from workflows.statistics import wilson_interval
 
-DOES_NOT_FIT = "does not fit part"
+DOES_NOT_FIT = "does not fit"
+DEFAULT_ROBOT = "franka_panda"
 
 
 @dataclass
@@ -26,11 +38,102 @@ class SkillMatrixCfg(RunCfg):
     """The benchmark's keys."""
 
     n: int = 100
-    """Episodes of each category and skill."""
+    """Episodes of each category, skill and robot."""
     skills: str = "open,close,rotate"
     """Skills, separated by commas."""
+    robots: str = DEFAULT_ROBOT
+    """Robots, separated by commas."""
+    picture: str | None = None
+    """Where the heat map is written."""
     out: str = "data/bench-skill-matrix"
     """Folder of the data sets."""
+
+    def __post_init__(self) -> None:
+        for name in self.robots.split(","):
+            ROBOTS.entry(name)
+        if self.picture is not None and not self.picture.endswith(".png"):
+            raise ConfigError(f"picture={self.picture} is no PNG. Expected a name that ends in .png.", key="picture")
+
+
+def matrix_table(results: Sequence[Result]) -> Table:
+    """One row an entry."""
+    table = Table(box=MARKDOWN)
+    columns = ("robot", "category", "skill", "successes", "95 % interval", "of reachable", "planned", "executed")
+    for column in (*columns, "contact-valid", "strict", "failures"):
+        table.add_column(column, no_wrap=column != "failures")
+    for result in results:
+        n = len(result.all)
+        low, high = wilson_interval(sum(result.all.values()), n)
+        table.add_row(
+            result.job.robot,
+            result.job.name,
+            result.job.skill,
+            rate(result.all.values()),
+            f"{100 * low:.0f} to {100 * high:.0f} %",
+            f"{sum(result.all.values())}/{n - result.refused}",
+            str(result.planned),
+            str(result.executed),
+            str(result.contact_valid),
+            str(sum(result.strict)),
+            result.problem or ", ".join(f"{code} {count}" for code, count in result.codes.most_common()),
+        )
+    return table
+
+
+def robot_lines(results: Sequence[Result]) -> list[str]:
+    """Per robot the pooled rates, and what it cannot reach, with the reason."""
+    lines = []
+    for robot in dict.fromkeys(result.job.robot for result in results):
+        own = [result for result in results if result.job.robot == robot]
+        values = [value for result in own for value in result.all.values()]
+        reached = [value for r in own for number, value in r.all.items() if number not in r.refusals]
+        lines.append(
+            f"{robot}: {len(own)} entries, pooled {with_interval(values)}, over what artpreplan calls reachable "
+            f"{with_interval(reached)}; refused layouts {len(values) - len(reached)}"
+        )
+        for result in own:
+            if result.refusals and 2 * len(result.refusals) >= len(result.all):
+                reason = Counter(result.refusals.values()).most_common(1)[0][0]
+                lines.append(
+                    f"  {robot} does not reach {result.job.name} {result.job.skill}: {len(result.refusals)} of "
+                    f"{len(result.all)} layouts refused, mostly: {reason}"
+                )
+    return lines
+
+
+def draw(results: Sequence[Result], path: str) -> None:
+    """Writes the heat map: a panel a robot, a row a category, a column a skill; white is what a skill does not fit."""
+    import matplotlib as mpl
+
+    mpl.use("Agg")
+    import matplotlib.pyplot as plt
+    import numpy as np
+
+    robots, skills, names = (
+        list(dict.fromkeys(getattr(result.job, key) for result in results)) for key in ("robot", "skill", "name")
+    )
+    found = {(r.job.robot, r.job.name, r.job.skill): r for r in results if r.all}
+    figure, axes = plt.subplots(
+        1, len(robots), figsize=(1.2 + 2.1 * len(robots), 1.2 + 0.27 * len(names)), sharey=True, squeeze=False
+    )
+    for axis, robot in zip(axes[0], robots, strict=True):
+        shares = np.full((len(names), len(skills)), np.nan)
+        for row, name in enumerate(names):
+            for column, skill in enumerate(skills):
+                result = found.get((robot, name, skill))
+                if result is None:
+                    continue
+                shares[row, column] = sum(result.all.values()) / len(result.all)
+                refused = f" ({result.refused})" if result.refused else ""
+                axis.text(column, row, f"{100 * shares[row, column]:.0f}{refused}", ha="center", va="center", size=7)
+        image = axis.imshow(shares, vmin=0.0, vmax=1.0, cmap="RdYlGn", aspect="auto")
+        axis.set_xticks(range(len(skills)), skills, size=8)
+        axis.set_yticks(range(len(names)), [name.replace("_", " ") for name in names], size=8)
+        axis.set_title(robot, size=9)
+    figure.suptitle("successes in %, in brackets layouts that were refused", size=9)
+    figure.colorbar(image, ax=axes[0].tolist(), shrink=0.5)
+    figure.savefig(path, dpi=130, bbox_inches="tight")
+    say(f"picture: {path}")
 
 
 def main(arguments: list[str]) -> int:
@@ -38,11 +141,22 @@ def main(arguments: list[str]) -> int:
     cfg = read_pairs(SkillMatrixCfg, arguments)
     wanted = [text for text in cfg.only.split(",") if text]
     names = [name for name in GENERATORS.names() if not wanted or any(text in name for text in wanted)]
-    results = run_all([Job(name, skill, "generated", name) for name in names for skill in cfg.skills.split(",")], cfg)
-    tried = [result for result in results if DOES_NOT_FIT not in result.problem]
-    result_console().print(instance_table(tried))
-    for line in summary_lines(tried):
+    jobs = [
+        Job(name, skill, "generated", name, robot=robot)
+        for robot in cfg.robots.split(",")
+        for name in names
+        for skill in cfg.skills.split(",")
+    ]
+    tried = [result for result in run_all(jobs, cfg) if DOES_NOT_FIT not in result.problem]
+    result_console().print(matrix_table(tried))
+    for robot in cfg.robots.split(","):
+        own = [result for result in tried if result.job.robot == robot]
+        for line in summary_lines(own):
+            say(f"{robot}, {line}")
+    for line in robot_lines(tried):
         say(line)
+    if cfg.picture is not None:
+        draw(tried, cfg.picture)
     return OK
 
 
