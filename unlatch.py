@@ -46,6 +46,7 @@ COMMANDS = {
     "make-object": Command(
         "workflows.make_object:main", "CATEGORY|all [key=value ...]", "write generated objects as URDF"
     ),
+    "new": Command("workflows.new_robot:main", "robot URDF [key=value ...]", "describe a robot from its URDF"),
     "phases": Command("workflows.phases:main", "DATA [key=value ...]", "draw one episode phase by phase"),
     "plan": Command("workflows.plan:main", "task=TASK [key=value ...]", "plan one episode without executing it"),
     "preview": Command("workflows.preview:main", "task=TASK [key=value ...]", "draw the scene without planning"),

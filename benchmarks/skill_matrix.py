@@ -7,8 +7,9 @@ Runs `unlatch collect object=CATEGORY skill=SKILL robot=ROBOT`, which derives th
 does not fit is left out, what a robot cannot reach is named with the reason. Data sets stay in the folder; the same
 command again goes on where it was stopped. `picture=` draws a heat map (matplotlib, of the extra `bench`).
 
-Of every entry, beside successes with their Wilson interval: of how many episodes `artpreplan` found a layout, how many were then planned, executed (the part went where it should, whatever touched what), contact-valid (and nothing
-touched that must not, the fingers stayed on the part), and strict (and the part stands at the end of its range).
+Of every entry, beside successes with their Wilson interval: of how many episodes `artpreplan` found a layout, how many
+were then planned, executed (the part went where it should, whatever touched what), contact-valid (and nothing touched
+that must not, the fingers stayed on the part), and strict (and the part stands at the end of its range).
 """
 
 from __future__ import annotations

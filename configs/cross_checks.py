@@ -44,7 +44,10 @@ def _check_robot(cfg: EpisodeCfg) -> None:
         raise ConfigError(
             f"robot.arms of '{cfg.robot.name}' is empty. Expected at least one arm. Add it.", key="robot.arms"
         )
-    _check_name(cfg.robot.name, ROBOTS.names(), "robot.name", "robot")
+    if cfg.robot.urdf is None:
+        _check_name(cfg.robot.name, ROBOTS.names(), "robot.name", "robot")
+    else:
+        _check_is_name(cfg.robot.name, "robot.name")
     for index, arm in enumerate(cfg.robot.arms):
         _check_is_name(arm.name, f"robot.arms[{index}].name")
 

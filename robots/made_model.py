@@ -21,6 +21,7 @@ Array = np.ndarray
 _VERSION = 1
 _INERTIA = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
 _ABOVE = 1.001
+_FRAME_KG, _FRAME_M = 1e-4, 0.01
 
 
 def made_model(name: str, source: Path, change: Callable[[ET.Element], None]) -> Path:
@@ -81,7 +82,9 @@ def _localised(robot: ET.Element, source: Path) -> dict[str, Path]:
 
 
 def mend_inertias(robot: ET.Element) -> None:
-    """Makes the inertia of every link one that a body can have, by as little as it takes.
+    """Makes the inertia of every link one that a body can have, by as little as it takes, and frames weigh nothing.
+
+    A link without an inertial gets 0.1 g: Bullet would take it for 1 kg.
 
     Of the three principal moments none exceeds the sum of the others; where a file's numbers are rounded beyond that,
     Bullet drops the whole tensor. The two smaller ones are raised evenly.
@@ -89,6 +92,12 @@ def mend_inertias(robot: ET.Element) -> None:
     Args:
         robot: Root element of a URDF; changed in place.
     """
+    for link in robot.iter("link"):
+        if link.find("inertial") is None:
+            inertial = ET.SubElement(link, "inertial")
+            ET.SubElement(inertial, "mass", {"value": f"{_FRAME_KG:g}"})
+            moments_of = dict.fromkeys(("ixx", "iyy", "izz"), f"{_FRAME_KG * _FRAME_M**2:g}")
+            ET.SubElement(inertial, "inertia", {**moments_of, **dict.fromkeys(("ixy", "ixz", "iyz"), "0")})
     for element in robot.iter("inertia"):
         v = {key: float(element.get(key, "0")) for key in _INERTIA}
         tensor = np.array(

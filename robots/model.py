@@ -7,6 +7,7 @@ from pathlib import Path, PurePosixPath
 
 from robots.catalog import ROBOTS
 from robots.description import RobotCfg
+from robots.made_model import made_model, mend_inertias
 from simcore.errors import AssetError
 
 DISTRIBUTION = "distribution://"
@@ -27,7 +28,8 @@ def model_path(robot: RobotCfg | str) -> Path:
     """
     name, stated = (robot, None) if isinstance(robot, str) else (robot.name, robot.urdf)
     if stated is not None:
-        return stated_path(stated, where=f"robot.urdf of '{name}'")
+        # into the cache, where its meshes lie beside it, wherever they came from
+        return made_model(name, stated_path(stated, where=f"robot.urdf of '{name}'"), mend_inertias)
     module = import_module(ROBOTS.entry(name).target.partition(":")[0])
     path: Path = module.urdf_path()
     if not path.is_file():

@@ -32,6 +32,7 @@ _LISTS = (
     ("max_effort", "N m", -1.0),
 )
 """Limits by joint: name, unit, and +1 where they may be raised only, -1 where they may be lowered only."""
+_ROUNDED = 1e-3
 _GRIPPER = (("max_width_m", "m"), ("max_force_n", "N"), ("max_speed_m_s", "m/s"))
 
 
@@ -81,6 +82,9 @@ def limit_problems(robot: RobotCfg) -> Iterator[ConfigError]:
     Args:
         robot: The robot as configured.
     """
+    if robot.urdf is not None:
+        yield from _beyond_model(robot)
+        return
     maker: RobotCfg = ROBOTS.load(robot.name)()
     arms = {joint: (arm, i) for arm in maker.arms for i, joint in enumerate(arm.joints)}
     by_base = {arm.base_link: arm for arm in maker.arms}
@@ -94,6 +98,32 @@ def limit_problems(robot: RobotCfg) -> Iterator[ConfigError]:
             yield from _beyond_gripper(arm.gripper, by_base[arm.base_link].gripper, where=f"{where}.gripper")
         elif arm.base_link:
             yield _unknown(arm.base_link, list(by_base), f"{where}.base_link", f"base of an arm of '{robot.name}'")
+        yield from _friction_product(arm.gripper.friction, where=f"{where}.gripper.friction")
+
+
+def _beyond_model(robot: RobotCfg) -> Iterator[ConfigError]:
+    """Limits beyond those of the URDF, of a robot that has nobody else to state its maker's."""
+    joints = read_urdf(model_path(robot)).joints
+    for index, arm in enumerate(robot.arms):
+        where = f"robot.arms[{index}]"
+        for place, name in enumerate(arm.joints):
+            joint = joints.get(name)
+            if joint is None:
+                continue
+            limits = {
+                "lower": joint.lower,
+                "upper": joint.upper,
+                "max_velocity": joint.velocity,
+                "max_effort": joint.effort,
+            }
+            if joint.kind == "continuous":
+                limits = {"max_velocity": joint.velocity, "max_effort": joint.effort}
+            for key, unit, sign in _LISTS:
+                value = getattr(arm, key)[place]
+                if key in limits and sign * (value - limits[key]) < -_ROUNDED:
+                    yield _too_much(
+                        f"{where}.{key}[{place}]", value, limits[key], unit, of=f"{name} ", whose="the model's"
+                    )
         yield from _friction_product(arm.gripper.friction, where=f"{where}.gripper.friction")
 
 
@@ -201,9 +231,11 @@ def _friction_product(pads: float, *, where: str) -> Iterator[ConfigError]:
             )
 
 
-def _too_much(where: str, value: float, limit: float, unit: str, *, of: str = "") -> ConfigError:
+def _too_much(
+    where: str, value: float, limit: float, unit: str, *, of: str = "", whose: str = "the maker's"
+) -> ConfigError:
     return ConfigError(
-        f"{where}={value:g} {of and f'of {of}'}goes beyond the maker's limit of {limit:g} {unit}. Expected a value "
+        f"{where}={value:g} {of and f'of {of}'}goes beyond {whose} limit of {limit:g} {unit}. Expected a value "
         "inside it. Change it.",
         key=where,
     )

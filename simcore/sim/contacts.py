@@ -96,6 +96,18 @@ class ContactView(Module):
         self._frame.clear()
 
 
+def touching_pairs(world: World, body: Body) -> set[frozenset[str]]:
+    """Pairs of links of a body that overlap as it stands, unless their contacts are switched off.
+
+    Args:
+        world: The world.
+        body: The body.
+    """
+    p.performCollisionDetection(physicsClientId=world.client)
+    points = p.getContactPoints(body.body_id, body.body_id, physicsClientId=world.client)
+    return {frozenset((body.link_names[point[3]], body.link_names[point[4]])) for point in points if point[8] < 0.0}
+
+
 class ContactMonitor:
     """All contact views of one robot: one query a physics step, split by link."""
 
