@@ -84,7 +84,8 @@ def _sides(model: UrdfModel, chains: list[Chain]) -> list[str]:
 
 def _arm(model: UrdfModel, chain: Chain, hand: Hand, name: str) -> ArmCfg:
     joints = [model.joints[joint] for joint in chain.joints]
-    free = [joint.kind == "continuous" for joint in joints]
+    # what turns more than once is kept to one turn about 0: further ones reach nothing new
+    free = [joint.kind == "continuous" or joint.upper - joint.lower > 4.0 * math.pi - 1e-3 for joint in joints]
     # a little inside, so that rounding never goes beyond the model
     lower = [round((-math.pi if f else j.lower) + 1e-4, 4) for j, f in zip(joints, free, strict=True)]
     upper = [round((math.pi if f else j.upper) - 1e-4, 4) for j, f in zip(joints, free, strict=True)]
