@@ -42,7 +42,21 @@ _OPTION = re.compile(r"[A-Za-z0-9_-]+\Z")
 _KEY = re.compile(r"(?P<prefix>\+{0,2}|~)(?P<key>[^=]*)(?P<rest>(=.*)?)\Z", re.DOTALL)
 _INDEX = re.compile(r"\[(\d+)\]")
 _LISTS = frozenset(
-    {"skills", "objects", "arms", "regions", "relations", "openness", "goal", "sensors", "constraint_list", "cost_list"}
+    {
+        "skills",
+        "objects",
+        "arms",
+        "regions",
+        "relations",
+        "openness",
+        "goal",
+        "sensors",
+        "constraint_list",
+        "cost_list",
+        "rules",
+        "views",
+        "tendons",
+    }
 )
 """Keys whose values are lists of entries."""
 _RESOLVER = re.compile(r"\$\{\s*[^}${]*:")

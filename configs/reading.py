@@ -40,20 +40,25 @@ def read_dataclass(cls: type[T], raw: Any, *, where: str, notices: list[str] | N
     if not isinstance(raw, Mapping):
         raise wrong_type(where, raw, "a mapping")
     hints = get_type_hints(cls)
-    known = {item.name: item for item in dataclasses.fields(cls) if item.init}  # type: ignore[arg-type]
+    fields = {item.name: item for item in dataclasses.fields(cls) if item.init}  # type: ignore[arg-type]
+    # a key may be a word that no field can have for its name, such as `from`
+    words = {name: item.metadata.get("key", name) for name, item in fields.items()}
+    known = {words[name]: item for name, item in fields.items()}
+    raw = {words.get(key, key): value for key, value in raw.items()}
     for key in raw:
         if key not in known:
             raise unknown_key(_join(where, str(key)), str(key), list(known))
     values = {}
     for name, item in known.items():
         key = _join(where, name)
+        hint = hints[item.name]
         if name in raw and raw[name] != MISSING:
-            values[name] = _read(hints[name], raw[name], key, notices)
-        elif item.default_factory is hints[name]:
-            values[name] = _read(hints[name], {}, key, notices)  # which says what is missing in it
+            values[item.name] = _read(hint, raw[name], key, notices)
+        elif item.default_factory is hint:
+            values[item.name] = _read(hint, {}, key, notices)  # which says what is missing in it
         elif item.default == MISSING or (item.default is dataclasses.MISSING and name not in raw and _required(item)):
             raise ConfigError(
-                f"{key} is missing. Expected {describe(hints[name])}. Give it in the YAML or as {key}=... "
+                f"{key} is missing. Expected {describe(hint)}. Give it in the YAML or as {key}=... "
                 "on the command line.",
                 key=key,
             )

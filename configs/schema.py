@@ -10,28 +10,11 @@ from typing import Any, Union, get_args, get_origin, get_type_hints
 from robots.description import RobotCfg
 from simcore.assets.library import ObjectCfg
 from simcore.errors import ConfigError
+from simcore.randomization.config import RandomizationCfg
 from simcore.sim.rates import WorldCfg
 from simcore.sim.sensors.config import SensorCfg
 from skills.config import SkillCfg
 from tasks.task import TaskCfg
-
-RANDOMIZATIONS = ("none",)
-"""What the group `randomization` offers."""
-
-
-@dataclass
-class RandomizationCfg:
-    """What varies beyond the layout of the task."""
-
-    name: str = "none"
-    """`none`: nothing."""
-
-    def __post_init__(self) -> None:
-        if self.name not in RANDOMIZATIONS:
-            raise ConfigError(
-                f"randomization.name='{self.name}' is unknown. Known: {', '.join(RANDOMIZATIONS)}.",
-                key="randomization.name",
-            )
 
 
 @dataclass
@@ -80,7 +63,10 @@ def loosened(cls: type) -> type:
     fields: list[tuple[str, Any, Any]] = []
     for item in dataclasses.fields(cls):
         hint = hints[item.name]
-        if dataclasses.is_dataclass(hint) and isinstance(hint, type):
+        if hint is RandomizationCfg:
+            # one of its keys, `from`, can be no name of a Python field; a wrong one is found when it is read
+            fields.append((item.name, dict[str, Any], field(default_factory=_no_randomization)))
+        elif dataclasses.is_dataclass(hint) and isinstance(hint, type):
             inner = loosened(hint)
             fields.append((item.name, inner, field(default_factory=inner)))
         elif _holds_dataclasses(hint):
@@ -90,6 +76,10 @@ def loosened(cls: type) -> type:
         else:
             fields.append((item.name, hint, item.default))
     return dataclasses.make_dataclass(cls.__name__, fields)
+
+
+def _no_randomization() -> dict[str, Any]:
+    return {"name": "none", "views": [], "rules": [], "from": None}
 
 
 def _holds_dataclasses(hint: Any) -> bool:

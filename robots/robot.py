@@ -125,6 +125,12 @@ class Arm(Module):
         self._gripper_target_m = gripper_m
         self._set_motors(positions, np.zeros(len(positions)))
 
+    def hold_position(self) -> None:
+        """Makes where the joints are now their targets; resets only."""
+        self._from = self._to = self.q
+        self._gripper_target_m = float(np.clip(self.gripper_opening_m, 0.0, self._cfg.gripper.max_width_m))
+        self._set_motors(self._to, np.zeros(len(self._to)))
+
     def begin_frame(self, action: ArmAction) -> None:
         """Takes the targets of the next record frame."""
         if action.joint_targets.shape != self._to.shape:
@@ -199,6 +205,8 @@ class Robot(Module):
         self._cfg = cfg
         self._world = world
         self._body = world.load_urdf(urdf_path, name=cfg.name, T_world_root=T_world_root, self_collision=True)
+        self.T_world_root = T_world_root
+        """Pose of its root link, which stands still."""
         for first, second in cfg.self_collision_ignored:
             self._body.ignore_collision(self._body, first, second)
         self._arms: dict[str, Arm] = {}

@@ -22,7 +22,8 @@ from simcore.rng import EpisodeStreams, episode_seed
 from skills.artpreplan_cfg import ArtPreplanCfg
 from skills.config import SkillCfg, part_acted_on
 from solver.settings.reader import check_names
-from tasks.layout import check_opening, described
+from tasks.layout import check_opening, described, sample_layout
+from workflows.console import banner_hidden
 from workflows.robot_checks import check_robot, joint_problems
 from workflows.skill_checks import check_points, check_skill
 
@@ -73,6 +74,22 @@ def check_assets(cfg: EpisodeCfg, *, number: int = 0) -> None:
             check_skill(way, part, asset, where=key)
             check_points(way.planner_setting, arm.keypoints, part, where=key)
     _check_mounts(cfg, assets)
+    if cfg.randomization.active:
+        _check_randomization(cfg, assets, rng)
+
+
+def _check_randomization(cfg: EpisodeCfg, assets: dict[str, ObjectAsset], rng: np.random.Generator) -> None:
+    """Builds the scene of one layout and fits every rule to it: views, attributes and widths are its bodies'."""
+    with banner_hidden():
+        from simcore.sim.world import World
+        from workflows.episode_randomization import EpisodeRandomization
+        from workflows.episode_scene import build_scene
+
+    homes = [(arm.name, arm.home, arm.home_std) for arm in cfg.robot.arms]
+    layout = sample_layout(cfg.task, assets, homes, rng)
+    with World(cfg.world) as world:
+        made = EpisodeRandomization(build_scene(world, cfg.robot, assets, layout, []), cfg.randomization)
+        made.reset(np.random.default_rng(0))  # in a world that is thrown away; recorded values must fit it too
 
 
 def _setting_keys(skill: SkillCfg, where: str) -> dict[str, str]:

@@ -25,7 +25,7 @@ command again makes what is missing; another configuration into the same folder 
 
   task=TASK          `unlatch list tasks` tells which there are
   object=PATH        a URDF, or the folder of one object; skill= derives the task from the part's kind
-  robot=franka_panda object=microwave randomization=none
+  robot=franka_panda object=microwave randomization=none|light|full
   episodes=20        episodes 0 to 19
   only=[3,17]        just these
   seed=0             seed of the run

@@ -118,6 +118,7 @@ def load_configs(primary: str, schema: type[T], line: CommandLine) -> list[Loade
     from configs.cross_checks import check_episode
     from configs.derivation import with_derived
     from configs.reading import read_dataclass
+    from workflows.recorded_randomization import with_recorded
 
     jobs = expand_sweep(line.overrides) if line.multirun else [line.overrides]
     loaded = []
@@ -131,6 +132,7 @@ def load_configs(primary: str, schema: type[T], line: CommandLine) -> list[Loade
         with banner_hidden():  # a type of sensor is code that may load the engine
             cfg: Any = read_dataclass(schema, plain, where="", notices=notices)
         check_episode(cfg)
+        cfg.randomization = with_recorded(cfg.randomization)
         cfg.object.root = _absolute(cfg.object.root)
         for item in cfg.objects:
             item.root = _absolute(item.root)

@@ -24,7 +24,7 @@ from simcore.assets.library import split_record
 from simcore.errors import SimCoreError
 from simcore.recording.episode import EpisodeRecord
 from simcore.recording.recorder import EpisodeRecorder
-from simcore.rng import EpisodeStreams, episode_seed
+from simcore.rng import EpisodeStreams, episode_seed, stream
 from simcore.sim.collision import BulletCollisionChecker
 from simcore.sim.scene import NOT_RECORDED
 from simcore.sim.world import World
@@ -40,6 +40,7 @@ from tasks.language import phrasing_draws, task_language
 from tasks.layout import Layout, sample_layout
 from workflows.doing import Doing, stage_values
 from workflows.episode_assets import load_assets, with_derived_task
+from workflows.episode_randomization import EpisodeRandomization, randomized, recorded_randomization
 from workflows.episode_scene import arm_model, build_scene, robot_model
 from workflows.judge import Judge
 from workflows.preplan import Preplanner
@@ -92,6 +93,8 @@ class Episode:
         self._assets: dict[str, ObjectAsset] = {}
         self._layout: Layout | None = None
         self._interval: dict[str, Any] = {}
+        self.randomization: EpisodeRandomization | None = None
+        """What varies beyond the layout; None where nothing does, or before the reset."""
         self._ways = Ways(self)
 
     def begin(self, recorded: EpisodeRecord | None = None) -> None:
@@ -130,6 +133,7 @@ class Episode:
             layout, failure = self._preplanned(first, draw) if isinstance(first, ArtPreplanCfg) else (draw(), None)
         else:
             layout = Layout.from_dict(recorded.layout)
+            self.cfg = replace(cfg, randomization=recorded_randomization(recorded.applied, name=cfg.randomization.name))
         overlap = self.build(layout)
         self.failure = failure or overlap
         self._built = True
@@ -147,6 +151,9 @@ class Episode:
         self._layout = layout
         acted_on = [(entry.objects[0], self.part_of(index)) for index, entry in enumerate(self.cfg.skills)]
         self.scene = build_scene(self._world, self.cfg.robot, self._assets, layout, acted_on, sensors=self.cfg.sensors)
+        self.randomization = randomized(self.scene, self.cfg.randomization, stream(self.seed, "physics"))
+        if self.randomization is not None:
+            self._layout = replace(layout, q_home=self.randomization.homes(layout.q_home))
         self.judge = Judge(self.cfg, self.scene)
         return self._overlap(self.cfg.robot.arms[0].name)
 
@@ -176,7 +183,11 @@ class Episode:
         """Simulates what comes before the first stage, without a record: for a look at what will be."""
         for _ in range(self._still_frames):
             self.scene.apply(Action(self.standing(), hold=self.scene.hold_flags({})))
-            self.scene.advance_frame()
+            self.scene.advance_frame(self._before_control_step)
+
+    @property
+    def _before_control_step(self) -> Callable[[], None] | None:
+        return None if self.randomization is None else self.randomization.step
 
     def part_of(self, index: int) -> str:
         """Name of the part that the skill of an index acts on; of one that moves nothing, that of the next one."""
@@ -272,7 +283,7 @@ class Episode:
         """Simulates one record frame with a whole action, hold events included, and judges it."""
         self.recorder.add_action(self.scene.action_values(action))
         self.scene.apply(action)
-        speeds = self.scene.advance_frame()
+        speeds = self.scene.advance_frame(self._before_control_step)
         self._interval = self.scene.contact_values()
         self._interval[f"speeds.{self.cfg.robot.name}.max"] = np.float64(speeds.robot)
         for name, speed in speeds.objects.items():
@@ -350,6 +361,7 @@ class Episode:
             language=self.language(),
             assets={name: asset.content_hash for name, asset in self._assets.items()},
             layout=self.layout(),
+            applied={} if self.randomization is None else self.randomization.applied(),
             skills=[
                 entry_of(stage, last_frame=self.frame, draw=draw)
                 for stage, draw in zip(stages, phrasing_draws(self.seed, 1 + len(stages))[1:], strict=True)

@@ -271,7 +271,7 @@ def robot_model(robot: Robot, arm: ArmCfg, layout: Layout) -> RobotModel:
         home.update(zip(other.gripper.joints, other.gripper.positions(opening_m), strict=True))
     return RobotModel(
         urdf_path=model_path(cfg),
-        T_world_base=base_pose(cfg),
+        T_world_base=robot.T_world_root,
         arm_joints=tuple(arm.joints),
         finger_joints=tuple(arm.gripper.joints),
         finger_links=frozenset(arm.gripper.finger_links),

@@ -88,6 +88,9 @@ def plan(cfg: PlanCfg) -> int:
     with open_scene(cfg, cfg.episode, visuals=cfg.picture) as scene:
         for text in scene.description():
             say(text)
+        if scene.episode.randomization is not None:
+            for text in scene.episode.randomization.lines():
+                say(text)
         if scene.episode.failure is not None:
             return FAILED
         skills = Attempt(scene.episode).plan_stage()

@@ -126,6 +126,7 @@ def header_of(cfg: EpisodeCfg) -> dict[str, Any]:
     for entry in config["skills"]:
         if entry["stage"] is None:
             del entry["stage"]  # as data sets had it before there were stages
+    config["randomization"] = plain(cfg.randomization.to_dict())
     if not config["sensors"]:
         del config["sensors"]  # as data sets had it before there were sensors: they are resumed
     header = {"config": config, "versions": versions_of(IDENTITY)}

@@ -171,6 +171,8 @@ class EpisodeRunner:
         for action in actions:
             scene.apply(action)
             for control_step in range(rates.control_steps):
+                if episode.randomization is not None:
+                    episode.randomization.step()
                 scene.robot.control_step(control_step)
                 for _ in range(rates.physics_steps):
                     self._world.step()

@@ -1,9 +1,15 @@
 """Randomization of the physics of one or many environments: `from simcore import randomization as dr`."""
 
-from simcore.randomization import distribution, gate, orchestrator, physics_view, trigger, utils
-from simcore.randomization.graph import Graph, graph
-from simcore.randomization.session import current, new_setup, use
-from simcore.randomization.setup import Firing, Setup
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from simcore.randomization import distribution, gate, orchestrator, physics_view, trigger, utils
+    from simcore.randomization.node_graph import Graph, graph
+    from simcore.randomization.session import current, new_setup, use
+    from simcore.randomization.setup import Firing, Setup
 
 __all__ = [
     "Firing",
@@ -20,3 +26,23 @@ __all__ = [
     "use",
     "utils",
 ]
+
+_HOMES = {
+    "Firing": "setup",
+    "Graph": "node_graph",
+    "Setup": "setup",
+    "current": "session",
+    "graph": "node_graph",
+    "new_setup": "session",
+    "use": "session",
+}
+"""Where names come from that are no modules of this package."""
+
+
+def __getattr__(name: str) -> Any:
+    """Imports on first use: a configuration is read without the engine that views need."""
+    if name not in __all__:
+        raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
+    if name in _HOMES:
+        return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+    return import_module(f"{__name__}.{name}")

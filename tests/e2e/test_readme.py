@@ -27,6 +27,7 @@ PAGES = [
     "examples/README.md",
     "docs/policies.md",
     "docs/episode.md",
+    "docs/randomization.md",
     "docs/planner_settings.md",
     "docs/solver.md",
     "docs/tasks.md",

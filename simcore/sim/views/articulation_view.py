@@ -13,7 +13,8 @@ from simcore.geometry import Pose
 from simcore.sim.bodies import ROOT, Body
 from simcore.sim.contact_material import ContactMaterial, ContactMaterials
 from simcore.sim.drives import DriveGroup, DriveMode, JointDrive
-from simcore.sim.tendons import TendonCfg, Tendons
+from simcore.sim.tendon_cfg import TendonCfg
+from simcore.sim.tendons import Tendons
 from simcore.sim.views.attribute import ViewAttribute
 from simcore.sim.views.rigid_prim_view import LEAST_INERTIA_KG_M2, LEAST_MASS_KG
 from simcore.sim.views.view import View

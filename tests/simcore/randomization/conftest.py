@@ -10,7 +10,7 @@ import pytest
 from simcore import randomization as dr
 from simcore.geometry import Pose
 from simcore.sim.rates import WorldCfg
-from simcore.sim.tendons import TendonCfg
+from simcore.sim.tendon_cfg import TendonCfg
 from simcore.sim.views.articulation_view import ArticulationView
 from simcore.sim.views.grid_cloner import GridCloner
 from simcore.sim.views.rigid_prim_view import RigidPrimView

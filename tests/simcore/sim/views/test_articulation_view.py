@@ -13,7 +13,7 @@ from simcore.errors import ConfigError, WorldError
 from simcore.geometry import Pose
 from simcore.sim.bodies import Body
 from simcore.sim.drives import DriveMode
-from simcore.sim.tendons import TendonCfg
+from simcore.sim.tendon_cfg import TendonCfg
 from simcore.sim.views.articulation_view import ArticulationView
 from simcore.sim.world import World
 

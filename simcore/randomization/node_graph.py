@@ -10,7 +10,7 @@ import numpy as np
 
 from simcore.randomization import session
 from simcore.randomization.distribution import Uniform
-from simcore.randomization.graph_drawing import draw_graph
+from simcore.randomization.node_drawing import draw_graph
 from simcore.randomization.rule import SIMULATION_CONTEXT, Gate, Rule
 from simcore.randomization.setup import Setup
 from simcore.sim.views.articulation_view import ArticulationView

@@ -1,0 +1,208 @@
+"""Randomized episodes: applied, recorded, replayed, applied again; and nothing of them outlives them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from configs.reading import read_dataclass
+from simcore.errors import RecordingError
+from simcore.randomization.config import RandomizationCfg
+from simcore.recording.check import check_record
+from simcore.recording.episode import EpisodeRecord
+from simcore.recording.storage import DataSet
+from workflows.commandline import CommandLine, load_configs
+from workflows.replay import ReplayMode, largest_deviation, replay_deviation
+from workflows.run import header_of
+from workflows.runner import EpisodeRunner
+from workflows.schema import CollectCfg
+
+pytestmark = pytest.mark.integration
+
+RULES = {
+    "at reset": "{view: drawer, attribute: joint_friction, operation: scaling, "
+    "distribution: {type: uniform, lower: 1.1, upper: 1.5}}",
+    "every third step": "{view: franka_panda, attribute: joint_efforts, gate: on_interval, interval: 3, "
+    "distribution: {type: normal, mean: 0.0, std: 0.2}}",
+}
+MOVED = (
+    "{view: franka_panda, attribute: joint_positions, operation: additive, "
+    "distribution: {type: uniform, lower: [-0.1,-0.1,-0.1,-0.1,-0.1,-0.1,-0.1,-0.01,-0.01], "
+    "upper: [0.1,0.1,0.1,0.1,0.1,0.1,0.1,0.0,0.0]}}",
+    "{view: franka_panda, attribute: position, operation: additive, "
+    "distribution: {type: uniform, lower: [-0.02,-0.02,0.0], upper: [0.02,0.02,0.02]}}",
+    "{view: drawer, attribute: orientation, operation: additive, "
+    "distribution: {type: uniform, lower: [0,0,-0.1], upper: [0,0,0.1]}}",
+)
+
+
+def config(*overrides: str, task: str = "open_drawer") -> CollectCfg:
+    (loaded,) = load_configs("collect", CollectCfg, CommandLine(overrides=[f"task={task}", *overrides]))
+    return loaded.cfg
+
+
+def with_rules(*rules: str) -> CollectCfg:
+    return config(f"randomization.rules=[{','.join(rules)}]")
+
+
+def same_bits(a: EpisodeRecord, b: EpisodeRecord) -> bool:
+    return a.arrays.keys() == b.arrays.keys() and all(np.array_equal(a.arrays[k], b.arrays[k]) for k in a.arrays)
+
+
+@pytest.fixture(scope="module")
+def plain() -> EpisodeRecord:
+    with EpisodeRunner(config()) as runner:
+        return runner.run(0)
+
+
+@pytest.fixture(scope="module")
+def record() -> EpisodeRecord:
+    with EpisodeRunner(with_rules(*RULES.values())) as runner:
+        return runner.run(0)
+
+
+def test_what_was_applied_is_in_the_record(record: EpisodeRecord) -> None:
+    assert check_record(record) == []
+    applied = record.applied
+    assert [rule["attribute"] for rule in applied["rules"]] == ["joint_friction", "joint_efforts"]
+    resets = [entry for entry in applied["firings"] if entry[1] == 0]
+    pushes = [entry for entry in applied["firings"] if entry[1] == 1]
+    assert [entry[0] for entry in resets] == [0]
+    # a control step is a step, the reset is the first
+    assert [entry[0] for entry in pushes] == list(range(3, 2 * record.n_actions + 1, 3))
+    assert all(len(entry[2]) == 9 for entry in pushes)
+
+
+def test_the_layout_does_not_depend_on_what_is_randomized(record: EpisodeRecord, plain: EpisodeRecord) -> None:
+    assert record.layout == plain.layout
+    assert not same_bits(record, plain)
+
+
+def test_a_randomized_episode_is_replayed_exactly(record: EpisodeRecord) -> None:
+    with EpisodeRunner(with_rules(*RULES.values())) as runner:
+        deviation = replay_deviation(runner, record, ReplayMode.action)
+        assert deviation.value == 0.0
+        assert deviation.arrays > 20
+        _, end = runner.replay_actions(record)
+    assert largest_deviation({k: v[None] for k, v in end.items()}, {k: record.arrays[k][-1:] for k in end}).value == 0.0
+
+
+def test_without_what_was_applied_the_replay_is_another(record: EpisodeRecord) -> None:
+    stripped = EpisodeRecord(**{**vars(record), "applied": {}})
+    with EpisodeRunner(config()) as runner:
+        assert replay_deviation(runner, stripped, ReplayMode.action).value > 0.0
+
+
+def test_an_episode_does_not_depend_on_randomized_ones_before_it(record: EpisodeRecord, plain: EpisodeRecord) -> None:
+    with EpisodeRunner(with_rules(*RULES.values())) as runner:
+        runner.run(2)
+        assert same_bits(runner.run(0), record)
+        runner.cfg = config()
+        assert same_bits(runner.run(0), plain)
+
+
+@pytest.mark.slow
+def test_fifty_randomized_episodes_leave_nothing_behind(plain: EpisodeRecord) -> None:
+    full = config("randomization=full")
+    with EpisodeRunner(full) as fresh:
+        first = fresh.run(50)
+    with EpisodeRunner(full) as runner:
+        for number in range(50):
+            runner.run(number)
+        again = runner.run(50)
+        runner.cfg = config()
+        unvaried = runner.run(0)
+    assert same_bits(again, first)
+    assert again.applied == first.applied
+    assert same_bits(unvaried, plain)
+
+
+def test_arms_and_bodies_that_a_reset_moves_are_where_the_planner_sees_them() -> None:
+    cfg = with_rules(*MOVED)
+    with EpisodeRunner(cfg) as runner:
+        made = runner.run(0)
+        assert made.success, made.evidence
+        assert replay_deviation(runner, made, ReplayMode.action).value == 0.0
+    with EpisodeRunner(config()) as runner:
+        unmoved = runner.run(0)
+    joints = "robots.franka_panda.left.joint_positions"
+    targets = "actions.franka_panda.left.joint_targets"
+    assert np.abs(made.arrays[joints][0] - unmoved.arrays[joints][0]).max() > 0.02
+    # it stands where it was put until it is told to move
+    assert np.array_equal(made.arrays[targets][0], made.arrays[joints][0])
+    assert np.array_equal(made.layout["q_home"]["left"], made.arrays[joints][0])
+
+
+def test_a_recorded_set_is_applied_again(record: EpisodeRecord, tmp_path: Path) -> None:
+    cfg = with_rules(*RULES.values())
+    with DataSet.create_or_resume(tmp_path / "data", header=header_of(cfg), info={}) as data_set:
+        data_set.write(record)
+        folder = data_set.folder_of(0)
+    for source in (f"{tmp_path / 'data'}:0", str(folder)):
+        again = config(f"randomization.from='{source}'")
+        with EpisodeRunner(again) as runner:
+            assert same_bits(runner.run(0), record)
+        # another layout of the same drawer
+        instance = record.layout["instances"]["drawer"]["instance"]
+        with EpisodeRunner(config(f"randomization.from='{source}'", f"object.instance='{instance}'")) as runner:
+            other = runner.run(1)
+        assert other.success
+        reset = [entry[2] for entry in record.applied["firings"] if entry[1] == 0]
+        assert [entry[2] for entry in other.applied["firings"] if entry[1] == 0] == reset
+    # the data set that is made then has the values itself
+    kept = read_dataclass(RandomizationCfg, header_of(again)["config"]["randomization"], where="randomization")
+    assert kept == again.randomization
+    assert kept.recorded["firings"] == record.applied["firings"]
+
+
+def test_recorded_values_that_do_not_fit_are_refused(record: EpisodeRecord) -> None:
+    firings = [[0, 0, [1.0, 2.0]]]
+    odd = EpisodeRecord(**{**vars(record), "applied": {**record.applied, "firings": firings}})
+    with (
+        EpisodeRunner(config()) as runner,
+        pytest.raises(RecordingError, match=r"joint_friction .* has shape \(1, 2\)"),
+    ):
+        runner.replay(odd)
+
+
+def test_tendons_are_declared_in_the_configuration() -> None:
+    cfg = config(
+        "randomization.views=[{name: spring, body: drawer, tendons: [{joints: [drawer_slide], coefficients: [1.0]}]}]",
+        "randomization.rules=[{view: spring, attribute: tendon_stiffnesses, distribution: 20.0}]",
+    )
+    with EpisodeRunner(cfg) as runner:
+        episode = runner.episode(0)
+        names = episode.cfg.object.name
+        assert names == "drawer"
+        episode.begin()
+        assert episode.randomization is not None
+        (rule,) = episode.randomization.applied()["rules"]
+        assert rule["attribute"] == "tendon_stiffnesses"
+
+
+@pytest.mark.parametrize("name", ["light", "full"])
+def test_a_group_stays_inside_what_the_design_allows(name: str) -> None:
+    """Friction of hinges and slides, efforts within the data sheet, and the product of two frictions."""
+    with EpisodeRunner(config(f"randomization={name}")) as runner:
+        for number in range(20):
+            episode = runner.episode(number)
+            episode.reset()
+            scene = episode.scene
+            arm = scene.robot.arm(None)
+            for joint, most in zip(arm.cfg.joints, arm.cfg.max_effort, strict=True):
+                assert arm.drives.drives[joint].max_effort <= most
+            item = scene.objects["drawer"]
+            assert all(drive.friction >= 1.0 for drive in item.drives.drives.values())
+            rows = {rule["view"] + "." + rule["attribute"]: entry for rule, entry in _resets(episode.randomization)}
+            if "drawer.material_properties" in rows:
+                fingers = np.reshape(rows["franka_panda.material_properties"], (-1, 3))[:, :2]
+                products = np.outer(fingers, np.reshape(rows["drawer.material_properties"], (-1, 3))[:, :2])
+                assert products.min() >= 0.3
+                assert products.max() <= 1.2
+
+
+def _resets(randomization: object) -> list[tuple[dict, list[float]]]:
+    applied = randomization.applied()  # type: ignore[attr-defined]
+    return [(applied["rules"][rule], values) for step, rule, values in applied["firings"] if step == 0]

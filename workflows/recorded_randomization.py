@@ -1,0 +1,49 @@
+"""`randomization.from`: what an episode of a data set applied, to be applied again."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from simcore.errors import ConfigError, RecordingError
+from simcore.randomization.config import RandomizationCfg
+from simcore.recording.episode import EPISODE_FILE, read_episode
+from simcore.recording.storage import DataSet
+
+KEY = "randomization.from"
+
+
+def with_recorded(cfg: RandomizationCfg) -> RandomizationCfg:
+    """The randomization with the values that its `from` names, if it names an episode.
+
+    Args:
+        cfg: The randomization as configured.
+
+    Raises:
+        ConfigError: There is no such episode, or nothing was randomized in it.
+    """
+    if cfg.source is None or cfg.recorded is not None:
+        return cfg
+    try:
+        applied = _applied(cfg.source)
+    except RecordingError as exc:
+        raise ConfigError(f"{KEY}='{cfg.source}': {exc.message}", key=KEY) from exc
+    if not applied:
+        raise ConfigError(
+            f"{KEY}='{cfg.source}' is an episode in which nothing was randomized. Name one that was made with a "
+            "randomization.",
+            key=KEY,
+        )
+    return RandomizationCfg(name=cfg.name, source=cfg.source, recorded=applied)
+
+
+def _applied(source: str) -> dict[str, Any]:
+    folder = Path(source).expanduser()
+    if (folder / EPISODE_FILE).is_file():
+        return read_episode(folder, arrays=False).applied
+    path, _, number = source.rpartition(":")
+    if not path or not number.isdigit():
+        raise ConfigError(
+            f"{KEY}='{source}' is no episode. Expected DATA:NUMBER, or the folder of an episode. Change it.", key=KEY
+        )
+    return DataSet.open(Path(path).expanduser()).read(int(number), arrays=False).applied
