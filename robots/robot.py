@@ -12,7 +12,8 @@ from robots.description import ArmCfg, RobotCfg
 from simcore.errors import WorldError, close_matches
 from simcore.geometry import Pose
 from simcore.sim.bodies import Body
-from simcore.sim.drives import DriveGroup, DriveMode, JointDrive, couple_joints
+from simcore.sim.drives import DriveGroup, DriveMode, JointDrive
+from simcore.sim.joint_coupling import couple_joints
 from simcore.sim.rates import WorldCfg
 from simcore.sim.world import World
 from simcore.state import Buffer, Module

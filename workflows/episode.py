@@ -183,11 +183,7 @@ class Episode:
         """Simulates what comes before the first stage, without a record: for a look at what will be."""
         for _ in range(self._still_frames):
             self.scene.apply(Action(self.standing(), hold=self.scene.hold_flags({})))
-            self.scene.advance_frame(self._before_control_step)
-
-    @property
-    def _before_control_step(self) -> Callable[[], None] | None:
-        return None if self.randomization is None else self.randomization.step
+            self.scene.advance_frame(None if self.randomization is None else self.randomization.step)
 
     def part_of(self, index: int) -> str:
         """Name of the part that the skill of an index acts on; of one that moves nothing, that of the next one."""
@@ -283,7 +279,7 @@ class Episode:
         """Simulates one record frame with a whole action, hold events included, and judges it."""
         self.recorder.add_action(self.scene.action_values(action))
         self.scene.apply(action)
-        speeds = self.scene.advance_frame(self._before_control_step)
+        speeds = self.scene.advance_frame(None if self.randomization is None else self.randomization.step)
         self._interval = self.scene.contact_values()
         self._interval[f"speeds.{self.cfg.robot.name}.max"] = np.float64(speeds.robot)
         for name, speed in speeds.objects.items():

@@ -21,8 +21,8 @@ _EPISODE_FIELDS = {
     "layout": "What the reset applied: poses, joint openness, start joints, drawn object parameters. `preplan`, where "
     "the chain begins with `artpreplan`: layouts tried, the one chosen, its room to the joint limits [rad], and for "
     "each that failed the skill's index (-1: the layout itself), code and message.",
-    "applied": "Randomization, empty where nothing varied: `views` and `rules` as configured, `firings` as lists of the "
-    "step (0 the reset, then one a control step), the place of the rule in `rules`, and the values that it wrote.",
+    "applied": "Randomization, empty where nothing varied: `views` and `rules` as configured, `firings` as lists of "
+    "the step (0 the reset, then one a control step), the place of the rule in `rules`, and the values that it wrote.",
     "skills": "One entry a skill, below.",
     "goal": "`conditions`: what must hold at the end, below.",
     "settle": "The window in which the scene had to stay as it was, below; null if it never came to that.",

@@ -78,6 +78,7 @@ class Body:
         self.movable_joints = [j for j in self.joints.values() if j.movable]
         self._movable_indices = [j.index for j in self.movable_joints]
         self._T_root_com = self._root_inertial_frame()
+        self._com_is_root = not self._T_root_com.p.any()
         for index in self.links.values():
             p.changeDynamics(
                 body_id,
@@ -211,8 +212,23 @@ class Body:
         arm = self.link_pose(name).p - np.array(p_world_com)
         return np.array(linear) + np.cross(angular, arm), np.array(angular)
 
+    def root_velocity(self) -> tuple[Array, Array]:
+        """Linear (3,) [m/s] and angular velocity (3,) [rad/s] of the root link's frame, in the world frame."""
+        if not self._com_is_root:
+            return self.link_velocity(self.root_link)
+        linear, angular = p.getBaseVelocity(self.body_id, physicsClientId=self.client)
+        return np.array(linear), np.array(angular)
+
     def set_root_velocity(self, linear_m_s: ArrayLike, angular_rad_s: ArrayLike) -> None:
         """Sets linear (3,) and angular velocity (3,) of the root link's frame, in the world frame; a free body only."""
+        if self._com_is_root:
+            p.resetBaseVelocity(
+                self.body_id,
+                np.asarray(linear_m_s, dtype=float).tolist(),
+                np.asarray(angular_rad_s, dtype=float).tolist(),
+                physicsClientId=self.client,
+            )
+            return
         linear, angular = np.asarray(linear_m_s, dtype=float), np.asarray(angular_rad_s, dtype=float)
         p_world_com = np.array(p.getBasePositionAndOrientation(self.body_id, physicsClientId=self.client)[0])
         of_com = linear + np.cross(angular, p_world_com - self.root_pose().p)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import Enum
 
 import numpy as np
@@ -61,6 +61,19 @@ class JointDrive:
             if getattr(self, field) < 0.0:
                 raise WorldError(f"JointDrive.{field}={getattr(self, field)} is negative. Give 0 or more.", field=field)
 
+    def having(self, field: str, value: float) -> JointDrive:
+        """The same with one value changed.
+
+        Raises:
+            WorldError: It is negative.
+        """
+        if value < 0.0:
+            raise WorldError(f"JointDrive.{field}={value} is negative. Give 0 or more.", field=field)
+        made = object.__new__(JointDrive)  # ten times as fast as `replace`, which checks all values again
+        made.__dict__.update(self.__dict__)
+        made.__dict__[field] = value
+        return made
+
 
 _VALUES = (
     "stiffness",
@@ -97,6 +110,7 @@ class DriveGroup:
         self._servo_targets: dict[str, tuple[float, float]] = {}
         self._spring_targets: dict[str, float] = {}
         self._stuck: set[str] = set()
+        self._changed: set[str] = set()
         self._held: dict[str, float] = {}
         self._efforts: dict[str, float] = {}
         self._speed_limits: dict[str, float] = {}
@@ -111,35 +125,50 @@ class DriveGroup:
             elif drive.mode is DriveMode.passive and drive.stiffness > 0.0:
                 self._begin_spring(name)
 
-    def change(self, name: str, **values: float) -> None:
-        """Changes fields of a joint's drive from here on; targets, holds and positions stay.
+    def change(self, field: str, names: Sequence[str], values: Sequence[float]) -> None:
+        """Changes a field of some joints' drives from here on; targets, holds and positions stay.
 
         Args:
-            name: Joint.
-            values: Fields of `JointDrive` and their new values.
+            field: Field of `JointDrive`.
+            names: Joints.
+            values: (n,) new values.
 
         Raises:
             WorldError: A value is negative, or needs a world and the group has none.
         """
-        old, drive = self.drives[name], replace(self.drives[name], **values)  # type: ignore[arg-type]
-        if drive.mode is DriveMode.servo and drive.friction > 0.0 and self._world is None:
+        drives, servos = self.drives, False
+        for name, value in zip(names, values, strict=True):
+            old = drives[name]
+            if getattr(old, field) == value:
+                continue
+            drives[name] = drive = old.having(field, value)
+            if drive.mode is DriveMode.servo:
+                self._changed.add(name)
+                servos = True
+            elif field == "stiffness" and drive.mode is DriveMode.passive and name not in self._spring_targets:
+                self._begin_spring(name)
+            elif field == "friction":
+                self._hold_at(name, self._held[name]) if name in self._held else self._brake(name, drive.friction)
+            if field == "damping":
+                self._set_damping(name, drive)
+            elif field == "armature":
+                self._set_armature(name, drive.armature)
+        if servos:
+            self._tell_servos(field)
+
+    def _tell_servos(self, field: str) -> None:
+        """Has changed servos told before the next physics step, once for all changes; at once without a world."""
+        if self._world is not None:
+            self._need_steps(next(iter(self._changed)), "changed")
+            return
+        if field == "friction":
             raise WorldError(
-                f"Joint '{name}' of '{self.body.name}' is a servo with friction, which needs to know the length of a "
-                "step. Give DriveGroup the world whose steps they are.",
-                joint=name,
+                f"A servo of '{self.body.name}' gets friction, which needs to know the length of a step. Give "
+                "DriveGroup the world whose steps they are.",
+                body=self.body.name,
             )
-        self.drives[name] = drive
-        if drive.mode is DriveMode.passive and drive.stiffness > 0.0 and name not in self._spring_targets:
-            self._begin_spring(name)
-        if drive.damping != old.damping:
-            self._set_damping(name, drive)
-        if drive.armature != old.armature:
-            self._set_armature(name, drive.armature)
-        if drive.mode is DriveMode.servo:
-            if name in self._servo_targets:
-                self._servo(name)
-        elif drive.friction != old.friction:
-            self._hold_at(name, self._held[name]) if name in self._held else self._brake(name, drive.friction)
+        for name in sorted(self._changed):
+            self._servo(name)
 
     def set_effort(self, name: str, effort: float) -> None:
         """Applies an effort to a joint beside its drive at every physics step, until another is set [N m or N].
@@ -218,6 +247,9 @@ class DriveGroup:
             self._servo(name)
 
     def _servo(self, name: str) -> None:
+        self._changed.discard(name)
+        if name not in self._servo_targets:
+            return
         drive = self.drives[name]
         position, velocity = self._servo_targets[name]
         if drive.friction > 0.0 and self._sticks(name, drive):
@@ -250,6 +282,8 @@ class DriveGroup:
         return True
 
     def _apply_efforts(self) -> None:
+        for name in sorted(self._changed):
+            self._servo(name)
         for name, target in self._spring_targets.items():
             drive = self.drives[name]
             q, dq, *_ = p.getJointState(self.body.body_id, self._indices[name], physicsClientId=self.body.client)
@@ -339,37 +373,3 @@ _SLOW = 1e-3
 """Speed below which a joint counts as standing [rad/s or m/s]."""
 _STRONG = 1e5
 """Effort of the motor that keeps a joint below a speed [N m or N]: as much as it takes."""
-
-
-def couple_joints(
-    body: Body, first: str, second: str, *, ratio: float = 1.0, offset: float = 0.0, max_force_n: float
-) -> None:
-    """Makes two joints of a robot move together, as the mechanism of a gripper or a mimic joint of its model does.
-
-    A gear constraint between two links of the robot holds `q_first = ratio * q_second + offset`; nothing outside the
-    robot is joined.
-
-    Args:
-        body: The robot.
-        first: A joint.
-        second: The other one.
-        ratio: How far the first moves while the second moves by one.
-        offset: Position of the first where the second is at 0 [rad or m].
-        max_force_n: Largest force of the coupling [N, or N m between joints that turn].
-    """
-    a, b = body.joint(first), body.joint(second)
-    constraint = p.createConstraint(
-        body.body_id,
-        a.index,
-        body.body_id,
-        b.index,
-        jointType=p.JOINT_GEAR,
-        jointAxis=[1, 0, 0],
-        parentFramePosition=[0, 0, 0],
-        childFramePosition=[0, 0, 0],
-        physicsClientId=body.client,
-    )
-    target = {"relativePositionTarget": offset} if offset else {}
-    p.changeConstraint(
-        constraint, gearRatio=-ratio, erp=0.1, maxForce=max_force_n, physicsClientId=body.client, **target
-    )

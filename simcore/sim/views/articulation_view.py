@@ -168,12 +168,30 @@ class ArticulationView(View):
         return read
 
     def _write_drive(self, field: str) -> Callable[[int, Array], None]:
+        parts = [self._parts(env, field) for env in range(self.count)]
+
         def write(env: int, values: Array) -> None:
-            for joint, value in zip(self.joints, values.tolist(), strict=True):
-                group = self._groups[env][joint]
-                group.change(joint, **{_field_of(group.drives[joint], field): value})
+            given = values.tolist()
+            for group, own_field, names, places in parts[env]:
+                group.change(own_field, names, [given[place] for place in places])
 
         return write
+
+    def _parts(self, env: int, field: str) -> list[tuple[DriveGroup, str, list[str], list[int]]]:
+        """The drive groups of a member with what a field is called in them, and which joints of one mode are theirs."""
+        parts: list[tuple[DriveGroup, str, list[str], list[int]]] = []
+        for place, joint in enumerate(self.joints):
+            group = self._groups[env][joint]
+            own_field = _field_of(group.drives[joint], field)
+            mode = group.drives[joint].mode
+            for known, _, names, places in parts:
+                if known is group and known.drives[names[0]].mode is mode:
+                    names.append(joint)
+                    places.append(place)
+                    break
+            else:
+                parts.append((group, own_field, [joint], [place]))
+        return parts
 
     def _positions(self, env: int) -> Array:
         return self.bodies[env].joint_states(self.joints)[0]
@@ -210,12 +228,13 @@ class ArticulationView(View):
 
     def _set_speed_limits(self, env: int, values: Array) -> None:
         self._max_velocities[env] = values
-        for joint, value in zip(self.joints, values.tolist(), strict=True):
-            group = self._groups[env][joint]
-            if group.drives[joint].mode is DriveMode.servo:
-                group.change(joint, max_velocity=value)
-            else:
-                group.limit_speed(joint, value if value < _NO_LIMIT else math.inf)
+        given = values.tolist()
+        for group, _, names, places in self._parts(env, "max_velocity"):
+            if group.drives[names[0]].mode is DriveMode.servo:
+                group.change("max_velocity", names, [given[place] for place in places])
+                continue
+            for name, place in zip(names, places, strict=True):
+                group.limit_speed(name, given[place] if given[place] < _NO_LIMIT else math.inf)
 
     def _joint_efforts(self, env: int) -> Array:
         return self._efforts[env].copy()

@@ -121,7 +121,7 @@ class View:
     def _place(self, env: int, T_env_root: Pose) -> None:
         """Moves a member; its velocity stays."""
         body = self.bodies[env]
-        velocity = None if body.fixed else body.link_velocity(body.root_link)
+        velocity = None if body.fixed else body.root_velocity()
         body.set_root_pose(self.origins[env] @ T_env_root)
         if velocity is not None:
             body.set_root_velocity(*velocity)
@@ -139,8 +139,7 @@ class View:
         self._place(env, Pose.from_rpy(self._root_pose(env).p, values))
 
     def _velocity(self, env: int) -> Array:
-        body = self.bodies[env]
-        velocity = np.array(body.link_velocity(body.root_link))  # (2, 3)
+        velocity = np.array(self.bodies[env].root_velocity())  # (2, 3)
         return (velocity @ self.origins[env].R).ravel()
 
     def _set_velocity(self, env: int, values: Array) -> None:

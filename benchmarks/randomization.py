@@ -1,0 +1,121 @@
+"""What `step_randomization` costs: ten rules on sixteen environments, beside one step of the physics.
+
+    python benchmarks/randomization.py
+
+Sixteen Pandas with a ball each stand in one world. The same ten rules are timed where none fires and where all do.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable
+
+import numpy as np
+
+from robots.franka_panda import franka_panda, urdf_path
+from simcore import randomization as dr
+from simcore.geometry import Pose
+from simcore.sim.drives import DriveGroup, DriveMode, JointDrive
+from simcore.sim.rates import WorldCfg
+from simcore.sim.views.articulation_view import ArticulationView
+from simcore.sim.views.grid_cloner import GridCloner
+from simcore.sim.views.rigid_prim_view import RigidPrimView
+from simcore.sim.world import World
+
+NUM_ENVS = 16
+NEVER = 1_000_000
+BUDGET_MS = {"nothing fires": 0.3, "all fire": 3.0}
+
+
+def views(world: World) -> tuple[RigidPrimView, ArticulationView]:
+    """Sixteen balls and sixteen Pandas that hold their home position."""
+    balls, frankas, drives = [], [], []
+    arm = franka_panda().arms[0]
+
+    def build(env: int, T_world_env: Pose) -> None:
+        T_world_ball = T_world_env @ Pose.from_translation((0.75, 0.0, 0.1))
+        balls.append(world.add_sphere(f"env_{env}/ball", radius_m=0.1, T_world_sphere=T_world_ball, mass_kg=1.0))
+        body = world.load_urdf(urdf_path(), name=f"env_{env}/franka", T_world_root=T_world_env)
+        body.set_joint_positions(arm.joints, arm.home)
+        names = [joint.name for joint in body.movable_joints]
+        group = DriveGroup(
+            body, {name: JointDrive(DriveMode.servo, max_effort=80.0, max_velocity=2.0) for name in names}, world=world
+        )
+        group.set_targets(names, body.joint_states()[0], np.zeros(len(names)))
+        frankas.append(body)
+        drives.append([group])
+
+    world.add_box("ground", size_m=(40.0, 40.0, 1.0), T_world_box=Pose.from_translation((0.0, 0.0, -0.5)))
+    origins = GridCloner(spacing=1.5).clone(world, NUM_ENVS, build)
+    return (
+        RigidPrimView(world, balls, name="ball", origins=origins),
+        ArticulationView(world, frankas, name="franka", origins=origins, drives=drives),
+    )
+
+
+def set_up(world: World, ball: RigidPrimView, franka: ArticulationView, interval: int) -> None:
+    """Ten rules, five of the balls and gravity, five of the Pandas."""
+    uniform, normal = dr.distribution.uniform, dr.distribution.normal
+    dr.new_setup()
+    dr.physics_view.register_simulation_context(world)
+    dr.physics_view.register_rigid_prim_view(ball)
+    dr.physics_view.register_articulation_view(franka)
+    with dr.trigger.on_rl_frame(num_envs=NUM_ENVS), dr.gate.on_interval(interval):
+        dr.physics_view.randomize_simulation_context("scaling", gravity=uniform((1, 1, 0.99), (1, 1, 1.01)))
+        dr.physics_view.randomize_rigid_prim_view(
+            "ball",
+            force=uniform(-0.1, 0.1),
+            mass=uniform(0.9, 1.1),
+            material_properties=uniform((0.5, 0.5, 0.0), (0.7, 0.7, 0.1)),
+            angular_velocity=normal(0.0, 0.01),
+        )
+        dr.physics_view.randomize_articulation_view(
+            "franka",
+            "scaling",
+            stiffness=uniform(0.9, 1.1),
+            max_efforts=uniform(0.9, 1.0),
+            joint_friction=uniform(0.9, 1.1),
+            joint_max_velocities=uniform(0.9, 1.0),
+        )
+        dr.physics_view.randomize_articulation_view("franka", joint_velocities=normal(0.0, 0.01))
+    dr.orchestrator.run(np.random.default_rng(0))
+    assert len(dr.current().rules) == 10  # noqa: S101 - the bench is of ten
+
+
+def timed_ms(function: Callable[[], None], n: int) -> tuple[float, float]:
+    """Median wall time of a call, and what the fastest twentieth stays below [ms]: that of an undisturbed machine."""
+    times = []
+    for _ in range(n):
+        start = time.perf_counter()
+        function()
+        times.append(1e3 * (time.perf_counter() - start))
+    return float(np.median(times)), float(np.percentile(times, 5))
+
+
+def main(n: int = 1000) -> int:
+    """Times both and prints them beside one physics step.
+
+    Args:
+        n: Calls that are timed of each.
+
+    Returns:
+        The exit code: 1 where the median exceeds a budget.
+    """
+    over = False
+    with World(WorldCfg()) as world:
+        ball, franka = views(world)
+        median, fast = timed_ms(world.step, n)
+        print(f"{'one physics step':<18} median {median:.3f} ms, fastest 5 % below {fast:.3f} ms")
+        for name, interval in (("nothing fires", NEVER), ("all fire", 1)):
+            set_up(world, ball, franka, interval)
+            median, fast = timed_ms(dr.physics_view.step_randomization, n)
+            over |= median > BUDGET_MS[name]
+            print(
+                f"{name:<18} median {median:.3f} ms, fastest 5 % below {fast:.3f} ms, of at most {BUDGET_MS[name]} ms"
+            )
+    return int(over)
+
+
+if __name__ == "__main__":
+    raise SystemExit(main(*(int(argument) for argument in sys.argv[1:2])))
