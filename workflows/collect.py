@@ -28,9 +28,13 @@ command again makes what is missing; another configuration into the same folder 
   robot=franka_panda object=microwave randomization=none|light|full
   episodes=20        episodes 0 to 19
   only=[3,17]        just these
+  successes=100      until so many have succeeded, attempts=400 at most (four times as many)
+  shard=3/16         of these, every sixteenth from the third on: other shards, on any host, into the same folder
+  give_up_after=50   stops where so many attempts all failed; null: goes on
   seed=0             seed of the run
   workers=2          processes; default: one a CPU core
-  executor=process   or serial: in this process
+  executor=process   or serial: in this process; executor.episode_timeout_s=600, worker_memory_mb=null,
+                     max_retries=2 and recycle_after=null say when a worker is replaced
   out=DIR            default: data/<task>-<robot>-s<seed>
   pictures=4         episodes on the picture that is drawn at the end
 
@@ -93,6 +97,6 @@ class CollectJob:
 
             yield make_episode
 
-    def lost(self, number: int, reason: str) -> Outcome:
+    def lost(self, number: int, reason: str, *, code: str = "error") -> Outcome:
         """See `Job`."""
-        return keep_lost(self.data_set, self.cfg.seed, number, reason)
+        return keep_lost(self.data_set, self.cfg.seed, number, reason, code=code)

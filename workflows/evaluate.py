@@ -119,9 +119,9 @@ class EvaluateJob:
 
             yield make_episode
 
-    def lost(self, number: int, reason: str) -> Outcome:
+    def lost(self, number: int, reason: str, *, code: str = "error") -> Outcome:
         """See `Job`."""
-        return keep_lost(self.data_set, self.cfg.seed, number, reason)
+        return keep_lost(self.data_set, self.cfg.seed, number, reason, code=code)
 
 
 def run_episode(env: UnlatchEnv, policy: Policy, number: int) -> None:

@@ -9,8 +9,10 @@ from simcore.errors import ConfigError, close_matches
 from workflows.console import OK, command, say
 
 HELP = """usage: unlatch list tasks|skills|robots|objects|sensors|terms
+       unlatch list data [FOLDER]
 
-Prints one line for each: its name and what it is.
+Prints one line for each: its name and what it is; of data sets below a folder (default: data), task, robot and seed,
+attempts and successes.
 """
 
 
@@ -20,13 +22,63 @@ def main(argv: Sequence[str]) -> int:
 
 
 def _main(arguments: list[str]) -> int:
+    if arguments and arguments[0] == "data" and len(arguments) <= 2:
+        for line in data_lines(Path(arguments[1] if len(arguments) == 2 else "data")):
+            say(line)
+        return OK
     if len(arguments) != 1 or arguments[0] not in LISTS:
         got = " ".join(arguments)
-        known = ", ".join(LISTS)
-        raise ConfigError(f"list '{got}' is unknown.{close_matches(got, LISTS)} Expected one of: {known}.")
+        known = ", ".join([*LISTS, "data [FOLDER]"])
+        raise ConfigError(f"list '{got}' is unknown.{close_matches(got, [*LISTS, 'data'])} Expected one of: {known}.")
     for line in LISTS[arguments[0]]():
         say(line)
     return OK
+
+
+def data_lines(folder: Path) -> list[str]:
+    """One line a data set below a folder, by path; what is in a data set is not looked through.
+
+    Args:
+        folder: Where to look.
+
+    Raises:
+        ConfigError: There is no such folder, or no data set below it.
+    """
+    import os
+
+    from simcore.recording.location import DATASET_FILE
+
+    if not folder.is_dir():
+        raise ConfigError(f"Folder '{folder}' is not there. Expected one that data sets lie below. Name another.")
+    found = []
+    for place, folders, files in os.walk(folder):
+        folders.sort()
+        if DATASET_FILE in files:
+            folders.clear()
+            found.append(Path(place))
+    if not found:
+        raise ConfigError(
+            f"No data set lies below '{folder}'. Expected folders that `unlatch collect` made. Name another folder."
+        )
+    return _aligned([(str(path), _data_line(path)) for path in sorted(found)])
+
+
+def _data_line(path: Path) -> str:
+    """What a data set holds, from its header and its index."""
+    from simcore.errors import SimCoreError
+    from simcore.recording.storage import DataSet
+    from workflows.statistics import RunStatistics
+
+    try:
+        data_set = DataSet.open(path)
+        statistics = RunStatistics.of(data_set.summaries())
+    except SimCoreError as exc:
+        return f"damaged: {exc.message}"
+    config = data_set.header.get("config", {})
+    names = [str(config.get(key, {}).get("name", "?")) for key in ("task", "robot")]
+    policy = data_set.header.get("policy")
+    made_by = [f"policy {policy}"] if policy else []
+    return ", ".join([*names, f"seed {config.get('seed', '?')}", *made_by, statistics.success_text()])
 
 
 def task_lines() -> list[str]:

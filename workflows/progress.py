@@ -21,18 +21,28 @@ LIFE_SIGN_S = 30.0
 class Progress:
     """Counts outcomes and shows them; use as a context manager."""
 
-    def __init__(self, *, total: int, done: int = 0, good: str = "succeeded", console: Console | None = None) -> None:
+    def __init__(
+        self,
+        *,
+        total: int,
+        done: int = 0,
+        good: str = "succeeded",
+        successes_only: bool = False,
+        console: Console | None = None,
+    ) -> None:
         """Starts the clock.
 
         Args:
             total: Episodes asked for.
             done: Those that were there before.
             good: What is said of those that went well.
+            successes_only: Whether `total` and `done` are counts of successes.
             console: Where to show it; stderr by default.
         """
         self.total = total
         self.before = done
         self.good = good
+        self.successes_only = successes_only
         self.made = 0
         self.successes = 0
         self.codes: Counter[str] = Counter()
@@ -60,17 +70,23 @@ class Progress:
     @property
     def left_s(self) -> float | None:
         """Time left at this pace [s]; None before the first episode."""
-        left = self.total - self.before - self.made
-        return 3600.0 * left / self.per_hour if self.made else None
+        gained = self.successes if self.successes_only else self.made
+        left = max(self.total - self._done, 0)
+        return left * (time.perf_counter() - self._started) / gained if gained else None
+
+    @property
+    def _done(self) -> int:
+        return self.before + (self.successes if self.successes_only else self.made)
 
     def _line(self) -> str:
         """The counts in one line, for a log."""
         codes = "".join(f", {code} {count}" for code, count in self.codes.most_common())
         left = "" if self.left_s is None else f", {_duration(self.left_s)} left"
-        return f"{self.before + self.made}/{self.total} episodes, {self.successes} {self.good}{codes}{left}"
+        what = f"successes, {self.made} attempts" if self.successes_only else f"episodes, {self.successes} {self.good}"
+        return f"{self._done}/{self.total} {what}{codes}{left}"
 
     def __rich__(self) -> Group:
-        done = self.before + self.made
+        done = min(self._done, self.total)
         bar = Table.grid(padding=(0, 2))
         left = "" if self.left_s is None else f"{_duration(self.left_s)} left"
         pace = f"{self.per_hour:,.0f}/h" if self.made else "starting workers"

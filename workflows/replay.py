@@ -210,8 +210,9 @@ class ReplayJob:
 
             yield replay
 
-    def lost(self, number: int, reason: str) -> Outcome:
+    def lost(self, number: int, reason: str, *, code: str = "error") -> Outcome:
         """See `Job`."""
+        del code
         return ReplayOutcome(number, False, "lost", problems=(f"its replay was lost: {reason}",))
 
     def outcome(self, runner: EpisodeRunner, record: EpisodeRecord) -> ReplayOutcome:

@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from workflows.commandline import CommandLine, load_configs
-from workflows.console import INTERRUPTED, OK, banner_hidden, cores, note, say
+from workflows.console import FAILED, INTERRUPTED, OK, banner_hidden, cores, note, say
+from workflows.ending import Ending
 from workflows.executors.executor import Job, Outcome
 from workflows.versions import IDENTITY, NOTED, versions_of
 
@@ -24,9 +25,9 @@ if TYPE_CHECKING:
 R = TypeVar("R", bound="RunCfg")
 
 PICTURE = "preview.png"
-_LATER_KEYS = {"part": None, "instances": "random", "instance_count": None, "split": "all"}
-"""Keys of an object that were added, and what they mean where they are missing."""
 """Name of the picture in a data set."""
+_LATER_KEYS: dict[str, Any] = {"part": None, "instances": "random", "instance_count": None, "split": "all", "where": {}}
+"""Keys of an object that were added, and what they mean where they are missing."""
 
 
 def make_data_set(
@@ -57,6 +58,7 @@ def make_data_set(
     check_assets(cfg, number=numbers[0])
     EXECUTORS.entry(cfg.executor.name)
     workers = min(cfg.workers or cores(), len(numbers))
+    ending = _ending_of(cfg)
     interrupted = False
     with DataSet.create_or_resume(folder, header={**header_of(cfg), **(of or {})}, info=_info(cfg)) as data_set:
         for number, problem in data_set.damaged(numbers).items():
@@ -64,28 +66,54 @@ def make_data_set(
                 f"episode {number} is damaged and is made again; kept as {shown(data_set.set_aside(number))}: {problem}"
             )
         missing = data_set.missing(numbers)
+        there = len(numbers) - len(missing)
+        asked = set(numbers)
+        for summary in data_set.summaries() if there else ():
+            if summary.number in asked:
+                ending.count(summary)
         started = time.perf_counter()
-        if missing:
-            executor = EXECUTORS.load(cfg.executor.name)(workers=workers)
-            outcomes = executor.run(make_job(data_set), missing)
-            with Progress(total=len(numbers), done=len(numbers) - len(missing)) as progress:
+        if missing and not (ending.has_enough or ending.is_hopeless):
+            executor = EXECUTORS.load(cfg.executor.name)(workers=workers, limits=cfg.executor.limits())
+            outcomes = executor.run(make_job(data_set), ending.until(missing))
+            few = ending.wanted is not None
+            total, before = (ending.wanted or 0, ending.successes) if few else (len(numbers), there)
+            with Progress(total=total, done=before, successes_only=few) as progress:
                 try:
                     for outcome in outcomes:
+                        ending.count(outcome)
                         progress.update(outcome)
                 except KeyboardInterrupt:
                     interrupted = True
                     outcomes.close()
         made = len(missing) - len(data_set.missing(missing))
+        if ending.wanted is not None:  # what was not begun was not asked for
+            numbers = [number for number in numbers if number in data_set]
         statistics = print_summary(data_set, numbers, made=made, seconds=time.perf_counter() - started)
         if interrupted:
             note("unlatch: interrupted; the same command makes the missing episodes")
             return INTERRUPTED
-        if cfg.pictures and (made or not (folder / PICTURE).exists()):
+        if ending.is_hopeless:
+            note(f"unlatch: {ending.hopeless_text()}")
+        elif ending.wanted is not None and not ending.has_enough:
+            note(
+                f"unlatch: {ending.successes} of successes={ending.wanted} after {ending.attempts} attempts, the most "
+                "that attempts allows"
+            )
+        draws = cfg.pictures and cfg.shard is None  # one picture of the whole set, drawn by who makes the whole
+        if draws and (made or not (folder / PICTURE).exists()):
             _draw(cfg, data_set, numbers)
-        if cfg.pictures:
+        if draws:
             say(f"picture: {shown(folder / PICTURE)}")
         say(f"data set: {shown(folder)}")
-    return exit_code(statistics)
+    return FAILED if ending.is_hopeless else exit_code(statistics)
+
+
+def _ending_of(cfg: RunCfg) -> Ending:
+    from workflows.schema import CollectCfg
+
+    if isinstance(cfg, CollectCfg):
+        return Ending(successes=cfg.successes, give_up_after=cfg.give_up_after)
+    return Ending()
 
 
 def output_folder(cfg: RunCfg, *, prefix: str = "") -> Path:
@@ -123,6 +151,8 @@ def header_of(cfg: EpisodeCfg) -> dict[str, Any]:
             del item["held_out"]
         for key in [key for key, value in _LATER_KEYS.items() if item[key] == value]:
             del item[key]
+    if not config["task"]["relations"]:
+        del config["task"]["relations"]
     for entry in config["skills"]:
         if entry["stage"] is None:
             del entry["stage"]  # as data sets had it before there were stages
@@ -134,14 +164,15 @@ def header_of(cfg: EpisodeCfg) -> dict[str, Any]:
     return {**header, "objects": sets} if sets else header
 
 
-def keep_lost(data_set: DataSet, run_seed: int, number: int, reason: str) -> Outcome:
-    """Keeps a record of an episode whose worker died.
+def keep_lost(data_set: DataSet, run_seed: int, number: int, reason: str, *, code: str = "error") -> Outcome:
+    """Keeps a record of an episode whose worker died or was replaced.
 
     Args:
         data_set: Where it belongs.
         run_seed: Seed of the run.
         number: Episode number.
-        reason: How it died.
+        reason: How it died, or why it was replaced.
+        code: `error`, or `timeout` of an episode that hung.
     """
     from simcore.recording.episode import EpisodeRecord
     from simcore.rng import episode_seed
@@ -150,11 +181,11 @@ def keep_lost(data_set: DataSet, run_seed: int, number: int, reason: str) -> Out
         number=number,
         seed=episode_seed(run_seed, number),
         success=False,
-        code="error",
+        code=code,
         evidence={"message": f"Episode {number} was lost: {reason}.", "reason": reason},
     )
     data_set.write(record)
-    return Outcome(number, False, "error")
+    return Outcome(number, False, code)
 
 
 def _draw(cfg: RunCfg, data_set: DataSet, numbers: Sequence[int]) -> None:

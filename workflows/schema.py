@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 
 from omegaconf import MISSING
@@ -9,8 +10,10 @@ from omegaconf import MISSING
 from configs.schema import EpisodeCfg
 from simcore.errors import ConfigError
 from simcore.recording.storage import MAX_NUMBER
+from workflows.executors.executor import WorkerLimits
 from workflows.gym.config import ActionCfg, ObservationCfg
 
+_SHARD = re.compile(r"([0-9]{1,9})/([0-9]{1,9})\Z")
 MAX_WORKERS = 1024
 """Most workers of one run."""
 
@@ -21,6 +24,33 @@ class ExecutorCfg:
 
     name: str = "process"
     """Name in the executor catalog."""
+    episode_timeout_s: float | None = 600.0
+    """Wall time after which an episode hangs: its worker is replaced [s]; null: never."""
+    worker_memory_mb: int | None = None
+    """Resident memory beyond which a worker is replaced [MB]; null: any."""
+    max_retries: int = 2
+    """How often an episode is made again whose worker died or was replaced, before it is kept as `error` or
+    `timeout`."""
+    recycle_after: int | None = None
+    """Episodes after which a worker gives way to a new one; null: it lives as long as the run."""
+
+    def __post_init__(self) -> None:
+        for key, low in (
+            ("episode_timeout_s", 1.0),
+            ("worker_memory_mb", 100),
+            ("max_retries", 0),
+            ("recycle_after", 1),
+        ):
+            value = getattr(self, key)
+            if value is not None and value < low:
+                raise ConfigError(
+                    f"executor.{key}={value:g} is out of range. Expected {low:g} or more. Raise it.",
+                    key=f"executor.{key}",
+                )
+
+    def limits(self) -> WorkerLimits:
+        """What an executor is given."""
+        return WorkerLimits(self.episode_timeout_s, self.worker_memory_mb, self.max_retries, self.recycle_after)
 
 
 @dataclass
@@ -31,6 +61,9 @@ class RunCfg(EpisodeCfg):
     """Episodes 0 to episodes-1 are made."""
     only: list[int] | None = None
     """Make just these episode numbers, in place of the first `episodes`."""
+    shard: str | None = None
+    """`3/16`: of the episodes asked for, every sixteenth, from the third on; other shards make the others, on any host,
+    into the same folder."""
     workers: int | None = None
     """Processes that make episodes; null: one a CPU core."""
     out: str | None = None
@@ -55,6 +88,8 @@ class RunCfg(EpisodeCfg):
             raise ConfigError(f"pictures={self.pictures} is out of range. Expected 0 to 20.", key="pictures")
         if self.only is not None:
             self._check_only(self.only)
+        if self.shard is not None:
+            self._check_shard(self.shard)
 
     def _check_only(self, only: list[int]) -> None:
         if not only:
@@ -63,14 +98,76 @@ class RunCfg(EpisodeCfg):
             if not 0 <= number <= MAX_NUMBER:
                 raise ConfigError(f"only={only} holds {number}. Expected numbers from 0 to {MAX_NUMBER}.", key="only")
 
+    def _check_shard(self, shard: str) -> None:
+        match = _SHARD.match(shard)
+        if match is None or not 1 <= int(match[1]) <= int(match[2]):
+            raise ConfigError(
+                f"shard={shard} is no share. Expected which of how many, as 1/16 to 16/16. Change it.", key="shard"
+            )
+        if not self.numbers():
+            raise ConfigError(
+                f"shard={shard} leaves none of the episodes asked for. Expected at most as many shards as episodes. "
+                "Ask for more episodes, or for fewer shards.",
+                key="shard",
+            )
+
     def numbers(self) -> list[int]:
-        """The episode numbers asked for, sorted."""
-        return sorted(set(self.only)) if self.only is not None else list(range(self.episodes))
+        """The episode numbers asked for, sorted; of a shard, its share."""
+        asked = sorted(set(self.only)) if self.only is not None else list(range(self.most_episodes))
+        if self.shard is None:
+            return asked
+        which, of = (int(word) for word in self.shard.split("/"))
+        return asked[which - 1 :: of]
+
+    @property
+    def most_episodes(self) -> int:
+        """So many episodes are made at most."""
+        return self.episodes
 
 
 @dataclass
 class CollectCfg(RunCfg):
     """`unlatch collect`."""
+
+    successes: int | None = None
+    """Episodes are made until so many have succeeded, in place of the first `episodes`; null: no such end."""
+    attempts: int | None = None
+    """With `successes`: so many episodes are made at most; null: four times as many."""
+    give_up_after: int | None = 50
+    """A run stops whose first so many attempts all failed; null: it goes on."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for key in ("successes", "attempts", "give_up_after"):
+            value = getattr(self, key)
+            if value is not None and not 1 <= value <= MAX_NUMBER:
+                raise ConfigError(f"{key}={value} is out of range. Expected 1 to {MAX_NUMBER}, or null.", key=key)
+        if self.successes is None:
+            if self.attempts is not None:
+                raise ConfigError(
+                    f"attempts={self.attempts} says nothing without successes. Set successes, or use episodes.",
+                    key="attempts",
+                )
+            return
+        for key in ("only", "shard"):
+            if getattr(self, key) is not None:
+                raise ConfigError(
+                    f"successes={self.successes} goes on until enough have succeeded, {key}={getattr(self, key)} names "
+                    "which episodes are made. Remove one of them.",
+                    key="successes",
+                )
+        if self.attempts is not None and self.attempts < self.successes:
+            raise ConfigError(
+                f"attempts={self.attempts} is less than successes={self.successes}. Raise it, or remove it.",
+                key="attempts",
+            )
+
+    @property
+    def most_episodes(self) -> int:
+        """So many episodes are made at most."""
+        if self.successes is None:
+            return self.episodes
+        return min(self.attempts or 4 * self.successes, MAX_NUMBER)
 
 
 @dataclass

@@ -9,6 +9,7 @@ import sys
 import time
 from pathlib import Path
 
+import psutil
 import pytest
 from PIL import Image
 
@@ -106,6 +107,39 @@ def test_a_killed_run_leaves_nothing_half_written_and_the_rerun_completes_it(tmp
     assert (code, err) == (0, "")
     assert DataSet.open(tmp_path / "set").numbers() == [0, 1, 2, 3, 4]
     assert check_dataset(tmp_path / "set") == []
+
+
+def test_eight_shards_that_start_at_once_make_the_whole_set(tmp_path: Path):
+    common = ["collect", "task=close_drawer", "seed=4", "episodes=10", "executor=serial", "pictures=0"]
+    shards = [start([*common, f"shard={i}/8", "out=shared"], tmp_path) for i in range(1, 9)]
+    for shard in shards:
+        _, err = shard.communicate(timeout=300)
+        assert shard.returncode == 0, err
+    assert run([*common, "out=whole"], tmp_path)[0] == 0
+    assert digests(tmp_path / "shared") == digests(tmp_path / "whole")
+    assert check_dataset(tmp_path / "shared") == []
+    assert len(DataSet.open(tmp_path / "shared").summaries()) == 10
+
+
+def test_workers_that_are_killed_cost_no_episode(tmp_path: Path):
+    common = ["collect", "task=close_drawer", "seed=4", "episodes=8", "workers=2", "pictures=0"]
+    process = start([*common, "executor.max_retries=20", "out=killed"], tmp_path)
+    driver, killed = psutil.Process(process.pid), set()
+    while process.poll() is None and len(killed) < 4:
+        time.sleep(1.0)
+        workers = [
+            child
+            for child in driver.children()
+            if child.cpu_times().user > 1.5 and "spawn_main" in " ".join(child.cmdline())
+        ]
+        for worker in workers[:1]:
+            worker.kill()
+            killed.add(worker.pid)
+    _, err = process.communicate(timeout=300)
+    assert process.returncode == 0, err
+    assert killed
+    assert run([*common, "out=whole"], tmp_path)[0] == 0
+    assert digests(tmp_path / "killed") == digests(tmp_path / "whole")
 
 
 def test_ctrl_c_keeps_what_is_finished_and_says_how_to_go_on(tmp_path: Path):

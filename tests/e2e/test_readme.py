@@ -30,6 +30,7 @@ PAGES = [
     "docs/randomization.md",
     "docs/planner_settings.md",
     "docs/solver.md",
+    "docs/sweeps.md",
     "docs/tasks.md",
     *(f"docs/skills/{path.name}" for path in sorted((ROOT / "docs" / "skills").glob("*.md"))),
 ]

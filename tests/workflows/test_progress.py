@@ -55,3 +55,15 @@ def test_on_a_terminal_the_block_is_gone_at_the_end():
     with Progress(total=1, console=Console(file=stream, force_terminal=True, width=80)) as progress:
         progress.update(Outcome(0, True))
     assert stream.getvalue().endswith("\x1b[2K") or "\x1b[2K" in stream.getvalue()
+
+
+def test_successes_are_counted_where_they_are_what_is_asked_for() -> None:
+    stream = io.StringIO()
+    console = Console(file=stream, force_terminal=True, width=80)
+    with Progress(total=5, done=2, successes_only=True, console=console) as progress:
+        progress.update(Outcome(0, False, "slipped"))
+        assert progress.left_s is None
+        progress.update(Outcome(1, True))
+        console.print(progress)
+        assert progress._line().startswith("3/5 successes, 2 attempts, slipped 1, ")
+    assert "3/5" in stream.getvalue()

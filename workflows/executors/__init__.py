@@ -4,9 +4,9 @@ To add one: one file here, one catalog line, one YAML in `configs/executor/`, on
 """
 
 from simcore.registry import Catalog, CatalogEntry
-from workflows.executors.executor import EpisodeMaker, Executor, Job, Outcome
+from workflows.executors.executor import EpisodeMaker, Executor, Job, Outcome, WorkerLimits
 
-__all__ = ["EXECUTORS", "EpisodeMaker", "Executor", "Job", "Outcome"]
+__all__ = ["EXECUTORS", "EpisodeMaker", "Executor", "Job", "Outcome", "WorkerLimits"]
 
 EXECUTORS = Catalog(
     "executor",
@@ -17,4 +17,4 @@ EXECUTORS = Catalog(
         "serial": CatalogEntry("workflows.executors.serial:SerialExecutor", "this process, one after the other"),
     },
 )
-"""Executors by name; each is called with the number of workers."""
+"""Executors by name; each is called with `workers` and `limits`."""

@@ -2,10 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Protocol
+
+
+@dataclass(frozen=True)
+class WorkerLimits:
+    """What a worker may take, and what becomes of it and of its episode; for executors that have workers."""
+
+    episode_timeout_s: float | None = None
+    """Wall time after which an episode hangs: its worker is replaced [s]; None: never."""
+    worker_memory_mb: int | None = None
+    """Resident memory beyond which a worker is replaced [MB]; None: any."""
+    max_retries: int = 0
+    """How often an episode is made again whose worker died or was replaced, before it is kept as lost."""
+    recycle_after: int | None = None
+    """Episodes after which a worker gives way to a new one; None: it lives as long as the run."""
 
 
 @dataclass(frozen=True)
@@ -41,12 +55,13 @@ class Job(Protocol):
         """
         ...
 
-    def lost(self, number: int, reason: str) -> Outcome:
-        """Keeps a record of an episode whose worker died; called in the driver.
+    def lost(self, number: int, reason: str, *, code: str = "error") -> Outcome:
+        """Keeps a record of an episode whose worker died or was replaced; called in the driver.
 
         Args:
             number: Episode number.
-            reason: How it died.
+            reason: How it died, or why it was replaced.
+            code: `error`, or `timeout` of an episode that hung.
         """
         ...
 
@@ -54,8 +69,11 @@ class Job(Protocol):
 class Executor(Protocol):
     """Makes the episodes of a job."""
 
-    def run(self, job: Job, numbers: Sequence[int]) -> Iterator[Outcome]:
+    def run(self, job: Job, numbers: Iterable[int]) -> Iterator[Outcome]:
         """Makes the episodes, in any order, and gives each outcome as it comes.
+
+        Numbers are taken one by one as there is someone to make them, in the thread of whoever takes the outcomes: a
+        source that knows what came of the others may end early.
 
         Closing the iterator stops at once; episodes that are finished are kept.
 

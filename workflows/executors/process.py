@@ -6,22 +6,31 @@ pipe of its own, and a worker that is gone is one lost episode and one replaceme
 
 from __future__ import annotations
 
+import logging
 import multiprocessing
 import os
 import pickle
 import signal
+import time
 import traceback
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
 from multiprocessing.context import SpawnContext, SpawnProcess
 from typing import Any
 
+import psutil
+
 from simcore.errors import SimCoreError
-from workflows.executors.executor import Job, Outcome
+from workflows.executors.executor import Job, Outcome, WorkerLimits
+
+logger = logging.getLogger(__name__)
 
 _SETUP_TRIES = 3
 _STOP_S = 2.0
+_MEMORY_LOOK_S = 0.5
+"""So often the memory of workers is looked at, where it is limited [s]."""
 _THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
 READY = "ready"
@@ -45,28 +54,41 @@ class _Worker:
     """The episode it is making; None while it is being set up or waits."""
     ready: bool = False
     gone: bool = False
+    made: int = 0
+    """Episodes so far."""
+    since: float = 0.0
+    """When it began the present one."""
+    verdict: tuple[str, str] | None = None
+    """Code and reason, where it is being replaced."""
 
 
 class ProcessExecutor:
-    """Makes episodes in processes of its own; one that dies is replaced, its episode recorded as `error`."""
+    """Makes episodes in processes of its own.
 
-    def __init__(self, workers: int = 2) -> None:
+    One that dies, hangs or grows beyond its limits is replaced; its episode is made again, and after `max_retries`
+    kept as `error` or `timeout`.
+    """
+
+    def __init__(self, workers: int = 2, limits: WorkerLimits | None = None) -> None:
         """Makes an executor; nothing is started yet.
 
         Args:
             workers: Processes at a time.
+            limits: What each may take; None: all it wants.
         """
         self.workers = workers
+        self.limits = limits or WorkerLimits()
         self._context: SpawnContext = multiprocessing.get_context("spawn")
         self._started = 0
         self._failed_setups = 0
 
-    def run(self, job: Job, numbers: Sequence[int]) -> Iterator[Outcome]:
+    def run(self, job: Job, numbers: Iterable[int]) -> Iterator[Outcome]:
         """See `Executor`."""
-        waiting = list(reversed(numbers))
+        source = _Source(numbers)
+        losses: Counter[int] = Counter()
         workers: list[_Worker] = []
         try:
-            for _ in range(min(self.workers, len(waiting))):
+            for _ in range(self.workers if source.has_more() else 0):
                 workers.append(self._start(job))
             while workers:
                 for worker in self._next_events(workers):
@@ -75,14 +97,20 @@ class ProcessExecutor:
                         yield outcome
                     if worker.gone:
                         workers.remove(worker)
-                        lost = self._bury(worker, job)
+                        lost = self._bury(worker, job, losses, source.put_back)
                         if lost is not None:
                             yield lost
-                        if len(workers) < len(waiting):
+                        if source.has_more():
                             workers.append(self._start(job))
-                    elif worker.ready and worker.number is None and not self._assign(worker, waiting):
+                    elif worker.ready and worker.number is None:
+                        if worker.made == self.limits.recycle_after:
+                            if source.has_more():
+                                workers.append(self._start(job))
+                        elif self._assign(worker, source):
+                            continue
                         workers.remove(worker)
                         self._stop([worker])
+                self._replace_those_beyond(workers)
         finally:
             self._stop(workers)
 
@@ -102,14 +130,49 @@ class ProcessExecutor:
         theirs.close()
         return _Worker(name, process, ours)
 
-    @staticmethod
-    def _next_events(workers: list[_Worker]) -> list[_Worker]:
-        """Workers that have something to say or are gone; waits for at least one."""
+    def _next_events(self, workers: list[_Worker]) -> list[_Worker]:
+        """Workers that have something to say or are gone; waits for at least one, or until limits are looked at."""
         sources: dict[Any, _Worker] = {}
         for worker in workers:
             sources[worker.connection] = worker
             sources[worker.process.sentinel] = worker
-        return list({id(sources[source]): sources[source] for source in wait(list(sources))}.values())
+        return list(
+            {id(sources[source]): sources[source] for source in wait(list(sources), self._patience(workers))}.values()
+        )
+
+    def _patience(self, workers: list[_Worker]) -> float | None:
+        """How long to wait for events before limits are looked at [s]."""
+        times = [] if self.limits.worker_memory_mb is None else [_MEMORY_LOOK_S]
+        if self.limits.episode_timeout_s is not None:
+            now = time.monotonic()
+            left = [
+                worker.since + self.limits.episode_timeout_s - now for worker in workers if worker.number is not None
+            ]
+            times += [max(seconds, 0.0) for seconds in left]
+        return min(times) if times else None
+
+    def _replace_those_beyond(self, workers: list[_Worker]) -> None:
+        """Kills workers that are beyond their limits; their end is heard of as any other's."""
+        for worker in workers:
+            if worker.number is None or worker.verdict is not None:
+                continue
+            worker.verdict = self._beyond(worker)
+            if worker.verdict is not None:
+                worker.process.kill()
+
+    def _beyond(self, worker: _Worker) -> tuple[str, str] | None:
+        timeout_s, most_mb = self.limits.episode_timeout_s, self.limits.worker_memory_mb
+        if timeout_s is not None and time.monotonic() - worker.since > timeout_s:
+            return "timeout", f"worker killed by SIGKILL: it was not done after episode_timeout_s={timeout_s:g}"
+        if most_mb is None:
+            return None
+        try:
+            used_mb = psutil.Process(worker.process.pid).memory_info().rss / 1e6
+        except psutil.Error:
+            return None  # it is gone already
+        if used_mb <= most_mb:
+            return None
+        return "error", f"worker killed by SIGKILL: it used {used_mb:.0f} MB, worker_memory_mb={most_mb}"
 
     def _hear(self, worker: _Worker) -> Outcome | None:
         """Takes one message of a worker, or notices that it is gone."""
@@ -127,6 +190,7 @@ class ProcessExecutor:
             return None
         if kind == DONE:
             worker.number = None
+            worker.made += 1
             outcome: Outcome = value
             return outcome
         if kind == REFUSED:
@@ -135,28 +199,36 @@ class ProcessExecutor:
         raise WorkerError(f"Worker {worker.name} was ended by a bug:\n{value}")
 
     @staticmethod
-    def _assign(worker: _Worker, waiting: list[int]) -> bool:
-        if not waiting:
+    def _assign(worker: _Worker, source: _Source) -> bool:
+        number = source.take()
+        if number is None:
             return False
-        number = waiting.pop()
         try:
             worker.connection.send(number)
         except (BrokenPipeError, ConnectionError):
-            waiting.append(number)  # it died between two episodes; its sentinel tells, another one makes this
+            source.put_back(number)  # it died between two episodes; its sentinel tells, another one makes this
         else:
-            worker.number = number
+            worker.number, worker.since = number, time.monotonic()
         return True
 
-    def _bury(self, worker: _Worker, job: Job) -> Outcome | None:
-        """Clears up after a dead worker, and records the episode that it was making."""
+    def _bury(self, worker: _Worker, job: Job, losses: Counter[int], put_back: Callable[[int], None]) -> Outcome | None:
+        """Clears up after a dead worker; the episode that it was making is made again, or kept as lost."""
         worker.connection.close()
         worker.process.join(_STOP_S)
         if worker.process.is_alive():  # it hung up without ending
             worker.process.kill()
             worker.process.join()
-        reason = _death(worker.process.exitcode)
+        code, reason = worker.verdict or ("error", _death(worker.process.exitcode))
         if worker.number is not None:
-            return job.lost(worker.number, reason)
+            losses[worker.number] += 1
+            tries = losses[worker.number]
+            if tries <= self.limits.max_retries:
+                logger.info(
+                    "Episode %d is made again (%d of %d): %s", worker.number, tries, self.limits.max_retries, reason
+                )
+                put_back(worker.number)
+                return None
+            return job.lost(worker.number, reason if tries == 1 else f"{reason}, {tries} times", code=code)
         if not worker.ready:
             self._failed_setups += 1
             if self._failed_setups >= _SETUP_TRIES:
@@ -181,6 +253,27 @@ class ProcessExecutor:
 
     def __repr__(self) -> str:
         return f"ProcessExecutor(workers={self.workers})"
+
+
+class _Source:
+    """Numbers that are to be made: what was put back first, then what comes, each taken when it is needed."""
+
+    def __init__(self, numbers: Iterable[int]) -> None:
+        self._numbers = iter(numbers)
+        self._back: list[int] = []
+
+    def take(self) -> int | None:
+        return self._back.pop() if self._back else next(self._numbers, None)
+
+    def put_back(self, number: int) -> None:
+        self._back.append(number)
+
+    def has_more(self) -> bool:
+        """Whether there is at least one more; it is taken next."""
+        number = self.take()
+        if number is not None:
+            self.put_back(number)
+        return number is not None
 
 
 def _work(connection: Connection, job: Job, name: str) -> None:

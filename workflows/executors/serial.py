@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 
-from workflows.executors.executor import Job, Outcome
+from workflows.executors.executor import Job, Outcome, WorkerLimits
 
 
 class SerialExecutor:
     """Makes episodes in this process; a crash of native code ends the run."""
 
-    def __init__(self, workers: int = 1) -> None:
+    def __init__(self, workers: int = 1, limits: WorkerLimits | None = None) -> None:
+        """Makes an executor.
+
+        Args:
+            workers: Not used: there is one.
+            limits: Not used: nobody looks on while an episode is made.
+        """
+        del workers, limits
         self.workers = 1
 
-    def run(self, job: Job, numbers: Sequence[int]) -> Iterator[Outcome]:
+    def run(self, job: Job, numbers: Iterable[int]) -> Iterator[Outcome]:
         """See `Executor`."""
         with job.open("w0") as make_episode:
             for number in numbers:

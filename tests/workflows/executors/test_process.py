@@ -1,16 +1,18 @@
 """Worker processes: every episode once, whatever dies."""
 
 import os
+import re
 import signal
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 
 import pytest
 
 from simcore.errors import ConfigError
-from workflows.executors.executor import EpisodeMaker, Outcome
+from workflows.executors.executor import EpisodeMaker, Outcome, WorkerLimits
 from workflows.executors.process import ProcessExecutor, WorkerError
 from workflows.executors.serial import SerialExecutor
 
@@ -26,14 +28,33 @@ class NumberJob:
     refuses_at: int | None = None
     dies_in_setup: bool = False
     sleep_s: float = 0.0
+    hangs_at: int | None = None
+    grows_at: int | None = None
+    once: str | None = None
+    """A file: what is told to die or hang does so only while it is not there, and makes it."""
+    names: str | None = None
+    """A folder in which every worker leaves its name."""
 
     @contextmanager
     def open(self, worker: str) -> Iterator[EpisodeMaker]:
         if self.dies_in_setup:
             os.kill(os.getpid(), signal.SIGKILL)
 
+        if self.names is not None:
+            (Path(self.names) / worker).touch()
+
         def make(number: int) -> Outcome:
             time.sleep(self.sleep_s)
+            if self.once is not None and number in (self.dies_at, self.hangs_at):
+                if Path(self.once).exists():
+                    return Outcome(number, number % 2 == 0)
+                Path(self.once).touch()
+            if number == self.hangs_at:
+                time.sleep(600.0)
+            if number == self.grows_at:
+                kept = bytearray(400_000_000)
+                time.sleep(600.0)
+                del kept
             if number == self.dies_at:
                 os.kill(os.getpid(), signal.SIGSEGV)
             if number == self.raises_at:
@@ -45,8 +66,8 @@ class NumberJob:
 
         yield make
 
-    def lost(self, number: int, reason: str) -> Outcome:
-        return Outcome(number, False, f"error: {reason}")
+    def lost(self, number: int, reason: str, *, code: str = "error") -> Outcome:
+        return Outcome(number, False, f"{code}: {reason}")
 
 
 def test_every_episode_is_made_once():
@@ -67,6 +88,62 @@ def test_a_worker_that_dies_is_one_lost_episode(workers: int):
     assert sorted(outcomes) == list(range(6))
     assert outcomes[2].code == "error: worker killed by SIGSEGV"
     assert [n for n, o in outcomes.items() if o.code and o.code.startswith("error")] == [2]
+
+
+def test_a_lost_episode_is_made_again(tmp_path: Path):
+    job = NumberJob(dies_at=2, once=str(tmp_path / "died"))
+    outcomes = {o.number: o for o in ProcessExecutor(2, WorkerLimits(max_retries=1)).run(job, range(6))}
+    assert sorted(outcomes) == list(range(6))
+    assert outcomes[2] == Outcome(2, True)
+
+
+def test_an_episode_that_kills_every_worker_is_kept_after_the_retries():
+    executor = ProcessExecutor(1, WorkerLimits(max_retries=2))
+    outcomes = {o.number: o for o in executor.run(NumberJob(dies_at=0), range(3))}
+    assert outcomes[0].code == "error: worker killed by SIGSEGV, 3 times"
+    assert outcomes[2].success
+
+
+def test_an_episode_that_hangs_is_a_timeout_and_the_others_go_on():
+    executor = ProcessExecutor(2, WorkerLimits(episode_timeout_s=1.5))
+    began = time.perf_counter()
+    outcomes = {o.number: o for o in executor.run(NumberJob(hangs_at=1), range(6))}
+    assert sorted(outcomes) == list(range(6))
+    assert outcomes[1].code == "timeout: worker killed by SIGKILL: it was not done after episode_timeout_s=1.5"
+    assert sum(outcome.success for outcome in outcomes.values()) == 3
+    assert time.perf_counter() - began < 60.0
+
+
+def test_a_worker_that_grows_too_large_is_replaced():
+    executor = ProcessExecutor(1, WorkerLimits(worker_memory_mb=300))
+    outcomes = {o.number: o for o in executor.run(NumberJob(grows_at=1), range(3))}
+    assert re.fullmatch(
+        r"error: worker killed by SIGKILL: it used [45]\d\d MB, worker_memory_mb=300", outcomes[1].code or ""
+    )
+    assert outcomes[2].success
+
+
+def test_workers_are_recycled(tmp_path: Path):
+    job = NumberJob(names=str(tmp_path))
+    outcomes = list(ProcessExecutor(1, WorkerLimits(recycle_after=2)).run(job, range(5)))
+    assert sorted(outcome.number for outcome in outcomes) == list(range(5))
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["w0", "w1", "w2"]
+
+
+def test_numbers_are_taken_when_there_is_someone_to_make_them():
+    taken = []
+
+    def numbers() -> Iterator[int]:
+        for number in range(100):
+            if len(seen) >= 4:
+                return
+            taken.append(number)
+            yield number
+
+    seen: list[Outcome] = []
+    for outcome in ProcessExecutor(2).run(NumberJob(sleep_s=0.05), numbers()):
+        seen.append(outcome)
+    assert len(seen) == len(taken) <= 6
 
 
 def test_workers_that_die_while_being_set_up_end_the_run():
