@@ -23,6 +23,10 @@ from simcore.assets.converters.mesh_parts import TriangleMesh, join, surface_poi
 HANDLE_NAMES = ("handle",)
 LOCK_NAMES = ("switch", "knob")
 """Lock wheels and dials do not turn here: a door without a handle can be pulled by them."""
+_ROUNDING_M = 1e-5
+"""What is exactly as wide as a hand opens may come out of a mesh file a little wider."""
+_FLOATING_M = 0.005
+"""A handle that ends farther than this before the panel has no posts that belong to it."""
 
 
 def find_grip(view: PartView) -> Grip:
@@ -69,7 +73,7 @@ def handle_grip(view: PartView, handle: NamedMesh) -> Grip | None:
             continue
         outer = section[section[:, :, 0].max(axis=1) >= depth[0] - 1e-6]
         thin, thick = float(outer[:, :, across].min()), float(outer[:, :, across].max())
-        if not GRIP_MIN_M <= thick - thin <= GRIP_MAX_M:
+        if not GRIP_MIN_M <= thick - thin <= GRIP_MAX_M + _ROUNDING_M:
             continue
         if not handle.name and depth[1] - depth[0] < SIDE_MIN_M:
             continue  # a sheet before the panel: no side for a finger to press on
@@ -120,12 +124,21 @@ def _far_from_hinge(view: PartView, found: list[NamedMesh]) -> list[NamedMesh]:
 def _face_behind(view: PartView, handle: NamedMesh, low: np.ndarray, high: np.ndarray) -> float:
     """Where the panel lies behind a handle [m along x]; the handle's own foot if nothing is there."""
     others = [item.mesh for item in (*view.part, *view.body) if not handle.name or item.name != handle.name]
-    panel = join(others)
+    panel = join(others) if handle.name else _without(join(others), handle.mesh)
     middle = (low + high)[1:] / 2
     half = (high - low)[1:] / 2
     points = [middle + half * np.array([u, v]) for u in (-0.8, 0.0, 0.8) for v in (-0.8, 0.0, 0.8)]
     heights = front_heights(panel, np.array(points))
     heights = heights[heights > low[0] - 0.05]
-    if not handle.name:  # found by its shape: its foot is the panel
-        return float(low[0])
+    if not handle.name:  # found by its shape: its foot is the panel, unless its posts were not modelled
+        behind = heights[heights < low[0] - _FLOATING_M]
+        return float(np.median(behind)) if len(behind) == len(heights) > 0 else float(low[0])
     return float(np.median(heights)) if len(heights) else float(low[0])
+
+
+def _without(mesh: TriangleMesh, piece: TriangleMesh) -> TriangleMesh:
+    """A mesh without the triangles of a piece of it."""
+    low, high = piece.vertices.min(axis=0) - _ROUNDING_M, piece.vertices.max(axis=0) + _ROUNDING_M
+    corners = mesh.triangles
+    inside = np.all((corners >= low) & (corners <= high), axis=(1, 2))
+    return TriangleMesh(mesh.vertices, mesh.faces[~inside])

@@ -55,7 +55,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-CONVERTER_VERSION = 7
+CONVERTER_VERSION = 8
 """Raised with every change that changes the output: cached objects are then made anew."""
 
 _URDF_FILE = "object.urdf"

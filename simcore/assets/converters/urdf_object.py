@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-VERSION = 3
+VERSION = 4
 """Raised with every change that changes the output: cached objects are then made anew."""
 
 DENSITY_KG_M3 = 400.0

@@ -50,6 +50,10 @@ TUB = (
 DOOR = box("0.01 0.245 0", "0.02 0.49 0.4")
 """In its link: hinged at y = 0, reaching to y = 0.49."""
 BAR = box("0.06 0.44 0", "0.015 0.015 0.16") + box("0.04 0.44 0.07", "0.04 0.01 0.01")
+FLOATING = box("0.038 0.44 0", "0.012 0.024 0.2")
+"""A bar whose posts nobody modelled."""
+WIDE = box("0.06 0.42 0", "0.015 0.070001 0.2") + box("0.04 0.42 0.07", "0.04 0.01 0.01")
+"""As wide as a hand opens, and a thousandth of a millimetre that rounding adds."""
 RAIL = box("0.06 0.4 0.05", "0.015 0.14 0.015") + box("0.04 0.44 0.05", "0.04 0.01 0.01")
 FLAP = box("0.01 0 0.19", "0.02 0.48 0.38")
 """In its link: hinged at z = 0, reaching up to z = 0.38."""
@@ -65,6 +69,12 @@ STUD = cylinder("0.03 0 0", 0.006, 0.03, "0 1.5708 0") + cylinder("0.05 0 0", 0.
 OBJECTS = {
     "door": (CASE, {"b": DOOR}, [joint("j", "revolute", "b", "0.2 -0.245 0.2", "0 0 -1", 0.0, 1.6)]),
     "door_bar": (CASE, {"b": DOOR + BAR}, [joint("j", "revolute", "b", "0.2 -0.245 0.2", "0 0 -1", 0.0, 1.6)]),
+    "door_floating": (
+        CASE,
+        {"b": DOOR + FLOATING},
+        [joint("j", "revolute", "b", "0.2 -0.245 0.2", "0 0 -1", 0.0, 1.6)],
+    ),
+    "door_wide": (CASE, {"b": DOOR + WIDE}, [joint("j", "revolute", "b", "0.2 -0.245 0.2", "0 0 -1", 0.0, 1.6)]),
     "door_rail": (CASE, {"b": DOOR + RAIL}, [joint("j", "revolute", "b", "0.2 -0.245 0.2", "0 0 -1", 0.0, 1.6)]),
     "door_back": (CASE, {"b": DOOR + BAR}, [joint("j", "revolute", "b", "0.2 -0.245 0.2", "0 0 1", -1.6, 0.0)]),
     "flap": (CASE, {"b": FLAP}, [joint("j", "revolute", "b", "0.2 0 0.01", "0 1 0", 0.0, 1.5)]),

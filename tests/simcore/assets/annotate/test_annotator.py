@@ -21,6 +21,8 @@ Write = Callable[..., Path]
 EXPECTED = {
     "door": ("door", PartKind.hinge_vertical, HandleType.edge),
     "door_bar": ("door", PartKind.hinge_vertical, HandleType.bar),
+    "door_floating": ("door", PartKind.hinge_vertical, HandleType.bar),
+    "door_wide": ("door", PartKind.hinge_vertical, HandleType.bar),
     "door_rail": ("door", PartKind.hinge_vertical, HandleType.bar),
     "door_back": ("door", PartKind.hinge_vertical, HandleType.bar),
     "flap": ("door", PartKind.hinge_horizontal, HandleType.edge),
@@ -36,6 +38,8 @@ EXPECTED = {
 HEADS = {
     "door": (0.01, 0.478, 0.0),
     "door_bar": (0.06, 0.44, 0.0),
+    "door_floating": (0.038, 0.44, 0.0),
+    "door_wide": (0.06, 0.42, 0.0),
     "door_rail": (0.06, 0.4, 0.05),
     "door_back": (0.06, 0.44, 0.0),
     "flap": (0.01, 0.0, 0.368),
@@ -52,6 +56,8 @@ HEADS = {
 OUTWARD = {
     "door": (1, 0, 0),
     "door_bar": (1, 0, 0),
+    "door_floating": (1, 0, 0),
+    "door_wide": (1, 0, 0),
     "door_rail": (1, 0, 0),
     "door_back": (1, 0, 0),
     "flap": (1, 0, 0),
