@@ -129,8 +129,10 @@ def make_objects(category: str, cfg: MakeObjectCfg) -> int:
         for seed in range(cfg.seed, cfg.seed + cfg.count):
             folder = out / f"{name}_{seed}" if several else out
             items.append(MadeObject(name, seed, folder, generate(seed, name=name)))
-    if not cfg.force:
-        for item in items:
+    for item in items:
+        if item.folder.exists() and not item.folder.is_dir():
+            raise AssetError(f"'{item.folder}' is a file. Expected a folder. Change out.", path=str(item.folder))
+        if not cfg.force:
             _check_place(item)
     for item in items:
         _write(item)

@@ -126,6 +126,12 @@ def test_the_same_again_is_no_mistake_but_another_object_is_not_replaced(run: Ru
     assert read_articulation(tmp_path / "b").source["id"] == "2"
 
 
+def test_a_file_in_the_place_of_the_folder_is_left_alone(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "b").write_text("mine")
+    assert run("box", "out=b", "force=true") == (2, "", "unlatch: 'b' is a file. Expected a folder. Change out.\n")
+    assert (tmp_path / "b").read_text() == "mine"
+
+
 @pytest.mark.slow
 def test_usd_is_written_where_it_is_asked_for(run: Run, tmp_path: Path) -> None:
     from pxr import Usd, UsdPhysics
