@@ -13,7 +13,7 @@ import numpy as np
 from simcore.errors import ConfigError
 
 STREAMS = ("layout", "physics", "visuals", "planner", "sensors", "language")
-"""The named streams of an episode."""
+"""The named streams of an episode; a name may go on after a dot (`planner.0.left.push`): a stream of its own."""
 
 
 def episode_seed(run_seed: int, number: int) -> int:

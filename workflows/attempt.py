@@ -91,7 +91,7 @@ class Attempt:
         stages = [episode.begin_stage(index, beside=beside) for index in indices]
         made = stages[0].skill
         if made.executes:
-            found = planned_together(episode, indices, episode.streams["planner"], made=made, beside=beside)
+            found = planned_together(episode, indices, made=made, beside=beside)
             for stage, planned in zip(stages, found, strict=False):
                 stage.skill, stage.refused = planned
         for lane, stage in zip(lanes, stages, strict=True):

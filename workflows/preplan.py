@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from itertools import zip_longest
 from typing import TYPE_CHECKING
 
-from simcore.rng import EpisodeStreams
 from skills.articulation import ArticulationSkill
 from skills.artpreplan_cfg import ArtPreplanCfg, PreplanReport
 from skills.chain import stages_of
@@ -87,13 +86,12 @@ class Preplanner:
             self._note(number, LAYOUT, overlap)
             return None
         episode.stand_still()
-        planner = EpisodeStreams(episode.seed)["planner"]
         margins: list[float] = []
         strategies: dict[int, str] = {}
         arms: dict[int, str] = {}
         for indices in self._turns():
             budget = FIRST_WAVE if number < QUICK_CANDIDATES else None
-            found = planned_together(episode, indices, planner, budget=budget)
+            found = planned_together(episode, indices, budget=budget)
             for index, (skill, _) in zip(indices, found, strict=False):
                 if not skill.commands:
                     failure = skill.failure

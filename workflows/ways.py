@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from configs.derived_entry import with_setting
+from simcore.rng import stream
 from skills.artpreplan_cfg import ArtPreplanCfg
 from skills.config import SkillCfg
 from skills.failure import Failure
@@ -91,7 +92,6 @@ def arms_for(episode: Episode, index: int) -> list[str]:
 def first_planned(
     episode: Episode,
     index: int,
-    rng: np.random.Generator,
     *,
     budget: PlanBudget | None = None,
     made: Skill | None = None,
@@ -102,7 +102,6 @@ def first_planned(
     Args:
         episode: The episode, as it is now.
         index: Which entry of the chain.
-        rng: The planner stream.
         budget: How much each way's planner tries; None = as much as it should.
         made: A skill made for the first of the ways; None = it is made here.
         beside: Skills that other arms carry out at the same time.
@@ -111,7 +110,7 @@ def first_planned(
     first: Skill | None = None
     for skill in _tried(episode, index, budget=budget, made=made, beside=beside):
         first = first or skill
-        if skill.plan(rng):
+        if skill.plan(_stream(episode, index, skill)):
             return Planned(skill, refused)
         refused.append(_refusal(episode, skill, skill.failure))
     return Planned(first if first is not None else episode.make_skill(episode.ways(index)[0]), refused)
@@ -120,7 +119,6 @@ def first_planned(
 def planned_together(
     episode: Episode,
     indices: Sequence[int],
-    rng: np.random.Generator,
     *,
     budget: PlanBudget | None = None,
     made: Skill | None = None,
@@ -133,7 +131,6 @@ def planned_together(
     Args:
         episode: The episode, as it is now.
         indices: Which entries of the chain, one an arm.
-        rng: The planner stream.
         budget: How much each way's planner tries; None = as much as it should.
         made: A skill made for the first way of the first of them; None = it is made here.
         beside: Skills that further arms carry out at the same time.
@@ -143,17 +140,17 @@ def planned_together(
     """
     index, *others = indices
     if not others:
-        return [first_planned(episode, index, rng, budget=budget, made=made, beside=beside)]
+        return [first_planned(episode, index, budget=budget, made=made, beside=beside)]
     refused: list[dict[str, Any]] = []
     stuck: list[Planned] = []
     planned = 0
     first: Skill | None = None
     for skill in _tried(episode, index, budget=budget, made=made, beside=beside):
         first = first or skill
-        if not skill.plan(rng):
+        if not skill.plan(_stream(episode, index, skill)):
             refused.append(_refusal(episode, skill, skill.failure))
             continue
-        rest = planned_together(episode, others, rng, budget=budget, beside=[*beside, skill])
+        rest = planned_together(episode, others, budget=budget, beside=[*beside, skill])
         found = [Planned(skill, list(refused)), *rest]
         if rest[-1].skill.commands:
             return found
@@ -176,6 +173,15 @@ def _tried(
             yield made
         else:
             yield episode.make_skill(entry, budget=budget, beside=beside)
+
+
+def _stream(episode: Episode, index: int, skill: Skill) -> np.random.Generator:
+    """The planner stream of one way of one entry.
+
+    It does not depend on what was tried before: a way that planned in the search for a layout, where others were tried
+    before it, plans the same way when its turn comes.
+    """
+    return stream(episode.seed, f"planner.{index}.{skill.context.arm.name}.{skill.cfg.strategy}")
 
 
 def _refusal(episode: Episode, skill: Skill, failure: Failure | None) -> dict[str, Any]:

@@ -99,7 +99,8 @@ class GoalStage:
         if goal is None:
             return []
         self.log.counts["goals"] += 1
-        self.best = self.solution(goal)
+        if self.best is None or not self.best.found:
+            self.best = self.solution(goal)
         return [goal]
 
     def adopt(self, solution: Solution) -> list[Goal]:

@@ -90,7 +90,7 @@ class _Planner:
                     break
             if whole is not None:
                 break
-        if self.goals.best is not None and not self.goals.best.found:
+        if whole is None and self.goals.best is not None:
             whole = self._first_whole(self.goals.moved(self._last_goals(self.goals.best)), self.budget.goal_waves)
         plan = self._plan(*whole) if whole is not None else self._refused()
         self.log.counts["queries"] = self.motion_queries + self.clearance.queries
@@ -98,9 +98,12 @@ class _Planner:
         return plan
 
     def _last_goals(self, best: Solution) -> list[Goal]:
-        """What slower solvers find where the waves found none; else why there is none is known afterwards."""
+        """What slower solvers find where no goal of the waves served; where there is no goal, why is known afterwards.
+
+        They are asked after waves that found goals too: a plan that a smaller budget found stays found by a larger one.
+        """
         found = self.goals.exact()
-        if not found:
+        if not found and not best.found:
             best = replace(best, starts_tried=self.log.counts["starts"])
             self.explained, compromise = explain_goal(self.goals.terms, self.arm, self.request.scene, best)
             found = self.goals.adopt(compromise)

@@ -132,16 +132,21 @@ def test_a_further_way_is_taken_where_the_first_does_not_plan(monkeypatch: pytes
     other = StrategyCfg(name="other", planner_setting=replace(entry.planner_setting, task_name="other"))
     cfg = replace(cfg, skills=[search, replace(entry, strategies=[other])])
     plan = Open.plan
+    drawn: list[float] = []
 
     def plan_others(self: Open, rng: np.random.Generator) -> bool:
         if self.cfg.strategy == "given":
+            rng.random()
             self.fail("path_infeasible", "not this way")
             return False
+        drawn.append(rng.random())
         return plan(self, rng)
 
     monkeypatch.setattr(Open, "plan", plan_others)
     with EpisodeRunner(cfg) as runner:
         record = runner.run(0)
+        searched, carried_out = drawn
+        assert searched == carried_out  # the same plan, though the search had tried another way before it
         again = runner.run(0)
     assert record.success
     assert record.layout["preplan"]["strategies"] == {"1": "other"}

@@ -6,6 +6,7 @@ import pytest
 from simcore.errors import ConfigError
 from simcore.geometry import Pose
 from solver.path.path_solver import PathSolver, Slip, SlipMode
+from solver.planning.goals import GoalStage
 from solver.planning.planner import PlanBudget, PlanRequest, plan_keyframes
 from solver.settings.reader import read_planner_setting
 
@@ -167,6 +168,14 @@ def test_a_contradiction_of_this_object_is_told_without_tolerance_juggling(reque
     assert "'from the front'" in result.diagnosis.message
     assert "'from above'" in result.diagnosis.message
     assert "90.0 degrees apart on this object" in result.diagnosis.message
+
+
+def test_the_slower_solver_is_asked_where_goals_were_found_but_none_serves(request_open, monkeypatch):
+    wave = GoalStage.wave
+    monkeypatch.setattr(GoalStage, "wave", lambda self, number: wave(self, number)[:0])
+    result = plan(request_open(follow_to=0.2, budget=PlanBudget(goal_waves=1)))
+    assert result.solution.found
+    assert result.found  # a search with a small budget had it from there: so has the plan with a larger one
 
 
 def test_a_path_that_ends_early_says_where_and_why(arm, door, request_open):
