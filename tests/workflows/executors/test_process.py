@@ -117,9 +117,11 @@ def test_an_episode_that_hangs_is_a_timeout_and_the_others_go_on():
 def test_a_worker_that_grows_too_large_is_replaced():
     executor = ProcessExecutor(1, WorkerLimits(worker_memory_mb=300))
     outcomes = {o.number: o for o in executor.run(NumberJob(grows_at=1), range(3))}
-    assert re.fullmatch(
-        r"error: worker killed by SIGKILL: it used [45]\d\d MB, worker_memory_mb=300", outcomes[1].code or ""
+    told = re.fullmatch(
+        r"error: worker killed by SIGKILL: it used (\d+) MB, worker_memory_mb=300", outcomes[1].code or ""
     )
+    assert told is not None, outcomes[1]
+    assert int(told[1]) > 300  # while it grew, so anything above
     assert outcomes[2].success
 
 
