@@ -15,7 +15,7 @@ from configs.composition import Request, compose_config, option_names, to_plain
 from configs.derived_task import SKILLS_WITH_TASKS, derived_task, task_of_any
 from configs.reading import read_dataclass
 from robots.description import RobotCfg
-from robots.hand_shape import hand_shape
+from robots.hand_shape import hand_shapes
 from simcore.assets.annotate.source import UNKNOWN_CATEGORY, find_urdf, read_category
 from simcore.assets.converters.urdf_folder import is_urdf_folder
 from simcore.assets.library import ObjectCfg, draws_instances, load_object
@@ -73,7 +73,9 @@ def with_derived(primary: str, schema: type, request: Request) -> Request:
     if cfg.part is not None:  # the side of that part is the front
         asset = load_object(cfg, rng=np.random.default_rng(0))
     acted_on = part_acted_on(skill, part, asset.articulation)
-    task = derived_task(skill, asset, acted_on, hand_shape(robot, robot.arms[0]))
+    hand, *others = hand_shapes(robot)
+    # hands that differ take the part in different ways: which one acts is known in the episode
+    task = task_of_any(skill, cfg, acted_on.name) if others else derived_task(skill, asset, acted_on, hand)
     return replace(found, given={**given, "task": task})
 
 

@@ -27,8 +27,8 @@ _RIM_M = 0.008
 _TAIL_M = 0.05
 _PLACES = (0.0, 0.3, -0.3)
 """Places along the edge, as shares of its length, from the height of the handle."""
-_BEHIND_M = 0.005
-"""Gap between what hooks and the inner face, before it moves."""
+_BEHIND_M = 0.003
+"""Gap between what hooks, however it leans, and the edge of the inner face, before it moves."""
 _HOOK_RIM_M = 0.035
 """The inner face is what lies within so much of the edge: as far as fingertips reach."""
 _HOOK_LEAN_RAD = 0.35
@@ -137,7 +137,9 @@ def edge_hook(asset: ObjectAsset, room: HandRoom, edge: FreeEdge, start: tuple[f
     """
     fingers, palm = room.hand.boxes(0.0)
     half = float(np.abs(fingers[:, :, 2]).max())
-    behind = edge.point + edge.outward * (edge.inner_m - half - _BEHIND_M)
+    # a finger that leans comes nearer to the edge that it reaches over: there it would meet the panel's rim head on
+    away_m = half / np.cos(_HOOK_LEAN_RAD) + edge.depth_m * np.tan(_HOOK_LEAN_RAD) + _BEHIND_M
+    behind = edge.point + edge.outward * (edge.inner_m - away_m)
     x = -edge.out
     T_link_tool = Pose(np.column_stack([x, edge.along, np.cross(x, edge.along)]), behind)
     before = Pose.from_translation([-EDGE_APPROACH_M, 0.0, 0.0])

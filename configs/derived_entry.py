@@ -14,7 +14,7 @@ from configs.derived_ways import derived_ways
 from configs.reading import read_dataclass
 from configs.schema import EpisodeCfg
 from robots.description import ArmCfg, RobotCfg
-from robots.hand_shape import hand_shape
+from robots.hand_shape import hand_shape, hand_shapes
 from simcore.assets.annotation import Part
 from simcore.assets.articulated_object import ObjectAsset
 from skills.artpreplan_cfg import ArtPreplanCfg
@@ -73,8 +73,13 @@ def with_task(cfg: EpisodeCfg, assets: Mapping[str, ObjectAsset]) -> EpisodeCfg:
     task = cfg.task
     ranges = [entry.range for entry in task.openness if (entry.object, entry.part) == (asset.name, part.name)]
     start = (float(ranges[0][0]), float(ranges[0][1])) if ranges else None
-    hand = hand_shape(cfg.robot, cfg.robot.arms[0])
-    made, _ = derived_layout(derived.skill, asset, part, hand, start=start)
+    acting = next((entry.arm for entry in cfg.skills if entry.name == derived.skill), None)
+    layouts = [
+        derived_layout(derived.skill, asset, part, hand, start=start) for hand in hand_shapes(cfg.robot, arm=acting)
+    ]
+    made, _ = max(
+        layouts, key=lambda item: item[1]
+    )  # what stands open enough for one hand may be too little for another
     found = read_dataclass(TaskCfg, {"name": task.name, **made}, where="task")
     told = [entry for entry in cfg.skills if not isinstance(entry, ArtPreplanCfg)]
     placed = {region.object for region in task.regions} | {relation.object for relation in task.relations}

@@ -1,8 +1,9 @@
 """Rethink Robotics Baxter with two electric grippers; the model is that of `example-robot-data` (extra `robots`).
 
-Ranges, efforts and speeds of the joints are those of the maker's hardware specifications; the model's speeds of the
-first four joints, 1.5 rad/s in place of 2, are kept. The maker states no accelerations: these are our own, a stop
-within 0.4 s. Stroke and force of the grippers are those of their data sheet (44 mm, of which the model has 41.7; 35 N).
+Ranges of the joints are those of the maker's SDK wiki ("Hardware Specifications"); the model's speeds of the first
+four joints, 1.5 rad/s in place of 2, are kept. The maker states no accelerations: these are our own, a stop within
+0.4 s. Stroke and force of the grippers (44 mm, of which the model has 41.7; 35 N) could not be looked up again: their
+data sheet is no longer to be had.
 
 Fingers are changed from the model's: in its file the left hand wears paddle tips and the right one half-round ones,
 and closed pads stand 16 mm apart, too far for most handles. Here both hands wear paddle tips, and the fingers sit 8 mm

@@ -24,6 +24,7 @@ Array = np.ndarray
 PAD_M = 0.018
 """Length of the pads that hold, from the fingertips [m]."""
 _SPACING_M = 0.002
+_ALIKE_M = 1e-4
 _SLICE_M = 0.015
 """Thickness of a slice: fingers are thinner at their tips."""
 
@@ -51,6 +52,19 @@ class HandShape:
     def max_width_m(self) -> float:
         """Opening between the pads when wide open [m]."""
         return self.widths_m[-1]
+
+    def is_like(self, other: HandShape) -> bool:
+        """Whether two hands take the same room.
+
+        Args:
+            other: The other hand.
+        """
+        pairs = [(self.fingers, other.fingers), (self.palm, other.palm)]
+        return self.widths_m == other.widths_m and all(
+            len(first) == len(second)
+            and all(np.allclose(a.corners, b.corners, atol=_ALIKE_M) for a, b in zip(first, second, strict=True))
+            for first, second in pairs
+        )
 
     @property
     def tip_m(self) -> float:
@@ -112,6 +126,21 @@ def hand_shape(robot: RobotCfg | str, arm: ArmCfg) -> HandShape:
         widths,
         tuple(tuple(gripper.positions(width)) for width in widths),
     )
+
+
+def hand_shapes(robot: RobotCfg, *, arm: str | None = None) -> list[HandShape]:
+    """The different hands with which a robot may act, in the order of its arms.
+
+    Args:
+        robot: The robot.
+        arm: Name of the arm that acts; None = any of them.
+    """
+    found: list[HandShape] = []
+    for each in robot.arms:
+        hand = hand_shape(robot, each) if arm in (None, each.name) else None
+        if hand is not None and not any(hand.is_like(other) for other in found):
+            found.append(hand)
+    return found
 
 
 @lru_cache(maxsize=16)

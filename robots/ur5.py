@@ -1,11 +1,12 @@
 """Universal Robots UR5 with a two-finger gripper; the model is that of `example-robot-data` (extra `robots`).
 
-Speeds and efforts are those of the maker's data sheet and support article "Max. joint torques" (180 deg/s; 150 N m in
-base, shoulder and elbow, 28 N m in the wrist). Its joints turn by 360 degrees to either side; the model, whose limits
-are taken, by 180. The maker states no accelerations: these are our own, a stop within a fifth of a second.
+Speeds and efforts are those of ur_description (config/ur5/joint_limits.yaml), which quotes the user manual CB3 3.13
+and the maker's article "Max. joint torques" (180 deg/s; 150 N m in base, shoulder and elbow, 28 N m in the wrist).
+Its joints turn by 360 degrees to either side; the model, whose limits are taken, by 180. The maker states no
+accelerations: these are our own, a stop within a fifth of a second.
 
 The package's gripper is three boxes that are fixed to the flange: a palm and two fingers 55 mm apart. Here the same
-boxes move, as those of a Robotiq Hand-E: stroke 50 mm, force 130 N at most (its data sheet), mass 1 kg.
+boxes move, as those of a Robotiq Hand-E: stroke 50 mm, force 130 N at most, 20 to 150 mm/s (its manual), mass 1 kg.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
 """UFACTORY xArm 6 with the xArm Gripper; the model is the one that PyBullet's wheel ships.
 
-Ranges, speeds and accelerations of the joints are those of the maker's user manual (xArm 6: ranges of the joints, 180
-deg/s, 1145 deg/s^2); efforts are those of the maker's own URDF (xarm_description), of which the model is a copy. Stroke
-and force of the gripper are those of its data sheet (84 mm, 30 N).
+Ranges, speeds and accelerations of the joints are those of the maker's documentation ("Robot specifications": 180
+deg/s, 1145 deg/s^2); efforts are those of the maker's own URDF (xarm_ros, xarm_description/urdf/xarm6.urdf.xacro), of
+which the model is a copy. Stroke and force of the gripper are those of its manual (V1.11.0: 84 mm, 30 N), which names
+no speed.
 
 The gripper is a linkage: one motor turns the left outer knuckle, five joints mimic it, and the fingers stay parallel
 while they swing in, which takes their tips 10 mm forward. Keypoints are those of the fingers as they hold something of

@@ -6,6 +6,7 @@ from abc import abstractmethod
 
 import numpy as np
 
+from simcore.assets.annotation import HandleType
 from skills.articulation import ArticulationSkill
 from skills.command import ManipCommand, ManipKind, Phase
 from skills.config import SkillCfg
@@ -18,6 +19,8 @@ _GRASP_S = 0.85
 """Least time to close the fingers: 40 mm at 50 mm/s, and a little to settle."""
 _SETTLE_S = 0.05
 _RELEASE_S = 0.4
+_FINGER_GAP_M = 0.001
+"""Least gap beside either finger as it comes to a knob: the arm is true to half a millimetre."""
 _EMPTY_GRIPPER_M = 0.002
 _LOST_S = 0.5
 """So long without a finger on the part, while it should move, is a slip."""
@@ -31,6 +34,28 @@ class GraspingSkill(ArticulationSkill):
         super().__init__(cfg, context)
         self._lost_frames = 0
         self._led_by: int | None = None
+
+    def plan(self, rng: np.random.Generator) -> bool:
+        """See `Skill.plan`; a knob that the fingers cannot span is not tried."""
+        wide_m = self._knob_m()
+        opening_m = self.context.arm.cfg.gripper.max_width_m
+        if wide_m is not None and wide_m + 2.0 * _FINGER_GAP_M > opening_m:
+            self.fail(
+                "plan_infeasible",
+                f"'{self.part.name}' is {1e3 * wide_m:.0f} mm across where it is narrowest, the hand opens by "
+                f"{1e3 * opening_m:.0f} mm",
+                width_m=wide_m,
+                opening_m=opening_m,
+            )
+            return False
+        return super().plan(rng)
+
+    def _knob_m(self) -> float | None:
+        """Least width of the knob that is to be held [m]; None where something else is, or nothing."""
+        setting, handle = self.cfg.planner_setting, self.part.handle
+        if handle.type is not HandleType.knob or self.closed_gripper or setting.keypoint_shifts:
+            return None
+        return float(min(handle.size[1:]))
 
     @property
     @abstractmethod

@@ -63,16 +63,8 @@ def check_assets(cfg: EpisodeCfg, *, number: int = 0) -> None:
             )
         named = skill.part or part_acted_on(skill.name, None, asset.articulation).name
         part = _part(asset, named, f"{where}.part")
-        arm = arms[skill.arm] if skill.arm is not None else cfg.robot.arms[0]
-        if skill.planner_setting.derived:
-            _check_derivable(skill, asset, part, cfg.robot, arm, where)
-            continue
-        keys = _setting_keys(skill, where)
-        for way in skill.ways():
-            key = keys[way.strategy]
-            check_names(way.planner_setting, list(arm.keypoints), list(part.keypoints), key, list(part.axes))
-            check_skill(way, part, asset, where=key)
-            check_points(way.planner_setting, arm.keypoints, part, where=key)
+        for arm in [arms[skill.arm]] if skill.arm is not None else cfg.robot.arms:
+            _check_settings(skill, asset, part, cfg.robot, arm, where)
     _check_mounts(cfg, assets)
     if cfg.randomization.active:
         _check_randomization(cfg, assets, rng)
@@ -96,6 +88,19 @@ def _setting_keys(skill: SkillCfg, where: str) -> dict[str, str]:
     """Full keys of the planner settings of a skill's ways, by the way's name."""
     others = {item.name: f"{where}.strategies[{i}].planner_setting" for i, item in enumerate(skill.strategies)}
     return {skill.strategy: f"{where}.planner_setting", **others}
+
+
+def _check_settings(skill: SkillCfg, asset: ObjectAsset, part: Part, robot: RobotCfg, arm: ArmCfg, where: str) -> None:
+    """Checks an entry's settings for one of the arms that may carry it out."""
+    if skill.planner_setting.derived:
+        _check_derivable(skill, asset, part, robot, arm, where)
+        return
+    keys = _setting_keys(skill, where)
+    for way in skill.ways():
+        key = keys[way.strategy]
+        check_names(way.planner_setting, list(arm.keypoints), list(part.keypoints), key, list(part.axes))
+        check_skill(way, part, asset, where=key)
+        check_points(way.planner_setting, arm.keypoints, part, where=key)
 
 
 def _check_derivable(skill: SkillCfg, asset: ObjectAsset, part: Part, robot: RobotCfg, arm: ArmCfg, where: str) -> None:

@@ -155,7 +155,8 @@ class Episode:
         if self.randomization is not None:
             self._layout = replace(layout, q_home=self.randomization.homes(layout.q_home))
         self.judge = Judge(self.cfg, self.scene)
-        return self._overlap(self.cfg.robot.arms[0].name)
+        found = (self._overlap(arm.name) for arm in self.cfg.robot.arms)
+        return next((failure for failure in found if failure is not None), None)
 
     def _preplanned(self, entry: ArtPreplanCfg, draw: Callable[[], Layout]) -> tuple[Layout, Failure | None]:
         """A layout in which the chain plans; the last one that was tried, and why it is refused, where none does."""

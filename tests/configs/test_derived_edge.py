@@ -58,6 +58,10 @@ def test_a_hook_reaches_behind_the_inner_face_with_closed_fingers():
     assert behind >= -edge.inner_m + float(np.abs(fingers[:, :, 2]).max())
     tail = part.keypoint(TAIL).xyz + shifts[TAIL]
     assert float((tail - point) @ edge.out) == pytest.approx(0.05, abs=1e-4)
+    back = setting["constraint_list"][2]
+    for lean in (-back["tolerance"], back["tolerance"]):  # beside the edge that it reaches over, a leaning finger too
+        at_edge = behind - edge.depth_m * np.tan(abs(lean)) - float(np.abs(fingers[:, :, 2]).max()) / np.cos(lean)
+        assert at_edge > -edge.inner_m + 0.002
     assert edge_hook(asset, room, edge, (0.0, 0.0)) is None  # no room behind a closed door
 
 

@@ -5,11 +5,23 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from robots.dual_panda import dual_panda
 from robots.franka_panda import franka_panda
-from robots.hand_shape import hand_shape
+from robots.hand_shape import hand_shape, hand_shapes
 from simcore.errors import ConfigError
 
 ARM = franka_panda().arms[0]
+
+
+def test_hands_that_take_the_same_room_are_one() -> None:
+    robot = dual_panda()
+    assert len(hand_shapes(robot)) == 1
+    wider = replace(robot.arms[1], gripper=replace(robot.arms[1].gripper, max_width_m=0.06))
+    both = replace(robot, arms=[robot.arms[0], wider])
+    assert [hand.max_width_m for hand in hand_shapes(both)] == [0.08, 0.06]
+    assert [hand.max_width_m for hand in hand_shapes(both, arm="right")] == [0.06]
+
+
 HAND = hand_shape("franka_panda", ARM)
 
 

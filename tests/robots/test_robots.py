@@ -25,28 +25,34 @@ from workflows.robot_reach import hand_poses, reach
 
 RAD = np.pi / 180.0
 DATA_SHEETS = {
-    # "Robot limits" of the Franka Control Interface documentation
+    # ranges, speeds, efforts: franka_ros, franka_description/robots/panda/joint_limits.yaml; accelerations: libfranka,
+    # rate_limiting.h; hand: Franka, "Product Manual Franka Hand" 220010 v1.2
     "franka_panda": {
         "lower": [-2.8973, -1.7628, -2.8973, -3.0718, -2.8973, -0.0175, -2.8973],
         "upper": [2.8973, 1.7628, 2.8973, -0.0698, 2.8973, 3.7525, 2.8973],
         "max_velocity": [2.175, 2.175, 2.175, 2.175, 2.61, 2.61, 2.61],
+        "max_acceleration": [15.0, 7.5, 10.0, 12.5, 15.0, 20.0, 20.0],
         "max_effort": [87.0, 87.0, 87.0, 87.0, 12.0, 12.0, 12.0],
     },
-    # xArm user manual: ranges and speed of the joints; xarm_description: efforts
+    # ranges, speed, acceleration: UFACTORY documentation, "Robot specifications"; efforts: xarm_ros,
+    # xarm_description/urdf/xarm6.urdf.xacro; gripper: xArm Gripper manual V1.11.0
     "xarm6": {
         "lower": [-360 * RAD, -118 * RAD, -225 * RAD, -360 * RAD, -97 * RAD, -360 * RAD],
         "upper": [360 * RAD, 120 * RAD, 11 * RAD, 360 * RAD, 180 * RAD, 360 * RAD],
         "max_velocity": [180 * RAD] * 6,
+        "max_acceleration": [1145.9155 * RAD] * 6,
         "max_effort": [50.0, 50.0, 32.0, 32.0, 32.0, 20.0],
     },
-    # UR5 data sheet; "Max. joint torques" of the maker's support pages
+    # universal_robot, ur_description/config/ur5/joint_limits.yaml, which quotes the user manual CB3 3.13 and the
+    # maker's article "Max. joint torques"; accelerations are not published; gripper: Robotiq Hand-E instruction manual
     "ur5": {
         "lower": [-360 * RAD] * 6,
         "upper": [360 * RAD] * 6,
         "max_velocity": [180 * RAD] * 6,
         "max_effort": [150.0, 150.0, 150.0, 28.0, 28.0, 28.0],
     },
-    # hardware specifications of the Baxter research robot
+    # Rethink SDK wiki, "Hardware Specifications" (ranges seen; speeds, efforts and the gripper as first written down);
+    # accelerations are not published
     "baxter": {
         "lower": [-1.7016, -2.147, -3.0541, -0.05, -3.059, -1.5707, -3.059],
         "upper": [1.7016, 1.047, 3.0541, 2.618, 3.059, 2.094, 3.059],
@@ -55,7 +61,15 @@ DATA_SHEETS = {
     },
 }
 """The makers' numbers, written down apart from the descriptions; of any other robot only its model is asked."""
+GRIPPERS = {
+    "franka_panda": {"max_width_m": 0.08, "max_force_n": 70.0, "max_speed_m_s": 0.05},
+    "xarm6": {"max_width_m": 0.084, "max_force_n": 30.0},
+    "ur5": {"max_width_m": 0.05, "max_force_n": 130.0, "max_speed_m_s": 0.15},
+    "baxter": {"max_width_m": 0.044, "max_force_n": 35.0},
+}
+"""The makers' numbers of the grippers, from the same sources; a speed that is not there is not stated."""
 DATA_SHEETS["dual_panda"] = DATA_SHEETS["franka_panda"]
+GRIPPERS["dual_panda"] = GRIPPERS["franka_panda"]
 
 
 def models() -> Iterator[object]:
@@ -123,11 +137,24 @@ def test_limits_are_those_of_the_data_sheet(name: str) -> None:
             "upper": [joints[joint].upper for joint in arm.joints],
             "max_velocity": [joints[joint].velocity for joint in arm.joints],
             "max_effort": [joints[joint].effort for joint in arm.joints],
+            "max_acceleration": [np.inf for _ in arm.joints],
         }
         for key, values in DATA_SHEETS[name].items():
             narrower = np.maximum if key == "lower" and name not in ("franka_panda", "dual_panda") else np.minimum
             expected = values if name in ("franka_panda", "dual_panda") else narrower(values, model[key])
             np.testing.assert_allclose(getattr(arm, key), expected, atol=2e-3, err_msg=key)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_no_gripper_goes_beyond_its_data_sheet(name: str) -> None:
+    if name not in GRIPPERS:
+        pytest.skip(f"no data sheet of the gripper of '{name}' is written down here")
+    cfg: RobotCfg = ROBOTS.load(name)()
+    for arm in cfg.arms:
+        for key, value in GRIPPERS[name].items():
+            assert getattr(arm.gripper, key) <= value * 1.001, key
+        assert arm.gripper.grip_force_n <= GRIPPERS[name]["max_force_n"]
+        assert arm.gripper.max_width_m >= 0.94 * GRIPPERS[name]["max_width_m"]
 
 
 @pytest.mark.parametrize("name", NAMES)

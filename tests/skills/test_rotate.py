@@ -9,7 +9,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from simcore.assets.annotation import PartKind
+from simcore.assets.annotation import Handle, HandleType, PartKind
 from skills import articulation
 from skills.command import ManipKind, Phase
 from skills.config import SkillCfg
@@ -52,6 +52,15 @@ def with_narrow_wrist(skill: Rotate, half_rad: float) -> Rotate:
     middle = skill.context.arm.q[ROLLS]
     lower[ROLLS], upper[ROLLS] = middle - half_rad, middle + half_rad
     return Rotate(skill.cfg, replace(skill.context, arm_model=replace(arm, q_lower=lower, q_upper=upper)))
+
+
+def test_a_knob_that_the_fingers_cannot_span_is_not_tried(planned: Rotate) -> None:
+    skill = Rotate(planned.cfg, planned.context)
+    skill.part = replace(skill.part, handle=Handle(HandleType.knob, np.array([0.02, 0.09, 0.081])))
+    assert not skill.plan(np.random.default_rng(0))
+    assert skill.failure is not None
+    assert skill.failure.code == "plan_infeasible"
+    assert skill.failure.message == "'knob' is 81 mm across where it is narrowest, the hand opens by 80 mm"
 
 
 def test_one_turn_is_told_as_a_grasp_a_turn_and_a_release(planned: Rotate) -> None:
