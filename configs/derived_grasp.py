@@ -139,7 +139,16 @@ class HandRoom:
         if length < _LEAST_LENGTH_M or turns_in_hand:
             return []
         shift = round(min(_SHIFT_SHARE * length, _MOST_SHIFT_M), 3)
-        return [shift, -shift]
+        return [each for each in (shift, -shift) if self._is_on_part(each)]
+
+    def _is_on_part(self, shift_m: float) -> bool:
+        """Whether a place beside the head is on the part: a head need not lie in the middle of its edge."""
+        _, along, _ = self.axes_link()
+        place = self.part.keypoint(HEAD).xyz + shift_m * along
+        points = self.solids.section(self.part.link, along, float(place @ along))
+        if not len(points):
+            return False
+        return bool(np.all(place > points.min(axis=0) - _BESIDE_M) and np.all(place < points.max(axis=0) + _BESIDE_M))
 
     def _most_back(self) -> float:
         """How far the hand may stay back while the pads still reach over what they hold [m]."""

@@ -151,3 +151,15 @@ def test_a_knob_of_a_door_is_held_along_the_hinge_first_and_never_wedged():
     closing = next(c for c in along[1]["constraint_list"] if c.get("axis_to_keypoint_name") == "tool_side")
     assert closing["target_axis"] == "link0_contact_axis"
     assert (along[1]["slips"], across[1]["slips"]) == (["side", "fixed"], ["fixed", "side"])
+
+
+def test_a_place_beside_the_head_lies_on_the_part() -> None:
+    asset = load_object(ObjectCfg(name="door", category="door", instance="7"), rng=np.random.default_rng(0))
+    part = asset.articulation.part("door")
+    room = HandRoom(asset, part, HAND, approach_m=0.06)
+    vertices = room.solids.vertices(part.link)
+    _, along, _ = room.axes_link()
+    head = part.keypoint("articulated_object_head").xyz
+    assert room.shifts()
+    for shift in room.shifts():
+        assert vertices.min(axis=0) @ along < (head + shift * along) @ along < vertices.max(axis=0) @ along
