@@ -35,6 +35,8 @@ class EpisodeSummary:
     """Of `state.npz`: equal for equal runs."""
     timings_ms: dict[str, float]
     """Wall time of plan, reset, execute and write [ms]."""
+    objects: dict[str, dict[str, Any]] | None = None
+    """By object, its category and instance and what was drawn of its place; None in a line that does not tell."""
 
     @classmethod
     def of(cls, record: EpisodeRecord, *, state_sha256: str, n_actions: int) -> EpisodeSummary:
@@ -47,11 +49,26 @@ class EpisodeSummary:
             n_actions=n_actions,
             state_sha256=state_sha256,
             timings_ms=plain(record.timings_ms),
+            objects=plain(objects_of(record)),
         )
 
     def line(self) -> bytes:
         """The line of the index file."""
         return json.dumps(asdict(self), sort_keys=True, allow_nan=False).encode() + b"\n"
+
+
+def objects_of(record: EpisodeRecord) -> dict[str, dict[str, Any]]:
+    """By object, `category`, `instance` and what was drawn of its place; what an attempt did not come to is left out.
+
+    Args:
+        record: The attempt; its arrays are not needed.
+    """
+    found: dict[str, dict[str, Any]] = {}
+    for name, instance in record.layout.get("instances", {}).items():
+        found[name] = {key: instance[key] for key in ("category", "instance") if key in instance}
+    for name, place in record.layout.get("objects", {}).items():
+        found.setdefault(name, {}).update(place.get("drawn", {}))
+    return found
 
 
 def append_line(data_set: Path, worker: str, summary: EpisodeSummary) -> None:
@@ -78,12 +95,18 @@ def append_line(data_set: Path, worker: str, summary: EpisodeSummary) -> None:
 
 def read_lines(data_set: Path) -> Iterator[EpisodeSummary]:
     """Every readable line of every index; damaged lines are skipped."""
+    for line in read_raw_lines(data_set):
+        summary = parse_line(line)
+        if summary is not None:
+            yield summary
+
+
+def read_raw_lines(data_set: Path) -> Iterator[bytes]:
+    """Every line of every index, as it is."""
     for path in sorted((data_set / FOLDER).glob("*.jsonl")):
         with path.open("rb") as file:
             while line := file.readline(_MAX_LINE_BYTES):
-                summary = _parse(line)
-                if summary is not None:
-                    yield summary
+                yield line
 
 
 def write_all(data_set: Path, summaries: Iterable[EpisodeSummary], *, scratch: Path) -> None:
@@ -109,7 +132,8 @@ def write_all(data_set: Path, summaries: Iterable[EpisodeSummary], *, scratch: P
             path.unlink(missing_ok=True)
 
 
-def _parse(line: bytes) -> EpisodeSummary | None:
+def parse_line(line: bytes) -> EpisodeSummary | None:
+    """The summary that a line holds; None if it is damaged."""
     try:
         content: Any = json.loads(line)
         summary = EpisodeSummary(**content)
@@ -123,5 +147,6 @@ def _parse(line: bytes) -> EpisodeSummary | None:
         and type(summary.n_actions) is int
         and isinstance(summary.state_sha256, str)
         and isinstance(summary.timings_ms, dict)
+        and isinstance(summary.objects, dict | None)
     )
     return summary if typed else None

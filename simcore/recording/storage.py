@@ -35,6 +35,7 @@ from simcore.recording.episode import (
 )
 from simcore.recording.files import not_writable, read_bounded, sync_folder, write_durably
 from simcore.recording.index import EpisodeSummary
+from simcore.recording.index_digest import IndexDigest
 from simcore.recording.json_values import break_seal, decode_json_object, encode_sealed, plain
 from simcore.recording.location import (
     DATASET_FILE,
@@ -338,17 +339,23 @@ class DataSet:
         return record
 
     def summaries(self) -> list[EpisodeSummary]:
-        """One summary an episode, sorted by number: from the index, and from the folder where that lacks or doubts one.
+        """One summary an episode, sorted by number; see `each_summary`.
 
         Raises:
             RecordingError: An episode without a line in the index cannot be read.
         """
-        lines: dict[int, EpisodeSummary | None] = {}
-        for line in index.read_lines(self.path):
-            known = lines.setdefault(line.number, line)
-            if known != line:
-                lines[line.number] = None  # two stories of one episode: its folder tells
-        return [lines.get(number) or self._summary_from_folder(number) for number in self.numbers()]
+        return sorted(self.each_summary(), key=lambda summary: summary.number)
+
+    def each_summary(self) -> Iterator[EpisodeSummary]:
+        """One summary an episode, in any order: from the index, and from the folder where that lacks or doubts one.
+
+        Raises:
+            RecordingError: An episode without a line in the index cannot be read.
+        """
+        shards = (self._numbers_in(shard) for shard in self._shards())
+        digest = IndexDigest(self.path, shards=shards, shard_size=SHARD_SIZE)
+        yield from digest.told()
+        yield from map(self._summary_from_folder, digest.untold())
 
     def _summary_from_folder(self, number: int) -> EpisodeSummary:
         record = self.read(number)
