@@ -51,6 +51,9 @@ COMMANDS = {
     "plan": Command("workflows.plan:main", "task=TASK [key=value ...]", "plan one episode without executing it"),
     "preview": Command("workflows.preview:main", "task=TASK [key=value ...]", "draw the scene without planning"),
     "replay": Command("workflows.replay:main", "DATA episode=N [key=value ...]", "make recorded episodes happen again"),
+    "report": Command(
+        "workflows.report:main", "DATA [DATA ...] [key=value ...]", "write one page of what came of data sets"
+    ),
     "view": Command("workflows.view:main", "DATA [key=value ...]", "write one episode as a page to look at"),
 }
 """The commands by name."""

@@ -5,7 +5,7 @@ Usage: python benchmarks/skill_matrix.py [n=100] [seed=0] [workers=2] [only=TEXT
 
 Runs `unlatch collect object=CATEGORY skill=SKILL robot=ROBOT`, which derives the task in each episode; what a skill
 does not fit is left out, what a robot cannot reach is named with the reason. Data sets stay in the folder; the same
-command again goes on where it was stopped. `picture=` draws a heat map (matplotlib, of the extra `bench`).
+command again goes on where it was stopped. `picture=` draws a heat map.
 
 Of every entry, beside successes with their Wilson interval: of how many episodes `artpreplan` found a layout, how many
 were then planned, executed (the part went where it should, whatever touched what), contact-valid (and nothing touched

@@ -158,15 +158,35 @@ def split_paths(command: str, arguments: Sequence[str], *, count: int) -> tuple[
     Raises:
         ConfigError: There are more or fewer paths, or a flag.
     """
+    paths, pairs = split_some_paths(command, arguments, least=0)
+    if len(paths) != count:
+        raise ConfigError(
+            f"{command} got {len(paths)} folders ({' '.join(paths) or 'none'}), expected {count}, then key=value. "
+            f"`unlatch {command} --help` shows it."
+        )
+    return paths, pairs
+
+
+def split_some_paths(command: str, arguments: Sequence[str], *, least: int = 1) -> tuple[list[str], list[str]]:
+    """Takes the arguments of a data command apart that takes any number of paths.
+
+    Args:
+        command: Name of the command.
+        arguments: The arguments.
+        least: How many paths it needs.
+
+    Raises:
+        ConfigError: There are fewer paths, or a flag.
+    """
     flags = [argument for argument in arguments if argument.startswith("-")]
     if flags:
         raise ConfigError(f"Unknown flag '{flags[0]}'. Expected key=value or --help.", flag=flags[0])
     paths = [argument for argument in arguments if "=" not in argument]
     pairs = [argument for argument in arguments if "=" in argument]
-    if len(paths) != count:
+    if len(paths) < least:
         raise ConfigError(
-            f"{command} got {len(paths)} folders ({' '.join(paths) or 'none'}), expected {count}, then key=value. "
-            f"`unlatch {command} --help` shows it."
+            f"{command} got {len(paths)} folders ({' '.join(paths) or 'none'}), expected at least {least}, then "
+            f"key=value. `unlatch {command} --help` shows it."
         )
     return paths, pairs
 

@@ -36,7 +36,7 @@ def _main(arguments: list[str]) -> int:
 
 
 def data_lines(folder: Path) -> list[str]:
-    """One line a data set below a folder, by path; what is in a data set is not looked through.
+    """One line a data set below a folder, by path.
 
     Args:
         folder: Where to look.
@@ -44,23 +44,9 @@ def data_lines(folder: Path) -> list[str]:
     Raises:
         ConfigError: There is no such folder, or no data set below it.
     """
-    import os
+    from workflows.data_folders import data_sets_below
 
-    from simcore.recording.location import DATASET_FILE
-
-    if not folder.is_dir():
-        raise ConfigError(f"Folder '{folder}' is not there. Expected one that data sets lie below. Name another.")
-    found = []
-    for place, folders, files in os.walk(folder):
-        folders.sort()
-        if DATASET_FILE in files:
-            folders.clear()
-            found.append(Path(place))
-    if not found:
-        raise ConfigError(
-            f"No data set lies below '{folder}'. Expected folders that `unlatch collect` made. Name another folder."
-        )
-    return _aligned([(str(path), _data_line(path)) for path in sorted(found)])
+    return _aligned([(str(path), _data_line(path)) for path in data_sets_below(folder)])
 
 
 def _data_line(path: Path) -> str:

@@ -29,6 +29,7 @@ PAGES = [
     "docs/episode.md",
     "docs/randomization.md",
     "docs/planner_settings.md",
+    "docs/report.md",
     "docs/solver.md",
     "docs/sweeps.md",
     "docs/tasks.md",

@@ -1,0 +1,1 @@
+"""What a report says of data sets, and how it is drawn."""
