@@ -7,6 +7,7 @@ import re
 from typing import Any, get_type_hints
 
 from hydra.errors import ConfigCompositionException, MissingConfigException, OverrideParseException
+from omegaconf import DictConfig
 from omegaconf.errors import (
     ConfigAttributeError,
     ConfigKeyError,
@@ -105,7 +106,7 @@ def _bad_value(exc: OmegaConfBaseException, origin: str) -> ConfigError:
             key=key,
         )
     if isinstance(exc, ConfigKeyError | ConfigAttributeError):
-        error = unknown_key(key, leaf, _known_keys(exc.object_type))
+        error = unknown_key(key, leaf, _known_keys(exc.object_type) or _keys_of(exc.parent_node))
     elif isinstance(exc, ValidationError):
         error = wrong_type(key, exc.value, _expected(exc, leaf))
     elif isinstance(exc, InterpolationKeyError | InterpolationResolutionError):
@@ -140,6 +141,11 @@ def _known_keys(object_type: Any) -> list[str]:
     if isinstance(object_type, type) and dataclasses.is_dataclass(object_type):
         return [item.name for item in dataclasses.fields(object_type)]
     return []
+
+
+def _keys_of(node: Any) -> list[str]:
+    """Keys of a mapping that no dataclass describes."""
+    return [str(key) for key in node] if isinstance(node, DictConfig) else []
 
 
 def _expected(exc: ValidationError, key: str) -> str:

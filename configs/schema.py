@@ -11,6 +11,7 @@ from robots.description import RobotCfg
 from simcore.assets.library import ObjectCfg
 from simcore.errors import ConfigError
 from simcore.randomization.config import RandomizationCfg
+from simcore.randomization.perception import PerceptionCfg
 from simcore.sim.rates import WorldCfg
 from simcore.sim.sensors.config import SensorCfg
 from skills.config import SkillCfg
@@ -79,7 +80,8 @@ def loosened(cls: type) -> type:
 
 
 def _no_randomization() -> dict[str, Any]:
-    return {"name": "none", "views": [], "rules": [], "from": None}
+    perception = {item.name: item.default for item in dataclasses.fields(PerceptionCfg)}
+    return {"name": "none", "views": [], "rules": [], "perception": perception, "from": None}
 
 
 def _holds_dataclasses(hint: Any) -> bool:

@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 
 from robots.action import Action, ArmAction
 from robots.description import ArmCfg, RobotCfg
+from robots.signals import ArmSignals, MotorTargets
 from simcore.errors import WorldError, close_matches
 from simcore.geometry import Pose
 from simcore.sim.bodies import Body
@@ -69,6 +70,7 @@ class Arm(Module):
         self._from = np.array(cfg.home)
         self._to = np.array(cfg.home)
         self._gripper_target_m = gripper.max_width_m
+        self._signals = ArmSignals(len(cfg.joints))
 
     @property
     def cfg(self) -> ArmCfg:
@@ -96,6 +98,16 @@ class Arm(Module):
         return self._body.joint_states(self._cfg.joints)[0]
 
     @property
+    def q_read(self) -> Array:
+        """(n,) what its encoders read now [rad]; those who plan and control know no other positions."""
+        return self._signals.reading(self.q)
+
+    @property
+    def signals(self) -> ArmSignals:
+        """Errors of its encoders and of the way of its commands."""
+        return self._signals
+
+    @property
     def q_target(self) -> Array:
         """(n,) joint targets last applied [rad]."""
         return self._to.copy()
@@ -121,6 +133,7 @@ class Arm(Module):
         gripper = self._cfg.gripper
         self._body.set_joint_positions(self._cfg.joints, positions)
         self._body.set_joint_positions(gripper.joints, gripper.positions(gripper_m))
+        self._signals.clear()
         self._from = positions.copy()
         self._to = positions.copy()
         self._gripper_target_m = gripper_m
@@ -128,7 +141,8 @@ class Arm(Module):
 
     def hold_position(self) -> None:
         """Makes where the joints are now their targets; resets only."""
-        self._from = self._to = self.q
+        self._signals.clear()
+        self._from = self._to = self.q_read
         self._gripper_target_m = float(np.clip(self.gripper_opening_m, 0.0, self._cfg.gripper.max_width_m))
         self._set_motors(self._to, np.zeros(len(self._to)))
 
@@ -156,8 +170,9 @@ class Arm(Module):
 
     def _set_motors(self, positions: Array, velocities: Array) -> None:
         gripper = self._cfg.gripper
-        self._drives.set_targets(self._cfg.joints, positions, velocities)
-        fingers = np.array(gripper.positions(self._gripper_target_m))
+        arrived = self._signals.transmit(MotorTargets(positions, velocities, self._gripper_target_m))
+        self._drives.set_targets(self._cfg.joints, arrived.positions, arrived.velocities)
+        fingers = np.array(gripper.positions(arrived.gripper_m))
         self._drives.set_targets(gripper.joints, fingers, np.zeros(len(fingers)))
 
     def _read_state(self) -> None:

@@ -88,7 +88,7 @@ class ArticulationSkill(Skill):
         """Solves the keyframes and the whole motion; see `Skill.plan`."""
         obstacles = [
             replace(item, joint=self.part.joint) if item.name == self.object_name else item
-            for item in self.context.obstacles()
+            for item in self.context.obstacles(seen=True)
         ]
         self.context.checker.load(
             self.context.robot_model,
@@ -193,7 +193,7 @@ class ArticulationSkill(Skill):
             arm=context.arm_model,
             scene=scene if s is None else scene.at(s),
             setting=setting,
-            q_current=context.arm.q if q_current is None else q_current,
+            q_current=context.arm.q_read if q_current is None else q_current,
             follow_to=None if setting.follow_joint is None else led_to,
             closed_gripper=self.closed_gripper,
             part_pairs=self.part_pairs(),
@@ -210,15 +210,16 @@ class ArticulationSkill(Skill):
         return frozenset((finger, f"{self.object_name}/{self.part.link}") for finger in fingers)
 
     def snapshot(self, setting: PlannerSettingCfg | None = None) -> PlanningScene:
-        """Keypoints, axes and the joint in the arm's base frame, as they are now.
+        """Keypoints, axes and the joint in the arm's base frame, as the planner is told of them now.
 
         Args:
             setting: Whose shifts of keypoints count; None = the skill's.
         """
         setting = self.cfg.planner_setting if setting is None else setting
         T_base_world = self.context.arm.T_world_base.inverse()
-        frames = {name: T_base_world @ pose for name, pose in self.object.frames(self.part.name).items()}
-        keypoints = {name: frames[v.frame] @ v.xyz for name, v in self.part.keypoints.items()}
+        frames = {name: T_base_world @ pose for name, pose in self.object.seen_frames(self.part.name).items()}
+        errors = {name: self.object.sighting.keypoint_error(self.part.name, name) for name in self.part.keypoints}
+        keypoints = {name: frames[v.frame] @ (v.xyz + errors[name]) for name, v in self.part.keypoints.items()}
         axes = {name: frames[v.frame].rotate(v.xyz) for name, v in self.part.axes.items()}
         for name, shift in setting.keypoint_shifts.items():
             keypoints[name] = keypoints[name] + frames[self.part.keypoints[name].frame].rotate(np.array(shift))

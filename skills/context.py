@@ -80,16 +80,21 @@ class SkillContext:
         """Simulated time [s]."""
         return self.robot.time_s
 
-    def obstacles(self) -> list[ObstacleModel]:
-        """Everything the planner must stay clear of, as it is now."""
+    def obstacles(self, *, seen: bool = False) -> list[ObstacleModel]:
+        """Everything the planner must stay clear of, as it is now.
+
+        Args:
+            seen: Whether objects stand where the planner is told that they are, in place of where they are.
+        """
         items = list(self.fixtures)
         for name, item in self.objects.items():
             positions, _, _ = item.body.joint_states()
+            T_world_root = item.body.root_pose()
             items.append(
                 ObstacleModel(
                     name=name,
                     urdf_path=item.asset.urdf_path,
-                    T_world_root=item.body.root_pose(),
+                    T_world_root=item.sighting.root(T_world_root) if seen else T_world_root,
                     joint_positions=dict(zip(item.joint_names, positions.tolist(), strict=True)),
                 )
             )

@@ -126,7 +126,7 @@ class CommandExecutor:
             return False
         if command.motion is None:
             return True
-        arrived = float(np.abs(self._arm.q - self._q).max()) < _ARRIVAL_TOLERANCE_RAD
+        arrived = float(np.abs(self._arm.q_read - self._q).max()) < _ARRIVAL_TOLERANCE_RAD
         return arrived or self._frame >= length + self._arrival_frames
 
     def is_done(self) -> bool:

@@ -42,7 +42,7 @@ class Rotate(GraspingSkill):
         def plan_turn(grip: str, s: float, q: Array, to: float) -> KeyframePlan:
             return self._solve(self.request(s=s, q_current=q, follow_to=to, setting=self._grips[grip]), rng)
 
-        return plan_turns(plan_turn, list(self._grips), s=self.s, q=self.context.arm.q, target_s=self.follow_to)
+        return plan_turns(plan_turn, list(self._grips), s=self.s, q=self.context.arm.q_read, target_s=self.follow_to)
 
     @property
     def _grips(self) -> dict[str, PlannerSettingCfg]:

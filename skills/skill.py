@@ -166,7 +166,7 @@ class Skill(ABC):
 
     def _check_blocked(self) -> None:
         arm = self.context.arm
-        error = float(abs(arm.q - arm.q_target).max())
+        error = float(abs(arm.q_read - arm.q_target).max())
         self._blocked_frames = self._blocked_frames + 1 if error > _BLOCKED_ERROR_RAD else 0
         if self._blocked_frames >= self.context.frames(_BLOCKED_S):
             self.fail(

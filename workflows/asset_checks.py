@@ -81,7 +81,7 @@ def _check_randomization(cfg: EpisodeCfg, assets: dict[str, ObjectAsset], rng: n
     layout = sample_layout(cfg.task, assets, homes, rng)
     with World(cfg.world) as world:
         made = EpisodeRandomization(build_scene(world, cfg.robot, assets, layout, []), cfg.randomization)
-        made.reset(np.random.default_rng(0))  # in a world that is thrown away; recorded values must fit it too
+        made.reset(0)  # in a world that is thrown away; recorded values must fit it too
 
 
 def _setting_keys(skill: SkillCfg, where: str) -> dict[str, str]:

@@ -24,7 +24,7 @@ from simcore.assets.library import split_record
 from simcore.errors import SimCoreError
 from simcore.recording.episode import EpisodeRecord
 from simcore.recording.recorder import EpisodeRecorder
-from simcore.rng import EpisodeStreams, episode_seed, stream
+from simcore.rng import EpisodeStreams, episode_seed
 from simcore.sim.collision import BulletCollisionChecker
 from simcore.sim.scene import NOT_RECORDED
 from simcore.sim.world import World
@@ -151,7 +151,7 @@ class Episode:
         self._layout = layout
         acted_on = [(entry.objects[0], self.part_of(index)) for index, entry in enumerate(self.cfg.skills)]
         self.scene = build_scene(self._world, self.cfg.robot, self._assets, layout, acted_on, sensors=self.cfg.sensors)
-        self.randomization = randomized(self.scene, self.cfg.randomization, stream(self.seed, "physics"))
+        self.randomization = randomized(self.scene, self.cfg.randomization, self.seed)
         if self.randomization is not None:
             self._layout = replace(layout, q_home=self.randomization.homes(layout.q_home))
         self.judge = Judge(self.cfg, self.scene)

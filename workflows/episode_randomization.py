@@ -2,26 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from configs.reading import read_dataclass
-from simcore.errors import ConfigError, RecordingError, WorldError, close_matches
-from simcore.randomization.config import RandomizationCfg, RuleCfg, ViewCfg
+from robots.signal_view import SignalView
+from simcore.errors import ConfigError, WorldError, close_matches
+from simcore.randomization.config import RandomizationCfg, ViewCfg
 from simcore.randomization.rule import SIMULATION_CONTEXT
-from simcore.randomization.setup import Firing, Setup
+from simcore.randomization.setup import Setup
+from simcore.rng import stream
 from simcore.sim.bodies import Body
+from simcore.sim.drives import DriveGroup
 from simcore.sim.views.articulation_view import ArticulationView
 from simcore.sim.views.rigid_prim_view import RigidPrimView
+from simcore.sim.views.sighting_view import SightingView
+from simcore.sim.views.view import View
 from workflows.episode_scene import EpisodeScene
+from workflows.randomization_layer import LAYERS, PlacedRule, RandomizationLayer, layer_of, read_rules
 
 _POSES = ("position", "orientation")
 
 
 class EpisodeRandomization:
-    """A set-up of one environment; `reset` once after the layout, then `step` before every control step."""
+    """Layers of one environment; `reset` once after the layout, then `step` before every control step."""
 
     def __init__(self, scene: EpisodeScene, cfg: RandomizationCfg) -> None:
         """Makes views and rules; nothing is drawn yet.
@@ -33,155 +39,179 @@ class EpisodeRandomization:
         Raises:
             ConfigError: A rule does not fit the scene; with the rule's key.
         """
-        self.cfg = cfg = _effective(cfg)
+        self.cfg = cfg
         self._scene = scene
-        self._setup = Setup(keep_firings=True)
-        self._setup.register_simulation_context(scene.world)
-        self._register({rule.view for rule in cfg.rules})
-        with self._setup.on_rl_frame(num_envs=1):
-            for index, rule in enumerate(cfg.rules):
-                self._add(rule, f"randomization.rules[{index}]")
+        self._recorded = _recorded_layers(cfg)
+        self._made: dict[str, View] = {}
+        self._views = self._view_cfgs()
+        setups = {name: Setup(keep_firings=True) for name in LAYERS}
+        rules = self._placed_rules()
+        self._check_views([placed for found in rules.values() for placed in found])
+        self._register(setups, {rule.view for found in rules.values() for _, rule in found})
+        if self._recorded is None:
+            (placed,) = rules.values()
+            rules = {name: [] for name in LAYERS}
+            for where, rule in placed:
+                rules[layer_of(rule, setups, where)].append((where, rule))
+        self.layers = {name: RandomizationLayer(name, setups[name], rules.get(name, [])) for name in LAYERS}
 
-    def _register(self, used: set[str]) -> None:
-        scene = self._scene
-        views = {name: ViewCfg(name=name, body=name) for name in scene.world.bodies}
-        for index, view in enumerate(self.cfg.views):
-            where = f"randomization.views[{index}]"
-            if view.body not in scene.world.bodies:
-                known = sorted(scene.world.bodies)
+    def _placed_rules(self) -> dict[str, list[PlacedRule]]:
+        """Rules by layer, as they were recorded; all under one name where they are drawn anew."""
+        cfg = self.cfg
+        if self._recorded is not None:
+            return {
+                name: read_rules(content, "randomization.recorded" + ("" if name == LAYERS[0] else f".{name}"))
+                for name, content in self._recorded.items()
+            }
+        own = [(f"randomization.rules[{index}]", rule) for index, rule in enumerate(cfg.rules)]
+        told = [("randomization.perception", rule) for rule in cfg.perception.rules(list(self._scene.objects))]
+        return {"": [*own, *told]}
+
+    def _view_cfgs(self) -> dict[str, ViewCfg]:
+        """Views of bodies by name: one of each body as a whole, and those of the configuration."""
+        bodies = self._scene.world.bodies
+        views = {name: ViewCfg(name=name, body=name) for name in bodies}
+        content, where = self.cfg.views, "randomization.views"
+        if isinstance(self.cfg.recorded, Mapping):
+            where = "randomization.recorded.views"
+            content = [
+                read_dataclass(ViewCfg, view, where=f"{where}[{i}]")
+                for i, view in enumerate(self.cfg.recorded.get("views", ()))
+            ]
+        for index, view in enumerate(content):
+            key = f"{where}[{index}]"
+            if view.body not in bodies:
+                known = sorted(bodies)
                 raise ConfigError(
-                    f"{where}.body='{view.body}' is no body of this episode.{close_matches(view.body, known)} Known: "
+                    f"{key}.body='{view.body}' is no body of this episode.{close_matches(view.body, known)} Known: "
                     f"{', '.join(known)}. Name one of them.",
-                    key=f"{where}.body",
+                    key=f"{key}.body",
                     available=known,
                 )
             if view.name in (*views, SIMULATION_CONTEXT):
                 raise ConfigError(
-                    f"{where}.name='{view.name}' is taken. Expected a name of its own. Rename it.", key=f"{where}.name"
+                    f"{key}.name='{view.name}' is taken. Expected a name of its own. Rename it.", key=f"{key}.name"
                 )
             views[view.name] = view
             try:
-                self._make(view)
+                self._view(view)
             except WorldError as exc:
-                raise ConfigError(f"{where}: {exc.message}", key=where) from exc
-        for name in sorted(used & views.keys() - self._setup.views.keys()):
-            self._make(views[name])
-        unknown = sorted(used - views.keys() - {SIMULATION_CONTEXT})
-        for index, rule in enumerate(self.cfg.rules):
-            if rule.view in unknown:
-                known = [SIMULATION_CONTEXT, *sorted(views)]
+                raise ConfigError(f"{key}: {exc.message}", key=key) from exc
+        return views
+
+    def _check_views(self, rules: list[PlacedRule]) -> None:
+        known = [SIMULATION_CONTEXT, *sorted(self._views)]
+        for where, rule in rules:
+            if rule.view not in known:
                 raise ConfigError(
-                    f"randomization.rules[{index}].view='{rule.view}' is no view of this episode."
+                    f"{where}.view='{rule.view}' is no view of this episode."
                     f"{close_matches(rule.view, known)} Known: {', '.join(known)}. Name one of them.",
-                    key=f"randomization.rules[{index}].view",
+                    key=f"{where}.view",
                     available=known,
                 )
 
-    def _make(self, cfg: ViewCfg) -> None:
-        world = self._scene.world
-        body = world.bodies[cfg.body]
-        if body.movable_joints:
-            drives = [self._drives_of(body)]
-            self._setup.register_articulation_view(
+    def _register(self, setups: Mapping[str, Setup], used: set[str]) -> None:
+        """Registers the views that rules use, in the layers that they have attributes in."""
+        scene = self._scene
+        setups["physics"].register_simulation_context(scene.world)
+        for name in sorted(used & self._views.keys()):
+            setups["physics"].register_view(self._view(self._views[name]))
+        for name in sorted(used & scene.objects.keys()):
+            setups["sensors"].register_view(SightingView(scene.objects[name].sighting, name=name))
+        robot = scene.robot
+        if robot.body.name in used:
+            arms = list(robot.arms.values())
+            signals = SignalView(arms, name=robot.body.name, control_hz=scene.world.cfg.control_hz)
+            setups["sensors"].register_view(signals)
+
+    def _view(self, cfg: ViewCfg) -> View:
+        """A view of a body, made once: what it declares acts from then on."""
+        if cfg.name not in self._made:
+            world = self._scene.world
+            body = world.bodies[cfg.body]
+            self._made[cfg.name] = (
                 ArticulationView(
                     world,
                     [body],
                     name=cfg.name,
-                    drives=drives,
+                    drives=[self._drives_of(body)],
                     joints=cfg.joints,
                     links=cfg.links,
                     tendons=cfg.tendons,
                 )
+                if body.movable_joints
+                else RigidPrimView(world, [body], name=cfg.name)
             )
-        else:
-            self._setup.register_rigid_prim_view(RigidPrimView(world, [body], name=cfg.name))
+        return self._made[cfg.name]
 
-    def _drives_of(self, body: Body) -> list[Any]:
+    def _drives_of(self, body: Body) -> list[DriveGroup]:
         if body is self._scene.robot.body:
             return [arm.drives for arm in self._scene.robot.arms.values()]
         return [self._scene.objects[body.name].drives]
 
-    def _add(self, rule: RuleCfg, where: str) -> None:
-        setup = self._setup
-        gate = setup.on_interval(rule.interval) if rule.interval is not None else setup.on_env_reset()
-        try:
-            with gate:
-                setup.randomize(
-                    rule.view, {rule.attribute: rule.made()}, operation=rule.operation, num_buckets=rule.num_buckets
-                )
-        except ConfigError as exc:
-            key = f"{where}.{'distribution' if exc.values.get('key') == rule.attribute else exc.values.get('key')}"
-            raise ConfigError(f"{key}: {exc.message}", **{**exc.values, "key": key}) from exc
-
-    def reset(self, rng: np.random.Generator) -> None:
-        """Fires `on_env_reset`; what the layout made is the default.
+    def reset(self, seed: int) -> None:
+        """Fires `on_env_reset` in every layer; what the layout made is the default.
 
         Args:
-            rng: The episode's stream of physics; not used where recorded values are written.
+            seed: Seed of the episode, for its streams; not used where recorded values are written.
 
         Raises:
             RecordingError: Recorded values do not fit the scene.
         """
-        if self.cfg.recorded is None:
-            self._setup.run(rng)
-        else:
-            try:
-                self._setup.run_recorded(_firings(self.cfg.recorded))
-            except ConfigError as exc:
-                raise RecordingError(f"Recorded randomization: {exc.message}") from exc
-        self._setup.step_randomization([0])
-        written = {(rule.slot.view, rule.slot.attribute.name) for rule in self._setup.rules}
+        for name, layer in self.layers.items():
+            layer.reset(stream(seed, name), None if self._recorded is None else self._recorded.get(name, {}))
+        of_robot = self._written("physics", self._scene.robot.body.name)
         robot = self._scene.robot
-        of_robot = {name for view, name in written if self._body_of(view) == robot.body.name}
-        if "joint_positions" in of_robot:
+        if "joint_positions" in of_robot or "encoder_offset" in self._written("sensors", robot.body.name):
             for arm in robot.arms.values():
                 arm.hold_position()
         if of_robot.intersection(_POSES):
             robot.T_world_root = robot.body.root_pose()
         self._scene.scene.update_state()
 
-    def _body_of(self, view: str) -> str:
-        return self._setup.views[view].bodies[0].name if view in self._setup.views else view
+    def _written(self, layer: str, body: str) -> set[str]:
+        """Attributes of a body that a layer writes, through whatever view."""
+        slots = self.layers[layer].written()
+        return {
+            slot.attribute.name for slot in slots if slot.view in self._views and self._views[slot.view].body == body
+        }
 
     def homes(self, q_home: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
         """Start joint positions (n,) by arm [rad] after the reset: those of the layout, or what was made of them."""
-        moved = any(rule.slot.attribute.name == "joint_positions" for rule in self._setup.rules)
+        moved = any(slot.attribute.name == "joint_positions" for slot in self.layers["physics"].written())
         return {name: arm.q if moved else q_home[name] for name, arm in self._scene.robot.arms.items()}
 
     def step(self) -> None:
         """Counts one control step and lets the rules fire whose gate is open."""
-        self._setup.step_randomization()
+        for layer in self.layers.values():
+            if layer.setup.rules:
+                layer.step()
 
     def applied(self) -> dict[str, Any]:
-        """Views, rules and every firing so far, as plain values; enough to apply them again."""
+        """Views, and of every layer rules and firings so far, as plain values; enough to apply them again."""
+        recorded = self.cfg.recorded
+        views = recorded.get("views", []) if isinstance(recorded, Mapping) else self.cfg.to_dict().get("views", [])
+        others = {name: layer.applied() for name, layer in self.layers.items() if name != LAYERS[0]}
         return {
-            "views": self.cfg.to_dict().get("views", []),
-            "rules": [rule.to_dict() for rule in self._setup.rules],
-            "firings": [[firing.step, firing.rule, firing.values[0].tolist()] for firing in self._setup.firings],
+            "views": views,
+            **self.layers[LAYERS[0]].applied(),
+            **{name: content for name, content in others.items() if content["rules"]},
         }
 
     def lines(self) -> list[str]:
         """What fires when, one line a rule, and what the reset wrote."""
-        rate = self._scene.world.cfg.control_hz
-        lines = [f"randomization {self.cfg.name}: {len(self._setup.rules)} rules"]
-        for rule in self._setup.rules:
-            slot, gate = rule.slot, rule.gate
-            when = "at reset" if gate.interval is None else f"every {gate.interval} control steps "
-            when += "" if gate.interval is None else f"({gate.interval / rate:.3g} s)"
-            line = f"  {when}: {slot.view}.{slot.attribute.name} {rule.operation.name} {_law(rule.to_dict())}"
-            if gate.on_reset:
-                line += f" -> {_numbers(slot.defaults[0])} became {_numbers(slot.last_reset[0])}"
-            lines.append(f"{line} [{slot.attribute.unit}]")
-        return lines
+        hz = self._scene.world.cfg.control_hz
+        lines = [line for layer in self.layers.values() for line in layer.lines(control_hz=hz)]
+        return [f"randomization {self.cfg.name}: {len(lines)} rules", *lines]
 
 
-def randomized(scene: EpisodeScene, cfg: RandomizationCfg, rng: np.random.Generator) -> EpisodeRandomization | None:
+def randomized(scene: EpisodeScene, cfg: RandomizationCfg, seed: int) -> EpisodeRandomization | None:
     """The randomization of a scene after its reset; None where nothing varies.
 
     Args:
         scene: The episode's scene, as its layout says.
         cfg: The randomization.
-        rng: The episode's stream of physics.
+        seed: Seed of the episode.
 
     Raises:
         ConfigError: A rule does not fit the scene.
@@ -190,25 +220,17 @@ def randomized(scene: EpisodeScene, cfg: RandomizationCfg, rng: np.random.Genera
     if not cfg.active:
         return None
     made = EpisodeRandomization(scene, cfg)
-    made.reset(rng)
+    made.reset(seed)
     return made
 
 
-def _effective(cfg: RandomizationCfg) -> RandomizationCfg:
-    """The configuration with recorded views and rules in place of its own, where there are recorded values."""
+def _recorded_layers(cfg: RandomizationCfg) -> dict[str, Mapping[str, Any]] | None:
+    """What a record says of every layer; None where all is drawn anew."""
     if cfg.recorded is None:
-        return cfg
-    where = "randomization.recorded"
+        return None
     content = cfg.recorded if isinstance(cfg.recorded, Mapping) else {}
-    views = [
-        read_dataclass(ViewCfg, view, where=f"{where}.views[{i}]") for i, view in enumerate(content.get("views", ()))
-    ]
-    rules = [
-        read_dataclass(RuleCfg, rule, where=f"{where}.rules[{i}]") for i, rule in enumerate(content.get("rules", ()))
-    ]
-    made = RandomizationCfg(name=cfg.name, views=views, rules=rules, source=None)
-    made.recorded = content
-    return made
+    found = {LAYERS[0]: content, **{name: content.get(name, {}) for name in LAYERS[1:]}}
+    return {name: layer if isinstance(layer, Mapping) else {} for name, layer in found.items()}
 
 
 def recorded_randomization(applied: Mapping[str, Any], *, name: str) -> RandomizationCfg:
@@ -219,29 +241,3 @@ def recorded_randomization(applied: Mapping[str, Any], *, name: str) -> Randomiz
         name: Name of the randomization.
     """
     return RandomizationCfg(name=name, recorded=dict(applied) if applied else None)
-
-
-def _firings(content: Mapping[str, Any]) -> list[Firing]:
-    found = []
-    for entry in content.get("firings", ()):
-        try:
-            step, rule, values = entry
-            found.append(
-                Firing(int(step), int(rule), np.zeros(1, dtype=int), np.array([values], dtype=float).reshape(1, -1))
-            )
-        except (TypeError, ValueError) as exc:
-            raise RecordingError(
-                f"A firing of the record is no [step, rule, values]: {str(entry)[:80]}. It is damaged."
-            ) from exc
-    return found
-
-
-def _law(rule: Mapping[str, Any]) -> str:
-    content = rule["distribution"]
-    inside = ", ".join(f"{key} {value}" for key, value in content.items() if key != "type")
-    return f"{content['type']}({inside})"
-
-
-def _numbers(values: Sequence[float] | np.ndarray) -> str:
-    shown = [f"{value:.4g}" for value in np.asarray(values)[:6]]
-    return f"[{', '.join(shown)}{', ...' if len(values) > 6 else ''}]"

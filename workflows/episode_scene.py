@@ -266,7 +266,7 @@ def robot_model(robot: Robot, arm: ArmCfg, layout: Layout) -> RobotModel:
     for other in cfg.arms:
         q, opening_m = layout.q_home[other.name], other.gripper.max_width_m
         if other.name != arm.name:
-            q, opening_m = robot.arm(other.name).q, robot.arm(other.name).gripper_opening_m
+            q, opening_m = robot.arm(other.name).q_read, robot.arm(other.name).gripper_opening_m
         home.update(zip(other.joints, (float(v) for v in q), strict=True))
         home.update(zip(other.gripper.joints, other.gripper.positions(opening_m), strict=True))
     return RobotModel(

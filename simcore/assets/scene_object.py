@@ -11,6 +11,7 @@ from simcore.assets.articulated_object import ObjectAsset
 from simcore.geometry import Pose
 from simcore.sim.bodies import Body
 from simcore.sim.drives import DriveGroup, DriveMode, JointDrive
+from simcore.sim.sighting import Sighting
 from simcore.sim.world import World
 from simcore.state import Buffer, Module
 
@@ -30,8 +31,8 @@ class SceneObject(Module):
         self._body = body
         self._asset = asset
         self.joint_names = [j.name for j in body.movable_joints]
-        parts = asset.articulation.parts.values()
-        on_spindle = {part.joint for part in parts if part.kind in (PartKind.knob, PartKind.lever)}
+        parts = asset.articulation.parts
+        on_spindle = {part.joint for part in parts.values() if part.kind in (PartKind.knob, PartKind.lever)}
         self._drives = DriveGroup(
             body,
             {
@@ -45,6 +46,7 @@ class SceneObject(Module):
             },
             world=world,
         )
+        self._sighting = Sighting([(name, point) for name, part in parts.items() for point in part.keypoints])
         self._acted_links: dict[str, str] = {}
         self._held: frozenset[str] = frozenset()
         self.root_position = Buffer()
@@ -66,6 +68,11 @@ class SceneObject(Module):
     def drives(self) -> DriveGroup:
         """Friction and damping of its joints."""
         return self._drives
+
+    @property
+    def sighting(self) -> Sighting:
+        """What a planner is told of it, against what is true."""
+        return self._sighting
 
     def acted_link(self, arm: str) -> str | None:
         """Link of the part that an arm acts on now; contact views split by it."""
@@ -123,6 +130,11 @@ class SceneObject(Module):
             "base": self._body.link_pose(found.base),
             "obj": self._body.root_pose(),
         }
+
+    def seen_frames(self, part: str) -> dict[str, Pose]:
+        """`frames` as a planner is told of them."""
+        T_world_root = self._body.root_pose()
+        return {name: self._sighting.seen(T_world_root, T) for name, T in self.frames(part).items()}
 
     def _read_state(self) -> None:
         T_world_root = self._body.root_pose()

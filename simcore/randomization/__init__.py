@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from simcore.randomization import distribution, gate, orchestrator, physics_view, trigger, utils
+    from simcore.randomization.firing import Firing
     from simcore.randomization.node_graph import Graph, graph
     from simcore.randomization.session import current, new_setup, use
-    from simcore.randomization.setup import Firing, Setup
+    from simcore.randomization.setup import Setup
 
 __all__ = [
     "Firing",
@@ -28,7 +29,7 @@ __all__ = [
 ]
 
 _HOMES = {
-    "Firing": "setup",
+    "Firing": "firing",
     "Graph": "node_graph",
     "Setup": "setup",
     "current": "session",

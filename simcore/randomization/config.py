@@ -2,77 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from omegaconf import MISSING
 
-from simcore.errors import ConfigError, close_matches
-from simcore.randomization.distribution import FACTORIES, Distribution, as_distribution
+from simcore.errors import ConfigError
+from simcore.randomization.perception import PerceptionCfg
+from simcore.randomization.rule_cfg import RuleCfg
 from simcore.sim.tendon_cfg import TendonCfg
-
-GATES = ("on_env_reset", "on_interval")
-OPERATIONS = ("direct", "additive", "scaling")
-_MAX_INTERVAL = 1_000_000
-
-
-@dataclass
-class RuleCfg:
-    """What one attribute of one view gets, how and when."""
-
-    view: str = MISSING
-    """`simulation_context`, the robot, an object, `table`, or an entry of `views`."""
-    attribute: str = MISSING
-    """Attribute of the view, as in docs/randomization.md."""
-    distribution: Any = MISSING
-    """A map with `type` and its parameters, or a number or list of numbers as a constant."""
-    operation: str = "direct"
-    """`direct`, `additive` or `scaling`."""
-    gate: str = "on_env_reset"
-    """`on_env_reset` or `on_interval`."""
-    interval: int | None = None
-    """Control steps between two firings of `on_interval`."""
-    num_buckets: int | None = None
-    """Even values that `material_properties` are taken from."""
-
-    def __post_init__(self) -> None:
-        for key, known in (("operation", OPERATIONS), ("gate", GATES)):
-            value = getattr(self, key)
-            if value not in known:
-                raise ConfigError(
-                    f"rule.{key}='{value}' is unknown.{close_matches(value, known)} Known: {', '.join(known)}. Name "
-                    "one of them.",
-                    key=f"rule.{key}",
-                    available=list(known),
-                )
-        if self.gate == "on_interval" and (self.interval is None or not 1 <= self.interval <= _MAX_INTERVAL):
-            raise ConfigError(
-                f"rule.interval={self.interval} is out of range. Expected 1 to {_MAX_INTERVAL} control steps under "
-                "gate on_interval. Give it.",
-                key="rule.interval",
-            )
-        if self.gate == "on_env_reset" and self.interval is not None:
-            raise ConfigError(
-                f"rule.interval={self.interval} has no effect under gate on_env_reset. Set gate: on_interval, or "
-                "remove it.",
-                key="rule.interval",
-            )
-        if self.num_buckets is not None and self.num_buckets < 1:
-            raise ConfigError(
-                f"rule.num_buckets={self.num_buckets} is out of range. Expected 1 or more. Change it.",
-                key="rule.num_buckets",
-            )
-        if self.distribution != MISSING:
-            self.made()
-
-    def made(self) -> Distribution:
-        """The distribution.
-
-        Raises:
-            ConfigError: It is none.
-        """
-        return read_distribution(self.distribution, "rule.distribution")
 
 
 @dataclass
@@ -101,13 +39,15 @@ class RandomizationCfg:
     """Views beside those of the whole robot, each object, the table and the plinths, which are there by name."""
     rules: list[RuleCfg] = field(default_factory=list)
     """What is randomized, in the order of firing."""
+    perception: PerceptionCfg = field(default_factory=PerceptionCfg)
+    """How well the planner is told where objects are."""
     source: str | None = field(default=None, metadata={"key": "from"})
     """An episode, DATA:NUMBER or its folder, whose applied values are applied again in place of drawn ones."""
     recorded: Any = None
     """Those values; they are read from `from` and kept with a data set."""
 
     def __post_init__(self) -> None:
-        if (self.source is not None or self.recorded is not None) and self.rules:
+        if (self.source is not None or self.recorded is not None) and (self.rules or self.perception.active):
             raise ConfigError(
                 f"randomization.from='{self.source}' has rules beside it (randomization={self.name}). Expected one of "
                 "the two: the recorded values are applied by the recorded rules. Set randomization=none.",
@@ -117,7 +57,8 @@ class RandomizationCfg:
     @property
     def active(self) -> bool:
         """Whether anything varies."""
-        return bool(self.rules or self.views) or self.source is not None or self.recorded is not None
+        drawn = bool(self.rules or self.views) or self.perception.active
+        return drawn or self.source is not None or self.recorded is not None
 
     def to_dict(self) -> dict[str, Any]:
         """As in a YAML, without what says nothing."""
@@ -126,73 +67,10 @@ class RandomizationCfg:
             content["views"] = [vars(view) for view in self.views]
         if self.rules:
             content["rules"] = [vars(rule) for rule in self.rules]
+        if self.perception.active:
+            content["perception"] = vars(self.perception)
         if self.source is not None:
             content["from"] = self.source
         if self.recorded is not None:
             content["recorded"] = self.recorded
         return content
-
-
-def read_distribution(raw: Any, where: str) -> Distribution:
-    """A distribution from plain values.
-
-    Args:
-        raw: A map with `type` and parameters, or a number or list of numbers.
-        where: Its full key.
-
-    Raises:
-        ConfigError: The type or a parameter is unknown, missing or out of range.
-    """
-    try:
-        if not isinstance(raw, Mapping):
-            return as_distribution(raw)
-        return _read_map(raw, where)
-    except ConfigError as exc:
-        if exc.message.startswith(where):
-            raise
-        raise ConfigError(f"{where}: {exc.message}", **{**exc.values, "key": where}) from exc
-
-
-def _read_map(raw: Mapping[str, Any], where: str) -> Distribution:
-    kind = raw.get("type")
-    if kind not in FACTORIES:
-        raise ConfigError(
-            f"{where}.type='{kind}' is unknown.{close_matches(str(kind), FACTORIES)} Known: {', '.join(FACTORIES)}. "
-            "Name one of them.",
-            key=f"{where}.type",
-            available=list(FACTORIES),
-        )
-    parameters = {name: value for name, value in raw.items() if name != "type"}
-    known, optional = _PARAMETERS[kind]
-    for name in parameters:
-        if name not in (*known, *optional):
-            raise ConfigError(
-                f"{where}.{name} is unknown.{close_matches(name, (*known, *optional))} Keys there: type, "
-                f"{', '.join((*known, *optional))}. Remove or rename it.",
-                key=f"{where}.{name}",
-            )
-    for name in known:
-        if name not in parameters:
-            raise ConfigError(
-                f"{where}.{name} is missing. {kind} expects {', '.join(known)}. Give it.", key=f"{where}.{name}"
-            )
-    if kind == "combine":
-        parts = parameters["distributions"]
-        if not isinstance(parts, list):
-            raise ConfigError(f"{where}.distributions is no list. Expected the parts. Change it.", key=where)
-        parameters["distributions"] = [
-            read_distribution(part, f"{where}.distributions[{index}]") for index, part in enumerate(parts)
-        ]
-    return FACTORIES[kind](**parameters)
-
-
-_PARAMETERS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
-    "choice": (("choices",), ("weights",)),
-    "combine": (("distributions",), ()),
-    "constant": (("value",), ()),
-    "log_uniform": (("lower", "upper"), ()),
-    "normal": (("mean", "std"), ()),
-    "sequence": (("items",), ()),
-    "uniform": (("lower", "upper"), ()),
-}
-"""Required and optional parameters by type."""

@@ -4,37 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from simcore.errors import ConfigError, close_matches
 from simcore.randomization.distribution import as_distribution
+from simcore.randomization.firing import Firing
 from simcore.randomization.rule import SIMULATION_CONTEXT, Gate, Operation, Rule, Slot
 from simcore.rng import stream
 from simcore.sim.views.articulation_view import ArticulationView
 from simcore.sim.views.attribute import ViewAttribute
+from simcore.sim.views.attribute_view import AttributeView
 from simcore.sim.views.rigid_prim_view import RigidPrimView
 from simcore.sim.views.simulation_context import gravity_of
-from simcore.sim.views.view import View
 from simcore.sim.world import World
 
 Array = np.ndarray
-
-
-@dataclass(frozen=True)
-class Firing:
-    """What one rule wrote in one step."""
-
-    step: int
-    """Which call of `step_randomization`, from 0."""
-    rule: int
-    """Place of the rule in `Setup.rules`."""
-    envs: Array
-    """(n,) members."""
-    values: Array
-    """(n, width) what was written."""
 
 
 class Setup:
@@ -62,7 +48,7 @@ class Setup:
         self.steps = 0
         """Calls of `step_randomization` since `run`."""
         self._keep = keep_firings
-        self._views: dict[str, View] = {}
+        self._views: dict[str, AttributeView] = {}
         self._world: World | None = None
         self._slots: dict[tuple[str, str], Slot] = {}
         self._gate: Gate | None = None
@@ -71,7 +57,7 @@ class Setup:
         self._recorded: dict[int, list[Firing]] | None = None
 
     @property
-    def views(self) -> Mapping[str, View]:
+    def views(self) -> Mapping[str, AttributeView]:
         """Registered views by name."""
         return self._views
 
@@ -95,7 +81,15 @@ class Setup:
         """
         self._register(articulation_view, ArticulationView, "register_articulation_view")
 
-    def _register(self, view: View, kind: type[View], call: str) -> None:
+    def register_view(self, view: AttributeView) -> None:
+        """Registers a view of what is no body: a light, a camera, what a planner is told.
+
+        Raises:
+            ConfigError: It is no view, or its name is taken.
+        """
+        self._register(view, AttributeView, "register_view")
+
+    def _register(self, view: AttributeView, kind: type[AttributeView], call: str) -> None:
         if not isinstance(view, kind):
             raise ConfigError(
                 f"{call} got a {type(view).__name__}. Expected a {kind.__name__}. Use the call for its kind.", key=call
@@ -169,7 +163,7 @@ class Setup:
         *,
         operation: str = "direct",
         num_buckets: int | None = None,
-        kind: type[View] | None = None,
+        kind: type[AttributeView] | None = None,
     ) -> None:
         """Makes one rule for every attribute that is given, under the gate that is open.
 
@@ -228,14 +222,14 @@ class Setup:
                 key="num_buckets",
             )
 
-    def _slot(self, view_name: str, name: str, kind: type[View] | None) -> Slot:
+    def _slot(self, view_name: str, name: str, kind: type[AttributeView] | None) -> Slot:
         key = (view_name, name)
         if key not in self._slots:
             attribute, count = self._attribute(view_name, name, kind)
             self._slots[key] = Slot(view_name, attribute, count)
         return self._slots[key]
 
-    def _attribute(self, view_name: str, name: str, kind: type[View] | None) -> tuple[ViewAttribute, int]:
+    def _attribute(self, view_name: str, name: str, kind: type[AttributeView] | None) -> tuple[ViewAttribute, int]:
         if view_name == SIMULATION_CONTEXT:
             if self._world is None:
                 raise ConfigError("No simulation context is registered. Call register_simulation_context first.")

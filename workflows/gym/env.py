@@ -124,6 +124,9 @@ class UnlatchEnv(gymnasium.Env[Any, Array]):
             for key, value in episode.state.items()
             if not key.startswith("keypoints.") or tuple(key.split(".")[1:3]) in acted_on
         }
+        for name, arm in episode.scene.robot.arms.items():
+            key = f"robots.{self.cfg.robot.name}.{name}.joint_positions"
+            values[key] = arm.signals.reading(values[key])  # a policy knows what the encoders read
         for name, part in sorted(acted_on):
             item = episode.scene.objects[name]
             index = item.joint_index(item.asset.articulation.part(part).joint)

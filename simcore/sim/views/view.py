@@ -1,22 +1,23 @@
-"""What all views have: a name, one member an environment, and attributes by name."""
+"""What all views of bodies have: one body an environment, its pose and its velocity."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
-from simcore.errors import ConfigError, WorldError, close_matches
+from simcore.errors import WorldError
 from simcore.geometry import Pose
 from simcore.geometry.rotations import rpy_from_matrix
 from simcore.sim.bodies import Body
 from simcore.sim.views.attribute import ViewAttribute
+from simcore.sim.views.attribute_view import AttributeView
 from simcore.sim.world import World
 
 Array = np.ndarray
 
 
-class View:
+class View(AttributeView):
     """Members of one kind in the environments of a world; a subclass says which attributes they have.
 
     Poses are those of a member's root link in the frame of its environment, so that a value means the same in each.
@@ -55,49 +56,10 @@ class View:
                 f"View '{name}' has {len(bodies)} bodies and {len(origins)} origins. Give one origin a body.",
                 view=name,
             )
-        self.name = name
+        super().__init__(name, count=len(bodies))
         self.world = world
         self.bodies = tuple(bodies)
         self.origins = tuple(origins) if origins is not None else (Pose.identity(),) * len(bodies)
-        self._attributes: dict[str, ViewAttribute] = {}
-        self._missing: dict[str, str] = {}
-
-    @property
-    def count(self) -> int:
-        """Number of members."""
-        return len(self.bodies)
-
-    @property
-    def attributes(self) -> Mapping[str, ViewAttribute]:
-        """Attributes by name."""
-        return self._attributes
-
-    def attribute(self, name: str) -> ViewAttribute:
-        """An attribute by name.
-
-        Raises:
-            ConfigError: It has none of that name.
-        """
-        if name in self._missing:
-            raise ConfigError(
-                f"View '{self.name}' ({self.kind}) has no '{name}': {self._missing[name]}.", key="attribute"
-            )
-        if name not in self._attributes:
-            raise ConfigError(
-                f"View '{self.name}' ({self.kind}) has no attribute '{name}'."
-                f"{close_matches(name, self._attributes)} Known: {', '.join(self._attributes)}. Name one of them.",
-                key="attribute",
-                available=list(self._attributes),
-            )
-        return self._attributes[name]
-
-    def get(self, name: str) -> Array:
-        """(N, width) values of an attribute of all members, as they are now."""
-        attribute = self.attribute(name)
-        return np.array([attribute.read(env) for env in range(self.count)]).reshape(self.count, attribute.width)
-
-    def _add(self, attribute: ViewAttribute) -> None:
-        self._attributes[attribute.name] = attribute
 
     def _add_pose_and_velocity(self) -> None:
         xyz, fixed = "x, y, z", self.bodies[0].fixed

@@ -1,0 +1,161 @@
+"""How often the first four tasks succeed, as the planner is told worse and worse where things are.
+
+Usage: python benchmarks/perception_noise.py [n=50] [seed=0] [workers=2] [randomization=none] [of=position,keypoint]
+       [levels_mm=0,2,4,8,16] [tasks=open_microwave,...] [picture=FILE.png] [out=data/bench-perception-noise]
+
+`position` displaces an object as a whole, `keypoint` each of its keypoints for itself, by a normal draw of that
+standard deviation in each coordinate. Contacts and success are judged on the truth. Prints successes with their Wilson
+intervals; `picture=` draws them (matplotlib, of the extra `bench`). Data sets stay in the folder; the same command
+again goes on where it was stopped.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from rich.box import MARKDOWN
+from rich.table import Table
+
+from simcore.errors import ConfigError
+from simcore.recording.storage import DataSet
+from workflows.bench_success import TASKS
+from workflows.collect import collect
+from workflows.commandline import CommandLine, load_configs, read_pairs
+from workflows.console import guarded, result_console, say
+from workflows.schema import CollectCfg
+from workflows.statistics import RunStatistics
+
+KINDS = ("position", "keypoint")
+
+Curves = Mapping[tuple[str, str, float], RunStatistics]
+"""What came of it, by kind of noise, task and level [mm]."""
+
+
+@dataclass
+class PerceptionNoiseCfg:
+    """The benchmark's keys."""
+
+    n: int = 50
+    """Episodes of each task, kind and level."""
+    seed: int = 0
+    """Seed of the runs."""
+    workers: int = 2
+    """Processes."""
+    randomization: str = "none"
+    """What varies beside."""
+    of: str = ",".join(KINDS)
+    """Kinds of noise, separated by commas."""
+    levels_mm: str = "0,2,4,8,16"
+    """Standard deviations [mm], separated by commas."""
+    tasks: list[str] = field(default_factory=lambda: list(TASKS))
+    """Tasks to run."""
+    picture: str | None = None
+    """Where the curves are drawn."""
+    out: str = "data/bench-perception-noise"
+    """Folder of the data sets."""
+
+    def __post_init__(self) -> None:
+        unknown = [kind for kind in self.of.split(",") if kind not in KINDS]
+        if unknown:
+            raise ConfigError(f"of={self.of} has '{unknown[0]}'. Expected some of {', '.join(KINDS)}.", key="of")
+        if self.n < 1 or any(level < 0.0 for level in self.levels()):
+            raise ConfigError(f"n={self.n}, levels_mm={self.levels_mm}: expected n from 1, levels from 0.", key="n")
+
+    def levels(self) -> list[float]:
+        """Standard deviations [mm]."""
+        try:
+            return [float(word) for word in str(self.levels_mm).split(",")]
+        except ValueError as exc:
+            raise ConfigError(f"levels_mm={self.levels_mm} are no numbers. Write 0,2,4.", key="levels_mm") from exc
+
+
+def curves(cfg: PerceptionNoiseCfg) -> dict[tuple[str, str, float], RunStatistics]:
+    """Runs every task under every kind and level of noise; without noise once for all kinds."""
+    found = {}
+    for task in cfg.tasks:
+        for kind in cfg.of.split(","):
+            for level_mm in cfg.levels():
+                folder = f"{task}-{kind if level_mm else 'truth'}-{level_mm:g}mm-{cfg.randomization}"
+                say(f"== {task}, {kind} {level_mm:g} mm")
+                found[kind, task, level_mm] = measured(cfg, task, kind, level_mm, str(Path(cfg.out, folder).absolute()))
+    return found
+
+
+def measured(cfg: PerceptionNoiseCfg, task: str, kind: str, level_mm: float, out: str) -> RunStatistics:
+    """What came of one task at one level."""
+    overrides = [
+        f"task={task}",
+        f"randomization={cfg.randomization}",
+        f"randomization.perception.{kind}_std_m={1e-3 * level_mm}",
+        *(f"{key}={getattr(cfg, key)}" for key in ("seed", "workers")),
+        f"episodes={cfg.n}",
+        "pictures=0",
+        "give_up_after=null",
+        f"out={out}",
+    ]
+    (job,) = load_configs("collect", CollectCfg, CommandLine(overrides=overrides))
+    collect(job.cfg)
+    return RunStatistics.of(item for item in DataSet.open(out).summaries() if item.number < cfg.n)
+
+
+def curve_table(found: Curves) -> Table:
+    """Successes and their interval; one row a task and kind, one column a level."""
+    levels = sorted({level for _, _, level in found})
+    table = Table(box=MARKDOWN)
+    for column in ("noise of", "task", *(f"{level:g} mm" for level in levels)):
+        table.add_column(column, no_wrap=True)
+    for kind, task in dict.fromkeys((kind, task) for kind, task, _ in found):
+        cells = []
+        for level in levels:
+            low, high = found[kind, task, level].interval
+            cells.append(f"{found[kind, task, level].successes} ({100 * low:.0f} to {100 * high:.0f} %)")
+        table.add_row(kind, task, *cells)
+    return table
+
+
+def draw(found: Curves, path: str) -> None:
+    """Draws a panel a kind of noise, a curve a task, its intervals as bars."""
+    import matplotlib as mpl
+
+    mpl.use("Agg")
+    import matplotlib.pyplot as plt
+
+    kinds = list(dict.fromkeys(kind for kind, _, _ in found))
+    figure, axes = plt.subplots(1, len(kinds), figsize=(4.6 * len(kinds), 3.4), sharey=True, squeeze=False)
+    for axis, kind in zip(axes[0], kinds, strict=True):
+        for place, task in enumerate(dict.fromkeys(task for _, task, _ in found)):
+            points = sorted((level, each) for (of, name, level), each in found.items() if (of, name) == (kind, task))
+            shares = [100 * each.successes / each.n for _, each in points]
+            below = [share - 100 * each.interval[0] for share, (_, each) in zip(shares, points, strict=True)]
+            above = [100 * each.interval[1] - share for share, (_, each) in zip(shares, points, strict=True)]
+            x = [
+                level + 0.12 * (place - 1.5) for level, _ in points
+            ]  # side by side, so that the bars can be told apart
+            axis.errorbar(x, shares, yerr=(below, above), marker="o", ms=4, capsize=2, label=task.replace("_", " "))
+        axis.set_xlabel(f"standard deviation of {kind} noise [mm]")
+        axis.grid(alpha=0.3)
+        axis.set_ylim(-3, 103)
+    axes[0][0].set_ylabel("successes [%], 95 % interval")
+    axes[0][-1].legend(fontsize=8)
+    figure.savefig(path, dpi=110, bbox_inches="tight")
+    say(f"picture: {path}")
+
+
+def main(arguments: list[str]) -> int:
+    """Runs every level and prints what came of them; exit code 0."""
+    cfg = read_pairs(PerceptionNoiseCfg, arguments)
+    found = curves(cfg)
+    result_console().print(curve_table(found))
+    failures = {(kind, level): each.codes_text() for (kind, _, level), each in found.items() if each.codes}
+    for (kind, level), text in failures.items():
+        say(f"{kind} {level:g} mm: {text}")
+    if cfg.picture is not None:
+        draw(found, cfg.picture)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(guarded(lambda: main(sys.argv[1:])))

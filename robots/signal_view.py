@@ -1,0 +1,65 @@
+"""Encoders and commands of a robot, as a view."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from robots.robot import Arm
+from robots.signals import MAX_LATE_STEPS
+from simcore.sim.views.attribute import ViewAttribute
+from simcore.sim.views.attribute_view import AttributeView
+
+Array = np.ndarray
+
+
+class SignalView(AttributeView):
+    """What lies between a robot's arms and who commands them, in the one environment of an episode."""
+
+    kind = "signal view"
+
+    def __init__(self, arms: Sequence[Arm], *, name: str, control_hz: int) -> None:
+        """Makes a view.
+
+        Args:
+            arms: All arms of the robot; the joints of fingers have no encoder here.
+            name: Name of the robot.
+            control_hz: Control steps a second.
+        """
+        super().__init__(name)
+        self._arms = tuple(arms)
+        joints = [joint for arm in arms for joint in arm.cfg.joints]
+        words = f"one a joint: {', '.join(joints)}"
+        self._add(ViewAttribute("encoder_offset", len(joints), "rad", words, self._offsets, self._set_offsets))
+
+        def late(_env: int) -> Array:
+            return np.array([self._arms[0].signals.late_steps / control_hz])
+
+        def set_late(_env: int, values: Array) -> None:
+            for arm in self._arms:
+                arm.signals.late_steps = round(float(values[0]) * control_hz)
+
+        most_s = MAX_LATE_STEPS / control_hz
+        self._add(ViewAttribute("action_latency", 1, "s", "time", late, set_late, least=0.0, most=most_s))
+        self._add(self._dropping())
+
+    def _dropping(self) -> ViewAttribute:
+        def read(_env: int) -> Array:
+            return np.array([float(self._arms[0].signals.dropped)])
+
+        def write(_env: int, values: Array) -> None:
+            for arm in self._arms:
+                arm.signals.dropped = bool(values[0] >= 0.5)
+
+        return ViewAttribute("action_dropped", 1, "-", "1: lost", read, write, least=0.0, most=1.0, brief=True)
+
+    def _offsets(self, _env: int) -> Array:
+        return np.concatenate([arm.signals.encoder_offset_rad for arm in self._arms])
+
+    def _set_offsets(self, _env: int, values: Array) -> None:
+        start = 0
+        for arm in self._arms:
+            count = len(arm.signals.encoder_offset_rad)
+            arm.signals.encoder_offset_rad = np.array(values[start : start + count])
+            start += count

@@ -1,0 +1,73 @@
+"""What can be randomized: a name, one member an environment, and attributes by name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from simcore.errors import ConfigError, close_matches
+from simcore.sim.views.attribute import ViewAttribute
+
+Array = np.ndarray
+
+
+class AttributeView:
+    """Members in the environments of a world, and quantities that each of them has; a subclass adds these."""
+
+    kind = "view"
+    """What it is, for messages."""
+
+    def __init__(self, name: str, *, count: int = 1) -> None:
+        """Makes a view without attributes.
+
+        Args:
+            name: Name of the view.
+            count: Number of members, one an environment.
+        """
+        self.name = name
+        self._count = count
+        self._attributes: dict[str, ViewAttribute] = {}
+        self._missing: dict[str, str] = {}
+
+    @property
+    def count(self) -> int:
+        """Number of members."""
+        return self._count
+
+    @property
+    def attributes(self) -> Mapping[str, ViewAttribute]:
+        """Attributes by name."""
+        return self._attributes
+
+    def attribute(self, name: str) -> ViewAttribute:
+        """An attribute by name.
+
+        Raises:
+            ConfigError: It has none of that name.
+        """
+        if name in self._missing:
+            raise ConfigError(
+                f"View '{self.name}' ({self.kind}) has no '{name}': {self._missing[name]}.", key="attribute"
+            )
+        if name not in self._attributes:
+            raise ConfigError(
+                f"View '{self.name}' ({self.kind}) has no attribute '{name}'."
+                f"{close_matches(name, self._attributes)} Known: {', '.join(self._attributes)}. Name one of them.",
+                key="attribute",
+                available=list(self._attributes),
+            )
+        return self._attributes[name]
+
+    def get(self, name: str) -> Array:
+        """(N, width) values of an attribute of all members, as they are now."""
+        attribute = self.attribute(name)
+        return np.array([attribute.read(env) for env in range(self.count)]).reshape(self.count, attribute.width)
+
+    def take_names(self, other: AttributeView) -> None:
+        """Takes the attributes of another view beside its own: for a message that names all that a thing has."""
+        self._attributes.update(other.attributes)
+        self._missing.update(other._missing)
+
+    def _add(self, attribute: ViewAttribute) -> None:
+        self._attributes[attribute.name] = attribute

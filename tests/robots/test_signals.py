@@ -1,0 +1,52 @@
+"""Encoders that err and commands that come late or not at all."""
+
+import numpy as np
+
+from robots.signals import ArmSignals, MotorTargets
+
+
+def command(number: float) -> MotorTargets:
+    return MotorTargets(np.full(2, number), np.full(2, 0.1 * number), number)
+
+
+def positions(signals: ArmSignals, numbers: list[float]) -> list[float]:
+    return [float(signals.transmit(command(number)).positions[0]) for number in numbers]
+
+
+def test_without_errors_a_command_arrives_as_it_is():
+    signals = ArmSignals(2)
+    sent = command(3.0)
+    assert signals.transmit(sent) is sent
+    q = np.array([0.1, -0.2])
+    assert signals.reading(q) is q
+
+
+def test_a_late_command_arrives_so_many_control_steps_later():
+    signals = ArmSignals(2)
+    signals.late_steps = 2
+    assert positions(signals, [1.0, 2.0, 3.0, 4.0]) == [1.0, 1.0, 1.0, 2.0]
+
+
+def test_what_is_dropped_leaves_the_last_command_in_place():
+    signals = ArmSignals(2)
+    assert positions(signals, [1.0]) == [1.0]
+    signals.dropped = True
+    assert positions(signals, [2.0, 3.0]) == [1.0, 1.0]
+    signals.dropped = False
+    assert positions(signals, [4.0]) == [4.0]
+
+
+def test_the_joint_goes_to_where_its_encoder_reads_the_target():
+    signals = ArmSignals(2)
+    signals.encoder_offset_rad = np.array([0.01, -0.02])
+    reached = signals.transmit(command(1.0)).positions
+    assert np.allclose(reached, [0.99, 1.02])
+    assert np.allclose(signals.reading(reached), [1.0, 1.0])
+
+
+def test_a_reset_forgets_what_was_on_its_way():
+    signals = ArmSignals(2)
+    signals.late_steps = 3
+    positions(signals, [1.0, 2.0])
+    signals.clear()
+    assert positions(signals, [5.0]) == [5.0]
