@@ -23,7 +23,8 @@ _EPISODE_FIELDS = {
     "each that failed the skill's index (-1: the layout itself), code and message.",
     "applied": "Randomization, empty where nothing varied: `views` and `rules` as configured, `firings` as lists of "
     "the step (0 the reset, then one a control step), the place of the rule in `rules`, and the values that it wrote. "
-    "`sensors` and `visuals`, where there are such rules: `rules` and `firings` that draw from the stream of that name.",
+    "`sensors` and `visuals`, where there are such rules: `rules` and `firings` that draw from the stream of "
+    "that name.",
     "skills": "One entry a skill, below.",
     "goal": "`conditions`: what must hold at the end, below.",
     "settle": "The window in which the scene had to stay as it was, below; null if it never came to that.",
