@@ -46,6 +46,9 @@ COMMANDS = {
     "make-object": Command(
         "workflows.make_object:main", "CATEGORY|all [key=value ...]", "write generated objects as URDF"
     ),
+    "merge": Command(
+        "workflows.merge:main", "OUT DATA [DATA ...] [key=value ...]", "join data sets of one configuration"
+    ),
     "new": Command("workflows.new_robot:main", "robot URDF [key=value ...]", "describe a robot from its URDF"),
     "phases": Command("workflows.phases:main", "DATA [key=value ...]", "draw one episode phase by phase"),
     "plan": Command("workflows.plan:main", "task=TASK [key=value ...]", "plan one episode without executing it"),
@@ -55,6 +58,7 @@ COMMANDS = {
         "workflows.report:main", "DATA [DATA ...] [key=value ...]", "write one page of what came of data sets"
     ),
     "view": Command("workflows.view:main", "DATA [key=value ...]", "write one episode as a page to look at"),
+    "watch": Command("workflows.watch:main", "DATA [DATA ...] [key=value ...]", "show how data sets grow"),
 }
 """The commands by name."""
 

@@ -9,7 +9,7 @@ from omegaconf import MISSING
 
 from configs.schema import EpisodeCfg
 from simcore.errors import ConfigError
-from simcore.recording.storage import MAX_NUMBER
+from simcore.recording.shards import MAX_NUMBER
 from workflows.executors.executor import WorkerLimits
 from workflows.gym.config import ActionCfg, ObservationCfg
 

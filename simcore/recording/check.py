@@ -14,7 +14,8 @@ from simcore.recording import index
 from simcore.recording.episode import EPISODE_FILE, STATE_FILE, EpisodeRecord
 from simcore.recording.evidence import arms_beside, forbidden_rows, overspeed_rows, start_position
 from simcore.recording.keys import INTERVAL, KEYS, STATE, KeySpec, kind_of, match_key
-from simcore.recording.storage import EPISODES, DataSet
+from simcore.recording.shards import EPISODES
+from simcore.recording.storage import DataSet
 from simcore.recording.verdict import recompute_success
 
 Array = np.ndarray

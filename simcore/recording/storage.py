@@ -14,10 +14,9 @@ from __future__ import annotations
 
 import hashlib
 import os
-import re
 import shutil
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -33,7 +32,7 @@ from simcore.recording.episode import (
     read_episode,
     verify_episode,
 )
-from simcore.recording.files import not_writable, read_bounded, sync_folder, write_durably
+from simcore.recording.files import copy_files, not_writable, read_bounded, sync_folder, write_durably
 from simcore.recording.index import EpisodeSummary
 from simcore.recording.index_digest import IndexDigest
 from simcore.recording.json_values import break_seal, decode_json_object, encode_sealed, plain
@@ -46,19 +45,13 @@ from simcore.recording.location import (
     missing_folders,
     remove_folders,
 )
+from simcore.recording.shards import SHARD_SIZE, episode_folder, missing_of, numbers_in, shard_folders
 from simcore.recording.state_file import encode_state
 
 DATASET_FORMAT = "unlatch-dataset"
-EPISODES = "episodes"
 ASIDE = "damaged"
 """Folder of episodes that were found damaged and have been made again."""
-SHARD_SIZE = 1000
-"""Episodes in one folder at most."""
-MAX_NUMBER = 10**10 - 1
-"""Largest episode number."""
 _MAX_HEADER_BYTES = 16 << 20
-_SHARD = re.compile(r"\d{7}\Z", re.ASCII)
-_EPISODE = re.compile(r"\d{10}\Z", re.ASCII)
 
 
 class DataSet:
@@ -194,26 +187,15 @@ class DataSet:
         Raises:
             RecordingError: The number is negative or too large.
         """
-        if isinstance(number, bool) or not 0 <= number <= MAX_NUMBER:
-            raise RecordingError(f"Episode number {number} is out of range. Expected 0 to {MAX_NUMBER}.", number=number)
-        return self.path / EPISODES / f"{number // SHARD_SIZE:07d}" / f"{number:010d}"
+        return episode_folder(self.path, number)
 
     def numbers(self) -> list[int]:
         """Numbers of all episodes, sorted; from the folders, which are the truth."""
-        return sorted(number for shard in self._shards() for number in self._numbers_in(shard))
+        return sorted(number for shard in shard_folders(self.path) for number in numbers_in(shard))
 
     def missing(self, numbers: Iterable[int]) -> list[int]:
         """Those of the numbers whose episode is not there, in their order; looks only where they would be."""
-        there: dict[int, set[int]] = {}
-        missing = []
-        for number in numbers:
-            shard = self.folder_of(number).parent
-            key = number // SHARD_SIZE
-            if key not in there:
-                there[key] = set(self._numbers_in(shard))
-            if number not in there[key]:
-                missing.append(number)
-        return missing
+        return missing_of(self.path, numbers)
 
     def damaged(self, numbers: Iterable[int]) -> dict[int, str]:
         """Those of the numbers whose episode is there but not whole, with what is wrong.
@@ -274,7 +256,7 @@ class DataSet:
         if target.exists():
             return False
         try:
-            written = self._place(target, content, state)
+            written = self._place(target, lambda draft: _write_files(draft, content, state))
         except OSError as exc:
             raise RecordingError(
                 f"Episode {record.number} cannot be written into '{self.path}': {exc.strerror or exc}. Expected "
@@ -290,13 +272,39 @@ class DataSet:
             index.append_line(self.path, self.worker, summary)
         return written
 
-    def _place(self, target: Path, content: bytes, state: bytes) -> bool:
+    def adopt(self, source: Path, summary: EpisodeSummary, *, link: bool = False) -> bool:
+        """Takes over an episode of another data set, byte by byte, in one step.
+
+        Args:
+            source: Its folder.
+            summary: Its summary.
+            link: Whether its files are linked where the file system can do that, so that they take no room again.
+
+        Returns:
+            Whether it was written; False if the episode was there already, which then stays as it is.
+
+        Raises:
+            RecordingError: The source cannot be read, or the disk cannot be written.
+        """
+        target = self.folder_of(summary.number)
+        if target.exists():
+            return False
+        try:
+            written = self._place(
+                target, lambda draft: copy_files(source, draft, (STATE_FILE, EPISODE_FILE), link=link)
+            )
+        except OSError as exc:
+            raise not_writable(self.path, exc) from exc
+        if written:
+            index.append_line(self.path, self.worker, summary)
+        return written
+
+    def _place(self, target: Path, fill: Callable[[Path], None]) -> bool:
         if self._area is None or self._area.pid != os.getpid():
             self._area = writer_area.WriterArea(self.path)
         draft = self._area.new_folder(target.name)
         try:
-            write_durably(draft / STATE_FILE, state)
-            write_durably(draft / EPISODE_FILE, content)
+            fill(draft)
             target.parent.mkdir(parents=True, exist_ok=True)
             try:
                 draft.rename(target)
@@ -352,7 +360,7 @@ class DataSet:
         Raises:
             RecordingError: An episode without a line in the index cannot be read.
         """
-        shards = (self._numbers_in(shard) for shard in self._shards())
+        shards = map(numbers_in, shard_folders(self.path))
         digest = IndexDigest(self.path, shards=shards, shard_size=SHARD_SIZE)
         yield from digest.told()
         yield from map(self._summary_from_folder, digest.untold())
@@ -405,19 +413,10 @@ class DataSet:
     def __repr__(self) -> str:
         return f"DataSet({str(self.path)!r}, worker={self.worker!r})"
 
-    def _shards(self) -> list[Path]:
-        root = self.path / EPISODES
-        if not root.is_dir():
-            return []
-        return [root / name for name in sorted(entry.name for entry in root.iterdir()) if _SHARD.match(name)]
 
-    def _numbers_in(self, shard: Path) -> list[int]:
-        try:
-            names = [entry.name for entry in os.scandir(shard)]
-        except (FileNotFoundError, NotADirectoryError):
-            return []
-        numbers = [int(name) for name in names if _EPISODE.match(name)]
-        return [number for number in numbers if f"{number // SHARD_SIZE:07d}" == shard.name]
+def _write_files(draft: Path, content: bytes, state: bytes) -> None:
+    write_durably(draft / STATE_FILE, state)
+    write_durably(draft / EPISODE_FILE, content)
 
 
 def _ms_since(started: float) -> float:

@@ -1,0 +1,34 @@
+"""What is said of data sets that grow."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import unlatch
+from simcore.recording.episode import EpisodeRecord
+from simcore.recording.storage import DataSet
+from workflows.console import BAD_INPUT, OK
+
+
+def test_a_folder_of_sets_is_said_once_where_there_is_no_terminal(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    for name, codes in (("one", [None, "slipped", None]), ("two", ["collision"])):
+        with DataSet.create_or_resume(tmp_path / name, header={"config": {}}) as data_set:
+            for number, code in enumerate(codes):
+                data_set.write(EpisodeRecord(number=number, seed=0, success=code is None, code=code))
+    assert unlatch.main(["watch", str(tmp_path)]) == OK
+    _, _, one, two, *_ = [line for line in capsys.readouterr().out.splitlines() if line.strip()]
+    assert "2/3 = 66.7 %" in one
+    assert "slipped 1" in one
+    assert "0/1 = 0.0 %" in two
+    assert "collision 1" in two
+    assert "ago" in one
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"), [([], "at least 1"), (["nowhere"], "not there"), ([".", "every_s=0"], "0.1")]
+)
+def test_mistakes_are_told(capsys: pytest.CaptureFixture[str], arguments: list[str], words: str):
+    assert unlatch.main(["watch", *arguments]) == BAD_INPUT
+    assert words in capsys.readouterr().err

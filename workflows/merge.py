@@ -1,0 +1,112 @@
+"""`unlatch merge`: joins data sets of the same configuration, as shards that were made on disks of their own."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from workflows.console import FAILED, OK, command, note, say
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from simcore.recording.index import EpisodeSummary
+    from simcore.recording.storage import DataSet
+
+HELP = """usage: unlatch merge OUT DATA [DATA ...] [key=value ...]
+
+Joins data sets into OUT, byte by byte: sets of the same configuration, seed and versions, as shards that were made on
+disks of their own. Other sets are refused with every key that differs. An episode that several have must be the same in
+all; it is taken once. The same command again goes on where it was stopped.
+
+  link=false     true: files are linked where the file system can do that, and take no room again
+
+Exit code 0: all is there; 1: an episode is damaged or contradicts another one, the others are there; 2: other mistakes.
+"""
+
+
+@dataclass
+class MergeCfg:
+    """What `unlatch merge` takes beside data sets."""
+
+    link: bool = False
+    """Whether files are linked where the file system can do that."""
+
+
+def main(argv: Sequence[str]) -> int:
+    """Runs the command; returns its exit code."""
+    return command(argv, HELP, _main)
+
+
+def _main(arguments: list[str]) -> int:
+    from workflows.commandline import read_pairs, split_some_paths
+
+    (out, *sources), pairs = split_some_paths("merge", arguments, least=2)
+    return merge(out, sources, read_pairs(MergeCfg, pairs))
+
+
+def merge(out: str, sources: Sequence[str], cfg: MergeCfg) -> int:
+    """Joins data sets and says what came of it.
+
+    Args:
+        out: Folder of the joined set: new, or one that an earlier call began.
+        sources: Folders of the sets.
+        cfg: How.
+
+    Returns:
+        The exit code: 0, or 1 if an episode was left out.
+
+    Raises:
+        SimCoreError: The input is at fault; nothing was written.
+    """
+    from simcore.recording.location import absolute_folder, check_same_header
+    from simcore.recording.storage import DataSet
+
+    started = time.perf_counter()
+    sets = [DataSet.open(path) for path in sources]
+    for other in sets[1:]:
+        check_same_header(sets[0].header, other.header, sets[0].path)
+    _check_apart(absolute_folder(out), sets)
+    problems = taken = 0
+    with DataSet.create_or_resume(out, header=sets[0].header, info=sets[0].info, worker="merged") as joined:
+        digests = {summary.number: summary.state_sha256 for summary in joined.each_summary()}
+        for source in sets:
+            for summary in source.each_summary():
+                problem = _problem(source, summary, digests.get(summary.number))
+                if problem is not None:
+                    note(f"unlatch: left out: {problem}")
+                    problems += 1
+                elif summary.number not in digests:
+                    joined.adopt(source.folder_of(summary.number), summary, link=cfg.link)
+                    digests[summary.number] = summary.state_sha256
+                    taken += 1
+        say(f"{len(digests)} episodes, {taken} taken in {time.perf_counter() - started:.1f} s: {joined.path}")
+    return FAILED if problems else OK
+
+
+def _problem(source: DataSet, summary: EpisodeSummary, taken_sha256: str | None) -> str | None:
+    """Why an episode cannot be taken; None if it can, or was."""
+    from simcore.errors import RecordingError
+    from simcore.recording.episode import verify_episode
+
+    if taken_sha256 is not None:
+        if taken_sha256 == summary.state_sha256:
+            return None
+        return f"episode {summary.number} of '{source.path}' is not equal to the one that was taken"
+    try:
+        verify_episode(source.folder_of(summary.number))
+    except RecordingError as exc:
+        return exc.message
+    return None
+
+
+def _check_apart(out: Path, sets: Sequence[DataSet]) -> None:
+    from simcore.errors import ConfigError
+
+    for data_set in sets:
+        if out.resolve() == data_set.path.resolve():
+            raise ConfigError(
+                f"OUT is '{out}', one of the data sets. Expected a folder of its own. Name another one first."
+            )

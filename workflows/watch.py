@@ -1,0 +1,129 @@
+"""`unlatch watch`: how data sets grow, whoever fills them."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from simcore.errors import ConfigError
+from workflows.console import OK, command, result_console
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+HELP = """usage: unlatch watch DATA [DATA ...] [key=value ...]
+
+Shows attempts, successes, failure codes, pace and times of data sets while runs on this or other hosts fill them, until
+Ctrl-C. A folder with data sets below it, as of a sweep, stands for all of them. Where there is no terminal it is said
+once.
+
+  every_s=2      so often it looks, and never more than a tenth of the time
+  once=false     true: say it once
+"""
+
+MOST_EVERY_S = 3600.0
+_SHARE_OF_TIME = 0.1
+
+
+@dataclass
+class WatchCfg:
+    """What `unlatch watch` takes beside data sets."""
+
+    every_s: float = 2.0
+    """So often it looks [s]."""
+    once: bool = False
+    """Whether it says it once."""
+
+    def __post_init__(self) -> None:
+        if not 0.1 <= self.every_s <= MOST_EVERY_S:
+            raise ConfigError(
+                f"every_s={self.every_s:g} is out of range. Expected 0.1 to {MOST_EVERY_S:g}.", key="every_s"
+            )
+
+
+def main(argv: Sequence[str]) -> int:
+    """Runs the command; returns its exit code."""
+    return command(argv, HELP, _main)
+
+
+def _main(arguments: list[str]) -> int:
+    from workflows.commandline import read_pairs, split_some_paths
+
+    paths, pairs = split_some_paths("watch", arguments)
+    return watch(paths, read_pairs(WatchCfg, pairs))
+
+
+def watch(paths: Sequence[str], cfg: WatchCfg) -> int:
+    """Shows data sets, anew and anew on a terminal.
+
+    Args:
+        paths: Data sets, or folders that they lie below.
+        cfg: How.
+
+    Returns:
+        The exit code.
+
+    Raises:
+        SimCoreError: There is none, or one cannot be read.
+    """
+    from rich.live import Live
+
+    console = result_console()
+    if cfg.once or not console.is_terminal:
+        console.print(growth_table(paths))
+        return OK
+    with Live(growth_table(paths), console=console, auto_refresh=False) as live:
+        try:
+            while True:
+                started = time.perf_counter()
+                live.update(growth_table(paths), refresh=True)
+                took_s = time.perf_counter() - started
+                time.sleep(max(cfg.every_s, took_s / _SHARE_OF_TIME))
+        except KeyboardInterrupt:
+            return OK
+
+
+def growth_table(paths: Sequence[str]) -> Table:
+    """One row a data set: what is there now.
+
+    Args:
+        paths: Data sets, or folders that they lie below.
+
+    Raises:
+        SimCoreError: There is none, or one cannot be read.
+    """
+    from rich.box import SIMPLE
+    from rich.table import Table
+
+    from simcore.recording.storage import DataSet
+    from workflows.data_folders import data_sets_below, short_names
+    from workflows.reporting.pace import pace_of
+    from workflows.statistics import RunStatistics
+
+    table = Table(box=SIMPLE, pad_edge=False)
+    for title in ("data set", "success", "failures", "an hour", "last", "median ms"):
+        table.add_column(title)
+    folders = [folder for path in paths for folder in data_sets_below(Path(path))]
+    for name, folder in zip(short_names(folders), folders, strict=True):
+        data_set = DataSet.open(folder)
+        statistics = RunStatistics.of(data_set.each_summary())
+        pace = pace_of(data_set)
+        table.add_row(
+            name,
+            statistics.success_text(),
+            statistics.codes_text(),
+            "-" if pace.per_hour is None else f"{pace.per_hour:,.0f}",
+            "-" if pace.ended is None else f"{_ago(time.time() - pace.ended)} ago",
+            ", ".join(f"{stage} {value:.0f}" for stage, value in statistics.medians_ms.items()) or "-",
+        )
+    return table
+
+
+def _ago(seconds: float) -> str:
+    for unit, length in (("d", 86400.0), ("h", 3600.0), ("min", 60.0)):
+        if seconds >= 2 * length:
+            return f"{seconds / length:.0f} {unit}"
+    return f"{max(seconds, 0.0):.0f} s"
