@@ -14,7 +14,7 @@ T = TypeVar("T")
 FLAGS = """flags:
   --cfg job          print the composed configuration instead of running
   --resolve          with --cfg: references resolved
-  -m, --multirun     run every combination of comma-separated values, one after the other
+  -m, --multirun     run every combination of comma-separated values; launcher= says by whom
   --config-dir DIR   look for YAML files in DIR too
   -h, --help         print this
 
@@ -97,6 +97,8 @@ class Loaded:
     """As `--cfg job` prints it."""
     notices: list[str]
     """One line for each rewrite of an inherited form."""
+    overrides: list[str]
+    """The command line's, with the values of this job of a multirun."""
 
 
 def load_configs(primary: str, schema: type[T], line: CommandLine) -> list[Loaded]:
@@ -137,7 +139,7 @@ def load_configs(primary: str, schema: type[T], line: CommandLine) -> list[Loade
         for item in cfg.objects:
             item.root = _absolute(item.root)
         yaml = OmegaConf.to_yaml(OmegaConf.create(plain) if line.resolve else composed)
-        loaded.append(Loaded(cfg, yaml, notices))
+        loaded.append(Loaded(cfg, yaml, notices, list(overrides)))
     return loaded
 
 

@@ -46,10 +46,10 @@ def data_lines(folder: Path) -> list[str]:
     """
     from workflows.data_folders import data_sets_below
 
-    return _aligned([(str(path), _data_line(path)) for path in data_sets_below(folder)])
+    return _aligned([(str(path), data_line(path)) for path in data_sets_below(folder)])
 
 
-def _data_line(path: Path) -> str:
+def data_line(path: Path) -> str:
     """What a data set holds, from its header and its index."""
     from simcore.errors import SimCoreError
     from simcore.recording.storage import DataSet

@@ -15,6 +15,8 @@ from workflows.commandline import CommandLine, load_configs
 from workflows.console import FAILED, INTERRUPTED, OK, banner_hidden, cores, note, say
 from workflows.ending import Ending
 from workflows.executors.executor import Job, Outcome
+from workflows.launchers import SERIAL
+from workflows.launchers.launching import launch_jobs, launcher_of, place_outputs
 from workflows.versions import IDENTITY, NOTED, versions_of
 
 if TYPE_CHECKING:
@@ -196,7 +198,7 @@ def _draw(cfg: RunCfg, data_set: DataSet, numbers: Sequence[int]) -> None:
 
 
 def run_jobs(name: str, schema: type[R], line: CommandLine, make: Callable[[R], int], *, prefix: str = "") -> int:
-    """Composes what the command line asks for and makes it: one run, or all of a multirun, one after the other.
+    """Composes what the command line asks for and makes it: one run, or all of a multirun.
 
     Args:
         name: Name of the command's YAML file.
@@ -215,7 +217,11 @@ def run_jobs(name: str, schema: type[R], line: CommandLine, make: Callable[[R], 
     if line.show:
         say("---\n".join(job.yaml for job in jobs).rstrip())
         return OK
+    launcher = launcher_of([job.cfg for job in jobs])
+    sweep = place_outputs(jobs)
     _check_outputs_differ([job.cfg for job in jobs], prefix=prefix)
+    if sweep is not None and launcher.name != SERIAL:
+        return launch_jobs(name, jobs, sweep, config_dirs=line.config_dirs)
     worst = OK
     for job in jobs:
         for notice in job.notices:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from typing import Any
 
 from omegaconf import MISSING
 
@@ -54,6 +55,25 @@ class ExecutorCfg:
 
 
 @dataclass
+class LauncherCfg:
+    """Who runs the jobs of a multirun."""
+
+    name: str = "serial"
+    """Name in the catalog of launchers."""
+    jobs_at_once: int | None = None
+    """Jobs at a time, for a launcher that knows no such limit: the next ones begin when all of these have ended."""
+    settings: dict[str, Any] = field(default_factory=dict)
+    """Settings of Hydra's launcher, by its own names; null: its default."""
+
+    def __post_init__(self) -> None:
+        if self.jobs_at_once is not None and self.jobs_at_once < 1:
+            raise ConfigError(
+                f"launcher.jobs_at_once={self.jobs_at_once} is out of range. Expected 1 or more.",
+                key="launcher.jobs_at_once",
+            )
+
+
+@dataclass
 class RunCfg(EpisodeCfg):
     """Many episodes into one data set; what is added here says nothing about an episode and may differ on resume."""
 
@@ -72,6 +92,10 @@ class RunCfg(EpisodeCfg):
     """Episodes on the picture that is drawn at the end; 0 draws none."""
     executor: ExecutorCfg = field(default_factory=ExecutorCfg)
     """Who makes the episodes."""
+    launcher: LauncherCfg = field(default_factory=LauncherCfg)
+    """Who runs the jobs of a multirun."""
+    sweep_dir: str | None = None
+    """Folder that the data sets of a multirun lie below, each named after what tells it from the others."""
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -5,7 +5,9 @@ from __future__ import annotations
 import shlex
 from typing import Any
 
+from configs.composition import expand_sweep
 from simcore.recording.storage import DataSet
+from workflows.launchers.sweep import key_of
 
 NUMBER = "NUMBER"
 """What stands in a command for the episode's number."""
@@ -34,7 +36,7 @@ def commands_of(data_set: DataSet) -> dict[str, str]:
     """
     path = shlex.quote(str(data_set.path))
     commands = {}
-    again = _collect_again(data_set.info)
+    again = _collect_again(data_set)
     if again is not None:
         commands["make it again"] = again
     commands["watch it"] = f"unlatch view {path} episode={NUMBER}"
@@ -43,15 +45,25 @@ def commands_of(data_set: DataSet) -> dict[str, str]:
     return commands
 
 
-def _collect_again(info: dict[str, Any]) -> str | None:
+def _collect_again(data_set: DataSet) -> str | None:
     """The command that made the data set, for one episode; None where that is not known."""
-    words = info.get("command")
-    if not isinstance(words, list) or len(words) < 2 or not all(isinstance(word, str) for word in words):
+    words = data_set.info.get("command")
+    if not isinstance(words, list) or len(words) <= 1 or not all(isinstance(word, str) for word in words):
         return None
-    kept = [word for word in words[2:] if not _is_of_the_run(word)]
+    kept = [_without_sweep(word, data_set.header.get("config")) for word in words[2:] if not _is_of_the_run(word)]
     return shlex.join([*words[:2], *kept, f"only=[{NUMBER}]", "out=data/again"])
 
 
 def _is_of_the_run(word: str) -> bool:
-    key = word.partition("=")[0].lstrip("+~")
-    return word in ("-m", "--multirun") or key.split(".")[0] in _OF_THE_RUN
+    return word in ("-m", "--multirun") or key_of(word).split(".")[0] in _OF_THE_RUN
+
+
+def _without_sweep(word: str, config: Any) -> str:
+    """An override that a multirun swept over, with the value that this data set has of it."""
+    key = key_of(word)
+    if "=" not in word or len(expand_sweep([word])) == 1:
+        return word
+    value = config
+    for part in key.split("."):
+        value = value[int(part)] if isinstance(value, list) else value[part]
+    return f"{key}={value['name'] if isinstance(value, dict) and 'name' in value else value}"
