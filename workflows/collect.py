@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from workflows.commandline import FLAGS, CommandLine, parse_command_line
 from workflows.console import OK, banner_hidden, guarded, say
 from workflows.executors.executor import EpisodeMaker, Outcome
-from workflows.run import keep_lost, make_data_set, run_jobs
+from workflows.run import keep_lost, make_data_set, run_jobs, writer_name
 
 if TYPE_CHECKING:
     from configs.schema import EpisodeCfg
@@ -87,7 +87,10 @@ class CollectJob:
         with banner_hidden():
             from workflows.runner import EpisodeRunner
 
-        with EpisodeRunner(self.cfg) as runner, DataSet.open(self.data_set.path, worker=worker) as data_set:
+        with (
+            EpisodeRunner(self.cfg) as runner,
+            DataSet.open(self.data_set.path, worker=writer_name(worker)) as data_set,
+        ):
             runner.warm_up()
 
             def make_episode(number: int) -> Outcome:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from workflows.commandline import FLAGS, CommandLine, parse_command_line
 from workflows.console import OK, banner_hidden, guarded, say
 from workflows.executors.executor import EpisodeMaker, Outcome
-from workflows.run import keep_lost, make_data_set, run_jobs
+from workflows.run import keep_lost, make_data_set, run_jobs, writer_name
 
 if TYPE_CHECKING:
     from simcore.recording.storage import DataSet
@@ -108,7 +108,7 @@ class EvaluateJob:
         with (
             closing(make_env(cfg)) as env,
             closing(load_policy(cfg.policy, env, timeout_s=cfg.policy_timeout_s)) as policy,
-            DataSet.open(self.data_set.path, worker=worker) as data_set,
+            DataSet.open(self.data_set.path, worker=writer_name(worker)) as data_set,
         ):
 
             def make_episode(number: int) -> Outcome:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import platform
+import re
 import sys
 import time
 from collections.abc import Callable, Iterable, Sequence
@@ -58,8 +59,9 @@ def make_data_set(
     folder = output_folder(cfg, prefix=prefix)
     numbers = cfg.numbers()
     check_assets(cfg, number=numbers[0])
-    EXECUTORS.entry(cfg.executor.name)
-    workers = min(cfg.workers or cores(), len(numbers))
+    executor_type = EXECUTORS.load(cfg.executor.name)
+    workers = cfg.workers or (cores() if executor_type.on_this_host else None)
+    executor = executor_type(workers=workers and min(workers, len(numbers)), limits=cfg.executor.limits())
     ending = _ending_of(cfg)
     interrupted = False
     with DataSet.create_or_resume(folder, header={**header_of(cfg), **(of or {})}, info=_info(cfg)) as data_set:
@@ -75,7 +77,6 @@ def make_data_set(
                 ending.count(summary)
         started = time.perf_counter()
         if missing and not (ending.has_enough or ending.is_hopeless):
-            executor = EXECUTORS.load(cfg.executor.name)(workers=workers, limits=cfg.executor.limits())
             outcomes = executor.run(make_job(data_set), ending.until(missing))
             few = ending.wanted is not None
             total, before = (ending.wanted or 0, ending.successes) if few else (len(numbers), there)
@@ -164,6 +165,16 @@ def header_of(cfg: EpisodeCfg) -> dict[str, Any]:
     header = {"config": config, "versions": versions_of(IDENTITY)}
     sets = {name: found for name, item in cfg.all_objects().items() if (found := object_set_of(item))}
     return {**header, "objects": sets} if sets else header
+
+
+def writer_name(worker: str) -> str:
+    """Name of a worker's index, other than that of any on another host: appending is whole within one host only.
+
+    Args:
+        worker: Name of the worker, unique in its run.
+    """
+    host = re.sub(r"[^A-Za-z0-9]+", "-", platform.node().partition(".")[0]).strip("-")[:40] or "host"
+    return f"{host}-{worker}"
 
 
 def keep_lost(data_set: DataSet, run_seed: int, number: int, reason: str, *, code: str = "error") -> Outcome:

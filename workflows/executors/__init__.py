@@ -1,4 +1,4 @@
-"""Who makes the episodes of a run: this process, or worker processes.
+"""Who makes the episodes of a run: this process, worker processes, or workers on a cluster.
 
 To add one: one file here, one catalog line, one YAML in `configs/executor/`, one test.
 """
@@ -13,6 +13,9 @@ EXECUTORS = Catalog(
     {
         "process": CatalogEntry(
             "workflows.executors.process:ProcessExecutor", "worker processes; one that dies is replaced"
+        ),
+        "ray": CatalogEntry(
+            "workflows.executors.ray_cluster:RayExecutor", "workers on every node of a Ray cluster (extra ray)"
         ),
         "serial": CatalogEntry("workflows.executors.serial:SerialExecutor", "this process, one after the other"),
     },

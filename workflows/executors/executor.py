@@ -69,6 +69,9 @@ class Job(Protocol):
 class Executor(Protocol):
     """Makes the episodes of a job."""
 
+    on_this_host: bool
+    """Whether its workers share the cores of this host, one each where their number is not given."""
+
     def run(self, job: Job, numbers: Iterable[int]) -> Iterator[Outcome]:
         """Makes the episodes, in any order, and gives each outcome as it comes.
 

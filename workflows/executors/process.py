@@ -6,15 +6,13 @@ pipe of its own, and a worker that is gone is one lost episode and one replaceme
 
 from __future__ import annotations
 
-import logging
 import multiprocessing
 import os
 import pickle
 import signal
 import time
 import traceback
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
 from multiprocessing.context import SpawnContext, SpawnProcess
@@ -24,8 +22,7 @@ import psutil
 
 from simcore.errors import SimCoreError
 from workflows.executors.executor import Job, Outcome, WorkerLimits
-
-logger = logging.getLogger(__name__)
+from workflows.executors.losses import Losses, NumberSource
 
 _SETUP_TRIES = 3
 _STOP_S = 2.0
@@ -69,6 +66,8 @@ class ProcessExecutor:
     kept as `error` or `timeout`.
     """
 
+    on_this_host = True
+
     def __init__(self, workers: int = 2, limits: WorkerLimits | None = None) -> None:
         """Makes an executor; nothing is started yet.
 
@@ -84,8 +83,8 @@ class ProcessExecutor:
 
     def run(self, job: Job, numbers: Iterable[int]) -> Iterator[Outcome]:
         """See `Executor`."""
-        source = _Source(numbers)
-        losses: Counter[int] = Counter()
+        source = NumberSource(numbers)
+        losses = Losses(job, source, max_retries=self.limits.max_retries)
         workers: list[_Worker] = []
         try:
             for _ in range(self.workers if source.has_more() else 0):
@@ -97,7 +96,7 @@ class ProcessExecutor:
                         yield outcome
                     if worker.gone:
                         workers.remove(worker)
-                        lost = self._bury(worker, job, losses, source.put_back)
+                        lost = self._bury(worker, losses)
                         if lost is not None:
                             yield lost
                         if source.has_more():
@@ -199,7 +198,7 @@ class ProcessExecutor:
         raise WorkerError(f"Worker {worker.name} was ended by a bug:\n{value}")
 
     @staticmethod
-    def _assign(worker: _Worker, source: _Source) -> bool:
+    def _assign(worker: _Worker, source: NumberSource) -> bool:
         number = source.take()
         if number is None:
             return False
@@ -211,7 +210,7 @@ class ProcessExecutor:
             worker.number, worker.since = number, time.monotonic()
         return True
 
-    def _bury(self, worker: _Worker, job: Job, losses: Counter[int], put_back: Callable[[int], None]) -> Outcome | None:
+    def _bury(self, worker: _Worker, losses: Losses) -> Outcome | None:
         """Clears up after a dead worker; the episode that it was making is made again, or kept as lost."""
         worker.connection.close()
         worker.process.join(_STOP_S)
@@ -220,15 +219,7 @@ class ProcessExecutor:
             worker.process.join()
         code, reason = worker.verdict or ("error", _death(worker.process.exitcode))
         if worker.number is not None:
-            losses[worker.number] += 1
-            tries = losses[worker.number]
-            if tries <= self.limits.max_retries:
-                logger.info(
-                    "Episode %d is made again (%d of %d): %s", worker.number, tries, self.limits.max_retries, reason
-                )
-                put_back(worker.number)
-                return None
-            return job.lost(worker.number, reason if tries == 1 else f"{reason}, {tries} times", code=code)
+            return losses.count(worker.number, code, reason)
         if not worker.ready:
             self._failed_setups += 1
             if self._failed_setups >= _SETUP_TRIES:
@@ -253,27 +244,6 @@ class ProcessExecutor:
 
     def __repr__(self) -> str:
         return f"ProcessExecutor(workers={self.workers})"
-
-
-class _Source:
-    """Numbers that are to be made: what was put back first, then what comes, each taken when it is needed."""
-
-    def __init__(self, numbers: Iterable[int]) -> None:
-        self._numbers = iter(numbers)
-        self._back: list[int] = []
-
-    def take(self) -> int | None:
-        return self._back.pop() if self._back else next(self._numbers, None)
-
-    def put_back(self, number: int) -> None:
-        self._back.append(number)
-
-    def has_more(self) -> bool:
-        """Whether there is at least one more; it is taken next."""
-        number = self.take()
-        if number is not None:
-            self.put_back(number)
-        return number is not None
 
 
 def _work(connection: Connection, job: Job, name: str) -> None:

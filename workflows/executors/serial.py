@@ -10,6 +10,8 @@ from workflows.executors.executor import Job, Outcome, WorkerLimits
 class SerialExecutor:
     """Makes episodes in this process; a crash of native code ends the run."""
 
+    on_this_host = True
+
     def __init__(self, workers: int = 1, limits: WorkerLimits | None = None) -> None:
         """Makes an executor.
 
