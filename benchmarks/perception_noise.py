@@ -149,9 +149,9 @@ def main(arguments: list[str]) -> int:
     cfg = read_pairs(PerceptionNoiseCfg, arguments)
     found = curves(cfg)
     result_console().print(curve_table(found))
-    failures = {(kind, level): each.codes_text() for (kind, _, level), each in found.items() if each.codes}
-    for (kind, level), text in failures.items():
-        say(f"{kind} {level:g} mm: {text}")
+    for (kind, task, level), each in found.items():
+        if each.codes:
+            say(f"{task}, {kind} {level:g} mm: {each.codes_text()}")
     if cfg.picture is not None:
         draw(found, cfg.picture)
     return 0

@@ -11,6 +11,7 @@ from robots.description import RobotCfg
 from simcore.assets.library import ObjectCfg
 from simcore.errors import ConfigError
 from simcore.randomization.config import RandomizationCfg
+from simcore.randomization.distractors import DistractorsCfg
 from simcore.randomization.perception import PerceptionCfg
 from simcore.sim.rates import WorldCfg
 from simcore.sim.sensors.config import SensorCfg
@@ -80,8 +81,8 @@ def loosened(cls: type) -> type:
 
 
 def _no_randomization() -> dict[str, Any]:
-    perception = {item.name: item.default for item in dataclasses.fields(PerceptionCfg)}
-    return {"name": "none", "views": [], "rules": [], "perception": perception, "from": None}
+    parts = {"perception": vars(PerceptionCfg()), "distractors": vars(DistractorsCfg())}
+    return {"name": "none", "views": [], "rules": [], **parts, "from": None}
 
 
 def _holds_dataclasses(hint: Any) -> bool:

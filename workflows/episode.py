@@ -40,7 +40,7 @@ from tasks.language import phrasing_draws, task_language
 from tasks.layout import Layout, sample_layout
 from workflows.doing import Doing, stage_values
 from workflows.episode_assets import load_assets, with_derived_task
-from workflows.episode_randomization import EpisodeRandomization, randomized, recorded_randomization
+from workflows.episode_randomization import EpisodeRandomization, VisualDraw, randomized, recorded_randomization
 from workflows.episode_scene import arm_model, build_scene, robot_model
 from workflows.judge import Judge
 from workflows.preplan import Preplanner
@@ -95,6 +95,8 @@ class Episode:
         self._interval: dict[str, Any] = {}
         self.randomization: EpisodeRandomization | None = None
         """What varies beyond the layout; None where nothing does, or before the reset."""
+        self.visual_draw: VisualDraw | None = None
+        """Visuals in place of those of the configuration or the record; taken at the reset."""
         self._ways = Ways(self)
 
     def begin(self, recorded: EpisodeRecord | None = None) -> None:
@@ -118,8 +120,7 @@ class Episode:
     def reset(self, recorded: EpisodeRecord | None = None) -> None:
         """Draws the layout, or takes that of a record, and builds the scene."""
         start = time.perf_counter()
-        cfg = self.cfg
-        rng = self.streams["layout"]
+        cfg, rng = self.cfg, self.streams["layout"]
         self._assets = load_assets(cfg, self.number, recorded, rng)
         self.cfg = cfg = with_derived_task(cfg, self._assets)
         failure: Failure | None = None
@@ -148,14 +149,14 @@ class Episode:
         Returns:
             What is wrong with it, where things overlap.
         """
-        self._layout = layout
-        acted_on = [(entry.objects[0], self.part_of(index)) for index, entry in enumerate(self.cfg.skills)]
-        self.scene = build_scene(self._world, self.cfg.robot, self._assets, layout, acted_on, sensors=self.cfg.sensors)
-        self.randomization = randomized(self.scene, self.cfg.randomization, self.seed)
+        self._layout, cfg, world = layout, self.cfg, self._world
+        acted_on = [(entry.objects[0], self.part_of(index)) for index, entry in enumerate(cfg.skills)]
+        self.scene = build_scene(world, cfg.robot, self._assets, layout, acted_on, sensors=cfg.sensors, seed=self.seed)
+        self.randomization = randomized(self.scene, cfg.randomization, self.seed, visual_draw=self.visual_draw)
         if self.randomization is not None:
             self._layout = replace(layout, q_home=self.randomization.homes(layout.q_home))
-        self.judge = Judge(self.cfg, self.scene)
-        found = (self._overlap(arm.name) for arm in self.cfg.robot.arms)
+        self.judge = Judge(cfg, self.scene)
+        found = (self._overlap(arm.name) for arm in cfg.robot.arms)
         return next((failure for failure in found if failure is not None), None)
 
     def _preplanned(self, entry: ArtPreplanCfg, draw: Callable[[], Layout]) -> tuple[Layout, Failure | None]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -20,52 +21,97 @@ from simcore.sim.views.articulation_view import ArticulationView
 from simcore.sim.views.rigid_prim_view import RigidPrimView
 from simcore.sim.views.sighting_view import SightingView
 from simcore.sim.views.view import View
+from workflows.distractors import (
+    Distractor,
+    draw_distractors,
+    plain_distractors,
+    read_distractors,
+    show_distractors,
+)
 from workflows.episode_scene import EpisodeScene
-from workflows.randomization_layer import LAYERS, PlacedRule, RandomizationLayer, layer_of, read_rules
+from workflows.randomization_layer import LAYERS, PlacedRule, RandomizationLayer, RecordedLayer, layer_of, read_layer
+from workflows.visual_views import CAMERAS, cameras, texture_store, visual_names, visual_views
 
 _POSES = ("position", "orientation")
+
+
+@dataclass(frozen=True)
+class VisualDraw:
+    """How recorded episodes look in place of how they looked: the visual rules of a randomization, drawn anew."""
+
+    cfg: RandomizationCfg
+    """Its rules of visuals and its distractors count; the others are left out."""
+    seed: int
+    """Seed of the draws; that of the episode gives what the episode itself would have had."""
 
 
 class EpisodeRandomization:
     """Layers of one environment; `reset` once after the layout, then `step` before every control step."""
 
-    def __init__(self, scene: EpisodeScene, cfg: RandomizationCfg) -> None:
+    def __init__(self, scene: EpisodeScene, cfg: RandomizationCfg, *, visual_draw: VisualDraw | None = None) -> None:
         """Makes views and rules; nothing is drawn yet.
 
         Args:
             scene: The episode's scene, as its layout says.
             cfg: The randomization; one with recorded values writes these.
+            visual_draw: Visuals in place of those of the configuration or the record.
 
         Raises:
             ConfigError: A rule does not fit the scene; with the rule's key.
         """
         self.cfg = cfg
         self._scene = scene
-        self._recorded = _recorded_layers(cfg)
+        self._visual_draw = visual_draw
+        self._distractors: list[Distractor] = []
+        self._textures = texture_store(scene)
         self._made: dict[str, View] = {}
         self._views = self._view_cfgs()
+        self._recorded = self._recorded_layers()
+        drawn = self._drawn_rules(cfg) if self._recorded is None else []
+        anew = self._drawn_rules(visual_draw.cfg) if visual_draw is not None else []
+        recorded = {name: layer.rules for name, layer in (self._recorded or {}).items()}
+        rules = [*drawn, *anew, *(placed for found in recorded.values() for placed in found)]
+        self._check_views(rules)
         setups = {name: Setup(keep_firings=True) for name in LAYERS}
-        rules = self._placed_rules()
-        self._check_views([placed for found in rules.values() for placed in found])
-        self._register(setups, {rule.view for found in rules.values() for _, rule in found})
-        if self._recorded is None:
-            (placed,) = rules.values()
-            rules = {name: [] for name in LAYERS}
-            for where, rule in placed:
-                rules[layer_of(rule, setups, where)].append((where, rule))
-        self.layers = {name: RandomizationLayer(name, setups[name], rules.get(name, [])) for name in LAYERS}
+        self._register(setups, {rule.view for _, rule in rules})
+        layers = recorded or self._sorted(drawn, setups)
+        if visual_draw is not None:
+            layers["visuals"] = self._sorted(anew, setups)["visuals"]
+        self.layers = {name: RandomizationLayer(name, setups[name], layers[name]) for name in LAYERS}
 
-    def _placed_rules(self) -> dict[str, list[PlacedRule]]:
-        """Rules by layer, as they were recorded; all under one name where they are drawn anew."""
-        cfg = self.cfg
-        if self._recorded is not None:
-            return {
-                name: read_rules(content, "randomization.recorded" + ("" if name == LAYERS[0] else f".{name}"))
-                for name, content in self._recorded.items()
-            }
+    def _drawn_rules(self, cfg: RandomizationCfg) -> list[PlacedRule]:
+        """Rules of a configuration, one of all cameras as one of each."""
         own = [(f"randomization.rules[{index}]", rule) for index, rule in enumerate(cfg.rules)]
-        told = [("randomization.perception", rule) for rule in cfg.perception.rules(list(self._scene.objects))]
-        return {"": [*own, *told]}
+        names = [camera.cfg.name for camera in cameras(self._scene)]
+        found = [
+            (where, replace(rule, view=name) if rule.view == CAMERAS else rule)
+            for where, rule in own
+            for name in (names if rule.view == CAMERAS else [rule.view])
+        ]
+        return [
+            *found,
+            *(("randomization.perception", rule) for rule in cfg.perception.rules(list(self._scene.objects))),
+        ]
+
+    def _sorted(self, rules: Sequence[PlacedRule], setups: Mapping[str, Setup]) -> dict[str, list[PlacedRule]]:
+        """Rules by the layer that they belong to."""
+        found: dict[str, list[PlacedRule]] = {name: [] for name in LAYERS}
+        for where, rule in rules:
+            found[layer_of(rule, setups, where)].append((where, rule))
+        return found
+
+    def _recorded_layers(self) -> dict[str, RecordedLayer] | None:
+        """What a record says of every layer; None where all is drawn anew."""
+        if self.cfg.recorded is None:
+            return None
+        content = self.cfg.recorded if isinstance(self.cfg.recorded, Mapping) else {}
+        where = "randomization.recorded"
+        found = {LAYERS[0]: read_layer(content, where)}
+        for name in LAYERS[1:]:
+            found[name] = read_layer(content.get(name, {}), f"{where}.{name}")
+        # a camera of the record may not be among those that look at it now
+        found["visuals"] = found["visuals"].only({*self._views, *visual_names(self._scene)})
+        return found
 
     def _view_cfgs(self) -> dict[str, ViewCfg]:
         """Views of bodies by name: one of each body as a whole, and those of the configuration."""
@@ -100,7 +146,7 @@ class EpisodeRandomization:
         return views
 
     def _check_views(self, rules: list[PlacedRule]) -> None:
-        known = [SIMULATION_CONTEXT, *sorted(self._views)]
+        known = [SIMULATION_CONTEXT, *sorted(self._views), *visual_names(self._scene)]
         for where, rule in rules:
             if rule.view not in known:
                 raise ConfigError(
@@ -123,6 +169,8 @@ class EpisodeRandomization:
             arms = list(robot.arms.values())
             signals = SignalView(arms, name=robot.body.name, control_hz=scene.world.cfg.control_hz)
             setups["sensors"].register_view(signals)
+        for view in visual_views(scene, used, self._textures):
+            setups["visuals"].register_view(view)
 
     def _view(self, cfg: ViewCfg) -> View:
         """A view of a body, made once: what it declares acts from then on."""
@@ -159,7 +207,10 @@ class EpisodeRandomization:
             RecordingError: Recorded values do not fit the scene.
         """
         for name, layer in self.layers.items():
-            layer.reset(stream(seed, name), None if self._recorded is None else self._recorded.get(name, {}))
+            anew = self._visual_draw if name == "visuals" else None
+            recorded = None if self._recorded is None or anew is not None else self._recorded[name].firings
+            layer.reset(seed if anew is None else anew.seed, recorded)
+        self._place_distractors(seed)
         of_robot = self._written("physics", self._scene.robot.body.name)
         robot = self._scene.robot
         if "joint_positions" in of_robot or "encoder_offset" in self._written("sensors", robot.body.name):
@@ -168,6 +219,22 @@ class EpisodeRandomization:
         if of_robot.intersection(_POSES):
             robot.T_world_root = robot.body.root_pose()
         self._scene.scene.update_state()
+
+    def _place_distractors(self, seed: int) -> None:
+        """Draws what is only seen, or takes that of the record, and shows it where pictures may be made."""
+        anew = self._visual_draw or VisualDraw(self.cfg, seed)
+        if self._recorded is None or self._visual_draw is not None:
+            cfg, rng = anew.cfg.distractors, stream(anew.seed, "visuals.distractors")
+            self._distractors = draw_distractors(self._scene, cfg, rng) if cfg.active else []
+        else:
+            content = self.cfg.recorded.get("visuals", {}).get("distractors", ())
+            self._distractors = read_distractors(content, "randomization.recorded.visuals.distractors")
+        if self._scene.world.visuals:
+            show_distractors(self._scene, self._distractors, self._textures)
+
+    def show(self, frame: int) -> None:
+        """Makes everything look as in a state frame of the episode, in any order of frames."""
+        self.layers["visuals"].show(frame * self._scene.world.cfg.control_steps)
 
     def _written(self, layer: str, body: str) -> set[str]:
         """Attributes of a body that a layer writes, through whatever view."""
@@ -192,45 +259,42 @@ class EpisodeRandomization:
         recorded = self.cfg.recorded
         views = recorded.get("views", []) if isinstance(recorded, Mapping) else self.cfg.to_dict().get("views", [])
         others = {name: layer.applied() for name, layer in self.layers.items() if name != LAYERS[0]}
+        if self._distractors:
+            others["visuals"]["distractors"] = plain_distractors(self._distractors)
         return {
             "views": views,
             **self.layers[LAYERS[0]].applied(),
-            **{name: content for name, content in others.items() if content["rules"]},
+            **{name: content for name, content in others.items() if any(content.values())},
         }
 
     def lines(self) -> list[str]:
         """What fires when, one line a rule, and what the reset wrote."""
         hz = self._scene.world.cfg.control_hz
         lines = [line for layer in self.layers.values() for line in layer.lines(control_hz=hz)]
-        return [f"randomization {self.cfg.name}: {len(lines)} rules", *lines]
+        lines = [f"randomization {self.cfg.name}: {len(lines)} rules", *lines]
+        return lines + ([f"  distractors: {len(self._distractors)}"] if self._distractors else [])
 
 
-def randomized(scene: EpisodeScene, cfg: RandomizationCfg, seed: int) -> EpisodeRandomization | None:
+def randomized(
+    scene: EpisodeScene, cfg: RandomizationCfg, seed: int, *, visual_draw: VisualDraw | None = None
+) -> EpisodeRandomization | None:
     """The randomization of a scene after its reset; None where nothing varies.
 
     Args:
         scene: The episode's scene, as its layout says.
         cfg: The randomization.
         seed: Seed of the episode.
+        visual_draw: Visuals in place of those of the configuration or the record.
 
     Raises:
         ConfigError: A rule does not fit the scene.
         RecordingError: Recorded values do not.
     """
-    if not cfg.active:
+    if not cfg.active and visual_draw is None:
         return None
-    made = EpisodeRandomization(scene, cfg)
+    made = EpisodeRandomization(scene, cfg, visual_draw=visual_draw)
     made.reset(seed)
     return made
-
-
-def _recorded_layers(cfg: RandomizationCfg) -> dict[str, Mapping[str, Any]] | None:
-    """What a record says of every layer; None where all is drawn anew."""
-    if cfg.recorded is None:
-        return None
-    content = cfg.recorded if isinstance(cfg.recorded, Mapping) else {}
-    found = {LAYERS[0]: content, **{name: content.get(name, {}) for name in LAYERS[1:]}}
-    return {name: layer if isinstance(layer, Mapping) else {} for name, layer in found.items()}
 
 
 def recorded_randomization(applied: Mapping[str, Any], *, name: str) -> RandomizationCfg:

@@ -32,6 +32,7 @@ from workflows.robot_checks import OBJECT_FRICTION
 
 TABLE_SIZE_M = (1.8, 2.0, 0.06)
 TABLE_CENTER_M = (0.5, 0.0, -0.03)
+TABLE_RGBA = (0.76, 0.7, 0.62, 1.0)
 _LIMIT_MARGIN_RAD = 0.03
 
 
@@ -151,6 +152,7 @@ def build_scene(
     acted_on: Sequence[tuple[str, str]],
     *,
     sensors: Sequence[SensorCfg] = (),
+    seed: int = 0,
 ) -> EpisodeScene:
     """Empties a world and puts table, plinths, robot, objects and sensors into it.
 
@@ -161,6 +163,7 @@ def build_scene(
         layout: Where they stand.
         acted_on: (object, part) of every skill; contact views are made for these.
         sensors: What is mounted where; read last, in this order.
+        seed: Seed of the episode, for noise of sensors.
 
     Raises:
         ConfigError: A sensor is mounted on what is not there.
@@ -171,7 +174,7 @@ def build_scene(
             name=TABLE, urdf_path=None, T_world_root=Pose.from_translation(TABLE_CENTER_M), size_m=TABLE_SIZE_M
         )
     ]
-    table = world.add_box(TABLE, size_m=TABLE_SIZE_M, T_world_box=fixtures[0].T_world_root, rgba=(0.76, 0.7, 0.62, 1.0))
+    table = world.add_box(TABLE, size_m=TABLE_SIZE_M, T_world_box=fixtures[0].T_world_root, rgba=TABLE_RGBA)
     robot = Robot(world, robot_cfg, model_path(robot_cfg), T_world_root=base_pose(robot_cfg))
     robot.body.semantic_class = "robot"
     robot.body.stand_on(table)
@@ -208,7 +211,9 @@ def build_scene(
     for view in monitor.views.values():
         scene.add_contact_view(view)
     for cfg in sensors:
-        scene.add_sensor(SENSORS.load(cfg.type)(cfg, world))
+        sensor = SENSORS.load(cfg.type)(cfg, world)
+        sensor.seed = seed
+        scene.add_sensor(sensor)
     episode = EpisodeScene(world, scene, robot, objects, views, monitor, tuple(fixtures))
     scene.update_state()
     return episode

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -13,6 +15,7 @@ from simcore.randomization.firing import Firing
 from simcore.randomization.rule import SIMULATION_CONTEXT, Slot
 from simcore.randomization.rule_cfg import RuleCfg
 from simcore.randomization.setup import Setup
+from simcore.rng import stream
 from simcore.sim.views.attribute_view import AttributeView
 
 LAYERS = ("physics", "sensors", "visuals")
@@ -38,6 +41,8 @@ class RandomizationLayer:
         """
         self.name = name
         self.setup = setup
+        self._seed = 0
+        self._recorded: Sequence[Firing] | None = None
         with setup.on_rl_frame(num_envs=1):
             for where, rule in rules:
                 self._add(rule, where)
@@ -54,24 +59,38 @@ class RandomizationLayer:
             key = f"{where}.{'distribution' if exc.values.get('key') == rule.attribute else exc.values.get('key')}"
             raise ConfigError(f"{key}: {exc.message}", **{**exc.values, "key": key}) from exc
 
-    def reset(self, rng: np.random.Generator, recorded: Mapping[str, Any] | None = None) -> None:
+    def reset(self, seed: int, recorded: Sequence[Firing] | None = None) -> None:
         """Fires `on_env_reset`; what is there is the default.
 
         Args:
-            rng: The layer's stream; not used where recorded values are written.
-            recorded: A layer of a record.
+            seed: Seed of the episode, for the layer's stream; not used where recorded values are written.
+            recorded: What a record says was written.
 
         Raises:
             RecordingError: Recorded values do not fit the scene.
         """
+        self._seed, self._recorded = seed, recorded
         if recorded is None:
-            self.setup.run(rng)
+            self.setup.run(stream(seed, self.name))
         else:
             try:
-                self.setup.run_recorded(_firings(recorded))
+                self.setup.run_recorded(recorded)
             except ConfigError as exc:
                 raise RecordingError(f"Recorded randomization: {exc.message}") from exc
         self.setup.step_randomization([0])
+
+    def show(self, step: int) -> None:
+        """Makes everything as it was after so many control steps, whatever is shown now.
+
+        Args:
+            step: Control steps since the reset.
+        """
+        if self.setup.steps > step + 1:
+            for slot in self.written():
+                slot.write(np.zeros(1, dtype=int), slot.defaults.copy(), on_reset=True)
+            self.reset(self._seed, self._recorded)
+        while self.setup.steps <= step:
+            self.setup.step_randomization()
 
     def step(self) -> None:
         """Counts one control step and lets the rules fire whose gate is open."""
@@ -139,21 +158,44 @@ def _merged(name: str, views: Sequence[AttributeView]) -> AttributeView:
     return merged
 
 
-def read_rules(content: Mapping[str, Any], where: str) -> list[PlacedRule]:
-    """The rules of a recorded layer.
+@dataclass(frozen=True)
+class RecordedLayer:
+    """What a record says of one layer."""
+
+    rules: list[PlacedRule]
+    """Its rules."""
+    firings: list[Firing]
+    """What they wrote."""
+
+    def only(self, views: AbstractSet[str]) -> RecordedLayer:
+        """The rules of these views, and what they wrote.
+
+        Args:
+            views: Names of views.
+        """
+        kept = [index for index, (_, rule) in enumerate(self.rules) if rule.view in views]
+        places = {index: place for place, index in enumerate(kept)}
+        firings = [replace(item, rule=places[item.rule]) for item in self.firings if item.rule in places]
+        return RecordedLayer([self.rules[index] for index in kept], firings)
+
+
+def read_layer(content: Any, where: str) -> RecordedLayer:
+    """A layer of a record.
 
     Args:
         content: The layer, as `RandomizationLayer.applied` made it.
         where: Its full key.
 
     Raises:
-        ConfigError: One cannot be read.
+        ConfigError: A rule cannot be read.
+        RecordingError: A firing cannot.
     """
-    rules = content.get("rules", ())
-    return [
+    given = content if isinstance(content, Mapping) else {}
+    rules = [
         (f"{where}.rules[{i}]", read_dataclass(RuleCfg, rule, where=f"{where}.rules[{i}]"))
-        for i, rule in enumerate(rules)
+        for i, rule in enumerate(given.get("rules", ()))
     ]
+    return RecordedLayer(rules, _firings(given))
 
 
 def _firings(content: Mapping[str, Any]) -> list[Firing]:

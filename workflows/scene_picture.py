@@ -86,12 +86,14 @@ class RecordedWorld:
     record: EpisodeRecord
 
     def show(self, frame: int) -> None:
-        """Writes a recorded state into the world.
+        """Writes a recorded state into the world, which then looks as it did.
 
         Args:
             frame: State frame; negative ones count from the end.
         """
         scene = self.episode.scene.scene
+        if self.episode.randomization is not None:
+            self.episode.randomization.show(frame % (self.record.n_actions + 1))
         scene.load_state_dict(self.record.state_at(frame))
         scene.write_replay_data()
 

@@ -8,6 +8,7 @@ from typing import Any
 from omegaconf import MISSING
 
 from simcore.errors import ConfigError
+from simcore.randomization.distractors import DistractorsCfg
 from simcore.randomization.perception import PerceptionCfg
 from simcore.randomization.rule_cfg import RuleCfg
 from simcore.sim.tendon_cfg import TendonCfg
@@ -41,13 +42,15 @@ class RandomizationCfg:
     """What is randomized, in the order of firing."""
     perception: PerceptionCfg = field(default_factory=PerceptionCfg)
     """How well the planner is told where objects are."""
+    distractors: DistractorsCfg = field(default_factory=DistractorsCfg)
+    """What stands about and is only seen."""
     source: str | None = field(default=None, metadata={"key": "from"})
     """An episode, DATA:NUMBER or its folder, whose applied values are applied again in place of drawn ones."""
     recorded: Any = None
     """Those values; they are read from `from` and kept with a data set."""
 
     def __post_init__(self) -> None:
-        if (self.source is not None or self.recorded is not None) and (self.rules or self.perception.active):
+        if (self.source is not None or self.recorded is not None) and self._drawn:
             raise ConfigError(
                 f"randomization.from='{self.source}' has rules beside it (randomization={self.name}). Expected one of "
                 "the two: the recorded values are applied by the recorded rules. Set randomization=none.",
@@ -55,10 +58,14 @@ class RandomizationCfg:
             )
 
     @property
+    def _drawn(self) -> bool:
+        """Whether it has anything to draw."""
+        return bool(self.rules) or self.perception.active or self.distractors.active
+
+    @property
     def active(self) -> bool:
         """Whether anything varies."""
-        drawn = bool(self.rules or self.views) or self.perception.active
-        return drawn or self.source is not None or self.recorded is not None
+        return self._drawn or bool(self.views) or self.source is not None or self.recorded is not None
 
     def to_dict(self) -> dict[str, Any]:
         """As in a YAML, without what says nothing."""
@@ -69,6 +76,8 @@ class RandomizationCfg:
             content["rules"] = [vars(rule) for rule in self.rules]
         if self.perception.active:
             content["perception"] = vars(self.perception)
+        if self.distractors.active:
+            content["distractors"] = vars(self.distractors)
         if self.source is not None:
             content["from"] = self.source
         if self.recorded is not None:

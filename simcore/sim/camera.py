@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pybullet as p
@@ -10,11 +11,11 @@ from numpy.typing import ArrayLike
 
 from simcore.errors import WorldError
 from simcore.geometry import Pinhole, Pose
+from simcore.sim.bodies import Body
 from simcore.sim.world import World
 
 Array = np.ndarray
 
-_LIGHT = (-1.0, -1.2, 2.5)
 _LINK_SHIFT = 24  # bits above which Bullet's segmentation mask holds the link's number plus 1
 
 
@@ -75,8 +76,7 @@ def take_picture(world: World, view: View, *, width: int, height: int) -> Array:
         height,
         viewMatrix=look,
         projectionMatrix=projection,
-        lightDirection=_LIGHT,
-        shadow=1,
+        **_light(world),
         renderer=p.ER_TINY_RENDERER,
         physicsClientId=world.client,
     )
@@ -160,8 +160,7 @@ def take_images(
         pinhole.height,
         viewMatrix=look.T.ravel().tolist(),
         projectionMatrix=_projection(pinhole, near_m, far_m),
-        lightDirection=_LIGHT,
-        shadow=int(shadow),
+        **{**_light(world), "shadow": int(shadow and world.light.shadow)},
         renderer=p.ER_TINY_RENDERER,
         flags=p.ER_SEGMENTATION_MASK_OBJECT_AND_LINKINDEX,
         physicsClientId=world.client,
@@ -189,7 +188,24 @@ def require_visuals(world: World) -> None:
 
 def link_labels(world: World) -> list[tuple[str, str]]:
     """(label, class) of every link that may be seen, in the order of `RawImages.link_ids`, which counts from 1."""
-    return [(body.label(index), body.semantic_class) for body in world.bodies.values() for index in body.link_names]
+    return [(body.label(index), body.semantic_class) for body in _seen(world) for index in body.link_names]
+
+
+def _seen(world: World) -> list[Body]:
+    return [*world.bodies.values(), *world.scenery.values()]
+
+
+def _light(world: World) -> dict[str, Any]:
+    """The world's light as arguments of Bullet's call."""
+    light = world.light
+    return {
+        "lightDirection": light.direction,
+        "lightColor": light.colour,
+        "lightAmbientCoeff": light.ambient,
+        "lightDiffuseCoeff": light.diffuse,
+        "lightSpecularCoeff": light.specular,
+        "shadow": int(light.shadow),
+    }
 
 
 def _projection(pinhole: Pinhole, near_m: float, far_m: float) -> list[float]:
@@ -213,7 +229,7 @@ def _projection(pinhole: Pinhole, near_m: float, far_m: float) -> list[float]:
 
 def _link_ids(world: World, mask: Array) -> Array:
     numbers = {-1: 0}
-    for body in world.bodies.values():
+    for body in _seen(world):
         for index in body.link_names:
             numbers[body.body_id + ((index + 1) << _LINK_SHIFT)] = len(numbers)
     found: Array

@@ -77,6 +77,8 @@ class Scene(Module):
         Raises:
             RecordingError: A path names no buffer of this tree; then nothing was written.
         """
+        if "time" in state:
+            self._world.shown_step = round(float(state["time"]) * self._world.cfg.physics_hz)
         super().load_state_dict({path: value for path, value in state.items() if self._has_place(path)})
 
     def _has_place(self, path: str) -> bool:

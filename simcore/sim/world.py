@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 from simcore.errors import WorldError
 from simcore.geometry import Pose
 from simcore.sim.bodies import Body
+from simcore.sim.light import Light
 from simcore.sim.rates import WorldCfg
 
 Array = np.ndarray
@@ -34,6 +35,12 @@ class World:
         self.cfg = cfg
         self.visuals = visuals
         self.bodies: dict[str, Body] = {}
+        self.scenery: dict[str, Body] = {}
+        """What is only seen: it has no place in the physics and is there in a world with visual shapes only."""
+        self.light = Light()
+        """What pictures are made under; `reset` makes it the default again."""
+        self.shown_step: int | None = None
+        """Physics step that a state was recorded at which is shown now; None while the world itself goes on."""
         self.steps = 0
         self._client: int | None = None
         self._before_step: list[Callable[[], None]] = []
@@ -87,6 +94,9 @@ class World:
         )
         self.set_gravity((0.0, 0.0, self.cfg.gravity_m_s2))
         self.bodies = {}
+        self.scenery = {}
+        self.light = Light()
+        self.shown_step = None
         self.steps = 0
         self._before_step = []
 
@@ -217,6 +227,11 @@ class World:
             p.changeDynamics(body_id, -1, restitution=1.0, physicsClientId=self.client)
         self.bodies[name] = body
         return body
+
+    @property
+    def picture_step(self) -> int:
+        """Physics step of what is seen now: where a recorded state is shown, that of the state."""
+        return self.steps if self.shown_step is None else self.shown_step
 
     def name_of(self, body_id: int) -> str:
         """The name of a body by Bullet's number."""

@@ -56,6 +56,7 @@ def test_noise_of_perception_changes_the_plan_and_no_other_draw(told_the_truth: 
     assert all(np.array_equal(record.arrays[key][0], told_the_truth.arrays[key][0]) for key in keys)
 
 
+@pytest.mark.slow
 def test_success_is_judged_on_the_truth() -> None:
     """Told 15 cm beside the truth, the planner finds a way and the hand closes on nothing."""
     rule = "{view: drawer, attribute: seen_position, distribution: [0.0, 0.0, 0.15]}"

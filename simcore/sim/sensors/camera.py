@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
 import numpy as np
 
 from simcore.errors import ConfigError
 from simcore.geometry import Pinhole, Pose
+from simcore.rng import stream
 from simcore.sim.camera import link_labels, require_visuals, take_images
 from simcore.sim.sensors.config import SensorCfg
+from simcore.sim.sensors.image_noise import ImageNoise
 from simcore.sim.sensors.sensor import Sensor
 from simcore.sim.world import World
 from simcore.state import Buffer, Rendering
@@ -38,6 +40,8 @@ class CameraCfg(SensorCfg):
     """Nothing nearer is seen [m]."""
     far_m: float = 10.0
     """Nothing farther is seen [m]."""
+    noise: ImageNoise = field(default_factory=ImageNoise)
+    """What its images lack."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -82,7 +86,10 @@ class Camera(Sensor[CameraCfg]):
 
     def __init__(self, cfg: CameraCfg, world: World) -> None:
         super().__init__(cfg, world)
-        self._pinhole = cfg.pinhole
+        self.pinhole = cfg.pinhole
+        """Size and intrinsics."""
+        self.noise = replace(cfg.noise)
+        """What its images lack; the draws of an image depend on the episode's seed, the camera and the physics step."""
         self._on: set[Rendering] = set()
         self.rgb_image = Buffer(tags=["rgb"])
         self.depth_image_m = Buffer(tags=["depth"])
@@ -91,11 +98,6 @@ class Camera(Sensor[CameraCfg]):
         self.instance_id_segmentation_image = Buffer(tags=["segmentation"])
         self.instance_id_segmentation_labels = Buffer(tags=["segmentation"])
         self.normals_image = Buffer(tags=["normals"])
-
-    @property
-    def pinhole(self) -> Pinhole:
-        """Size and intrinsics."""
-        return self._pinhole
 
     def _switch_rendering(self, kind: Rendering, *, on: bool) -> None:
         if on:
@@ -124,24 +126,28 @@ class Camera(Sensor[CameraCfg]):
         cfg = self.cfg
         images = take_images(
             self.world,
-            self._pinhole,
+            self.pinhole,
             T_world_sensor,
             near_m=cfg.near_m,
             far_m=cfg.far_m,
             shadow=Rendering.rgb in self._on,
         )
         if Rendering.rgb in self._on:
-            self.rgb_image.set_value(images.rgb)
+            self.rgb_image.set_value(self.noise.of_colours(images.rgb, self._draws("rgb")))
         if Rendering.depth in self._on:
-            self.depth_image_m.set_value(images.depth_m)
+            self.depth_image_m.set_value(self.noise.of_depth(images.depth_m, self._draws("depth")))
         if Rendering.normals in self._on:
-            in_world = T_world_sensor.rotate(self._pinhole.normals(images.depth_m))
+            in_world = T_world_sensor.rotate(self.pinhole.normals(images.depth_m))
             self.normals_image.set_value(in_world.astype(np.float32))
         if Rendering.instance_id_segmentation in self._on:
             self.instance_id_segmentation_image.set_value(images.link_ids)
             self.instance_id_segmentation_labels.set_value([_NOTHING, *(label for label, _ in link_labels(self.world))])
         if Rendering.segmentation in self._on:
             self._segment(images.link_ids)
+
+    def _draws(self, kind: str) -> np.random.Generator:
+        """Source of the noise of one image: the same whenever, and in whatever order, it is made."""
+        return stream(self.seed, f"sensors.{self.cfg.name}.{kind}.{self.world.picture_step}")
 
     def _segment(self, link_ids: Array) -> None:
         classes = [_NOTHING, *(name for _, name in link_labels(self.world))]

@@ -27,7 +27,8 @@ class Mount:
         Raises:
             ConfigError: There is no such body or link.
         """
-        self._T_mount_sensor = cfg.T_mount_sensor
+        self.T_mount_sensor = cfg.T_mount_sensor
+        """Pose of the sensor's frame in the frame that it is mounted on."""
         self._body: Body | None = None
         self._link = ""
         if cfg.body is None:
@@ -54,13 +55,13 @@ class Mount:
     def T_world_sensor(self) -> Pose:
         """Pose of the sensor's frame."""
         if self._body is None:
-            return self._T_mount_sensor
-        return self._body.link_pose(self._link) @ self._T_mount_sensor
+            return self.T_mount_sensor
+        return self._body.link_pose(self._link) @ self.T_mount_sensor
 
     def velocity(self) -> tuple[Array, Array]:
         """Linear (3,) [m/s] and angular velocity (3,) [rad/s] of the sensor's frame, in the world frame."""
         if self._body is None:
             return np.zeros(3), np.zeros(3)
         linear, angular = self._body.link_velocity(self._link)
-        arm = self._body.link_pose(self._link).rotate(self._T_mount_sensor.p)
+        arm = self._body.link_pose(self._link).rotate(self.T_mount_sensor.p)
         return linear + np.cross(angular, arm), angular

@@ -41,6 +41,8 @@ class Sensor(Module, Generic[CfgT]):
         self._cfg = cfg
         self._world = world
         self._mount = Mount(cfg.mount, world, owner=cfg.name)
+        self.seed = 0
+        """Seed of the episode, for sensors whose readings have noise."""
         self.position = Buffer()
         self.quat_xyzw = Buffer()
 

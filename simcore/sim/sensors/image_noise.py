@@ -1,0 +1,82 @@
+"""What images of a real camera lack: grain, blur, exposure, errors and holes of depth."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.ndimage import gaussian_filter, uniform_filter
+
+from simcore.errors import ConfigError
+
+Array = np.ndarray
+
+MOST = {
+    "image_noise": ("levels", 128.0),
+    "image_blur": ("px", 20.0),
+    "exposure": ("-", 8.0),
+    "depth_noise": ("1/m", 0.5),
+    "depth_holes": ("-", 1.0),
+}
+"""Unit and largest value of each field."""
+_PATCH_PX = 5
+"""Holes come in patches of about this width [px]."""
+
+
+@dataclass
+class ImageNoise:
+    """Strengths; with those of the default an image is what the renderer makes."""
+
+    image_noise: float = 0.0
+    """Standard deviation of every colour value on its own [of 255 levels]."""
+    image_blur: float = 0.0
+    """Standard deviation of a Gaussian blur [px]."""
+    exposure: float = 1.0
+    """Factor on every colour value."""
+    depth_noise: float = 0.0
+    """Standard deviation of a depth of 1 m [m]; it grows with the square of the depth, as that of stereo does."""
+    depth_holes: float = 0.0
+    """Share of the pixels without a depth, which is then infinite; in patches."""
+
+    def __post_init__(self) -> None:
+        for key, (unit, most) in MOST.items():
+            if not 0.0 <= getattr(self, key) <= most:
+                raise ConfigError(
+                    f"noise.{key}={getattr(self, key):g} is out of range. Expected 0 to {most:g} [{unit}]. Change it.",
+                    key=f"noise.{key}",
+                )
+
+    def of_colours(self, rgb: Array, rng: np.random.Generator) -> Array:
+        """The image (height, width, 3) uint8 as the camera gives it.
+
+        Args:
+            rgb: As it is rendered.
+            rng: Source of the draws.
+        """
+        if self.image_noise == 0.0 and self.image_blur == 0.0 and self.exposure == 1.0:
+            return rgb
+        seen: Array = rgb.astype(float)
+        if self.image_blur > 0.0:
+            seen = gaussian_filter(seen, sigma=(self.image_blur, self.image_blur, 0.0), mode="nearest")
+        seen = seen * self.exposure + rng.normal(0.0, 1.0, rgb.shape) * self.image_noise
+        made: Array = np.clip(np.rint(seen), 0, 255).astype(np.uint8)
+        return made
+
+    def of_depth(self, depth_m: Array, rng: np.random.Generator) -> Array:
+        """The depths (height, width) float32 as the camera gives them [m].
+
+        Args:
+            depth_m: As they are; infinite where nothing is seen.
+            rng: Source of the draws.
+        """
+        if self.depth_noise == 0.0 and self.depth_holes == 0.0:
+            return depth_m
+        grain, speckle = rng.normal(0.0, 1.0, depth_m.shape), rng.normal(0.0, 1.0, depth_m.shape)
+        seen: Array = np.isfinite(depth_m)
+        metres = np.where(seen, depth_m, 0.0)
+        noisy = np.where(seen, np.maximum(metres + grain * self.depth_noise * metres**2, 0.0), np.inf)
+        if self.depth_holes > 0.0:
+            patches = uniform_filter(speckle, size=_PATCH_PX, mode="wrap")
+            noisy[patches <= np.quantile(patches, self.depth_holes)] = np.inf
+        made: Array = noisy.astype(np.float32)
+        return made

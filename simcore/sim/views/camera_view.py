@@ -1,0 +1,93 @@
+"""A camera, as a view: where it sits, its lens, and what its images lack."""
+
+from __future__ import annotations
+
+from dataclasses import fields, replace
+
+import numpy as np
+
+from simcore.geometry import Pinhole, Pose
+from simcore.geometry.rotations import rpy_from_matrix
+from simcore.sim.sensors.camera import Camera
+from simcore.sim.sensors.image_noise import MOST, ImageNoise
+from simcore.sim.views.attribute import ViewAttribute
+from simcore.sim.views.attribute_view import AttributeView
+
+Array = np.ndarray
+
+_WIDEST_RAD = 2.9
+
+
+class CameraView(AttributeView):
+    """One camera sensor, in the one environment of an episode."""
+
+    kind = "camera view"
+
+    def __init__(self, camera: Camera) -> None:
+        """Makes a view.
+
+        Args:
+            camera: The camera; its name is the view's.
+        """
+        super().__init__(camera.cfg.name)
+        self._camera = camera
+        self._add(ViewAttribute("position", 3, "m", "x, y, z", self._position, self._set_position))
+        rpy = "roll, pitch, yaw"
+        self._add(ViewAttribute("orientation", 3, "rad", rpy, self._orientation, self._set_orientation))
+        self._add(
+            ViewAttribute(
+                "field_of_view",
+                1,
+                "rad",
+                "angle between the upper and lower edge",
+                self._fov,
+                self._set_fov,
+                least=0.02,
+                most=_WIDEST_RAD,
+            )
+        )
+        self._add(ViewAttribute("intrinsics", 4, "px", "fx, fy, cx, cy", self._intrinsics, self._set_intrinsics))
+        for item in fields(ImageNoise):
+            self._add_noise(item.name)
+
+    def _add_noise(self, field: str) -> None:
+        camera = self._camera
+
+        def read(_env: int) -> Array:
+            return np.array([getattr(camera.noise, field)])
+
+        def write(_env: int, values: Array) -> None:
+            camera.noise = replace(camera.noise, **{field: float(values[0])})
+
+        unit, most = MOST[field]
+        self._add(ViewAttribute(field, 1, unit, "strength", read, write, least=0.0, most=most))
+
+    def _position(self, _env: int) -> Array:
+        return self._camera.mount.T_mount_sensor.p.copy()
+
+    def _set_position(self, _env: int, values: Array) -> None:
+        self._camera.mount.T_mount_sensor = Pose(self._camera.mount.T_mount_sensor.R, values)
+
+    def _orientation(self, _env: int) -> Array:
+        return rpy_from_matrix(self._camera.mount.T_mount_sensor.R)
+
+    def _set_orientation(self, _env: int, values: Array) -> None:
+        self._camera.mount.T_mount_sensor = Pose.from_rpy(self._camera.mount.T_mount_sensor.p, values)
+
+    def _fov(self, _env: int) -> Array:
+        pinhole = self._camera.pinhole
+        return np.array([2.0 * np.arctan(0.5 * pinhole.height / pinhole.fy)])
+
+    def _set_fov(self, _env: int, values: Array) -> None:
+        pinhole = self._camera.pinhole
+        focal = 0.5 * pinhole.height / float(np.tan(0.5 * values[0]))
+        self._camera.pinhole = replace(pinhole, fx=pinhole.fx * focal / pinhole.fy, fy=focal)
+
+    def _intrinsics(self, _env: int) -> Array:
+        pinhole = self._camera.pinhole
+        return np.array([pinhole.fx, pinhole.fy, pinhole.cx, pinhole.cy])
+
+    def _set_intrinsics(self, _env: int, values: Array) -> None:
+        pinhole = self._camera.pinhole
+        fx, fy, cx, cy = (float(value) for value in values)
+        self._camera.pinhole = Pinhole(pinhole.width, pinhole.height, max(fx, 1.0), max(fy, 1.0), cx, cy)

@@ -1,0 +1,182 @@
+"""Visuals of an episode: drawn from a stream of their own, recorded, shown again, drawn anew; physics never knows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import numpy as np
+import pytest
+
+from simcore.recording.episode import EpisodeRecord
+from simcore.sim.collision import BulletCollisionChecker
+from simcore.sim.world import World
+from workflows.attempt import Attempt
+from workflows.commandline import CommandLine, load_configs
+from workflows.distractors import Distractor, read_distractors
+from workflows.episode import Episode
+from workflows.episode_randomization import VisualDraw, recorded_randomization
+from workflows.episode_scene import TABLE_CENTER_M, TABLE_SIZE_M
+from workflows.replay import ReplayMode, replay_deviation
+from workflows.runner import EpisodeRunner
+from workflows.schema import CollectCfg
+
+pytestmark = pytest.mark.integration
+
+PHYSICS = (
+    "{view: drawer, attribute: joint_friction, operation: scaling, distribution: {type: uniform, lower: 1, upper: 1.5}}"
+)
+VISUALS = (
+    "{view: drawer, attribute: tint, distribution: {type: uniform, lower: 0.5, upper: 1.3}}",
+    "{view: floor, attribute: texture, distribution: {type: uniform, lower: 1, upper: 1000}}",
+    "{view: light, attribute: ambient, gate: on_interval, interval: 10, "
+    "distribution: {type: uniform, lower: 0.3, upper: 0.9}}",
+    "{view: cameras, attribute: position, operation: additive, distribution: {type: normal, mean: 0.0, std: 0.02}}",
+    "{view: cameras, attribute: image_noise, distribution: 5.0}",
+)
+CAMERA = (
+    "sensors=[{name: front, type: camera, mount: {position_m: [0.2, -1.2, 0.9], look_at_m: [0.5, 0.0, 0.2]}, "
+    "width: 64, height: 48}]"
+)
+
+
+def config(*rules: str, line: tuple[str, ...] = (CAMERA,)) -> CollectCfg:
+    overrides = ["task=open_drawer", f"randomization.rules=[{','.join(rules)}]", *line]
+    (loaded,) = load_configs("collect", CollectCfg, CommandLine(overrides=overrides))
+    return loaded.cfg
+
+
+def varied() -> CollectCfg:
+    return config(
+        PHYSICS, *VISUALS, line=(CAMERA, "randomization.distractors.least=4", "randomization.distractors.most=6")
+    )
+
+
+@pytest.fixture(scope="module")
+def record() -> EpisodeRecord:
+    with EpisodeRunner(varied()) as runner:
+        return runner.run(0)
+
+
+@contextmanager
+def looked_at(cfg: CollectCfg, record: EpisodeRecord, draw: VisualDraw | None = None) -> Iterator[Episode]:
+    with World(cfg.world, visuals=True) as world, BulletCollisionChecker() as checker:
+        episode = Episode(cfg, record.number, world, checker)
+        episode.visual_draw = draw
+        episode.reset(record)
+        episode.scene.scene.enable_rgb_rendering()
+        yield episode
+
+
+def seen(episode: Episode, record: EpisodeRecord, frame: int) -> np.ndarray:
+    assert episode.randomization is not None
+    scene = episode.scene.scene
+    episode.randomization.show(frame)
+    scene.load_state_dict(record.state_at(frame))
+    scene.write_replay_data()
+    scene.update_state()
+    image: np.ndarray = scene.state_dict(include_tags=["rgb"])["sensors.front.rgb_image"]
+    return image
+
+
+def test_visuals_leave_layout_physics_and_planner_draws_to_the_bit(record: EpisodeRecord) -> None:
+    with EpisodeRunner(config(PHYSICS)) as runner:
+        plain = runner.run(0)
+    assert record.layout == plain.layout
+    assert record.applied["firings"] == plain.applied["firings"]
+    assert record.skills[0]["plan"]["keyframes"] == plain.skills[0]["plan"]["keyframes"]
+    assert record.arrays.keys() == plain.arrays.keys()
+    moved = [key for key in record.arrays if not np.array_equal(record.arrays[key], plain.arrays[key])]
+    assert moved == ["sensors.front.position"]  # the camera stands elsewhere
+
+
+def test_physics_is_the_same_to_the_bit_where_somebody_looks(record: EpisodeRecord) -> None:
+    cfg = varied()
+    with World(cfg.world, visuals=True) as world, BulletCollisionChecker() as checker:
+        attempt = Attempt(Episode(cfg, 0, world, checker))
+        attempt.run()
+        watched = attempt.record()
+        assert len(world.scenery) >= 9
+    assert watched.applied == record.applied
+    assert all(np.array_equal(watched.arrays[key], record.arrays[key]) for key in record.arrays)
+
+
+def test_visuals_are_recorded_and_replayed(record: EpisodeRecord) -> None:
+    applied = record.applied["visuals"]
+    assert [rule["attribute"] for rule in applied["rules"]] == ["tint", "texture", "ambient", "position", "image_noise"]
+    assert [rule["view"] for rule in applied["rules"]][-2:] == ["front", "front"]
+    steps = [step for step, rule, _ in applied["firings"] if rule == 2]
+    assert steps == list(range(10, 2 * record.n_actions + 1, 10))
+    with EpisodeRunner(varied()) as runner:
+        assert replay_deviation(runner, record, ReplayMode.action).value == 0.0
+
+
+@pytest.mark.slow
+def test_distractors_stand_on_the_table_apart_from_everything() -> None:
+    with EpisodeRunner(varied()) as runner:
+        cases = []
+        for number in range(5):
+            episode = runner.episode(number)
+            episode.reset()
+            assert episode.randomization is not None
+            things = read_distractors(episode.randomization.applied()["visuals"]["distractors"], "d")
+            boxes = [body.aabb()[:, :2] for name, body in episode.scene.world.bodies.items() if name != "table"]
+            cases.append((things, boxes))
+    for things, boxes in cases:
+        assert 1 <= len(things) <= 6
+        for index, thing in enumerate(things):
+            p = np.array([thing.x_m, thing.y_m])
+            assert (np.abs(p - TABLE_CENTER_M[:2]) < 0.5 * np.array(TABLE_SIZE_M[:2])).all()
+            assert all(_outside(p, box) > thing.radius_m for box in boxes)
+            assert all(_apart(thing, other) > 0.0 for other in things[:index])
+
+
+def _outside(p: np.ndarray, box: np.ndarray) -> float:
+    return float(np.linalg.norm(np.maximum(np.maximum(box[0] - p, p - box[1]), 0.0)))
+
+
+def _apart(a: Distractor, b: Distractor) -> float:
+    return float(np.hypot(a.x_m - b.x_m, a.y_m - b.y_m)) - a.radius_m - b.radius_m
+
+
+@pytest.mark.slow
+def test_a_record_is_seen_the_same_in_any_order_and_with_another_draw_otherwise(record: EpisodeRecord) -> None:
+    cfg = varied()
+    with looked_at(cfg, record) as episode:
+        first = [seen(episode, record, frame) for frame in (0, 3, 30)]
+    with looked_at(cfg, record) as episode:
+        again = [seen(episode, record, frame) for frame in (30, 3, 0)][::-1]
+    assert all(np.array_equal(a, b) for a, b in zip(first, again, strict=True))
+    assert not np.array_equal(first[0], first[1])  # grain is new in every image
+    pictures = []
+    for seed in (record.seed, 1, 1):
+        with looked_at(cfg, record, VisualDraw(cfg.randomization, seed)) as episode:
+            pictures.append(seen(episode, record, 30))
+            assert episode.randomization is not None
+            assert episode.randomization.applied()["firings"] == record.applied["firings"][:1]
+    assert np.array_equal(pictures[0], first[2])  # the episode's own seed is its own draw
+    assert not np.array_equal(pictures[1], first[2])
+    assert np.array_equal(pictures[1], pictures[2])
+
+
+@pytest.mark.slow
+def test_other_cameras_may_look_at_a_record(record: EpisodeRecord) -> None:
+    cfg = config(PHYSICS, line=(CAMERA.replace("front", "side"),))
+    with looked_at(cfg, record) as episode:
+        assert episode.randomization is not None
+        views = {rule["view"] for rule in episode.randomization.applied()["visuals"]["rules"]}
+    assert views == {"drawer", "floor", "light"}
+
+
+@pytest.mark.slow
+def test_applied_again_to_another_episode_it_looks_the_same(record: EpisodeRecord) -> None:
+    cfg = varied()
+    cfg.randomization = recorded_randomization(record.applied, name="again")
+    with EpisodeRunner(cfg) as runner:
+        episode = runner.episode(0)
+        episode.reset()
+        assert episode.randomization is not None
+        applied = episode.randomization.applied()
+    assert applied["visuals"]["distractors"] == record.applied["visuals"]["distractors"]
+    resets = [firing for firing in record.applied["visuals"]["firings"] if firing[0] == 0]
+    assert applied["visuals"]["firings"] == resets

@@ -1,0 +1,98 @@
+"""Views of what is no body: every attribute gets what was drawn, and the draws follow their law."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.stats import kstest
+
+from robots.franka_panda import franka_panda, urdf_path
+from robots.robot import Robot
+from robots.signal_view import SignalView
+from simcore import randomization as dr
+from simcore.assets.procedural.numbered_texture import texture_file
+from simcore.errors import ConfigError
+from simcore.geometry import Pose
+from simcore.rng import stream
+from simcore.sim.look import Look, TextureStore
+from simcore.sim.rates import WorldCfg
+from simcore.sim.sensors.camera import Camera, CameraCfg
+from simcore.sim.sensors.config import MountCfg
+from simcore.sim.sighting import Sighting
+from simcore.sim.views.attribute_view import AttributeView
+from simcore.sim.views.camera_view import CameraView
+from simcore.sim.views.light_view import LightView
+from simcore.sim.views.look_view import LookView
+from simcore.sim.views.sighting_view import SightingView
+from simcore.sim.world import World
+
+N = 400
+RANGES = {
+    "action_latency": (0.0, 0.5),
+    "texture": (0.0, 1000.0),
+    "field_of_view": (0.5, 1.5),
+    "intrinsics": (100.0, 400.0),
+    "image_noise": (0.0, 8.0),
+    "image_blur": (0.0, 2.0),
+    "depth_noise": (0.0, 0.01),
+}
+"""Where 0 to 1 is none, or is too narrow."""
+STEPPED = {"action_latency": 1 / 60, "texture": 1.0, "action_dropped": 1.0, "shadow": 1.0}
+"""Attributes that know steps only."""
+
+
+def views(world: World) -> list[AttributeView]:
+    arm = Robot(world, franka_panda(), urdf_path(), T_world_root=Pose.identity()).arms["left"]
+    box = world.add_box("box", size_m=(0.1, 0.1, 0.1), T_world_box=Pose.identity())
+    look = Look(world, [box], TextureStore(world, texture_file), links=[-1])
+    camera = Camera(CameraCfg(name="front", type="camera", mount=MountCfg()), world)
+    return [
+        SightingView(Sighting([("door", "head"), ("door", "tail")]), name="door"),
+        SignalView([arm], name="robot", control_hz=60),
+        LookView(look, name="box", links=["box"]),
+        LightView(world),
+        CameraView(camera),
+    ]
+
+
+def test_every_attribute_follows_its_law_and_is_what_is_read():
+    with World(WorldCfg()) as world:
+        made = views(world)
+        for view in made:
+            for name in view.attributes:
+                check(view, name)
+
+
+def check(view: AttributeView, name: str) -> None:
+    setup = dr.Setup(keep_firings=True)
+    setup.register_view(view)
+    low, high = RANGES.get(name, (0.0, 1.0))
+    with setup.on_rl_frame(num_envs=1), setup.on_env_reset():
+        setup.randomize(view.name, {name: dr.distribution.uniform(low, high)})
+    setup.run(stream(11, "sensors"))
+    for _ in range(N):
+        setup.step_randomization([0])
+        written, read = setup.firings[-1].values, view.get(name)
+        assert np.abs(written - read).max() <= STEPPED.get(name, 1e-9), f"{view.name}.{name}"
+    values = np.array([firing.values[0] for firing in setup.firings])  # (N, width)
+    for column in values.T:
+        assert kstest(column, "uniform", args=(low, high - low)).pvalue > 1e-4, f"{view.name}.{name}"
+
+
+def test_a_latency_beyond_what_is_kept_is_cut_off():
+    with World(WorldCfg()) as world:
+        view = views(world)[1]
+        attribute = view.attribute("action_latency")
+        assert attribute.bounded(np.array([1e6])).tolist() == [10.0]
+
+
+def test_what_is_out_of_range_is_refused():
+    with World(WorldCfg()) as world:
+        setup = dr.Setup()
+        setup.register_view(LightView(world))
+        with (
+            setup.on_rl_frame(num_envs=1),
+            setup.on_env_reset(),
+            pytest.raises(ConfigError, match=r"light\.ambient: constant\(value=-0\.5\) .* goes down to -0\.5"),
+        ):
+            setup.randomize("light", {"ambient": -0.5})

@@ -1,0 +1,167 @@
+"""Distractors of an episode: where they stand, and how they are shown."""
+
+from __future__ import annotations
+
+import colorsys
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from configs.reading import read_dataclass
+from simcore.geometry import Pose
+from simcore.randomization.distractors import DistractorsCfg
+from simcore.sim.look import PLAIN, Look, TextureStore
+from simcore.sim.scenery import SOLIDS, add_solid
+from tasks.scene_names import TABLE
+from workflows.episode_scene import TABLE_CENTER_M, TABLE_SIZE_M, EpisodeScene
+
+Array = np.ndarray
+
+CLASS = "distractor"
+"""Their class in segmentation images."""
+TRIES = 40
+"""Places that are tried for each; what finds none is left out."""
+_CLEAR_M = {"robot": 0.1, "object": 0.3}
+"""Free space around the boxes of robot and objects: doors and drawers come out there."""
+_APART_M = 0.01
+_EDGE_M = 0.05
+
+
+@dataclass
+class Distractor:
+    """One thing that is only seen."""
+
+    shape: str
+    """One of `simcore.sim.scenery.SOLIDS`."""
+    size_m: float
+    """About its width and height [m]."""
+    x_m: float
+    """Where it stands on the table, world frame [m]."""
+    y_m: float
+    """Where it stands on the table, world frame [m]."""
+    yaw_rad: float
+    """How it is turned."""
+    colour: list[float]
+    """Red, green and blue, 0 to 1."""
+    texture: int = PLAIN
+    """Number of its texture; 0: none."""
+
+    @property
+    def radius_m(self) -> float:
+        """Radius of a circle around it [m]."""
+        return 0.62 * self.size_m
+
+
+def draw_distractors(scene: EpisodeScene, cfg: DistractorsCfg, rng: np.random.Generator) -> list[Distractor]:
+    """Draws things that overlap neither each other nor the boxes of robot and objects nor the way between them.
+
+    Args:
+        scene: The scene after its reset.
+        cfg: How many, how large.
+        rng: Source of the draws.
+    """
+    taken = _taken(scene)
+    hand, goals = _way(scene)
+    placed: list[Distractor] = []
+    for _ in range(int(rng.integers(cfg.least, cfg.most + 1))):
+        made = _drawn(cfg, rng)
+        for _ in range(TRIES):
+            made.x_m, made.y_m = (float(value) for value in _place(rng))
+            p = np.array([made.x_m, made.y_m])
+            free = all(_distance(p, box) > made.radius_m for box in taken)
+            free = free and all(_beside(p, hand, goal) > made.radius_m + _CLEAR_M["robot"] for goal in goals)
+            if free and all(np.hypot(*(p - (o.x_m, o.y_m))) > made.radius_m + o.radius_m + _APART_M for o in placed):
+                placed.append(made)
+                break
+    return placed
+
+
+def show_distractors(scene: EpisodeScene, distractors: Sequence[Distractor], textures: TextureStore) -> None:
+    """Adds them to the scenery of a world with visual shapes.
+
+    Args:
+        scene: The scene.
+        distractors: What stands where.
+        textures: Where their textures come from.
+    """
+    for number, item in enumerate(distractors):
+        T = Pose.from_rpy((item.x_m, item.y_m, 0.5 * item.size_m), (0.0, 0.0, item.yaw_rad))
+        red, green, blue = item.colour
+        body = add_solid(
+            scene.world,
+            f"{CLASS}_{number}",
+            shape=item.shape,
+            size_m=item.size_m,
+            T_world_solid=T,
+            rgba=(red, green, blue, 1.0),
+        )
+        body.semantic_class = CLASS
+        look = Look(scene.world, [body], textures, links=[-1])
+        look.textures[:] = item.texture
+        look.show()
+
+
+def plain_distractors(distractors: Sequence[Distractor]) -> list[dict[str, Any]]:
+    """For a record; `read_distractors` reads it back."""
+    return [asdict(item) for item in distractors]
+
+
+def read_distractors(content: Sequence[Mapping[str, Any]], where: str) -> list[Distractor]:
+    """Those of a record.
+
+    Args:
+        content: As `plain_distractors` made them.
+        where: Full key.
+
+    Raises:
+        ConfigError: One cannot be read.
+    """
+    return [read_dataclass(Distractor, item, where=f"{where}[{index}]") for index, item in enumerate(content)]
+
+
+def _drawn(cfg: DistractorsCfg, rng: np.random.Generator) -> Distractor:
+    hue, saturation, value = rng.random(), rng.uniform(0.2, 0.9), rng.uniform(0.3, 0.95)
+    return Distractor(
+        shape=str(SOLIDS[int(rng.integers(len(SOLIDS)))]),
+        size_m=float(rng.uniform(*cfg.size_m)),
+        x_m=0.0,
+        y_m=0.0,
+        yaw_rad=float(rng.uniform(-np.pi, np.pi)),
+        colour=list(colorsys.hsv_to_rgb(hue, saturation, value)),
+        texture=int(rng.integers(1, 1000)) if rng.random() < 0.5 else PLAIN,
+    )
+
+
+def _place(rng: np.random.Generator) -> Array:
+    half = 0.5 * np.array(TABLE_SIZE_M[:2]) - _EDGE_M
+    place: Array = np.array(TABLE_CENTER_M[:2]) + rng.uniform(-half, half)
+    return place
+
+
+def _taken(scene: EpisodeScene) -> list[Array]:
+    """(2, 2) lower and upper corners of what is taken, seen from above."""
+    boxes = []
+    for name, body in scene.world.bodies.items():
+        if name != TABLE:
+            clear = _CLEAR_M["object" if name in scene.objects else "robot"]
+            boxes.append(body.aabb()[:, :2] + np.array([[-clear], [clear]]))
+    return boxes
+
+
+def _way(scene: EpisodeScene) -> tuple[Array, list[Array]]:
+    """Base of the robot, and the middles of the objects, seen from above."""
+    goals = [item.body.aabb()[:, :2].mean(axis=0) for item in scene.objects.values()]
+    return scene.robot.T_world_root.p[:2], goals
+
+
+def _distance(p: Array, box: Array) -> float:
+    return float(np.linalg.norm(np.maximum(np.maximum(box[0] - p, p - box[1]), 0.0)))
+
+
+def _beside(p: Array, start: Array, end: Array) -> float:
+    """Distance of a point to a line from start to end [m]."""
+    along = end - start
+    share = float(np.clip((p - start) @ along / max(float(along @ along), 1e-9), 0.0, 1.0))
+    return float(np.linalg.norm(p - start - share * along))
