@@ -6,9 +6,9 @@ Hydra's compose API is used, not its application runner: nothing is written, no 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from importlib.metadata import entry_points
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -26,8 +26,10 @@ from yaml import YAMLError
 
 from configs import config_dir
 from configs.explain import explain
+from configs.folders import check_own_folders, foreign_folders, yaml_files
 from configs.schema import loosened
 from robots.catalog import ROBOTS
+from robots.description import RobotCfg
 from simcore.errors import ConfigError, PluginError
 
 SCHEMA_SUFFIX = "_schema"
@@ -67,8 +69,8 @@ class UnlatchSearchPath(SearchPathPlugin):
 
     def manipulate_search_path(self, search_path: ConfigSearchPath) -> None:
         """Called by Hydra when it starts."""
-        for point in sorted(entry_points(group="unlatch.configs"), key=lambda point: point.name):
-            search_path.append(provider=point.name, path=f"pkg://{point.value}")
+        for folder in foreign_folders():
+            search_path.append(provider=folder.origin, path=f"file://{folder.path}")
 
 
 @dataclass
@@ -147,22 +149,36 @@ def expand_sweep(overrides: Sequence[str]) -> list[list[str]]:
 
 
 def option_names(group: str) -> list[str]:
-    """Names of the YAML files of a group that come with this distribution."""
-    return sorted(path.stem for path in (config_dir() / group).glob("*.yaml"))
+    """Names of the YAML files of a group, those of other distributions too, sorted.
+
+    Raises:
+        DuplicateEntryError: Two distributions have one of the same name.
+    """
+    return list(yaml_files(group))
 
 
 def _register(primary: str, schema: type) -> None:
+    """Tells Hydra what is no file; once for all of a process, since it takes longer than to compose."""
+    _store_schema(primary, schema)
+    for name in ROBOTS.names():
+        try:
+            _store_robot(name, ROBOTS.load(name))
+        except PluginError:
+            continue  # a broken plugin is named when its robot is asked for
+    Plugins.instance().register(UnlatchSearchPath)
+
+
+@cache
+def _store_schema(primary: str, schema: type) -> None:
     store = ConfigStore.instance()
     store.store(name=f"{primary}{SCHEMA_SUFFIX}", node=loosened(schema))
     store.store(name=_NOTHING, node={})
-    for name in ROBOTS.names():
-        try:
-            robot = ROBOTS.load(name)()
-        except PluginError:
-            continue  # a broken plugin is named when its robot is asked for
-        values = OmegaConf.to_container(OmegaConf.structured(robot), enum_to_str=True)
-        store.store(group="robot", name=f"{name}{SCHEMA_SUFFIX}", node=values)
-    Plugins.instance().register(UnlatchSearchPath)
+
+
+@cache
+def _store_robot(name: str, make: Callable[[], RobotCfg]) -> None:
+    values = OmegaConf.to_container(OmegaConf.structured(make()), enum_to_str=True)
+    ConfigStore.instance().store(group="robot", name=f"{name}{SCHEMA_SUFFIX}", node=values)
 
 
 def _register_given(given: Mapping[str, dict[str, Any]]) -> list[str]:
@@ -215,6 +231,7 @@ def _search_path(folders: Sequence[str]) -> list[str]:
                 f"--config-dir {folder} is not a folder. Expected a folder of YAML files. Check the path."
             )
         paths.append("'file://" + str(path).replace("\\", "\\\\").replace("'", "\\'") + "'")
+    check_own_folders(folders)
     return [f"hydra.searchpath=[{','.join(paths)}]"]
 
 

@@ -12,7 +12,8 @@ import numpy as np
 from omegaconf import OmegaConf
 
 from configs.composition import Request, compose_config, option_names, to_plain
-from configs.derived_task import SKILLS_WITH_TASKS, derived_task, task_of_any
+from configs.derived_task import derived_task, task_of_any
+from configs.derived_ways import SKILLS_WITH_WAYS, derived_as
 from configs.reading import read_dataclass
 from robots.description import RobotCfg
 from robots.hand_shape import hand_shapes
@@ -20,6 +21,7 @@ from simcore.assets.annotate.source import UNKNOWN_CATEGORY, find_urdf, read_cat
 from simcore.assets.converters.urdf_folder import is_urdf_folder
 from simcore.assets.library import ObjectCfg, draws_instances, load_object
 from simcore.errors import ConfigError, close_matches
+from skills.catalog import SKILLS
 from skills.config import part_acted_on
 
 OBJECT_NAME = "object"
@@ -108,13 +110,7 @@ def _check_choices(choices: dict[str, str]) -> None:
                 key="part",
             )
         return
-    if skill not in SKILLS_WITH_TASKS:
-        raise ConfigError(
-            f"skill='{skill}' has no task that could be derived.{close_matches(skill, SKILLS_WITH_TASKS)} "
-            f"Expected one of {', '.join(SKILLS_WITH_TASKS)}. Change it, or name a task.",
-            key="skill",
-            available=list(SKILLS_WITH_TASKS),
-        )
+    _check_has_tasks(skill)
     if "task" in choices:
         raise ConfigError(
             f"skill={skill} derives a task, and task={choices['task']} names one. Expected one of both. Remove one.",
@@ -125,6 +121,23 @@ def _check_choices(choices: dict[str, str]) -> None:
             f"skill={skill} needs an object. Expected object=PATH with a URDF or the folder of an object. Add it.",
             key="object",
         )
+
+
+def _check_has_tasks(skill: str) -> None:
+    """Refuses a skill that no task can be derived for."""
+    if skill in SKILLS.names():
+        try:
+            derived_as(skill)
+        except ConfigError:
+            pass
+        else:
+            return
+    raise ConfigError(
+        f"skill='{skill}' has no task that could be derived.{close_matches(skill, SKILLS_WITH_WAYS)} "
+        f"Expected one of {', '.join(SKILLS_WITH_WAYS)}. Change it, or name a task.",
+        key="skill",
+        available=list(SKILLS_WITH_WAYS),
+    )
 
 
 def _is_path(value: str | None, config_dirs: Sequence[str]) -> bool:

@@ -10,7 +10,7 @@ import numpy as np
 from configs.derived_grasp import HandRoom
 from configs.derived_rotate import MAX_DURATION_S, check_turns, turned_by, turned_to
 from configs.derived_setting import approach_m, goal_value, opened_to, roomy_start, start_range
-from configs.derived_ways import SKILLS_WITH_WAYS, derived_ways
+from configs.derived_ways import derived_as, derived_ways
 from robots.hand_shape import HandShape
 from simcore.assets.annotation import Part
 from simcore.assets.articulated_object import ObjectAsset
@@ -19,9 +19,6 @@ from simcore.assets.surface import shape_triangles
 from simcore.assets.urdf_reader import read_urdf
 from tasks.part_words import part_words
 from tasks.phrasings import task_phrasings
-
-SKILLS_WITH_TASKS = SKILLS_WITH_WAYS
-"""Skills that a task can be derived for."""
 
 REACH_CENTER_M = (0.54, 0.0, 0.34)
 REACH_HALF_M = (0.10, 0.18)
@@ -41,7 +38,7 @@ def derived_task(skill: str, asset: ObjectAsset, part: Part, hand: HandShape) ->
     """The content of a task's YAML file.
 
     Args:
-        skill: One of `SKILLS_WITH_TASKS`.
+        skill: One of `SKILLS_WITH_WAYS`, or one that is derived as one of them.
         asset: The object.
         part: The part that the skill acts on.
         hand: The hand that does it.
@@ -77,7 +74,7 @@ def derived_layout(
     """Region, start, goal and words of a task, and the start once more: least and largest opening [rad or m].
 
     Args:
-        skill: One of `SKILLS_WITH_TASKS`.
+        skill: One of `SKILLS_WITH_WAYS`, or one that is derived as one of them.
         asset: The object.
         part: The part that the skill acts on.
         hand: The hand that does it.
@@ -86,6 +83,7 @@ def derived_layout(
     Raises:
         ConfigError: The skill does not fit the part.
     """
+    skill = derived_as(skill)
     turns = skill == "rotate"
     if turns:
         check_turns(part)
@@ -109,7 +107,7 @@ def task_of_any(skill: str, cfg: ObjectCfg, part: str | None) -> dict[str, Any]:
     """The content of a task's YAML file for objects that are drawn in each episode: derived there, see `derived_entry`.
 
     Args:
-        skill: One of `SKILLS_WITH_TASKS`.
+        skill: One of `SKILLS_WITH_WAYS`, or one that is derived as one of them.
         cfg: The objects.
         part: The part that the skill acts on; None = of each object the first that it fits.
     """

@@ -15,6 +15,7 @@ from robots.hand_shape import HandShape
 from simcore.assets.annotation import Part, PartKind
 from simcore.assets.articulated_object import ObjectAsset
 from simcore.errors import ConfigError
+from skills.catalog import SKILLS
 
 _ANGLES = 7
 """So many angles are tried for one at which a hand fits along a blade."""
@@ -31,6 +32,29 @@ SKILLS_WITH_WAYS = ("close", "open", "rotate")
 """Skills whose settings can be derived."""
 
 
+def derived_as(skill: str) -> str:
+    """The one of `SKILLS_WITH_WAYS` whose settings and tasks serve a skill: itself, or what its class names.
+
+    Args:
+        skill: Name of a skill, also one of another distribution.
+
+    Raises:
+        ConfigError: None does.
+        PluginError: The skill cannot be loaded.
+    """
+    if skill in SKILLS_WITH_WAYS:
+        return skill
+    named: str | None = SKILLS.load(skill).derived_as
+    if named not in SKILLS_WITH_WAYS:
+        raise ConfigError(
+            f"skill '{skill}' has no planner_setting, and none can be derived for it. Expected one of "
+            f"{', '.join(SKILLS_WITH_WAYS)} where it is left out, or a skill whose class says `derived_as` one of "
+            "them. Add it.",
+            key="planner_setting",
+        )
+    return named
+
+
 def derived_ways(
     skill: str, asset: ObjectAsset, part: Part, hand: HandShape, start: tuple[float, float]
 ) -> list[tuple[str, dict[str, Any]]]:
@@ -39,7 +63,7 @@ def derived_ways(
     A bar or an edge is held at its head or, where that does not plan, beside it; what the hand does not fit comes last.
 
     Args:
-        skill: One of `SKILLS_WITH_WAYS`.
+        skill: One of `SKILLS_WITH_WAYS`, or one that is derived as one of them.
         asset: The object.
         part: Its part.
         hand: The hand that acts.
@@ -48,12 +72,7 @@ def derived_ways(
     Raises:
         ConfigError: The skill does not fit the part, or has no settings to derive.
     """
-    if skill not in SKILLS_WITH_WAYS:
-        raise ConfigError(
-            f"skill '{skill}' has no planner_setting, and none can be derived for it. Expected one of "
-            f"{', '.join(SKILLS_WITH_WAYS)} where it is left out. Add it.",
-            key="planner_setting",
-        )
+    skill = derived_as(skill)
     if skill == "close":
         return _pushes(asset, part, hand, start)
     if skill == "rotate":

@@ -18,6 +18,7 @@ from omegaconf.errors import (
 )
 from yaml import MarkedYAMLError
 
+from configs.folders import broken_folders
 from configs.reading import describe, unknown_key, wrong_type
 from configs.schema import EpisodeCfg
 from simcore.errors import ConfigError, close_matches
@@ -68,9 +69,11 @@ def _unknown_option(exc: MissingConfigException, origin: str) -> ConfigError:
     wanted = str(exc.missing_cfg_file or "")
     group, _, name = wanted.rpartition("/")
     options = [option for option in (exc.options or []) if not option.endswith("_schema")]
+    broken = broken_folders()
+    missing = f" Left out: {'; '.join(broken)}." if broken else ""
     return ConfigError(
         f"Unknown {group or 'configuration file'} '{name}'{origin}.{close_matches(name, options)} "
-        f"Known: {', '.join(options) or 'none'}. Name one of them.",
+        f"Known: {', '.join(options) or 'none'}. Name one of them.{missing}",
         key=group,
         available=options,
     )

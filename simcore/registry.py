@@ -6,10 +6,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import reduce
 from importlib import import_module
-from importlib.metadata import EntryPoint, entry_points
+from importlib.metadata import Distribution, EntryPoint, PackageNotFoundError, entry_points, version
 from typing import Any
 
+from packaging.requirements import InvalidRequirement, Requirement
+
 from simcore.errors import DuplicateEntryError, PluginError, UnknownEntryError, close_matches
+
+_OURS = "unlatch"
+"""Name of this distribution."""
 
 
 @dataclass(frozen=True)
@@ -22,6 +27,8 @@ class CatalogEntry:
     """One line for `unlatch list`."""
     origin: str = "unlatch"
     """The distribution that brought it."""
+    requires: str = ""
+    """Which versions of ours that distribution was made for, as it says itself; empty where it does not."""
 
 
 class Catalog:
@@ -30,16 +37,20 @@ class Catalog:
     Nothing is imported to list names; a broken plugin is an error only for who asks for it.
     """
 
-    def __init__(self, kind: str, entries: Mapping[str, CatalogEntry], *, group: str | None = None) -> None:
+    def __init__(
+        self, kind: str, entries: Mapping[str, CatalogEntry], *, group: str | None = None, contract: str | None = None
+    ) -> None:
         """Makes a catalog.
 
         Args:
             kind: What an entry is ("skill"); used in messages.
             entries: The built-in entries, sorted by name.
             group: Entry-point group that other distributions register under.
+            contract: `module:Class` that every entry is a subclass of; None where entries are functions.
         """
         self.kind = kind
         self.group = group
+        self._contract = contract
         self._builtin = dict(entries)
         self._all: dict[str, CatalogEntry] | None = None
 
@@ -88,12 +99,12 @@ class Catalog:
 
         Raises:
             UnknownEntryError: No such name.
-            PluginError: The plugin's module or attribute cannot be imported.
+            PluginError: The plugin was made for another version, cannot be imported, or is not what the catalog holds.
         """
         entry = self.entry(name)
-        module_name, _, attribute = entry.target.partition(":")
+        _check_version(self.kind, name, entry)
         try:
-            return reduce(getattr, attribute.split("."), import_module(module_name))
+            found = _imported(entry.target)
         except Exception as exc:
             raise PluginError(
                 f"The {self.kind} '{name}' of {entry.origin} cannot be loaded from '{entry.target}': "
@@ -102,6 +113,20 @@ class Catalog:
                 name=name,
                 origin=entry.origin,
             ) from exc
+        self._check_contract(name, entry, found)
+        return found
+
+    def _check_contract(self, name: str, entry: CatalogEntry, found: Any) -> None:
+        if self._contract is None or name in self._builtin:
+            return
+        base = _imported(self._contract)
+        if not (isinstance(found, type) and issubclass(found, base)):
+            raise PluginError(
+                f"The {self.kind} '{name}' of {entry.origin}, '{entry.target}', is {found!r}. Expected a subclass of "
+                f"{base.__module__}.{base.__qualname__}. Mend that distribution.",
+                name=name,
+                origin=entry.origin,
+            )
 
     def __repr__(self) -> str:
         return f"Catalog({self.kind}: {', '.join(self.names())})"
@@ -110,4 +135,43 @@ class Catalog:
 def _entry_of(point: EntryPoint) -> CatalogEntry:
     origin = point.dist.name if point.dist is not None else "an unknown distribution"
     target = point.value.partition("[")[0].replace(" ", "")  # without the extras it may name
-    return CatalogEntry(target=target, summary=f"from {origin}", origin=origin)
+    metadata = point.dist.metadata if point.dist is not None else None
+    summary = metadata["Summary"] if metadata is not None and "Summary" in metadata else ""
+    return CatalogEntry(
+        target=target,
+        summary=f"{summary} (from {origin})" if summary else f"from {origin}",
+        origin=origin,
+        requires=_asked_of_us(point.dist) if point.dist is not None else "",
+    )
+
+
+def _asked_of_us(dist: Distribution) -> str:
+    """The versions of this distribution that another one says it works with."""
+    for text in dist.requires or ():
+        try:
+            requirement = Requirement(text)
+        except InvalidRequirement:
+            continue
+        if requirement.name == _OURS:
+            return str(requirement.specifier)
+    return ""
+
+
+def _check_version(kind: str, name: str, entry: CatalogEntry) -> None:
+    """Refuses a plugin that was made for another version: what it relies on may be gone."""
+    try:
+        here = version(_OURS)
+    except PackageNotFoundError:
+        return
+    if entry.requires and not Requirement(f"{_OURS}{entry.requires}").specifier.contains(here, prereleases=True):
+        raise PluginError(
+            f"The {kind} '{name}' of {entry.origin} was made for {_OURS} {entry.requires}, and this is {here}. "
+            f"Install a version of {entry.origin} for this one: pip install --upgrade {entry.origin}.",
+            name=name,
+            origin=entry.origin,
+        )
+
+
+def _imported(target: str) -> Any:
+    module_name, _, attribute = target.partition(":")
+    return reduce(getattr, attribute.split("."), import_module(module_name))

@@ -17,4 +17,5 @@ SKILLS = Catalog(
         ),
     },
     group="unlatch.skills",
+    contract="skills.skill:Skill",
 )

@@ -37,6 +37,9 @@ class Skill(ABC):
     """Dataclass of its entry in `skills`."""
     executes: ClassVar[bool] = True
     """Whether it moves an arm; one that does not has no plan of its own and no frames."""
+    derived_as: ClassVar[str | None] = None
+    """`open`, `close` or `rotate`: the skill whose ways serve this one where its entry has no `planner_setting`, and
+    whose tasks fit it; None where there are none. Those three are their own."""
     success_modes: ClassVar[tuple[SuccessMode, ...]] = ()
     """Values of `success_mode` that the skill knows, its default first; another one is refused before a run."""
 

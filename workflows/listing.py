@@ -71,10 +71,10 @@ def task_lines() -> list[str]:
     """One line a task: its name and its summary, read from its YAML without composing it."""
     import yaml
 
-    from configs import config_dir
+    from configs.folders import yaml_files
 
     rows = []
-    for path in sorted((config_dir() / "task").glob("*.yaml")):
+    for path in yaml_files("task").values():
         content = yaml.safe_load(path.read_text(encoding="utf-8"))
         rows.append((path.stem, str(content.get("task", {}).get("summary", ""))))
     return _aligned(rows)
@@ -82,9 +82,9 @@ def task_lines() -> list[str]:
 
 def object_lines() -> list[str]:
     """One line an object: the name for `object=...`, and the first line of its YAML."""
-    from configs import config_dir
+    from configs.folders import yaml_files
 
-    rows = [(path.stem, _first_comment(path)) for path in sorted((config_dir() / "object").glob("*.yaml"))]
+    rows = [(name, _first_comment(path)) for name, path in yaml_files("object").items()]
     return _aligned(
         [*rows, ("PATH", "any URDF, or a folder of one object or many, with skill=open, close or rotate, no task")]
     )
@@ -110,10 +110,10 @@ def robot_lines() -> list[str]:
 
 def sensor_lines() -> list[str]:
     """One line a sensor: the name for `sensors=[...]` and the first line of its YAML; then the types of sensors."""
-    from configs import config_dir
+    from configs.folders import yaml_files
     from simcore.sim.sensors.catalog import SENSORS
 
-    rows = [(path.stem, _first_comment(path)) for path in sorted((config_dir() / "sensor").glob("*.yaml"))]
+    rows = [(name, _first_comment(path)) for name, path in yaml_files("sensor").items()]
     rows += [(f"type: {name}", entry.summary) for name, entry in SENSORS.entries().items()]
     return _aligned(rows)
 

@@ -27,6 +27,7 @@ TERMS = Catalog(
         ),
     },
     group="unlatch.terms",
+    contract="solver.terms.term:Term",
 )
 
 COSTS = Catalog(

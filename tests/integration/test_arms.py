@@ -34,7 +34,7 @@ def test_an_arm_that_is_not_named_is_the_nearest_to_the_part(y: float, nearest: 
         assert episode.begin_stage(0).skill.context.arm.name == nearest
 
 
-@pytest.mark.parametrize("arm", ["left", "right"])
+@pytest.mark.parametrize("arm", ["left", pytest.param("right", marks=pytest.mark.slow)])
 def test_an_arm_that_is_named_acts(arm: str):
     with EpisodeRunner(config(f"skills.0.arm={arm}")) as runner:
         record = runner.run(0)

@@ -13,10 +13,14 @@ from simcore.registry import Catalog, CatalogEntry
 class FakeDistribution:
     name = "other-skills"
 
+    def __init__(self, summary=None, requires=None):
+        self.metadata = {"Summary": summary} if summary else {}
+        self.requires = requires
+
 
 def entry_point(name, value, *, dist=FakeDistribution):
     point = EntryPoint(name=name, value=value, group="unlatch.skills")
-    vars(point)["dist"] = dist() if dist else None
+    vars(point)["dist"] = dist() if isinstance(dist, type) else dist
     return point
 
 
@@ -114,3 +118,33 @@ def test_a_plugin_whose_module_raises_anything_is_named(catalog, points, tmp_pat
 def test_a_catalog_without_a_group_has_its_built_in_entries_only(points):
     points.append(entry_point("flip", "collections:deque"))
     assert Catalog("term", {"plane": CatalogEntry("collections:deque", "")}).names() == ["plane"]
+
+
+def test_a_plugin_is_told_by_the_summary_of_its_distribution(catalog, points):
+    points.append(entry_point("flip", "collections:deque", dist=FakeDistribution("Flips pancakes")))
+    assert catalog.entry("flip").summary == "Flips pancakes (from other-skills)"
+
+
+@pytest.mark.parametrize("asked", ["unlatch>=99", "unlatch<0.1"])
+def test_a_plugin_for_another_version_of_ours_is_named(catalog, points, asked):
+    points.append(entry_point("flip", "collections:deque", dist=FakeDistribution(requires=["numpy", asked])))
+    assert catalog.load("open") is not None
+    with pytest.raises(PluginError, match=f"'flip' of other-skills was made for unlatch {asked[7:]}, and this is "):
+        catalog.load("flip")
+
+
+@pytest.mark.parametrize("asked", ["unlatch", "unlatch>=0.1", "other>=99", "no requirement at all"])
+def test_a_plugin_for_this_version_is_loaded(catalog, points, asked):
+    from collections import deque
+
+    points.append(entry_point("flip", "collections:deque", dist=FakeDistribution(requires=[asked])))
+    assert catalog.load("flip") is deque
+
+
+@pytest.mark.parametrize("target", ["collections:Counter", "collections:namedtuple"])
+def test_a_plugin_of_another_kind_is_named(points, target):
+    catalog = Catalog("skill", {}, group="unlatch.skills", contract="collections:OrderedDict")
+    points += [entry_point("flip", target), entry_point("good", "collections:OrderedDict")]
+    assert catalog.load("good") is not None
+    with pytest.raises(PluginError, match=r"Expected a subclass of collections\.OrderedDict"):
+        catalog.load("flip")

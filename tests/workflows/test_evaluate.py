@@ -38,6 +38,7 @@ def evaluate(*arguments: str, out: str = "eval") -> int:
 
 
 @pytest.mark.integration
+@pytest.mark.slow
 def test_recorded_actions_score_what_was_recorded(here: Path):
     overrides = ["skills.0.contact_force_threshold_n=0", "episodes=3"]  # a rule that some episodes break
     assert collect_main([*COMMON, *overrides, "out=data"]) == 0

@@ -21,6 +21,7 @@ from typing import Any
 import psutil
 
 from simcore.errors import SimCoreError
+from workflows.console import banner_hidden
 from workflows.executors.executor import Job, Outcome, WorkerLimits
 from workflows.executors.losses import Losses, NumberSource
 
@@ -117,11 +118,14 @@ class ProcessExecutor:
         ours, theirs = self._context.Pipe()
         name = f"w{self._started}"
         self._started += 1
+        packed = pickle.dumps(job)
         # read when the child loads its numerical libraries: two workers on two cores must not use four threads
         before = {key: os.environ.get(key) for key in _THREADS}
         os.environ.update({key: "1" for key in _THREADS if before[key] is None})
         try:
-            process = self._context.Process(target=_work, args=(theirs, job, name), name=f"unlatch-{name}", daemon=True)
+            process = self._context.Process(
+                target=_work, args=(theirs, packed, name), name=f"unlatch-{name}", daemon=True
+            )
             process.start()
         finally:
             for key in (key for key, value in before.items() if value is None):
@@ -246,10 +250,12 @@ class ProcessExecutor:
         return f"ProcessExecutor(workers={self.workers})"
 
 
-def _work(connection: Connection, job: Job, name: str) -> None:
+def _work(connection: Connection, packed: bytes, name: str) -> None:
     """The life of a worker: set up, then one episode for each number that comes, until the driver hangs up."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the whole group; the driver decides
     try:
+        with banner_hidden():  # what a job holds may be a plugin's, whose module loads the engine
+            job: Job = pickle.loads(packed)
         with job.open(name) as make_episode:
             connection.send((READY, None))
             while True:

@@ -13,4 +13,5 @@ SENSORS = Catalog(
         "imu": CatalogEntry("simcore.sim.sensors.imu:Imu", "linear acceleration and angular velocity of a link"),
     },
     group="unlatch.sensors",
+    contract="simcore.sim.sensors.sensor:Sensor",
 )

@@ -52,7 +52,13 @@ def played(env: UnlatchEnv, record: EpisodeRecord) -> tuple[EpisodeRecord, dict[
     return env.record(), info, over
 
 
-@pytest.mark.parametrize("task", ["open_microwave", "close_microwave", "open_drawer", "close_drawer"])
+@pytest.mark.parametrize(
+    "task",
+    [
+        "open_microwave",
+        *(pytest.param(task, marks=pytest.mark.slow) for task in ("close_microwave", "open_drawer", "close_drawer")),
+    ],
+)
 def test_recorded_actions_give_the_recorded_states_and_verdict(task: str):
     record = recorded(task, number=1)
     env = UnlatchEnv(task)
@@ -123,6 +129,7 @@ def test_episodes_follow_each_other_and_a_seed_begins_anew():
     assert not all(np.array_equal(first[key], second[key]) for key in first)
 
 
+@pytest.mark.slow
 def test_several_at_once_are_each_like_one_alone():
     unlatch.register_envs()
     envs = gymnasium.make_vec("unlatch/CloseDrawer-v0", num_envs=2, vectorization_mode="sync")

@@ -1,0 +1,106 @@
+"""Where YAML files come from: ours, those of other distributions, and folders of the user's own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from importlib.metadata import EntryPoint, entry_points
+from importlib.util import find_spec
+from pathlib import Path
+
+from configs import config_dir
+from simcore.errors import ConfigError, DuplicateEntryError
+
+CONFIGS_GROUP = "unlatch.configs"
+"""Entry-point group in which other distributions name their packages of YAML files."""
+
+
+@dataclass(frozen=True)
+class ConfigFolder:
+    """A folder with groups of YAML files."""
+
+    origin: str
+    """Whose it is, as a message says it."""
+    package: str
+    """The package that it is."""
+    path: Path
+
+
+def foreign_folders() -> list[ConfigFolder]:
+    """Those of other distributions, by name.
+
+    One whose package is not there, or breaks when it is looked for, is left out; `broken_folders` says so.
+    """
+    return [folder for folder, _ in _found() if folder is not None]
+
+
+def broken_folders() -> list[str]:
+    """What is wrong with those that could not be found, in one line each."""
+    return [problem for _, problem in _found() if problem]
+
+
+def yaml_files(group: str) -> dict[str, Path]:
+    """The YAML files of a group by name, ours and those of other distributions, sorted.
+
+    Args:
+        group: Such as `task`.
+
+    Raises:
+        DuplicateEntryError: Two distributions have one of the same name.
+    """
+    files = {path.stem: path for path in (config_dir() / group).glob("*.yaml")}
+    origins = dict.fromkeys(files, "unlatch")
+    for folder in foreign_folders():
+        for path in sorted((folder.path / group).glob("*.yaml")):
+            if path.stem in files:
+                raise DuplicateEntryError(
+                    f"{group}/{path.stem}.yaml is there twice: in {origins[path.stem]} and in {folder.origin}. "
+                    "Uninstall one of the two or rename its file.",
+                    name=path.stem,
+                )
+            files[path.stem], origins[path.stem] = path, folder.origin
+    return dict(sorted(files.items()))
+
+
+def check_own_folders(folders: Sequence[str]) -> None:
+    """Refuses files of the user's own that would not be read, because a file that comes with Unlatch has their name.
+
+    Args:
+        folders: The folders of `--config-dir`.
+
+    Raises:
+        ConfigError: There is one.
+    """
+    for folder in (Path(name).expanduser() for name in folders):
+        for group in sorted(path for path in config_dir().iterdir() if path.is_dir()):
+            known = yaml_files(group.name)
+            for path in sorted((folder / group.name).glob("*.yaml")):
+                if path.stem in known:
+                    raise ConfigError(
+                        f"{path} has the name of a file that comes with Unlatch, and would not be read. Expected a "
+                        f"name of its own. Rename it, to my_{path.name} for instance, and choose it by "
+                        f"{group.name}=my_{path.stem}.",
+                        key=group.name,
+                    )
+
+
+def _found() -> Iterator[tuple[ConfigFolder | None, str]]:
+    """Of each entry point its folder, or what is wrong with it."""
+    for point in sorted(entry_points(group=CONFIGS_GROUP), key=lambda point: point.name):
+        origin = point.dist.name if point.dist is not None else "an unknown distribution"
+        try:
+            path = _place(point)
+        except Exception as exc:  # noqa: BLE001 - a foreign module was imported: anything may have been raised
+            yield None, f"{origin}: its YAML files in '{point.value}' cannot be found: {type(exc).__name__}: {exc}"
+            continue
+        if path is None:
+            yield None, f"{origin}: there is no package '{point.value}' with its YAML files"
+        else:
+            yield ConfigFolder(origin, point.value, path), ""
+
+
+def _place(point: EntryPoint) -> Path | None:
+    """The folder of a package, which is not imported itself."""
+    spec = find_spec(point.value)
+    places = list(spec.submodule_search_locations or ()) if spec is not None else []
+    return Path(places[0]) if places else None

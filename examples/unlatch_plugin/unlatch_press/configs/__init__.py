@@ -1,0 +1,1 @@
+"""YAML files, found by Unlatch through the entry point `unlatch.configs`."""

@@ -1,0 +1,74 @@
+"""Press a part to its end, keep it pressed for a while, and step back.
+
+`close` pushes and leaves; a switch, a stapler or the lever of a toaster wants a finger that stays until it has latched.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from simcore.errors import ConfigError
+from skills.close import Close
+from skills.command import ManipCommand, ManipKind, Phase
+from skills.config import SkillCfg
+from skills.context import SkillContext
+from solver.planning.plan import KeyframePlan
+
+_LEAST_SHARE = 0.8
+"""Of the frames in which the part is to be kept pressed."""
+
+
+@dataclass
+class PressCfg(SkillCfg):
+    """An entry of `skills` with `name: press`."""
+
+    hold_s: float = 0.5
+    """How long the part is kept pressed [s]."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not 0.1 <= self.hold_s <= 10.0:
+            raise ConfigError(
+                f"skills[{self.name}].hold_s={self.hold_s} is out of range. Expected 0.1 to 10 s. Change it.",
+                key="hold_s",
+            )
+
+
+class Press(Close):
+    """Success: as for `close`; and while it was kept, the part stayed pressed with a finger on it."""
+
+    cfg_type: ClassVar[type[SkillCfg]] = PressCfg
+    derived_as: ClassVar[str | None] = "close"
+
+    def __init__(self, cfg: PressCfg, context: SkillContext) -> None:
+        super().__init__(cfg, context)
+        self._hold_frames = context.frames(cfg.hold_s)
+        self._hold: ManipCommand | None = None
+        self._pressed: list[bool] = []
+
+    def _commands_of(self, plan: KeyframePlan) -> list[ManipCommand]:
+        """Those of `close`, and a stay at the end of the push."""
+        commands = self._closed_commands(plan)
+        end = next(i for i, command in enumerate(commands) if command.phase is Phase.retreat)
+        self._hold = ManipCommand(
+            ManipKind.close_gripper, commands[end - 1].T_base_ee, Phase.follow, dwell_frames=self._hold_frames
+        )
+        return [*commands[:end], self._hold, *commands[end:]]
+
+    def _on_frame(self) -> None:
+        """Counts the frames in which the part is pressed, and judges them when the last one is over."""
+        if self.executor.current is not self._hold:
+            return
+        touching = float(np.asarray(self.views.fingers_link.force_max_n.get_value())) > 0.0
+        self._pressed.append(touching and self.shortfall() is None)
+        if len(self._pressed) == self._hold_frames and sum(self._pressed) < _LEAST_SHARE * self._hold_frames:
+            self.fail(
+                "slipped",
+                f"'{self.part.name}' was kept pressed in {sum(self._pressed)} of {self._hold_frames} frames; expected "
+                f"at least {_LEAST_SHARE:.0%}",
+                pressed_frames=sum(self._pressed),
+                frames=self._hold_frames,
+            )

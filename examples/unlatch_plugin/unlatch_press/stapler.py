@@ -1,0 +1,95 @@
+"""A desk stapler: an arm that is hinged behind and stays where it is left.
+
+Sizes are those in catalogues of full-strip desk staplers: 13 to 19 cm long, 3.2 to 4 cm wide, the arm up by 15 to 20
+degrees.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from simcore.assets.annotation import Handle, HandleType
+from simcore.assets.procedural.assembly import HOLDING, Assembly, Held, lifting
+from simcore.assets.procedural.finishes import CHROME, DARK, PLASTICS
+from simcore.assets.procedural.generated import Colour, GeneratedObject, LinkBuilder, draw_colour, draw_m
+from simcore.assets.procedural.generator import ObjectGenerator
+from simcore.assets.procedural.panel import LID_BEHIND, PanelBuilder
+from simcore.geometry import Pose
+
+_GAP_M = 0.004
+
+
+@dataclass(frozen=True)
+class StaplerParameters:
+    """Everything that varies between staplers."""
+
+    length_m: float
+    width_m: float
+    base_m: float
+    """Thickness of the base."""
+    arm_m: float
+    """Height of the arm."""
+    limit_rad: float
+    """How far the arm is up when it is open."""
+    holding: float
+    """Friction of the hinge over the moment of gravity."""
+    damping_n_m_s: float
+    colour: Colour
+
+
+def draw_parameters(rng: np.random.Generator) -> StaplerParameters:
+    """Draws a stapler."""
+    return StaplerParameters(
+        length_m=draw_m(rng, 0.13, 0.19),
+        width_m=draw_m(rng, 0.032, 0.040),
+        base_m=draw_m(rng, 0.012, 0.018),
+        arm_m=draw_m(rng, 0.022, 0.030),
+        limit_rad=draw_m(rng, 0.26, 0.35),
+        holding=draw_m(rng, HOLDING, 1.6),
+        damping_n_m_s=draw_m(rng, 0.005, 0.02),
+        colour=draw_colour(rng, PLASTICS),
+    )
+
+
+def build(assembly: Assembly, p: StaplerParameters) -> GeneratedObject:
+    """Builds a stapler.
+
+    The root frame lies at the middle of the bottom, z up, x away from the hinge. The arm's frame lies on the hinge,
+    parallel to the root frame when the stapler is pressed together.
+    """
+    half_length, half = p.length_m / 2, p.width_m / 2
+    body = LinkBuilder("body")
+    body.box("base", (-half_length, -half, 0.0), (half_length, half, p.base_m), rgba=DARK)
+    body.box(
+        "anvil",
+        (half_length - 0.022, -0.008, p.base_m),
+        (half_length - 0.008, 0.008, p.base_m + 0.001),
+        rgba=CHROME,
+        collide=False,
+    )
+    assembly.add_body(body, mass_kg=round(body.volume_m3 * 3000.0, 4))
+
+    arm = PanelBuilder("arm", LID_BEHIND)
+    reach = p.length_m - 0.004
+    arm.box("rail", (0.002, -0.7 * half, _GAP_M), (reach, 0.7 * half, _GAP_M + 0.4 * p.arm_m), rgba=CHROME)
+    arm.box("cap", (0.0, -half, _GAP_M + 0.4 * p.arm_m), (reach, half, _GAP_M + p.arm_m), rgba=p.colour)
+    top = _GAP_M + p.arm_m
+    # held, if at all, across the arm near its free end, fingers along y
+    head = LID_BEHIND.at(reach - 0.02, 0.0, _GAP_M + 0.7 * p.arm_m)
+    R_link_handle = np.column_stack([LID_BEHIND.along, LID_BEHIND.across, -LID_BEHIND.rotation[:, 2]])
+    size = np.array([p.width_m, 0.04, 0.6 * p.arm_m])
+    assembly.add_part(
+        arm,
+        LID_BEHIND,
+        lifting(LID_BEHIND, (-half_length, 0.0, p.base_m), p),
+        Held(Handle(HandleType.knob, size, Pose(R_link_handle, head)), head),
+        mass_kg=round(arm.volume_m3 * 1800.0, 4),
+        push=LID_BEHIND.at(reach - 0.025, 0.0, top),
+        base_point=(half_length, 0.0, p.base_m),
+    )
+    return assembly.finish(p)
+
+
+generate = ObjectGenerator("stapler", draw_parameters, build)
