@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 
@@ -15,6 +15,7 @@ from robots.model import model_path
 from robots.robot import Robot
 from simcore.assets.articulated_object import ObjectAsset
 from simcore.assets.scene_object import ObjectKeypoints, SceneObject
+from simcore.errors import SkillError
 from simcore.geometry import Pose
 from simcore.sim.camera import View
 from simcore.sim.collision import ObstacleModel, RobotModel
@@ -36,7 +37,7 @@ TABLE_RGBA = (0.76, 0.7, 0.62, 1.0)
 _LIMIT_MARGIN_RAD = 0.03
 
 
-@dataclass(frozen=True)
+@dataclass
 class EpisodeScene:
     """The world of one episode and everything in it by name."""
 
@@ -48,6 +49,8 @@ class EpisodeScene:
     """By arm, then by (object, part)."""
     monitor: ContactMonitor
     fixtures: tuple[ObstacleModel, ...]
+    _left: dict[str, tuple[object, ...]] = field(default_factory=dict, init=False, repr=False)
+    """How the last frame left everything."""
 
     def view(self) -> View:
         """A camera that sees the robot's hand and the object."""
@@ -121,7 +124,11 @@ class EpisodeScene:
 
         Args:
             before_control_step: Called once a control step, before its physics steps (randomization).
+
+        Raises:
+            SkillError: Something was moved since the last frame, by other means than an action.
         """
+        self._check_untouched()
         world, robot, rates = self.world, self.robot, self.world.cfg
         robot_speed = 0.0
         object_speeds = dict.fromkeys(self.objects, 0.0)
@@ -137,7 +144,22 @@ class EpisodeScene:
                     object_speeds[name] = max(object_speeds[name], item.max_joint_speed())
         self.monitor.end_frame()
         self.scene.update_state()
+        self._left = world.signature()
         return FrameSpeeds(robot_speed, object_speeds)
+
+    def _check_untouched(self) -> None:
+        """Refuses what a skill did to the scene itself: nothing but actions and physics may move it."""
+        if not self._left:
+            return
+        now = self.world.signature()
+        changed = sorted(name for name in {*now, *self._left} if now.get(name) != self._left.get(name))
+        if changed:
+            raise SkillError(
+                f"{', '.join(changed)} of the scene changed between two record frames. Expected that nothing but "
+                "actions and physics moves robot and objects, and that nothing joins them. Let the skill command the "
+                "arm.",
+                changed=changed,
+            )
 
     def contact_values(self) -> dict[str, np.ndarray]:
         """Forces of the frame by record key."""

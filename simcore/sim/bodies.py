@@ -257,6 +257,13 @@ class Body:
             np.array([s[3] for s in states]),
         )
 
+    def moving(self) -> tuple[tuple[float, float], ...]:
+        """Position and velocity of each movable joint [rad or m, and per s]."""
+        if not self._movable_indices:
+            return ()
+        states = p.getJointStates(self.body_id, self._movable_indices, physicsClientId=self.client)
+        return tuple((state[0], state[1]) for state in states)
+
     def set_joint_positions(
         self, names: Sequence[str], positions: ArrayLike, velocities: ArrayLike | None = None
     ) -> None:

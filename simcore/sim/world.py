@@ -121,6 +121,18 @@ class World:
         p.stepSimulation(physicsClientId=self.client)
         self.steps += 1
 
+    def signature(self) -> dict[str, tuple[object, ...]]:
+        """What nothing but physics changes while a scene runs, by what it belongs to.
+
+        Of each body the pose of its root and the positions and velocities of its joints, and the number of constraints.
+        """
+        found: dict[str, tuple[object, ...]] = {
+            name: (p.getBasePositionAndOrientation(body.body_id, physicsClientId=self.client), *body.moving())
+            for name, body in self.bodies.items()
+        }
+        found["constraints"] = (p.getNumConstraints(physicsClientId=self.client),)
+        return found
+
     def load_urdf(
         self,
         path: Path,
