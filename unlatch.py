@@ -49,7 +49,7 @@ COMMANDS = {
     "merge": Command(
         "workflows.merge:main", "OUT DATA [DATA ...] [key=value ...]", "join data sets of one configuration"
     ),
-    "new": Command("workflows.new_robot:main", "robot URDF [key=value ...]", "describe a robot from its URDF"),
+    "new": Command("workflows.new:main", "WHAT NAME|URDF [key=value ...]", "begin a skill, plugin, task or robot"),
     "phases": Command("workflows.phases:main", "DATA [key=value ...]", "draw one episode phase by phase"),
     "plan": Command("workflows.plan:main", "task=TASK [key=value ...]", "plan one episode without executing it"),
     "preview": Command("workflows.preview:main", "task=TASK [key=value ...]", "draw the scene without planning"),

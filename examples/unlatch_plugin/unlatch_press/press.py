@@ -15,6 +15,7 @@ from skills.close import Close
 from skills.command import ManipCommand, ManipKind, Phase
 from skills.config import SkillCfg
 from skills.context import SkillContext
+from skills.failure import Failure
 from solver.planning.plan import KeyframePlan
 
 _LEAST_SHARE = 0.8
@@ -58,12 +59,27 @@ class Press(Close):
         )
         return [*commands[:end], self._hold, *commands[end:]]
 
+    def shortfall(self) -> Failure | None:
+        """As of `close`; and a press that is not over is not done, however far the part is down.
+
+        Where a policy moves the arm, nothing was started, and only how far counts.
+        """
+        missing = super().shortfall()
+        if missing is None and self._started and len(self._pressed) < self._hold_frames:
+            return self._failure(
+                "not_reached",
+                f"'{self.part.name}' was kept pressed for {len(self._pressed)} of {self._hold_frames} frames",
+                frames=len(self._pressed),
+                wanted=self._hold_frames,
+            )
+        return missing
+
     def _on_frame(self) -> None:
         """Counts the frames in which the part is pressed, and judges them when the last one is over."""
         if self.executor.current is not self._hold:
             return
         touching = float(np.asarray(self.views.fingers_link.force_max_n.get_value())) > 0.0
-        self._pressed.append(touching and self.shortfall() is None)
+        self._pressed.append(touching and super().shortfall() is None)
         if len(self._pressed) == self._hold_frames and sum(self._pressed) < _LEAST_SHARE * self._hold_frames:
             self.fail(
                 "slipped",

@@ -1,0 +1,58 @@
+"""The skill keeps its promises, does what it is for, and says why when it cannot."""
+
+from collections.abc import Callable
+
+import pytest
+from unlatch_press.press import PressCfg
+
+from simcore.errors import ConfigError
+from workflows.commandline import CommandLine, load_configs
+from workflows.runner import EpisodeRunner
+from workflows.schema import CollectCfg
+from workflows.testing import check_object, check_skill
+
+
+@pytest.mark.parametrize("task", ["press_toaster", "press_stapler"])
+def test_it_keeps_the_contract_of_a_skill(task: str) -> None:
+    report = check_skill("press", task)
+    assert report.successes == 2
+
+
+def test_the_stapler_keeps_the_contract_of_a_generator() -> None:
+    check_object("stapler", seeds=10)
+
+
+@pytest.fixture
+def run_toaster() -> Callable[..., EpisodeRunner]:
+    def make(*overrides: str) -> EpisodeRunner:
+        (loaded,) = load_configs("collect", CollectCfg, CommandLine(["task=press_toaster", *overrides]))
+        return EpisodeRunner(loaded.cfg)
+
+    return make
+
+
+def test_the_lever_is_down_for_as_long_as_asked(run_toaster: Callable[..., EpisodeRunner]) -> None:
+    with run_toaster("skills.0.hold_s=1.5") as runner:
+        record = runner.run(0)
+    assert record.success
+    skill = record.skills[0]
+    s = record.arrays["objects.toaster.joint_positions"][:, skill["joint_index"]]
+    force = record.arrays["contacts.franka_panda.left.toaster.fingers_link.force_max_n"]
+    pressed = abs(s[1:] - skill["s_closed"]) <= skill["success_threshold"]
+    assert (pressed & (force.reshape(len(pressed), -1).max(axis=1) > 0.0)).sum() >= 1.5 * 30 * 0.8
+
+
+def test_a_part_that_does_not_stay_down_is_told(
+    run_toaster: Callable[..., EpisodeRunner], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("unlatch_press.press._LEAST_SHARE", 1.01)  # no part could stay for so long
+    with run_toaster() as runner:
+        record = runner.run(0)
+    assert record.code == "slipped"
+    assert "was kept pressed in" in record.evidence["message"]
+
+
+@pytest.mark.parametrize("hold_s", [0.0, 11.0])
+def test_a_stay_out_of_range_is_refused(hold_s: float) -> None:
+    with pytest.raises(ConfigError, match=r"hold_s=.* is out of range"):
+        PressCfg(name="press", hold_s=hold_s)

@@ -1,0 +1,67 @@
+"""The example plugin, built and installed beside the wheel, and one begun by `unlatch new`, run as their pages say."""
+
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+pytestmark = [pytest.mark.e2e, pytest.mark.slow]
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture(scope="module")
+def environment(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The Python of an environment of its own, which sees what is installed beside the tests and adds nothing to it."""
+    folder = tmp_path_factory.mktemp("environment") / "venv"
+    subprocess.run([sys.executable, "-m", "venv", folder], check=True)
+    (site,) = (folder / "lib").glob("python*/site-packages")
+    places = [path for path in sys.path if "site-packages" in path]
+    (site / "beside.pth").write_text("\n".join([*places, str(ROOT)]) + "\n")
+    return folder / "bin" / "python"
+
+
+def run(environment: Path, line: str, cwd: Path) -> str:
+    program, *arguments = shlex.split(line)
+    done = subprocess.run(
+        [environment, "-m", program, *arguments], cwd=cwd, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, f"{line}\n{done.stdout}\n{done.stderr}"
+    return done.stdout
+
+
+def commands(page: Path) -> list[str]:
+    """The lines of the page's first `sh` block."""
+    found = re.search(r"^```sh\n(.*?)^```$", page.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
+    assert found is not None, page
+    return found[1].strip().splitlines()
+
+
+def test_from_nothing_to_a_recorded_episode_by_five_commands(environment: Path, tmp_path: Path):
+    lines = commands(ROOT / "docs" / "plugins.md")
+    assert len(lines) == 5
+    said = [run(environment, line, tmp_path) for line in lines]
+    assert "wiggle" in said[2]
+    assert "4 of 4 episodes there" in said[3]
+    assert (tmp_path / "data" / "wiggle").is_dir()
+    run(environment, "pytest -q -p no:cacheprovider wiggle/tests", tmp_path)
+
+
+def test_the_example_is_built_installed_and_collects(environment: Path, tmp_path: Path):
+    shutil.copytree(ROOT / "examples" / "unlatch_plugin", tmp_path / "source")
+    run(environment, "pip wheel --quiet --no-deps --wheel-dir dist ./source", tmp_path)
+    (wheel,) = (tmp_path / "dist").glob("unlatch_press-*.whl")
+    run(environment, f"pip install --quiet --no-deps {wheel}", tmp_path)
+    assert "press " in run(environment, "unlatch list skills", tmp_path)
+    assert "press_stapler" in run(environment, "unlatch list tasks", tmp_path)
+    assert "stapler" in run(environment, "unlatch list objects", tmp_path)
+    for task in ("press_toaster", "press_stapler"):
+        said = run(environment, f"unlatch collect task={task} episodes=4 workers=2 out={task}", tmp_path)
+        assert "success     4/4" in said
+        assert "every verdict agrees" in run(environment, f"unlatch check {task}", tmp_path)
+    run(environment, "unlatch collect object=toaster skill=press episodes=1 pictures=0 out=derived", tmp_path)
+    run(environment, "pytest -q -p no:cacheprovider source/tests", tmp_path)

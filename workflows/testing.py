@@ -1,0 +1,144 @@
+"""Checks that authors of plugins run on what they wrote; a broken promise is an `AssertionError`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from simcore.assets.procedural.catalog import GENERATORS
+from simcore.errors import SkillError
+from simcore.recording.check import check_record
+from simcore.recording.episode import EpisodeRecord
+from skills.catalog import SKILLS
+from skills.skill import Skill
+from workflows.attempt import Attempt
+from workflows.commandline import CommandLine, load_configs
+from workflows.replay import ReplayMode, replay_deviation
+from workflows.runner import EpisodeRunner
+from workflows.schema import CollectCfg
+
+
+class SkillReport(NamedTuple):
+    """What `check_skill` made."""
+
+    records: list[EpisodeRecord]
+    """The episodes, in order."""
+
+    @property
+    def successes(self) -> int:
+        """So many of them succeeded."""
+        return sum(record.success for record in self.records)
+
+
+def check_skill(
+    name: str, task: str, *, episodes: int = 2, overrides: Sequence[str] = (), config_dirs: Sequence[str] = ()
+) -> SkillReport:
+    """Makes episodes of a task and checks what a skill promises.
+
+    The skill is listed; it refuses to start without a plan; planning it changes nothing in the scene; an episode is the
+    same when it is made again; its record is whole, its verdict is found again from the record alone, and its actions
+    bring about its states. At least one episode succeeds.
+
+    Args:
+        name: Name of the skill.
+        task: Name of a task whose chain has it.
+        episodes: How many are made, from number 0.
+        overrides: Further keys, as on the command line: `robot=xarm6`.
+        config_dirs: Folders of YAML files of one's own.
+
+    Raises:
+        AssertionError: A promise is broken; the message says which.
+        ConfigError: There is no such task, or its configuration is wrong.
+    """
+    (loaded,) = load_configs("collect", CollectCfg, CommandLine([f"task={task}", *overrides], list(config_dirs)))
+    cfg = loaded.cfg
+    _require(name in SKILLS.names(), f"Skill '{name}' is not listed. Is its distribution installed?")
+    entries = [entry for entry in cfg.skills if entry.name == name]
+    _require(bool(entries), f"Task '{task}' has no entry of skill '{name}'.")
+    kind = SKILLS.load(name)
+    _require(type(entries[0]) is kind.cfg_type, f"An entry of '{name}' is read as {type(entries[0]).__name__}.")
+    records = []
+    with EpisodeRunner(cfg) as runner:
+        if kind.executes:
+            _check_plan(runner, name)
+        for number in range(episodes):
+            records.append(_checked_episode(runner, number))
+    report = SkillReport(records)
+    reasons = [f"{record.number}: {record.code}, {record.evidence.get('message')}" for record in records]
+    _require(report.successes > 0, f"None of {episodes} episodes of '{task}' succeeded. {'; '.join(reasons)}")
+    return report
+
+
+def check_object(category: str, *, seeds: int = 3) -> None:
+    """Checks what a generator of objects promises: another object a seed, the same one again for the same seed.
+
+    Args:
+        category: Name of the generator.
+        seeds: How many objects are made, from seed 0.
+
+    Raises:
+        AssertionError: A promise is broken; the message says which.
+    """
+    generate = GENERATORS.load(category)
+    made = [generate(seed) for seed in range(seeds)]
+    for seed, item in enumerate(made):
+        again = generate(seed)
+        _require(again.parameters == item.parameters, f"'{category}' of seed {seed} is another one the second time.")
+        _require(
+            item.articulation.category == category, f"'{category}' is annotated as '{item.articulation.category}'."
+        )
+        low, high = item.bounds_obj
+        _require(bool(np.all(high > low)), f"'{category}' of seed {seed} has no size: {low} to {high}.")
+        for part in item.articulation.parts.values():
+            joint = item.model.joints[part.joint]
+            for end in (part.openness.closed, part.openness.open):
+                _require(
+                    joint.lower - 1e-9 <= end <= joint.upper + 1e-9,
+                    f"'{category}' of seed {seed}: {part.name} is to stand at {end}, its joint ends at {joint.lower} "
+                    f"and {joint.upper}.",
+                )
+    _require(seeds < 2 or made[0].parameters != made[1].parameters, f"Seeds 0 and 1 of '{category}' are the same.")
+
+
+def _check_plan(runner: EpisodeRunner, name: str) -> None:
+    """A skill that was not planned does not start, and planning it moves nothing."""
+    episode = runner.episode(0)
+    episode.begin()
+    _require(episode.failure is None, f"Episode 0 has no valid layout: {episode.failure}")
+    index = next(i for i, entry in enumerate(episode.cfg.skills) if entry.name == name)
+    if index == _first_that_executes(episode.cfg.skills):
+        skill = episode.make_skill(episode.ways(index)[0])
+        try:
+            skill.start()
+        except SkillError:
+            pass
+        else:
+            raise AssertionError(f"Skill '{name}' starts without a plan.")
+        before = episode.scene.world.signature()
+        Attempt(episode).plan(index)
+        _require(episode.scene.world.signature() == before, f"Planning '{name}' moves something in the scene.")
+
+
+def _first_that_executes(entries: Sequence[object]) -> int:
+    kinds: list[type[Skill]] = [SKILLS.load(str(getattr(entry, "name", ""))) for entry in entries]
+    return next(index for index, kind in enumerate(kinds) if kind.executes)
+
+
+def _checked_episode(runner: EpisodeRunner, number: int) -> EpisodeRecord:
+    record, again = runner.run(number), runner.run(number)
+    trace = record.evidence.get("traceback", "")
+    _require(record.code != "error", f"Episode {number} ended with an error: {record.evidence.get('message')}\n{trace}")
+    for key, array in record.arrays.items():
+        _require(np.array_equal(array, again.arrays[key]), f"Episode {number} made twice differs in '{key}'.")
+    problems = check_record(record)
+    _require(not problems, f"The record of episode {number}: {'; '.join(problems)}")
+    deviation = replay_deviation(runner, record, ReplayMode.action)
+    _require(deviation.value == 0.0, f"The actions of episode {number} do not bring about its states: {deviation}")
+    return record
+
+
+def _require(holds: bool, message: str) -> None:
+    if not holds:
+        raise AssertionError(message)
