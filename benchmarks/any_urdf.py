@@ -171,8 +171,8 @@ def run(job: Job, cfg: RunCfg) -> Result:
         result.executed += planned and item.code in _MOVED
         result.contact_valid += planned and item.code in _NO_CONTACT_FAULT
         if item.code == "invalid_layout":
-            message = str(record.evidence.get("message", item.code))
-            result.refusals[item.number] = message.partition(": ")[2] or message
+            failed = search.get("failures") or [{"message": record.evidence.get("message", item.code)}]
+            result.refusals[item.number] = str(failed[0]["message"])
         if item.code is not None:
             result.codes[item.code] += 1
     return result

@@ -103,6 +103,7 @@ def compose_config(primary: str, schema: type, request: Request) -> DictConfig:
     try:
         with initialize_config_dir(config_dir=str(config_dir()), version_base="1.3"):
             cfg = compose(config_name=primary, overrides=[*plain, *search_path])
+            _rename_stages(cfg)
             _read_named_sensors(cfg, search_path)
             for override in in_lists:
                 _apply_in_list(cfg, override)
@@ -233,6 +234,20 @@ def _search_path(folders: Sequence[str]) -> list[str]:
         paths.append("'file://" + str(path).replace("\\", "\\\\").replace("'", "\\'") + "'")
     check_own_folders(folders)
     return [f"hydra.searchpath=[{','.join(paths)}]"]
+
+
+def _rename_stages(cfg: DictConfig) -> None:
+    """Stages that are written for a robot of the catalog become the chosen robot's, if that has all arms they name."""
+    robot = OmegaConf.select(cfg, "robot.name")
+    arms = {arm.name for arm in OmegaConf.select(cfg, "robot.arms") or ()}
+    for index, item in enumerate(OmegaConf.select(cfg, "skills") or ()):
+        if not isinstance(item, DictConfig) or len(item) != 1:
+            continue
+        (name, stages), *_ = item.items()
+        if name == robot or name not in ROBOTS.names() or not isinstance(stages, ListConfig):
+            continue
+        if all(isinstance(stage, DictConfig) and set(stage) <= arms for stage in stages):
+            cfg.skills[index] = {robot: stages}
 
 
 def _read_named_sensors(cfg: DictConfig, search_path: Sequence[str]) -> None:

@@ -15,6 +15,7 @@ from skills.artpreplan_cfg import ArtPreplanCfg
 from skills.catalog import SKILLS
 from skills.chain import Sequences, stages_of
 from skills.config import SkillCfg
+from skills.hold_cfg import HoldCfg
 from tasks.language import FIELDS
 from tasks.relation import RelationCfg, in_order
 from tasks.scene_names import TABLE, plinth_of
@@ -165,7 +166,7 @@ def _check_parts_differ(cfg: EpisodeCfg, sequences: Sequences, keys: list[str]) 
     for number, sequence in enumerate(sequences):
         for index in sequence:
             skill = cfg.skills[index]
-            if skill.part is None:
+            if skill.part is None or isinstance(skill, HoldCfg):
                 continue
             other, place = taken.setdefault((skill.objects[0], skill.part), (number, index))
             if other != number:

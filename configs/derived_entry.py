@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
+from configs.derived_hold import hold_setting
 from configs.derived_task import derived_layout
 from configs.derived_ways import derived_ways
 from configs.reading import read_dataclass
@@ -19,6 +20,7 @@ from simcore.assets.annotation import Part
 from simcore.assets.articulated_object import ObjectAsset
 from skills.artpreplan_cfg import ArtPreplanCfg
 from skills.config import SkillCfg, StrategyCfg, part_acted_on
+from skills.hold_cfg import HoldCfg
 from solver.settings.reader import read_planner_setting
 from tasks.task import TaskCfg
 
@@ -41,6 +43,9 @@ def with_setting(
     """
     if not entry.planner_setting.derived:
         return entry
+    if isinstance(entry, HoldCfg):
+        raw = hold_setting(asset.articulation.fixed_handle(entry.handle), hand_shape(robot, arm))
+        return replace(entry, strategy="hold", planner_setting=read_planner_setting(raw, where="planner_setting")[0])
     opening = abs(s - part.openness.closed)
     ways = derived_ways(entry.name, asset, part, hand_shape(robot, arm), (opening, opening))
     found = [(name, read_planner_setting(raw, where="planner_setting")[0]) for name, raw in ways]

@@ -61,6 +61,7 @@ class Phase(Enum):
     release = 5
     retreat = 6
     settle = 7
+    hold = 8
 
 
 @dataclass(frozen=True)

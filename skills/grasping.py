@@ -6,6 +6,7 @@ from abc import abstractmethod
 
 import numpy as np
 
+from robots.description import GripperCfg
 from simcore.assets.annotation import HandleType
 from skills.articulation import ArticulationSkill
 from skills.command import ManipCommand, ManipKind, Phase
@@ -21,10 +22,30 @@ _SETTLE_S = 0.05
 _RELEASE_S = 0.4
 _FINGER_GAP_M = 0.001
 """Least gap beside either finger as it comes to a knob: the arm is true to half a millimetre."""
-_EMPTY_GRIPPER_M = 0.002
+EMPTY_GRIPPER_M = 0.002
+"""Fingers that close further hold nothing [m]."""
 _LOST_S = 0.5
 """So long without a finger on the part, while it should move, is a slip."""
 _OVERSHOOT = 1.2
+
+
+def closing_frames(context: SkillContext, gripper: GripperCfg) -> int:
+    """Record frames in which fingers close from wide open and come to rest.
+
+    Args:
+        context: The scene.
+        gripper: The gripper.
+    """
+    return context.frames(max(_GRASP_S, 0.5 * gripper.max_width_m / gripper.max_speed_m_s + _SETTLE_S))
+
+
+def release_frames(context: SkillContext) -> int:
+    """Record frames in which fingers let go.
+
+    Args:
+        context: The scene.
+    """
+    return context.frames(_RELEASE_S)
 
 
 class GraspingSkill(ArticulationSkill):
@@ -93,9 +114,8 @@ class GraspingSkill(ArticulationSkill):
         """There with fingers open by `width` [m], along with the part between them, and back."""
         contact = plan.keyframes[plan.contact_pose_index].T_base_ee
         last = plan.keyframes[-1].T_base_ee
-        gripper = self.context.arm.cfg.gripper
-        closing_s = 0.5 * gripper.max_width_m / gripper.max_speed_m_s + _SETTLE_S
-        grasp, release = self.context.frames(max(_GRASP_S, closing_s)), self.context.frames(_RELEASE_S)
+        grasp = closing_frames(self.context, self.context.arm.cfg.gripper)
+        release = release_frames(self.context)
         return [
             self._allow(plan, touching=False),
             *self._moves(plan, "transit", ManipKind.open_gripper, Phase.transit, gripper_m=width),
@@ -129,7 +149,7 @@ class GraspingSkill(ArticulationSkill):
 
     def _check_grasp(self, *, touching: bool) -> None:
         opening = self.context.arm.gripper_opening_m
-        if opening < _EMPTY_GRIPPER_M or not touching:
+        if opening < EMPTY_GRIPPER_M or not touching:
             self.fail(
                 "grasp_missed",
                 f"The fingers closed to {1e3 * opening:.1f} mm and hold nothing of '{self.part.name}'",

@@ -40,6 +40,8 @@ class Skill(ABC):
     derived_as: ClassVar[str | None] = None
     """`open`, `close` or `rotate`: the skill whose ways serve this one where its entry has no `planner_setting`, and
     whose tasks fit it; None where there are none. Those three are their own."""
+    holds: ClassVar[bool] = False
+    """Whether it keeps what it holds while others of its stage act: these begin once it does."""
     success_modes: ClassVar[tuple[SuccessMode, ...]] = ()
     """Values of `success_mode` that the skill knows, its default first; another one is refused before a run."""
 
@@ -154,6 +156,11 @@ class Skill(ABC):
     def finger_contact_required(self) -> bool:
         """Whether the fingers must be on the part while it moves."""
         return False
+
+    @property
+    def touched_link(self) -> str | None:
+        """Link of the object that its fingers may touch; None = that of its part."""
+        return None
 
     @property
     def phase(self) -> Phase:

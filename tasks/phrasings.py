@@ -106,6 +106,11 @@ _STEPS: dict[tuple[str, Manner], list[str]] = {
     ("rotate", Manner.turn): ["take the {part} and turn it", "turn the {part}", "grip the {part} and rotate it"],
     ("rotate", Manner.lever): ["take the {part} and turn it", "turn the {part}", "rotate the {part}"],
 }
+_HELD = [
+    "hold the {object} by its handle",
+    "take the {object} by a handle and keep hold of it",
+    "steady the {object} with one hand",
+]
 _SILENT = frozenset({"artpreplan"})
 """Skills that do nothing one could be told to do."""
 
@@ -117,6 +122,8 @@ def task_phrasings(skill: str, manner: Manner) -> list[str]:
         skill: Name of the skill, also one of another distribution.
         manner: How the part moves.
     """
+    if skill == "hold":
+        return list(_HELD)
     found = _TASKS.get((skill, manner), [f"{_verb(skill)} the {{part}} of the {{object}}"])
     return [] if skill in _SILENT else list(found)
 
@@ -128,6 +135,8 @@ def step_phrasings(skill: str, manner: Manner) -> list[str]:
         skill: Name of the skill, also one of another distribution.
         manner: How the part moves.
     """
+    if skill == "hold":
+        return list(_HELD)
     return [] if skill in _SILENT else list(_STEPS.get((skill, manner), [f"{_verb(skill)} the {{part}}"]))
 
 

@@ -107,7 +107,7 @@ def _check_derivable(skill: SkillCfg, asset: ObjectAsset, part: Part, robot: Rob
     """Refuses an entry without a setting where none can be derived."""
     try:
         with_setting(skill, asset, part, robot=robot, arm=arm, s=part.openness.closed)
-    except ConfigError as exc:
+    except (AssetError, ConfigError) as exc:
         raise ConfigError(f"{where}: {exc.message}", key=where) from exc
 
 

@@ -8,9 +8,11 @@ from dataclasses import dataclass
 
 from simcore.errors import SimCoreError
 from simcore.recording.episode import EpisodeRecord
+from skills.catalog import SKILLS
 from skills.chain import Sequences, stages_of
 from skills.command import Phase
 from skills.failure import Failure, earliest
+from skills.hold import Hold
 from skills.skill import Skill
 from workflows.doing import Doing
 from workflows.episode import Episode
@@ -102,13 +104,24 @@ class Attempt:
         """One stage, from its plans to the end of its last skill; what went wrong beside the judge's rules."""
         episode, judge = self.episode, self.episode.judge
         lanes = [Lane(list(sequence)) for sequence in sequences]
-        self._begin(lanes, [])
-        if not all(lane.skill.executes for lane in lanes):
+        first = self._first(lanes)
+        self._begin(first, [])
+        if not all(lane.skill.executes for lane in first):
             return None
-        failure = self._start(lanes)
+        failure = self._start(first)
         start, planned_ms = time.perf_counter(), episode.timings_ms["plan"]
-        moving = lanes if failure is None else []
+        waiting = [lane for lane in lanes if lane not in first]
+        moving = first if failure is None else []
         while moving and failure is None:
+            holding = [lane.skill for lane in moving if isinstance(lane.skill, Hold) and lane.skill.is_holding]
+            if waiting and len(holding) == len(moving):
+                self._begin(waiting, list(holding))
+                failure = self._start(waiting)
+                moving, waiting = lanes, []
+                continue
+            if not waiting and len(holding) == len(moving):
+                for skill in holding:
+                    skill.let_go()
             done = [lane for lane in moving if lane.skill.is_done()]
             if judge.over:
                 failure = earliest([lane.skill.failure for lane in lanes if lane.skill.failure is not None])
@@ -125,6 +138,12 @@ class Attempt:
         spent_ms = 1e3 * (time.perf_counter() - start) - (episode.timings_ms["plan"] - planned_ms)
         episode.timings_ms["execute"] += spent_ms
         return failure
+
+    def _first(self, lanes: Sequence[Lane]) -> list[Lane]:
+        """The arms of a stage that begin it: those that hold something for the others, or all."""
+        skills = self.episode.cfg.skills
+        holding = [lane for lane in lanes if SKILLS.load(skills[lane.ahead[0]].name).holds]
+        return holding or list(lanes)
 
     def _start(self, lanes: Sequence[Lane]) -> Failure | None:
         """Starts skills that have been planned; why not, where one has no plan."""

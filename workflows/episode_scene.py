@@ -71,7 +71,7 @@ class EpisodeScene:
             for name, item in self.objects.items()
         }
 
-    def act_on(self, name: str, part: str, *, arm: str, alone: bool = True) -> None:
+    def act_on(self, name: str, part: str, *, arm: str, alone: bool = True, link: str | None = None) -> None:
         """Says which object and part an arm acts on from here on; what no arm acts on is part of the environment.
 
         Args:
@@ -79,11 +79,12 @@ class EpisodeScene:
             part: Its part.
             arm: The arm.
             alone: Whether the other arms act on nothing from here on.
+            link: Link of the object that its fingers may touch; None = that of the part.
         """
         for other in self.objects.values():
             for each in self.robot.arms if alone else (arm,):
                 other.leave(each)
-        self.objects[name].act_on(part, arm=arm)
+        self.objects[name].act_on(part, arm=arm, link=link)
 
     def apply(self, action: Action) -> None:
         """Gives a record frame's action to the robot, and its hold events to the objects."""

@@ -113,7 +113,7 @@ class Judge:
         name, arm = skill.cfg.objects[0], skill.context.arm.name
         number = next(n for n, sequences in enumerate(self._chain) if any(entry in each for each in sequences))
         beside = [stage for stage in self.current if stage.number == number and stage.arm != arm]
-        self._scene.act_on(name, part, arm=arm, alone=not beside)
+        self._scene.act_on(name, part, arm=arm, alone=not beside, link=skill.touched_link)
         item = self._scene.objects[name]
         joint = item.asset.articulation.part(part).joint
         s = item.joint_position(joint)

@@ -27,6 +27,7 @@ PHASE_COLORS: dict[Phase, Rgb] = {
     Phase.release: (225, 175, 30),
     Phase.retreat: (150, 60, 170),
     Phase.settle: (175, 175, 175),
+    Phase.hold: (0, 150, 160),
 }
 _INK, _FAINT, _LINES, _PAPER = (30, 30, 30), (120, 120, 120), (215, 215, 215), (255, 255, 255)
 _GOOD, _BAD = (20, 110, 50), (190, 25, 25)

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
 from itertools import zip_longest
 from typing import TYPE_CHECKING
 
 from skills.articulation import ArticulationSkill
 from skills.artpreplan_cfg import ArtPreplanCfg, PreplanReport
-from skills.chain import stages_of
+from skills.catalog import SKILLS
+from skills.chain import Sequences, stages_of
 from skills.failure import Failure
+from skills.hold import Hold
 from skills.skill import Skill
 from solver.planning.plan import PlanBudget
 from tasks.layout import Layout
@@ -37,12 +39,17 @@ class Found:
     """Which candidate it is."""
     layout: Layout
     """Where things stand."""
-    margin_rad: float
-    """Smallest distance of a joint to its limit while a part is led [rad]."""
-    strategies: dict[int, str]
+    margins_rad: list[float] = field(default_factory=list)
+    """Smallest distance of a joint to its limit while a part is led, for each skill [rad]."""
+    strategies: dict[int, str] = field(default_factory=dict)
     """The way in which each skill plans, by its index."""
-    arms: dict[int, str]
+    arms: dict[int, str] = field(default_factory=dict)
     """The arm with which it does, of a robot that has several."""
+
+    @property
+    def margin_rad(self) -> float:
+        """The smallest of them [rad]."""
+        return min(self.margins_rad, default=0.0)
 
 
 class Preplanner:
@@ -86,37 +93,56 @@ class Preplanner:
             self._note(number, LAYOUT, overlap)
             return None
         episode.stand_still()
-        margins: list[float] = []
-        strategies: dict[int, str] = {}
-        arms: dict[int, str] = {}
-        for indices in self._turns():
-            budget = FIRST_WAVE if number < QUICK_CANDIDATES else None
-            found = planned_together(episode, indices, budget=budget)
-            for index, (skill, _) in zip(indices, found, strict=False):
-                if not skill.commands:
-                    failure = skill.failure
-                    self._note(number, index, failure or Failure("plan_infeasible", "The skill gave no reason", 0.0))
+        found = Found(number, layout)
+        for sequences in stages_of(episode.cfg.skills):
+            holding: list[Hold] = []
+            for indices in self._turns(sequences):
+                planned = self._plan(found, indices, holding)
+                if planned is None:
                     return None
-                strategies[index] = skill.cfg.strategy
-                if len(episode.cfg.robot.arms) > 1:
-                    arms[index] = skill.context.arm.name
-                if skill.keyframe_plan is not None:
-                    margins.append(skill.keyframe_plan.margin_rad)
-            for skill, _ in found:
+                for skill in planned:
+                    self._carry_out(skill)
+                holding += [skill for skill in planned if isinstance(skill, Hold)]
+            for skill in holding:
                 self._carry_out(skill)
-        return Found(number, layout, min(margins, default=0.0), strategies, arms)
+        return found
 
-    def _turns(self) -> Iterator[list[int]]:
-        """Places in the chain of what is planned together: of a stage the first skills of all arms, the second, ..."""
+    def _plan(self, found: Found, indices: list[int], holding: Sequence[Hold]) -> list[Skill] | None:
+        """Plans the skills of places in the chain, which begin together, and notes how; None where one does not."""
+        episode = self.episode
+        budget = FIRST_WAVE if found.number < QUICK_CANDIDATES else None
+        planned = planned_together(episode, indices, budget=budget, beside=holding)
+        for index, (skill, _) in zip(indices, planned, strict=False):
+            if not skill.commands:
+                failure = skill.failure or Failure("plan_infeasible", "The skill gave no reason", 0.0)
+                self._note(found.number, index, failure)
+                return None
+            found.strategies[index] = skill.cfg.strategy
+            if len(episode.cfg.robot.arms) > 1:
+                found.arms[index] = skill.context.arm.name
+            if skill.keyframe_plan is not None:
+                found.margins_rad.append(skill.keyframe_plan.margin_rad)
+        return [skill for skill, _ in planned]
+
+    def _turns(self, sequences: Sequences) -> Iterator[list[int]]:
+        """Places in the chain of what is planned together: what holds for the others, then the first skills of all
+        other arms, the second, ...
+        """
         skills = self.episode.cfg.skills
-        for sequences in stages_of(skills):
-            for turn in zip_longest(*sequences):
+        holding = [sequence for sequence in sequences if SKILLS.load(skills[sequence[0]].name).holds]
+        for some in (holding, [sequence for sequence in sequences if sequence not in holding]):
+            for turn in zip_longest(*some):
                 indices = [index for index in turn if index is not None]
                 if not isinstance(skills[indices[0]], ArtPreplanCfg):
                     yield indices
 
     def _carry_out(self, skill: Skill) -> None:
         """Puts arm and part where the plan leads them: the next skill plans from there."""
+        if isinstance(skill, Hold) and not skill.has_skipped:
+            skill.skip_to_hold()
+            skill.context.arm.reset(skill.q_hold, gripper_m=skill.handle.thickness_m)
+            self.episode.scene.scene.update_state()
+            return
         motions = [command.motion for command in skill.commands if command.motion is not None and len(command.motion)]
         if not motions:
             return

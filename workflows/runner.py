@@ -126,7 +126,13 @@ class EpisodeRunner:
                 if skill["frame_start"] == index:
                     alone = stage is None or skill.get("stage") != stage
                     stage = skill.get("stage")
-                    episode.scene.act_on(skill["object"], skill["part"], arm=skill.get("arm", arms[0]), alone=alone)
+                    episode.scene.act_on(
+                        skill["object"],
+                        skill["part"],
+                        arm=skill.get("arm", arms[0]),
+                        alone=alone,
+                        link=skill.get("link"),
+                    )
             episode.advance_with(episode.scene.action_at(record.arrays, index))
             episode.keep()
         return {key: value for key, value in episode.recorder.arrays().items() if not key.startswith(PLANNER_KEYS)}

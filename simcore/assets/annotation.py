@@ -16,6 +16,7 @@ import numpy as np
 import yaml
 from numpy.typing import ArrayLike
 
+from simcore.assets.fixed_handle import FixedHandle
 from simcore.assets.mapping_reader import MappingReader
 from simcore.errors import AssetError, close_matches
 from simcore.geometry import Pose
@@ -152,6 +153,8 @@ class Articulation:
     scale: float = 1.0
     """Factor that took the source's lengths to metres; everything here is already scaled."""
     schema: int = SCHEMA
+    handles: dict[str, FixedHandle] = field(default_factory=dict)
+    """Handles that stand still, by name; none of most objects."""
     extra: dict[str, Any] = field(default_factory=dict)
     """Further entries of the file, kept and written back."""
 
@@ -168,6 +171,17 @@ class Articulation:
         found: Part = _lookup(self.parts, name, what="part", owner=f"{self.category} '{self.source.get('id', '?')}'")
         return found
 
+    def fixed_handle(self, name: str) -> FixedHandle:
+        """A handle that stands still, by name.
+
+        Raises:
+            AssetError: The object has no such handle; the message lists those it has.
+        """
+        found: FixedHandle = _lookup(
+            self.handles, name, what="handle", owner=f"{self.category} '{self.source.get('id', '?')}'"
+        )
+        return found
+
     def to_dict(self) -> dict[str, Any]:
         """The mapping that `articulation.yaml` holds; numbers are rounded to a nanometre."""
         data: dict[str, Any] = {
@@ -177,6 +191,8 @@ class Articulation:
             "scale": _number(self.scale),
             "parts": {name: _part_to_dict(part) for name, part in self.parts.items()},
         }
+        if self.handles:
+            data["handles"] = {name: handle.to_dict() for name, handle in self.handles.items()}
         data.update(self.extra)
         return data
 
@@ -208,13 +224,15 @@ class Articulation:
         parts_raw = reader.mapping(reader.required(top, "parts", ""), "parts")
         if not parts_raw:
             raise AssetError(f"{where}: parts is empty. Name at least one part.", path=where)
-        known = {"schema", "category", "source", "scale", "parts"}
+        known = {"schema", "category", "source", "scale", "parts", "handles"}
+        handles = reader.mapping(top.get("handles", {}), "handles")
         return cls(
             category=reader.text(top, "category", ""),
             source={str(k): str(v) for k, v in reader.mapping(top.get("source", {}), "source").items()},
             scale=reader.number(top.get("scale", 1.0), "scale"),
             parts={str(name): _part_from_dict(reader, str(name), raw) for name, raw in parts_raw.items()},
             schema=schema,
+            handles={str(name): FixedHandle.from_dict(reader, raw, f"handles.{name}") for name, raw in handles.items()},
             extra={str(k): v for k, v in top.items() if k not in known},
         )
 

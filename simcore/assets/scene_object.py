@@ -83,9 +83,9 @@ class SceneObject(Module):
         """Whether an arm acts on it now; an object that none acts on is part of the environment."""
         return bool(self._acted_links)
 
-    def act_on(self, part: str, *, arm: str) -> None:
-        """Says which part an arm acts on from here on."""
-        self._acted_links[arm] = self._asset.articulation.part(part).link
+    def act_on(self, part: str, *, arm: str, link: str | None = None) -> None:
+        """Says which part an arm acts on from here on, and where it is another link that its fingers may touch."""
+        self._acted_links[arm] = self._asset.articulation.part(part).link if link is None else link
 
     def leave(self, arm: str) -> None:
         """Says that an arm does not act on it from here on."""

@@ -18,6 +18,9 @@ MAX_JOINT_SPEED = 5.0
 FORBIDDEN_VIEWS = ("fingers_base", "forbid_collision", "environment")
 """Contact views in which a force above the threshold is a collision."""
 
+HOLD_PHASE = 8
+"""Value of `skills.phase` while a handle is held."""
+
 _ARM_VIEW = ("robot", "arm", "object", "view")
 """Words of the name of a contact view that belongs to one arm."""
 _NUMBER = (int, float)
@@ -100,6 +103,27 @@ def overspeed_rows(record: EpisodeRecord, rows: slice) -> list[tuple[int, str, f
             row = int(above[0]) + rows.start
             found.append((row, key.split(".")[1], float(speed[row])))
     return sorted(found)
+
+
+def hold_rows(record: EpisodeRecord, skill: Mapping[str, Any], start: int, end: int) -> Array:
+    """(end - start,) rows of a skill in which it held: those of the phase `hold`.
+
+    Args:
+        record: The attempt.
+        skill: Entry of `skills`.
+        start: State frame at which it began.
+        end: State frame at which it ended.
+    """
+    key = f"skills.{skill['arm']}.phase" if "arm" in skill else "skills.phase"
+    phases = record.arrays.get(key)
+    if phases is None:
+        raise RecordingError(
+            f"Episode {record.number} has no array '{key}', which the verdict of a hold needs. The record is "
+            "incomplete.",
+            key=key,
+        )
+    rows: Array = phases[start + 1 : end + 1] == HOLD_PHASE
+    return rows
 
 
 def start_position(skill: Mapping[str, Any], s: Array) -> float:

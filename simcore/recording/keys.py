@@ -166,6 +166,9 @@ SKILL_FIELDS: dict[str, str] = {
     "broken_off": "Only with `arm`: whether it ended before its time, as when another arm's skill failed.",
     "object": "Name of the object acted on; null for a skill that moves nothing.",
     "part": "Name of the part in its annotation.",
+    "link": "Only of `hold`: link of the object that its fingers may touch.",
+    "holds": "Only of `hold`: true; in every row of its phase 8 a finger touches that link, and the parts that skills "
+    "beside it act on move in no other row.",
     "language": "Optional; phrasings of this step, filled in; the first is drawn as that of the episode.",
     "joint": "Name of the part's joint.",
     "joint_index": "Its column in `objects.<object>.joint_positions`.",

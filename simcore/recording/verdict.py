@@ -14,6 +14,8 @@ Each violated condition has a moment (a state frame), and the earliest wins; of 
 - `grasp_missed`, `slipped` (open and rotate only): the fingers touched the moving part in no row of the skill, or in
   less than 80 % of the rows in which its joint moved. `not_reached`: the joint misses the threshold of the skill's
   mode. Moment: the skill's `frame_end`.
+- `grasp_missed`, `slipped` (hold only): it has no row of the phase `hold`, no finger is on the link in one of them, or
+  a part that a skill beside it acts on moves outside them. Moment: the state after that row, or its `frame_end`.
 - `not_reached`: a condition of the goal does not hold when settling begins. `unsettled`: it holds then and not at the
   end, or an acted-on joint moved by more than `max_change` in between. Moment: when settling began, its end, or the
   frame of the change.
@@ -40,6 +42,7 @@ from simcore.recording.evidence import (
     check_entries,
     forbidden_rows,
     frame_of,
+    hold_rows,
     interval_arrays,
     joint_positions,
     number_of,
@@ -173,6 +176,8 @@ def _judge_skill(record: EpisodeRecord, index: int, skill: Mapping[str, Any], *,
     # a skill that broke a rule was stopped there: how far it came by then is no failure of its own
     if any(violation.frame <= end for violation in latched) or skill.get("broken_off", False):
         return
+    if skill.get("holds", False):
+        yield from _held(record, skill, start, end, label)
     if end < limit and skill.get("success_mode") is not None:
         s = joint_positions(record, skill)
         if skill.get("finger_contact_required", skill.get("name") in HOLDING_SKILLS):
@@ -212,11 +217,7 @@ def _ran(skill: Mapping[str, Any]) -> bool:
 def _finger_contact(
     record: EpisodeRecord, skill: Mapping[str, Any], s: Array, start: int, end: int, label: dict[str, Any]
 ) -> Iterator[_Violation]:
-    arm = f".{skill['arm']}" if "arm" in skill else ""
-    suffix = f"{arm}.{skill['object']}.fingers_link.force_max_n"
-    touching: Array = np.zeros(end - start, dtype=bool)
-    for _, force in interval_arrays(record, "contacts.", suffix):
-        touching |= force[start:end] > 0.0
+    touching = _touching(record, skill, start, end)
     moving = np.abs(np.diff(s[start : end + 1])) > MOVING_STEP
     if not touching.any():
         yield _Violation(end, "grasp_missed", {**label, "contact_frames": 0, "moving_frames": int(moving.sum())})
@@ -230,6 +231,36 @@ def _finger_contact(
                 "moving_frames": int(moving.sum()),
             }
             yield _Violation(end, "slipped", evidence)
+
+
+def _held(
+    record: EpisodeRecord, skill: Mapping[str, Any], start: int, end: int, label: dict[str, Any]
+) -> Iterator[_Violation]:
+    rows = hold_rows(record, skill, start, end)
+    if not rows.any():
+        yield _Violation(end, "grasp_missed", {**label, "hold_frames": 0})
+        return
+    lost = np.flatnonzero(rows & ~_touching(record, skill, start, end))
+    if lost.size:
+        yield _Violation(start + int(lost[0]) + 1, "slipped", {**label, "frames_lost": int(lost.size)})
+    beside = arms_beside(record, skill)
+    for other in record.skills:
+        if other.get("stage") == skill.get("stage") and other.get("arm") in beside and _ran(other):
+            moving = np.abs(np.diff(joint_positions(record, other)[start : end + 1])) > MOVING_STEP
+            alone = np.flatnonzero(moving & ~rows)
+            if alone.size:
+                evidence = {**label, "part": other.get("part"), "frames_moved_alone": int(alone.size)}
+                yield _Violation(start + int(alone[0]) + 1, "slipped", evidence)
+
+
+def _touching(record: EpisodeRecord, skill: Mapping[str, Any], start: int, end: int) -> Array:
+    """(end - start,) rows in which fingers touch what they may."""
+    arm = f".{skill['arm']}" if "arm" in skill else ""
+    suffix = f"{arm}.{skill['object']}.fingers_link.force_max_n"
+    touching: Array = np.zeros(end - start, dtype=bool)
+    for _, force in interval_arrays(record, "contacts.", suffix):
+        touching |= force[start:end] > 0.0
+    return touching
 
 
 def _threshold(skill: Mapping[str, Any], s: Array, end: int, label: dict[str, Any]) -> Iterator[_Violation]:

@@ -116,6 +116,10 @@ def moved_links(body: Body, joint: str) -> frozenset[int]:
     return frozenset(moved)
 
 
+_NO_FILE = b"unknown_file"
+"""What Bullet calls the file of a hull that it made itself."""
+
+
 def _moved(before: Pose | None, now: Pose) -> bool:
     if before is None:
         return True
@@ -136,7 +140,20 @@ def _com_pose(body: Body, link: int) -> Pose:
 def _shapes(body: Body, link: int) -> list[tuple[int, Pose]]:
     """New shapes like the colliders of a link, and where they are in its inertial frame."""
     found = p.getCollisionShapeData(body.body_id, link, physicsClientId=body.client)
-    return [(_shape(item, body.client), Pose.from_quat_xyzw(item[5], item[6])) for item in found]
+    return [
+        (_hull(body, link, index), Pose.identity())
+        if item[4] == _NO_FILE
+        else (_shape(item, body.client), Pose.from_quat_xyzw(item[5], item[6]))
+        for index, item in enumerate(found)
+    ]
+
+
+def _hull(body: Body, link: int, index: int) -> int:
+    """A new shape like a cylinder of a URDF, which Bullet makes a hull that has no file, in the inertial frame."""
+    _, vertices = p.getMeshData(body.body_id, link, collisionShapeIndex=index, physicsClientId=body.client)
+    return int(
+        p.createCollisionShape(p.GEOM_MESH, vertices=[list(vertex) for vertex in vertices], physicsClientId=body.client)
+    )
 
 
 def _shape(item: tuple[Any, ...], client: int) -> int:

@@ -19,7 +19,7 @@ from solver.settings.setting import MISSING, PlannerSettingCfg
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 MAX_PICTURE_BYTES = 200_000
-PICTURES = {"open": 2, "close": 1, "rotate": 2, "artpreplan": 0}
+PICTURES = {"open": 2, "close": 1, "rotate": 2, "hold": 1, "artpreplan": 0}
 """How many a page has."""
 
 
@@ -67,9 +67,16 @@ def test_the_settings_of_a_page_are_those_of_the_schema(name: str):
     skill = SKILLS.load(name)
     said = keys(page(name))
     own = {key: field for key, field in fields_of(skill.cfg_type).items() if skill.cfg_type is not SkillCfg}
+    added = {key: field for key, field in own.items() if key not in fields_of(SkillCfg) or not skill.executes}
     if not skill.executes:
-        added = {key: field for key, field in own.items() if key not in fields_of(SkillCfg) or key == "planner_setting"}
+        added = {
+            key: field for key, field in added.items() if key not in fields_of(SkillCfg) or key == "planner_setting"
+        }
         assert said == {key: default_of(field) for key, field in added.items()}
+        return
+    assert {key: said.pop(key) for key in added} == {key: default_of(field) for key, field in added.items()}
+    if skill.holds:
+        assert said == {key: default_of(fields_of(PlannerSettingCfg)[key]) for key in said}
         return
     assert said.pop("success_mode") == ", ".join(f"`{mode.value}`" for mode in skill.success_modes)
     assert said.pop("constraint_list") == "required"
@@ -102,7 +109,7 @@ def test_a_page_has_a_task_that_uses_the_skill_and_says_how_to_run_it(name: str)
     marker, path = block.splitlines()[:2]
     task = Path(path.removeprefix("# ")).stem
     assert marker == "# @package _global_"
-    assert name in [entry["name"] for entry in yaml.safe_load(block)["skills"]]
+    assert name in re.findall(r"name: (\w+)", str(yaml.safe_load(block)["skills"]).replace("'", ""))
     assert f"unlatch collect task={task} --config-dir mine " in page(name)
 
 

@@ -133,6 +133,11 @@ def test_a_task_of_two_arms_reads(both: Callable[..., CollectCfg]):
     check_episode(cfg)
 
 
+def test_stages_of_a_robot_are_those_of_another_one_with_its_arms(both: Callable[..., CollectCfg]):
+    cfg = both("robot=baxter", "skills.1.baxter.0.left.0.language=[shut]")
+    assert [(skill.arm, skill.language) for skill in cfg.skills[1:]] == [("left", ["shut"]), ("right", [])]
+
+
 @pytest.mark.parametrize(
     ("override", "message"),
     [

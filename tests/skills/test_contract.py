@@ -19,7 +19,14 @@ from workflows.schema import CollectCfg
 
 pytestmark = pytest.mark.integration
 
-TASKS = {"close": "close_drawer", "open": "open_drawer", "rotate": "turn_safe_dial"}
+HOLD = "skills=[{name: hold, objects: [pot], part: lid, handle: right_handle, arm: right}]"
+GOAL = "task.goal=[{object: pot, part: lid, kind: within_closed, value: 0.05}]"
+TASKS = {
+    "close": ("close_drawer",),
+    "hold": ("open_pot_held", "object.instance=3", HOLD, GOAL),
+    "open": ("open_drawer",),
+    "rotate": ("turn_safe_dial",),
+}
 """A short task of every skill."""
 CALLS = [
     "__init__",
@@ -68,7 +75,7 @@ def test_a_skill_is_asked_in_the_order_of_the_contract(
     calls: list[str] = []
     note_calls(monkeypatch, SKILLS.load(name), {call: call for call in CALLS}, calls)
     note_calls(monkeypatch, EpisodeScene, {"physics": "advance_frame"}, calls)
-    with EpisodeRunner(config(TASKS[name])) as runner:
+    with EpisodeRunner(config(*TASKS[name])) as runner:
         record = runner.run(0)
     assert record.success, record.evidence
     text = " ".join(calls[calls.index("__init__") :])

@@ -9,6 +9,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from simcore.assets.annotation import Articulation, FramedVector, Handle, Openness, Part, PartKind
+from simcore.assets.fixed_handle import FixedHandle
 from simcore.assets.procedural.generated import Colour, GeneratedObject, LinkBuilder, model_bounds, recorded
 from simcore.assets.procedural.panel import FLAP_BELOW, PanelFrame
 from simcore.assets.procedural.textures import TextureKind
@@ -163,6 +164,8 @@ class Assembly:
         self.links: dict[str, Link] = {}
         self.joints: dict[str, Joint] = {}
         self.parts: dict[str, Part] = {}
+        self.handles: dict[str, FixedHandle] = {}
+        """What the object can be held by while its parts move."""
         self._textures: dict[Colour, TextureKind] = {}
 
     def add_body(self, builder: LinkBuilder, *, mass_kg: float) -> None:
@@ -264,6 +267,7 @@ class Assembly:
                 category=self._category,
                 source={"dataset": "procedural", "id": str(self._seed), "licence": LICENCE},
                 parts=self.parts,
+                handles=self.handles,
             ),
             bounds_obj=model_bounds(model),
             friction={joint.name: joint.friction for joint in self.joints.values()},

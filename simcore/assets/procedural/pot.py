@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from simcore.assets.fixed_handle import FixedHandle
 from simcore.assets.procedural.assembly import HOLDING, Assembly, lifting
 from simcore.assets.procedural.finishes import BRASS, CHROME, DARK, darker, draw_contrast, sheet
 from simcore.assets.procedural.generated import Colour, GeneratedObject, LinkBuilder, draw_colour, draw_m
@@ -25,6 +26,7 @@ _POTS: tuple[Colour, ...] = (
     (0.18, 0.33, 0.50, 1.0),
     (0.90, 0.86, 0.76, 1.0),
 )
+_EAR_RADIUS_M = 0.0055
 _GLASS: Colour = (0.70, 0.79, 0.82, 1.0)
 
 
@@ -94,7 +96,7 @@ def build(assembly: Assembly, pot: Pot) -> GeneratedObject:
     body = LinkBuilder("body")
     vessel.add_vessel(body, rgba=p.colour, inside=(0.62, 0.63, 0.64, 1.0))
     vessel.add_hinge(body, rgba=p.trim_colour)
-    _add_ears(body, p)
+    assembly.handles |= _add_ears(body, p)
     assembly.add_body(body, mass_kg=round(body.volume_m3 * p.density_kg_m3, 4))
 
     lid = PanelBuilder("lid", LID_BEHIND)
@@ -125,15 +127,19 @@ def build(assembly: Assembly, pot: Pot) -> GeneratedObject:
 generate = ObjectGenerator("pot", draw_parameters, build)
 
 
-def _add_ears(body: LinkBuilder, p: PotParameters) -> None:
-    """A loop on either side."""
+def _add_ears(body: LinkBuilder, p: PotParameters) -> dict[str, FixedHandle]:
+    """A loop on either side, called as who stands before the pot sees them."""
+    handles = {}
     z, half = 0.72 * p.height_m, p.ear_width_m / 2
     foot = float(np.sqrt(p.radius_m**2 - half**2)) + 0.002
     out = p.radius_m + p.ear_m
-    for number, sign in enumerate((-1.0, 1.0)):
+    for number, (side_name, sign) in enumerate((("left_handle", -1.0), ("right_handle", 1.0))):
         corners = [(-half, foot), (-half * 0.8, out), (half * 0.8, out), (half, foot)]
         points = [np.array([x, sign * y, z]) for x, y in corners]
         for side in range(3):
-            body.rod(f"ear_{number}_{side}", points[side], points[side + 1], radius=0.0055, rgba=p.trim_colour)
+            body.rod(f"ear_{number}_{side}", points[side], points[side + 1], radius=_EAR_RADIUS_M, rgba=p.trim_colour)
         for side in (1, 2):
-            body.sphere(f"bend_{number}_{side}", points[side], radius=0.0055, rgba=p.trim_colour, collide=False)
+            body.sphere(f"bend_{number}_{side}", points[side], radius=_EAR_RADIUS_M, rgba=p.trim_colour, collide=False)
+        middle, outward = (points[1] + points[2]) / 2, np.array([0.0, sign, 0.0])
+        handles[side_name] = FixedHandle("body", middle, np.array([1.0, 0.0, 0.0]), outward, 2 * _EAR_RADIUS_M)
+    return handles

@@ -12,6 +12,7 @@ from robots.description import ArmCfg
 from robots.dual_panda import dual_panda
 from robots.model import model_path
 from simcore.assets.library import ObjectCfg, load_object
+from simcore.assets.urdf_reader import read_urdf
 from simcore.geometry import Pose
 from simcore.sim.collision import BulletCollisionChecker, ObstacleModel, RobotModel
 from simcore.sim.sweep import PlannedMotion
@@ -105,6 +106,30 @@ def test_a_part_is_kept_clear_of_the_way_of_another_objects_part(checker: Bullet
     # of each carton the flap on the side of the other one: they open towards each other
     assert [pair for pair, hit in met.items() if hit is not None] == [("lid", "lid_2")]
     assert (met["lid", "lid_2"].link_a, met["lid", "lid_2"].link_b) == ("b/lid", "a/lid_2 on its way")
+
+
+def test_a_part_with_cylinders_is_copied_where_it_is(checker: BulletCollisionChecker):
+    asset = load_object(ObjectCfg(name="pot", category="pot", instance="3"), rng=np.random.default_rng(0))
+    (lid,) = asset.articulation.parts.values()
+    hand = np.array(RIGHT.home)
+    T_world_hand = kinematics_pose(hand)
+    T_root_lid = read_urdf(asset.urdf_path).link_pose(lid.link, {lid.joint: 0.5 * lid.openness.open})
+    above = T_root_lid @ np.array([0.12, 0.0, 0.0])
+    obstacle = ObstacleModel("pot", asset.urdf_path, Pose.from_translation(T_world_hand.p - above))
+    still = motion(np.array(LEFT.home)[None])
+    hits = {}
+    for opening in (0.0, 0.5):
+        s = np.full(1, opening * lid.openness.open)
+        checker.load(model(RIGHT), [obstacle], beside=[replace(still, obstacle="pot", joint=lid.joint, s=s)])
+        hits[opening] = checker.first_collision(hand)
+    assert hits[0.0] is None
+    assert hits[0.5] is not None
+    assert hits[0.5].link_b == "pot/lid on its way"
+
+
+def kinematics_pose(q: np.ndarray) -> Pose:
+    urdf = read_urdf(model_path("dual_panda"))
+    return urdf.link_pose("right_panda_leftfinger", dict(zip(RIGHT.joints, q.tolist(), strict=True)))
 
 
 def test_loading_puts_the_robot_back(checker: BulletCollisionChecker):

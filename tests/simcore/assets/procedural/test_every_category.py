@@ -41,7 +41,7 @@ HASHES = {
     "laptop": ("b3f86a059f52b9e4", "dd4395c11efd32e1"),
     "microwave": ("7b515b5cef849854", "2c9355a0ce748062"),
     "oven": ("a51dbb2d7d4dfbef", "cae40fbb54c522e5"),
-    "pot": ("1f4459e008a62b10", "2facf49585b97ef7"),
+    "pot": ("03c1651d21cb24fe", "d163ed8615d9bd06"),
     "refrigerator": ("a8db9a5aca64d2d0", "9252de23cf94b54d"),
     "safe": ("6d4e246582bf76da", "b3774f73a87a4797"),
     "sliding_window": ("9f53d63b9e947662", "d824eb477f99d90c"),

@@ -1,0 +1,145 @@
+"""Hold a handle of an object while another arm moves one of its parts, then let go and step back."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import ClassVar
+
+import numpy as np
+
+from simcore.errors import SkillError
+from skills.articulation import ArticulationSkill
+from skills.command import ManipCommand, ManipKind, Phase
+from skills.config import SkillCfg
+from skills.context import SkillContext
+from skills.failure import Failure
+from skills.grasping import EMPTY_GRIPPER_M, closing_frames, release_frames
+from skills.hold_cfg import HoldCfg
+from solver.planning.planner import KeyframePlan
+from solver.scene import PlanningScene
+from solver.settings.setting import PlannerSettingCfg
+
+HANDLE, HANDLE_END, HANDLE_OUT = "handle", "handle_end", "handle_out"
+"""Keypoints of the handle: its middle, a point along its bar, and one away from the object."""
+_REACH_M = 0.05
+
+
+class Hold(ArticulationSkill):
+    """Success: fingers were on the handle in every frame in which it was to be held, contacts and speeds valid."""
+
+    cfg_type: ClassVar[type[SkillCfg]] = HoldCfg
+    holds: ClassVar[bool] = True
+
+    def __init__(self, cfg: SkillCfg, context: SkillContext) -> None:
+        super().__init__(cfg, context)
+        if not isinstance(cfg, HoldCfg):
+            raise SkillError(f"Skill 'hold' got a {type(cfg).__name__}. Expected a HoldCfg.", skill=cfg.name)
+        self.handle = self.object.asset.articulation.fixed_handle(cfg.handle)
+        self._is_to_let_go = False
+
+    @property
+    def touched_link(self) -> str:
+        """See `Skill.touched_link`: that of the handle."""
+        return self.handle.link
+
+    @property
+    def follow_to(self) -> float:
+        """See `ArticulationSkill.follow_to`: nothing is led."""
+        return self.s
+
+    def default_target(self) -> float:
+        """See `ArticulationSkill.default_target`: nothing is led."""
+        return self.s
+
+    def part_pairs(self) -> frozenset[tuple[str, str]]:
+        """Pairs of links that may touch from contact on: the fingers and the link of the handle."""
+        fingers = self.context.arm.cfg.gripper.finger_links
+        return frozenset((finger, f"{self.object_name}/{self.handle.link}") for finger in fingers)
+
+    def snapshot(self, setting: PlannerSettingCfg | None = None) -> PlanningScene:
+        """See `ArticulationSkill.snapshot`; with the handle's keypoints."""
+        scene, handle = super().snapshot(setting), self.handle
+        T_base_link = self.context.arm.T_world_base.inverse() @ self.object.body.link_pose(handle.link)
+        points = {
+            HANDLE: handle.middle,
+            HANDLE_END: handle.middle + _REACH_M * handle.along,
+            HANDLE_OUT: handle.middle + _REACH_M * handle.out,
+        }
+        return replace(
+            scene, keypoints={**scene.keypoints, **{name: T_base_link @ point for name, point in points.items()}}
+        )
+
+    def _commands_of(self, plan: KeyframePlan) -> list[ManipCommand]:
+        contact = plan.keyframes[plan.contact_pose_index].T_base_ee
+        width, gripper = self.approach_width_m, self.context.arm.cfg.gripper
+        close, release = ManipKind.close_gripper, ManipKind.open_gripper
+        return [
+            self._allow(plan, touching=False),
+            *self._moves(plan, "transit", release, Phase.transit, gripper_m=width),
+            *self._moves(plan, "approach", release, Phase.approach, gripper_m=width),
+            self._allow(plan, touching=True),
+            ManipCommand(close, contact, Phase.grasp, dwell_frames=closing_frames(self.context, gripper)),
+            ManipCommand(close, contact, Phase.hold, dwell_frames=1),
+            ManipCommand(
+                release, contact, Phase.release, dwell_frames=release_frames(self.context), params={"width_m": width}
+            ),
+            *self._moves(plan, "retreat", release, Phase.retreat, gripper_m=width),
+        ]
+
+    @property
+    def is_holding(self) -> bool:
+        """Whether the fingers have closed and the handle is in them: others may begin."""
+        return self.phase is Phase.hold and not self._failures
+
+    def let_go(self) -> None:
+        """Tells it that what it held for is done."""
+        self._is_to_let_go = True
+
+    @property
+    def q_hold(self) -> np.ndarray:
+        """(n,) joints while it holds [rad].
+
+        Raises:
+            SkillError: It has no plan.
+        """
+        plan = self.keyframe_plan
+        if plan is None or not plan.found:
+            raise SkillError("Skill 'hold' has no plan that says where the arm holds. Call plan() first.", skill="hold")
+        return plan.keyframes[plan.contact_pose_index].q
+
+    @property
+    def has_skipped(self) -> bool:
+        """Whether `skip_to_hold` was called."""
+        return bool(self.commands) and self.commands[0].phase is Phase.hold
+
+    def skip_to_hold(self) -> None:
+        """Drops what comes before it holds: for a search that puts the arm there."""
+        phases = [command.phase for command in self.commands]
+        self.commands = self.commands[phases.index(Phase.hold) :]
+
+    def is_subtask_done(self) -> bool:
+        """See `Skill.is_subtask_done`; the hold is done when it is told to let go."""
+        return super().is_subtask_done() and (self.phase is not Phase.hold or self._is_to_let_go)
+
+    def _on_frame(self) -> None:
+        if self.phase is not Phase.hold:
+            return
+        opening_m = self.context.arm.gripper_opening_m
+        if opening_m < EMPTY_GRIPPER_M or not self._touches:
+            self.fail(
+                "slipped",
+                f"The fingers do not hold the handle of '{self.object_name}', {1e3 * opening_m:.1f} mm open",
+                gripper_opening_m=opening_m,
+                touching=self._touches,
+            )
+
+    @property
+    def _touches(self) -> bool:
+        return float(np.asarray(self.views.fingers_link.force_max_n.get_value())) > 0.0
+
+    def shortfall(self) -> Failure | None:
+        """See `Skill.shortfall`: where nothing planned it, fingers that are on the handle now are enough."""
+        has_let_go = self._is_to_let_go and self.phase is not Phase.hold
+        if has_let_go or (not self.commands and self._touches):
+            return None
+        return self._failure("not_reached", f"No finger is on the handle of '{self.object_name}'")

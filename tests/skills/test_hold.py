@@ -1,0 +1,72 @@
+"""Hold: one arm keeps a handle while the other acts, judged by its contacts alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from simcore.recording.check import check_record
+from simcore.recording.episode import EpisodeRecord
+from simcore.recording.evidence import HOLD_PHASE
+from simcore.recording.verdict import recompute_success
+from skills.command import Phase
+from workflows.runner import EpisodeRunner
+from workflows.schema import CollectCfg
+
+pytestmark = [pytest.mark.integration, pytest.mark.slow]
+
+FORCE = "contacts.dual_panda.right.pot.fingers_link.force_max_n"
+
+
+@pytest.fixture(scope="module")
+def cfg(config: Callable[..., CollectCfg]) -> CollectCfg:
+    return config("open_pot_held", "object.instance=3")
+
+
+@pytest.fixture(scope="module")
+def record(cfg: CollectCfg) -> EpisodeRecord:
+    with EpisodeRunner(cfg) as runner:
+        return runner.run(0)
+
+
+def test_the_lid_moves_only_while_the_handle_is_held(record: EpisodeRecord) -> None:
+    assert record.success, record.evidence
+    _, held, opened = record.skills
+    assert (held["arm"], held["link"], held["holds"], opened["arm"]) == ("right", "body", True, "left")
+    assert held["frame_start"] < opened["frame_start"] < opened["frame_end"] <= held["frame_end"]
+    assert Phase.hold.value == HOLD_PHASE
+    rows = np.flatnonzero(record.arrays["skills.right.phase"][1:] == HOLD_PHASE)
+    assert rows[0] <= opened["frame_start"]
+    assert rows[-1] >= opened["frame_end"] - 1
+    assert record.arrays[FORCE].ravel()[rows].min() > 10.0
+    moving = np.flatnonzero(np.abs(np.diff(record.arrays["objects.pot.joint_positions"][:, 0])) > 1e-4)
+    assert set(moving) <= set(rows)
+    assert check_record(record) == []
+    assert recompute_success(record).success
+
+
+def test_a_hand_that_is_off_the_handle_for_a_frame_did_not_hold(record: EpisodeRecord) -> None:
+    row = int(np.flatnonzero(record.arrays["skills.right.phase"][1:] == HOLD_PHASE)[30])
+    force = record.arrays[FORCE].copy()
+    force[row] = 0.0
+    verdict = recompute_success(replace(record, arrays={**record.arrays, FORCE: force}))
+    assert (verdict.code, verdict.evidence["frame"]) == ("slipped", row + 1)
+
+
+def test_a_lid_that_moves_before_the_handle_is_held_was_not_held(record: EpisodeRecord) -> None:
+    phase = record.arrays["skills.right.phase"].copy()
+    moving = np.abs(np.diff(record.arrays["objects.pot.joint_positions"][:, 0])) > 1e-4
+    phase[: int(np.flatnonzero(moving)[5]) + 1] = Phase.grasp.value
+    verdict = recompute_success(replace(record, arrays={**record.arrays, "skills.right.phase": phase}))
+    assert verdict.code == "slipped"
+    assert verdict.evidence["frames_moved_alone"] == 5
+
+
+def test_its_replay_is_exact(cfg: CollectCfg, record: EpisodeRecord) -> None:
+    with EpisodeRunner(cfg) as runner:
+        replayed = runner.replay(record)
+    for key, array in replayed.items():
+        assert np.array_equal(array, record.arrays[key]), key
