@@ -129,8 +129,10 @@ def draw(found: Curves, path: str) -> None:
         for place, task in enumerate(dict.fromkeys(task for _, task, _ in found)):
             points = sorted((level, each) for (of, name, level), each in found.items() if (of, name) == (kind, task))
             shares = [100 * each.successes / each.n for _, each in points]
-            below = [share - 100 * each.interval[0] for share, (_, each) in zip(shares, points, strict=True)]
-            above = [100 * each.interval[1] - share for share, (_, each) in zip(shares, points, strict=True)]
+            bounds = [(100 * low, 100 * high) for low, high in (each.interval for _, each in points)]
+            # of 25 in 25 the upper bound is the share itself, up to rounding
+            below = [max(0.0, share - low) for share, (low, _) in zip(shares, bounds, strict=True)]
+            above = [max(0.0, high - share) for share, (_, high) in zip(shares, bounds, strict=True)]
             x = [
                 level + 0.12 * (place - 1.5) for level, _ in points
             ]  # side by side, so that the bars can be told apart

@@ -84,6 +84,7 @@ class ArticulationView(View):
         self._limits = [self._limits_of(body) for body in self.bodies]
         self._efforts = np.zeros((self.count, self.num_dof))
         self._max_velocities = np.array([self._speeds_of(env) for env in range(self.count)]).reshape(self.count, -1)
+        self._speed_parts = [self._parts(env, "max_velocity") for env in range(self.count)]
         self.tendons = [Tendons(world, body, tendons) for body in self.bodies]
         self._add_pose_and_velocity()
         self._add_joints()
@@ -229,7 +230,7 @@ class ArticulationView(View):
     def _set_speed_limits(self, env: int, values: Array) -> None:
         self._max_velocities[env] = values
         given = values.tolist()
-        for group, _, names, places in self._parts(env, "max_velocity"):
+        for group, _, names, places in self._speed_parts[env]:
             if group.drives[names[0]].mode is DriveMode.servo:
                 group.change("max_velocity", names, [given[place] for place in places])
                 continue
