@@ -15,6 +15,7 @@ from simcore.sim.collision import BulletCollisionChecker
 from simcore.sim.world import World
 from tasks.task import RegionCfg
 from workflows.episode import Episode
+from workflows.episode_randomization import VisualDraw
 from workflows.picture import Overlay
 
 Array = np.ndarray
@@ -100,7 +101,11 @@ class RecordedWorld:
 
 @contextmanager
 def open_record(
-    cfg: EpisodeCfg, record: EpisodeRecord, checker: BulletCollisionChecker | None = None
+    cfg: EpisodeCfg,
+    record: EpisodeRecord,
+    checker: BulletCollisionChecker | None = None,
+    *,
+    visual_draw: VisualDraw | None = None,
 ) -> Iterator[RecordedWorld]:
     """The scene of a recorded episode, in a world of its own.
 
@@ -108,6 +113,7 @@ def open_record(
         cfg: Configuration of the episode.
         record: The episode, with its arrays.
         checker: An open collision checker; None = one of its own.
+        visual_draw: How it looks in place of how it looked.
 
     Raises:
         RecordingError: Its objects are not those that are there now.
@@ -116,5 +122,6 @@ def open_record(
         world = stack.enter_context(World(cfg.world, visuals=True))
         used = checker if checker is not None else stack.enter_context(BulletCollisionChecker())
         episode = Episode(cfg, record.number, world, used)
+        episode.visual_draw = visual_draw
         episode.reset(record)
         yield RecordedWorld(world, episode, record)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import numpy as np
 import pytest
@@ -19,6 +20,7 @@ from workflows.episode_randomization import VisualDraw, recorded_randomization
 from workflows.episode_scene import TABLE_CENTER_M, TABLE_SIZE_M
 from workflows.replay import ReplayMode, replay_deviation
 from workflows.runner import EpisodeRunner
+from workflows.scene_picture import RecordedWorld, open_record
 from workflows.schema import CollectCfg
 
 pytestmark = pytest.mark.integration
@@ -59,24 +61,23 @@ def record() -> EpisodeRecord:
 
 
 @contextmanager
-def looked_at(cfg: CollectCfg, record: EpisodeRecord, draw: VisualDraw | None = None) -> Iterator[Episode]:
-    with World(cfg.world, visuals=True) as world, BulletCollisionChecker() as checker:
-        episode = Episode(cfg, record.number, world, checker)
-        episode.visual_draw = draw
-        episode.reset(record)
-        episode.scene.scene.enable_rgb_rendering()
-        yield episode
+def looked_at(cfg: CollectCfg, record: EpisodeRecord, draw: VisualDraw | None = None) -> Iterator[RecordedWorld]:
+    with open_record(cfg, record, visual_draw=draw) as shown:
+        shown.episode.scene.scene.enable_rgb_rendering()
+        yield shown
 
 
-def seen(episode: Episode, record: EpisodeRecord, frame: int) -> np.ndarray:
-    assert episode.randomization is not None
-    scene = episode.scene.scene
-    episode.randomization.show(frame)
-    scene.load_state_dict(record.state_at(frame))
-    scene.write_replay_data()
+def seen(shown: RecordedWorld, frame: int) -> np.ndarray:
+    shown.show(frame)
+    scene = shown.episode.scene.scene
     scene.update_state()
     image: np.ndarray = scene.state_dict(include_tags=["rgb"])["sensors.front.rgb_image"]
     return image
+
+
+def applied_to(shown: RecordedWorld) -> dict[str, Any]:
+    assert shown.episode.randomization is not None
+    return shown.episode.randomization.applied()
 
 
 def test_visuals_leave_layout_physics_and_planner_draws_to_the_bit(record: EpisodeRecord) -> None:
@@ -142,18 +143,17 @@ def _apart(a: Distractor, b: Distractor) -> float:
 @pytest.mark.slow
 def test_a_record_is_seen_the_same_in_any_order_and_with_another_draw_otherwise(record: EpisodeRecord) -> None:
     cfg = varied()
-    with looked_at(cfg, record) as episode:
-        first = [seen(episode, record, frame) for frame in (0, 3, 30)]
-    with looked_at(cfg, record) as episode:
-        again = [seen(episode, record, frame) for frame in (30, 3, 0)][::-1]
+    with looked_at(cfg, record) as shown:
+        first = [seen(shown, frame) for frame in (0, 3, 30)]
+    with looked_at(cfg, record) as shown:
+        again = [seen(shown, frame) for frame in (30, 3, 0)][::-1]
     assert all(np.array_equal(a, b) for a, b in zip(first, again, strict=True))
     assert not np.array_equal(first[0], first[1])  # grain is new in every image
     pictures = []
     for seed in (record.seed, 1, 1):
-        with looked_at(cfg, record, VisualDraw(cfg.randomization, seed)) as episode:
-            pictures.append(seen(episode, record, 30))
-            assert episode.randomization is not None
-            assert episode.randomization.applied()["firings"] == record.applied["firings"][:1]
+        with looked_at(cfg, record, VisualDraw(cfg.randomization, seed)) as shown:
+            pictures.append(seen(shown, 30))
+            assert applied_to(shown)["firings"] == record.applied["firings"][:1]
     assert np.array_equal(pictures[0], first[2])  # the episode's own seed is its own draw
     assert not np.array_equal(pictures[1], first[2])
     assert np.array_equal(pictures[1], pictures[2])
@@ -162,9 +162,8 @@ def test_a_record_is_seen_the_same_in_any_order_and_with_another_draw_otherwise(
 @pytest.mark.slow
 def test_other_cameras_may_look_at_a_record(record: EpisodeRecord) -> None:
     cfg = config(PHYSICS, line=(CAMERA.replace("front", "side"),))
-    with looked_at(cfg, record) as episode:
-        assert episode.randomization is not None
-        views = {rule["view"] for rule in episode.randomization.applied()["visuals"]["rules"]}
+    with looked_at(cfg, record) as shown:
+        views = {rule["view"] for rule in applied_to(shown)["visuals"]["rules"]}
     assert views == {"drawer", "floor", "light"}
 
 

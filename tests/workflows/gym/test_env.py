@@ -219,3 +219,12 @@ def test_images_of_the_sensors_are_observed_and_change_nothing_else():
     assert (first[image] != last[image]).any()
     q = "robots.franka_panda.left.joint_positions"
     assert np.array_equal(last[q], record.arrays[q][WorldCfg().frames(INITIAL_S) + 60])
+
+
+def test_a_policy_is_told_what_the_encoders_read():
+    rule = "{view: franka_panda, attribute: encoder_offset, distribution: 0.01}"
+    env = UnlatchEnv("open_drawer", overrides=[f"randomization.rules=[{rule}]"])
+    observation, _ = env.reset(seed=5)
+    key = "robots.franka_panda.left.joint_positions"
+    assert np.allclose(observation[key] - env.episode.state[key], 0.01, atol=1e-12)
+    env.close()
