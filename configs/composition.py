@@ -61,6 +61,8 @@ _LISTS = frozenset(
     }
 )
 """Keys whose values are lists of entries."""
+_FREE = frozenset({"object.where"})
+"""Keys whose mapping may have any key: what is given there is added."""
 _RESOLVER = re.compile(r"\$\{\s*[^}${]*:")
 
 
@@ -210,6 +212,8 @@ def _split(overrides: Sequence[str]) -> tuple[list[str], list[Override]]:
                 "Remove it.",
                 key=key,
             )
+        if match and not match["prefix"] and ".".join(parts[:2]) in _FREE:
+            text = f"++{text}"
         if match and any(part.isdigit() for part in parts[1:]):
             in_lists.append(_parse(f"{match['prefix']}{key}{match['rest']}"))
         else:
@@ -224,15 +228,11 @@ def _split(overrides: Sequence[str]) -> tuple[list[str], list[Override]]:
 def _search_path(folders: Sequence[str]) -> list[str]:
     if not folders:
         return []
+    check_own_folders(folders)
     paths = []
     for folder in folders:
         path = Path(folder).expanduser().absolute()
-        if not path.is_dir():
-            raise ConfigError(
-                f"--config-dir {folder} is not a folder. Expected a folder of YAML files. Check the path."
-            )
         paths.append("'file://" + str(path).replace("\\", "\\\\").replace("'", "\\'") + "'")
-    check_own_folders(folders)
     return [f"hydra.searchpath=[{','.join(paths)}]"]
 
 

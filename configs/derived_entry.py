@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
 from configs.derived_hold import hold_setting
 from configs.derived_task import derived_layout
-from configs.derived_ways import derived_ways
+from configs.derived_ways import derived_as, derived_ways
 from configs.reading import read_dataclass
 from configs.schema import EpisodeCfg
 from robots.description import ArmCfg, RobotCfg
@@ -26,7 +27,7 @@ from tasks.task import TaskCfg
 
 
 def with_setting(
-    entry: SkillCfg, asset: ObjectAsset, part: Part, *, robot: RobotCfg, arm: ArmCfg, s: float
+    entry: SkillCfg, asset: ObjectAsset, part: Part, *, robot: RobotCfg, arm: ArmCfg, s: float, wanted: float = 0.0
 ) -> SkillCfg:
     """An entry of `skills` with its planner setting and strategies: its own or, where they were left out, derived ones.
 
@@ -37,6 +38,7 @@ def with_setting(
         robot: The robot.
         arm: The arm that acts.
         s: Position of the part's joint [rad or m].
+        wanted: How far the task's goal wants it moved [rad or m]: a derived skill leads it at least so far.
 
     Raises:
         ConfigError: The skill does not fit the part, or has no settings to derive.
@@ -48,6 +50,8 @@ def with_setting(
         return replace(entry, strategy="hold", planner_setting=read_planner_setting(raw, where="planner_setting")[0])
     opening = abs(s - part.openness.closed)
     ways = derived_ways(entry.name, asset, part, hand_shape(robot, arm), (opening, opening))
+    if derived_as(entry.name) != "close":
+        ways = [(name, _led_at_least(raw, wanted)) for name, raw in ways]
     found = [(name, read_planner_setting(raw, where="planner_setting")[0]) for name, raw in ways]
     (first, setting), *others = found
     return replace(
@@ -56,6 +60,13 @@ def with_setting(
         planner_setting=setting,
         strategies=[StrategyCfg(name=name, planner_setting=other) for name, other in others],
     )
+
+
+def _led_at_least(raw: dict[str, Any], wanted: float) -> dict[str, Any]:
+    """A derived setting whose part is led as far as the goal wants, and a little on, where that is further."""
+    if wanted <= raw["success_threshold"]:
+        return raw
+    return {**raw, "success_threshold": wanted, "post_actuation_motions": {"follow_joint": {}}}
 
 
 def with_task(cfg: EpisodeCfg, assets: Mapping[str, ObjectAsset]) -> EpisodeCfg:

@@ -44,7 +44,7 @@ def derived_as(skill: str) -> str:
     """
     if skill in SKILLS_WITH_WAYS:
         return skill
-    named: str | None = SKILLS.load(skill).derived_as
+    named: str | None = SKILLS.load(skill).derived_as if skill in SKILLS.names() else None
     if named not in SKILLS_WITH_WAYS:
         raise ConfigError(
             f"skill '{skill}' has no planner_setting, and none can be derived for it. Expected one of "

@@ -27,6 +27,9 @@ _IN_FILE = re.compile(r"In '([^']+)': ")
 _NO_GROUP_CHOSEN = re.compile(r"You must specify '([^']+)'")
 _NOT_OVERRIDDEN = re.compile(r"Could not override '([^']+)'")
 _AMBIGUOUS = re.compile(r"Ambiguous value for argument '([^']+)'")
+_READ_INSIDE = re.compile(r"(?P<key>\w+)@(?P<group>\w+)\.(?P=key)\Z")
+"""A group that a file without its package line overrides inside its own group."""
+_WITHOUT_A_TASK = " Or name an object and what is to be done with it: object=NAME skill=open."
 
 _CONVERTED = re.compile(r"could not be converted to (\w+)")
 _WORDS = {"Integer": "a whole number", "Float": "a number", "Boolean": "true or false", "String": "a text"}
@@ -125,7 +128,8 @@ def _bad_composition(text: str) -> ConfigError:
         names = [line.strip() for line in text.splitlines() if line.startswith("\t")]
         names = [name for name in names if not name.endswith("_schema")]
         return ConfigError(
-            f"{found[1]} is missing. Expected {found[1]}=NAME with one of: {', '.join(names)}.",
+            f"{found[1]} is missing. Expected {found[1]}=NAME with one of: {', '.join(names)}."
+            f"{_WITHOUT_A_TASK if found[1] == 'task' else ''}",
             key=found[1],
             available=names,
         )
@@ -134,6 +138,12 @@ def _bad_composition(text: str) -> ConfigError:
             f"'{found[1]}' has several values. Write [a,b] for a list, quotes for a text with commas, "
             "or add -m to run them one after the other.",
             override=found[1],
+        )
+    if (found := _NOT_OVERRIDDEN.search(text)) and (read := _READ_INSIDE.match(found[1])):
+        return ConfigError(
+            f"'{read['key']}' was read as a key of '{read['group']}'. Expected '# @package _global_' as the very first "
+            f"line of the file that is chosen as {read['group']}. Put it there.",
+            key=read["key"],
         )
     if found := _NOT_OVERRIDDEN.search(text):
         return ConfigError(f"{found[1]} is unknown. Expected a key of the configuration; `--cfg job` shows them all.")

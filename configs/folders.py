@@ -39,15 +39,18 @@ def broken_folders() -> list[str]:
     return [problem for _, problem in _found() if problem]
 
 
-def yaml_files(group: str) -> dict[str, Path]:
+def yaml_files(group: str, own: Sequence[str] = ()) -> dict[str, Path]:
     """The YAML files of a group by name, ours and those of other distributions, sorted.
 
     Args:
         group: Such as `task`.
+        own: Folders of the user's own, whose files are there too.
 
     Raises:
         DuplicateEntryError: Two distributions have one of the same name.
+        ConfigError: One of the user's own has a name of these.
     """
+    check_own_folders(own)
     files = {path.stem: path for path in (config_dir() / group).glob("*.yaml")}
     origins = dict.fromkeys(files, "unlatch")
     for folder in foreign_folders():
@@ -59,6 +62,8 @@ def yaml_files(group: str) -> dict[str, Path]:
                     name=path.stem,
                 )
             files[path.stem], origins[path.stem] = path, folder.origin
+    for folder_of_user in own:
+        files.update({path.stem: path for path in (Path(folder_of_user).expanduser() / group).glob("*.yaml")})
     return dict(sorted(files.items()))
 
 
@@ -69,9 +74,13 @@ def check_own_folders(folders: Sequence[str]) -> None:
         folders: The folders of `--config-dir`.
 
     Raises:
-        ConfigError: There is one.
+        ConfigError: There is one, or a folder is none.
     """
     for folder in (Path(name).expanduser() for name in folders):
+        if not folder.is_dir():
+            raise ConfigError(
+                f"--config-dir {folder} is not a folder. Expected a folder of YAML files. Check the path."
+            )
         for group in sorted(path for path in config_dir().iterdir() if path.is_dir()):
             known = yaml_files(group.name)
             for path in sorted((folder / group.name).glob("*.yaml")):

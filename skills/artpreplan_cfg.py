@@ -65,6 +65,15 @@ class PreplanReport:
         """`1 open: path_infeasible 3, layout: invalid_layout 1`, or `none`."""
         return ", ".join(f"{label} {count}" for label, count in self.counts().items()) or "none"
 
+    def reason(self) -> str:
+        """Why the last one failed that failed as most did, in its own words; empty where none failed.
+
+        The last ones are tried with all that a planner has, and say most.
+        """
+        most = next(iter(self.counts()), None)
+        last = next((item for item in reversed(self.failures) if _label(item) == most), None)
+        return "" if last is None else f"Number {last['candidate']}, {last['name']}: {last['message']}"
+
     def __str__(self) -> str:
         tried = f"{self.tried} layouts tried" if self.tried != 1 else "1 layout tried"
         if self.chosen is None:

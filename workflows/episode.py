@@ -169,7 +169,8 @@ class Episode:
             layout = self._layout or draw()
             failure = Failure(
                 "invalid_layout",
-                f"None of {search.report.tried} layouts that were tried plans: {search.report.counts_text()}",
+                f"None of {search.report.tried} layouts that were tried plans: {search.report.counts_text()}. "
+                f"{search.report.reason()}",
                 0.0,
                 {"preplan": search.report.counts()},
             )

@@ -6,13 +6,14 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from simcore.errors import ConfigError, close_matches
+from workflows.commandline import parse_command_line
 from workflows.console import OK, command, say
 
-HELP = """usage: unlatch list tasks|skills|robots|objects|sensors|terms
+HELP = """usage: unlatch list tasks|skills|robots|objects|sensors|terms [--config-dir FOLDER]
        unlatch list data [FOLDER]
 
 Prints one line for each: its name and what it is; of data sets below a folder (default: data), task, robot and seed,
-attempts and successes.
+attempts and successes. What lies in a folder of your own is listed too, with --config-dir.
 """
 
 
@@ -26,12 +27,13 @@ def _main(arguments: list[str]) -> int:
         for line in data_lines(Path(arguments[1] if len(arguments) == 2 else "data")):
             say(line)
         return OK
-    if len(arguments) != 1 or arguments[0] not in LISTS:
+    asked = parse_command_line(arguments)
+    if len(asked.overrides) != 1 or asked.overrides[0] not in LISTS:
         got = " ".join(arguments)
         known = ", ".join([*LISTS, "data [FOLDER]"])
         raise ConfigError(f"list '{got}' is unknown.{close_matches(got, [*LISTS, 'data'])} Expected one of: {known}.")
-    for line in LISTS[arguments[0]]():
-        say(line)
+    for text in LISTS[asked.overrides[0]](asked.config_dirs):
+        say(text)
     return OK
 
 
@@ -67,30 +69,30 @@ def data_line(path: Path) -> str:
     return ", ".join([*names, f"seed {config.get('seed', '?')}", *made_by, statistics.success_text()])
 
 
-def task_lines() -> list[str]:
+def task_lines(own: Sequence[str] = ()) -> list[str]:
     """One line a task: its name and its summary, read from its YAML without composing it."""
     import yaml
 
     from configs.folders import yaml_files
 
     rows = []
-    for path in yaml_files("task").values():
+    for path in yaml_files("task", own).values():
         content = yaml.safe_load(path.read_text(encoding="utf-8"))
         rows.append((path.stem, str(content.get("task", {}).get("summary", ""))))
     return _aligned(rows)
 
 
-def object_lines() -> list[str]:
+def object_lines(own: Sequence[str] = ()) -> list[str]:
     """One line an object: the name for `object=...`, and the first line of its YAML."""
     from configs.folders import yaml_files
 
-    rows = [(name, _first_comment(path)) for name, path in yaml_files("object").items()]
+    rows = [(name, _first_comment(path)) for name, path in yaml_files("object", own).items()]
     return _aligned(
         [*rows, ("PATH", "any URDF, or a folder of one object or many, with skill=open, close or rotate, no task")]
     )
 
 
-def skill_lines() -> list[str]:
+def skill_lines(own: Sequence[str] = ()) -> list[str]:
     """One line a skill; of our own, with its page."""
     from skills.catalog import SKILLS
 
@@ -101,24 +103,27 @@ def skill_lines() -> list[str]:
     return _aligned(rows)
 
 
-def robot_lines() -> list[str]:
-    """One line a robot."""
+def robot_lines(own: Sequence[str] = ()) -> list[str]:
+    """One line a robot: those of the catalog, then those of YAML files alone."""
+    from configs.folders import yaml_files
     from robots.catalog import ROBOTS
 
-    return _aligned([(name, entry.summary) for name, entry in ROBOTS.entries().items()])
+    rows = [(name, entry.summary) for name, entry in ROBOTS.entries().items()]
+    alone = [(name, path) for name, path in yaml_files("robot", own).items() if name not in ROBOTS.names()]
+    return _aligned([*rows, *((name, _first_comment(path)) for name, path in alone)])
 
 
-def sensor_lines() -> list[str]:
+def sensor_lines(own: Sequence[str] = ()) -> list[str]:
     """One line a sensor: the name for `sensors=[...]` and the first line of its YAML; then the types of sensors."""
     from configs.folders import yaml_files
     from simcore.sim.sensors.catalog import SENSORS
 
-    rows = [(name, _first_comment(path)) for name, path in yaml_files("sensor").items()]
+    rows = [(name, _first_comment(path)) for name, path in yaml_files("sensor", own).items()]
     rows += [(f"type: {name}", entry.summary) for name, entry in SENSORS.entries().items()]
     return _aligned(rows)
 
 
-def term_lines() -> list[str]:
+def term_lines(own: Sequence[str] = ()) -> list[str]:
     """One line a constraint or cost type."""
     from solver.terms.catalog import COSTS, TERMS
 
@@ -126,7 +131,7 @@ def term_lines() -> list[str]:
     return _aligned(rows)
 
 
-LISTS: dict[str, Callable[[], list[str]]] = {
+LISTS: dict[str, Callable[[Sequence[str]], list[str]]] = {
     "tasks": task_lines,
     "skills": skill_lines,
     "robots": robot_lines,

@@ -25,7 +25,7 @@ Plans the first skill of one episode (where two arms begin together, those of bo
 timings, or why there is no plan (exit code 1). Nothing is executed.
 
   episode=0          episode number
-  picture=true       draw keyframes and path
+  picture=true       draw keyframes and path; out=FILE does so too
   out=FILE.png       where; default: plan-<task>-s<seed>-<episode>.png here
 
 {FLAGS}"""
@@ -85,7 +85,7 @@ def plan(cfg: PlanCfg) -> int:
     check_assets(cfg, number=cfg.episode)
     with EpisodeRunner(cfg) as runner:
         runner.warm_up()  # the times that are printed are those of an episode in a run
-    with open_scene(cfg, cfg.episode, visuals=cfg.picture) as scene:
+    with open_scene(cfg, cfg.episode, visuals=cfg.picture or cfg.out is not None) as scene:
         for text in scene.description():
             say(text)
         if scene.episode.randomization is not None:
@@ -99,7 +99,7 @@ def plan(cfg: PlanCfg) -> int:
                 say(f"{skill.context.arm.name}: {skill.cfg.name} '{skill.cfg.part}'")
             for text in plan_lines(skill):
                 say(text)
-        if cfg.picture:
+        if cfg.picture or cfg.out is not None:
             path = Path(cfg.out or f"plan-{cfg.task.name}-s{cfg.seed}-{cfg.episode}.png").absolute()
             write_picture(_drawn(scene, skills), path)
             say(f"picture: {path}")

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from workflows.commandline import CommandLine, load_configs
-from workflows.console import FAILED, INTERRUPTED, OK, banner_hidden, cores, note, say
+from workflows.console import FAILED, INTERRUPTED, OK, banner_hidden, cores, note, say, shown
 from workflows.ending import Ending
 from workflows.executors.executor import Job, Outcome
 from workflows.launchers import SERIAL
@@ -284,11 +284,3 @@ def _info(cfg: RunCfg) -> dict[str, Any]:
         "python": platform.python_version(),
         "versions": versions_of(NOTED),
     }
-
-
-def shown(path: Path) -> str:
-    """A path as short as it can be said from here."""
-    try:
-        return str(path.relative_to(Path.cwd()))
-    except ValueError:
-        return str(path)

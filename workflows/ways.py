@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from configs.derived_entry import with_setting
+from simcore.assets.annotation import Part
 from simcore.rng import stream
 from skills.artpreplan_cfg import ArtPreplanCfg
 from skills.config import SkillCfg
 from skills.failure import Failure
 from skills.skill import Skill
 from solver.planning.plan import PlanBudget
+from tasks.task import GoalKind
 
 if TYPE_CHECKING:
     from workflows.episode import Episode
@@ -65,9 +67,23 @@ class Ways:
         part = item.asset.articulation.part(episode.part_of(index))
         s = item.joint_position(part.joint)
         if (index, arm_name, s) not in self._derived:
-            derived = with_setting(entry, item.asset, part, robot=episode.cfg.robot, arm=arm.cfg, s=s)
+            wanted = _moved_by_goal(episode, index, part)
+            derived = with_setting(entry, item.asset, part, robot=episode.cfg.robot, arm=arm.cfg, s=s, wanted=wanted)
             self._derived[index, arm_name, s] = derived.ways()
         return self._derived[index, arm_name, s]
+
+
+def _moved_by_goal(episode: Episode, index: int, part: Part) -> float:
+    """How far the goal wants a part moved in all, where the skill is the last one that acts on it [rad or m]."""
+    cfg = episode.cfg
+    name = cfg.skills[index].objects[0]
+    later = range(index + 1, len(cfg.skills))
+    if any(cfg.skills[i].objects[0] == name and episode.part_of(i) == part.name for i in later):
+        return 0.0
+    span = abs(part.openness.open - part.openness.closed)
+    units = {GoalKind.moved: 1.0, GoalKind.moved_fraction: span}
+    goals = [goal for goal in cfg.task.goal if (goal.object, goal.part) == (name, part.name) and goal.kind in units]
+    return max((goal.value * units[goal.kind] for goal in goals), default=0.0)
 
 
 def arms_for(episode: Episode, index: int) -> list[str]:

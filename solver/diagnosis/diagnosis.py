@@ -47,6 +47,9 @@ _RELAXED_FROM = 2
 _MOST_PAIRS = 15
 """Pairs of constraints of which it is tried whether both together could give way."""
 
+_FAR_M = 0.02
+"""So far out of reach, no looser tolerance is an answer: the object stands too far away."""
+
 
 @dataclass(frozen=True)
 class Diagnosis:
@@ -220,13 +223,14 @@ def _message(
     out = [f"'{r.name}' is out by {amount(r.excess, r.unit)}" for r in solution.residuals if not r.satisfied]
     out += [f"the hand is {v:.4g} m beyond workspace {f}" for f, v in _faces_out(end).items() if v > SLACK]
     bounds = f"; held back by {', '.join(solution.active_bounds)}" if solution.active_bounds else ""
-    reasons = [pair.message for pair in pairs] or [u.message for u in far]
+    reasons = [*(u.message for u in far), *(pair.message for pair in pairs)]
     if not reasons and not bounds:
         reasons = ["No joint limit and no face of the workspace is in the way: the arm does not reach that combination"]
+    away = max((u.out_by for u in far if u.unit == "m"), default=0.0)
+    mend = f" It would take the object at least {away:.2f} m nearer." if away > _FAR_M else _ease(eased, together)
     return (
         f"No arm configuration was found that meets all constraints ({solution.starts_tried} starts); at the best "
-        f"compromise "
-        f"{', '.join(out)}{bounds}.{''.join(f' {reason}.' for reason in reasons)}{_ease(eased, together)}"
+        f"compromise {', '.join(out)}{bounds}.{''.join(f' {reason}.' for reason in reasons)}{mend}"
     )
 
 

@@ -103,3 +103,15 @@ def test_nothing_in_a_yaml_is_code():
 
 def test_the_example_of_a_reference_is_resolved():
     assert read("task=open_microwave", "task.summary=${task.name}").task.summary == "open_microwave"
+
+
+@pytest.mark.parametrize(
+    ("override", "where"),
+    [
+        ("object.where={doors: 1, width_m: {min: 0.4}}", {"doors": 1, "width_m": {"min": 0.4}}),
+        ("object.where.doors=1", {"doors": 1}),
+        ("+object.where.doors=[1,2]", {"doors": [1, 2]}),
+    ],
+)
+def test_where_takes_any_key(override: str, where: dict):
+    assert read("object=cabinet", "task=open_drawer", override).object.where == where

@@ -8,10 +8,15 @@ import numpy as np
 import pytest
 
 from configs.derived_entry import with_setting, with_task
+from configs.derived_task import derived_layout
+from configs.derived_ways import derived_ways
 from configs.reading import read_dataclass
 from robots.franka_panda import franka_panda
+from robots.hand_shape import hand_shape
 from simcore.assets.library import ObjectCfg, load_object
 from simcore.errors import ConfigError
+from simcore.registry import CatalogEntry
+from skills.catalog import SKILLS
 from skills.config import SkillCfg
 from solver.settings.reader import read_planner_setting
 from workflows.asset_checks import check_assets
@@ -76,6 +81,36 @@ def test_each_episode_of_a_drawn_object_has_its_own_task():
             regions.add(tuple(episode.cfg.task.regions[0].center_m))
     assert len(thresholds) == len(regions) == 3
     assert cfg.task.regions == []
+
+
+@pytest.mark.parametrize(("wanted", "threshold"), [(0.0, None), (0.05, None), (0.2, 0.2)])
+def test_a_part_is_led_as_far_as_the_goal_wants(wanted: float, threshold: float | None):
+    asset = load_object(ObjectCfg("drawer", "drawer", instance="3"), rng=np.random.default_rng(0))
+    (part,) = asset.articulation.parts.values()
+    entry = read_dataclass(SkillCfg, {"name": "open", "objects": ["drawer"]}, where="skills[0]")
+    by_itself = with_setting(entry, asset, part, robot="franka_panda", arm=ARM, s=0.0).planner_setting
+    setting = with_setting(entry, asset, part, robot="franka_panda", arm=ARM, s=0.0, wanted=wanted).planner_setting
+    if threshold is None:
+        assert setting == by_itself
+    else:
+        assert setting.success_threshold == threshold
+        assert setting.follow_joint is not None
+        assert setting.follow_joint.to is None  # the skill goes a fifth beyond what is wanted
+
+
+def test_a_skill_of_another_distribution_is_derived_as_it_says(monkeypatch: pytest.MonkeyPatch):
+    class Nudge:
+        derived_as = "close"
+
+    monkeypatch.setattr(SKILLS, "_all", {**SKILLS.entries(), "nudge": CatalogEntry("nudge:Nudge", "")})
+    monkeypatch.setattr(SKILLS, "load", {"nudge": Nudge}.get)
+    asset = load_object(ObjectCfg("drawer", "drawer", instance="3"), rng=np.random.default_rng(0))
+    (part,) = asset.articulation.parts.values()
+    hand = hand_shape("franka_panda", ARM)
+    start = (0.1, 0.15)
+    assert derived_ways("nudge", asset, part, hand, start) == derived_ways("close", asset, part, hand, start)
+    task, _ = derived_layout("nudge", asset, part, hand)
+    assert task["goal"][0]["kind"] == "within_closed"
 
 
 def test_a_skill_that_cannot_derive_says_so():
