@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -15,6 +14,7 @@ from simcore.recording.index import EpisodeSummary
 Array = np.ndarray
 
 _NUMBER = re.compile(rb'"number": (\d{1,10})[,}]')
+_MASK = (1 << 64) - 1
 _NOT_THERE, _NO_LINE, _IN_DOUBT, _TOLD, _LEAST_FINGERPRINT = 0, 1, 2, 3, 4
 
 
@@ -72,5 +72,4 @@ class IndexDigest:
 
 
 def _fingerprint(line: bytes) -> int:
-    digest = hashlib.blake2b(line.rstrip(b"\n"), digest_size=8).digest()
-    return max(int.from_bytes(digest, "little"), _LEAST_FINGERPRINT)
+    return max(hash(line.rstrip(b"\n")) & _MASK, _LEAST_FINGERPRINT)  # compared within this process only

@@ -12,6 +12,7 @@ import os
 import shutil
 import time
 import uuid
+from contextlib import suppress
 from pathlib import Path
 
 try:
@@ -68,7 +69,8 @@ class WriterArea:
             os.close(self._lock)
             return
         shutil.rmtree(self.folder, ignore_errors=True)
-        self._lock_path.unlink(missing_ok=True)
+        with suppress(OSError):  # the folder has become read-only: who cleans up next removes it
+            self._lock_path.unlink(missing_ok=True)
         os.close(self._lock)
 
 

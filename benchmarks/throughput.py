@@ -1,0 +1,191 @@
+"""How many verified episodes an hour come out, where the time goes, and what workers gain over one.
+
+    python benchmarks/throughput.py episodes=100 workers=2 task=open_microwave memory_episodes=0
+
+Prints, with the load of the machine at the start and at the end: pace with one worker and with all, from when every
+worker has made its first episode on; the share of each stage in the time of the workers; what the workers gain over
+one, beside what bare Bullet processes gain that step a robot and a box; what the driver takes of a core at about a
+hundred trivial episodes a second; with `memory_episodes`, the resident memory of one process over so many episodes.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import psutil
+
+from robots.franka_panda import urdf_path
+from simcore.geometry import Pose
+from simcore.recording.storage import DataSet
+from simcore.sim.rates import WorldCfg
+from simcore.sim.world import World
+from workflows.collect import CollectJob
+from workflows.commandline import CommandLine, load_configs, read_pairs
+from workflows.console import guarded
+from workflows.ending import Ending
+from workflows.executors.executor import EpisodeMaker, Outcome
+from workflows.executors.process import ProcessExecutor
+from workflows.progress import Progress
+from workflows.run import header_of
+from workflows.runner import EpisodeRunner
+from workflows.schema import CollectCfg
+
+LEAST_PER_HOUR = 10_000
+LEAST_GAIN = 0.95
+"""Of what bare processes gain."""
+MOST_OVERHEAD = 0.03
+_TRIVIAL_PER_S = 100.0
+
+
+@dataclass
+class ThroughputCfg:
+    """What the benchmark takes."""
+
+    episodes: int = 100
+    """Episodes of each measurement."""
+    workers: int = 2
+    task: str = "open_microwave"
+    seed: int = 0
+    bare_s: float = 10.0
+    """How long bare processes step [s]."""
+    memory_episodes: int = 0
+    """Episodes of which the memory is looked at; 0: none."""
+
+
+@dataclass(frozen=True)
+class TrivialJob:
+    """Episodes that take as long as they are told, and nothing else."""
+
+    seconds: float
+
+    @contextmanager
+    def open(self, worker: str) -> Iterator[EpisodeMaker]:
+        """See `Job`."""
+
+        def make_episode(number: int) -> Outcome:
+            time.sleep(self.seconds)
+            return Outcome(number, success=True)
+
+        yield make_episode
+
+    def lost(self, number: int, reason: str, *, code: str = "error") -> Outcome:
+        """See `Job`."""
+        return Outcome(number, success=False, code=code)
+
+
+def main() -> int:
+    """Prints the figures; exit code 1 if one misses what it must reach."""
+    cfg = read_pairs(ThroughputCfg, sys.argv[1:])
+    print(f"load at the start: {_load()}")
+    one, _ = _pace(cfg, workers=1)
+    many, shares = _pace(cfg, workers=cfg.workers)
+    print(f"episodes an hour: 1 worker {3600 * one:,.0f}, {cfg.workers} workers {3600 * many:,.0f}")
+    print("share of the workers' time: " + ", ".join(f"{stage} {100 * share:.1f} %" for stage, share in shares.items()))
+    bare_one, bare_many = _bare(1, cfg.bare_s), _bare(cfg.workers, cfg.bare_s)
+    gain = (many / one) / (bare_many / bare_one)
+    gains = f"collect {many / one:.2f}, bare Bullet {bare_many / bare_one:.2f}, ratio {gain:.3f}"
+    print(f"gain of {cfg.workers} over 1: {gains}")
+    rate, overhead = _driver_overhead(cfg.workers)
+    print(f"driver: {100 * overhead:.2f} % of a core at {rate:.0f} trivial episodes a second")
+    if cfg.memory_episodes:
+        _memory(cfg)
+    print(f"load at the end: {_load()}")
+    return int(3600 * many < LEAST_PER_HOUR or gain < LEAST_GAIN or overhead > MOST_OVERHEAD)
+
+
+def _load() -> str:
+    others = " ".join(f"{value:.1f}" for value in os.getloadavg())
+    return f"{others} (1, 5, 15 min) on {psutil.cpu_count()} cores"
+
+
+def _collect_cfg(cfg: ThroughputCfg, episodes: int) -> CollectCfg:
+    overrides = [f"task={cfg.task}", f"seed={cfg.seed}", f"episodes={episodes}"]
+    (job,) = load_configs("collect", CollectCfg, CommandLine(overrides=overrides))
+    found: CollectCfg = job.cfg
+    return found
+
+
+def _pace(cfg: ThroughputCfg, *, workers: int) -> tuple[float, dict[str, float]]:
+    """Episodes a second in the steady state, and the share of each stage in the time of the workers."""
+    run = _collect_cfg(cfg, cfg.episodes + workers)
+    stages: Counter[str] = Counter()
+    with (
+        tempfile.TemporaryDirectory() as name,
+        DataSet.create_or_resume(Path(name) / "set", header=header_of(run)) as data_set,
+    ):
+        outcomes = ProcessExecutor(workers).run(CollectJob(run, data_set), run.numbers())
+        for _ in range(workers):  # every worker is set up, or nearly
+            next(outcomes)
+        started, made = time.perf_counter(), 0
+        for outcome in outcomes:
+            made += 1
+            stages.update(outcome.timings_ms)
+        seconds = time.perf_counter() - started
+    spent = {stage: ms / 1000.0 / (workers * seconds) for stage, ms in stages.items()}
+    return made / seconds, {**spent, "rest": 1.0 - sum(spent.values())}
+
+
+def _bare(processes: int, seconds: float) -> float:
+    """Physics steps a second of so many processes together, that do nothing else."""
+    context = multiprocessing.get_context("spawn")
+    with context.Pool(processes) as pool:
+        return sum(pool.map(_step_for, [seconds] * processes, chunksize=1))
+
+
+def _step_for(seconds: float) -> float:
+    with World(WorldCfg()) as world:
+        world.add_box("ground", size_m=(4.0, 4.0, 1.0), T_world_box=Pose.from_translation((0.0, 0.0, -0.5)))
+        world.load_urdf(urdf_path(), name="robot", T_world_root=Pose.identity())
+        world.add_box("box", size_m=(0.1, 0.1, 0.1), T_world_box=Pose.from_translation((0.5, 0, 0.05)), mass_kg=1.0)
+        for _ in range(1000):
+            world.step()
+        started, steps = time.perf_counter(), 0
+        while time.perf_counter() - started < seconds:
+            for _ in range(100):
+                world.step()
+            steps += 100
+        return steps / (time.perf_counter() - started)
+
+
+def _driver_overhead(workers: int) -> tuple[float, float]:
+    """Trivial episodes a second, and the share of a core that the driver takes for them."""
+    executor = ProcessExecutor(workers)
+    ending = Ending(give_up_after=50)
+    n = int(10 * _TRIVIAL_PER_S)
+    with Progress(total=n) as progress:
+        outcomes = executor.run(TrivialJob(workers / _TRIVIAL_PER_S), ending.until(range(n + workers)))
+        for _ in range(workers):
+            next(outcomes)
+        started, cpu = time.perf_counter(), time.process_time()
+        for outcome in outcomes:
+            ending.count(outcome)
+            progress.update(outcome)
+        seconds = time.perf_counter() - started
+        return n / seconds, (time.process_time() - cpu) / seconds
+
+
+def _memory(cfg: ThroughputCfg) -> None:
+    process = psutil.Process()
+    every = max(cfg.memory_episodes // 20, 1)
+    with (
+        tempfile.TemporaryDirectory() as name,
+        EpisodeRunner(_collect_cfg(cfg, cfg.memory_episodes)) as runner,
+        DataSet.create_or_resume(Path(name) / "set", header={}) as data_set,
+    ):
+        for number in range(cfg.memory_episodes):
+            data_set.write(runner.run(number))
+            if (number + 1) % every == 0:
+                print(f"memory after {number + 1} episodes: {process.memory_info().rss / 1e6:.1f} MB", flush=True)
+
+
+if __name__ == "__main__":
+    sys.exit(guarded(main))
