@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -27,6 +27,7 @@ from yaml import YAMLError
 from configs import config_dir
 from configs.explain import explain
 from configs.folders import check_own_folders, foreign_folders, yaml_files
+from configs.reading import unknown_key
 from configs.schema import loosened
 from robots.catalog import ROBOTS
 from robots.description import RobotCfg
@@ -111,7 +112,7 @@ def compose_config(primary: str, schema: type, request: Request) -> DictConfig:
                 _apply_in_list(cfg, override)
                 _read_named_sensors(cfg, search_path)
     except (HydraException, OmegaConfBaseException, YAMLError, UnicodeDecodeError) as exc:
-        raise explain(exc) from exc
+        raise _misspelt(plain, schema) or explain(exc) from exc
     except (TypeError, ValueError) as exc:  # how Hydra takes a word for the index of a list, or a key without a name
         raise _in_list_by_word(plain, exc) from exc
     return cfg
@@ -268,6 +269,19 @@ def _read_named_sensors(cfg: DictConfig, search_path: Sequence[str]) -> None:
             error = explain(exc)
             raise ConfigError(f"sensors[{index}]: {error.message}", **error.values) from exc
         cfg.sensors[index] = found[SENSOR_GROUP]
+
+
+def _misspelt(overrides: Sequence[str], schema: type) -> ConfigError | None:
+    """A key of the command line that is none: what else is wrong, such as a missing task, mostly follows from it."""
+    known = [item.name for item in fields(schema)]
+    known += sorted(path.name for path in config_dir().iterdir() if path.is_dir() and not path.name.startswith("_"))
+    for text in overrides:
+        match = _KEY.match(text)
+        if match and match["rest"] and not match["prefix"]:
+            key = re.split(r"[.@/\[]", match["key"])[0]
+            if key not in known and key != "hydra":
+                return unknown_key(key, key, list(dict.fromkeys(known)))
+    return None
 
 
 def _in_list_by_word(overrides: Sequence[str], exc: Exception) -> ConfigError:
