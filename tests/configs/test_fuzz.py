@@ -1,0 +1,87 @@
+"""Mutated task files: each is refused in one line or read, never a traceback, and what was changed is never ignored.
+
+UNLATCH_FUZZ=2000 makes so many; without it, a few.
+"""
+
+from __future__ import annotations
+
+import copy
+import math
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import yaml
+
+from configs.folders import yaml_files
+from simcore.errors import SimCoreError
+from workflows.commandline import CommandLine, load_configs
+from workflows.schema import CollectCfg
+
+pytestmark = pytest.mark.slow
+
+COUNT = int(os.environ.get("UNLATCH_FUZZ", "60"))
+HEADER = "# @package _global_\n"
+VALUES = [None, True, -1, 0, 3, 1e9, -0.5, math.nan, math.inf, "", "nonsense", [], [1, 2], {}, {"a": 1}, "${seed}", "1"]
+Place = tuple[Any, Any]
+"""A mapping or list, and a key or index of it."""
+
+
+def places(node: Any) -> Iterator[Place]:
+    items = node.items() if isinstance(node, dict) else enumerate(node) if isinstance(node, list) else ()
+    for key, value in items:
+        if key not in ("defaults", "where"):  # parameters of objects are checked with the objects
+            yield node, key
+            yield from places(value)
+
+
+def mutated(content: dict[str, Any], rng: np.random.Generator) -> tuple[dict[str, Any], str, bool]:
+    """A changed copy, what was changed, and whether it must be refused."""
+    changed = copy.deepcopy(content)
+    found = list(places(changed))
+    node, key = found[int(rng.integers(len(found)))]
+    kind = str(rng.choice(["value", "value", "value", "delete", "rename", "add"]))
+    if kind == "delete":
+        del node[key]
+        return changed, f"without {key}", False
+    if kind == "rename" and isinstance(node, dict):
+        node[f"{key}x"] = node.pop(key)
+        return changed, f"{key} renamed", True
+    if kind == "add" and isinstance(node, dict):
+        node["not_a_key"] = 1
+        return changed, f"a key beside {key}", True
+    value = VALUES[int(rng.integers(len(VALUES)))]
+    node[key] = value
+    return changed, f"{key}={value!r}", False
+
+
+def read(folder: Path, content: dict[str, Any]) -> tuple[str, str | None]:
+    """The configuration of a task file's content, and why it is refused, where it is."""
+    (folder / "task").mkdir(exist_ok=True)
+    (folder / "task" / "fuzzed.yaml").write_text(HEADER + yaml.safe_dump(content, sort_keys=False))
+    line = CommandLine(["task=fuzzed"], [str(folder)], resolve=True)
+    try:
+        (loaded,) = load_configs("collect", CollectCfg, line)
+    except SimCoreError as exc:
+        return "", exc.message
+    return repr(loaded.cfg), None
+
+
+@pytest.mark.parametrize("number", range(COUNT))
+def test_a_mutated_task_is_refused_in_one_line_or_read(number: int, tmp_path: Path):
+    rng = np.random.default_rng([12, number])
+    names = list(yaml_files("task"))
+    content = yaml.safe_load(yaml_files("task")[names[int(rng.integers(len(names)))]].read_text())
+    changed, what, refused = mutated(content, rng)
+    before, _ = read(tmp_path, content)
+    after, message = read(tmp_path, changed)
+    if message is not None:
+        assert "\n" not in message, (what, message)
+        assert len(message) > 20, (what, message)
+        return
+    assert not refused, f"{what} was read without a word"
+    same = yaml.safe_dump(changed) == yaml.safe_dump(content)
+    assert same or after != before or what.startswith("without"), f"{what} changes nothing"
