@@ -38,6 +38,9 @@ COMMANDS = {
     "bench": Command("workflows.bench:main", "NAME [key=value ...]", "measure what the README promises"),
     "check": Command("workflows.check:main", "DATA|FILE.yaml [...]", "verify data sets; read planner settings"),
     "collect": Command("workflows.collect:main", "task=TASK [key=value ...]", "make verified demonstrations"),
+    "config": Command(
+        "workflows.config:main", "TASK [key=value ...]", "show a task's configuration and where each value comes from"
+    ),
     "convert": Command("workflows.convert:main", "PATH [key=value ...]", "make meshes and URDFs ready for simulation"),
     "evaluate": Command(
         "workflows.evaluate:main", "task=TASK policy=POLICY [key=value ...]", "how often a policy succeeds"

@@ -118,6 +118,17 @@ def compose_config(primary: str, schema: type, request: Request) -> DictConfig:
     return cfg
 
 
+def split_overrides(request: Request) -> tuple[list[str], list[str], list[str]]:
+    """What a request gives Hydra: overrides of keys, those inside lists as they are written, and folders.
+
+    Args:
+        request: One that `compose_config` has composed: what is given in place of a file stays chosen.
+    """
+    plain, in_lists = _split(request.overrides)
+    chosen = [f"{group}={_GIVEN}" for group in request.given]
+    return [*chosen, *plain], [override.input_line or "" for override in in_lists], _search_path(request.config_dirs)
+
+
 def to_plain(cfg: DictConfig) -> dict[str, Any]:
     """The configuration as plain maps, lists and values, references resolved.
 
@@ -273,14 +284,14 @@ def _read_named_sensors(cfg: DictConfig, search_path: Sequence[str]) -> None:
 
 def _misspelt(overrides: Sequence[str], schema: type) -> ConfigError | None:
     """A key of the command line that is none: what else is wrong, such as a missing task, mostly follows from it."""
-    known = [item.name for item in fields(schema)]
-    known += sorted(path.name for path in config_dir().iterdir() if path.is_dir() and not path.name.startswith("_"))
+    keys = [item.name for item in fields(schema)]
+    known = {*keys, *(path.name for path in config_dir().iterdir() if path.is_dir()), "hydra"}
     for text in overrides:
         match = _KEY.match(text)
         if match and match["rest"] and not match["prefix"]:
             key = re.split(r"[.@/\[]", match["key"])[0]
-            if key not in known and key != "hydra":
-                return unknown_key(key, key, list(dict.fromkeys(known)))
+            if key not in known:
+                return unknown_key(key, key, keys)
     return None
 
 

@@ -109,6 +109,7 @@ _STEPS: dict[tuple[str, Manner], list[str]] = {
 _HELD = [
     "hold the {object} by its handle",
     "take the {object} by a handle and keep hold of it",
+    "grip a handle of the {object} and do not let go",
     "steady the {object} with one hand",
 ]
 _SILENT = frozenset({"artpreplan"})

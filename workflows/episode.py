@@ -20,7 +20,6 @@ import numpy as np
 from configs.schema import EpisodeCfg
 from robots.action import Action, ArmAction
 from simcore.assets.articulated_object import ObjectAsset
-from simcore.assets.library import split_record
 from simcore.errors import SimCoreError
 from simcore.recording.episode import EpisodeRecord
 from simcore.recording.recorder import EpisodeRecorder
@@ -39,7 +38,7 @@ from solver.planning.plan import PlanBudget
 from tasks.language import phrasing_draws, task_language
 from tasks.layout import Layout, sample_layout
 from workflows.doing import Doing, stage_values
-from workflows.episode_assets import load_assets, with_derived_task
+from workflows.episode_assets import instances_of, load_assets, with_derived_task
 from workflows.episode_randomization import EpisodeRandomization, VisualDraw, randomized, recorded_randomization
 from workflows.episode_scene import arm_model, build_scene, robot_model
 from workflows.judge import Judge
@@ -377,17 +376,7 @@ class Episode:
         layout = self._layout.to_dict() if self._layout is not None else {}
         if self.preplan is not None:
             layout["preplan"] = self.preplan.to_dict()
-        cfgs = self.cfg.all_objects()
-        layout["instances"] = {
-            name: {
-                "category": a.category,
-                "instance": a.instance,
-                "source": a.source,
-                "parameters": a.parameters,
-                **split_record(cfgs[name], a.instance),
-            }
-            for name, a in self._assets.items()
-        }
+        layout["instances"] = instances_of(self.cfg, self._assets)
         return layout
 
     def language(self) -> list[str]:

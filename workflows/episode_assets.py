@@ -10,7 +10,7 @@ import numpy as np
 from configs.derived_entry import with_task
 from configs.schema import EpisodeCfg
 from simcore.assets.articulated_object import ObjectAsset
-from simcore.assets.library import ObjectCfg, draws_instances, load_object
+from simcore.assets.library import ObjectCfg, draws_instances, load_object, split_record
 from simcore.errors import AssetError, ConfigError, RecordingError
 from simcore.recording.episode import EpisodeRecord
 from tasks.layout import described
@@ -58,6 +58,26 @@ def with_derived_task(cfg: EpisodeCfg, assets: Mapping[str, ObjectAsset]) -> Epi
             raise
         asset = assets[cfg.object.name]
         raise AssetError(f"{described(asset)}: {exc.message}", instance=asset.instance) from exc
+
+
+def instances_of(cfg: EpisodeCfg, assets: Mapping[str, ObjectAsset]) -> dict[str, dict[str, Any]]:
+    """Which objects an episode has, for its record: category, instance, source, parameters, split.
+
+    Args:
+        cfg: The episode's configuration.
+        assets: Its objects by name.
+    """
+    cfgs = cfg.all_objects()
+    return {
+        name: {
+            "category": asset.category,
+            "instance": asset.instance,
+            "source": asset.source,
+            "parameters": asset.parameters,
+            **split_record(cfgs[name], asset.instance),
+        }
+        for name, asset in assets.items()
+    }
 
 
 def _check_same(assets: Mapping[str, ObjectAsset], recorded: EpisodeRecord) -> None:

@@ -27,7 +27,7 @@ from workflows.schema import CollectCfg
 TASKS = sorted(path.stem for path in (config_dir() / "task").glob("*.yaml"))
 SEEDS = range(4)
 VERBS = re.compile(
-    "(close|dial|fold|grab|grip|let|lift|look|lower|move|open|pull|press|push|raise|reach|rotate|shut|slide|take|turn)"
+    "(close|dial|fold|grab|grip|hold|let|lift|look|lower|move|open|pull|press|push|raise|reach|rotate|shut|slide|steady|take|turn)"
     "|twist"
 )
 AFTER = "and|back|by|closed|down|in|open|out|shut|then|up"
@@ -116,6 +116,7 @@ def test_every_skill_that_acts_has_several_templates_for_each_manner():
         "open": set(Manner),
         "close": set(Manner) - {Manner.turn, Manner.lever},
         "rotate": {Manner.turn, Manner.lever},
+        "hold": set(Manner),
     }
     assert manners.keys() | {"artpreplan"} == set(SKILLS.names())
     for skill, those in manners.items():

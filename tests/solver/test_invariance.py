@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from simcore.geometry import Pose, matrix_from_axis_angle
+from simcore.sim.sighting import Sighting
 from skills.open import Open
 from solver.goal.goal_solver import GoalSolver
 from solver.settings.setting import PlannerSettingCfg
@@ -107,7 +108,8 @@ class Stage:
             upper=scene.joint.upper,
         )
         skill.object = SimpleNamespace(
-            frames=lambda part: frames,
+            seen_frames=lambda part: frames,
+            sighting=Sighting([("door", name) for name in scene.keypoints]),
             body=SimpleNamespace(joint=lambda name: joint),
             joint_position=lambda name: scene.s,
         )

@@ -65,8 +65,8 @@ def test_an_arm_without_fingers_is_refused_with_what_is_missing(capsys: pytest.C
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["new"], "unlatch: new got '', expected `robot` and a URDF, then key=value."),
-        (["new", "skill", "x"], "unlatch: new got 'skill x', expected `robot` and a URDF"),
+        (["new", "robot"], "unlatch: new got 'robot', expected `robot` and a URDF, then key=value."),
+        (["new", "robot", "x", "y"], "unlatch: new got 'robot x y', expected `robot` and a URDF"),
         (["new", "robot", "no.urdf"], "no.urdf: the URDF cannot be read"),
         (["new", "robot", str(XARM), "name=1x"], "unlatch: name='1x' is no name of a robot."),
     ],

@@ -1,0 +1,112 @@
+"""Which file, or what else, each value of a composed configuration came from."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from hydra import initialize_config_dir
+from hydra.core.config_loader import ConfigLoader
+from hydra.core.global_hydra import GlobalHydra
+from hydra.errors import HydraException
+from hydra.types import RunMode
+from omegaconf import OmegaConf
+from omegaconf.errors import OmegaConfBaseException
+
+from configs import config_dir
+from configs.composition import SCHEMA_SUFFIX, Request, compose_config, split_overrides
+from configs.explain import explain
+
+DEFAULT = "default"
+"""Origin of what nobody states: the default of a dataclass, or of a robot's Python file."""
+COMMAND_LINE = "command line"
+_GIVEN = "given"
+_DERIVED = "derived"
+
+
+def origins_of(primary: str, schema: type, request: Request) -> dict[str, str]:
+    """The origin of every stated value by its full key; what is not there, is a default.
+
+    A list is one value, with the origin of the file that states it; what the command line changes in it stands beside.
+
+    Args:
+        primary: Name of the YAML file to begin with, without ending.
+        schema: Dataclass of the whole configuration.
+        request: Overrides and folders of the command line.
+
+    Raises:
+        ConfigError: The configuration cannot be composed.
+    """
+    compose_config(primary, schema, request)  # every mistake is explained there, and Hydra knows all names afterwards
+    plain, in_lists, search_path = split_overrides(request)
+    origins: dict[str, str] = {}
+    try:
+        with initialize_config_dir(config_dir=str(config_dir()), version_base="1.3"):
+            loader = GlobalHydra.instance().config_loader()
+            defaults = loader.compute_defaults_list(primary, [*plain, *search_path], RunMode.RUN).defaults
+            for default in defaults:
+                path = str(default.config_path)
+                if not path.endswith(SCHEMA_SUFFIX) or path.endswith(f"{_GIVEN}{SCHEMA_SUFFIX}"):
+                    for key, origin in _stated(loader, request.config_dirs, path, default.package or ""):
+                        origins[key] = origin
+    except (HydraException, OmegaConfBaseException) as exc:
+        raise explain(exc) from exc
+    for text in [*plain, *in_lists]:
+        key = re.split(r"=", text, maxsplit=1)[0].lstrip("+~")
+        if "/" not in key and not (config_dir() / key).is_dir():
+            origins[key] = COMMAND_LINE
+    return origins
+
+
+def origin_of(key: str, origins: Mapping[str, str]) -> str:
+    """The origin of one value: its own, or that of what it lies in.
+
+    Args:
+        key: Full key.
+        origins: From `origins_of`.
+    """
+    parts = key.split(".")
+    for end in range(len(parts), 0, -1):
+        found = origins.get(".".join(parts[:end]))
+        if found is not None:
+            return found
+    return DEFAULT
+
+
+def _stated(loader: ConfigLoader, own: Sequence[str], path: str, package: str) -> Iterator[tuple[str, str]]:
+    """Keys that a file states, and how the file is called."""
+    source = next((source for source in loader.get_sources() if source.is_config(path)), None)
+    if source is not None:
+        content, name = (
+            OmegaConf.to_container(source.load_config(path).config, resolve=False),
+            _called(source.path, path),
+        )
+    else:  # Hydra keeps folders of the command line to itself
+        files = [Path(folder).expanduser() / f"{path}.yaml" for folder in own]
+        file = next((file for file in files if file.is_file()), None)
+        if file is None:
+            return
+        content, name = OmegaConf.to_container(OmegaConf.load(file), resolve=False), str(file)
+    base = "" if package in ("", "_global_") else package
+    for key, _ in _leaves(content, base):
+        if key != "defaults":
+            yield key, name
+
+
+def _called(folder: str, path: str) -> str:
+    """A file as one would name it: ours by its place in the repository, others by their whole path."""
+    if path.endswith(SCHEMA_SUFFIX):
+        return _DERIVED
+    file = Path(folder.removeprefix("file://")) / f"{path.removesuffix('.yaml')}.yaml"
+    ours = config_dir().parent
+    return str(file.relative_to(ours)) if ours in file.parents else str(file)
+
+
+def _leaves(node: Any, where: str) -> Iterator[tuple[str, Any]]:
+    if isinstance(node, Mapping) and node:
+        for key, value in node.items():
+            yield from _leaves(value, f"{where}.{key}" if where else str(key))
+    else:
+        yield where, node
