@@ -79,10 +79,8 @@ def _stated(loader: ConfigLoader, own: Sequence[str], path: str, package: str) -
     """Keys that a file states, and how the file is called."""
     source = next((source for source in loader.get_sources() if source.is_config(path)), None)
     if source is not None:
-        content, name = (
-            OmegaConf.to_container(source.load_config(path).config, resolve=False),
-            _called(source.path, path),
-        )
+        content = OmegaConf.to_container(source.load_config(path).config, resolve=False)
+        name = _called(source.path, path)
     else:  # Hydra keeps folders of the command line to itself
         files = [Path(folder).expanduser() / f"{path}.yaml" for folder in own]
         file = next((file for file in files if file.is_file()), None)
