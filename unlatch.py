@@ -60,6 +60,7 @@ COMMANDS = {
     "report": Command(
         "workflows.report:main", "DATA [DATA ...] [key=value ...]", "write one page of what came of data sets"
     ),
+    "schema": Command("workflows.schema_command:main", "[out=FILE]", "write the JSON Schema of task files"),
     "view": Command("workflows.view:main", "DATA [key=value ...]", "write one episode as a page to look at"),
     "watch": Command("workflows.watch:main", "DATA [DATA ...] [key=value ...]", "show how data sets grow"),
 }

@@ -1,0 +1,158 @@
+"""A JSON Schema of task files, from the dataclasses that read them: editors complete and check by it."""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+import inspect
+import textwrap
+from collections.abc import Mapping
+from enum import Enum
+from functools import cache
+from itertools import pairwise
+from typing import Any, get_args, get_origin, get_type_hints
+
+from configs.schema import EpisodeCfg, optional_of
+from simcore.errors import PluginError
+from simcore.sim.sensors.catalog import SENSORS
+from simcore.sim.sensors.config import SensorCfg
+from skills.catalog import SKILLS
+from skills.config import SkillCfg
+from solver.settings.peer_form import IGNORED
+from solver.settings.setting import PlannerSettingCfg
+
+DIALECT = "https://json-schema.org/draft/2020-12/schema"
+_REFERENCE = {"type": "string", "pattern": r"\$\{.+\}", "description": "a reference to another key: ${object.name}"}
+_SCALARS: dict[Any, dict[str, Any]] = {
+    bool: {"type": "boolean"},
+    int: {"type": "integer"},
+    float: {"type": "number"},
+    str: {"type": ["string", "number"]},
+}
+_ROBOT_STAGES = {
+    "type": "object",
+    "description": "entries by arm, side by side: {ROBOT: [{left: [...], right: [...]}]}",
+    "not": {"required": ["name"]},
+    "minProperties": 1,
+    "maxProperties": 1,
+    "additionalProperties": {"type": "array", "items": {"type": "object"}},
+}
+
+
+def task_schema() -> dict[str, Any]:
+    """The schema of a task's YAML file.
+
+    It knows keys, types and choices, also those of plugins that are installed. What depends on several keys, on objects
+    or on robots is checked when the file is read.
+    """
+    schema = _Schema()
+    root = schema.of_dataclass(EpisodeCfg)
+    root["properties"]["defaults"] = {
+        "type": "array",
+        "description": "files that this one builds on: a task's name, {override /object: NAME}, _self_",
+        "items": {"anyOf": [{"type": "string"}, {"type": "object"}]},
+    }
+    title = "A task of Unlatch; its file begins with the line '# @package _global_'"
+    return {"$schema": DIALECT, "title": title, **root, "$defs": dict(sorted(schema.definitions.items()))}
+
+
+class _Schema:
+    """Collects the schema of each dataclass once."""
+
+    def __init__(self) -> None:
+        self.definitions: dict[str, Any] = {}
+
+    def of_dataclass(self, cls: type) -> dict[str, Any]:
+        """Keys of a dataclass; none is required, since another file may state it."""
+        hints, words = get_type_hints(cls), _field_docs(cls)
+        properties = {}
+        for item in dataclasses.fields(cls):
+            if item.init:
+                key = str(item.metadata.get("key", item.name))
+                found = self._of(hints[item.name])
+                properties[key] = {"description": words[item.name], **found} if words.get(item.name) else found
+        return {"type": "object", "properties": properties, "additionalProperties": False}
+
+    def _of(self, hint: Any) -> dict[str, Any]:
+        hint, optional = optional_of(hint)
+        found = self._required(hint)
+        choices = [found, {"type": "null"}] if optional else [found]
+        if found.get("type") in ("boolean", "integer", "number") or "enum" in found:
+            choices.append(_REFERENCE)  # a text may be a reference anyway; in place of a mapping none is written
+        return found if not found or len(choices) == 1 else {"anyOf": choices}
+
+    def _required(self, hint: Any) -> dict[str, Any]:
+        if hint in _SCALARS:
+            return _SCALARS[hint]
+        if hint is SkillCfg:
+            return self._by_name(
+                "skill", "name", {name: _cfg_type(SKILLS, name) for name in SKILLS.names()}, extra=True
+            )
+        if hint is SensorCfg:
+            kinds = {name: _cfg_type(SENSORS, name) for name in SENSORS.names()}
+            return {"anyOf": [{"type": "string"}, self._by_name("sensor", "type", kinds, extra=False)]}
+        if isinstance(hint, type) and dataclasses.is_dataclass(hint):
+            if hint.__name__ not in self.definitions:
+                self.definitions[hint.__name__] = {}  # a dataclass may lie in itself
+                self.definitions[hint.__name__] = self.of_dataclass(hint)
+                if hint is PlannerSettingCfg:  # other forms are read too, see docs/planner_settings.md
+                    self.definitions[hint.__name__] = _untyped(self.definitions[hint.__name__])
+            return {"$ref": f"#/$defs/{hint.__name__}"}
+        if isinstance(hint, type) and issubclass(hint, Enum):
+            return {"enum": [member.name for member in hint]}
+        if get_origin(hint) is list:
+            return {"type": "array", "items": self._of(get_args(hint)[0])}
+        if get_origin(hint) is dict:
+            return {"type": "object", "additionalProperties": self._of(get_args(hint)[1])}
+        return {}
+
+    def _by_name(self, what: str, key: str, kinds: Mapping[str, type | None], *, extra: bool) -> dict[str, Any]:
+        """One of several dataclasses, chosen by the value of a key."""
+        branches: list[dict[str, Any]] = []
+        for name, cfg_type in kinds.items():
+            if cfg_type is None:
+                continue
+            definition = f"{what}_{name}"
+            made = self.of_dataclass(cfg_type)
+            made["properties"][key] = {"const": name}
+            self.definitions[definition] = {**made, "required": [key]}
+            branches.append({"$ref": f"#/$defs/{definition}"})
+        if extra:
+            branches.append(dict(_ROBOT_STAGES))
+        return {"anyOf": branches}
+
+
+def _untyped(schema: Mapping[str, Any]) -> dict[str, Any]:
+    """The same keys with any value, and those of other systems that are read and dropped."""
+    words = {key: value.get("description") for key, value in schema["properties"].items()}
+    properties: dict[str, Any] = {key: {"description": text} if text else {} for key, text in words.items()}
+    properties |= {key: {"description": "of another system; read and dropped"} for key in IGNORED}
+    return {"type": "object", "properties": properties, "additionalProperties": False}
+
+
+def _cfg_type(catalog: Any, name: str) -> type | None:
+    """The dataclass of an entry; None of a plugin that is broken."""
+    try:
+        cfg_type: type = catalog.load(name).cfg_type
+    except PluginError:
+        return None
+    return cfg_type
+
+
+@cache
+def _field_docs(cls: type) -> dict[str, str]:
+    """The text below each field of a dataclass and of those it derives from, in one line."""
+    found: dict[str, str] = {}
+    for base in reversed(cls.__mro__):
+        if not dataclasses.is_dataclass(base):
+            continue
+        try:
+            (tree,) = ast.parse(textwrap.dedent(inspect.getsource(base))).body
+        except (OSError, TypeError):
+            continue
+        body = tree.body if isinstance(tree, ast.ClassDef) else []
+        for node, below in pairwise(body):
+            text = below.value.value if isinstance(below, ast.Expr) and isinstance(below.value, ast.Constant) else None
+            if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name) and isinstance(text, str):
+                found[node.target.id] = " ".join(text.split())
+    return found

@@ -1,0 +1,77 @@
+"""The JSON Schema of task files, by a validator: every task passes, and mistakes are found where they are."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+import yaml
+
+from configs.folders import yaml_files
+from configs.json_schema import task_schema
+
+EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
+TASKS = [
+    *yaml_files("task").values(),
+    *sorted((EXAMPLES / "configs" / "task").glob("*.yaml")),
+]
+Content = dict[str, Any]
+
+
+@pytest.fixture(scope="module")
+def validator() -> jsonschema.Draft202012Validator:
+    schema = task_schema()
+    jsonschema.Draft202012Validator.check_schema(schema)
+    return jsonschema.Draft202012Validator(schema)
+
+
+@pytest.mark.parametrize("path", TASKS, ids=lambda path: path.stem)
+def test_every_task_passes(validator: jsonschema.Draft202012Validator, path: Path):
+    assert list(validator.iter_errors(yaml.safe_load(path.read_text(encoding="utf-8")))) == []
+
+
+def rename(content: Content, key: str, new: str) -> None:
+    content[new] = content.pop(key)
+
+
+@pytest.mark.parametrize(
+    ("change", "place"),
+    [
+        (lambda c: c.update(tsak={}), []),
+        (lambda c: rename(c["task"], "goal", "gaol"), ["task"]),
+        (lambda c: c["task"].update(settle_s="long"), ["task", "settle_s"]),
+        (lambda c: c["task"]["goal"][0].update(kind="moves"), ["task", "goal"]),
+        (lambda c: c["skills"][0].update(name="opne"), ["skills"]),
+        (lambda c: c["skills"][0].update(hold_s=1.0), ["skills"]),
+        (lambda c: rename(c["skills"][0]["planner_setting"], "success_threshold", "success_treshold"), ["skills"]),
+        (lambda c: c.update(seed=1.5), ["seed"]),
+        (lambda c: c.update(sensors=[{"name": "x", "type": "camra"}]), ["sensors"]),
+        (lambda c: c.update(skills={}), ["skills"]),
+    ],
+)
+def test_a_mistake_is_found_where_it_is(
+    validator: jsonschema.Draft202012Validator, change: Callable[[Content], None], place: list[str]
+):
+    content = copy.deepcopy(yaml.safe_load(yaml_files("task")["open_drawer"].read_text(encoding="utf-8")))
+    change(content)
+    errors = list(validator.iter_errors(content))
+    assert errors
+    assert list(errors[0].path)[: len(place)] == place
+
+
+@pytest.mark.parametrize("reference", ["${seed}", "${object.name}"])
+def test_a_value_may_refer_to_another_key(validator: jsonschema.Draft202012Validator, reference: str):
+    content = yaml.safe_load(yaml_files("task")["open_drawer"].read_text(encoding="utf-8"))
+    content["task"]["settle_s"] = reference
+    assert list(validator.iter_errors(content)) == []
+
+
+def test_keys_are_described():
+    schema = task_schema()
+    described = schema["$defs"]["TaskCfg"]["properties"]["max_duration_s"]
+    assert described["description"].startswith("Simulated time after which an episode is a `timeout`")
+    assert set(schema["$defs"]) >= {"skill_open", "skill_close", "skill_rotate", "sensor_camera", "PlannerSettingCfg"}
