@@ -75,7 +75,7 @@ class Attempt:
         """As `plan`, for all arms that begin together with the skill of an index, which begins its stage."""
         stages = stages_of(self.episode.cfg.skills)
         sequences = next(each for each in stages if any(index in sequence for sequence in each))
-        lanes = [Lane(list(sequence)) for sequence in sequences]
+        lanes = self._first([Lane(list(sequence)) for sequence in sequences])
         self._begin(lanes, [])
         skills = [lane.skill for lane in lanes]
         return skills if all(skill.executes for skill in skills) else self.plan_stage(index + 1)

@@ -44,7 +44,8 @@ def _main(arguments: list[str]) -> int:
     chosen = [f"task={name}" for name in names]
     values, origins = _composed([*chosen, *rest], line.config_dirs)
     if other:
-        others, _ = _composed([f"task={other[0]}", *rest], line.config_dirs)
+        common = [text for text in rest if not text.startswith(("task=", "skill=", "part="))]
+        others, _ = _composed([f"task={other[0]}", *common], line.config_dirs)
         for text in _difference(values, others):
             say(text)
         return OK

@@ -35,6 +35,19 @@ def data_sets_below(folder: Path) -> list[Path]:
     return sorted(found)
 
 
+def data_sets_in(paths: Sequence[str]) -> list[Path]:
+    """The data sets that several paths name or lie above, each once.
+
+    Args:
+        paths: Data sets, or folders that they lie below.
+
+    Raises:
+        ConfigError: A folder is not there, or has no data set below it.
+    """
+    found = {folder.resolve(): folder for path in paths for folder in data_sets_below(Path(path))}
+    return list(found.values())
+
+
 def short_names(folders: Sequence[Path]) -> list[str]:
     """Names as short as they tell the folders apart: the last parts of their paths.
 

@@ -71,28 +71,33 @@ def merge(out: str, sources: Sequence[str], cfg: MergeCfg) -> int:
     _check_apart(absolute_folder(out), sets)
     problems = taken = 0
     with DataSet.create_or_resume(out, header=sets[0].header, info=sets[0].info, worker="merged") as joined:
-        digests = {summary.number: summary.state_sha256 for summary in joined.each_summary()}
+        marks = {summary.number: _mark(summary) for summary in joined.each_summary()}
         for source in sets:
             for summary in source.each_summary():
-                problem = _problem(source, summary, digests.get(summary.number))
+                problem = _problem(source, summary, marks.get(summary.number))
                 if problem is not None:
                     note(f"unlatch: left out: {problem}")
                     problems += 1
-                elif summary.number not in digests:
+                elif summary.number not in marks:
                     joined.adopt(source.folder_of(summary.number), summary, link=cfg.link)
-                    digests[summary.number] = summary.state_sha256
+                    marks[summary.number] = _mark(summary)
                     taken += 1
-        say(f"{len(digests)} episodes, {taken} taken in {time.perf_counter() - started:.1f} s: {joined.path}")
+        say(f"{len(marks)} episodes, {taken} taken in {time.perf_counter() - started:.1f} s: {joined.path}")
     return FAILED if problems else OK
 
 
-def _problem(source: DataSet, summary: EpisodeSummary, taken_sha256: str | None) -> str | None:
+def _mark(summary: EpisodeSummary) -> int:
+    """What two equal episodes have in common; attempts without arrays have one digest, and differ in the rest."""
+    return hash((summary.seed, summary.success, summary.code, summary.n_actions, summary.state_sha256))
+
+
+def _problem(source: DataSet, summary: EpisodeSummary, taken: int | None) -> str | None:
     """Why an episode cannot be taken; None if it can, or was."""
     from simcore.errors import RecordingError
     from simcore.recording.episode import verify_episode
 
-    if taken_sha256 is not None:
-        if taken_sha256 == summary.state_sha256:
+    if taken is not None:
+        if taken == _mark(summary):
             return None
         return f"episode {summary.number} of '{source.path}' is not equal to the one that was taken"
     try:

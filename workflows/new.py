@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from importlib.metadata import version
 from pathlib import Path
@@ -34,7 +35,7 @@ Writes a starting point that runs as it is; its comments say what to change.
 """
 _WHAT = ("plugin", "robot", "skill", "task")
 _TEMPLATES = Path(__file__).resolve().parent / "templates"
-_NAME = re.compile(r"[a-z][a-z0-9_]*\Z")
+_NAME = re.compile(r"[a-z](_?[a-z0-9])*\Z")
 _PLACE = re.compile(r"@(\w+)@")
 _SKILL_OBJECT = "drawer"
 
@@ -178,12 +179,13 @@ def _write(files: Mapping[Path, str]) -> None:
             missing = [parent for parent in file.parents if not parent.exists()]
             file.parent.mkdir(parents=True, exist_ok=True)
             made += reversed(missing)
-            file.write_text(text, encoding="utf-8")
             made.append(file)
+            file.write_text(text, encoding="utf-8")
     except OSError as exc:
         for path in reversed(made):
-            if path.is_dir():
-                path.rmdir()
-            else:
-                path.unlink()
+            with suppress(OSError):  # what cannot be taken away again is no reason to hide why it was
+                if path.is_dir():
+                    path.rmdir()
+                else:
+                    path.unlink(missing_ok=True)
         raise ConfigError(f"{exc.filename} cannot be written: {exc.strerror}. Choose another out=.", key="out") from exc

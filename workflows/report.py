@@ -74,10 +74,10 @@ def write_report(paths: Sequence[str], cfg: ReportCfg) -> Path:
         SimCoreError: The input is at fault; nothing was written.
     """
     from simcore.recording.storage import DataSet
-    from workflows.data_folders import data_sets_below, short_names
+    from workflows.data_folders import data_sets_in, short_names
 
     started = time.perf_counter()
-    folders = [folder for path in paths for folder in data_sets_below(Path(path))]
+    folders = data_sets_in(paths)
     names = short_names(folders)
     sets = [DataSet.open(folder) for folder in folders]
     target = _target(cfg, folders)

@@ -39,7 +39,7 @@ def _first_failure(data_set: DataSet, asked: Collection[int]) -> list[str]:
         return []
     most = Counter(item.code for item in failed).most_common(1)[0][0]
     first = min((item for item in failed if item.code == most), key=lambda item: item.number)
-    message = str(data_set.read(first.number).evidence.get("message", ""))
+    message = str(data_set.read(first.number, arrays=False).evidence.get("message", ""))
     return [
         f"first {first.code}, episode {first.number}: {message}",
         f"look: unlatch phases {shown(data_set.path)} episode={first.number}",

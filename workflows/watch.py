@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from simcore.errors import ConfigError
@@ -99,14 +98,14 @@ def growth_table(paths: Sequence[str]) -> Table:
     from rich.table import Table
 
     from simcore.recording.storage import DataSet
-    from workflows.data_folders import data_sets_below, short_names
+    from workflows.data_folders import data_sets_in, short_names
     from workflows.reporting.pace import pace_of
     from workflows.statistics import RunStatistics
 
     table = Table(box=SIMPLE, pad_edge=False)
     for title in ("data set", "success", "failures", "an hour", "last", "median ms"):
         table.add_column(title)
-    folders = [folder for path in paths for folder in data_sets_below(Path(path))]
+    folders = data_sets_in(paths)
     for name, folder in zip(short_names(folders), folders, strict=True):
         data_set = DataSet.open(folder)
         statistics = RunStatistics.of(data_set.each_summary())

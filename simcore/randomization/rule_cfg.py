@@ -96,14 +96,14 @@ def read_distribution(raw: Any, where: str) -> Distribution:
 
 def _read_map(raw: Mapping[str, Any], where: str) -> Distribution:
     kind = raw.get("type")
-    if kind not in FACTORIES:
+    if not isinstance(kind, str) or kind not in FACTORIES:
         raise ConfigError(
             f"{where}.type='{kind}' is unknown.{close_matches(str(kind), FACTORIES)} Known: {', '.join(FACTORIES)}. "
             "Name one of them.",
             key=f"{where}.type",
             available=list(FACTORIES),
         )
-    parameters = {name: value for name, value in raw.items() if name != "type"}
+    parameters = {str(name): value for name, value in raw.items() if name != "type"}
     known, optional = _PARAMETERS[kind]
     for name in parameters:
         if name not in (*known, *optional):

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import logging
+import math
 import os
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from simcore.recording.codes import CODE_ORDER
 from simcore.recording.episode import EpisodeRecord
 from simcore.recording.json_values import plain
 
@@ -143,10 +145,12 @@ def parse_line(line: bytes) -> EpisodeSummary | None:
         type(summary.number) is int
         and type(summary.seed) is int
         and type(summary.success) is bool
-        and isinstance(summary.code, str | None)
+        and summary.success == (summary.code is None)
+        and (summary.code is None or summary.code in CODE_ORDER)
         and type(summary.n_actions) is int
         and isinstance(summary.state_sha256, str)
         and isinstance(summary.timings_ms, dict)
+        and all(type(value) in (int, float) and math.isfinite(value) for value in summary.timings_ms.values())
         and isinstance(summary.objects, dict | None)
     )
     return summary if typed else None

@@ -120,6 +120,7 @@ class World:
             function()
         p.stepSimulation(physicsClientId=self.client)
         self.steps += 1
+        self.shown_step = None
 
     def signature(self) -> dict[str, tuple[object, ...]]:
         """What nothing but physics changes while a scene runs, by what it belongs to.

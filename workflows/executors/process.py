@@ -102,6 +102,8 @@ class ProcessExecutor:
                             yield lost
                         if source.has_more():
                             workers.append(self._start(job))
+                    elif worker.verdict is not None:
+                        continue  # killed while its last outcome was on the way: it gets no more, its end is heard of
                     elif worker.ready and worker.number is None:
                         if worker.made == self.limits.recycle_after:
                             if source.has_more():

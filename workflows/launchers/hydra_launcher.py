@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from simcore.errors import ConfigError
+from workflows.console import note
 from workflows.launchers.sweep import LOGS, read_job
 
 if TYPE_CHECKING:
@@ -70,6 +71,12 @@ class HydraLauncher:
                 returns = [] if hydra is None else hydra.multirun("sweep_job", run_job, overrides)
         except (HydraException, OmegaConfBaseException) as exc:
             raise explain(exc) from exc
+        except Exception as exc:  # noqa: BLE001 - the launcher's own: a job was killed, a node went
+            note(
+                f"unlatch: the launcher lost jobs, and what became of the others is not known: {exc}. The same command "
+                "again makes what is missing."
+            )
+            return [1] * n_jobs
         return [_exit_code(result) for batch in returns for result in batch]
 
     def overrides(self, folder: Path, n_jobs: int, settings: Mapping[str, Any], *, at_once: int | None) -> list[str]:

@@ -97,6 +97,12 @@ def launch_jobs(command: str, jobs: Sequence[Loaded], folder: Path, *, config_di
     flags = [word for path in config_dirs for word in ("--config-dir", str(Path(path).expanduser().absolute()))]
     todo = [_job(command, job, flags) for job in jobs]
     share = cfg.settings.get("n_jobs")
+    if share is not None and (type(share) is not int or share == 0):
+        raise ConfigError(
+            f"launcher.settings.n_jobs={share!r} is no number of jobs. Expected a whole number, -1 for one a core. "
+            "Change it.",
+            key="launcher.settings.n_jobs",
+        )
     if share and all(job.cfg.workers is None for job in jobs):
         at_a_time = min(share, len(todo)) if share > 0 else len(todo)
         each = max(1, cores() // at_a_time)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import io
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 import numpy as np
 from PIL import Image
 
 from configs.schema import EpisodeCfg
-from simcore.errors import SimCoreError
+from simcore.errors import RecordingError, SimCoreError
 from simcore.recording.episode import EpisodeRecord
 from simcore.sim.camera import take_picture
 from workflows.phase_moments import last_finite_frame, turns_of
@@ -91,7 +92,10 @@ def series_of(tally: Tally) -> list[Series]:
         RecordingError: An episode cannot be read.
     """
     numbers = chosen(tally, successes=SUCCESSES_IN_CURVES, failures=FAILURES_IN_CURVES)
-    found = (_series(tally.data_set.read(number)) for number in numbers)
+    found = []
+    for number in numbers:
+        with suppress(RecordingError):  # a damaged one has no curve; the strips say so
+            found.append(_series(tally.data_set.read(number)))
     return [item for item in found if item is not None]
 
 
@@ -124,10 +128,12 @@ def strips_of(tally: Tally, cfg: EpisodeCfg, numbers: Iterable[int]) -> Iterator
         numbers: The episodes.
     """
     for number in numbers:
-        record = tally.data_set.read(number)
         try:
+            record = tally.data_set.read(number)
             moments = tuple(_moments(cfg, record))
-        except SimCoreError as exc:  # an object that is not on this machine, as of a set from elsewhere
+        except (
+            SimCoreError
+        ) as exc:  # damaged, or with an object that is not on this machine, as of a set from elsewhere
             yield f"no pictures of episode {number} of {tally.name}: {exc.message}"
             continue
         words = record.language[0] if record.language else ""

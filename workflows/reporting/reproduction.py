@@ -50,7 +50,10 @@ def _collect_again(data_set: DataSet) -> str | None:
     words = data_set.info.get("command")
     if not isinstance(words, list) or len(words) <= 1 or not all(isinstance(word, str) for word in words):
         return None
-    kept = [_without_sweep(word, data_set.header.get("config")) for word in words[2:] if not _is_of_the_run(word)]
+    try:
+        kept = [_without_sweep(word, data_set.header.get("config")) for word in words[2:] if not _is_of_the_run(word)]
+    except (KeyError, IndexError, TypeError, ValueError):
+        return None  # the header does not hold a key that was swept over, such as one of noise that is off
     return shlex.join([*words[:2], *kept, f"only=[{NUMBER}]", "out=data/again"])
 
 
