@@ -28,6 +28,9 @@ Array = np.ndarray
 
 _TOUCH_M = 1e-3
 """Overlaps up to this depth are contact [m]."""
+SELF_ROOM_M = 0.003
+"""What links of one robot keep of each other on a way that keeps clear of other things: at less, a folded elbow that
+follows its targets by some milliradians rubs."""
 _EMPTY = "The collision checker is empty. Call load(robot, obstacles) before asking it."
 
 
@@ -209,7 +212,8 @@ class BulletCollisionChecker:
             s: Position of the acted-on joint of the object [rad or m]; where it was if None.
             gripper: Opening between the fingers [m]; as it was if None.
             clearance_m: Overrides the checker's clearance to other bodies, and is measured: without it, a pair counts
-                from where the engine makes contact points on, which for small links is about a millimetre apart [m].
+                from where the engine makes contact points on, which for small links is about a millimetre apart. The
+                robot's own links then keep `SELF_ROOM_M` of each other [m].
         """
         robot, model = self._robot, self._model
         if robot is None or model is None:
@@ -229,13 +233,14 @@ class BulletCollisionChecker:
             reset(body.body_id, joint.index, stopped, 0.0, physicsClientId=client)
         p.performCollisionDetection(physicsClientId=client)
         limit = self.clearance_m if clearance_m is None else clearance_m
+        self_limit = self.self_clearance_m if clearance_m is None else max(self.self_clearance_m, SELF_ROOM_M)
         worst: LinkCollision | None = None
         for point in chain(
             p.getContactPoints(bodyA=robot.body_id, physicsClientId=client),
             self._near_points(clearance_m) if clearance_m is not None else (),
         ):
             distance = point[8]
-            if distance >= self._room(point, limit):
+            if distance >= self._room(point, limit, self_limit):
                 continue
             if worst is not None and distance >= worst.distance_m:
                 continue
@@ -268,19 +273,19 @@ class BulletCollisionChecker:
                     return LinkCollision(body.label(link), f"{name} on its way", float(point[8]), tuple(point[5]))
         return None
 
-    def _room(self, point: tuple[Any, ...], limit: float) -> float:
+    def _room(self, point: tuple[Any, ...], limit: float, self_limit: float) -> float:
         """Distance below which a contact point's pair counts [m]; below all distances where it is not of this arm."""
         within = point[1] == point[2]
         own = self._own
         if own is None or self._robot is None:
-            return self.self_clearance_m if within else limit
+            return self_limit if within else limit
         if point[1] in self._swept or point[2] in self._swept:
             limit = max(limit, SWEPT_CLEARANCE_M)
         robot_id = self._robot.body_id
         mine = [link in own for body, link in ((point[1], point[3]), (point[2], point[4])) if body == robot_id]
         if not any(mine):
             return -math.inf
-        return self.self_clearance_m if all(mine) and within else limit
+        return self_limit if all(mine) and within else limit
 
     def overlap(self) -> LinkCollision | None:
         """The deepest overlap of the loaded scene as it stands, fixed bodies with each other included; None if clear.

@@ -57,3 +57,12 @@ def test_a_clearance_that_is_asked_for_is_measured(checker: BulletCollisionCheck
 def test_what_the_robot_stands_on_is_not_near(checker: BulletCollisionChecker):
     load(checker, 0.3)
     assert checker.first_collision(HOME, clearance_m=0.05) is None
+
+
+def test_a_folded_elbow_keeps_room_where_room_is_asked_for(checker: BulletCollisionChecker):
+    load(checker, 0.3)
+    folded = np.array([-0.726, -0.572, 0.715, -3.009, -1.519, 2.046, 1.86])
+    assert checker.first_collision(folded) is None  # 0.08 mm apart
+    hit = checker.first_collision(folded, clearance_m=0.004)
+    assert hit is not None
+    assert {hit.link_a, hit.link_b} == {"panda_link2", "panda_link5"}
