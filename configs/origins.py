@@ -16,7 +16,7 @@ from omegaconf import OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
 from configs import config_dir
-from configs.composition import SCHEMA_SUFFIX, Request, compose_config, split_overrides
+from configs.composition import SCHEMA_SUFFIX, Request, split_overrides
 from configs.explain import explain
 
 DEFAULT = "default"
@@ -26,20 +26,20 @@ _GIVEN = "given"
 _DERIVED = "derived"
 
 
-def origins_of(primary: str, schema: type, request: Request) -> dict[str, str]:
+def origins_of(primary: str, request: Request) -> dict[str, str]:
     """The origin of every stated value by its full key; what is not there, is a default.
+
+    To be asked once `compose_config` has composed it: mistakes are explained there.
 
     A list is one value, with the origin of the file that states it; what the command line changes in it stands beside.
 
     Args:
         primary: Name of the YAML file to begin with, without ending.
-        schema: Dataclass of the whole configuration.
         request: Overrides and folders of the command line.
 
     Raises:
         ConfigError: The configuration cannot be composed.
     """
-    compose_config(primary, schema, request)  # every mistake is explained there, and Hydra knows all names afterwards
     plain, in_lists, search_path = split_overrides(request)
     origins: dict[str, str] = {}
     try:
@@ -88,7 +88,7 @@ def _stated(loader: ConfigLoader, own: Sequence[str], path: str, package: str) -
             return
         content, name = OmegaConf.to_container(OmegaConf.load(file), resolve=False), str(file)
     base = "" if package in ("", "_global_") else package
-    for key, _ in _leaves(content, base):
+    for key, _ in leaves(content, base):
         if key != "defaults":
             yield key, name
 
@@ -102,9 +102,13 @@ def _called(folder: str, path: str) -> str:
     return str(file.relative_to(ours)) if ours in file.parents else str(file)
 
 
-def _leaves(node: Any, where: str) -> Iterator[tuple[str, Any]]:
+def leaves(node: Any, where: str, *, into_lists: bool = False) -> Iterator[tuple[str, Any]]:
+    """Values by full key: mappings are gone into and, where asked for, lists of mappings, by index."""
     if isinstance(node, Mapping) and node:
         for key, value in node.items():
-            yield from _leaves(value, f"{where}.{key}" if where else str(key))
+            yield from leaves(value, f"{where}.{key}" if where else str(key), into_lists=into_lists)
+    elif into_lists and isinstance(node, list) and any(isinstance(item, Mapping) for item in node):
+        for index, item in enumerate(node):
+            yield from leaves(item, f"{where}.{index}", into_lists=into_lists)
     else:
         yield where, node

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from simcore.errors import ConfigError
 from workflows.commandline import parse_command_line
 from workflows.console import OK, command, say
+
+if TYPE_CHECKING:
+    from configs.composition import Request
 
 HELP = """usage: unlatch config TASK [diff=TASK] [key=value ...] [--config-dir DIR]
 
@@ -42,42 +45,32 @@ def _main(arguments: list[str]) -> int:
             "`unlatch config --help` shows it."
         )
     chosen = [f"task={name}" for name in names]
-    values, origins = _composed([*chosen, *rest], line.config_dirs)
+    values, request = _composed([*chosen, *rest], line.config_dirs)
     if other:
         common = [text for text in rest if not text.startswith(("task=", "skill=", "part="))]
         others, _ = _composed([f"task={other[0]}", *common], line.config_dirs)
         for text in _difference(values, others):
             say(text)
         return OK
-    for text in _listed(values, origins):
+    from configs.origins import origins_of
+
+    for text in _listed(values, origins_of("collect", request)):
         say(text)
     return OK
 
 
-def _composed(overrides: list[str], config_dirs: list[str]) -> tuple[dict[str, Any], dict[str, str]]:
-    """Values by full key in their order, and the origins of those that are stated."""
+def _composed(overrides: list[str], config_dirs: list[str]) -> tuple[dict[str, Any], Request]:
+    """Values by full key in their order, and what they were composed from."""
     from configs.composition import Request, compose_config, to_plain
     from configs.derivation import with_derived
-    from configs.origins import origins_of
+    from configs.origins import leaves
     from workflows.console import banner_hidden
     from workflows.schema import CollectCfg
 
     with banner_hidden():
         request = with_derived("collect", CollectCfg, Request(overrides, config_dirs))
     plain = to_plain(compose_config("collect", CollectCfg, request))
-    return dict(_leaves(plain, "")), origins_of("collect", CollectCfg, request)
-
-
-def _leaves(node: Any, where: str) -> Iterator[tuple[str, Any]]:
-    """Values by full key: mappings are gone into, and lists of mappings, by index."""
-    if isinstance(node, Mapping) and node:
-        for key, value in node.items():
-            yield from _leaves(value, f"{where}.{key}" if where else str(key))
-    elif isinstance(node, list) and any(isinstance(item, Mapping) for item in node):
-        for index, item in enumerate(node):
-            yield from _leaves(item, f"{where}.{index}")
-    else:
-        yield where, node
+    return dict(leaves(plain, "", into_lists=True)), request
 
 
 def _listed(values: Mapping[str, Any], origins: Mapping[str, str]) -> Iterator[str]:
