@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import json
-import os
 import time
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -106,14 +104,9 @@ def _target(cfg: ReportCfg, folders: Sequence[Path]) -> Path:
 
 def _write(path: Path, content: bytes) -> None:
     """Writes a file, whole or not at all."""
-    from simcore.recording.files import not_writable
+    from simcore.recording.files import not_writable, write_page
 
-    draft = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        draft.write_bytes(content)
-        draft.replace(path)
+        write_page(path, content)
     except OSError as exc:
-        with suppress(OSError):
-            draft.unlink(missing_ok=True)
         raise not_writable(path.parent, exc) from exc

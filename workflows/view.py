@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -102,15 +101,11 @@ def _output_file(data_set: DataSet, cfg: ViewCfg) -> Path:
 def _write(path: Path, content: bytes) -> None:
     """Writes a file, whole or not at all."""
     from simcore.errors import RecordingError
+    from simcore.recording.files import write_page
 
-    draft = path.with_name(f".{path.name}.part")
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        draft.write_bytes(content)
-        draft.replace(path)
+        write_page(path, content)
     except OSError as exc:
-        with suppress(OSError):
-            draft.unlink(missing_ok=True)
         raise RecordingError(
             f"View '{path}' cannot be written: {exc.strerror or exc}. Expected a place that this user can write to. "
             "Change `out`.",

@@ -6,6 +6,7 @@ import os
 import shutil
 import stat
 from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 
 from simcore.errors import RecordingError
@@ -104,3 +105,24 @@ def not_writable(path: Path, exc: OSError) -> RecordingError:
         "to. Choose another folder, or change its permissions or free some space.",
         path=str(path),
     )
+
+
+def write_page(path: Path, content: bytes) -> None:
+    """Writes a file that is looked at, whole or not at all.
+
+    Args:
+        path: The file; its folder is made.
+        content: What it holds.
+
+    Raises:
+        OSError: It cannot be written.
+    """
+    draft = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        draft.write_bytes(content)
+        draft.replace(path)
+    except OSError:
+        with suppress(OSError):
+            draft.unlink(missing_ok=True)
+        raise
