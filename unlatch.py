@@ -45,7 +45,9 @@ COMMANDS = {
     "evaluate": Command(
         "workflows.evaluate:main", "task=TASK policy=POLICY [key=value ...]", "how often a policy succeeds"
     ),
-    "list": Command("workflows.listing:main", "WHAT", "list tasks, skills, robots, objects, sensors or terms"),
+    "list": Command(
+        "workflows.listing:main", "WHAT", "list tasks, skills, robots, objects, sensors, renderers or terms"
+    ),
     "make-object": Command(
         "workflows.make_object:main", "CATEGORY|all [key=value ...]", "write generated objects as URDF"
     ),
@@ -56,6 +58,7 @@ COMMANDS = {
     "phases": Command("workflows.phases:main", "DATA [key=value ...]", "draw one episode phase by phase"),
     "plan": Command("workflows.plan:main", "task=TASK [key=value ...]", "plan one episode without executing it"),
     "preview": Command("workflows.preview:main", "task=TASK [key=value ...]", "draw the scene without planning"),
+    "render": Command("workflows.render:main", "DATA [key=value ...]", "make images of recorded episodes"),
     "replay": Command("workflows.replay:main", "DATA episode=N [key=value ...]", "make recorded episodes happen again"),
     "report": Command(
         "workflows.report:main", "DATA [DATA ...] [key=value ...]", "write one page of what came of data sets"

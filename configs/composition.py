@@ -145,6 +145,38 @@ def to_plain(cfg: DictConfig) -> dict[str, Any]:
     return {str(key): value for key, value in plain.items()}
 
 
+def compose_beside(
+    values: Mapping[str, Any], *, sensors: Mapping[str, Sequence[Any]], groups: Mapping[str, str], request: Request
+) -> dict[str, Any]:
+    """What a command adds to a configuration that is there already, as plain values with references resolved.
+
+    Args:
+        values: The configuration, plain.
+        sensors: Lists of sensors by key: names of YAML files of the group `sensor`, or entries.
+        groups: Names of YAML files by group.
+        request: Overrides of these keys, and folders of the command line.
+
+    Raises:
+        ConfigError: A file, key or value is wrong; one line that says which.
+    """
+    _store_nothing()
+    plain, in_lists = _split(request.overrides)
+    search_path = _search_path(request.config_dirs)
+    cfg = OmegaConf.create({**values, **{key: list(entries) for key, entries in sensors.items()}})
+    try:
+        with initialize_config_dir(config_dir=str(config_dir()), version_base="1.3"):
+            for group, name in groups.items():
+                cfg[group] = compose(config_name=_NOTHING, overrides=[f"+{group}={name}", *search_path])[group]
+            for key in sensors:
+                _read_named_sensors(cfg, search_path, key)
+            for override in [*map(_parse, plain), *in_lists]:
+                _apply_in_list(cfg, override)
+    except (HydraException, OmegaConfBaseException, YAMLError, UnicodeDecodeError) as exc:
+        raise explain(exc) from exc
+    resolved = to_plain(cfg)
+    return {key: resolved[key] for key in (*sensors, *groups)}
+
+
 def expand_sweep(overrides: Sequence[str]) -> list[list[str]]:
     """The override lists of all jobs of a multirun: every combination of the comma-separated values, in order.
 
@@ -180,14 +212,18 @@ def _register(primary: str, schema: type) -> None:
             _store_robot(name, ROBOTS.load(name))
         except PluginError:
             continue  # a broken plugin is named when its robot is asked for
-    Plugins.instance().register(UnlatchSearchPath)
 
 
 @cache
 def _store_schema(primary: str, schema: type) -> None:
-    store = ConfigStore.instance()
-    store.store(name=f"{primary}{SCHEMA_SUFFIX}", node=loosened(schema))
-    store.store(name=_NOTHING, node={})
+    ConfigStore.instance().store(name=f"{primary}{SCHEMA_SUFFIX}", node=loosened(schema))
+    _store_nothing()
+
+
+def _store_nothing() -> None:
+    """Something to begin with where only groups are composed."""
+    ConfigStore.instance().store(name=_NOTHING, node={})
+    Plugins.instance().register(UnlatchSearchPath)
 
 
 @cache
@@ -262,24 +298,24 @@ def _rename_stages(cfg: DictConfig) -> None:
             cfg.skills[index] = {robot: stages}
 
 
-def _read_named_sensors(cfg: DictConfig, search_path: Sequence[str]) -> None:
-    """Puts the content of `sensor/<name>.yaml` in the place of every entry of `sensors` that is a name."""
-    for index, name in enumerate(OmegaConf.select(cfg, "sensors") or ()):
+def _read_named_sensors(cfg: DictConfig, search_path: Sequence[str], key: str = "sensors") -> None:
+    """Puts the content of `sensor/<name>.yaml` in the place of every entry of a list of sensors that is a name."""
+    for index, name in enumerate(OmegaConf.select(cfg, key) or ()):
         if not isinstance(name, str):
             continue
         if not _OPTION.match(name):
             raise ConfigError(
-                f"sensors[{index}]={name!r} is no name of a YAML file. Expected one of "
+                f"{key}[{index}]={name!r} is no name of a YAML file. Expected one of "
                 f"{', '.join(option_names(SENSOR_GROUP))}, or one of your own. Change it.",
-                key=f"sensors[{index}]",
+                key=f"{key}[{index}]",
             )
         try:
             # a group is searched in all folders, which the file to begin with is not
             found = compose(config_name=_NOTHING, overrides=[f"+{SENSOR_GROUP}={name}", *search_path])
         except MissingConfigException as exc:
             error = explain(exc)
-            raise ConfigError(f"sensors[{index}]: {error.message}", **error.values) from exc
-        cfg.sensors[index] = found[SENSOR_GROUP]
+            raise ConfigError(f"{key}[{index}]: {error.message}", **error.values) from exc
+        cfg[key][index] = found[SENSOR_GROUP]
 
 
 def _misspelt(overrides: Sequence[str], schema: type) -> ConfigError | None:

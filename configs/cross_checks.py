@@ -11,6 +11,7 @@ from configs.schema import EpisodeCfg
 from robots.catalog import ROBOTS
 from simcore.errors import ConfigError, UnknownEntryError, close_matches
 from simcore.recording.keys import is_name
+from simcore.sim.sensors.config import SensorCfg
 from skills.artpreplan_cfg import ArtPreplanCfg
 from skills.catalog import SKILLS
 from skills.chain import Sequences, stages_of
@@ -34,7 +35,7 @@ def check_episode(cfg: EpisodeCfg) -> None:
     _check_robot(cfg)
     _check_objects(cfg)
     _check_skills(cfg)
-    _check_sensors(cfg)
+    check_sensors(cfg, cfg.sensors)
     for where, texts in _phrasings(cfg):
         for index, text in enumerate(texts):
             _check_language(text, f"{where}[{index}]")
@@ -177,11 +178,21 @@ def _check_parts_differ(cfg: EpisodeCfg, sequences: Sequences, keys: list[str]) 
                 )
 
 
-def _check_sensors(cfg: EpisodeCfg) -> None:
+def check_sensors(cfg: EpisodeCfg, sensors: Sequence[SensorCfg], *, key: str = "sensors") -> None:
+    """Checks that sensors have names of their own and sit on bodies that there are.
+
+    Args:
+        cfg: The episode.
+        sensors: Its sensors, or others for it.
+        key: Where they are configured.
+
+    Raises:
+        ConfigError: One is not so.
+    """
     bodies = [cfg.robot.name, *cfg.all_objects()]
     names: list[str] = []
-    for index, sensor in enumerate(cfg.sensors):
-        where = f"sensors[{index}]"
+    for index, sensor in enumerate(sensors):
+        where = f"{key}[{index}]"
         if sensor.name in names:
             raise ConfigError(
                 f"{where}.name='{sensor.name}' is used twice. Expected one name a sensor. Rename it.",

@@ -44,6 +44,17 @@ def stream(seed: int, name: str) -> np.random.Generator:
     return np.random.Generator(np.random.PCG64(np.random.SeedSequence([seed, *words])))
 
 
+def derived_seed(seed: int, name: str) -> int:
+    """A 63-bit seed that depends on another and a name only, for draws beside those of an episode itself.
+
+    Args:
+        seed: Seed of the episode.
+        name: What it is for.
+    """
+    digest = hashlib.sha256(f"unlatch-derived:{seed}:{name}".encode()).digest()
+    return int.from_bytes(digest[:8], "big") >> 1
+
+
 class EpisodeStreams:
     """The named generators of one episode, made on first use."""
 

@@ -9,7 +9,7 @@ from simcore.errors import ConfigError, close_matches
 from workflows.commandline import parse_command_line
 from workflows.console import OK, command, say
 
-HELP = """usage: unlatch list tasks|skills|robots|objects|sensors|terms [--config-dir FOLDER]
+HELP = """usage: unlatch list tasks|skills|robots|objects|sensors|renderers|terms [--config-dir FOLDER]
        unlatch list data [FOLDER]
 
 Prints one line for each: its name and what it is; of data sets below a folder (default: data), task, robot and seed,
@@ -123,6 +123,13 @@ def sensor_lines(own: Sequence[str] = ()) -> list[str]:
     return _aligned(rows)
 
 
+def renderer_lines(own: Sequence[str] = ()) -> list[str]:
+    """One line a renderer: the name for `render DATA renderer=...`."""
+    from simcore.sim.renderers.catalog import RENDERERS
+
+    return _aligned([(name, entry.summary) for name, entry in RENDERERS.entries().items()])
+
+
 def term_lines(own: Sequence[str] = ()) -> list[str]:
     """One line a constraint or cost type."""
     from solver.terms.catalog import COSTS, TERMS
@@ -137,6 +144,7 @@ LISTS: dict[str, Callable[[Sequence[str]], list[str]]] = {
     "robots": robot_lines,
     "objects": object_lines,
     "sensors": sensor_lines,
+    "renderers": renderer_lines,
     "terms": term_lines,
 }
 """What can be listed."""

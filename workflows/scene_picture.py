@@ -106,20 +106,22 @@ def open_record(
     checker: BulletCollisionChecker | None = None,
     *,
     visual_draw: VisualDraw | None = None,
+    world: World | None = None,
 ) -> Iterator[RecordedWorld]:
-    """The scene of a recorded episode, in a world of its own.
+    """The scene of a recorded episode.
 
     Args:
         cfg: Configuration of the episode.
         record: The episode, with its arrays.
         checker: An open collision checker; None = one of its own.
         visual_draw: How it looks in place of how it looked.
+        world: An open world with visual shapes, which is emptied; None = one of its own.
 
     Raises:
         RecordingError: Its objects are not those that are there now.
     """
     with ExitStack() as stack:
-        world = stack.enter_context(World(cfg.world, visuals=True))
+        world = world or stack.enter_context(World(cfg.world, visuals=True))
         used = checker if checker is not None else stack.enter_context(BulletCollisionChecker())
         episode = Episode(cfg, record.number, world, used)
         episode.visual_draw = visual_draw

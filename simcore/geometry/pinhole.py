@@ -74,6 +74,10 @@ class Pinhole:
         u, v = self._columns_and_rows()
         return np.stack([(u - self.cx) / self.fx, (v - self.cy) / self.fy, np.ones(u.shape)], axis=-1)
 
+    def ray_lengths(self) -> Array:
+        """(height, width) distance to the camera's centre over distance to the image plane."""
+        return np.linalg.norm(self.rays(), axis=-1)
+
     def points(self, depth_m: ArrayLike) -> Array:
         """(height, width, 3) points in the camera frame [m] of a depth image (height, width) [m].
 

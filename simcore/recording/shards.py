@@ -32,7 +32,11 @@ def episode_folder(data_set: Path, number: int) -> Path:
 
 def shard_folders(data_set: Path) -> list[Path]:
     """The folders of episodes, sorted."""
-    root = data_set / EPISODES
+    return shards_in(data_set / EPISODES)
+
+
+def shards_in(root: Path) -> list[Path]:
+    """The folders of a thousand in a folder, sorted; none where it is not there."""
     if not root.is_dir():
         return []
     return [root / name for name in sorted(entry.name for entry in root.iterdir()) if _SHARD.match(name)]

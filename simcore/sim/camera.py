@@ -1,9 +1,8 @@
-"""Pictures of a world by Bullet's software renderer."""
+"""Pictures of a world: quick ones to look at, and images with the geometry of a camera."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import pybullet as p
@@ -11,12 +10,11 @@ from numpy.typing import ArrayLike
 
 from simcore.errors import WorldError
 from simcore.geometry import Pinhole, Pose
-from simcore.sim.bodies import Body
+from simcore.sim.renderers.bullet_image import light_arguments, link_ids_of
+from simcore.sim.renderers.renderer import RawImages
 from simcore.sim.world import World
 
 Array = np.ndarray
-
-_LINK_SHIFT = 24  # bits above which Bullet's segmentation mask holds the link's number plus 1
 
 
 @dataclass(frozen=True)
@@ -76,7 +74,7 @@ def take_picture(world: World, view: View, *, width: int, height: int) -> Array:
         height,
         viewMatrix=look,
         projectionMatrix=projection,
-        **_light(world),
+        **light_arguments(world),
         renderer=p.ER_TINY_RENDERER,
         physicsClientId=world.client,
     )
@@ -106,7 +104,7 @@ def visible_links(world: World, view: View, *, width: int, height: int) -> dict[
         flags=p.ER_SEGMENTATION_MASK_OBJECT_AND_LINKINDEX,
         physicsClientId=world.client,
     )
-    counts = np.bincount(_link_ids(world, np.reshape(np.asarray(mask, dtype=np.int64), (height, width))).ravel())
+    counts = np.bincount(link_ids_of(world, np.reshape(np.asarray(mask, dtype=np.int32), (height, width))).ravel())
     labels = link_labels(world)
     return {labels[index - 1][0]: int(count) for index, count in enumerate(counts) if index and count}
 
@@ -124,22 +122,10 @@ def project(view: View, points_world: ArrayLike, *, width: int, height: int) -> 
     return pixels
 
 
-@dataclass(frozen=True)
-class RawImages:
-    """What one call of the renderer gives."""
-
-    rgb: Array
-    """(height, width, 3) uint8."""
-    depth_m: Array
-    """(height, width) float32, distance to the image plane [m]; infinite where nothing is seen."""
-    link_ids: Array
-    """(height, width) int32: 0 where nothing is seen, else the place, from 1, of the link in `link_labels`."""
-
-
 def take_images(
     world: World, pinhole: Pinhole, T_world_camera: Pose, *, near_m: float, far_m: float, shadow: bool = True
 ) -> RawImages:
-    """Colours, depth and links seen by a pinhole camera.
+    """Colours, depth and links seen by a pinhole camera, by the renderer of the world.
 
     Args:
         world: The world, loaded with visual shapes.
@@ -153,24 +139,8 @@ def take_images(
         WorldError: The world has no visual shapes.
     """
     require_visuals(world)
-    # OpenGL's camera looks along -z with y up
-    look = Pose(T_world_camera.R @ np.diag([1.0, -1.0, -1.0]), T_world_camera.p).inverse().matrix
-    _, _, rgba, buffer, mask = p.getCameraImage(
-        pinhole.width,
-        pinhole.height,
-        viewMatrix=look.T.ravel().tolist(),
-        projectionMatrix=_projection(pinhole, near_m, far_m),
-        **{**_light(world), "shadow": int(shadow and world.light.shadow)},
-        renderer=p.ER_TINY_RENDERER,
-        flags=p.ER_SEGMENTATION_MASK_OBJECT_AND_LINKINDEX,
-        physicsClientId=world.client,
-    )
-    shape = (pinhole.height, pinhole.width)
-    link_ids = _link_ids(world, np.reshape(np.asarray(mask, dtype=np.int64), shape))
-    scaled: Array = np.reshape(np.asarray(buffer, dtype=float), shape)
-    depth_m: Array = np.where(link_ids > 0, far_m * near_m / (far_m - (far_m - near_m) * scaled), np.inf)
-    return RawImages(
-        np.reshape(np.asarray(rgba, dtype=np.uint8), (*shape, 4))[:, :, :3].copy(), depth_m.astype(np.float32), link_ids
+    return world.renderer.render(
+        world, pinhole, T_world_camera, near_m=near_m, far_m=far_m, shadow=shadow and world.light.shadow
     )
 
 
@@ -188,52 +158,4 @@ def require_visuals(world: World) -> None:
 
 def link_labels(world: World) -> list[tuple[str, str]]:
     """(label, class) of every link that may be seen, in the order of `RawImages.link_ids`, which counts from 1."""
-    return [(body.label(index), body.semantic_class) for body in _seen(world) for index in body.link_names]
-
-
-def _seen(world: World) -> list[Body]:
-    return [*world.bodies.values(), *world.scenery.values()]
-
-
-def _light(world: World) -> dict[str, Any]:
-    """The world's light as arguments of Bullet's call."""
-    light = world.light
-    return {
-        "lightDirection": light.direction,
-        "lightColor": light.colour,
-        "lightAmbientCoeff": light.ambient,
-        "lightDiffuseCoeff": light.diffuse,
-        "lightSpecularCoeff": light.specular,
-        "shadow": int(light.shadow),
-    }
-
-
-def _projection(pinhole: Pinhole, near_m: float, far_m: float) -> list[float]:
-    """The frustum in which Bullet's renderer samples pixel (u, v) on its ray.
-
-    It samples at column u and row v + 1 of the frustum, counted from the upper left corner (measured on planes seen at
-    an angle, in `tests/simcore/sim/test_camera.py`), not at the pixel's middle.
-    """
-    x, y = near_m / pinhole.fx, near_m / pinhole.fy
-    return list(
-        p.computeProjectionMatrix(
-            -pinhole.cx * x,
-            (pinhole.width - pinhole.cx) * x,
-            (pinhole.cy + 1.0 - pinhole.height) * y,
-            (pinhole.cy + 1.0) * y,
-            near_m,
-            far_m,
-        )
-    )
-
-
-def _link_ids(world: World, mask: Array) -> Array:
-    numbers = {-1: 0}
-    for body in _seen(world):
-        for index in body.link_names:
-            numbers[body.body_id + ((index + 1) << _LINK_SHIFT)] = len(numbers)
-    found: Array
-    inverse: Array
-    found, inverse = np.unique(mask, return_inverse=True)
-    ids: Array = np.array([numbers.get(int(value), 0) for value in found], dtype=np.int32)
-    return np.reshape(ids[np.ravel(inverse)], mask.shape)
+    return [(body.label(index), body.semantic_class) for body in world.seen_bodies() for index in body.link_names]

@@ -14,6 +14,8 @@ from simcore.geometry import Pose
 from simcore.sim.bodies import Body
 from simcore.sim.light import Light
 from simcore.sim.rates import WorldCfg
+from simcore.sim.renderers.renderer import Renderer
+from simcore.sim.renderers.tiny import TinyRenderer
 
 Array = np.ndarray
 
@@ -25,15 +27,18 @@ class World:
     the state is the same to the bit, whatever ran before in this process.
     """
 
-    def __init__(self, cfg: WorldCfg, *, visuals: bool = False) -> None:
+    def __init__(self, cfg: WorldCfg, *, visuals: bool = False, renderer: Renderer | None = None) -> None:
         """Makes a world; nothing is connected yet.
 
         Args:
             cfg: Rates and solver settings.
             visuals: Whether to load visual shapes: for pictures only, physics does not depend on it.
+            renderer: What makes its images, this world's own; None: Bullet's software renderer.
         """
         self.cfg = cfg
         self.visuals = visuals
+        self.renderer = renderer or TinyRenderer()
+        """What makes its images."""
         self.bodies: dict[str, Body] = {}
         self.scenery: dict[str, Body] = {}
         """What is only seen: it has no place in the physics and is there in a world with visual shapes only."""
@@ -50,11 +55,17 @@ class World:
         self._client = p.connect(p.DIRECT)
         if self._client < 0:
             raise WorldError("Bullet refused a DIRECT connection. Close other clients of this process and try again.")
-        self.reset()
+        try:
+            self.renderer.open(self)
+            self.reset()
+        except WorldError:
+            self.__exit__()
+            raise
         return self
 
     def __exit__(self, *exc: object) -> None:
         if self._client is not None:
+            self.renderer.close()
             p.disconnect(physicsClientId=self._client)
             self._client = None
 
@@ -245,6 +256,10 @@ class World:
     def picture_step(self) -> int:
         """Physics step of what is seen now: where a recorded state is shown, that of the state."""
         return self.steps if self.shown_step is None else self.shown_step
+
+    def seen_bodies(self) -> list[Body]:
+        """All that may be in a picture: bodies, then scenery."""
+        return [*self.bodies.values(), *self.scenery.values()]
 
     def name_of(self, body_id: int) -> str:
         """The name of a body by Bullet's number."""

@@ -13,6 +13,8 @@ class Rendering(Enum):
     """Colours."""
     depth = auto()
     """Distance to the image plane [m]."""
+    distance = auto()
+    """Distance to the camera's centre [m]."""
     segmentation = auto()
     """Which class of thing is seen."""
     instance_id_segmentation = auto()
@@ -35,6 +37,10 @@ class RenderingSwitches(ABC):
     def enable_depth_rendering(self) -> None:
         """Switches depth images on (tag `depth`)."""
         self.switch_rendering(Rendering.depth, on=True)
+
+    def enable_distance_rendering(self) -> None:
+        """Switches images of the distance to the camera on (tag `depth`)."""
+        self.switch_rendering(Rendering.distance, on=True)
 
     def enable_segmentation_rendering(self) -> None:
         """Switches images of classes on (tag `segmentation`)."""

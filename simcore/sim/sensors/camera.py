@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
-from simcore.errors import ConfigError
+from simcore.errors import ConfigError, WorldError
 from simcore.geometry import Pinhole, Pose
 from simcore.rng import stream
 from simcore.sim.camera import link_labels, require_visuals, take_images
@@ -73,13 +73,27 @@ class CameraCfg(SensorCfg):
             return Pinhole.from_fov(self.width, self.height, float(np.radians(self.fov_deg)))
         return Pinhole(self.width, self.height, *self.intrinsics)
 
+    def lens(self) -> dict[str, Any]:
+        """What a reader of its images needs: `model` and `intrinsics`, fx, fy, cx, cy [pixels]."""
+        pinhole = self.pinhole
+        return {"model": "pinhole", "intrinsics": [pinhole.fx, pinhole.fy, pinhole.cx, pinhole.cy]}
+
+    def farthest_m(self, modality: str) -> float:
+        """The largest value that its images of lengths may have [m].
+
+        Args:
+            modality: `depth` or `distance`; of others it says nothing.
+        """
+        return self.far_m * (float(self.pinhole.ray_lengths().max()) if modality == "distance" else 1.0)
+
 
 class Camera(Sensor[CameraCfg]):
     """Images of what it sees, each kind from the moment it is switched on.
 
-    Buffers and tags: `rgb_image` (rgb), `depth_image_m` (depth), `segmentation_image` and `segmentation_labels`,
-    `instance_id_segmentation_image` and `instance_id_segmentation_labels` (segmentation), `normals_image` (normals).
-    The value of a segmentation pixel is the place of its label among the labels; place 0 is `nothing`.
+    Buffers and tags: `rgb_image` (rgb), `depth_image_m` and `distance_image_m` (depth), `segmentation_image` and
+    `segmentation_labels`, `instance_id_segmentation_image` and `instance_id_segmentation_labels` (segmentation),
+    `normals_image` (normals). The value of a segmentation pixel is the place of its label among the labels; place 0 is
+    `nothing`.
     """
 
     cfg_type: ClassVar[type[SensorCfg]] = CameraCfg
@@ -93,6 +107,7 @@ class Camera(Sensor[CameraCfg]):
         self._on: set[Rendering] = set()
         self.rgb_image = Buffer(tags=["rgb"])
         self.depth_image_m = Buffer(tags=["depth"])
+        self.distance_image_m = Buffer(tags=["depth"])
         self.segmentation_image = Buffer(tags=["segmentation"])
         self.segmentation_labels = Buffer(tags=["segmentation"])
         self.instance_id_segmentation_image = Buffer(tags=["segmentation"])
@@ -112,6 +127,7 @@ class Camera(Sensor[CameraCfg]):
         return {
             Rendering.rgb: (self.rgb_image,),
             Rendering.depth: (self.depth_image_m,),
+            Rendering.distance: (self.distance_image_m,),
             Rendering.segmentation: (self.segmentation_image, self.segmentation_labels),
             Rendering.instance_id_segmentation: (
                 self.instance_id_segmentation_image,
@@ -119,6 +135,35 @@ class Camera(Sensor[CameraCfg]):
             ),
             Rendering.normals: (self.normals_image,),
         }[kind]
+
+    def image(self, kind: Rendering) -> Array:
+        """The image of a kind that is switched on, as of the last `update_state`.
+
+        Raises:
+            WorldError: It is switched off, or nothing was read since.
+        """
+        image = self._buffers_of(kind)[0].get_value()
+        if image is None:
+            raise WorldError(
+                f"Camera '{self.cfg.name}' has no image of kind '{kind.name}'. Switch it on and call update_state().",
+                kind=kind.name,
+            )
+        return image
+
+    def labels(self, kind: Rendering) -> list[str]:
+        """What the values of a segmentation mean, place by place; empty for other kinds of images."""
+        buffers = self._buffers_of(kind)
+        found = buffers[1].get_value() if len(buffers) > 1 else None
+        return [] if found is None else [str(label) for label in found]
+
+    def track(self) -> dict[str, Array]:
+        """Its pose in the world and its intrinsics now, by name."""
+        pinhole, T_world_camera = self.pinhole, self.T_world_sensor
+        return {
+            "position": T_world_camera.p,
+            "quat_xyzw": T_world_camera.quat_xyzw,
+            "intrinsics": np.array([pinhole.fx, pinhole.fy, pinhole.cx, pinhole.cy]),
+        }
 
     def _measure(self, T_world_sensor: Pose) -> None:
         if not self._on:
@@ -136,6 +181,9 @@ class Camera(Sensor[CameraCfg]):
             self.rgb_image.set_value(self.noise.of_colours(images.rgb, self._draws("rgb")))
         if Rendering.depth in self._on:
             self.depth_image_m.set_value(self.noise.of_depth(images.depth_m, self._draws("depth")))
+        if Rendering.distance in self._on:
+            depth_m = self.noise.of_depth(images.depth_m, self._draws("depth"))
+            self.distance_image_m.set_value((depth_m * self.pinhole.ray_lengths()).astype(np.float32))
         if Rendering.normals in self._on:
             in_world = T_world_sensor.rotate(self.pinhole.normals(images.depth_m))
             self.normals_image.set_value(in_world.astype(np.float32))

@@ -1,0 +1,76 @@
+"""Cameras that look at records: by name, or entries of their own, whatever sensors an episode was made with."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from configs.composition import Request, compose_beside
+from configs.cross_checks import check_sensors
+from configs.reading import read_dataclass
+from configs.schema import EpisodeCfg
+from simcore.errors import ConfigError
+from simcore.randomization.config import RandomizationCfg
+from simcore.recording.json_values import plain
+from simcore.sim.sensors.camera import CameraCfg
+from simcore.sim.sensors.config import SensorCfg
+
+KEY = "cameras"
+
+
+@dataclass
+class _Beside:
+    """What is read beside a configuration that is there already."""
+
+    cameras: list[SensorCfg] = field(default_factory=list)
+    randomization: RandomizationCfg = field(default_factory=RandomizationCfg)
+
+
+@dataclass(frozen=True)
+class Looks:
+    """Who looks at a record, and how it looks."""
+
+    cameras: list[CameraCfg]
+    """The cameras."""
+    randomization: RandomizationCfg | None
+    """Whose visual rules are drawn anew; None: it looks as it did."""
+
+
+def read_looks(
+    cfg: EpisodeCfg, cameras: Sequence[Any], *, randomization: str | None = None, request: Request | None = None
+) -> Looks:
+    """Reads cameras for episodes of a configuration.
+
+    Args:
+        cfg: Configuration of the episodes; references such as `${robot.name}` are to it.
+        cameras: Names of its own sensors or of YAML files of the group `sensor`, or entries.
+        randomization: Name of a YAML file of the group `randomization`; None: none.
+        request: Overrides such as `cameras.0.width=640`, and folders of the command line.
+
+    Raises:
+        ConfigError: One cannot be read, is no camera or does not fit the episodes.
+    """
+    values = plain({key: getattr(cfg, key) for key in ("robot", "object", "objects", "task", "world")})
+    own = {sensor.name: plain(sensor) for sensor in cfg.sensors}
+    entries = [own.get(item, item) if isinstance(item, str) else item for item in cameras]
+    groups = {} if randomization is None else {"randomization": randomization}
+    content = compose_beside(values, sensors={KEY: entries}, groups=groups, request=request or Request())
+    found = read_dataclass(_Beside, content, where="")
+    made = []
+    for index, sensor in enumerate(found.cameras):
+        if not isinstance(sensor, CameraCfg):
+            raise ConfigError(
+                f"{KEY}[{index}] is a sensor of type '{sensor.type}'. Expected a camera. Name another.",
+                key=f"{KEY}[{index}]",
+            )
+        made.append(sensor)
+    if not made:
+        raise ConfigError(f"{KEY}=[] is empty. Expected at least one camera. Name one.", key=KEY)
+    check_sensors(cfg, made, key=KEY)
+    return Looks(made, found.randomization if groups else None)
+
+
+def with_cameras(cfg: EpisodeCfg, cameras: Sequence[CameraCfg]) -> EpisodeCfg:
+    """The configuration of episodes that only cameras look at."""
+    return replace(cfg, sensors=list(cameras))

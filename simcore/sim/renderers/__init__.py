@@ -1,0 +1,1 @@
+"""Renderers: what makes images of a world, chosen by name."""

@@ -1,0 +1,113 @@
+"""Bullet's call for images: its arguments, and what comes back in our terms."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pybullet as p
+
+from simcore.geometry import Pinhole, Pose
+from simcore.sim.renderers.renderer import RawImages
+
+if TYPE_CHECKING:
+    from simcore.sim.world import World
+
+Array = np.ndarray
+
+_LINK_SHIFT = 24  # bits above which Bullet's segmentation mask holds the link's number plus 1
+_BODY_MASK = (1 << _LINK_SHIFT) - 1
+
+
+def bullet_images(
+    world: World,
+    pinhole: Pinhole,
+    T_world_camera: Pose,
+    frustum: list[float],
+    *,
+    near_m: float,
+    far_m: float,
+    shadow: bool,
+    renderer: int,
+) -> RawImages:
+    """One call of Bullet's renderer of a number.
+
+    Args:
+        world: The world.
+        pinhole: Size and intrinsics.
+        T_world_camera: Pose of the camera's frame.
+        frustum: OpenGL's projection matrix, column by column.
+        near_m: Distance of its near plane [m].
+        far_m: Distance of its far plane [m].
+        shadow: Whether shadows are drawn.
+        renderer: `pybullet.ER_TINY_RENDERER` or `pybullet.ER_BULLET_HARDWARE_OPENGL`.
+    """
+    # OpenGL's camera looks along -z with y up
+    look = Pose(T_world_camera.R @ np.diag([1.0, -1.0, -1.0]), T_world_camera.p).inverse().matrix
+    _, _, rgba, buffer, mask = p.getCameraImage(
+        pinhole.width,
+        pinhole.height,
+        viewMatrix=look.T.ravel().tolist(),
+        projectionMatrix=frustum,
+        **{**light_arguments(world), "shadow": int(shadow and world.light.shadow)},
+        renderer=renderer,
+        flags=p.ER_SEGMENTATION_MASK_OBJECT_AND_LINKINDEX,
+        physicsClientId=world.client,
+    )
+    shape = (pinhole.height, pinhole.width)
+    link_ids = link_ids_of(world, np.reshape(np.asarray(mask, dtype=np.int32), shape))
+    scaled: Array = np.reshape(np.asarray(buffer, dtype=np.float64), shape)
+    depth_m: Array = (far_m * near_m / (far_m - (far_m - near_m) * scaled)).astype(np.float32)
+    depth_m[link_ids == 0] = np.inf
+    rgb: Array = np.reshape(np.asarray(rgba, dtype=np.uint8), (*shape, 4))[:, :, :3].copy()
+    return RawImages(rgb, depth_m, link_ids)
+
+
+def light_arguments(world: World) -> dict[str, Any]:
+    """The world's light as arguments of Bullet's call."""
+    light = world.light
+    return {
+        "lightDirection": light.direction,
+        "lightColor": light.colour,
+        "lightAmbientCoeff": light.ambient,
+        "lightDiffuseCoeff": light.diffuse,
+        "lightSpecularCoeff": light.specular,
+        "shadow": int(light.shadow),
+    }
+
+
+def frustum_of(pinhole: Pinhole, near_m: float, far_m: float, *, column: float, row: float) -> list[float]:
+    """The projection in which a renderer samples pixel (u, v) on its ray.
+
+    Args:
+        pinhole: Size and intrinsics.
+        near_m: Distance of the near plane [m].
+        far_m: Distance of the far plane [m].
+        column: Where in the frustum pixel (0, 0) is sampled, from its left edge [pixels].
+        row: And from its upper edge [pixels].
+    """
+    x, y = near_m / pinhole.fx, near_m / pinhole.fy
+    left, top = -(pinhole.cx + column) * x, (pinhole.cy + row) * y
+    return list(p.computeProjectionMatrix(left, left + pinhole.width * x, top - pinhole.height * y, top, near_m, far_m))
+
+
+def link_ids_of(world: World, mask: Array) -> Array:
+    """(height, width) int32 places, from 1, in `link_labels` of what Bullet's segmentation mask numbers; 0 for none."""
+    bodies = world.seen_bodies()
+    table: Array = np.zeros(
+        (
+            max((body.body_id for body in bodies), default=0) + 1,
+            max((len(b.link_names) for b in bodies), default=0) + 1,
+        ),
+        dtype=np.int32,
+    )
+    count = 0
+    for body in bodies:
+        for index in body.link_names:
+            count += 1
+            table[body.body_id, index + 1] = count
+    seen = mask >= 0
+    ids: Array = np.zeros(mask.shape, dtype=np.int32)
+    found = mask[seen]
+    ids[seen] = table[found & _BODY_MASK, found >> _LINK_SHIFT]
+    return ids

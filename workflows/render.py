@@ -1,0 +1,315 @@
+"""`unlatch render`: images of recorded episodes, made from the records."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from simcore.errors import ConfigError, RecordingError, close_matches
+from simcore.recording.modality import MODALITIES
+from workflows.console import FAILED, INTERRUPTED, OK, banner_hidden, cores, guarded, note, say, shown
+from workflows.executors.executor import WorkerLimits
+from workflows.schema import MAX_WORKERS
+
+if TYPE_CHECKING:
+    from configs.cameras import Looks
+    from configs.schema import EpisodeCfg
+    from simcore.recording.renders import RenderSet
+    from simcore.recording.storage import DataSet
+    from workflows.render_job import RenderJob, RenderOutcome
+
+HELP = f"""usage: unlatch render DATA [cameras=[front,wrist]] [modalities=[rgb]] [name=default] [key=value ...]
+
+Makes images of recorded episodes, whatever sensors they were made with: one image of each camera and kind for every
+recorded state, into DATA/renders/<name>/. The same command again makes what is missing; several sets stand beside each
+other.
+
+  cameras=[front,wrist]  names of sensors of the records, of YAML files of the group `sensor`, or entries;
+                         cameras.0.width=640 changes one
+  modalities=[rgb]       of {", ".join(MODALITIES)}
+  name=default           name of the render set
+  renderer=auto          `unlatch list renderers` tells which there are
+  rgb=h264               or lossless
+  randomization=NAME     visual rules of that file drawn anew; default: everything looks as it did
+  all=true               failed episodes too; default: only successes
+  only=[3,17]            just these, whatever came of them
+  workers=2              processes; default: one a CPU core
+  executor=process       or serial: in this process; episode_timeout_s=null, max_retries=1
+  --config-dir DIR       look for YAML files in DIR too
+"""
+MAX_SHOWN = 20
+"""Episodes that are named one by one where many cannot be rendered."""
+AUTO = "auto"
+RGB = ("h264", "lossless")
+
+
+@dataclass
+class RenderCfg:
+    """`unlatch render`, beside its cameras."""
+
+    cameras: list[Any] = field(default_factory=lambda: ["front", "wrist"])
+    """Names or entries."""
+    modalities: list[str] = field(default_factory=lambda: ["rgb"])
+    """Kinds of images."""
+    name: str = "default"
+    """Name of the render set."""
+    renderer: str = AUTO
+    """Name in the catalog of renderers, or `auto`."""
+    rgb: str = "h264"
+    """How colours are kept: `h264` or `lossless`."""
+    randomization: str | None = None
+    """Name of a YAML file whose visual rules are drawn anew; null: everything looks as it did."""
+    all: bool = False
+    """Whether failed episodes are rendered too."""
+    only: list[int] | None = None
+    """Just these episodes, whatever came of them."""
+    workers: int | None = None
+    """Processes; null: one a CPU core."""
+    executor: str = "process"
+    """Name in the catalog of executors."""
+    episode_timeout_s: float | None = None
+    """Wall time after which an episode hangs: its worker is replaced [s]; null: never."""
+    max_retries: int = 1
+    """How often an episode is rendered again whose worker died or was replaced."""
+
+    def __post_init__(self) -> None:
+        for index, modality in enumerate(self.modalities):
+            _check_one_of(modality, MODALITIES, f"modalities[{index}]")
+        if not self.modalities or len(set(self.modalities)) < len(self.modalities):
+            raise ConfigError(
+                f"modalities={self.modalities} is empty or names one twice. Expected some of {', '.join(MODALITIES)}. "
+                "Change it.",
+                key="modalities",
+            )
+        _check_one_of(self.rgb, RGB, "rgb")
+        if self.workers is not None and not 1 <= self.workers <= MAX_WORKERS:
+            raise ConfigError(f"workers={self.workers} is out of range. Expected 1 to {MAX_WORKERS}.", key="workers")
+        if self.episode_timeout_s is not None and self.episode_timeout_s < 1.0:
+            raise ConfigError(
+                f"episode_timeout_s={self.episode_timeout_s:g} is out of range. Expected 1 or more. Raise it.",
+                key="episode_timeout_s",
+            )
+        if self.max_retries < 0:
+            raise ConfigError(
+                f"max_retries={self.max_retries} is out of range. Expected 0 or more. Raise it.", key="max_retries"
+            )
+
+
+def main(argv: Sequence[str]) -> int:
+    """Runs the command; returns its exit code."""
+    return guarded(lambda: _main(argv))
+
+
+def _main(argv: Sequence[str]) -> int:
+    from configs.composition import Request
+    from simcore.recording.storage import DataSet
+    from workflows.commandline import parse_command_line, read_pairs, split_paths
+
+    line = parse_command_line(argv)
+    if line.help:
+        say(HELP.rstrip())
+        return OK
+    (path,), pairs = split_paths("render", line.overrides, count=1)
+    inside = [pair for pair in pairs if pair.split("=")[0].startswith(("cameras.", "cameras["))]
+    cfg = read_pairs(RenderCfg, [pair for pair in pairs if pair not in inside])
+    return render(DataSet.open(path), cfg, Request(inside, line.config_dirs))
+
+
+def render(data_set: DataSet, cfg: RenderCfg, request: Any = None) -> int:
+    """Makes the missing images of a render set and says what came of it.
+
+    Args:
+        data_set: The data set.
+        cfg: What is rendered.
+        request: Overrides of cameras, and folders of YAML files; see `configs.cameras.read_looks`.
+
+    Returns:
+        The exit code: 0, 1 if an episode could not be rendered, or 130 after Ctrl-C.
+
+    Raises:
+        SimCoreError: The input is at fault.
+    """
+    from configs.cameras import read_looks
+    from simcore.recording.renders import RenderSet
+    from workflows.recorded import config_of
+
+    episode_cfg = config_of(data_set)
+    with banner_hidden():  # a camera is code that may load the engine
+        looks = read_looks(episode_cfg, cfg.cameras, randomization=cfg.randomization, request=request)
+    digests = _chosen(data_set, cfg)
+    renderer = _renderer_of(cfg.renderer, looks)
+    header = header_of(cfg, episode_cfg, looks, renderer)
+    with RenderSet.create_or_resume(data_set.path, cfg.name, header) as render_set:
+        job = _job(data_set, render_set, episode_cfg, looks, renderer, digests)
+        return _make(job, cfg)
+
+
+def header_of(cfg: RenderCfg, episode_cfg: EpisodeCfg, looks: Looks, renderer: str) -> dict[str, Any]:
+    """What must be equal for two runs to write into one render set.
+
+    Args:
+        cfg: What is rendered.
+        episode_cfg: Configuration of the episodes.
+        looks: Cameras and visuals.
+        renderer: Name of the renderer.
+    """
+    from simcore.recording.json_values import plain
+    from simcore.recording.modality import Stream
+    from simcore.sim.renderers.catalog import RENDERERS
+    from workflows.versions import versions_of
+
+    cameras = []
+    for camera in looks.cameras:
+        streams = [
+            Stream.of(
+                modality,
+                width=camera.width,
+                height=camera.height,
+                farthest_m=camera.farthest_m(modality),
+                lossless=cfg.rgb == "lossless",
+            ).to_json()
+            for modality in cfg.modalities
+        ]
+        cameras.append({**plain(camera), **camera.lens(), "streams": streams})
+    return {
+        "cameras": cameras,
+        "modalities": cfg.modalities,
+        "rate_hz": episode_cfg.world.record_hz,
+        "renderer": {"name": renderer, "version": RENDERERS.load(renderer)().version},
+        "randomization": None if looks.randomization is None else plain(looks.randomization.to_dict()),
+        "versions": versions_of(("unlatch", "pybullet", "av")),
+    }
+
+
+def _renderer_of(name: str, looks: Looks) -> str:
+    """Name of the renderer in the catalog; that of `auto` for these cameras on this machine."""
+    from simcore.sim.renderers.auto import best_renderer
+    from simcore.sim.renderers.catalog import RENDERERS
+
+    if name == AUTO:
+        return best_renderer(max(camera.width * camera.height for camera in looks.cameras))
+    RENDERERS.entry(name)  # an unknown name is told with those that are known
+    return name
+
+
+def _chosen(data_set: DataSet, cfg: RenderCfg) -> dict[int, str]:
+    """Checksums of the arrays of the episodes to render, by number."""
+    from workflows.recorded import check_episode
+
+    summaries = data_set.summaries()
+    if not summaries:
+        raise ConfigError(f"Data set '{data_set.path}' has no episodes yet. Collect some first.")
+    if cfg.only is not None:
+        for number in cfg.only:
+            check_episode(data_set, number)
+        wanted = [item for item in summaries if item.number in set(cfg.only)]
+    else:
+        wanted = [item for item in summaries if cfg.all or item.success]
+    found = {item.number: item.state_sha256 for item in wanted if item.n_actions > 0}
+    if not found:
+        raise ConfigError(
+            f"Of {len(summaries)} episodes of '{data_set.path}' none is to be rendered: "
+            f"{sum(item.success for item in summaries)} succeeded. Expected at least one. Set all=true for failed ones."
+        )
+    return found
+
+
+def _job(
+    data_set: DataSet,
+    render_set: RenderSet,
+    episode_cfg: EpisodeCfg,
+    looks: Looks,
+    renderer: str,
+    digests: dict[int, str],
+) -> RenderJob:
+    from configs.cameras import with_cameras
+    from workflows.render_job import RenderJob
+
+    return RenderJob(
+        with_cameras(episode_cfg, looks.cameras), data_set, render_set, renderer, looks.randomization, digests
+    )
+
+
+def _missing(job: RenderJob) -> list[int]:
+    """Episodes that are to be rendered; images of a record that is another now, or damaged ones, are removed."""
+    missing = []
+    for number, digest in job.digests.items():
+        if number in job.render_set:
+            problem = _problem_of(job.render_set, number, digest)
+            if not problem:
+                continue
+            note(f"images of episode {number} are made again: {problem}")
+            job.render_set.remove(number)
+        missing.append(number)
+    return missing
+
+
+def _problem_of(render_set: RenderSet, number: int, digest: str) -> str:
+    try:
+        episode = render_set.episode(number)
+    except RecordingError as exc:
+        return exc.message
+    if episode.state_sha256 != digest:
+        return "they were made from another record"
+    sizes = {name: item["bytes"] for name, item in episode.files.items()}
+    wrong = [name for name, size in sizes.items() if _size_of(episode.folder / name) != size]
+    return f"{', '.join(wrong)} is not as it was written" if wrong else ""
+
+
+def _size_of(path: Path) -> int:
+    return path.stat().st_size if path.is_file() else -1
+
+
+def _make(job: RenderJob, cfg: RenderCfg) -> int:
+    from workflows.executors import EXECUTORS
+    from workflows.progress import Progress
+
+    missing = _missing(job)
+    there = len(job.digests) - len(missing)
+    executor_type = EXECUTORS.load(cfg.executor)
+    workers = cfg.workers or (cores() if executor_type.on_this_host else None)
+    executor = executor_type(
+        workers=workers and max(1, min(workers, len(missing))),
+        limits=WorkerLimits(cfg.episode_timeout_s, None, cfg.max_retries, None),
+    )
+    started, made = time.perf_counter(), []
+    outcomes = executor.run(job, missing)
+    with Progress(total=len(job.digests), done=there, good="rendered") as progress:
+        try:
+            for outcome in outcomes:
+                progress.update(outcome)
+                made.append(outcome)
+        except KeyboardInterrupt:
+            outcomes.close()
+            note("unlatch: interrupted; the same command makes the missing images")
+            return INTERRUPTED
+    return _say(job, made, there, time.perf_counter() - started)
+
+
+def _say(job: RenderJob, made: list[RenderOutcome], there: int, seconds: float) -> int:
+    bad = sorted((item for item in made if not item.success), key=lambda item: item.number)
+    for item in bad[:MAX_SHOWN]:
+        say(f"episode {item.number}: {item.problem}")
+    if len(bad) > MAX_SHOWN:
+        say(f"... and {len(bad) - MAX_SHOWN} more")
+    render_set, cameras = job.render_set, list(job.render_set.cameras)
+    frames = sum(item.n_frames for item in made)
+    say(
+        f"{there + len(made) - len(bad)} of {len(job.digests)} episodes there, {len(made) - len(bad)} rendered in "
+        f"{seconds:.1f} s: {frames} frames of {len(cameras)} cameras ({', '.join(cameras)}), renderer "
+        f"{render_set.header['renderer']['name']}"
+    )
+    say(f"render set: {shown(render_set.path)}")
+    return FAILED if bad else OK
+
+
+def _check_one_of(value: str, known: Sequence[str], key: str) -> None:
+    if value not in known:
+        raise ConfigError(
+            f"{key}='{value}' is unknown.{close_matches(value, known)} Expected one of {', '.join(known)}.",
+            key=key,
+            available=list(known),
+        )

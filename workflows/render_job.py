@@ -1,0 +1,185 @@
+"""Images of recorded episodes into a render set, one episode after the other; one such job is sent to every worker."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from simcore.errors import RecordingError
+from simcore.randomization.config import RandomizationCfg
+from workflows.console import banner_hidden
+from workflows.executors.executor import EpisodeMaker, Outcome
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from configs.schema import EpisodeCfg
+    from simcore.recording.renders import RenderSet
+    from simcore.recording.storage import DataSet
+    from simcore.sim.sensors.camera import Camera
+    from simcore.state import Rendering
+    from workflows.scene_picture import RecordedWorld
+
+
+@dataclass(frozen=True)
+class RenderOutcome(Outcome):
+    """What came of rendering one episode."""
+
+    problem: str = ""
+    """Why it could not be rendered."""
+    n_frames: int = 0
+    """Frames of each camera."""
+
+
+@dataclass(frozen=True)
+class RenderJob:
+    """Renders episodes of a data set; see `Job`."""
+
+    cfg: EpisodeCfg
+    """What the episodes are made of, with the cameras as its only sensors."""
+    data_set: DataSet
+    """Where they are."""
+    render_set: RenderSet
+    """Where the images go."""
+    renderer: str
+    """Name in the catalog of renderers."""
+    randomization: RandomizationCfg | None
+    """Whose visual rules are drawn anew; None: an episode looks as it did."""
+    digests: Mapping[int, str]
+    """Checksum of the arrays of every episode that is rendered."""
+
+    @contextmanager
+    def open(self, worker: str) -> Iterator[EpisodeMaker]:
+        """See `Job`."""
+        from simcore.sim.renderers.catalog import RENDERERS
+
+        with banner_hidden():
+            from simcore.sim.collision import BulletCollisionChecker
+            from simcore.sim.world import World
+
+        with ExitStack() as stack:
+            with banner_hidden():  # the driver of a graphics card greets too
+                world = stack.enter_context(
+                    World(self.cfg.world, visuals=True, renderer=RENDERERS.load(self.renderer)())
+                )
+                checker = stack.enter_context(BulletCollisionChecker())
+            render_set = stack.enter_context(self.render_set)
+
+            def render(number: int) -> Outcome:
+                try:
+                    return self._render(number, world, checker, render_set)
+                except RecordingError as exc:
+                    return RenderOutcome(number, False, "damaged", problem=exc.message)
+
+            yield render
+
+    def lost(self, number: int, reason: str, *, code: str = "error") -> Outcome:
+        """See `Job`."""
+        return RenderOutcome(number, False, code, problem=f"its images were lost: {reason}")
+
+    def _render(self, number: int, world: Any, checker: Any, render_set: RenderSet) -> RenderOutcome:
+        from simcore.rng import derived_seed
+        from workflows.episode_randomization import VisualDraw
+        from workflows.scene_picture import open_record
+
+        started = time.perf_counter()
+        record = self.data_set.read(number)
+        draw = None
+        if self.randomization is not None:
+            draw = VisualDraw(self.randomization, derived_seed(record.seed, f"render.{render_set.name}"))
+        with open_record(self.cfg, record, checker, visual_draw=draw, world=world) as shown:
+            pictures = EpisodePictures(shown, render_set)
+            pictures.write(number, self.digests[number])
+        timings = {**pictures.timings_ms, "total": 1e3 * (time.perf_counter() - started)}
+        return RenderOutcome(number, True, None, timings, n_frames=record.n_actions + 1)
+
+
+class EpisodePictures:
+    """The images of one episode that is open: made frame by frame, one frame in memory at a time."""
+
+    def __init__(self, shown: RecordedWorld, render_set: RenderSet) -> None:
+        """Switches the cameras on.
+
+        Args:
+            shown: The record, with the set's cameras in its scene.
+            render_set: Where the images go.
+        """
+        from simcore.state import Rendering
+        from workflows.visual_views import cameras
+
+        self._shown = shown
+        self._set = render_set
+        self._cameras: list[Camera] = cameras(shown.episode.scene)
+        self._kinds: dict[str, Rendering] = {name: Rendering[name] for name in render_set.modalities}
+        self.timings_ms = {"show": 0.0, "image": 0.0, "encode": 0.0}
+        """Wall time of writing states into the world, of making images, and of writing them to files [ms]."""
+        for camera in self._cameras:
+            for kind in self._kinds.values():
+                camera.switch_rendering(kind, on=True)
+
+    def write(self, number: int, state_sha256: str) -> None:
+        """Writes all images of the episode.
+
+        Args:
+            number: Episode number.
+            state_sha256: Checksum of the arrays of the record.
+
+        Raises:
+            RecordingError: They cannot be written.
+        """
+
+        def fill(folder: Path) -> dict[str, Any]:
+            self._write_frames(folder)
+            first = self._cameras[0]
+            labels = {name: first.labels(kind) for name, kind in self._kinds.items() if first.labels(kind)}
+            n_frames = self._shown.record.n_actions + 1
+            return {"n_frames": n_frames, "state_sha256": state_sha256, "labels": labels}
+
+        self._set.write(number, fill)
+
+    def _write_frames(self, folder: Path) -> None:
+        import numpy as np
+
+        from simcore.recording.frame_video import FrameVideoWriter
+        from simcore.recording.rendered_episode import CAMERAS_FILE, stream_file
+        from simcore.recording.state_file import encode_state
+
+        tracks: dict[str, list[np.ndarray]] = {}
+        with ExitStack() as stack:
+            writers = {}
+            for camera in self._cameras:
+                name, cfg = camera.cfg.name, camera.cfg
+                for stream in self._set.streams[name].values():
+                    writer = FrameVideoWriter(
+                        folder / stream_file(name, stream),
+                        stream.encoding,
+                        width=cfg.width,
+                        height=cfg.height,
+                        rate_hz=self._set.rate_hz,
+                    )
+                    writers[name, stream.modality] = stack.enter_context(writer)
+            for frame in range(self._shown.record.n_actions + 1):
+                with self._timed("show"):
+                    self._shown.show(frame)
+                for camera in self._cameras:
+                    with self._timed("image"):
+                        camera.update_state()
+                    name = camera.cfg.name
+                    for key, value in camera.track().items():
+                        tracks.setdefault(f"{name}.{key}", []).append(value)
+                    with self._timed("encode"):
+                        for modality, kind in self._kinds.items():
+                            image = self._set.streams[name][modality].pack(camera.image(kind))
+                            writers[name, modality].add(image)
+        arrays = {key: np.stack(rows) for key, rows in tracks.items()}
+        (folder / CAMERAS_FILE).write_bytes(encode_state(arrays))
+
+    @contextmanager
+    def _timed(self, stage: str) -> Iterator[None]:
+        started = time.perf_counter()
+        yield
+        self.timings_ms[stage] += 1e3 * (time.perf_counter() - started)
