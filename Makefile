@@ -1,5 +1,6 @@
 # demo: 20 verified episodes.  test: the test suite.  check: format, lint, types, layers, tests.  format: mend the format.
-.PHONY: demo test check lint format clean
+# fuzz: thousands of mutated task files and URDFs, about 20 minutes.
+.PHONY: demo test check lint format fuzz clean
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -27,6 +28,9 @@ lint: $(STAMP)
 format: $(STAMP)
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
+
+fuzz: $(STAMP)
+	UNLATCH_FUZZ=2000 $(BIN)/python -m pytest -n 2 -m slow tests/configs/test_fuzz.py tests/workflows/test_annotate.py
 
 $(STAMP): pyproject.toml
 	@if [ -z "$(PYTHON)" ]; then \

@@ -1,4 +1,4 @@
-"""The live display of a run: one tidy block on a terminal, a line now and then where there is none."""
+"""The live display of a run: one tidy block on a terminal, nothing where there is none (`unlatch watch` shows that)."""
 
 from __future__ import annotations
 
@@ -13,9 +13,6 @@ from rich.table import Table
 from rich.text import Text
 
 from workflows.executors.executor import Outcome
-
-LIFE_SIGN_S = 30.0
-"""So often a run says where it is if its output goes into a file [s]."""
 
 
 class Progress:
@@ -48,9 +45,7 @@ class Progress:
         self.codes: Counter[str] = Counter()
         self._started = time.perf_counter()
         console = console or Console(stderr=True)
-        self._console = console
         self._live = Live(self, console=console, refresh_per_second=4, transient=True) if console.is_terminal else None
-        self._said = self._started
 
     def update(self, outcome: Outcome) -> None:
         """Takes notice of one episode."""
@@ -58,9 +53,6 @@ class Progress:
         self.successes += outcome.success
         if outcome.code is not None:
             self.codes[outcome.code] += 1
-        if self._live is None and time.perf_counter() - self._said >= LIFE_SIGN_S:
-            self._said = time.perf_counter()
-            self._console.print(self._line(), highlight=False, soft_wrap=True)
 
     @property
     def per_hour(self) -> float:
@@ -77,13 +69,6 @@ class Progress:
     @property
     def _done(self) -> int:
         return self.before + (self.successes if self.successes_only else self.made)
-
-    def _line(self) -> str:
-        """The counts in one line, for a log."""
-        codes = "".join(f", {code} {count}" for code, count in self.codes.most_common())
-        left = "" if self.left_s is None else f", {_duration(self.left_s)} left"
-        what = f"successes, {self.made} attempts" if self.successes_only else f"episodes, {self.successes} {self.good}"
-        return f"{self._done}/{self.total} {what}{codes}{left}"
 
     def __rich__(self) -> Group:
         done = min(self._done, self.total)

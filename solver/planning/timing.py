@@ -109,8 +109,7 @@ def _straight(start: Array, end: Array, velocity: Array, acceleration: Array, dt
 def _curve(path: Array, velocity: Array, acceleration: Array, dt: float, arm: ArmModel, deviation_rad: float) -> Array:
     import logging
 
-    import toppra
-    import toppra.algorithm
+    from solver.planning.topp_ra import toppra
 
     logging.getLogger("toppra").setLevel(logging.ERROR)  # it reports each solve
     joints = arm.n_q
@@ -165,7 +164,7 @@ def _near_spline(path: Array, velocity: Array, joints: int, deviation_rad: float
         joints: How many of the n are joints; a further coordinate may swing.
         deviation_rad: What a joint may be off the straight lines [rad].
     """
-    import toppra
+    from solver.planning.topp_ra import toppra
 
     share = np.linspace(0.0, 1.0, _LOOKS + 2)[1:-1]
     for _ in range(_MAX_REFINEMENTS):
@@ -186,7 +185,7 @@ def _near_spline(path: Array, velocity: Array, joints: int, deviation_rad: float
 @lru_cache(maxsize=64)
 def _limits(velocity: tuple[float, ...], acceleration: tuple[float, ...]) -> tuple[Any, Any]:
     """TOPP-RA's constraints; kept, since making one writes its description, which takes longer than a solve's share."""
-    import toppra.constraint
+    from solver.planning.topp_ra import toppra
 
     v, a = np.array(velocity), np.array(acceleration)
     return (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shutil
 from collections import Counter
@@ -254,8 +255,9 @@ def test_mutated_urdfs_are_annotated_or_refused(cwd: Path, capsys: pytest.Captur
 
 @pytest.mark.slow
 def test_many_mutated_urdfs_are_annotated_or_refused(cwd: Path, capsys: pytest.CaptureFixture[str]):
-    codes = assert_mutants_are_annotated_or_refused(cwd, capsys, first=8, count=492)
-    assert min(codes[0], codes[2]) >= 50, "the mutations are neither harmless nor all fatal"
+    count = int(os.environ.get("UNLATCH_FUZZ", "120"))
+    codes = assert_mutants_are_annotated_or_refused(cwd, capsys, first=8, count=count)
+    assert min(codes[0], codes[2]) >= count / 10, "the mutations are neither harmless nor all fatal"
 
 
 @pytest.mark.parametrize(

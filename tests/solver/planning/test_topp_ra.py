@@ -1,0 +1,15 @@
+"""TOPP-RA is imported without matplotlib."""
+
+import subprocess
+import sys
+
+import pytest
+
+THERE = "import sys; from solver.planning.topp_ra import toppra; print('matplotlib.figure' in sys.modules)"
+
+
+@pytest.mark.parametrize(("before", "printed"), [("", "False"), ("import matplotlib.pyplot; ", "True")])
+def test_matplotlib_is_what_it_was(before: str, printed: str):
+    text = f"{before}{THERE}; import matplotlib.pyplot as plt; print(callable(plt.figure))"
+    done = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == [printed, "True"]
