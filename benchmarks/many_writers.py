@@ -4,14 +4,17 @@
 
 Each of `processes` plays its share of the writers, every one with an area, a lock and an index of its own, and writes
 small records in turns. Then a set of `opened` episodes of which nothing but folders and index lines exist is opened by
-what `unlatch list data` and `unlatch report` do: a file of an episode that was read would be an error: there is none.
+`unlatch list data`, `watch` and `report`, with their CPU time and memory: a file of an episode that was read would be
+an error: there is none.
 """
 
 from __future__ import annotations
 
 import json
 import multiprocessing
+import os
 import shutil
+import subprocess
 import sys
 import tempfile
 import time
@@ -21,12 +24,11 @@ from pathlib import Path
 
 import numpy as np
 
+from simcore.errors import SimCoreError
 from simcore.recording.episode import EpisodeRecord
 from simcore.recording.storage import DataSet
 from workflows.commandline import read_pairs
 from workflows.console import guarded
-from workflows.reporting.tally import tally
-from workflows.statistics import RunStatistics
 
 HEADER = {"config": {"task": {"name": "many"}, "skills": [{"objects": ["box"]}]}}
 
@@ -110,14 +112,21 @@ def _open(n: int, folder: Path) -> None:
         files[number % 100].write(json.dumps({**line, "number": number}, sort_keys=True) + "\n")
     for file in files:
         file.close()
-    started = time.perf_counter()
-    counted = RunStatistics.of(data_set.each_summary()).n
-    listed = time.perf_counter() - started
-    started = time.perf_counter()
-    total = tally(data_set, name="opened").total.n
-    reported = time.perf_counter() - started
-    print(f"opened {n:,} episodes without one of their files: counted by list {counted:,} in {listed:.1f} s")
-    print(f"counted by report {total:,} in {reported:.1f} s, {1e6 * reported / n:.0f} microseconds each")
+    print(f"{n:,} episodes without one of their files:")
+    for words in (["list", "data"], ["watch"], ["report"]):
+        seconds, peak_mb, text = _measured([*words, str(folder), *(["pictures=0"] if words == ["report"] else [])])
+        counted = "counts all" if f"{n}/{n}" in text or words == ["report"] else f"says {text!r}"
+        print(f"unlatch {' '.join(words)}: {counted}, {seconds:.1f} s of CPU, {peak_mb:.0f} MB at most")
+
+
+def _measured(words: list[str]) -> tuple[float, float, str]:
+    """CPU time [s] and the most resident memory [MB] of a command, and what it said."""
+    process = subprocess.Popen([sys.executable, "-m", "unlatch", *words], stdout=subprocess.PIPE, text=True)
+    text = process.stdout.read() if process.stdout is not None else ""
+    _, status, usage = os.wait4(process.pid, 0)
+    if status:
+        raise SimCoreError(f"`unlatch {' '.join(words)}` ended with {os.waitstatus_to_exitcode(status)}.")
+    return usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024.0, text
 
 
 if __name__ == "__main__":

@@ -7,6 +7,7 @@ import numpy as np
 from simcore.sim.sweep import PlannedMotion
 from skills.articulation import ArticulationSkill
 from skills.command import ManipKind
+from skills.holding import HoldingSkill
 from skills.skill import Skill
 
 
@@ -24,7 +25,7 @@ def planned_motion(skill: Skill) -> PlannedMotion:
     if any(command.kind is ManipKind.open_gripper and command.motion is None for command in commands):
         widths.append(arm.cfg.gripper.max_width_m)
     obstacle, joint, s = None, None, np.zeros(0)
-    if isinstance(skill, ArticulationSkill) and not skill.holds:
+    if isinstance(skill, ArticulationSkill) and not isinstance(skill, HoldingSkill):
         obstacle, joint = skill.object_name, skill.part.joint
         limits = skill.object.body.joint(joint)
         led = [motion.s for motion in motions if motion.s is not None]

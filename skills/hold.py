@@ -15,6 +15,7 @@ from skills.context import SkillContext
 from skills.failure import Failure
 from skills.grasping import EMPTY_GRIPPER_M, closing_frames, release_frames
 from skills.hold_cfg import HoldCfg
+from skills.holding import HoldingSkill
 from solver.planning.planner import KeyframePlan
 from solver.scene import PlanningScene
 from solver.settings.setting import PlannerSettingCfg
@@ -24,18 +25,16 @@ HANDLE, HANDLE_END, HANDLE_OUT = "handle", "handle_end", "handle_out"
 _REACH_M = 0.05
 
 
-class Hold(ArticulationSkill):
+class Hold(HoldingSkill, ArticulationSkill):
     """Success: fingers were on the handle in every frame in which it was to be held, contacts and speeds valid."""
 
     cfg_type: ClassVar[type[SkillCfg]] = HoldCfg
-    holds: ClassVar[bool] = True
 
     def __init__(self, cfg: SkillCfg, context: SkillContext) -> None:
         super().__init__(cfg, context)
         if not isinstance(cfg, HoldCfg):
             raise SkillError(f"Skill 'hold' got a {type(cfg).__name__}. Expected a HoldCfg.", skill=cfg.name)
         self.handle = self.object.asset.articulation.fixed_handle(cfg.handle)
-        self._is_to_let_go = False
 
     @property
     def touched_link(self) -> str:
@@ -87,17 +86,13 @@ class Hold(ArticulationSkill):
         ]
 
     @property
-    def is_holding(self) -> bool:
-        """Whether the fingers have closed and the handle is in them: others may begin."""
-        return self.phase is Phase.hold and not self._failures
-
-    def let_go(self) -> None:
-        """Tells it that what it held for is done."""
-        self._is_to_let_go = True
+    def gripper_hold_m(self) -> float:
+        """See `HoldingSkill.gripper_hold_m`: as thick as the handle is."""
+        return self.handle.thickness_m
 
     @property
     def q_hold(self) -> np.ndarray:
-        """(n,) joints while it holds [rad].
+        """See `HoldingSkill.q_hold`.
 
         Raises:
             SkillError: It has no plan.
@@ -106,20 +101,6 @@ class Hold(ArticulationSkill):
         if plan is None or not plan.found:
             raise SkillError("Skill 'hold' has no plan that says where the arm holds. Call plan() first.", skill="hold")
         return plan.keyframes[plan.contact_pose_index].q
-
-    @property
-    def has_skipped(self) -> bool:
-        """Whether `skip_to_hold` was called."""
-        return bool(self.commands) and self.commands[0].phase is Phase.hold
-
-    def skip_to_hold(self) -> None:
-        """Drops what comes before it holds: for a search that puts the arm there."""
-        phases = [command.phase for command in self.commands]
-        self.commands = self.commands[phases.index(Phase.hold) :]
-
-    def is_subtask_done(self) -> bool:
-        """See `Skill.is_subtask_done`; the hold is done when it is told to let go."""
-        return super().is_subtask_done() and (self.phase is not Phase.hold or self._is_to_let_go)
 
     def _on_frame(self) -> None:
         if self.phase is not Phase.hold:

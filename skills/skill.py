@@ -40,8 +40,6 @@ class Skill(ABC):
     derived_as: ClassVar[str | None] = None
     """`open`, `close` or `rotate`: the skill whose ways serve this one where its entry has no `planner_setting`, and
     whose tasks fit it; None where there are none. Those three are their own."""
-    holds: ClassVar[bool] = False
-    """Whether it keeps what it holds while others of its stage act: these begin once it does."""
     success_modes: ClassVar[tuple[SuccessMode, ...]] = ()
     """Values of `success_mode` that the skill knows, its default first; another one is refused before a run."""
 

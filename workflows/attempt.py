@@ -12,7 +12,7 @@ from skills.catalog import SKILLS
 from skills.chain import Sequences, stages_of
 from skills.command import Phase
 from skills.failure import Failure, earliest
-from skills.hold import Hold
+from skills.holding import HoldingSkill
 from skills.skill import Skill
 from workflows.doing import Doing
 from workflows.episode import Episode
@@ -113,7 +113,7 @@ class Attempt:
         waiting = [lane for lane in lanes if lane not in first]
         moving = first if failure is None else []
         while moving and failure is None:
-            holding = [lane.skill for lane in moving if isinstance(lane.skill, Hold) and lane.skill.is_holding]
+            holding = [lane.skill for lane in moving if isinstance(lane.skill, HoldingSkill) and lane.skill.is_holding]
             if waiting and len(holding) == len(moving):
                 self._begin(waiting, list(holding))
                 failure = self._start(waiting)
@@ -142,7 +142,7 @@ class Attempt:
     def _first(self, lanes: Sequence[Lane]) -> list[Lane]:
         """The arms of a stage that begin it: those that hold something for the others, or all."""
         skills = self.episode.cfg.skills
-        holding = [lane for lane in lanes if SKILLS.load(skills[lane.ahead[0]].name).holds]
+        holding = [lane for lane in lanes if issubclass(SKILLS.load(skills[lane.ahead[0]].name), HoldingSkill)]
         return holding or list(lanes)
 
     def _start(self, lanes: Sequence[Lane]) -> Failure | None:

@@ -27,7 +27,7 @@ class Ending:
         self.successes = 0
         self.codes: Counter[str] = Counter()
         self.example: int | None = None
-        """The first episode that failed."""
+        """The lowest number of those that failed."""
 
     def count(self, episode: Outcome | EpisodeSummary) -> None:
         """Takes notice of an attempt."""
@@ -35,7 +35,7 @@ class Ending:
         self.successes += episode.success
         if not episode.success:
             self.codes[episode.code or "error"] += 1
-            self.example = episode.number if self.example is None else self.example
+            self.example = episode.number if self.example is None else min(episode.number, self.example)
 
     @property
     def has_enough(self) -> bool:

@@ -55,18 +55,20 @@ def data_line(path: Path) -> str:
     """What a data set holds, from its header and its index."""
     from simcore.errors import SimCoreError
     from simcore.recording.storage import DataSet
+    from workflows.damaged import Damaged
     from workflows.statistics import RunStatistics
 
+    damaged = Damaged()
     try:
         data_set = DataSet.open(path)
-        statistics = RunStatistics.of(data_set.summaries())
+        statistics = RunStatistics.of(data_set.each_summary(damaged.add))
     except SimCoreError as exc:
         return f"damaged: {exc.message}"
     config = data_set.header.get("config", {})
     names = [str(config.get(key, {}).get("name", "?")) for key in ("task", "robot")]
     policy = data_set.header.get("policy")
     made_by = [f"policy {policy}"] if policy else []
-    return ", ".join([*names, f"seed {config.get('seed', '?')}", *made_by, statistics.success_text()])
+    return ", ".join([*names, f"seed {config.get('seed', '?')}", *made_by, statistics.success_text(), *damaged.short()])
 
 
 def task_lines(own: Sequence[str] = ()) -> list[str]:

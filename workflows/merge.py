@@ -7,13 +7,20 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import numpy as np
+
+from simcore.recording.shards import SHARD_SIZE
 from workflows.console import FAILED, OK, command, note, say
+from workflows.damaged import Damaged
+from workflows.run import writer_name
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from simcore.recording.index import EpisodeSummary
     from simcore.recording.storage import DataSet
+
+Array = np.ndarray
 
 HELP = """usage: unlatch merge OUT DATA [DATA ...] [key=value ...]
 
@@ -70,25 +77,58 @@ def merge(out: str, sources: Sequence[str], cfg: MergeCfg) -> int:
         check_same_header(sets[0].header, other.header, sets[0].path)
     _check_apart(absolute_folder(out), sets)
     problems = taken = 0
-    with DataSet.create_or_resume(out, header=sets[0].header, info=sets[0].info, worker="merged") as joined:
-        marks = {summary.number: _mark(summary) for summary in joined.each_summary()}
+    with DataSet.create_or_resume(
+        out, header=sets[0].header, info=sets[0].info, worker=writer_name("merged")
+    ) as joined:
+        marks, damaged = _Marks(), Damaged()
+        for summary in joined.each_summary(damaged.add):
+            marks.note(summary)
+        for number in damaged.numbers:
+            note(f"episode {number} of '{joined.path}' is damaged; kept as {joined.set_aside(number)}")
         for source in sets:
-            for summary in source.each_summary():
-                problem = _problem(source, summary, marks.get(summary.number))
+            left_out = Damaged()
+            for summary in source.each_summary(left_out.add):
+                problem = _problem(source, summary, marks.of(summary.number))
                 if problem is not None:
                     note(f"unlatch: left out: {problem}")
                     problems += 1
-                elif summary.number not in marks:
+                elif marks.of(summary.number) is None:
                     joined.adopt(source.folder_of(summary.number), summary, link=cfg.link)
-                    marks[summary.number] = _mark(summary)
+                    marks.note(summary)
                     taken += 1
-        say(f"{len(marks)} episodes, {taken} taken in {time.perf_counter() - started:.1f} s: {joined.path}")
+            for line in left_out.lines():
+                note(f"unlatch: left out of '{source.path}': {line}")
+            problems += left_out.n
+        say(f"{marks.n} episodes, {taken} taken in {time.perf_counter() - started:.1f} s: {joined.path}")
     return FAILED if problems else OK
 
 
+class _Marks:
+    """What two equal episodes have in common, by number, in eight bytes each: there may be ten million."""
+
+    def __init__(self) -> None:
+        self.n = 0
+        self._shards: dict[int, Array] = {}
+        """By shard, (SHARD_SIZE,) uint64; 0: none."""
+
+    def note(self, summary: EpisodeSummary) -> None:
+        """Keeps the mark of an episode that is there."""
+        shard, place = divmod(summary.number, SHARD_SIZE)
+        marks = self._shards.setdefault(shard, np.zeros(SHARD_SIZE, dtype=np.uint64))
+        self.n += marks[place] == 0
+        marks[place] = _mark(summary)
+
+    def of(self, number: int) -> int | None:
+        """The mark of an episode; None where it is not there."""
+        shard, place = divmod(number, SHARD_SIZE)
+        marks = self._shards.get(shard)
+        return None if marks is None or marks[place] == 0 else int(marks[place])
+
+
 def _mark(summary: EpisodeSummary) -> int:
-    """What two equal episodes have in common; attempts without arrays have one digest, and differ in the rest."""
-    return hash((summary.seed, summary.success, summary.code, summary.n_actions, summary.state_sha256))
+    """Not 0; attempts without arrays have one digest, and differ in the rest."""
+    found = hash((summary.seed, summary.success, summary.code, summary.n_actions, summary.state_sha256))
+    return max(found & ((1 << 64) - 1), 1)
 
 
 def _problem(source: DataSet, summary: EpisodeSummary, taken: int | None) -> str | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import insort
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -15,6 +16,7 @@ from simcore.errors import RecordingError
 from simcore.recording.episode import EpisodeRecord
 from simcore.recording.storage import DataSet
 from simcore.sim.camera import View, project
+from workflows.damaged import Damaged
 
 Array = np.ndarray
 
@@ -78,9 +80,13 @@ def contact_sheet(
 def choose_episodes(data_set: DataSet, numbers: Sequence[int], *, rows: int) -> list[int]:
     """Some episodes worth looking at: successes from the first one on, and one failure if there is any."""
     asked = set(numbers)
-    there = [item for item in data_set.summaries() if item.number in asked and item.n_actions > 0]
-    good = [item.number for item in there if item.success]
-    bad = [item.number for item in there if not item.success]
+    good: list[int] = []
+    bad: list[int] = []
+    for item in data_set.each_summary(Damaged().add):
+        if item.number in asked and item.n_actions > 0:
+            first = good if item.success else bad
+            insort(first, item.number)
+            del first[rows:]
     wanted_bad = max(1, rows - len(good)) if bad else 0
     return sorted([*good[: rows - min(wanted_bad, rows)], *bad[:wanted_bad]][:rows])
 

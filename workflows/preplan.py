@@ -12,7 +12,7 @@ from skills.artpreplan_cfg import ArtPreplanCfg, PreplanReport
 from skills.catalog import SKILLS
 from skills.chain import Sequences, stages_of
 from skills.failure import Failure
-from skills.hold import Hold
+from skills.holding import HoldingSkill
 from skills.skill import Skill
 from solver.planning.plan import PlanBudget
 from tasks.layout import Layout
@@ -95,19 +95,19 @@ class Preplanner:
         episode.stand_still()
         found = Found(number, layout)
         for sequences in stages_of(episode.cfg.skills):
-            holding: list[Hold] = []
+            holding: list[HoldingSkill] = []
             for indices in self._turns(sequences):
                 planned = self._plan(found, indices, holding)
                 if planned is None:
                     return None
                 for skill in planned:
                     self._carry_out(skill)
-                holding += [skill for skill in planned if isinstance(skill, Hold)]
+                holding += [skill for skill in planned if isinstance(skill, HoldingSkill)]
             for skill in holding:
                 self._carry_out(skill)
         return found
 
-    def _plan(self, found: Found, indices: list[int], holding: Sequence[Hold]) -> list[Skill] | None:
+    def _plan(self, found: Found, indices: list[int], holding: Sequence[HoldingSkill]) -> list[Skill] | None:
         """Plans the skills of places in the chain, which begin together, and notes how; None where one does not."""
         episode = self.episode
         budget = FIRST_WAVE if found.number < QUICK_CANDIDATES else None
@@ -129,7 +129,7 @@ class Preplanner:
         other arms, the second, ...
         """
         skills = self.episode.cfg.skills
-        holding = [sequence for sequence in sequences if SKILLS.load(skills[sequence[0]].name).holds]
+        holding = [each for each in sequences if issubclass(SKILLS.load(skills[each[0]].name), HoldingSkill)]
         for some in (holding, [sequence for sequence in sequences if sequence not in holding]):
             for turn in zip_longest(*some):
                 indices = [index for index in turn if index is not None]
@@ -138,9 +138,9 @@ class Preplanner:
 
     def _carry_out(self, skill: Skill) -> None:
         """Puts arm and part where the plan leads them: the next skill plans from there."""
-        if isinstance(skill, Hold) and not skill.has_skipped:
+        if isinstance(skill, HoldingSkill) and not skill.has_skipped:
             skill.skip_to_hold()
-            skill.context.arm.reset(skill.q_hold, gripper_m=skill.handle.thickness_m)
+            skill.context.arm.reset(skill.q_hold, gripper_m=skill.gripper_hold_m)
             self.episode.scene.scene.update_state()
             return
         motions = [command.motion for command in skill.commands if command.motion is not None and len(command.motion)]

@@ -52,6 +52,7 @@ def make_data_set(
     """
     from simcore.recording.storage import DataSet
     from workflows.asset_checks import check_assets
+    from workflows.damaged import Damaged
     from workflows.executors import EXECUTORS
     from workflows.progress import Progress
     from workflows.summary import exit_code, print_summary
@@ -61,10 +62,11 @@ def make_data_set(
     check_assets(cfg, number=numbers[0])
     executor_type = EXECUTORS.load(cfg.executor.name)
     workers = cfg.workers or (cores() if executor_type.on_this_host else None)
-    executor = executor_type(workers=workers and min(workers, len(numbers)), limits=cfg.executor.limits())
+    executor = executor_type(workers=workers, limits=cfg.executor.limits())
     ending = _ending_of(cfg)
     interrupted = False
-    with DataSet.create_or_resume(folder, header={**header_of(cfg), **(of or {})}, info=_info(cfg)) as data_set:
+    header = {**header_of(cfg), **(of or {})}
+    with DataSet.create_or_resume(folder, header=header, info=_info(cfg), worker=writer_name("main")) as data_set:
         for number, problem in data_set.damaged(numbers).items():
             note(
                 f"episode {number} is damaged and is made again; kept as {shown(data_set.set_aside(number))}: {problem}"
@@ -72,12 +74,12 @@ def make_data_set(
         missing = data_set.missing(numbers)
         there = len(numbers) - len(missing)
         asked = set(numbers)
-        for summary in data_set.summaries() if there else ():
+        for summary in data_set.each_summary(Damaged().add) if there else ():
             if summary.number in asked:
                 ending.count(summary)
         started = time.perf_counter()
         if missing and not (ending.has_enough or ending.is_hopeless):
-            outcomes = executor.run(make_job(data_set), ending.until(missing))
+            outcomes = executor.run(make_job(data_set), ending.until(missing), most=len(missing))
             few = ending.wanted is not None
             total, before = (ending.wanted or 0, ending.successes) if few else (len(numbers), there)
             with Progress(total=total, done=before, successes_only=few) as progress:

@@ -8,6 +8,7 @@ from typing import Any
 from simcore.sim.contacts import Violation
 from skills.articulation import ArticulationSkill
 from skills.failure import Failure
+from skills.holding import HoldingSkill
 from skills.skill import Skill
 from tasks.language import step_language
 
@@ -94,6 +95,7 @@ def entry_of(stage: Stage, *, last_frame: int, draw: float) -> dict[str, Any]:
     asset = skill.context.objects[stage.object_name].asset
     openness = asset.articulation.part(stage.part).openness
     violation = stage.first_violation
+    holds = isinstance(skill, HoldingSkill)
     side = {}
     if stage.of_several_arms:
         side = {
@@ -107,13 +109,13 @@ def entry_of(stage: Stage, *, last_frame: int, draw: float) -> dict[str, Any]:
         **side,
         "object": stage.object_name,
         "part": stage.part,
-        **({} if skill.touched_link is None else {"link": skill.touched_link, "holds": skill.holds}),
+        **({} if skill.touched_link is None else {"link": skill.touched_link, "holds": holds}),
         "language": step_language(cfg.language, cfg.name, asset, stage.part, draw),
         "joint": stage.joint,
         "joint_index": stage.index,
         "strategy": cfg.strategy if skill.executes else None,
         "refused": [dict(item) for item in stage.refused],
-        "success_mode": skill.success_mode.value if isinstance(skill, ArticulationSkill) and not skill.holds else None,
+        "success_mode": skill.success_mode.value if isinstance(skill, ArticulationSkill) and not holds else None,
         "success_threshold": cfg.planner_setting.success_threshold if skill.executes else None,
         "s0": stage.s0,
         "s_end": stage.s,

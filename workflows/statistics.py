@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from statistics import median
 
 from simcore.recording.index import EpisodeSummary
+from workflows.even_sample import EvenSample
 
 Z_95 = 1.959963984540054
 """Two-sided 95 % quantile of the normal distribution."""
@@ -16,6 +17,8 @@ STAGES = ("plan", "reset", "execute", "write")
 """Stages of an episode that are timed, in the order in which they are shown."""
 SEARCH = "preplan"
 """What comes before them, in chains that begin with a search for a layout."""
+SAMPLE = 10_000
+"""Times of each stage that medians are made of, at most."""
 
 
 def wilson_interval(successes: int, n: int, *, z: float = Z_95) -> tuple[float, float]:
@@ -46,23 +49,32 @@ class RunStatistics:
     codes: dict[str, int] = field(default_factory=dict)
     """Failures by code, most frequent first."""
     medians_ms: dict[str, float] = field(default_factory=dict)
-    """Median wall time by stage, over the episodes that came to it [ms]."""
+    """Median wall time by stage, over the episodes that came to it, or an even sample of them [ms]."""
+    first: dict[str, int] = field(default_factory=dict)
+    """The lowest number of each failure code."""
 
     @classmethod
     def of(cls, summaries: Iterable[EpisodeSummary]) -> RunStatistics:
-        """Counts the summaries of a data set."""
-        found = list(summaries)
-        counts = Counter(item.code for item in found if item.code is not None)
-        medians = {}
-        for stage in (SEARCH, *STAGES):
-            values = [item.timings_ms[stage] for item in found if item.timings_ms.get(stage)]
-            if values:
-                medians[stage] = median(values)
+        """Counts the summaries of a data set, one by one: there may be millions."""
+        n = successes = 0
+        counts: Counter[str] = Counter()
+        first: dict[str, int] = {}
+        times: dict[str, EvenSample[float]] = {stage: EvenSample(SAMPLE) for stage in (SEARCH, *STAGES)}
+        for item in summaries:
+            n += 1
+            successes += item.success
+            if item.code is not None:
+                counts[item.code] += 1
+                first[item.code] = min(first.get(item.code, item.number), item.number)
+            for stage, sample in times.items():
+                if value := item.timings_ms.get(stage):
+                    sample.add(value)
         return cls(
-            n=len(found),
-            successes=sum(item.success for item in found),
+            n=n,
+            successes=successes,
             codes=dict(sorted(counts.items(), key=lambda item: (-item[1], item[0]))),
-            medians_ms=medians,
+            medians_ms={stage: median(sample.items) for stage, sample in times.items() if sample.items},
+            first=first,
         )
 
     @property

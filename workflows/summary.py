@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 
 from rich.box import SIMPLE
 from rich.table import Table
 
 from simcore.recording.storage import DataSet
-from workflows.console import FAILED, OK, result_console, say, shown
+from workflows.console import FAILED, OK, note, result_console, say, shown
+from workflows.damaged import Damaged
 from workflows.statistics import SEARCH, STAGES, RunStatistics
 
 
@@ -23,26 +23,28 @@ def print_summary(data_set: DataSet, numbers: Sequence[int], *, made: int, secon
         seconds: Wall time of this run [s].
     """
     asked = set(numbers)
-    statistics = RunStatistics.of(item for item in data_set.summaries() if item.number in asked)
+    damaged = Damaged()
+    statistics = RunStatistics.of(item for item in data_set.each_summary(damaged.add) if item.number in asked)
+    for line in damaged.lines():
+        note(f"unlatch: {line}")
     pace = f", {3600.0 * made / seconds:,.0f} an hour" if made else ""
     say(f"{statistics.n} of {len(asked)} episodes there, {made} made in {seconds:.1f} s{pace}")
     result_console().print(summary_table(statistics))
-    for text in _first_failure(data_set, asked):
+    for text in _first_failure(data_set, statistics):
         say(text)
     return statistics
 
 
-def _first_failure(data_set: DataSet, asked: Collection[int]) -> list[str]:
+def _first_failure(data_set: DataSet, statistics: RunStatistics) -> list[str]:
     """Why the first attempt failed that did so in the most frequent way, and where to look on."""
-    failed = [item for item in data_set.summaries() if item.number in asked and item.code is not None]
-    if not failed:
+    most = next(iter(statistics.codes), None)
+    if most is None:
         return []
-    most = Counter(item.code for item in failed).most_common(1)[0][0]
-    first = min((item for item in failed if item.code == most), key=lambda item: item.number)
-    message = str(data_set.read(first.number, arrays=False).evidence.get("message", ""))
+    number = statistics.first[most]
+    message = str(data_set.read(number, arrays=False).evidence.get("message", ""))
     return [
-        f"first {first.code}, episode {first.number}: {message}",
-        f"look: unlatch phases {shown(data_set.path)} episode={first.number}",
+        f"first {most}, episode {number}: {message}",
+        f"look: unlatch phases {shown(data_set.path)} episode={number}",
     ]
 
 

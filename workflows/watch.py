@@ -98,6 +98,7 @@ def growth_table(paths: Sequence[str]) -> Table:
     from rich.table import Table
 
     from simcore.recording.storage import DataSet
+    from workflows.damaged import Damaged
     from workflows.data_folders import data_sets_in, short_names
     from workflows.reporting.pace import pace_of
     from workflows.statistics import RunStatistics
@@ -108,12 +109,13 @@ def growth_table(paths: Sequence[str]) -> Table:
     folders = data_sets_in(paths)
     for name, folder in zip(short_names(folders), folders, strict=True):
         data_set = DataSet.open(folder)
-        statistics = RunStatistics.of(data_set.each_summary())
+        damaged = Damaged()
+        statistics = RunStatistics.of(data_set.each_summary(damaged.add))
         pace = pace_of(data_set)
         table.add_row(
             name,
             statistics.success_text(),
-            statistics.codes_text(),
+            ", ".join([statistics.codes_text(), *damaged.short()]),
             "-" if pace.per_hour is None else f"{pace.per_hour:,.0f}",
             "-" if pace.ended is None else f"{_ago(time.time() - pace.ended)} ago",
             ", ".join(f"{stage} {value:.0f}" for stage, value in statistics.medians_ms.items()) or "-",

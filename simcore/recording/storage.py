@@ -34,7 +34,6 @@ from simcore.recording.episode import (
 )
 from simcore.recording.files import copy_files, not_writable, read_bounded, sync_folder, write_durably
 from simcore.recording.index import EpisodeSummary
-from simcore.recording.index_digest import IndexDigest
 from simcore.recording.json_values import break_seal, decode_json_object, encode_sealed, plain
 from simcore.recording.location import (
     DATASET_FILE,
@@ -45,8 +44,9 @@ from simcore.recording.location import (
     missing_folders,
     remove_folders,
 )
-from simcore.recording.shards import SHARD_SIZE, episode_folder, missing_of, numbers_in, shard_folders
+from simcore.recording.shards import episode_folder, missing_of, numbers_in, shard_folders
 from simcore.recording.state_file import encode_state
+from simcore.recording.summaries import OnDamaged, each_summary_of, summary_from_folder
 
 DATASET_FORMAT = "unlatch-dataset"
 ASIDE = "damaged"
@@ -191,7 +191,7 @@ class DataSet:
 
     def numbers(self) -> list[int]:
         """Numbers of all episodes, sorted; from the folders, which are the truth."""
-        return sorted(number for shard in shard_folders(self.path) for number in numbers_in(shard))
+        return list(self)
 
     def missing(self, numbers: Iterable[int]) -> list[int]:
         """Those of the numbers whose episode is not there, in their order; looks only where they would be."""
@@ -332,7 +332,7 @@ class DataSet:
         folder = self.folder_of(number)
         if not folder.is_dir():
             raise RecordingError(
-                f"Episode {number} is not in '{self.path}'. It has {len(self.numbers())} episodes. Name one of them.",
+                f"Episode {number} is not in '{self.path}'. It has {len(self)} episodes. Name one of them.",
                 number=number,
                 path=str(self.path),
             )
@@ -354,21 +354,13 @@ class DataSet:
         """
         return sorted(self.each_summary(), key=lambda summary: summary.number)
 
-    def each_summary(self) -> Iterator[EpisodeSummary]:
-        """One summary an episode, in any order: from the index, and from the folder where that lacks or doubts one.
+    def each_summary(self, on_damaged: OnDamaged | None = None) -> Iterator[EpisodeSummary]:
+        """One summary an episode, in any order, none of them kept; see `each_summary_of`.
 
-        Raises:
-            RecordingError: An episode without a line in the index cannot be read.
+        Args:
+            on_damaged: Called with the number of an episode that cannot be read, and why; None: the error is raised.
         """
-        shards = map(numbers_in, shard_folders(self.path))
-        digest = IndexDigest(self.path, shards=shards, shard_size=SHARD_SIZE)
-        yield from digest.told()
-        yield from map(self._summary_from_folder, digest.untold())
-
-    def _summary_from_folder(self, number: int) -> EpisodeSummary:
-        record = self.read(number)
-        digest = hashlib.sha256((self.folder_of(number) / STATE_FILE).read_bytes()).hexdigest()
-        return EpisodeSummary.of(record, state_sha256=digest, n_actions=record.n_actions)
+        return each_summary_of(self.path, self.read, on_damaged)
 
     def rebuild_index(self) -> int:
         """Makes the index anew from the folders, and returns the number of episodes in it.
@@ -377,11 +369,11 @@ class DataSet:
             RecordingError: An episode cannot be read, or the data set cannot be written.
         """
         numbers = self.numbers()
+        summaries = (summary_from_folder(self.path, self.read(number)) for number in numbers)
         try:
             if self._area is None or self._area.pid != os.getpid():
                 self._area = writer_area.WriterArea(self.path)
-            scratch = self._area.new_folder("index")
-            index.write_all(self.path, map(self._summary_from_folder, numbers), scratch=scratch)
+            index.write_all(self.path, summaries, scratch=self._area.new_folder("index"))
         except OSError as exc:
             raise not_writable(self.path, exc) from exc
         return len(numbers)
@@ -402,13 +394,13 @@ class DataSet:
         return {**self.__dict__, "_area": None}
 
     def __len__(self) -> int:
-        return len(self.numbers())
+        return sum(len(numbers_in(shard)) for shard in shard_folders(self.path))
 
     def __contains__(self, number: int) -> bool:
         return self.folder_of(number).is_dir()
 
     def __iter__(self) -> Iterator[int]:
-        return iter(self.numbers())
+        return (number for shard in shard_folders(self.path) for number in sorted(numbers_in(shard)))
 
     def __repr__(self) -> str:
         return f"DataSet({str(self.path)!r}, worker={self.worker!r})"

@@ -1,11 +1,14 @@
 """Counts, intervals and medians."""
 
+from itertools import pairwise
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from simcore.recording.index import EpisodeSummary
-from workflows.statistics import RunStatistics, wilson_interval
+from workflows.even_sample import EvenSample
+from workflows.statistics import SAMPLE, RunStatistics, wilson_interval
 
 
 @pytest.mark.parametrize(
@@ -46,6 +49,29 @@ def test_refused_layouts_count_and_codes_come_most_frequent_first():
     assert found.codes_text() == "invalid_layout 2, slipped 1"
     assert found.success_text() == "1/4 = 25.0 % (95 % interval 4.6 to 69.9 %)"
     assert found.medians_ms == {"plan": 20.0}  # a stage that an episode never came to does not pull the median down
+
+
+def test_the_first_of_each_code_is_known_whatever_the_order():
+    items = [summary(n, code) for n, code in ((7, "slipped"), (3, "slipped"), (5, "collision"), (1, None))]
+    assert RunStatistics.of(items).first == {"slipped": 3, "collision": 5}
+
+
+def test_medians_of_many_come_from_an_even_sample():
+    n = 10 * SAMPLE
+    found = RunStatistics.of(summary(number, None, plan=float(number + 1)) for number in range(n))
+    assert found.n == n
+    assert found.medians_ms["plan"] == pytest.approx(n / 2, rel=2e-3)
+
+
+@pytest.mark.parametrize("n", [0, 1, 5, 6, 1000])
+def test_a_sample_is_even_and_no_larger_than_asked(n: int):
+    sample: EvenSample[int] = EvenSample(5)
+    for item in range(n):
+        sample.add(item)
+    assert sample.seen == n
+    assert min(n, 3) <= len(sample.items) <= 5
+    assert len({b - a for a, b in pairwise(sample.items)}) <= 1
+    assert not n or sample.items[0] == 0
 
 
 def test_no_episodes_is_not_an_error():

@@ -72,8 +72,13 @@ class Executor(Protocol):
     on_this_host: bool
     """Whether its workers share the cores of this host, one each where their number is not given."""
 
-    def run(self, job: Job, numbers: Iterable[int]) -> Iterator[Outcome]:
+    def run(self, job: Job, numbers: Iterable[int], *, most: int | None = None) -> Iterator[Outcome]:
         """Makes the episodes, in any order, and gives each outcome as it comes.
+
+        Args:
+            job: What is made.
+            numbers: The numbers of the episodes.
+            most: How many numbers may come; no more workers are started than that. None: it is not known.
 
         Numbers are taken one by one as there is someone to make them, in the thread of whoever takes the outcomes: a
         source that knows what came of the others may end early.

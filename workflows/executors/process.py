@@ -82,13 +82,13 @@ class ProcessExecutor:
         self._started = 0
         self._failed_setups = 0
 
-    def run(self, job: Job, numbers: Iterable[int]) -> Iterator[Outcome]:
+    def run(self, job: Job, numbers: Iterable[int], *, most: int | None = None) -> Iterator[Outcome]:
         """See `Executor`."""
         source = NumberSource(numbers)
         losses = Losses(job, source, max_retries=self.limits.max_retries)
         workers: list[_Worker] = []
         try:
-            for _ in range(self.workers if source.has_more() else 0):
+            for _ in range(min(self.workers, most or self.workers) if source.has_more() else 0):
                 workers.append(self._start(job))
             while workers:
                 for worker in self._next_events(workers):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 import os
 import time
 from collections.abc import Iterable, Iterator
@@ -18,6 +19,8 @@ from workflows.executors.losses import Losses, NumberSource
 from workflows.viewers.extra import import_extra
 
 _SETUP_TRIES = 3
+_LOOK_S = 5.0
+"""So often it is looked whether nodes have joined [s]."""
 _QUIET = {"log_to_driver": False, "logging_level": logging.ERROR}
 
 
@@ -53,7 +56,8 @@ class RayExecutor:
         """Makes an executor; nothing is started yet.
 
         Args:
-            workers: Actors at a time, those that find no room wait for it; None: one a CPU of the cluster.
+            workers: Actors at a time, those that find no room wait for it; None: one a CPU of the cluster,
+                those of nodes that join later too.
             limits: What each may take; memory is looked at after each episode.
 
         Raises:
@@ -64,8 +68,10 @@ class RayExecutor:
         self._ray = import_extra("ray", extra="ray")
         self._started = 0
         self._failed_setups = 0
+        self._cpus = 1
+        self._looked = -math.inf
 
-    def run(self, job: Job, numbers: Iterable[int]) -> Iterator[Outcome]:
+    def run(self, job: Job, numbers: Iterable[int], *, most: int | None = None) -> Iterator[Outcome]:
         """See `Executor`."""
         source = NumberSource(numbers)
         losses = Losses(job, source, max_retries=self.limits.max_retries)
@@ -74,18 +80,16 @@ class RayExecutor:
             self._join()
         pending: dict[Any, _Worker] = {}
         try:
-            workers = self.workers or int(self._ray.cluster_resources().get("CPU", 1))
-            for _ in range(workers if source.has_more() else 0):
-                self._start(job, pending)
             while any(worker.number is not None for worker in pending.values()) or source.has_more():
+                while len(pending) < self._room(most) and source.has_more():
+                    self._start(job, pending)
                 done, _ = self._ray.wait(list(pending), num_returns=1, timeout=self._patience(pending))
                 for future in done:
                     worker = pending.pop(future)
                     outcome = self._hear(future, worker, losses)
                     if outcome is not None:
                         yield outcome
-                    if not self._assign(worker, source, pending) and source.has_more():
-                        self._start(job, pending)
+                    self._assign(worker, source, pending)
                 self._replace_those_that_hang(pending)
         finally:
             for worker in pending.values():
@@ -110,14 +114,23 @@ class RayExecutor:
         actor = self._ray.remote(num_cpus=1, max_restarts=0)(EpisodeActor).remote(job, name)
         pending[actor.set_up.remote()] = _Worker(actor)
 
-    def _patience(self, pending: dict[Any, _Worker]) -> float | None:
-        """How long to wait for events before limits are looked at [s]."""
+    def _room(self, most: int | None) -> int:
+        """How many workers there may be now: one a CPU of the nodes that have joined so far, where none are named."""
+        now = time.monotonic()
+        if self.workers is None and now - self._looked >= _LOOK_S:
+            self._looked = now
+            self._cpus = max(int(self._ray.cluster_resources().get("CPU", 0)), 1)
+        room = self.workers or self._cpus
+        return room if most is None else min(room, most)
+
+    def _patience(self, pending: dict[Any, _Worker]) -> float:
+        """How long to wait for events before limits and nodes are looked at [s]."""
         if self.limits.episode_timeout_s is None:
-            return None
+            return _LOOK_S
         now = time.monotonic()
         busy = [worker for worker in pending.values() if worker.number is not None]
         left = [worker.since + self.limits.episode_timeout_s - now for worker in busy]
-        return max(min(left), 0.0) if left else None
+        return max(min([*left, _LOOK_S]), 0.0)
 
     def _hear(self, future: Any, worker: _Worker, losses: Losses) -> Outcome | None:
         """Takes what a worker has to say, or notices that it is gone: then it has no actor."""
@@ -157,17 +170,16 @@ class RayExecutor:
         most_mb = self.limits.worker_memory_mb
         return worker.made == self.limits.recycle_after or (most_mb is not None and used_mb > most_mb)
 
-    def _assign(self, worker: _Worker, source: NumberSource, pending: dict[Any, _Worker]) -> bool:
-        """Gives a worker its next episode; False if it is gone. One without work ends."""
+    def _assign(self, worker: _Worker, source: NumberSource, pending: dict[Any, _Worker]) -> None:
+        """Gives a worker that is there its next episode. One without work ends."""
         if worker.actor is None:
-            return False
+            return
         number = source.take()
         if number is None:
             self._ray.kill(worker.actor)
-            return True
+            return
         worker.number, worker.since = number, time.monotonic()
         pending[worker.actor.make.remote(number)] = worker
-        return True
 
     def _replace_those_that_hang(self, pending: dict[Any, _Worker]) -> None:
         timeout_s = self.limits.episode_timeout_s

@@ -22,7 +22,7 @@ class SerialExecutor:
         del workers, limits
         self.workers = 1
 
-    def run(self, job: Job, numbers: Iterable[int]) -> Iterator[Outcome]:
+    def run(self, job: Job, numbers: Iterable[int], *, most: int | None = None) -> Iterator[Outcome]:
         """See `Executor`."""
         with job.open("w0") as make_episode:
             for number in numbers:

@@ -9,13 +9,14 @@ from __future__ import annotations
 import shutil
 import subprocess
 import sys
+import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from simcore.errors import ConfigError
-from workflows.console import note
+from workflows.console import FAILED, note
 from workflows.launchers.sweep import LOGS, read_job
 
 if TYPE_CHECKING:
@@ -37,17 +38,17 @@ class HydraLauncher:
     program: str | None = None
     """What it calls to submit jobs."""
 
-    def launch(self, folder: Path, n_jobs: int, settings: Mapping[str, Any], *, at_once: int | None) -> list[int]:
+    def launch(self, jobs: Path, n_jobs: int, settings: Mapping[str, Any], *, at_once: int | None) -> list[int]:
         """Runs the jobs of a sweep and waits for them.
 
         Args:
-            folder: Folder of the sweep, with its jobs.
+            jobs: The file of the sweep's folder that says which jobs there are.
             n_jobs: How many there are.
             settings: Settings of the launcher; those that are null are its own.
             at_once: Jobs at a time, for a launcher that knows no such limit; None: as many as it likes.
 
         Returns:
-            The exit code of each job; 1 for one that the launcher lost.
+            The exit code of each job; 1 for one that the launcher lost before it had ended.
 
         Raises:
             PluginError: The plugin is not installed.
@@ -64,7 +65,8 @@ class HydraLauncher:
 
         import_extra(self.module, extra=self.extra)
         self._check_program()
-        overrides = self.overrides(folder, n_jobs, settings, at_once=at_once)
+        codes = jobs.parent / ".launcher" / uuid.uuid4().hex
+        overrides = self.overrides(jobs, n_jobs, settings, codes=codes, at_once=at_once)
         try:
             with initialize_config_dir(config_dir=str(config_dir()), job_name="unlatch", version_base="1.3"):
                 hydra = GlobalHydra.instance().hydra
@@ -72,21 +74,26 @@ class HydraLauncher:
         except (HydraException, OmegaConfBaseException) as exc:
             raise explain(exc) from exc
         except Exception as exc:  # noqa: BLE001 - the launcher's own: a job was killed, a node went
+            found = [_noted_code(codes, number) for number in range(n_jobs)]
+            lost = [number for number, code in enumerate(found) if code is None]
             note(
-                f"unlatch: the launcher lost jobs, and what became of the others is not known: {exc}. The same command "
-                "again makes what is missing."
+                f"unlatch: the launcher lost {len(lost)} of {n_jobs} jobs before they had ended: {exc}. The same "
+                "command again makes what is missing."
             )
-            return [1] * n_jobs
+            return [FAILED if code is None else code for code in found]
         return [_exit_code(result) for batch in returns for result in batch]
 
-    def overrides(self, folder: Path, n_jobs: int, settings: Mapping[str, Any], *, at_once: int | None) -> list[str]:
-        """What is asked of Hydra; arguments as those of `launch`."""
+    def overrides(
+        self, jobs: Path, n_jobs: int, settings: Mapping[str, Any], *, codes: Path, at_once: int | None
+    ) -> list[str]:
+        """What is asked of Hydra; arguments as those of `launch`, and a folder for exit codes and files of Hydra's."""
         limit = [] if at_once is None else [f"hydra.sweeper.max_batch_size={at_once}"]
         return [
             f"job={','.join(map(str, range(n_jobs)))}",
-            f"folder={_quoted(str(folder))}",
+            f"jobs={_quoted(str(jobs))}",
+            f"codes={_quoted(str(codes))}",
             f"hydra/launcher={self.option}",
-            f"hydra.sweep.dir={_quoted(str(folder / '.launcher'))}",
+            f"hydra.sweep.dir={_quoted(str(codes))}",
             *_QUIET,
             *(f"hydra.launcher.{key}={_literal(value)}" for key, value in settings.items() if value is not None),
             *limit,
@@ -105,13 +112,25 @@ def run_job(cfg: DictConfig) -> int:
     """Runs one job of a sweep in a process of its own, what it says going into its log; returns its exit code.
 
     Args:
-        cfg: `job`, its number, and `folder`, that of the sweep.
+        cfg: `job`, its number; `jobs`, the file that has it; `codes`, the folder where its exit code is noted.
     """
-    folder = Path(cfg.folder)
-    job = read_job(folder, cfg.job)
-    with (folder / LOGS / f"{job.name}.log").open("ab") as log:
+    jobs, codes = Path(cfg.jobs), Path(cfg.codes)
+    job = read_job(jobs, cfg.job)
+    with (jobs.parent / LOGS / f"{job.name}.log").open("ab") as log:
         words = [sys.executable, "-m", "unlatch", *job.arguments]
-        return subprocess.run(words, stdin=subprocess.DEVNULL, stdout=log, stderr=log, check=False).returncode
+        code = subprocess.run(words, stdin=subprocess.DEVNULL, stdout=log, stderr=log, check=False).returncode
+    # a launcher that loses one job tells nothing of the others
+    codes.mkdir(parents=True, exist_ok=True)
+    (codes / f"{cfg.job}.code").write_text(str(code), encoding="utf-8")
+    return code
+
+
+def _noted_code(codes: Path, number: int) -> int | None:
+    """The exit code of a job that has ended; None of one that has not."""
+    try:
+        return int((codes / f"{number}.code").read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
 
 
 def _exit_code(result: Any) -> int:

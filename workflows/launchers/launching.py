@@ -107,9 +107,9 @@ def launch_jobs(command: str, jobs: Sequence[Loaded], folder: Path, *, config_di
         at_a_time = min(share, len(todo)) if share > 0 else len(todo)
         each = max(1, cores() // at_a_time)
         todo = [replace(job, arguments=(*job.arguments, f"workers={each}")) for job in todo]
-    write_jobs(folder, todo)
+    written = write_jobs(folder, todo)
     note(f"{len(todo)} jobs by {cfg.name}; `unlatch watch {folder}` shows them, {folder / LOGS} has what they say")
-    codes = launcher.launch(folder, len(todo), cfg.settings, at_once=cfg.jobs_at_once)
+    codes = launcher.launch(written, len(todo), cfg.settings, at_once=cfg.jobs_at_once)
     _print_jobs(todo, codes, folder)
     return OK if all(code == OK for code in codes) else FAILED
 

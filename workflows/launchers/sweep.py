@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 from collections.abc import Sequence
@@ -10,9 +11,10 @@ from pathlib import Path
 from typing import Any
 
 from simcore.errors import ConfigError
+from simcore.recording.files import write_page
 
-JOBS_FILE = "sweep.json"
-"""Name of the file of a sweep's folder that says which jobs there are."""
+JOBS_FILES = "sweep-*.json"
+"""Names of the files of a sweep's folder that say which jobs there are: one a command, named after what is in it."""
 LOGS = "logs"
 """Name of the folder of what the jobs said."""
 OF_THE_SWEEP = ("launcher", "sweep_dir", "out")
@@ -72,7 +74,9 @@ def default_folder(overrides: Sequence[str], varied: Sequence[int]) -> str:
 
 
 def write_jobs(folder: Path, jobs: Sequence[SweepJob]) -> Path:
-    """Writes which jobs there are, for those who run them, possibly on other hosts.
+    """Writes which jobs there are, for those who run them, possibly on other hosts and much later.
+
+    Jobs of an earlier command that still queue keep their file: another list of jobs is another file.
 
     Args:
         folder: Folder of the sweep.
@@ -81,11 +85,12 @@ def write_jobs(folder: Path, jobs: Sequence[SweepJob]) -> Path:
     Raises:
         ConfigError: The folder cannot be written.
     """
-    path = folder / JOBS_FILE
-    content: list[dict[str, Any]] = [{"name": job.name, "arguments": list(job.arguments)} for job in jobs]
+    entries: list[dict[str, Any]] = [{"name": job.name, "arguments": list(job.arguments)} for job in jobs]
+    content = json.dumps(entries, indent=1).encode()
+    path = folder / JOBS_FILES.replace("*", hashlib.sha256(content).hexdigest()[:12])
     try:
         (folder / LOGS).mkdir(parents=True, exist_ok=True)
-        path.write_text(json.dumps(content, indent=1), encoding="utf-8")
+        write_page(path, content)
     except OSError as exc:
         raise ConfigError(
             f"sweep_dir={folder} cannot be written: {exc.strerror or exc}. Expected a folder that this user can write "
@@ -95,12 +100,12 @@ def write_jobs(folder: Path, jobs: Sequence[SweepJob]) -> Path:
     return path
 
 
-def read_job(folder: Path, number: int) -> SweepJob:
+def read_job(path: Path, number: int) -> SweepJob:
     """One of the jobs that `write_jobs` wrote.
 
     Args:
-        folder: Folder of the sweep.
-        number: Its place.
+        path: The file that it wrote.
+        number: The job's place in it.
     """
-    entry = json.loads((folder / JOBS_FILE).read_text(encoding="utf-8"))[number]
+    entry = json.loads(path.read_text(encoding="utf-8"))[number]
     return SweepJob(entry["name"], tuple(entry["arguments"]))

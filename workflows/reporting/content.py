@@ -137,6 +137,7 @@ def make_report(tallies: Sequence[Tally], *, pictures: int) -> Report:
         differences=_differences(tallies) if len(tallies) == 2 else [],
         series={item.name: series_of(item) for item in tallies},
         places={item.name: item.places for item in tallies},
+        notices=[f"{item.name}: {line}" for item in tallies for line in item.damaged.lines()],
     )
     _draw(report)
     if pictures:

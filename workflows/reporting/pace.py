@@ -10,6 +10,7 @@ import numpy as np
 
 from simcore.recording.episode import EPISODE_FILE
 from simcore.recording.storage import DataSet
+from workflows.even_sample import EvenSample
 
 MOST_FILES = 2_000
 """Files whose times are looked at; of more episodes, an even sample."""
@@ -42,10 +43,11 @@ def pace_of(data_set: DataSet) -> Pace:
     Args:
         data_set: The data set.
     """
-    numbers = data_set.numbers()
-    chosen = numbers if len(numbers) <= MOST_FILES else numbers[:: -(-len(numbers) // MOST_FILES)]
-    times = sorted(seconds for number in chosen if (seconds := _written_at(data_set, number)) is not None)
-    return pace_of_times(times, n=len(numbers))
+    sample: EvenSample[int] = EvenSample(MOST_FILES)
+    for number in data_set:
+        sample.add(number)
+    times = sorted(seconds for number in sample.items if (seconds := _written_at(data_set, number)) is not None)
+    return pace_of_times(times, n=sample.seen)
 
 
 def pace_of_times(times: Sequence[float], *, n: int) -> Pace:

@@ -3,28 +3,20 @@
 from __future__ import annotations
 
 import shlex
+from dataclasses import fields
 from typing import Any
 
 from configs.composition import expand_sweep
+from configs.schema import EpisodeCfg
 from simcore.recording.storage import DataSet
 from workflows.launchers.sweep import key_of
+from workflows.schema import CollectCfg, RunCfg
 
 NUMBER = "NUMBER"
 """What stands in a command for the episode's number."""
-_OF_THE_RUN = (
-    "attempts",
-    "episodes",
-    "executor",
-    "give_up_after",
-    "launcher",
-    "only",
-    "out",
-    "pictures",
-    "shard",
-    "successes",
-    "sweep_dir",
-    "workers",
-)
+_OF_THE_RUN = {item.name for cfg in (RunCfg, CollectCfg) for item in fields(cfg)} - {
+    item.name for item in fields(EpisodeCfg)
+}
 """Keys that say nothing about an episode."""
 
 

@@ -7,8 +7,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+from simcore.errors import FormatVersionError, RecordingError
 from simcore.recording.index import EpisodeSummary, objects_of
 from simcore.recording.storage import DataSet
+from workflows.damaged import Damaged
 from workflows.statistics import wilson_interval
 
 SAMPLE = 10_000
@@ -90,6 +92,8 @@ class Tally:
     """Where the object stood, of all attempts or of an even sample."""
     timings_ms: dict[str, list[float]] = field(default_factory=dict)
     """Wall times by stage, of all attempts or of an even sample [ms]."""
+    damaged: Damaged = field(default_factory=Damaged)
+    """Episodes that cannot be read, and are counted nowhere."""
     _stride: int = 1
     _seen: int = 0
 
@@ -161,21 +165,27 @@ def tally(data_set: DataSet, *, name: str) -> Tally:
         name: What the report calls it.
 
     Raises:
-        RecordingError: An episode without a line in the index cannot be read.
+        FormatVersionError: An episode was written in a format that this version does not read.
     """
     counted = Tally(name, data_set)
-    for summary in _told(data_set):
+    for summary in _told(data_set, counted.damaged):
         counted.add(summary)
     for numbers in counted.examples.values():
         numbers.sort()
     return counted
 
 
-def _told(data_set: DataSet) -> Iterator[EpisodeSummary]:
+def _told(data_set: DataSet, damaged: Damaged) -> Iterator[EpisodeSummary]:
     """Every summary with its objects, which lines of earlier versions do not tell."""
-    for summary in data_set.each_summary():
+    for summary in data_set.each_summary(damaged.add):
         if summary.objects is not None:
             yield summary
-        else:
+            continue
+        try:
             record = data_set.read(summary.number, arrays=False)
+        except FormatVersionError:
+            raise
+        except RecordingError as exc:
+            damaged.add(summary.number, exc)
+        else:
             yield EpisodeSummary(**{**summary.__dict__, "objects": objects_of(record)})

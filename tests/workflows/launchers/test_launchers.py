@@ -4,19 +4,31 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 import yaml
 from hydra import compose, initialize_config_dir
+from hydra._internal.hydra import Hydra
+from omegaconf import DictConfig, OmegaConf
 
 import unlatch
 from configs import config_dir
 from simcore.errors import ConfigError, PluginError
 from simcore.recording.storage import DataSet
-from workflows.console import BAD_INPUT, OK
-from workflows.launchers import LAUNCHERS, SERIAL
-from workflows.launchers.sweep import LOGS, SweepJob, default_folder, job_name, varied_keys, write_jobs
+from workflows.console import BAD_INPUT, FAILED, OK
+from workflows.launchers import LAUNCHERS, SERIAL, HydraLauncher
+from workflows.launchers.sweep import (
+    JOBS_FILES,
+    LOGS,
+    SweepJob,
+    default_folder,
+    job_name,
+    read_job,
+    varied_keys,
+    write_jobs,
+)
 from workflows.reporting.reproduction import commands_of
 from workflows.schema import LauncherCfg
 
@@ -46,6 +58,32 @@ def test_a_job_alone_is_called_by_its_task():
     assert job_name(JOBS[0], [], otherwise="open_drawer") == "open_drawer"
 
 
+def test_jobs_that_queue_keep_their_list_when_another_sweep_comes_into_the_same_folder(tmp_path: Path):
+    queued = write_jobs(tmp_path, [SweepJob("a", ("list", "tasks"))])
+    other = write_jobs(tmp_path, [SweepJob("b", ("list", "skills"))])
+    assert read_job(queued, 0) == SweepJob("a", ("list", "tasks"))
+    assert read_job(other, 0) == SweepJob("b", ("list", "skills"))
+    assert write_jobs(tmp_path, [SweepJob("a", ("list", "tasks"))]) == queued
+
+
+def test_a_launcher_that_loses_a_job_tells_what_became_of_the_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    jobs = [SweepJob("a", ("--version",)), SweepJob("b", ("nonsense",)), SweepJob("c", ("--version",))]
+
+    def two_jobs_then_gone(self: Hydra, config_name: str, task: Callable[[DictConfig], int], words: list[str]) -> None:
+        given = dict(word.split("=", 1) for word in words)
+        for number in (0, 1):
+            cfg = {"job": number, "jobs": given["jobs"].strip("'"), "codes": given["codes"].strip("'")}
+            task(OmegaConf.create(cfg))
+        raise RuntimeError("a worker was killed")
+
+    monkeypatch.setattr(Hydra, "multirun", two_jobs_then_gone)
+    launcher = HydraLauncher("basic", module="hydra", extra="none")
+    assert launcher.launch(write_jobs(tmp_path, jobs), 3, {}, at_once=None) == [OK, BAD_INPUT, FAILED]
+    assert "lost 1 of 3 jobs before they had ended: a worker was killed" in capsys.readouterr().err
+
+
 def test_every_launcher_has_its_file_and_its_file_its_launcher():
     names = {path.stem for path in (config_dir() / "launcher").glob("*.yaml")}
     assert names == {SERIAL, *LAUNCHERS}
@@ -56,7 +94,9 @@ def test_every_launcher_has_its_file_and_its_file_its_launcher():
 def test_the_settings_of_a_file_are_those_of_the_launcher(name: str, tmp_path: Path):
     pytest.importorskip(LAUNCHERS[name].module)
     content = settings_of(name)
-    overrides = LAUNCHERS[name].overrides(tmp_path, 1, content["settings"], at_once=content.get("jobs_at_once"))
+    overrides = LAUNCHERS[name].overrides(
+        tmp_path / "sweep-0.json", 1, content["settings"], codes=tmp_path, at_once=content.get("jobs_at_once")
+    )
     with initialize_config_dir(config_dir=str(config_dir()), version_base="1.3"):
         launcher = compose("sweep_job", overrides, return_hydra_config=True).hydra.launcher
     for key, value in content["settings"].items():
@@ -108,8 +148,7 @@ def test_a_missing_plugin_is_named_with_its_extra(name: str, tmp_path: Path, mon
 def test_every_job_is_run_and_its_exit_code_told(name: str, tmp_path: Path):
     pytest.importorskip(LAUNCHERS[name].module)
     jobs = [SweepJob("a", ("--version",)), SweepJob("b", ("nonsense",)), SweepJob("c", ("list", "skills"))]
-    write_jobs(tmp_path, jobs)
-    codes = LAUNCHERS[name].launch(tmp_path, 3, settings_of(name)["settings"], at_once=2)
+    codes = LAUNCHERS[name].launch(write_jobs(tmp_path, jobs), 3, settings_of(name)["settings"], at_once=2)
     assert codes == [OK, BAD_INPUT, OK]
     assert "Unknown command 'nonsense'" in (tmp_path / LOGS / "b.log").read_text()
     assert "artpreplan" in (tmp_path / LOGS / "c.log").read_text()
@@ -123,7 +162,7 @@ def test_a_sweep_leaves_a_data_set_a_job_below_one_folder(tmp_path: Path):
     assert unlatch.main(["collect", "-m", "task=close_drawer", "seed=1,2", *common]) == OK
     sets = {path.name: DataSet.open(path) for path in (tmp_path / "s").glob("seed*")}
     assert {name: len(data_set) for name, data_set in sets.items()} == {"seed1": 1, "seed2": 1}
-    assert {job["name"] for job in json.loads((tmp_path / "s" / "sweep.json").read_text())} == set(sets)
+    assert {job["name"] for job in json.loads(next((tmp_path / "s").glob(JOBS_FILES)).read_text())} == set(sets)
     assert sets["seed2"].header["config"]["seed"] == 2
 
 

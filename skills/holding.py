@@ -1,0 +1,56 @@
+"""What a skill must have that keeps hold of something while other arms of its stage act."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+
+import numpy as np
+
+from skills.command import Phase
+from skills.config import SkillCfg
+from skills.context import SkillContext
+from skills.skill import Skill
+
+
+class HoldingSkill(Skill):
+    """Holds while others of its stage act: these begin once it does, and it is told to let go when they are done.
+
+    A subclass has one command of phase `hold`, which lasts until it is told, and writes `q_hold` and `gripper_hold_m`.
+    """
+
+    def __init__(self, cfg: SkillCfg, context: SkillContext) -> None:
+        super().__init__(cfg, context)
+        self._is_to_let_go = False
+
+    @property
+    @abstractmethod
+    def q_hold(self) -> np.ndarray:
+        """(n,) joints while it holds [rad]; asked once it has planned."""
+
+    @property
+    @abstractmethod
+    def gripper_hold_m(self) -> float:
+        """Opening of the gripper while it holds [m]."""
+
+    @property
+    def is_holding(self) -> bool:
+        """Whether it holds: others may begin."""
+        return self.phase is Phase.hold and not self._failures
+
+    def let_go(self) -> None:
+        """Tells it that what it held for is done."""
+        self._is_to_let_go = True
+
+    @property
+    def has_skipped(self) -> bool:
+        """Whether `skip_to_hold` was called."""
+        return bool(self.commands) and self.commands[0].phase is Phase.hold
+
+    def skip_to_hold(self) -> None:
+        """Drops what comes before it holds: for a search that puts the arm there."""
+        phases = [command.phase for command in self.commands]
+        self.commands = self.commands[phases.index(Phase.hold) :]
+
+    def is_subtask_done(self) -> bool:
+        """See `Skill.is_subtask_done`; the hold is done when it is told to let go."""
+        return super().is_subtask_done() and (self.phase is not Phase.hold or self._is_to_let_go)
