@@ -43,7 +43,6 @@ by. What no URDF says is marked `look up`: accelerations, the grip force of the 
 """
 
 _TILE = (420, 420)
-_INK = (200, 30, 30)
 _LOOK_UP = {
     "max_acceleration": "look up: no URDF states it",
     "max_force_n": "look up: the data sheet of the gripper",
@@ -193,7 +192,7 @@ def _rows(robot: RobotCfg) -> list[Row]:
                 side = T_world_ee.rotate(_side(arm.cfg))
                 view = framing_view(around, side + np.array([0.0, 0.0, 0.2]), fov_deg=40.0, margin=2.2)
                 overlay = Overlay(take_picture(world, view, width=width, height=height), view)
-                overlay.labels(points, color=_INK)
+                overlay.labels(points)
                 hands.append(overlay.picture())
             rows.append(
                 Row(f"hand {arm.cfg.name}, closed and open; keypoints of the tool", success=True, pictures=hands)

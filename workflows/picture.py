@@ -26,6 +26,7 @@ _CAPTION_PX = 22
 _FONT_PX = 13
 _CONTACT_N = 0.1
 _INK, _PAPER = (30, 30, 30), (255, 255, 255)
+_PALETTE = [(250, 180, 20), (40, 150, 220), (210, 70, 120), (60, 170, 90), (140, 90, 200), (90, 90, 90)]
 _GOOD, _BAD = (20, 110, 50), (170, 30, 30)
 
 
@@ -162,22 +163,24 @@ class Overlay:
         if not np.isfinite(pixel).all():
             return
         x, y = pixel
-        self._draw.ellipse([x - 4, y - 4, x + 4, y + 4], fill=(*color, 255), outline=(0, 0, 0, 255))
+        self._dot(x, y, color)
         self.text((x + 7, y - 8), label)
 
-    def labels(self, points_world: Mapping[str, Array], *, color: tuple[int, int, int]) -> None:
-        """Dots with their names; names that would overlap are moved down."""
-        taken: list[tuple[float, float]] = []
-        for name, p_world in points_world.items():
-            self.point(p_world, color=color)
-            (pixel,) = self._pixels(p_world)
-            if not np.isfinite(pixel).all():
-                continue
-            x, y = pixel[0] + 7, pixel[1] - 8
-            while any(abs(y - other[1]) < _FONT_PX + 2 and abs(x - other[0]) < 180 for other in taken):
-                y += _FONT_PX + 2
-            taken.append((x, y))
-            self.text((x, y), name)
+    def labels(self, points_world: Mapping[str, Array]) -> None:
+        """Dots with their names in a column at the right, each joined to its dot; `a.b` and `a.c` share a colour."""
+        seen = []
+        colours: dict[str, tuple[int, int, int]] = {}
+        for (name, _), pixel in zip(points_world.items(), self._pixels(_stacked(points_world)), strict=True):
+            colour = colours.setdefault(name.rpartition(".")[0], _PALETTE[len(colours) % len(_PALETTE)])
+            if np.isfinite(pixel).all():
+                seen.append((float(pixel[1]), float(pixel[0]), name, colour))
+        widest = max((self._draw.textlength(name, font=_font()) for _, _, name, _ in seen), default=0.0)
+        left = self._image.width - widest - 8
+        rows = _spread([y for y, *_ in sorted(seen)], step=_FONT_PX + 5, within=self._image.height - _FONT_PX - 5)
+        for (y, x, name, colour), row in zip(sorted(seen), rows, strict=True):
+            self._draw.line([(x, y), (left - 4, row)], fill=(*colour, 200), width=1)
+            self._dot(x, y, colour)
+            self.text((left, row - _FONT_PX / 2), name)
 
     def text_at(self, p_world: Array, words: str) -> None:
         """Words at a point (3,) of the world frame [m]."""
@@ -196,8 +199,27 @@ class Overlay:
         """The picture with everything drawn, (height, width, 3) uint8."""
         return np.asarray(self._image)
 
+    def _dot(self, x: float, y: float, color: tuple[int, int, int]) -> None:
+        self._draw.ellipse([x - 4, y - 4, x + 4, y + 4], fill=(*color, 255), outline=(0, 0, 0, 255))
+
     def _pixels(self, points_world: Array) -> Array:
         return project(self._view, points_world, width=self._image.width, height=self._image.height)
+
+
+def _stacked(points_world: Mapping[str, Array]) -> Array:
+    return np.reshape(np.array([np.asarray(p_world, dtype=float) for p_world in points_world.values()]), (-1, 3))
+
+
+def _spread(wanted: Sequence[float], *, step: float, within: float) -> list[float]:
+    """Sorted places moved apart to at least a step, no more than needed and up again from the lower edge."""
+    rows: list[float] = []
+    for y in wanted:
+        rows.append(max(y, rows[-1] + step) if rows else max(y, step))
+    lowest = within
+    for index in range(len(rows) - 1, -1, -1):
+        rows[index] = min(rows[index], lowest)
+        lowest = rows[index] - step
+    return rows
 
 
 def _font() -> ImageFont.ImageFont | ImageFont.FreeTypeFont:

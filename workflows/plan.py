@@ -140,7 +140,7 @@ def _refusal_lines(skill: Skill, made: KeyframePlan) -> list[str]:
 def _drawn(scene: DrawnScene, skills: Sequence[Skill]) -> np.ndarray:
     """The scene with the ways of the hands, their keyframes and the object's keypoints."""
     overlay = scene.overlay(width=PICTURE_SIZE[0], height=PICTURE_SIZE[1])
-    overlay.labels(scene.keypoints(), color=(250, 180, 20))
+    overlay.labels(scene.keypoints())
     for skill in skills:
         _draw_plan(overlay, skill)
     return overlay.picture()

@@ -24,7 +24,7 @@ Draws the scene of one episode at its start: regions, keypoints, what was drawn.
 
 PICTURE_SIZE = (960, 720)
 """Width and height of the picture [pixels]."""
-_REGION, _KEYPOINT = (40, 90, 220), (250, 180, 20)
+_REGION = (40, 90, 220)
 
 
 def main(argv: Sequence[str]) -> int:
@@ -71,7 +71,7 @@ def preview(cfg: PreviewCfg) -> Path:
             outline = scene.region_outline(region)
             overlay.line(outline, color=_REGION)
             overlay.text_at(outline[0], f"region of {region.object}")
-        overlay.labels(scene.keypoints(), color=_KEYPOINT)
+        overlay.labels(scene.keypoints())
         write_picture(overlay.picture(), path)
         for text in scene.description():
             say(text)

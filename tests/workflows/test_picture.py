@@ -74,6 +74,16 @@ def test_marks_lie_where_the_camera_sees_the_point():
     assert not (picture == (0, 0, 255)).all(axis=2).any()
 
 
+@pytest.mark.parametrize("height_m", [-0.35, 0.0, 0.35])
+def test_names_of_points_in_one_place_are_below_each_other(height_m: float):
+    view = View(eye=(0.0, -1.0, 0.0), target=(0.0, 0.0, 0.0))
+    overlay = Overlay(np.full((300, 400, 3), 255, dtype=np.uint8), view)
+    overlay.labels({f"{part}.iii": np.array([0.0, 0.0, height_m]) for part in "abcdefgh"})
+    overlay.labels({"behind": np.array([0.0, -5.0, 0.0])})
+    inked = (overlay.picture()[:, 380:] < 100).all(axis=-1).any(axis=-1)
+    assert np.count_nonzero(inked[1:] & ~inked[:-1]) >= 8
+
+
 def test_a_picture_that_cannot_be_written_is_an_error_of_ours(tmp_path: Path):
     picture = np.zeros((2, 2, 3), dtype=np.uint8)
     write_picture(picture, tmp_path / "deep" / "a.png")
