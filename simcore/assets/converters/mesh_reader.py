@@ -17,10 +17,10 @@ import numpy as np
 
 from simcore.assets.converters.mesh_parts import TriangleMesh, join
 from simcore.assets.converters.partnet_source import material_files, texture_files
-from simcore.assets.surface import read_obj
 from simcore.assets.untrusted_xml import parse_xml
 from simcore.assets.urdf_reader import MAX_MESH_BYTES, inside
 from simcore.errors import AssetError
+from simcore.geometry.mesh_file import read_obj
 
 MESH_SUFFIXES = (".dae", ".fbx", ".glb", ".gltf", ".obj", ".ply", ".stl")
 """Endings that are read, in small letters."""

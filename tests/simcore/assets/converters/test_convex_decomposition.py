@@ -18,8 +18,8 @@ from simcore.assets.converters.convex_decomposition import (
 from simcore.assets.converters.hull_files import hulls_inertial, write_hulls
 from simcore.assets.converters.mesh_parts import TriangleMesh, join
 from simcore.assets.converters.voxel_boxes import voxel_boxes
-from simcore.assets.surface import read_obj
 from simcore.errors import AssetError, ConfigError
+from simcore.geometry.mesh_file import read_obj
 
 
 def box(low: tuple[float, float, float], high: tuple[float, float, float]) -> TriangleMesh:

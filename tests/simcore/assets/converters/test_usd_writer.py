@@ -282,7 +282,7 @@ def test_self_collision_is_that_of_the_articulation(wanted: bool, cabinet: Path)
 def test_colliders_are_the_convex_parts_that_bullet_has(cabinet: Path):
     from pxr import UsdPhysics
 
-    from simcore.assets.surface import read_obj
+    from simcore.geometry.mesh_file import read_obj
 
     made, stage = convert_urdf(cabinet, convex_decompose_mesh=True)
     parts = [mesh for mesh in meshes(stage) if mesh.HasAPI(UsdPhysics.CollisionAPI)]
