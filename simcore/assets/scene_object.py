@@ -32,6 +32,8 @@ class SceneObject(Module):
         self._asset = asset
         self.joint_names = [j.name for j in body.movable_joints]
         parts = asset.articulation.parts
+        for name, part in parts.items():
+            body.part_names.setdefault(part.link, name)
         on_spindle = {part.joint for part in parts.values() if part.kind in (PartKind.knob, PartKind.lever)}
         self._drives = DriveGroup(
             body,

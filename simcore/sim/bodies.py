@@ -51,6 +51,10 @@ class Body:
         """Which of several environments in one world it belongs to; None = it is shared by all, as a floor is."""
         self.semantic_class = name
         """What kind of thing it is, for segmentation images: `robot`, a category; its name where nobody said."""
+        self.part_names: dict[str, str] = {}
+        """Names of parts that a user knows, by the link that moves with each: `door` of `link_0`."""
+        self.drawn_triangles: dict[str, Array] = {}
+        """(F, 3, 3) triangles of links whose visual shape was given by vertices [m]: Bullet does not tell these."""
         root, _ = p.getBodyInfo(body_id, physicsClientId=client)
         # a box has no model that names its link: it is called like the body
         self.root_link: str = root.decode() if p.getNumJoints(body_id, physicsClientId=client) else name

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pybullet as p
 
 from simcore.errors import WorldError
@@ -38,7 +39,9 @@ def add_panel(
         "uvs": [[0.0, 0.0], [u, 0.0], [u, v], [0.0, v]],
         "normals": [[0.0, 0.0, 1.0]] * 4,
     }
-    return _add(world, name, p.GEOM_MESH, shape, T_world_panel, rgba)
+    panel = _add(world, name, p.GEOM_MESH, shape, T_world_panel, rgba)
+    panel.drawn_triangles[panel.root_link] = np.array(shape["vertices"])[np.array(shape["indices"])].reshape(-1, 3, 3)
+    return panel
 
 
 def add_solid(world: World, name: str, *, shape: str, size_m: float, T_world_solid: Pose, rgba: Rgba) -> Body:

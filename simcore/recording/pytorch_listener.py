@@ -1,0 +1,34 @@
+"""Images as batches, at hand after every write."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+
+class PytorchListener:
+    """Keeps what a `PytorchWriter` wrote last."""
+
+    def __init__(self) -> None:
+        self.data: dict[str, Any] = {}
+        """`pytorch_rgb`: (C, height, width, 3) images of all cameras; `device`: where they are."""
+
+    def write_data(self, data: Mapping[str, Any]) -> None:
+        """Takes new data; what it does not name stays.
+
+        Args:
+            data: Data by name.
+        """
+        self.data.update(data)
+
+    def get_rgb_data(self) -> Any | None:
+        """(C, 3, height, width) uint8 colours of all cameras, a tensor or, without torch, a NumPy array.
+
+        None before the first write.
+        """
+        images = self.data.get("pytorch_rgb")
+        if images is None:
+            return None
+        return images.transpose(0, 3, 1, 2) if isinstance(images, np.ndarray) else images.permute(0, 3, 1, 2)

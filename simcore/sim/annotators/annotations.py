@@ -1,0 +1,53 @@
+"""Everything that was asked for about one image."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from simcore.sim.annotators.annotator import Annotator
+from simcore.sim.annotators.catalog import ANNOTATORS
+from simcore.sim.annotators.shot import Shot
+
+Array = np.ndarray
+
+
+@dataclass(frozen=True)
+class Annotations:
+    """What annotators found in one image."""
+
+    values: Mapping[str, Array]
+    """Arrays by the names of the annotators' outputs."""
+    paths: tuple[str, ...]
+    """Path of every thing: row i of arrays with a row for each belongs to path i."""
+    semantic_ids: tuple[int, ...]
+    """Key of `id_to_labels` of every thing."""
+    id_to_labels: Mapping[int, Mapping[str, str]]
+    """Labels by type."""
+
+    def __getitem__(self, name: str) -> Array:
+        return self.values[name]
+
+
+def annotate(shot: Shot, names: Sequence[str]) -> Annotations:
+    """Asks annotators about an image.
+
+    Args:
+        shot: The image.
+        names: Names in the catalog of annotators.
+
+    Raises:
+        UnknownEntryError: No such annotator.
+    """
+    values: dict[str, Array] = {}
+    for name in names:
+        annotator: Annotator = ANNOTATORS.load(name)()
+        values.update(annotator.annotate(shot))
+    return Annotations(
+        values,
+        tuple(entity.path for entity in shot.entities),
+        tuple(shot.semantic_id(entity) for entity in shot.entities),
+        shot.id_to_labels,
+    )

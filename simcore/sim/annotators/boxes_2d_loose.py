@@ -1,0 +1,45 @@
+"""Boxes about all of a thing, whatever hides it."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import numpy as np
+
+from simcore.geometry.silhouette import in_front
+from simcore.sim.annotators.annotator import Annotator, Output
+from simcore.sim.annotators.entity import Entity
+from simcore.sim.annotators.shot import Shot
+
+Array = np.ndarray
+
+
+class LooseBoxes2d(Annotator):
+    """Extents of the projection of every triangle, within the image."""
+
+    outputs: ClassVar[tuple[Output, ...]] = (
+        Output(
+            "boxes_2d_loose",
+            ("N", 4),
+            "float32",
+            "px",
+            "x_min, y_min, x_max, y_max of its outline, hidden or not, cut at the image's edges; NaN outside of it.",
+        ),
+    )
+
+    def annotate(self, shot: Shot) -> dict[str, Array]:
+        """See `Annotator`."""
+        boxes = [_box(shot, entity) for entity in shot.entities]
+        return {"boxes_2d_loose": np.array(boxes, dtype=np.float32).reshape(-1, 4)}
+
+
+def _box(shot: Shot, entity: Entity) -> Array:
+    pixels = shot.pinhole.project(in_front(shot.in_camera(entity.triangles_world), shot.near_m).reshape(-1, 3))
+    outside = np.full(4, np.nan)
+    if not len(pixels):
+        return outside
+    edge = np.array([shot.pinhole.width, shot.pinhole.height]) - 0.5  # pixels reach half a pixel beyond their centres
+    low, high = pixels.min(axis=0), pixels.max(axis=0)
+    if (high < -0.5).any() or (low > edge).any():
+        return outside
+    return np.concatenate([np.maximum(low, -0.5), np.minimum(high, edge)])

@@ -1,0 +1,38 @@
+"""Boxes about what is seen."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import numpy as np
+
+from simcore.sim.annotators.annotator import Annotator, Output
+from simcore.sim.annotators.shot import Shot
+
+Array = np.ndarray
+
+
+class TightBoxes2d(Annotator):
+    """Boxes about the pixels that show a thing."""
+
+    outputs: ClassVar[tuple[Output, ...]] = (
+        Output(
+            "boxes_2d_tight",
+            ("N", 4),
+            "int32",
+            "px",
+            "First and last column and row that show it: x_min, y_min, x_max, y_max; -1 where none does.",
+        ),
+        Output("visible_px", ("N",), "int32", "px", "How many pixels show it."),
+    )
+
+    def annotate(self, shot: Shot) -> dict[str, Array]:
+        """See `Annotator`."""
+        boxes: Array = np.full((len(shot.entities), 4), -1, dtype=np.int32)
+        for row, entity in enumerate(shot.entities):
+            if shot.visible_px(entity):
+                mask = shot.mask(entity)
+                columns, rows = np.flatnonzero(mask.any(axis=0)), np.flatnonzero(mask.any(axis=1))
+                boxes[row] = columns[0], rows[0], columns[-1], rows[-1]
+        counts = np.array([shot.visible_px(entity) for entity in shot.entities], dtype=np.int32)
+        return {"boxes_2d_tight": boxes, "visible_px": counts}

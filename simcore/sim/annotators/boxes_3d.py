@@ -1,0 +1,33 @@
+"""Boxes in space."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import numpy as np
+
+from simcore.sim.annotators.annotator import Annotator, Output
+from simcore.sim.annotators.shot import Shot
+
+Array = np.ndarray
+
+
+class Boxes3d(Annotator):
+    """The box of a thing along the axes of its own frame, joints as they are."""
+
+    outputs: ClassVar[tuple[Output, ...]] = (
+        Output("boxes_3d_extents", ("N", 2, 3), "float64", "m", "Lower and upper corner in the thing's frame."),
+        Output("boxes_3d_poses", ("N", 4, 4), "float64", "m", "T_world_thing: pose of that frame."),
+        Output("boxes_3d_corners", ("N", 8, 3), "float64", "m", "Corners in the world frame, order below."),
+        Output("boxes_3d_corners_px", ("N", 8, 2), "float64", "px", "Corners in the image; NaN behind the camera."),
+    )
+
+    def annotate(self, shot: Shot) -> dict[str, Array]:
+        """See `Annotator`."""
+        corners = np.array([entity.corners for entity in shot.entities]).reshape(-1, 8, 3)
+        return {
+            "boxes_3d_extents": np.array([entity.extents for entity in shot.entities]).reshape(-1, 2, 3),
+            "boxes_3d_poses": np.array([e.T_world_entity.matrix for e in shot.entities]).reshape(-1, 4, 4),
+            "boxes_3d_corners": corners,
+            "boxes_3d_corners_px": shot.pinhole.project(shot.in_camera(corners).reshape(-1, 3)).reshape(-1, 8, 2),
+        }

@@ -1,0 +1,62 @@
+"""What all annotators are told."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from simcore.errors import ConfigError, close_matches
+from simcore.geometry import Pose
+from simcore.sim.annotators.entity import SEMANTIC_TYPES
+
+
+@dataclass
+class AnnotationCfg:
+    """Which things are annotated, and in which camera frame poses are given."""
+
+    semantic_types: list[str] = field(default_factory=lambda: ["class"])
+    """Only what has a label of its own of one of these types: `class` and `body` of whole bodies, `part` of the parts
+    that an annotation names, `link` of every link."""
+    include_occluded: bool = False
+    """Whether things of which no pixel is seen are annotated too."""
+    camera_rotation_deg: list[float] = field(default_factory=lambda: [0.0, 0.0, 0.0])
+    """Rotation of the camera frame of poses from ours, about the fixed axes x, then y, then z [degrees]. Ours has x to
+    the right of the image, y down, z forward; [180, 0, 0] gives OpenGL's and USD's, with y up and z backward."""
+    keypoint_tolerance_m: float = 0.01
+    """A keypoint so far behind the surface that is seen there counts as visible [m]."""
+
+    def __post_init__(self) -> None:
+        for name in self.semantic_types:
+            if name not in SEMANTIC_TYPES:
+                raise ConfigError(
+                    f"semantic_types has '{name}', which is unknown.{close_matches(name, SEMANTIC_TYPES)} Expected "
+                    f"some of {', '.join(SEMANTIC_TYPES)}. Change it.",
+                    key="semantic_types",
+                    available=list(SEMANTIC_TYPES),
+                )
+        if not self.semantic_types:
+            raise ConfigError(
+                f"semantic_types is empty. Expected some of {', '.join(SEMANTIC_TYPES)}. Name one.",
+                key="semantic_types",
+            )
+        if len(self.camera_rotation_deg) != 3:
+            raise ConfigError(
+                f"camera_rotation_deg has {len(self.camera_rotation_deg)} numbers. Expected 3. Change it.",
+                key="camera_rotation_deg",
+            )
+        if not 0.0 <= self.keypoint_tolerance_m <= 1.0:
+            raise ConfigError(
+                f"keypoint_tolerance_m={self.keypoint_tolerance_m:g} is out of range. Expected 0 to 1. Change it.",
+                key="keypoint_tolerance_m",
+            )
+
+    def type_of(self, labels: Mapping[str, str]) -> str:
+        """The first of the semantic types that labels (never without one of them) have."""
+        return next(kind for kind in self.semantic_types if kind in labels)
+
+    @property
+    def T_camera_turned(self) -> Pose:
+        """Pose of the turned camera frame in the camera's."""
+        return Pose.from_rpy(np.zeros(3), np.radians(self.camera_rotation_deg))

@@ -1,0 +1,37 @@
+"""Two kinds of depth."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import numpy as np
+
+from simcore.sim.annotators.annotator import Annotator, Output
+from simcore.sim.annotators.shot import Shot
+
+Array = np.ndarray
+
+
+class DistanceToImagePlane(Annotator):
+    """How far in front of the camera, along its z axis."""
+
+    outputs: ClassVar[tuple[Output, ...]] = (
+        Output("distance_to_image_plane", ("H", "W"), "float32", "m", "Depth along z; infinite where nothing is seen."),
+    )
+
+    def annotate(self, shot: Shot) -> dict[str, Array]:
+        """See `Annotator`."""
+        return {"distance_to_image_plane": shot.images.depth_m}
+
+
+class DistanceToCamera(Annotator):
+    """How far from the camera's centre, along the ray of each pixel."""
+
+    outputs: ClassVar[tuple[Output, ...]] = (
+        Output("distance_to_camera", ("H", "W"), "float32", "m", "Distance from the centre; infinite likewise."),
+    )
+
+    def annotate(self, shot: Shot) -> dict[str, Array]:
+        """See `Annotator`."""
+        along = np.linalg.norm(shot.pinhole.rays(), axis=-1)
+        return {"distance_to_camera": (shot.images.depth_m * along).astype(np.float32)}

@@ -1,0 +1,117 @@
+"""Things that annotations speak of: bodies and parts of bodies, with labels of several types."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import product
+
+import numpy as np
+
+from simcore.geometry import Pose
+from simcore.sim.bodies import Body
+from simcore.sim.camera import link_labels
+from simcore.sim.visual_geometry import link_triangles
+from simcore.sim.world import World
+
+Array = np.ndarray
+
+SEMANTIC_TYPES = ("class", "body", "part", "link")
+"""Types of labels: a body has the first two, its links the last two beside; a part is a link that a user knows."""
+CORNER_SIGNS = np.array(
+    [[1, -1, 1], [-1, -1, 1], [-1, 1, 1], [1, 1, 1], [1, -1, -1], [-1, -1, -1], [-1, 1, -1], [1, 1, -1]]
+)
+"""(8, 3) on which side of the middle the corners of a box lie, in the order of DOPE's cuboids."""
+
+
+@dataclass(frozen=True)
+class Entity:
+    """One thing with labels. Its frame is that of the root link of a body, or of the link."""
+
+    path: str
+    """`/<body>` or `/<body>/<link>`."""
+    labels: Mapping[str, str]
+    """Its labels by type, those that it has from its body among them."""
+    link_ids: tuple[int, ...]
+    """Its links, as `RawImages.link_ids` numbers them."""
+    T_world_entity: Pose
+    """Pose of its frame."""
+    pieces: tuple[tuple[Pose, Array], ...]
+    """Pose in its frame and triangles (F, 3, 3) [m] of each link."""
+
+    @cached_property
+    def triangles_world(self) -> Array:
+        """(F, 3, 3) corners of all that is seen of it, world frame [m]."""
+        moved = [(self.T_world_entity @ T @ piece.reshape(-1, 3)).reshape(-1, 3, 3) for T, piece in self.pieces]
+        return np.concatenate([np.zeros((0, 3, 3)), *moved])
+
+    @cached_property
+    def extents(self) -> Array:
+        """(2, 3) lower and upper corner of its box in its frame [m]; NaN where nothing of it can be seen."""
+        clouds = [T @ piece.reshape(-1, 3) for T, piece in self.pieces if len(piece)]
+        if not clouds:
+            return np.full((2, 3), np.nan)
+        return np.stack(
+            [np.min([c.min(axis=0) for c in clouds], axis=0), np.max([c.max(axis=0) for c in clouds], axis=0)]
+        )
+
+    @property
+    def corners(self) -> Array:
+        """(8, 3) corners of that box in the world frame [m], in the order of `CORNER_SIGNS`."""
+        low, high = self.extents
+        return self.T_world_entity @ np.where(CORNER_SIGNS > 0, high, low)
+
+    @property
+    def centre(self) -> Array:
+        """(3,) middle of that box in the world frame [m]."""
+        return self.T_world_entity @ self.extents.mean(axis=0)
+
+
+def entities_of(world: World, semantic_types: Sequence[str]) -> list[Entity]:
+    """Everything in a world that has a label of its own of one of these types, bodies before their links.
+
+    Args:
+        world: The world, loaded with visual shapes.
+        semantic_types: Some of `SEMANTIC_TYPES`.
+    """
+    number = {label: index for index, (label, _) in enumerate(link_labels(world), start=1)}
+    found = []
+    for body in (*world.bodies.values(), *world.scenery.values()):
+        ids = {link: number[body.label(index)] for link, index in body.links.items()}
+        if {"class", "body"} & set(semantic_types):
+            found.append(_of_body(body, ids, semantic_types))
+        found += [
+            _of_link(body, link, ids[link], semantic_types)
+            for link in body.links
+            if "link" in semantic_types or ("part" in semantic_types and link in body.part_names)
+        ]
+    return found
+
+
+def _of_body(body: Body, ids: Mapping[str, int], semantic_types: Sequence[str]) -> Entity:
+    T_world_root = body.root_pose()
+    T_root_world = T_world_root.inverse()
+    pieces = tuple((T_root_world @ body.link_pose(link), link_triangles(body, link)) for link in ids)
+    return Entity(f"/{body.name}", _labels(body, None, semantic_types), tuple(ids.values()), T_world_root, pieces)
+
+
+def _of_link(body: Body, link: str, link_id: int, semantic_types: Sequence[str]) -> Entity:
+    pieces = ((Pose.identity(), link_triangles(body, link)),)
+    path, labels = f"/{body.name}/{link}", _labels(body, link, semantic_types)
+    return Entity(path, labels, (link_id,), body.link_pose(link), pieces)
+
+
+def _labels(body: Body, link: str | None, semantic_types: Sequence[str]) -> dict[str, str]:
+    labels = {"class": body.semantic_class, "body": body.name}
+    if link is not None:
+        labels["link"] = link
+        if link in body.part_names:
+            labels["part"] = body.part_names[link]
+    return {kind: labels[kind] for kind in SEMANTIC_TYPES if kind in semantic_types and kind in labels}
+
+
+def box_edges() -> list[tuple[int, int]]:
+    """Pairs of corners of a box, in the order of `CORNER_SIGNS`, that an edge joins."""
+    apart = [(i, j, int(np.count_nonzero(CORNER_SIGNS[i] != CORNER_SIGNS[j]))) for i, j in product(range(8), repeat=2)]
+    return [(i, j) for i, j, differing in apart if i < j and differing == 1]

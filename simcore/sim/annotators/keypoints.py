@@ -1,0 +1,47 @@
+"""Annotated points in the image."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import numpy as np
+
+from simcore.sim.annotators.annotator import Annotator, Output
+from simcore.sim.annotators.shot import Shot
+
+Array = np.ndarray
+
+
+class Keypoints(Annotator):
+    """Where keypoints are in the image, and whether they are seen."""
+
+    outputs: ClassVar[tuple[Output, ...]] = (
+        Output("keypoint_names", ("K",), "text", "-", "`<object>.<part>.<keypoint>`."),
+        Output("keypoints_px", ("K", 2), "float64", "px", "Column and row; NaN behind the camera."),
+        Output("keypoints_camera", ("K", 3), "float64", "m", "In the camera frame, turned by camera_rotation_deg."),
+        Output("keypoints_in_image", ("K",), "bool", "-", "Whether it lies before the camera and within the image."),
+        Output(
+            "keypoints_visibility",
+            ("K",),
+            "int32",
+            "-",
+            "0 outside of the image; 1 inside, hidden; 2 seen: at most keypoint_tolerance_m behind the surface there.",
+        ),
+    )
+
+    def annotate(self, shot: Shot) -> dict[str, Array]:
+        """See `Annotator`."""
+        points = np.array(list(shot.keypoints.values()), dtype=float).reshape(-1, 3)
+        in_camera = shot.in_camera(points)
+        pixels = shot.pinhole.project(in_camera)
+        nearest = np.rint(np.nan_to_num(pixels, nan=-1.0))
+        inside = ((nearest >= 0) & (nearest < [shot.pinhole.width, shot.pinhole.height])).all(axis=1)
+        columns, rows = np.where(inside[:, None], nearest, 0).astype(int).T
+        seen = in_camera[:, 2] <= shot.images.depth_m[rows, columns] + shot.cfg.keypoint_tolerance_m
+        return {
+            "keypoint_names": np.array(list(shot.keypoints), dtype=str),
+            "keypoints_px": pixels,
+            "keypoints_camera": shot.cfg.T_camera_turned.inverse() @ in_camera,
+            "keypoints_in_image": inside,
+            "keypoints_visibility": np.where(inside, np.where(seen, 2, 1), 0).astype(np.int32),
+        }

@@ -1,0 +1,41 @@
+"""How much of a thing is hidden."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import numpy as np
+
+from simcore.geometry.silhouette import nearest_depth
+from simcore.sim.annotators.annotator import Annotator, Output
+from simcore.sim.annotators.entity import Entity
+from simcore.sim.annotators.shot import Shot
+
+Array = np.ndarray
+
+_BEHIND_M = 1e-3
+"""What is seen hides a thing only if it is nearer than this before it: outlines round differently."""
+
+
+class Occlusion(Annotator):
+    """The share of the pixels that a thing alone would cover in which something else is seen before it."""
+
+    outputs: ClassVar[tuple[Output, ...]] = (
+        Output("occlusion", ("N",), "float64", "-", "0 all seen, 1 all hidden; NaN where it is outside of the image."),
+        Output("alone_px", ("N",), "int32", "px", "How many pixels it would cover if nothing else were there."),
+    )
+
+    def annotate(self, shot: Shot) -> dict[str, Array]:
+        """See `Annotator`."""
+        found = [_hidden_and_alone(shot, entity) for entity in shot.entities]
+        counts = np.array(found, dtype=np.int32).reshape(-1, 2)
+        with np.errstate(invalid="ignore"):
+            share = counts[:, 0] / counts[:, 1]
+        return {"occlusion": share, "alone_px": counts[:, 1]}
+
+
+def _hidden_and_alone(shot: Shot, entity: Entity) -> tuple[int, int]:
+    alone_m = nearest_depth(shot.pinhole, shot.in_camera(entity.triangles_world), near_m=shot.near_m)
+    hidden = ~shot.mask(entity) & (shot.images.depth_m < alone_m - _BEHIND_M)
+    covered = np.isfinite(alone_m)
+    return int(np.count_nonzero(hidden & covered)), int(np.count_nonzero(covered))

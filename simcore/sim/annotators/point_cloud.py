@@ -1,0 +1,25 @@
+"""The image as points."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import numpy as np
+
+from simcore.sim.annotators.annotator import Annotator, Output
+from simcore.sim.annotators.shot import Shot
+
+Array = np.ndarray
+
+
+class PointCloud(Annotator):
+    """Where each pixel's ray meets a surface, in the order of the image: colours and segmentation belong to it."""
+
+    outputs: ClassVar[tuple[Output, ...]] = (
+        Output("point_cloud", ("H", "W", 3), "float32", "m", "World frame; NaN where nothing is seen."),
+    )
+
+    def annotate(self, shot: Shot) -> dict[str, Array]:
+        """See `Annotator`."""
+        points = shot.T_world_camera @ shot.pinhole.points(shot.images.depth_m)
+        return {"point_cloud": points.astype(np.float32)}

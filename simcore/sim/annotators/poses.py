@@ -1,0 +1,34 @@
+"""Poses in the camera frame."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import numpy as np
+
+from simcore.sim.annotators.annotator import Annotator, Output
+from simcore.sim.annotators.shot import Shot
+
+Array = np.ndarray
+
+
+class Poses(Annotator):
+    """Where things are, seen from the camera."""
+
+    outputs: ClassVar[tuple[Output, ...]] = (
+        Output("poses", ("N", 4, 4), "float64", "m", "T_camera_thing, the camera frame turned by camera_rotation_deg."),
+        Output("centers_px", ("N", 2), "float64", "px", "Middle of the thing's 3D box; NaN behind the camera."),
+        Output("origins_px", ("N", 2), "float64", "px", "Origin of the thing's frame; NaN behind the camera."),
+    )
+
+    def annotate(self, shot: Shot) -> dict[str, Array]:
+        """See `Annotator`."""
+        T_turned_world = (shot.T_world_camera @ shot.cfg.T_camera_turned).inverse()
+        poses = [(T_turned_world @ entity.T_world_entity).matrix for entity in shot.entities]
+        centres = np.array([entity.centre for entity in shot.entities]).reshape(-1, 3)
+        origins = np.array([entity.T_world_entity.p for entity in shot.entities]).reshape(-1, 3)
+        return {
+            "poses": np.array(poses).reshape(-1, 4, 4),
+            "centers_px": shot.pinhole.project(shot.in_camera(centres)),
+            "origins_px": shot.pinhole.project(shot.in_camera(origins)),
+        }

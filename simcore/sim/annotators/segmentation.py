@@ -1,0 +1,46 @@
+"""Which thing each pixel shows."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import numpy as np
+
+from simcore.sim.annotators.annotator import Annotator, Output
+from simcore.sim.annotators.shot import Shot
+
+Array = np.ndarray
+
+_UNLABELLED = 1
+
+
+class SemanticSegmentation(Annotator):
+    """By labels: what shares labels shares a number."""
+
+    outputs: ClassVar[tuple[Output, ...]] = (
+        Output("semantic_segmentation", ("H", "W"), "int32", "-", "Key of `id_to_labels`; 0 nothing, 1 no such label."),
+    )
+
+    def annotate(self, shot: Shot) -> dict[str, Array]:
+        """See `Annotator`."""
+        id_of_link: Array = np.full(len(shot.link_names) + 1, _UNLABELLED, dtype=np.int32)
+        id_of_link[0] = 0
+        for entity in shot.all_entities:  # bodies come before their links, which are more specific
+            id_of_link[list(entity.link_ids)] = shot.semantic_id(entity)
+        return {"semantic_segmentation": id_of_link[shot.images.link_ids]}
+
+
+class InstanceSegmentation(Annotator):
+    """By link of each body."""
+
+    outputs: ClassVar[tuple[Output, ...]] = (
+        Output("instance_segmentation", ("H", "W"), "int32", "-", "Place in `instance_labels`; 0 nothing."),
+        Output("instance_labels", ("L",), "text", "-", "`nothing`, then `<body>/<link>` of every link."),
+    )
+
+    def annotate(self, shot: Shot) -> dict[str, Array]:
+        """See `Annotator`."""
+        return {
+            "instance_segmentation": shot.images.link_ids,
+            "instance_labels": np.array(["nothing", *shot.link_names]),
+        }

@@ -1,0 +1,133 @@
+"""All that annotators work from: one image of a world with what the world knew when it was made."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+
+from simcore.geometry import Pinhole, Pose
+from simcore.sim.annotators.config import AnnotationCfg
+from simcore.sim.annotators.entity import Entity, entities_of
+from simcore.sim.camera import RawImages, link_labels, take_images
+from simcore.sim.world import World
+
+Array = np.ndarray
+
+BACKGROUND = {"class": "BACKGROUND"}
+"""Labels of where nothing is seen: semantic id 0."""
+UNLABELLED = {"class": "UNLABELLED"}
+"""Labels of what has none of the semantic types that were asked for: semantic id 1."""
+
+
+@dataclass(frozen=True)
+class Shot:
+    """An image and the geometry behind it; nothing in it changes with the world."""
+
+    cfg: AnnotationCfg
+    """What all annotators are told."""
+    pinhole: Pinhole
+    """Size and intrinsics of the camera."""
+    T_world_camera: Pose
+    """Pose of its frame."""
+    near_m: float
+    """Nothing nearer is seen [m]."""
+    images: RawImages
+    """Colours, depth and links, without noise."""
+    link_names: tuple[str, ...]
+    """Label of every link, in the order of `images.link_ids`, which counts from 1."""
+    all_entities: tuple[Entity, ...]
+    """Everything with a label of the types that were asked for, seen or not."""
+    keypoints: Mapping[str, Array] = field(default_factory=dict)
+    """Points (3,) in the world frame by name [m]."""
+
+    @cached_property
+    def _pixels_of_link(self) -> Array:
+        return np.bincount(self.images.link_ids.ravel(), minlength=len(self.link_names) + 1)
+
+    def visible_px(self, entity: Entity) -> int:
+        """How many pixels show a thing."""
+        return int(self._pixels_of_link[list(entity.link_ids)].sum())
+
+    @cached_property
+    def entities(self) -> tuple[Entity, ...]:
+        """What is annotated: without what is not seen, unless that was asked for."""
+        if self.cfg.include_occluded:
+            return self.all_entities
+        return tuple(entity for entity in self.all_entities if self.visible_px(entity))
+
+    @cached_property
+    def id_to_labels(self) -> dict[int, dict[str, str]]:
+        """Labels by semantic id; things with the same labels share one."""
+        found = [BACKGROUND, UNLABELLED]
+        for entity in self.all_entities:
+            if dict(entity.labels) not in found:
+                found.append(dict(entity.labels))
+        return dict(enumerate(found))
+
+    def semantic_id(self, entity: Entity) -> int:
+        """The key of a thing's labels in `id_to_labels`."""
+        return next(number for number, labels in self.id_to_labels.items() if labels == dict(entity.labels))
+
+    def in_camera(self, points_world: Array) -> Array:
+        """Points (..., 3) of the world in the camera frame [m]."""
+        return self.T_world_camera.inverse() @ points_world
+
+    def mask(self, entity: Entity) -> Array:
+        """(height, width) bool: the pixels that show a thing."""
+        wanted: Array = np.zeros(len(self.link_names) + 1, dtype=bool)
+        wanted[list(entity.link_ids)] = True
+        return wanted[self.images.link_ids]
+
+
+def take_shot(
+    world: World,
+    pinhole: Pinhole,
+    T_world_camera: Pose,
+    *,
+    near_m: float,
+    far_m: float,
+    cfg: AnnotationCfg,
+    keypoints: Mapping[str, Array] | None = None,
+) -> Shot:
+    """Makes an image and keeps what annotators need of the world.
+
+    Args:
+        world: The world, loaded with visual shapes.
+        pinhole: Size and intrinsics.
+        T_world_camera: Pose of the camera's frame.
+        near_m: Nothing nearer is seen [m].
+        far_m: Nothing farther is seen [m].
+        cfg: What all annotators are told.
+        keypoints: Points (3,) in the world frame by name [m].
+
+    Raises:
+        WorldError: The world has no visual shapes.
+    """
+    images = take_images(world, pinhole, T_world_camera, near_m=near_m, far_m=far_m)
+    return shot_of(world, images, pinhole, T_world_camera, near_m=near_m, cfg=cfg, keypoints=keypoints)
+
+
+def shot_of(
+    world: World,
+    images: RawImages,
+    pinhole: Pinhole,
+    T_world_camera: Pose,
+    *,
+    near_m: float,
+    cfg: AnnotationCfg,
+    keypoints: Mapping[str, Array] | None = None,
+) -> Shot:
+    """The same of an image that was made already, of the world as it is now; arguments as of `take_shot`."""
+    return Shot(
+        cfg=cfg,
+        pinhole=pinhole,
+        T_world_camera=T_world_camera,
+        near_m=near_m,
+        images=images,
+        link_names=tuple(label for label, _ in link_labels(world)),
+        all_entities=tuple(entities_of(world, cfg.semantic_types)),
+        keypoints=dict(keypoints or {}),
+    )
