@@ -46,7 +46,7 @@ COMMANDS = {
         "workflows.evaluate:main", "task=TASK policy=POLICY [key=value ...]", "how often a policy succeeds"
     ),
     "list": Command(
-        "workflows.listing:main", "WHAT", "list tasks, skills, robots, objects, sensors, renderers or terms"
+        "workflows.listing:main", "WHAT", "list tasks, skills, robots, objects, sensors, annotators, renderers or terms"
     ),
     "make-object": Command(
         "workflows.make_object:main", "CATEGORY|all [key=value ...]", "write generated objects as URDF"

@@ -9,7 +9,7 @@ from simcore.errors import ConfigError, close_matches
 from workflows.commandline import parse_command_line
 from workflows.console import OK, command, say
 
-HELP = """usage: unlatch list tasks|skills|robots|objects|sensors|renderers|terms [--config-dir FOLDER]
+HELP = """usage: unlatch list tasks|skills|robots|objects|sensors|annotators|renderers|terms [--config-dir FOLDER]
        unlatch list data [FOLDER]
 
 Prints one line for each: its name and what it is; of data sets below a folder (default: data), task, robot and seed,
@@ -125,6 +125,13 @@ def sensor_lines(own: Sequence[str] = ()) -> list[str]:
     return _aligned(rows)
 
 
+def annotator_lines(own: Sequence[str] = ()) -> list[str]:
+    """One line an annotator."""
+    from simcore.sim.annotators.catalog import ANNOTATORS
+
+    return _aligned([(name, entry.summary) for name, entry in ANNOTATORS.entries().items()])
+
+
 def renderer_lines(own: Sequence[str] = ()) -> list[str]:
     """One line a renderer: the name for `render DATA renderer=...`."""
     from simcore.sim.renderers.catalog import RENDERERS
@@ -146,6 +153,7 @@ LISTS: dict[str, Callable[[Sequence[str]], list[str]]] = {
     "robots": robot_lines,
     "objects": object_lines,
     "sensors": sensor_lines,
+    "annotators": annotator_lines,
     "renderers": renderer_lines,
     "terms": term_lines,
 }

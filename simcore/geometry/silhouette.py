@@ -12,8 +12,8 @@ _BATCH = 2_000_000
 """Most pairs of a triangle and a pixel that are looked at together."""
 
 
-def nearest_depth(pinhole: Pinhole, triangles_camera: Array, *, near_m: float) -> Array:
-    """Depth of the nearest triangle on every pixel's ray.
+def nearest_triangles(pinhole: Pinhole, triangles_camera: Array, *, near_m: float) -> tuple[Array, Array]:
+    """Depth of the nearest triangle on every pixel's ray, and which it is.
 
     A pixel is covered where its centre lies in a triangle, whichever side is seen.
 
@@ -23,42 +23,47 @@ def nearest_depth(pinhole: Pinhole, triangles_camera: Array, *, near_m: float) -
         near_m: Nothing nearer is seen [m].
 
     Returns:
-        (height, width) distance to the image plane [m]; infinite where there is no triangle.
+        (height, width) distance to the image plane [m], infinite where there is no triangle; and (height, width) places
+        of the triangles, -1 where there is none.
     """
-    depth = np.full(pinhole.height * pinhole.width, np.inf)
-    triangles = in_front(triangles_camera, near_m)
+    depth: Array = np.full(pinhole.height * pinhole.width, np.inf)
+    which: Array = np.full(pinhole.height * pinhole.width, -1)
+    triangles, source = in_front(triangles_camera, near_m)
     pixels = pinhole.project(triangles.reshape(-1, 3)).reshape(-1, 3, 2)
     first = np.clip(np.ceil(pixels.min(axis=1)), 0, [pinhole.width, pinhole.height]).astype(int)  # (F, 2)
     past = np.clip(np.floor(pixels.max(axis=1)) + 1, 0, [pinhole.width, pinhole.height]).astype(int)
     size = np.maximum(past - first, 0)
-    counts = size.prod(axis=1)
-    kept = np.flatnonzero(counts)
-    ends = np.cumsum(counts[kept])
+    kept = np.flatnonzero(size.prod(axis=1))
+    ends = np.cumsum(size[kept].prod(axis=1))
     cuts = np.searchsorted(ends, np.arange(_BATCH, ends[-1] if len(ends) else 0, _BATCH))
     for part in np.split(kept, cuts):
-        _cover(depth, pinhole.width, pixels[part], 1.0 / triangles[part, :, 2], first[part], size[part])
-    return depth.reshape(pinhole.height, pinhole.width)
+        place, met, of = _covered(pinhole.width, pixels[part], 1.0 / triangles[part, :, 2], first[part], size[part])
+        order = np.argsort(-met, kind="stable")  # of several writes to one place, the last one stays: the nearest
+        nearest = np.full(len(depth), -1)
+        nearest[place[order]] = order
+        reached = np.flatnonzero(nearest >= 0)
+        reached = reached[met[nearest[reached]] < depth[reached]]
+        depth[reached] = met[nearest[reached]]
+        which[reached] = source[part[of[nearest[reached]]]]
+    shape = (pinhole.height, pinhole.width)
+    return depth.reshape(shape), which.reshape(shape)
 
 
-def in_front(triangles: Array, near_m: float) -> Array:
-    """What of triangles (F, 3, 3) lies at z >= near_m, as triangles (G, 3, 3) [m]."""
+def in_front(triangles: Array, near_m: float) -> tuple[Array, Array]:
+    """What of triangles (F, 3, 3) lies at z >= near_m [m]: triangles (G, 3, 3), and (G,) which each is a part of."""
     inside = triangles[:, :, 2] >= near_m  # (F, 3)
     count = inside.sum(axis=1)
-    kept = [triangles[count == 3]]
+    kept, source = [triangles[count == 3]], [np.flatnonzero(count == 3)]
     for wanted in (1, 2):
-        cut = triangles[count == wanted]
-        odd = np.argmax(inside[count == wanted] == (wanted == 1), axis=1)  # the corner that is alone on its side
+        numbers = np.flatnonzero(count == wanted)
+        cut = triangles[numbers]
+        odd = np.argmax(inside[numbers] == (wanted == 1), axis=1)  # the corner that is alone on its side
         a, b, c = (cut[np.arange(len(cut)), (odd + k) % 3] for k in range(3))
         ab, ac = _crossing(a, b, near_m), _crossing(a, c, near_m)
-        kept += (
-            [np.stack([a, ab, ac], axis=1)]
-            if wanted == 1
-            else [
-                np.stack([ab, b, c], axis=1),
-                np.stack([ab, c, ac], axis=1),
-            ]
-        )
-    return np.concatenate(kept)
+        pieces = [(a, ab, ac)] if wanted == 1 else [(ab, b, c), (ab, c, ac)]
+        kept += [np.stack(piece, axis=1) for piece in pieces]
+        source += [numbers] * len(pieces)
+    return np.concatenate(kept), np.concatenate(source)
 
 
 def _crossing(a: Array, b: Array, z: float) -> Array:
@@ -69,11 +74,10 @@ def _crossing(a: Array, b: Array, z: float) -> Array:
     return met
 
 
-def _cover(depth: Array, width: int, corners: Array, inverse: Array, first: Array, size: Array) -> None:
-    """Lowers the depths (height * width,) to those of triangles.
+def _covered(width: int, corners: Array, inverse: Array, first: Array, size: Array) -> tuple[Array, Array, Array]:
+    """Pairs of a triangle and a pixel whose centre lies in it: place of the pixel, depth there, and the triangle.
 
     Args:
-        depth: Written to.
         width: Pixels across.
         corners: (F, 3, 2) corners [pixels].
         inverse: (F, 3) inverse depths at the corners [1/m]; these are affine in the pixel.
@@ -82,21 +86,16 @@ def _cover(depth: Array, width: int, corners: Array, inverse: Array, first: Arra
     """
     counts = size.prod(axis=1)
     of: Array = np.repeat(np.arange(len(counts)), counts)  # (P,) triangle of every pair
-    place = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
-    u = first[of, 0] + place % size[of, 0]
-    v = first[of, 1] + place // size[of, 0]
-    a, b, c = corners[:, 0], corners[:, 1], corners[:, 2]
-    area = _cross(b - a, c - a)
+    nth = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
+    u = first[of, 0] + nth % size[of, 0]
+    v = first[of, 1] + nth // size[of, 0]
+    a, ab, ac = corners[:, 0], corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0]
+    area = ab[:, 0] * ac[:, 1] - ab[:, 1] * ac[:, 0]
     with np.errstate(divide="ignore", invalid="ignore"):
         du, dv = u - a[of, 0], v - a[of, 1]
-        to_b = (du * (c - a)[of, 1] - dv * (c - a)[of, 0]) / area[of]
-        to_c = (dv * (b - a)[of, 0] - du * (b - a)[of, 1]) / area[of]
+        to_b = (du * ac[of, 1] - dv * ac[of, 0]) / area[of]
+        to_c = (dv * ab[of, 0] - du * ab[of, 1]) / area[of]
         hit = (to_b >= 0.0) & (to_c >= 0.0) & (to_b + to_c <= 1.0)
     of, to_b, to_c = of[hit], to_b[hit], to_c[hit]
     met = inverse[of, 0] + to_b * (inverse[of, 1] - inverse[of, 0]) + to_c * (inverse[of, 2] - inverse[of, 0])
-    np.minimum.at(depth, v[hit] * width + u[hit], 1.0 / met)
-
-
-def _cross(a: Array, b: Array) -> Array:
-    crossed: Array = a[:, 0] * b[:, 1] - a[:, 1] * b[:, 0]
-    return crossed
+    return v[hit] * width + u[hit], 1.0 / met, of

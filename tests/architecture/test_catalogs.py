@@ -13,6 +13,7 @@ from robots.catalog import ROBOTS
 from robots.description import RobotCfg
 from simcore.assets.procedural.catalog import GENERATORS
 from simcore.registry import Catalog
+from simcore.sim.annotators.catalog import ANNOTATORS
 from simcore.sim.renderers.catalog import RENDERERS
 from simcore.sim.sensors.catalog import SENSORS
 from skills.catalog import SKILLS
@@ -26,6 +27,7 @@ CATALOGS = {
     "robots": ROBOTS,
     "generators": GENERATORS,
     "sensors": SENSORS,
+    "annotators": ANNOTATORS,
     "renderers": RENDERERS,
     "terms": TERMS,
     "costs": COSTS,

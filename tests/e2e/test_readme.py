@@ -25,6 +25,7 @@ def blocks(path: Path) -> list[tuple[str, str]]:
 PAGES = [
     "README.md",
     "examples/README.md",
+    "docs/annotators.md",
     "docs/policies.md",
     "docs/episode.md",
     "docs/randomization.md",

@@ -34,7 +34,8 @@ class LooseBoxes2d(Annotator):
 
 
 def _box(shot: Shot, entity: Entity) -> Array:
-    pixels = shot.pinhole.project(in_front(shot.in_camera(entity.triangles_world), shot.near_m).reshape(-1, 3))
+    before, _ = in_front(shot.in_camera(entity.triangles_world), shot.near_m)
+    pixels = shot.pinhole.project(before.reshape(-1, 3))
     outside = np.full(4, np.nan)
     if not len(pixels):
         return outside

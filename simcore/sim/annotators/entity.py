@@ -77,7 +77,7 @@ def entities_of(world: World, semantic_types: Sequence[str]) -> list[Entity]:
     """
     number = {label: index for index, (label, _) in enumerate(link_labels(world), start=1)}
     found = []
-    for body in (*world.bodies.values(), *world.scenery.values()):
+    for body in world.seen_bodies():
         ids = {link: number[body.label(index)] for link, index in body.links.items()}
         if {"class", "body"} & set(semantic_types):
             found.append(_of_body(body, ids, semantic_types))
@@ -87,6 +87,11 @@ def entities_of(world: World, semantic_types: Sequence[str]) -> list[Entity]:
             if "link" in semantic_types or ("part" in semantic_types and link in body.part_names)
         ]
     return found
+
+
+def links_of(world: World) -> list[tuple[Pose, Array]]:
+    """Pose in the world and triangles (F, 3, 3) in its frame [m] of every link, in the order of `link_labels`."""
+    return [(body.link_pose(link), link_triangles(body, link)) for body in world.seen_bodies() for link in body.links]
 
 
 def _of_body(body: Body, ids: Mapping[str, int], semantic_types: Sequence[str]) -> Entity:

@@ -6,14 +6,19 @@ from typing import ClassVar
 
 import numpy as np
 
+from simcore.geometry.silhouette import nearest_triangles
 from simcore.sim.annotators.annotator import Annotator, Output
 from simcore.sim.annotators.shot import Shot
 
 Array = np.ndarray
 
+_SAME_M = 2e-3
+"""A triangle is what a pixel shows if its depth is that of the image within this at 1 m; depth buffers get coarser with
+the square of the distance."""
+
 
 class Normals(Annotator):
-    """Unit normals of what is seen, from the depth around each pixel (`Pinhole.normals`)."""
+    """Unit normals of the triangles that are seen; where none fits the image, from the depth around the pixel."""
 
     outputs: ClassVar[tuple[Output, ...]] = (
         Output("normals", ("H", "W", 3), "float32", "-", "World frame, towards the camera; 0 where nothing is seen."),
@@ -21,5 +26,18 @@ class Normals(Annotator):
 
     def annotate(self, shot: Shot) -> dict[str, Array]:
         """See `Annotator`."""
-        in_world = shot.T_world_camera.rotate(shot.pinhole.normals(shot.images.depth_m))
-        return {"normals": in_world.astype(np.float32)}
+        corners = shot.in_camera(shot.seen_triangles_world)
+        depth_m, which = nearest_triangles(shot.pinhole, corners, near_m=shot.near_m)
+        with np.errstate(invalid="ignore"):
+            known = (which >= 0) & (np.abs(depth_m - shot.images.depth_m) < _SAME_M * np.maximum(depth_m, 1.0) ** 2)
+        normals = shot.pinhole.normals(shot.images.depth_m)
+        normals[known] = _towards_camera(corners[which[known]])
+        return {"normals": shot.T_world_camera.rotate(normals).astype(np.float32)}
+
+
+def _towards_camera(triangles: Array) -> Array:
+    """(P, 3) unit normals of triangles (P, 3, 3) in the camera frame, on the side that the camera sees."""
+    normals = np.cross(triangles[:, 1] - triangles[:, 0], triangles[:, 2] - triangles[:, 0])
+    away = np.einsum("ij,ij->i", normals, triangles[:, 0]) > 0.0
+    unit: Array = normals / np.linalg.norm(normals, axis=1, keepdims=True)
+    return np.where(away[:, None], -unit, unit)

@@ -6,7 +6,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from simcore.geometry.silhouette import nearest_depth
+from simcore.geometry.silhouette import nearest_triangles
 from simcore.sim.annotators.annotator import Annotator, Output
 from simcore.sim.annotators.entity import Entity
 from simcore.sim.annotators.shot import Shot
@@ -35,7 +35,7 @@ class Occlusion(Annotator):
 
 
 def _hidden_and_alone(shot: Shot, entity: Entity) -> tuple[int, int]:
-    alone_m = nearest_depth(shot.pinhole, shot.in_camera(entity.triangles_world), near_m=shot.near_m)
+    alone_m, _ = nearest_triangles(shot.pinhole, shot.in_camera(entity.triangles_world), near_m=shot.near_m)
     hidden = ~shot.mask(entity) & (shot.images.depth_m < alone_m - _BEHIND_M)
     covered = np.isfinite(alone_m)
     return int(np.count_nonzero(hidden & covered)), int(np.count_nonzero(covered))

@@ -10,8 +10,9 @@ import numpy as np
 
 from simcore.geometry import Pinhole, Pose
 from simcore.sim.annotators.config import AnnotationCfg
-from simcore.sim.annotators.entity import Entity, entities_of
-from simcore.sim.camera import RawImages, link_labels, take_images
+from simcore.sim.annotators.entity import Entity, entities_of, links_of
+from simcore.sim.camera import link_labels, take_images
+from simcore.sim.renderers.renderer import RawImages
 from simcore.sim.world import World
 
 Array = np.ndarray
@@ -40,6 +41,8 @@ class Shot:
     """Label of every link, in the order of `images.link_ids`, which counts from 1."""
     all_entities: tuple[Entity, ...]
     """Everything with a label of the types that were asked for, seen or not."""
+    links: tuple[tuple[Pose, Array], ...]
+    """Pose in the world and triangles (F, 3, 3) in its frame [m] of every link, in the same order."""
     keypoints: Mapping[str, Array] = field(default_factory=dict)
     """Points (3,) in the world frame by name [m]."""
 
@@ -70,6 +73,13 @@ class Shot:
     def semantic_id(self, entity: Entity) -> int:
         """The key of a thing's labels in `id_to_labels`."""
         return next(number for number, labels in self.id_to_labels.items() if labels == dict(entity.labels))
+
+    @property
+    def seen_triangles_world(self) -> Array:
+        """(F, 3, 3) corners of the triangles of every link of which a pixel is seen, world frame [m]."""
+        seen = [self.links[number - 1] for number in np.flatnonzero(self._pixels_of_link) if number]
+        moved = [(T @ piece.reshape(-1, 3)).reshape(-1, 3, 3) for T, piece in seen]
+        return np.concatenate([np.zeros((0, 3, 3)), *moved])
 
     def in_camera(self, points_world: Array) -> Array:
         """Points (..., 3) of the world in the camera frame [m]."""
@@ -129,5 +139,6 @@ def shot_of(
         images=images,
         link_names=tuple(label for label, _ in link_labels(world)),
         all_entities=tuple(entities_of(world, cfg.semantic_types)),
+        links=tuple(links_of(world)),
         keypoints=dict(keypoints or {}),
     )

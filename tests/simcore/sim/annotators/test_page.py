@@ -1,0 +1,16 @@
+"""The page says what annotators put out."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from simcore.sim.annotators.page import renewed
+
+PAGE = Path(__file__).parents[4] / "docs" / "annotators.md"
+
+
+def test_the_page_is_up_to_date():
+    page = PAGE.read_text(encoding="utf-8")
+    assert page == renewed(page), (
+        "docs/annotators.md is out of date. Run: python -m simcore.sim.annotators.page docs/annotators.md"
+    )
