@@ -45,9 +45,10 @@ COMMANDS = {
     "evaluate": Command(
         "workflows.evaluate:main", "task=TASK policy=POLICY [key=value ...]", "how often a policy succeeds"
     ),
-    "list": Command(
-        "workflows.listing:main", "WHAT", "list tasks, skills, robots, objects, sensors, annotators, renderers or terms"
+    "export": Command(
+        "workflows.export:main", "DATA out=OUT [key=value ...]", "write a data set as policies are trained from it"
     ),
+    "list": Command("workflows.listing:main", "WHAT", "list tasks, skills, robots, objects, sensors and other parts"),
     "make-object": Command(
         "workflows.make_object:main", "CATEGORY|all [key=value ...]", "write generated objects as URDF"
     ),

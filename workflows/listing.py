@@ -9,7 +9,7 @@ from simcore.errors import ConfigError, close_matches
 from workflows.commandline import parse_command_line
 from workflows.console import OK, command, say
 
-HELP = """usage: unlatch list tasks|skills|robots|objects|sensors|annotators|renderers|terms [--config-dir FOLDER]
+HELP = """usage: unlatch list tasks|skills|robots|objects|sensors|annotators|renderers|terms|exporters [--config-dir FOLDER]
        unlatch list data [FOLDER]
 
 Prints one line for each: its name and what it is; of data sets below a folder (default: data), task, robot and seed,
@@ -147,6 +147,13 @@ def term_lines(own: Sequence[str] = ()) -> list[str]:
     return _aligned(rows)
 
 
+def exporter_lines(own: Sequence[str] = ()) -> list[str]:
+    """One line a format of `unlatch export`."""
+    from simcore.recording.export.catalog import EXPORTERS
+
+    return _aligned([(name, entry.summary) for name, entry in EXPORTERS.entries().items()])
+
+
 LISTS: dict[str, Callable[[Sequence[str]], list[str]]] = {
     "tasks": task_lines,
     "skills": skill_lines,
@@ -156,6 +163,7 @@ LISTS: dict[str, Callable[[Sequence[str]], list[str]]] = {
     "annotators": annotator_lines,
     "renderers": renderer_lines,
     "terms": term_lines,
+    "exporters": exporter_lines,
 }
 """What can be listed."""
 

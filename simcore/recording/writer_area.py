@@ -46,7 +46,7 @@ class WriterArea:
             self._lock_path = root / f"{name}.lock"
             self._lock = os.open(self._lock_path, os.O_RDWR | os.O_CREAT | os.O_EXCL | _CLOEXEC, 0o644)
             # who cleans up at this very moment may have taken the lock first and removed the file: then once more
-            if _try_lock(self._lock) and self._lock_path.exists():
+            if try_lock(self._lock) and self._lock_path.exists():
                 break
             os.close(self._lock)
         try:
@@ -100,7 +100,7 @@ def _clean_one(folder: Path, lock_path: Path) -> int:
         return 0
     try:
         # without locks on this system or file system, only age tells a dead writer
-        if (fcntl is None and _age_s(lock_path) < _STALE_S) or not _try_lock(descriptor):
+        if (fcntl is None and _age_s(lock_path) < _STALE_S) or not try_lock(descriptor):
             return 0
         shutil.rmtree(folder, ignore_errors=True)
         lock_path.unlink(missing_ok=True)
@@ -112,7 +112,8 @@ def _clean_one(folder: Path, lock_path: Path) -> int:
     return 1
 
 
-def _try_lock(descriptor: int) -> bool:
+def try_lock(descriptor: int) -> bool:
+    """Takes the lock of an open file; whether nobody else has it. Always true on a system without such locks."""
     if fcntl is None:
         return True
     try:

@@ -12,6 +12,7 @@ from configs.composition import option_names
 from robots.catalog import ROBOTS
 from robots.description import RobotCfg
 from simcore.assets.procedural.catalog import GENERATORS
+from simcore.recording.export import EXPORTERS
 from simcore.registry import Catalog
 from simcore.sim.annotators.catalog import ANNOTATORS
 from simcore.sim.renderers.catalog import RENDERERS
@@ -32,6 +33,7 @@ CATALOGS = {
     "terms": TERMS,
     "costs": COSTS,
     "executors": EXECUTORS,
+    "exporters": EXPORTERS,
     "viewers": VIEWERS,
 }
 ENTRIES = [(kind, name) for kind, catalog in CATALOGS.items() for name in catalog.names()]

@@ -28,6 +28,7 @@ PAGES = [
     "docs/annotators.md",
     "docs/policies.md",
     "docs/episode.md",
+    "docs/export.md",
     "docs/randomization.md",
     "docs/planner_settings.md",
     "docs/report.md",

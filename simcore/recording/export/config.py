@@ -1,0 +1,157 @@
+"""What is exported, and by which conventions: the part of an export's configuration that all formats share."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import Enum
+
+from simcore.errors import ConfigError
+
+
+class ActionKind(Enum):
+    """What the numbers of an action are; the gripper's target opening [m] follows them, arm by arm."""
+
+    joint_position = "joint_position"
+    """Joint positions to reach at the next frame [rad]."""
+    joint_delta = "joint_delta"
+    """Change of the joint positions [rad]; `DeltaFrom` says from what."""
+    ee_pose = "ee_pose"
+    """Pose of the ee link to reach at the next frame, world frame [m]."""
+    ee_delta = "ee_delta"
+    """Change of that pose: of position [m] and of orientation, both in the world frame."""
+
+    @property
+    def is_delta(self) -> bool:
+        """Whether it is a change."""
+        return self in (ActionKind.joint_delta, ActionKind.ee_delta)
+
+    @property
+    def has_rotation(self) -> bool:
+        """Whether an orientation is part of it."""
+        return self in (ActionKind.ee_pose, ActionKind.ee_delta)
+
+
+class RotationForm(Enum):
+    """How an orientation is written."""
+
+    quat_xyzw = "quat_xyzw"
+    """Unit quaternion x, y, z, w, as recorded."""
+    rotvec = "rotvec"
+    """Axis times angle [rad]."""
+    rot6d = "rot6d"
+    """The first two columns of the rotation matrix (Zhou et al. 2019): no jumps."""
+    euler_xyz = "euler_xyz"
+    """Roll, pitch, yaw of URDF [rad]: Rz(yaw) Ry(pitch) Rx(roll)."""
+
+
+class DeltaFrom(Enum):
+    """What a change is counted from."""
+
+    target = "target"
+    """The target of the frame before; in the first frame what was measured."""
+    state = "state"
+    """What was measured at the same frame."""
+
+
+class StateKind(Enum):
+    """One part of `observation.state`, of every arm."""
+
+    joint_position = "joint_position"
+    """Joint positions [rad]."""
+    joint_velocity = "joint_velocity"
+    """Joint velocities [rad/s]."""
+    joint_effort = "joint_effort"
+    """Efforts of the motors [N m]."""
+    ee_pose = "ee_pose"
+    """Pose of the ee link, world frame [m]."""
+    tcp_pose = "tcp_pose"
+    """Pose of the point between the fingertips, world frame [m]."""
+    gripper = "gripper"
+    """Distance between the finger pads [m]."""
+
+
+@dataclass
+class ExportCfg:
+    """What every format takes; a format's own dataclass adds to it."""
+
+    all: bool = False
+    """Whether failed attempts are exported too; those without states never are."""
+    only: list[int] | None = None
+    """Numbers of the episodes to export; null: every one."""
+    append: bool = False
+    """Whether a target with episodes of other data sets is added to."""
+    action: ActionKind = ActionKind.joint_position
+    """What the numbers of an action are."""
+    delta_from: DeltaFrom = DeltaFrom.target
+    """What `joint_delta` and `ee_delta` are counted from."""
+    rotation: RotationForm | None = None
+    """How orientations are written; null: `quat_xyzw`, of changes `rotvec`."""
+    state: list[StateKind] = field(default_factory=lambda: [StateKind.joint_position, StateKind.gripper])
+    """What `observation.state` holds, in this order, arm by arm."""
+    objects: bool = True
+    """Whether poses of objects and positions of the parts acted on are exported."""
+    keypoints: bool = True
+    """Whether keypoints of the parts acted on are exported."""
+
+    def __post_init__(self) -> None:
+        if not self.state or len(set(self.state)) != len(self.state):
+            known = ", ".join(kind.name for kind in StateKind)
+            got = ", ".join(kind.name for kind in self.state)
+            raise ConfigError(
+                f"state=[{got}] cannot be exported. Expected at least one of {known}, each once. Change it.",
+                key="state",
+            )
+
+    @property
+    def action_rotation(self) -> RotationForm:
+        """How orientations of actions are written."""
+        return self.rotation or (RotationForm.rotvec if self.action.is_delta else RotationForm.quat_xyzw)
+
+    @property
+    def state_rotation(self) -> RotationForm:
+        """How orientations of states are written."""
+        return self.rotation or RotationForm.quat_xyzw
+
+    def convention(self) -> dict[str, str]:
+        """What actions and states mean, in words, by what they are the key of in a set."""
+        action = f"{self.action.name}: {_ACTION_WORDS[self.action]}"
+        if self.action.is_delta:
+            action += f"; counted from {_DELTA_WORDS[self.delta_from]}"
+        if self.action.has_rotation:
+            action += f"; orientation as {self.action_rotation.name}: {_ROTATION_WORDS[self.action_rotation]}"
+        state = ", ".join(f"{kind.name} ({_STATE_WORDS[kind]})" for kind in self.state)
+        if {StateKind.ee_pose, StateKind.tcp_pose} & set(self.state):
+            state += f"; orientation as {self.state_rotation.name}: {_ROTATION_WORDS[self.state_rotation]}"
+        return {
+            "action": f"{action}; of each arm in turn, then its gripper: distance between the finger pads to reach [m]",
+            "observation.state": f"of each arm in turn: {state}",
+            "frames": "the action of a frame is what was asked for from this frame's state to the next one's",
+            "units": "SI units, radians, seconds; the world frame has z up, z = 0 at the top of the table",
+        }
+
+
+_ACTION_WORDS = {
+    ActionKind.joint_position: "joint positions to reach at the next frame [rad]",
+    ActionKind.joint_delta: "change of the joint positions to reach at the next frame [rad]",
+    ActionKind.ee_pose: "pose of the ee link to reach at the next frame, world frame [m]",
+    ActionKind.ee_delta: "change of the pose of the ee link, position [m] then orientation (new = change * old), world "
+    "frame",
+}
+_DELTA_WORDS = {
+    DeltaFrom.target: "the target of the frame before, in the first frame from what was measured",
+    DeltaFrom.state: "what was measured at the same frame",
+}
+_ROTATION_WORDS = {
+    RotationForm.quat_xyzw: "unit quaternion x, y, z, w",
+    RotationForm.rotvec: "axis times angle [rad]",
+    RotationForm.rot6d: "first two columns of the rotation matrix, one after the other",
+    RotationForm.euler_xyz: "roll, pitch, yaw of URDF [rad], R = Rz(yaw) Ry(pitch) Rx(roll)",
+}
+_STATE_WORDS = {
+    StateKind.joint_position: "rad",
+    StateKind.joint_velocity: "rad/s",
+    StateKind.joint_effort: "N m",
+    StateKind.ee_pose: "pose of the ee link, world frame, m",
+    StateKind.tcp_pose: "pose of the point between the fingertips, world frame, m",
+    StateKind.gripper: "distance between the finger pads, m",
+}

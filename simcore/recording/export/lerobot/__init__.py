@@ -1,0 +1,1 @@
+"""LeRobot data sets: written and read with pyarrow and PyAV, without torch."""

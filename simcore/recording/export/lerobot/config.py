@@ -1,0 +1,38 @@
+"""What `unlatch export format=lerobot` takes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+from simcore.errors import ConfigError
+from simcore.recording.export.config import ExportCfg
+
+
+class FloatType(Enum):
+    """How numbers of states and actions are stored."""
+
+    float32 = "float32"
+    """The nearest 32-bit number of what was recorded, as every trainer reads it."""
+    float64 = "float64"
+    """What was recorded, to the bit; LeRobot's own loader still returns 32 bits."""
+
+
+@dataclass
+class LeRobotCfg(ExportCfg):
+    """Configuration of a LeRobot export."""
+
+    float_type: FloatType = FloatType.float32
+    """How numbers of states and actions are stored."""
+    data_files_size_in_mb: int = 100
+    """Size beyond which a new data file is begun [MiB]."""
+    video_files_size_in_mb: int = 200
+    """Size beyond which a new video file is begun [MiB]."""
+    chunks_size: int = 1000
+    """Files in one folder at most; of version 2.1 episodes."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for name in ("data_files_size_in_mb", "video_files_size_in_mb", "chunks_size"):
+            if getattr(self, name) < 1:
+                raise ConfigError(f"{name}={getattr(self, name)} is out of range. Expected 1 or more.", key=name)

@@ -1,0 +1,96 @@
+"""The frames of a LeRobot set: Parquet files with many episodes each, one row group an episode."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from io import BufferedWriter
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+DATA_PATH = "data/chunk-{chunk_index:03d}/file-{file_index:03d}.parquet"
+"""Place of a data file in a set."""
+MIB = 1 << 20
+
+
+class FilePlace:
+    """The place of a file in a numbered sequence, so many in one folder."""
+
+    def __init__(self, index: int, chunks_size: int) -> None:
+        self.index = index
+        """Number of the file in the whole set, from 0."""
+        self._chunks_size = chunks_size
+
+    @property
+    def chunk_index(self) -> int:
+        """Number of its folder."""
+        return self.index // self._chunks_size
+
+    @property
+    def file_index(self) -> int:
+        """Number in its folder."""
+        return self.index % self._chunks_size
+
+    def path(self, root: Path, template: str, **words: str) -> Path:
+        """Its path, by a template of `info.json`."""
+        return root / template.format(chunk_index=self.chunk_index, file_index=self.file_index, **words)
+
+    def next(self) -> FilePlace:
+        """The place of the file after it."""
+        return FilePlace(self.index + 1, self._chunks_size)
+
+
+class DataFiles:
+    """Writes tables of episodes; a new file is begun where the next episode would make one too large."""
+
+    def __init__(self, root: Path, first: FilePlace, *, size_mb: int) -> None:
+        """Makes a writer.
+
+        Args:
+            root: Folder of the set.
+            first: Place of its first file.
+            size_mb: Size that a file stays below, if it has more than one episode [MiB].
+        """
+        self._root = root
+        self._limit = size_mb * MIB
+        self.place = first
+        """Where the episode that was written last lies."""
+        self._file: BufferedWriter | None = None
+        self._writer: pq.ParquetWriter | None = None
+        self._largest = 0
+
+    def add(self, table: pa.Table) -> None:
+        """Writes an episode."""
+        if self._file is not None and self._file.tell() + self._largest > self._limit:
+            self.close()
+            self.place = self.place.next()
+        if self._writer is None or self._file is None:
+            path = self.place.path(self._root, DATA_PATH)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            self._file = path.open("xb")
+            self._writer = pq.ParquetWriter(self._file, table.schema, compression="snappy")
+        before = self._file.tell()
+        self._writer.write_table(table, row_group_size=max(1, len(table)))
+        self._largest = max(self._largest, self._file.tell() - before)
+
+    def close(self) -> None:
+        """Finishes the file that is being written."""
+        if self._writer is not None:
+            self._writer.close()
+        if self._file is not None:
+            self._file.close()
+        self._writer, self._file = None, None
+
+
+def data_files(root: Path) -> list[Path]:
+    """All data files of a set, in order."""
+    return sorted((root / "data").glob("*/*.parquet"))
+
+
+def read_blocks(root: Path) -> Iterator[pa.Table]:
+    """The frames of a set, a row group at a time."""
+    for path in data_files(root):
+        with pq.ParquetFile(path) as file:
+            for group in range(file.num_row_groups):
+                yield file.read_row_group(group)

@@ -1,0 +1,83 @@
+"""The columns of a LeRobot set: what `info.json` says of them, and their Arrow types."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from simcore.recording.export.source import Layout
+
+Array = np.ndarray
+Features = dict[str, dict[str, Any]]
+"""As `info.json` has them: by key, `dtype`, `shape`, `names`, of videos `info`."""
+
+VIDEO = "video"
+BOOKKEEPING = {
+    "timestamp": "float32",
+    "frame_index": "int64",
+    "episode_index": "int64",
+    "index": "int64",
+    "task_index": "int64",
+}
+"""Columns that every set has, with their types."""
+
+
+def features_of(layout: Layout, *, float_type: str, videos: Mapping[str, dict[str, Any]]) -> Features:
+    """The features of an export.
+
+    Args:
+        layout: Names of the numbers of each column.
+        float_type: Type of these numbers.
+        videos: Features of the videos by key.
+    """
+    features: Features = {
+        key: {"dtype": float_type, "shape": [len(names)], "names": list(names)} for key, names in layout.names.items()
+    }
+    features.update(videos)
+    features.update({key: {"dtype": dtype, "shape": [1], "names": None} for key, dtype in BOOKKEEPING.items()})
+    return features
+
+
+def in_table(features: Features) -> Features:
+    """The features that are columns of the data files."""
+    return {key: feature for key, feature in features.items() if feature["dtype"] != VIDEO}
+
+
+def data_schema(features: Features) -> pa.Schema:
+    """Arrow schema of the data files."""
+    return pa.schema([pa.field(key, _column_type(feature)) for key, feature in in_table(features).items()])
+
+
+def data_table(values: Mapping[str, Array], schema: pa.Schema) -> pa.Table:
+    """An Arrow table of columns.
+
+    Args:
+        values: (N, n) or (N,) array of each field of the schema.
+        schema: The schema.
+    """
+    columns = []
+    for field in schema:
+        if pa.types.is_fixed_size_list(field.type):
+            flat = np.ascontiguousarray(values[field.name], dtype=field.type.value_type.to_pandas_dtype()).ravel()
+            columns.append(pa.FixedSizeListArray.from_arrays(pa.array(flat), type=field.type))
+        else:
+            columns.append(pa.array(np.asarray(values[field.name]).ravel(), type=field.type))
+    return pa.Table.from_arrays(columns, schema=schema)
+
+
+def column_array(table: pa.Table, key: str) -> Array:
+    """(N, n) numbers of a list column of a table, (N,) of a plain one."""
+    column = table.column(key).combine_chunks()
+    if isinstance(column, pa.ChunkedArray):  # of a table without rows
+        column = pa.concat_arrays(column.chunks) if column.num_chunks else pa.array([], column.type)
+    if pa.types.is_fixed_size_list(column.type):
+        return column.flatten().to_numpy(zero_copy_only=False).reshape(len(column), column.type.list_size)
+    return column.to_numpy(zero_copy_only=False)
+
+
+def _column_type(feature: Mapping[str, Any]) -> pa.DataType:
+    number = pa.from_numpy_dtype(np.dtype(feature["dtype"]))
+    return number if feature["shape"] == [1] else pa.list_(number, feature["shape"][0])

@@ -1,0 +1,90 @@
+"""The small files of a LeRobot set: `info.json`, the tasks, and what we say about it ourselves."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from simcore.errors import RecordingError
+from simcore.recording.files import read_bounded
+from simcore.recording.json_values import decode_json_object
+
+INFO = "meta/info.json"
+STATS = "meta/stats.json"
+TASKS = "meta/tasks.parquet"
+EPISODES = "meta/episodes"
+OURS = "meta/unlatch.json"
+"""Conventions of a set of ours; LeRobot does not read it."""
+VIDEO_PATH = "videos/{video_key}/chunk-{chunk_index:03d}/file-{file_index:03d}.mp4"
+_MAX_BYTES = 64 << 20
+
+
+def read_json(path: Path) -> dict[str, Any]:
+    """A JSON file of a set.
+
+    Raises:
+        RecordingError: It is missing or damaged.
+    """
+    return decode_json_object(read_bounded(path, limit=_MAX_BYTES), where=str(path))
+
+
+def write_json(path: Path, content: Mapping[str, Any]) -> None:
+    """Writes a JSON file."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(content, indent=4, ensure_ascii=False), encoding="utf-8")
+
+
+def is_set(folder: Path) -> bool:
+    """Whether a folder is a LeRobot set of any version."""
+    return (folder / INFO).is_file()
+
+
+def read_tasks(root: Path) -> list[str]:
+    """Instructions of a set, by their index.
+
+    Raises:
+        RecordingError: The table is missing or not one.
+    """
+    path = root / TASKS
+    try:
+        table = pq.read_table(path)
+        # pandas calls an index without a name so
+        (column,) = [name for name in table.column_names if name in ("task", "__index_level_0__")]
+        pairs = zip(table.column("task_index").to_pylist(), table.column(column).to_pylist(), strict=True)
+    except (OSError, pa.ArrowException, KeyError, ValueError) as exc:
+        raise RecordingError(
+            f"File '{path}' cannot be read: {exc}. Expected a table of 'task' and 'task_index'. Restore it.",
+            path=str(path),
+        ) from exc
+    return [task for _, task in sorted(pairs)]
+
+
+def write_tasks(root: Path, tasks: Sequence[str]) -> None:
+    """Writes the instructions by their index, as a table that pandas reads with the instruction as its index."""
+    table = pa.table({"task_index": pa.array(range(len(tasks)), pa.int64()), "task": pa.array(tasks, pa.string())})
+    index_column = {
+        "name": None,
+        "field_name": None,
+        "pandas_type": "unicode",
+        "numpy_type": "object",
+        "metadata": None,
+    }
+    columns = [
+        {"name": "task_index", "field_name": "task_index", "pandas_type": "int64", "numpy_type": "int64"},
+        {"name": "task", "field_name": "task", "pandas_type": "unicode", "numpy_type": "object"},
+    ]
+    told = {
+        "index_columns": ["task"],
+        "column_indexes": [{**index_column, "metadata": {"encoding": "UTF-8"}}],
+        "columns": [{**column, "metadata": None} for column in columns],
+        "creator": {"library": "pyarrow", "version": pa.__version__},
+        "pandas_version": "2.0.0",
+    }
+    path = root / TASKS
+    path.parent.mkdir(parents=True, exist_ok=True)
+    pq.write_table(table.replace_schema_metadata({"pandas": json.dumps(told)}), path)

@@ -1,0 +1,113 @@
+"""Reads LeRobot sets of version 3.0, one episode at a time, with pyarrow and PyAV."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from simcore.errors import FormatVersionError, RecordingError
+from simcore.recording.export.lerobot import info as files
+from simcore.recording.export.lerobot.episode_rows import Row, read_rows
+from simcore.recording.export.lerobot.features import VIDEO, column_array, in_table
+from simcore.recording.location import absolute_folder
+
+Array = np.ndarray
+
+
+class LeRobotSet:
+    """A LeRobot set on disk, as any program may have written it."""
+
+    def __init__(self, root: Path, info: dict[str, Any]) -> None:
+        """Use `open`."""
+        self.root = root
+        """Its folder."""
+        self.info = info
+        """Its `info.json`."""
+        self.tasks = files.read_tasks(root)
+        """Instructions by their index."""
+        rows = list(read_rows(root / files.EPISODES))
+        self.episodes: list[Row] = sorted(rows, key=lambda row: row["episode_index"])
+        """One row an episode: where it lies, what it is, its statistics."""
+
+    @classmethod
+    def open(cls, path: str | Path) -> LeRobotSet:
+        """Opens a set.
+
+        Args:
+            path: Its folder.
+
+        Raises:
+            RecordingError: It is none, or damaged.
+            FormatVersionError: It is of another version.
+        """
+        root = absolute_folder(path)
+        if not files.is_set(root):
+            raise RecordingError(
+                f"'{root}' is not a LeRobot set: it has no {files.INFO}. Expected a folder that `unlatch export` made. "
+                "Check the path.",
+                path=str(root),
+            )
+        info = files.read_json(root / files.INFO)
+        if info.get("codebase_version") != "v3.0":
+            raise FormatVersionError(
+                f"'{root}' has format {info.get('codebase_version')}, this reads v3.0. Export it with version=3.0.",
+                path=str(root),
+                version=info.get("codebase_version"),
+            )
+        try:
+            return cls(root, info)
+        except (OSError, KeyError, pa.ArrowException) as exc:
+            raise RecordingError(f"'{root}' is damaged: {exc}. Export it again.", path=str(root)) from exc
+
+    @property
+    def fps(self) -> int:
+        """Frames a second."""
+        return int(self.info["fps"])
+
+    @property
+    def video_keys(self) -> list[str]:
+        """Columns that are videos."""
+        return [key for key, feature in self.info["features"].items() if feature["dtype"] == VIDEO]
+
+    def __len__(self) -> int:
+        return len(self.episodes)
+
+    def read(self, index: int) -> dict[str, Array]:
+        """The columns of an episode: (T, n) of a list, (T,) of a number.
+
+        Args:
+            index: Its place in the set.
+
+        Raises:
+            RecordingError: Its data file is missing, or has another number of rows for it.
+        """
+        row = self._row(index)
+        place = {"chunk_index": row["data/chunk_index"], "file_index": row["data/file_index"]}
+        path = self.root / str(self.info["data_path"]).format(**place)
+        try:
+            table = pq.read_table(path, filters=[("episode_index", "=", index)])
+            columns = {key: column_array(table, key) for key in in_table(self.info["features"])}
+        except (OSError, KeyError, pa.ArrowException) as exc:
+            raise RecordingError(f"File '{path}' cannot be read: {exc}. Export the set again.", path=str(path)) from exc
+        if len(table) != row["length"]:
+            raise RecordingError(
+                f"File '{path}' has {len(table)} rows of episode {index}, expected {row['length']}. Export it again.",
+                path=str(path),
+                index=index,
+            )
+        return columns
+
+    def language(self, index: int) -> str:
+        """The instruction of an episode."""
+        return str(self._row(index)["tasks"][0])
+
+    def _row(self, index: int) -> Row:
+        if not 0 <= index < len(self.episodes):
+            raise RecordingError(
+                f"'{self.root}' has no episode {index}. Expected 0 to {len(self.episodes) - 1}.", index=index
+            )
+        return self.episodes[index]

@@ -1,0 +1,49 @@
+"""Orientations of many frames at once, in the forms that data sets use."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.spatial.transform import Rotation
+
+from simcore.recording.export.config import RotationForm
+
+Array = np.ndarray
+
+COMPONENTS: dict[RotationForm, tuple[str, ...]] = {
+    RotationForm.quat_xyzw: ("qx", "qy", "qz", "qw"),
+    RotationForm.rotvec: ("rx", "ry", "rz"),
+    RotationForm.rot6d: ("r11", "r21", "r31", "r12", "r22", "r32"),
+    RotationForm.euler_xyz: ("roll", "pitch", "yaw"),
+}
+"""Names of the numbers of each form, in their order."""
+
+
+def in_form(quat_xyzw: Array, form: RotationForm) -> Array:
+    """Orientations in a form.
+
+    Args:
+        quat_xyzw: (N, 4) unit quaternions.
+        form: The form.
+
+    Returns:
+        (N, k) numbers, named by `COMPONENTS`; of `quat_xyzw` those that were given, to the bit.
+    """
+    if form is RotationForm.quat_xyzw:
+        return quat_xyzw
+    rotations = Rotation.from_quat(quat_xyzw)
+    if form is RotationForm.rotvec:
+        return rotations.as_rotvec()
+    if form is RotationForm.euler_xyz:
+        return rotations.as_euler("xyz")
+    return rotations.as_matrix()[:, :, :2].transpose(0, 2, 1).reshape(len(quat_xyzw), 6)
+
+
+def change_between(old_quat_xyzw: Array, new_quat_xyzw: Array) -> Array:
+    """(N, 4) quaternions R_change with R_new = R_change R_old, w >= 0.
+
+    Args:
+        old_quat_xyzw: (N, 4) unit quaternions.
+        new_quat_xyzw: (N, 4) unit quaternions.
+    """
+    change = (Rotation.from_quat(new_quat_xyzw) * Rotation.from_quat(old_quat_xyzw).inv()).as_quat()
+    return np.where(change[:, 3:] < 0, -change, change)

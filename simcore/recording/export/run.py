@@ -1,0 +1,117 @@
+"""One export: which episodes are missing in its target, all of them written, the target put into place."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from simcore.errors import RecordingError
+from simcore.recording.export.draft import Draft
+from simcore.recording.export.exporter import Exporter
+from simcore.recording.export.trajectory import Trajectory
+from simcore.recording.json_values import plain
+from simcore.recording.location import absolute_folder
+
+
+@dataclass(frozen=True)
+class ExportReport:
+    """What came of an export."""
+
+    target: Path
+    """What was written."""
+    taken: int
+    """Episodes that were exported now."""
+    there: int
+    """Episodes of this data set that the target had already."""
+    left_out: int
+    """Episodes that were not successful, or have no states."""
+    frames: int
+    """Frames that were exported now."""
+    seconds: float
+    """How long these last in the record [s]."""
+
+
+def run_export(
+    exporter: Exporter, out: str | Path, *, on_episode: Callable[[int, int], None] | None = None
+) -> ExportReport:
+    """Exports what the target does not have yet; whole or not at all.
+
+    Args:
+        exporter: The format, with its episodes.
+        out: What is to be made, or extended.
+        on_episode: Told how many episodes have been read, and of how many.
+
+    Raises:
+        SimCoreError: The target is something else, or an episode cannot be exported; the target is as it was.
+    """
+    target = absolute_folder(out)
+    there: set[int] = set()
+    base = None
+    is_file = bool(exporter.suffix)
+    if is_file and target.suffix != exporter.suffix:
+        raise RecordingError(f"out={out} does not end in {exporter.suffix}, the format that is written; rename it.")
+    _check_apart(target, exporter.source.data_set.path)
+    with Draft(target, key=_key_of(exporter), is_file=is_file) as draft:
+        if target.exists() and not (target.is_dir() and not any(target.iterdir())):
+            base = target
+            there = _taken(exporter, target, append=exporter.cfg.append)
+        numbers = [number for number in exporter.source.numbers if number not in there]
+        frames = 0
+
+        def counted() -> Iterator[Trajectory]:
+            nonlocal frames
+            for index, trajectory in enumerate(exporter.source.trajectories(numbers)):
+                frames += trajectory.n_actions
+                yield trajectory
+                if on_episode is not None:
+                    on_episode(index + 1, len(numbers))
+
+        if numbers:
+            exporter.write(draft.place, counted(), parts=draft.parts, base=base)
+            draft.commit()
+    return ExportReport(
+        target=target,
+        taken=len(numbers),
+        there=len(exporter.source.numbers) - len(numbers),
+        left_out=exporter.source.left_out,
+        frames=frames,
+        seconds=frames / exporter.source.layout.fps,
+    )
+
+
+def _taken(exporter: Exporter, target: Path, *, append: bool) -> set[int]:
+    there = exporter.taken(target)
+    if there is None:
+        raise RecordingError(
+            f"'{target}' is there already. Expected a new place: this format is not extended. Choose another out=.",
+            path=str(target),
+        )
+    if not there and not append:
+        raise RecordingError(
+            f"'{target}' is there already, with episodes of other data sets. Expected a new place, or append=true to "
+            "add to it.",
+            path=str(target),
+        )
+    return there
+
+
+def _check_apart(target: Path, data_set: Path) -> None:
+    resolved = target.resolve()
+    if resolved == data_set.resolve() or resolved in data_set.resolve().parents:
+        raise RecordingError(
+            f"out='{target}' is the data set, or holds it. Expected a place of its own. Choose another out=.",
+            path=str(target),
+        )
+
+
+def _key_of(exporter: Exporter) -> str:
+    """What the parts of an export depend on."""
+    values: dict[str, Any] = {
+        "exporter": f"{type(exporter).__module__}.{type(exporter).__qualname__}",
+        "source": exporter.source.identity,
+        "cfg": plain(exporter.cfg),
+    }
+    return json.dumps(values, sort_keys=True)

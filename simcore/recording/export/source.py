@@ -1,0 +1,123 @@
+"""Which episodes of a data set are exported, and what all of them have in common."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from simcore.errors import RecordingError, close_matches
+from simcore.recording.export.config import ExportCfg
+from simcore.recording.export.trajectory import Trajectory, TrajectoryMaker
+from simcore.recording.storage import DataSet
+
+DEFAULT_FPS = 30
+"""Frames a second of a data set whose header does not tell."""
+
+
+@dataclass(frozen=True)
+class Layout:
+    """What every exported episode has in common."""
+
+    fps: int
+    """Frames a second: `world.record_hz`."""
+    robot: str
+    """Name of the robot."""
+    names: dict[str, tuple[str, ...]]
+    """Names of the numbers of each column."""
+    convention: dict[str, str]
+    """What actions and states mean, in words."""
+
+
+class Source:
+    """The episodes of a data set that are exported, read one at a time."""
+
+    def __init__(self, data_set: DataSet, cfg: ExportCfg) -> None:
+        """Chooses the episodes.
+
+        Args:
+            data_set: The data set.
+            cfg: Which of its episodes, and by which conventions.
+
+        Raises:
+            RecordingError: There is none to export, or one that was named is not there.
+        """
+        self.data_set = data_set
+        self.cfg = cfg
+        self.config: dict[str, Any] = data_set.header.get("config") or {}
+        self._maker = TrajectoryMaker(cfg, self.config)
+        summaries = data_set.summaries()
+        by_number = {summary.number: summary for summary in summaries}
+        missing = [number for number in cfg.only or [] if number not in by_number]
+        if missing:
+            raise RecordingError(
+                f"only={cfg.only} names episode {missing[0]}, which is not in '{data_set.path}' "
+                f"({len(summaries)} episodes). Name others.",
+                number=missing[0],
+            )
+        wanted = summaries if cfg.only is None else [by_number[number] for number in sorted(set(cfg.only))]
+        self.numbers = [item.number for item in wanted if item.n_actions > 0 and (item.success or cfg.all)]
+        """Numbers of the episodes that are exported, sorted."""
+        self.left_out = len(wanted) - len(self.numbers)
+        """How many were not successful, or have no states."""
+        if not self.numbers:
+            raise RecordingError(
+                f"There is nothing to export in '{data_set.path}': {len(wanted)} attempts, none of them successful "
+                "with states. Collect more, or export failed ones too: all=true.",
+                path=str(data_set.path),
+            )
+        self._layout: Layout | None = None
+
+    @property
+    def identity(self) -> str:
+        """Digest of what the data set was made from: equal for shards of one run, different for other runs."""
+        text = json.dumps(self.data_set.header, sort_keys=True)
+        return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+    @property
+    def layout(self) -> Layout:
+        """What all episodes have in common, as the first one has it."""
+        if self._layout is None:
+            first = self._read(self.numbers[0])
+            world = self.config.get("world")
+            self._layout = Layout(
+                fps=int(world["record_hz"]) if isinstance(world, dict) and "record_hz" in world else DEFAULT_FPS,
+                robot=first.robot,
+                names={key: column.names for key, column in first.columns.items()},
+                convention=self.cfg.convention(),
+            )
+        return self._layout
+
+    def trajectories(self, numbers: list[int] | None = None) -> Iterator[Trajectory]:
+        """The episodes one after the other.
+
+        Args:
+            numbers: Which; all that are exported if None.
+
+        Raises:
+            RecordingError: One is damaged, or has other columns than the first.
+        """
+        for number in self.numbers if numbers is None else numbers:
+            trajectory = self._read(number)
+            self._check_layout(trajectory)
+            yield trajectory
+
+    def _read(self, number: int) -> Trajectory:
+        return self._maker.make(self.data_set.read(number))
+
+    def _check_layout(self, trajectory: Trajectory) -> None:
+        for key, expected in self.layout.names.items():
+            column = trajectory.columns.get(key)
+            got = column.names if column is not None else ()
+            if got != expected:
+                odd = sorted(set(got) ^ set(expected)) or ["their order"]
+                raise RecordingError(
+                    f"Episode {trajectory.number} has {len(got)} numbers in {key}, episode {self.numbers[0]} has "
+                    f"{len(expected)}; they differ in {odd[0]}{close_matches(odd[0], expected)} Expected the same in "
+                    "all: export objects with other parts separately (only=[...]), or leave that column out "
+                    "(keypoints=false, objects=false).",
+                    number=trajectory.number,
+                    key=key,
+                )
