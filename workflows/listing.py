@@ -9,7 +9,8 @@ from simcore.errors import ConfigError, close_matches
 from workflows.commandline import parse_command_line
 from workflows.console import OK, command, say
 
-HELP = """usage: unlatch list tasks|skills|robots|objects|sensors|annotators|renderers|terms|exporters [--config-dir FOLDER]
+HELP = """usage: unlatch list tasks|skills|robots|objects|sensors|annotators|renderers|terms|exporters
+                    [--config-dir FOLDER]
        unlatch list data [FOLDER]
 
 Prints one line for each: its name and what it is; of data sets below a folder (default: data), task, robot and seed,
