@@ -65,6 +65,11 @@ class ArticulationSkill(Skill):
         return False
 
     @property
+    def part_speed(self) -> float | None:
+        """Speed at which the part is led [rad/s or m/s]; None = the planner's own."""
+        return None
+
+    @property
     def approach_width_m(self) -> float:
         """Opening of the fingers on the way to the part and back [m]: the setting's, or as wide as they go."""
         return self._width_m(self.cfg.planner_setting)
@@ -199,6 +204,7 @@ class ArticulationSkill(Skill):
             part_pairs=self.part_pairs(),
             frame_s=context.frame_s,
             gripper_open_m=self._width_m(setting),
+            part_speed=self.part_speed,
             asset=self.object.asset.instance,
             slips=self._allowed_slips(setting),
             budget=context.budget,

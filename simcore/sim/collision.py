@@ -107,6 +107,8 @@ class BulletCollisionChecker:
         self._allowed: frozenset[tuple[str, str]] = frozenset()
         self._ignored: tuple[str, ...] = ()
         self._own: frozenset[int] | None = None
+        self._moved: frozenset[tuple[int, int]] = frozenset()
+        """Body and link of all that moves with the acted-on joint."""
         self._swept: dict[int, tuple[str, str | None]] = {}
         """By the number of a copy: what it is a copy of, and the obstacle that this is a part of."""
 
@@ -154,6 +156,9 @@ class BulletCollisionChecker:
         self._own = None if names is None else frozenset(self._robot.link_index(name) for name in names)
         for obstacle in obstacles:
             self._add(obstacle)
+        moving = self._joint_of
+        links = () if moving is None else moved_links(moving[0], moving[1].name)
+        self._moved = frozenset((moving[0].body_id, link) for link in links) if moving is not None else frozenset()
         self._swept = {}
         for motion in beside:
             self._sweep(motion)
@@ -274,7 +279,7 @@ class BulletCollisionChecker:
         return None
 
     def _room(self, point: tuple[Any, ...], limit: float, self_limit: float) -> float:
-        """Distance below which a contact point's pair counts [m]; below all distances where it is not of this arm."""
+        """Distance below which a contact point's pair counts [m]; below all distances where nothing in it is moved."""
         within = point[1] == point[2]
         own = self._own
         if own is None or self._robot is None:
@@ -282,9 +287,10 @@ class BulletCollisionChecker:
         if point[1] in self._swept or point[2] in self._swept:
             limit = max(limit, SWEPT_CLEARANCE_M)
         robot_id = self._robot.body_id
-        mine = [link in own for body, link in ((point[1], point[3]), (point[2], point[4])) if body == robot_id]
-        if not any(mine):
-            return -math.inf
+        pair = ((point[1], point[3]), (point[2], point[4]))
+        mine = [link in own for body, link in pair if body == robot_id]
+        if not any(mine):  # a part that is led may meet an arm that waits
+            return limit if any(each in self._moved for each in pair) else -math.inf
         return self_limit if all(mine) and within else limit
 
     def overlap(self) -> LinkCollision | None:

@@ -179,3 +179,10 @@ def test_a_part_opens_at_other_record_rates(config: Callable[..., CollectCfg], t
     with EpisodeRunner(config(task, f"world.record_hz={record_hz}")) as runner:
         record = runner.run(0)
     assert record.success, record.evidence
+
+
+def test_a_hook_leads_half_as_fast_as_fingers_that_hold(skill: Open) -> None:
+    hook = with_setting(skill, approach_width_m=0.0)
+    assert skill.request().part_speed is None  # the planner's own, 0.5 rad/s
+    assert hook.request().part_speed == 0.25
+    assert hook.closed_gripper

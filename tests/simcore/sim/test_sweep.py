@@ -127,6 +127,28 @@ def test_a_part_with_cylinders_is_copied_where_it_is(checker: BulletCollisionChe
     assert hits[0.5].link_b == "pot/lid on its way"
 
 
+def test_a_part_that_is_led_is_kept_clear_of_an_arm_that_waits(checker: BulletCollisionChecker):
+    asset = load_object(ObjectCfg(name="pot", category="pot", instance="3"), rng=np.random.default_rng(0))
+    (lid,) = asset.articulation.parts.values()
+    half = 0.5 * lid.openness.open
+    T_root_lid = read_urdf(asset.urdf_path).link_pose(lid.link, {lid.joint: half})
+    at = dict(zip(LEFT.joints, LEFT.home, strict=True))
+    waiting = read_urdf(model_path("dual_panda")).link_pose("left_panda_leftfinger", at)
+    obstacle = ObstacleModel(
+        "pot", asset.urdf_path, Pose.from_translation(waiting.p - T_root_lid @ np.array([0.12, 0.0, 0.0]))
+    )
+    home = np.array(RIGHT.home)
+    hits = {}
+    for name, joint in (("led", lid.joint), ("at rest", None)):
+        checker.load(model(RIGHT), [replace(obstacle, joint=joint, joint_positions={lid.joint: half})])
+        hits[name] = checker.first_collision(home, s=half)
+        assert checker.first_collision(home, s=lid.openness.closed) is None
+    assert hits["at rest"] is None  # it stands there without this arm's doing
+    assert hits["led"] is not None
+    assert hits["led"].link_a.startswith("left_panda_")
+    assert hits["led"].link_b == "pot/lid"
+
+
 def kinematics_pose(q: np.ndarray) -> Pose:
     urdf = read_urdf(model_path("dual_panda"))
     return urdf.link_pose("right_panda_leftfinger", dict(zip(RIGHT.joints, q.tolist(), strict=True)))
