@@ -147,6 +147,7 @@ def header_of(cfg: EpisodeCfg) -> dict[str, Any]:
     from simcore.assets.library import object_set_of
     from simcore.recording.json_values import plain
     from simcore.sim.sensors.image_noise import ImageNoise
+    from simcore.sim.sensors.imu_noise import ImuNoise
 
     config = plain({item.name: getattr(cfg, item.name) for item in fields(EpisodeCfg)})
     for item in (config["object"], *config["objects"]):
@@ -164,8 +165,8 @@ def header_of(cfg: EpisodeCfg) -> dict[str, Any]:
             del entry["stage"]  # as data sets had it before there were stages
     config["randomization"] = plain(cfg.randomization.to_dict())
     for sensor in config["sensors"]:
-        if sensor.get("noise") == plain(ImageNoise()):
-            del sensor["noise"]  # as data sets had it before images could have noise
+        if sensor.get("noise") in (plain(ImageNoise()), plain(ImuNoise())):
+            del sensor["noise"]  # as data sets had it before sensors could have noise
     if not config["sensors"]:
         del config["sensors"]  # as data sets had it before there were sensors: they are resumed
     header = {"config": config, "versions": versions_of(IDENTITY)}

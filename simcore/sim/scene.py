@@ -14,7 +14,7 @@ from simcore.state import Module
 
 Array = np.ndarray
 
-NOT_RECORDED = ("interval", "rgb", "depth", "segmentation", "normals")
+NOT_RECORDED = ("interval", "rgb", "depth", "segmentation", "normals", "point_cloud")
 """Tags of buffers that are no part of a recorded state: forces over a frame are rows of their own, images are made
 later."""
 _OF_THE_EPISODE = frozenset({"time", "skills", "validity"})

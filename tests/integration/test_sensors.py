@@ -18,7 +18,10 @@ from workflows.schema import CollectCfg
 
 pytestmark = pytest.mark.integration
 
-SMALL = ["sensors=[front,wrist,imu]", *(f"sensors.{i}.{size}" for i in (0, 1) for size in ("width=64", "height=48"))]
+SMALL = [
+    "sensors=[front,wrist,imu,lidar]",
+    *(f"sensors.{i}.{size}" for i in (0, 1) for size in ("width=64", "height=48")),
+]
 
 ALTIMETER = """
 from simcore.sim.sensors.sensor import Sensor
@@ -52,9 +55,11 @@ def test_sensors_add_to_a_record_and_change_nothing_in_it(record: EpisodeRecord)
         without = runner.run(0)
     added = record.arrays.keys() - without.arrays.keys()
     assert added == {
-        *(f"sensors.{name}.{key}" for name in ("front", "wrist", "imu") for key in ("position", "quat_xyzw")),
+        *(f"sensors.{name}.{key}" for name in ("front", "wrist", "imu", "lidar") for key in ("position", "quat_xyzw")),
         "sensors.imu.linear_acceleration",
         "sensors.imu.angular_velocity",
+        "sensors.lidar.range_m",
+        "sensors.lidar.intensity",
     }
     assert all(np.array_equal(record.arrays[key], array) for key, array in without.arrays.items())
     assert check_record(record) == []

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
+from typing import ClassVar
+
 import numpy as np
 
 from simcore.geometry import Pose
+from simcore.rng import stream
 from simcore.sim.sensors.config import SensorCfg
+from simcore.sim.sensors.imu_noise import ImuNoise
 from simcore.sim.sensors.sensor import Sensor
 from simcore.sim.world import World
 from simcore.state import Buffer
@@ -13,24 +18,36 @@ from simcore.state import Buffer
 Array = np.ndarray
 
 
-class Imu(Sensor[SensorCfg]):
-    """What an accelerometer and a gyroscope at one place read, in the sensor's frame, without noise.
+@dataclass
+class ImuCfg(SensorCfg):
+    """An inertial measurement unit."""
+
+    noise: ImuNoise = field(default_factory=ImuNoise)
+    """What its readings have beside the truth."""
+
+
+class Imu(Sensor[ImuCfg]):
+    """What an accelerometer and a gyroscope at one place read, in the sensor's frame.
 
     `linear_acceleration` [m/s^2] is the change of velocity since the last reading, divided by the time since then, less
     gravity: the mean over one record frame, +9.81 upwards at rest. The first reading has no earlier one and takes the
-    velocity as unchanged. `angular_velocity` [rad/s] is that at the moment of reading.
+    velocity as unchanged. `angular_velocity` [rad/s] is that at the moment of reading. Noise, where there is any,
+    depends on the episode's seed, the sensor's name and the readings before.
 
     Note:
         Where no time has passed since the last reading, the values stay as they are: a state that is written back from
         a record keeps the recorded ones.
     """
 
-    def __init__(self, cfg: SensorCfg, world: World) -> None:
+    cfg_type: ClassVar[type[SensorCfg]] = ImuCfg
+
+    def __init__(self, cfg: ImuCfg, world: World) -> None:
         super().__init__(cfg, world)
         self.linear_acceleration = Buffer()
         self.angular_velocity = Buffer()
         self._steps: int | None = None
         self._velocity: Array = np.zeros(3)
+        self._bias: Array | None = None
 
     def _measure(self, T_world_sensor: Pose) -> None:
         steps = self.world.steps
@@ -38,10 +55,23 @@ class Imu(Sensor[SensorCfg]):
             return
         velocity, angular = self.mount.velocity()
         acceleration: Array = np.zeros(3)
+        dt_s = 1.0 / self.world.cfg.record_hz
         if self._steps is not None:
-            acceleration = (velocity - self._velocity) / ((steps - self._steps) * self.world.dt)
+            dt_s = (steps - self._steps) * self.world.dt
+            acceleration = (velocity - self._velocity) / dt_s
         self._steps, self._velocity = steps, velocity
         proper = acceleration - np.array([0.0, 0.0, self.world.cfg.gravity_m_s2])
         T_sensor_world = T_world_sensor.inverse()
-        self.linear_acceleration.set_value(T_sensor_world.rotate(proper))
-        self.angular_velocity.set_value(T_sensor_world.rotate(angular))
+        errors = self._errors(dt_s)
+        self.linear_acceleration.set_value(T_sensor_world.rotate(proper) + errors[0])
+        self.angular_velocity.set_value(T_sensor_world.rotate(angular) + errors[1])
+
+    def _errors(self, dt_s: float) -> Array:
+        """(2, 3) what this reading has beside the truth."""
+        noise, name = self.cfg.noise, f"sensors.{self.cfg.name}"
+        if not noise.active:
+            return np.zeros((2, 3))
+        if self._bias is None:
+            self._bias = noise.first_bias(stream(self.seed, f"{name}.bias"))
+        errors, self._bias = noise.reading(self._bias, dt_s, stream(self.seed, f"{name}.reading.{self.world.steps}"))
+        return errors

@@ -10,8 +10,7 @@ from simcore.recording.keys import INTERVAL, STATE, kind_of
 from simcore.sim.contacts import ContactView
 from simcore.sim.rates import WorldCfg
 from simcore.sim.scene import NOT_RECORDED, Scene
-from simcore.sim.sensors.config import SensorCfg
-from simcore.sim.sensors.imu import Imu
+from simcore.sim.sensors.imu import Imu, ImuCfg
 from simcore.sim.world import World
 from simcore.state import Buffer, Module
 
@@ -33,7 +32,7 @@ def scene():
         made.add_keypoints("box", "knob", Thing())
         for name in ("panda.environment", "panda.left.box.fingers_link", "panda.left.box.fingers_base"):
             made.add_contact_view(ContactView(name, lambda *_: True))
-        made.add_sensor(Imu(SensorCfg(name="gyro", type="imu"), world))
+        made.add_sensor(Imu(ImuCfg(name="gyro", type="imu"), world))
         made.update_state()
         yield made
 

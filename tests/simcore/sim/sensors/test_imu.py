@@ -6,15 +6,15 @@ import numpy as np
 import pytest
 
 from simcore.sim.bodies import Body
-from simcore.sim.sensors.config import MountCfg, SensorCfg
-from simcore.sim.sensors.imu import Imu
+from simcore.sim.sensors.config import MountCfg
+from simcore.sim.sensors.imu import Imu, ImuCfg
 from simcore.sim.world import World
 
 pytestmark = pytest.mark.integration
 
 
 def make(world: World, **mount) -> Imu:
-    imu = Imu(SensorCfg(name="imu", type="imu", mount=MountCfg(**mount)), world)
+    imu = Imu(ImuCfg(name="imu", type="imu", mount=MountCfg(**mount)), world)
     imu.update_state()
     return imu
 

@@ -1,0 +1,164 @@
+"""A lidar: distances along many rays."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import Enum, auto
+from typing import ClassVar
+
+import numpy as np
+
+from simcore.errors import ConfigError
+from simcore.geometry import Pose
+from simcore.rng import stream
+from simcore.sim.ray_casting import cast_rays
+from simcore.sim.sensors.config import SensorCfg
+from simcore.sim.sensors.sensor import Sensor
+from simcore.sim.world import World
+from simcore.state import Buffer
+
+Array = np.ndarray
+
+MAX_RAYS = 200_000
+"""Most rays of one scan."""
+_WIDEST_DEG = {"azimuth_deg": 180.0, "elevation_deg": 90.0}
+
+
+class LidarPattern(Enum):
+    """How the rays lie."""
+
+    rotating = auto()
+    """Beams above each other, turned all around."""
+    solid_state = auto()
+    """A grid within a window."""
+
+
+@dataclass
+class LidarNoise:
+    """What its readings lack; all 0: the truth."""
+
+    range_std_m: float = 0.0
+    """Standard deviation of every distance [m]."""
+    dropout: float = 0.0
+    """Share of rays that come back with nothing."""
+
+    def __post_init__(self) -> None:
+        for key, most in (("range_std_m", 1.0), ("dropout", 1.0)):
+            if not 0.0 <= getattr(self, key) <= most:
+                raise ConfigError(
+                    f"noise.{key}={getattr(self, key):g} is out of range. Expected 0 to {most:g}. Change it.",
+                    key=f"noise.{key}",
+                )
+
+
+@dataclass
+class LidarCfg(SensorCfg):
+    """A lidar's rays. Its frame has x forward, y to the left and z up, the axis that a rotating one turns about."""
+
+    pattern: LidarPattern = LidarPattern.rotating
+    """How the rays lie."""
+    rows: int = 16
+    """Beams above each other."""
+    columns: int = 90
+    """Rays of a row: one turn, or one sweep of the window."""
+    elevation_deg: list[float] = field(default_factory=lambda: [-15.0, 15.0])
+    """Lowest and highest row above the x-y plane [degrees]."""
+    azimuth_deg: list[float] = field(default_factory=lambda: [-40.0, 40.0])
+    """Of a solid-state one: rightmost and leftmost column, from x towards y [degrees]."""
+    range_min_m: float = 0.05
+    """Nothing nearer is seen [m]."""
+    range_max_m: float = 5.0
+    """Nothing farther is seen [m]."""
+    reflectivity: dict[str, float] = field(default_factory=dict)
+    """Share of light that surfaces of a class throw back, by class as in segmentation images; 1 for all others."""
+    noise: LidarNoise = field(default_factory=LidarNoise)
+    """What its readings lack."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if min(self.rows, self.columns) < 1 or self.rows * self.columns > MAX_RAYS:
+            raise ConfigError(
+                f"rows={self.rows} and columns={self.columns} are out of range. Expected at least 1 each and "
+                f"{MAX_RAYS} rays at most. Change them.",
+                key="rows",
+            )
+        for key, most in _WIDEST_DEG.items():
+            values = getattr(self, key)
+            if len(values) != 2 or not -most <= values[0] <= values[1] <= most:
+                raise ConfigError(
+                    f"{key}={values} cannot be. Expected the smaller and the larger angle, from {-most:g} to {most:g}. "
+                    "Change it.",
+                    key=key,
+                )
+        if not 0.0 <= self.range_min_m < self.range_max_m:
+            raise ConfigError(
+                f"range_min_m={self.range_min_m} and range_max_m={self.range_max_m} are out of range. Expected "
+                "0 <= range_min_m < range_max_m. Change them.",
+                key="range_min_m",
+            )
+        for name, value in self.reflectivity.items():
+            if not 0.0 <= value <= 1.0:
+                raise ConfigError(
+                    f"reflectivity.{name}={value:g} is out of range. Expected 0 to 1. Change it.",
+                    key=f"reflectivity.{name}",
+                )
+
+    def directions(self) -> Array:
+        """(rows, columns, 3) unit vectors of the rays in the sensor's frame, the lowest row first."""
+        (low, high), (right, left) = self.elevation_deg, self.azimuth_deg
+        elevation = np.radians(np.linspace(low, high, self.rows))[:, None]
+        if self.pattern is LidarPattern.rotating:
+            azimuth = np.linspace(-np.pi, np.pi, self.columns, endpoint=False)[None]
+        else:
+            azimuth = np.radians(np.linspace(right, left, self.columns))[None]
+        level = np.cos(elevation)
+        parts = [level * np.cos(azimuth), level * np.sin(azimuth), np.sin(elevation) * np.ones_like(azimuth)]
+        return np.stack(parts, axis=-1)
+
+
+class Lidar(Sensor[LidarCfg]):
+    """Distances to the collision shapes of everything in the world, all rays at one moment.
+
+    `range_m` (rows, columns) is the distance along each ray [m], 0 where nothing came back. `intensity` (rows,
+    columns) is what came back, 0 to 1: `reflectivity cos(angle of incidence)`, the loss with distance taken out, as
+    sensors put it out. `point_cloud` (rows, columns, 3), with a tag of that name and not recorded, are the points in
+    the sensor's frame [m], NaN where nothing came back.
+
+    Note:
+        Flat sides are met exactly. On curved shapes Bullet's rays end off the surface: on a ball by up to 1.4 mm where
+        they meet it at less than 60 degrees from its normal, and by up to 23 mm where they graze it; the normals by up
+        to 0.2 and 4 degrees. What is only seen (scenery) is not met, as it has no collision shapes.
+    """
+
+    cfg_type: ClassVar[type[SensorCfg]] = LidarCfg
+
+    def __init__(self, cfg: LidarCfg, world: World) -> None:
+        super().__init__(cfg, world)
+        self._directions = cfg.directions()
+        self.range_m = Buffer()
+        self.intensity = Buffer()
+        self.point_cloud = Buffer(tags=["point_cloud"])
+
+    def _measure(self, T_world_sensor: Pose) -> None:
+        cfg, shape = self.cfg, self._directions.shape[:2]
+        rays = T_world_sensor.rotate(self._directions.reshape(-1, 3))
+        start = T_world_sensor.p + cfg.range_min_m * rays
+        hits = cast_rays(self.world, start, T_world_sensor.p + cfg.range_max_m * rays)
+        distance = cfg.range_min_m + hits.share * (cfg.range_max_m - cfg.range_min_m)
+        facing = np.abs(np.einsum("ij,ij->i", hits.normals, rays))
+        thrown = np.array([cfg.reflectivity.get(name, 1.0) for name in hits.classes])
+        distance, there = self._with_noise(distance, hits.found)
+        self.range_m.set_value(np.where(there, distance, 0.0).reshape(shape))
+        self.intensity.set_value(np.where(there, thrown * facing, 0.0).reshape(shape))
+        points = self._directions * np.where(there, distance, np.nan).reshape(shape)[..., None]
+        self.point_cloud.set_value(points)
+
+    def _with_noise(self, distance: Array, found: Array) -> tuple[Array, Array]:
+        """Distances as they are read, and which rays come back."""
+        cfg = self.cfg
+        if cfg.noise.range_std_m == 0.0 and cfg.noise.dropout == 0.0:
+            return distance, found
+        rng = stream(self.seed, f"sensors.{cfg.name}.scan.{self.world.picture_step}")
+        grain, kept = rng.normal(size=distance.shape), rng.random(distance.shape) >= cfg.noise.dropout
+        read = np.clip(distance + cfg.noise.range_std_m * grain, cfg.range_min_m, cfg.range_max_m)
+        return read, found & kept
