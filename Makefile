@@ -1,6 +1,6 @@
 # demo: 20 verified episodes.  test: the test suite.  check: format, lint, types, layers, tests.  format: mend the format.
-# fuzz: thousands of mutated task files and URDFs, about 20 minutes.
-.PHONY: demo test check lint format fuzz clean
+# fuzz: thousands of mutated task files and URDFs, about 20 minutes.  docs: the site, in build/site.
+.PHONY: demo test check lint format fuzz docs clean
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -24,6 +24,9 @@ lint: $(STAMP)
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
+
+docs: $(STAMP)
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build
 
 format: $(STAMP)
 	$(BIN)/ruff format .

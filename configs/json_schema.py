@@ -64,7 +64,7 @@ class _Schema:
 
     def of_dataclass(self, cls: type) -> dict[str, Any]:
         """Keys of a dataclass; none is required, since another file may state it."""
-        hints, words = get_type_hints(cls), _field_docs(cls)
+        hints, words = get_type_hints(cls), field_docs(cls)
         properties = {}
         for item in dataclasses.fields(cls):
             if item.init:
@@ -140,7 +140,7 @@ def _cfg_type(catalog: Any, name: str) -> type | None:
 
 
 @cache
-def _field_docs(cls: type) -> dict[str, str]:
+def field_docs(cls: type) -> dict[str, str]:
     """The text below each field of a dataclass and of those it derives from, in one line."""
     found: dict[str, str] = {}
     for base in reversed(cls.__mro__):

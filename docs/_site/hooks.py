@@ -1,0 +1,69 @@
+"""What MkDocs builds beside the pages in `docs/`: files of the repository's root, commands, keys and the API."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from pathlib import Path
+
+from api_pages import api_pages
+from key_page import command_page, key_page
+from mkdocs.config.defaults import MkDocsConfig
+from mkdocs.structure.files import File, Files
+from mkdocs.structure.pages import Page
+
+ROOT = Path(__file__).resolve().parents[2]
+FROM_ROOT = {
+    "README.md": "index.md",
+    "CHANGELOG.md": "changelog.md",
+    "CONTRIBUTING.md": "contributing.md",
+    "THIRD_PARTY.md": "third_party.md",
+    "examples/README.md": "examples/index.md",
+    "examples/unlatch_plugin/README.md": "examples/unlatch_plugin/index.md",
+}
+"""Pages that lie outside of `docs/`, by their place on the site."""
+LINK = re.compile(r"(?<=\]\()(?![a-z]+:|#)([^)#\s]+)")
+
+
+def on_files(files: Files, config: MkDocsConfig) -> Files:
+    """Adds what is not in `docs/`: pages, generated pages, and the files that any page links to."""
+    for path, uri in FROM_ROOT.items():
+        files.append(File.generated(config, uri, abs_src_path=str(ROOT / path)))
+    for uri, text in {
+        "reference/keys.md": key_page(),
+        "reference/commands.md": command_page(),
+        **api_pages(ROOT),
+    }.items():
+        files.append(File.generated(config, uri, content=text))
+    sources = [*FROM_ROOT, *(f"docs/{file.src_uri}" for file in files.documentation_pages() if not file.generated_by)]
+    for path in sorted({target for source in sources for target in _targets(source)}):
+        if (ROOT / path).is_file() and files.get_file_from_path(_uri(path)) is None:
+            files.append(File.generated(config, _uri(path), abs_src_path=str(ROOT / path)))
+    return files
+
+
+def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
+    """Turns links of the repository into links of the site."""
+    here = {uri: path for path, uri in FROM_ROOT.items()}.get(page.file.src_uri, f"docs/{page.file.src_uri}")
+    folder = posixpath.dirname(page.file.src_uri)
+
+    def on_site(match: re.Match[str]) -> str:
+        return posixpath.relpath(_uri(_target(here, match[1])), folder or ".")
+
+    return markdown if page.file.src_uri.startswith("reference/") else LINK.sub(on_site, markdown)
+
+
+def _targets(source: str) -> list[str]:
+    """Paths in the repository that a page links to."""
+    return [_target(source, link) for link in LINK.findall((ROOT / source).read_text(encoding="utf-8"))]
+
+
+def _target(source: str, link: str) -> str:
+    """Path in the repository of a link; of a folder, its README."""
+    path = posixpath.normpath(posixpath.join(posixpath.dirname(source), link))
+    return f"{path}/README.md" if (ROOT / path / "README.md").is_file() else path
+
+
+def _uri(path: str) -> str:
+    """Place on the site of a path in the repository."""
+    return FROM_ROOT.get(path, path.removeprefix("docs/"))

@@ -1,0 +1,44 @@
+"""Every package that Unlatch may need stands in THIRD_PARTY.md, with the licence that its metadata states."""
+
+import importlib.metadata
+import re
+from pathlib import Path
+
+import pytest
+
+tomllib = pytest.importorskip("tomllib")
+
+ROOT = Path(__file__).resolve().parents[2]
+ROW = re.compile(r"^\| ([\w.-]+) \|(?: `(\w+)` \|)? ([^|]+) \|", re.MULTILINE)
+
+
+def needed() -> set[str]:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    extras = project["optional-dependencies"]
+    named = [*project["dependencies"], *(line for name, lines in extras.items() if name != "dev" for line in lines)]
+    return {re.split(r"[<>=\[;, ]", line)[0] for line in named}
+
+
+def stated() -> dict[str, str]:
+    text = (ROOT / "THIRD_PARTY.md").read_text(encoding="utf-8")
+    return {name: licence for name, _, licence in ROW.findall(text) if name not in ("package", "robot")}
+
+
+def test_every_package_that_may_be_needed_is_listed():
+    assert set(stated()) == needed()
+
+
+@pytest.mark.parametrize("package", sorted(stated()))
+def test_the_licence_is_that_of_the_metadata(package: str):
+    try:
+        metadata = importlib.metadata.metadata(package)
+    except importlib.metadata.PackageNotFoundError:
+        pytest.skip(f"{package} is not installed")
+    classifiers = [line for line in metadata.get_all("Classifier") or [] if line.startswith("License ::")]
+    found = " ".join([metadata.get("License-Expression") or metadata.get("License") or "", *classifiers])
+    if not found.strip():
+        assert stated()[package] == "none stated"
+        return
+    family = re.split(r"[- ]", stated()[package])[0].replace("'s", "")
+    alike = {"LGPL": "Lesser General Public", "TOST": "TOST", "ISC": "ISC"}.get(family, family)
+    assert alike.lower() in found.lower(), found

@@ -1,0 +1,31 @@
+"""The site is built without a warning: no dead link, no page that the navigation lacks."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import unlatch
+from simcore.recording.codes import FAILURE_CODES
+
+pytestmark = [pytest.mark.e2e, pytest.mark.slow]
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def test_the_site_is_built_in_strict_mode(tmp_path: Path):
+    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(tmp_path / "site")]
+    environment = {**os.environ, "NO_MKDOCS_2_WARNING": "1"}
+    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    site = tmp_path / "site"
+    for page in ("", "start", "record_format", "reference/api/solver.goal"):
+        assert (site / page / "index.html").is_file(), page
+    keys = (site / "reference" / "keys" / "index.html").read_text(encoding="utf-8")
+    assert "solver_iterations" in keys
+    commands = (site / "reference" / "commands" / "index.html").read_text(encoding="utf-8")
+    assert [name for name in unlatch.COMMANDS if f"usage: unlatch {name}" not in commands] == []
+    failures = (site / "failures" / "index.html").read_text(encoding="utf-8")
+    assert [code for code in FAILURE_CODES if code not in failures] == []
