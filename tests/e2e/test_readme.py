@@ -49,6 +49,13 @@ def collected() -> dict[tuple[str, ...], Path]:
     return {}
 
 
+def data_set_of(command: list[str]) -> str | None:
+    """Where a command collects what depends on it alone, and on no file of its page."""
+    outs = [word.removeprefix("out=") for word in command if word.startswith("out=")]
+    alone = "collect" in command and "--config-dir" not in command and not any("from=" in word for word in command)
+    return outs[0] if outs and alone else None
+
+
 @pytest.mark.parametrize("page", PAGES)
 def test_code_blocks_run(page: str, tmp_path: Path, collected: dict[tuple[str, ...], Path]):
     (tmp_path / "examples").symlink_to(ROOT / "examples")
@@ -68,10 +75,9 @@ def test_code_blocks_run(page: str, tmp_path: Path, collected: dict[tuple[str, .
         elif language == "python":
             commands.append([sys.executable, "-c", text])
         for command in commands:
-            outs = [word.removeprefix("out=") for word in command if word.startswith("out=")]
-            made = collected.setdefault(tuple(command), tmp_path / outs[0]) if "collect" in command and outs else None
-            if made is not None and "--config-dir" not in command and made != tmp_path / outs[0]:
-                shutil.copytree(made, tmp_path / outs[0])
+            out = data_set_of(command)
+            if out and (made := collected.setdefault(tuple(command), tmp_path / out)) != tmp_path / out:
+                shutil.copytree(made, tmp_path / out)
                 continue
             done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
             assert done.returncode == 0, f"{command}\n{done.stdout}\n{done.stderr}"
