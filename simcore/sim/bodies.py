@@ -11,7 +11,7 @@ import numpy as np
 import pybullet as p
 from numpy.typing import ArrayLike
 
-from simcore.errors import FrameNotFoundError, close_matches
+from simcore.errors import FrameNotFoundError, WorldError, close_matches
 from simcore.geometry import Pose
 from simcore.sim.link_masses import LinkMasses
 
@@ -274,10 +274,22 @@ class Body:
         """Writes joint positions (n,) and velocities (n,; zero by default), past any motor: resets and replay only."""
         values = np.asarray(positions, dtype=float)
         speeds = np.zeros_like(values) if velocities is None else np.asarray(velocities, dtype=float)
-        for name, value, speed in zip(names, values, speeds, strict=True):
-            p.resetJointState(
-                self.body_id, self.joint(name).index, float(value), float(speed), physicsClientId=self.client
+        if not len(names) == len(values) == len(speeds):
+            raise WorldError(
+                f"Body '{self.name}' got {len(values)} positions and {len(speeds)} velocities for {len(names)} joints. "
+                "Give one of each a joint.",
+                body=self.name,
             )
+        if not len(names):
+            return
+        # in one call: Bullet places all links anew in each
+        p.resetJointStatesMultiDof(
+            self.body_id,
+            [self.joint(name).index for name in names],
+            values[:, None].tolist(),
+            speeds[:, None].tolist(),
+            physicsClientId=self.client,
+        )
 
     def set_contact_material(
         self,

@@ -225,17 +225,12 @@ class BulletCollisionChecker:
             raise WorldError(_EMPTY)
         self.queries += 1
         client = self._world.client
-        reset = p.resetJointState
-        for index, value in zip(self._arm_indices, q, strict=True):
-            reset(robot.body_id, index, float(value), 0.0, physicsClientId=client)
-        if gripper is not None:
-            for index, value in zip(self._finger_indices, model.fingers(gripper), strict=True):
-                reset(robot.body_id, index, value, 0.0, physicsClientId=client)
+        self._put(robot, model, q, gripper)
         if s is not None and self._joint_of is not None:
             body, joint = self._joint_of
             # a part that is pushed past its stop stays at the stop
             stopped = min(max(float(s), joint.lower), joint.upper) if joint.lower < joint.upper else float(s)
-            reset(body.body_id, joint.index, stopped, 0.0, physicsClientId=client)
+            p.resetJointState(body.body_id, joint.index, stopped, 0.0, physicsClientId=client)
         p.performCollisionDetection(physicsClientId=client)
         limit = self.clearance_m if clearance_m is None else clearance_m
         self_limit = self.self_clearance_m if clearance_m is None else max(self.self_clearance_m, SELF_ROOM_M)
@@ -253,6 +248,21 @@ class BulletCollisionChecker:
             if found is not None:
                 worst = found
         return worst if worst is not None or not self._swept else self._part_in_the_way()
+
+    def _put(self, robot: Body, model: RobotModel, q: Array, gripper: float | None) -> None:
+        """Puts the arm's joints, and the fingers, in one call: Bullet places all links of the robot anew in each."""
+        indices, values = self._arm_indices, np.asarray(q, dtype=float).tolist()
+        if len(values) != len(indices):
+            raise WorldError(f"The arm has {len(indices)} joints, got {len(values)} positions. Give one a joint.")
+        if gripper is not None:
+            indices, values = [*indices, *self._finger_indices], [*values, *model.fingers(gripper)]
+        p.resetJointStatesMultiDof(
+            robot.body_id,
+            indices,
+            [[float(value)] for value in values],
+            [[0.0]] * len(indices),
+            physicsClientId=self._world.client,
+        )
 
     def _near_points(self, distance_m: float) -> Iterator[tuple[Any, ...]]:
         """Nearest points of the robot, but for the link that it is mounted by, and of each body about it."""
