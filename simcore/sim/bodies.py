@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 
 from simcore.errors import FrameNotFoundError, WorldError, close_matches
 from simcore.geometry import Pose
+from simcore.geometry.triangle_mesh import TriangleMesh
 from simcore.sim.link_masses import LinkMasses
 
 Array = np.ndarray
@@ -53,8 +54,9 @@ class Body:
         """What kind of thing it is, for segmentation images: `robot`, a category; its name where nobody said."""
         self.part_names: dict[str, str] = {}
         """Names of parts that a user knows, by the link that moves with each: `door` of `link_0`."""
-        self.drawn_triangles: dict[str, Array] = {}
-        """(F, 3, 3) triangles of links whose visual shape was given by vertices [m]: Bullet does not tell these."""
+        self.meshes: dict[str, TriangleMesh] = {}
+        """What is seen of links, each in its frame: from `link_mesh`, or from who gave Bullet vertices, which it does
+        not tell."""
         root, _ = p.getBodyInfo(body_id, physicsClientId=client)
         # a box has no model that names its link: it is called like the body
         self.root_link: str = root.decode() if p.getNumJoints(body_id, physicsClientId=client) else name

@@ -9,6 +9,7 @@ import pybullet as p
 
 from simcore.errors import WorldError
 from simcore.geometry import Pose
+from simcore.geometry.triangle_mesh import TriangleMesh
 from simcore.sim.bodies import Body
 from simcore.sim.world import World
 
@@ -40,7 +41,7 @@ def add_panel(
         "normals": [[0.0, 0.0, 1.0]] * 4,
     }
     panel = _add(world, name, p.GEOM_MESH, shape, T_world_panel, rgba)
-    panel.drawn_triangles[panel.root_link] = np.array(shape["vertices"])[np.array(shape["indices"])].reshape(-1, 3, 3)
+    panel.meshes[panel.root_link] = TriangleMesh(np.array(shape["vertices"]), np.reshape(shape["indices"], (-1, 3)))
     return panel
 
 

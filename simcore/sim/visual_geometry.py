@@ -11,13 +11,14 @@ import pybullet as p
 from simcore.errors import WorldError
 from simcore.geometry import Pose
 from simcore.geometry.mesh_file import read_mesh
+from simcore.geometry.triangle_mesh import TriangleMesh
 from simcore.sim.bodies import Body
 
 Array = np.ndarray
 
 
-def link_triangles(body: Body, link: str) -> Array:
-    """(F, 3, 3) corners of all triangles of a link's visual shapes, in the link frame [m]; (0, 3, 3) without any.
+def link_mesh(body: Body, link: str) -> TriangleMesh:
+    """All triangles of a link's visual shapes, in the link frame; none where nothing of it can be seen.
 
     Cylinders and capsules are prisms of 48 sides, spheres polyhedra: up to 0.3 % of a radius within the surface.
 
@@ -30,23 +31,29 @@ def link_triangles(body: Body, link: str) -> Array:
         WorldError: A shape is of a kind that has no triangles.
         AssetError: A mesh file cannot be read.
     """
-    index = body.link_index(link)
-    if link in body.drawn_triangles:
-        return body.drawn_triangles[link]
-    found = [np.zeros((0, 3, 3))]
+    body.link_index(link)
+    if link not in body.meshes:
+        body.meshes.update(_meshes_of(body))
+    return body.meshes[link]
+
+
+def _meshes_of(body: Body) -> dict[str, TriangleMesh]:
+    pieces: dict[str, list[tuple[Pose, TriangleMesh]]] = {link: [] for link in body.links if link not in body.meshes}
     for row in p.getVisualShapeData(body.body_id, physicsClientId=body.client):
-        if row[1] == index:
-            T_link_shape = Pose.from_quat_xyzw(row[5], row[6])
-            shape = _shape_triangles(body, row[2], tuple(row[3]), row[4].decode())
-            found.append((T_link_shape @ shape.reshape(-1, 3)).reshape(-1, 3, 3))
-    return np.concatenate(found)
+        link = body.link_names[row[1]]
+        if link in pieces:
+            mesh = _shape_mesh(body, row[2], tuple(row[3]), row[4].decode())
+            pieces[link].append((Pose.from_quat_xyzw(row[5], row[6]), mesh))
+    return {link: TriangleMesh.joined(found) for link, found in pieces.items()}
 
 
-def _shape_triangles(body: Body, kind: int, size: tuple[float, ...], path: str) -> Array:
+def _shape_mesh(body: Body, kind: int, size: tuple[float, ...], path: str) -> TriangleMesh:
     import trimesh
 
     if kind == p.GEOM_MESH:
-        return _mesh_triangles(Path(path)) * np.asarray(size)
+        status = Path(path).stat()
+        mesh = _file_mesh(Path(path), status.st_mtime_ns, status.st_size)
+        return TriangleMesh(mesh.vertices * np.asarray(size), mesh.faces)
     if kind == p.GEOM_BOX:
         solid = trimesh.creation.box(extents=size)
     elif kind == p.GEOM_SPHERE:
@@ -62,12 +69,10 @@ def _shape_triangles(body: Body, kind: int, size: tuple[float, ...], path: str) 
             "sphere, cylinder, capsule or mesh. Change the model.",
             name=body.name,
         )
-    return np.asarray(solid.triangles, dtype=float)
+    return TriangleMesh(np.asarray(solid.vertices, dtype=float), np.asarray(solid.faces, dtype=int))
 
 
-@lru_cache(maxsize=512)
-def _mesh_triangles(path: Path) -> Array:
-    vertices, faces = read_mesh(path)
-    triangles: Array = vertices[faces]
-    triangles.setflags(write=False)
-    return triangles
+@lru_cache(maxsize=256)
+def _file_mesh(path: Path, _mtime_ns: int, _size: int) -> TriangleMesh:
+    """The mesh of a file as it is now: another one may take its name."""
+    return TriangleMesh(*read_mesh(path))

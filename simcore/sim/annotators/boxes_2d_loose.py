@@ -34,8 +34,10 @@ class LooseBoxes2d(Annotator):
 
 
 def _box(shot: Shot, entity: Entity) -> Array:
-    before, _ = in_front(shot.in_camera(entity.triangles_world), shot.near_m)
-    pixels = shot.pinhole.project(before.reshape(-1, 3))
+    points = shot.in_camera(entity.outermost_world)
+    if (points[:, 2] < shot.near_m).any():  # of what is cut off, others are outermost
+        points = in_front(entity.mesh(shot.T_camera_world), shot.near_m)[0].vertices
+    pixels = shot.pinhole.project(points)
     outside = np.full(4, np.nan)
     if not len(pixels):
         return outside

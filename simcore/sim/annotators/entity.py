@@ -10,9 +10,10 @@ from itertools import product
 import numpy as np
 
 from simcore.geometry import Pose
+from simcore.geometry.triangle_mesh import TriangleMesh
 from simcore.sim.bodies import Body
 from simcore.sim.camera import link_labels
-from simcore.sim.visual_geometry import link_triangles
+from simcore.sim.visual_geometry import link_mesh
 from simcore.sim.world import World
 
 Array = np.ndarray
@@ -37,24 +38,31 @@ class Entity:
     """Its links, as `RawImages.link_ids` numbers them."""
     T_world_entity: Pose
     """Pose of its frame."""
-    pieces: tuple[tuple[Pose, Array], ...]
-    """Pose in its frame and triangles (F, 3, 3) [m] of each link."""
+    pieces: tuple[tuple[Pose, TriangleMesh], ...]
+    """Pose in its frame of each link, and what is seen of that."""
+
+    def mesh(self, T_a_world: Pose) -> TriangleMesh:
+        """All that is seen of it, in a frame a.
+
+        Args:
+            T_a_world: Pose of the world in that frame.
+        """
+        T_a_entity = T_a_world @ self.T_world_entity
+        return TriangleMesh.joined((T_a_entity @ T, piece) for T, piece in self.pieces)
 
     @cached_property
-    def triangles_world(self) -> Array:
-        """(F, 3, 3) corners of all that is seen of it, world frame [m]."""
-        moved = [(self.T_world_entity @ T @ piece.reshape(-1, 3)).reshape(-1, 3, 3) for T, piece in self.pieces]
-        return np.concatenate([np.zeros((0, 3, 3)), *moved])
+    def outermost_world(self) -> Array:
+        """(H, 3) points with the extents of all that is seen of it along any direction, world frame [m]."""
+        clouds = [self.T_world_entity @ T @ piece.outermost for T, piece in self.pieces]
+        return np.concatenate([np.zeros((0, 3)), *clouds])
 
     @cached_property
     def extents(self) -> Array:
         """(2, 3) lower and upper corner of its box in its frame [m]; NaN where nothing of it can be seen."""
-        clouds = [T @ piece.reshape(-1, 3) for T, piece in self.pieces if len(piece)]
-        if not clouds:
+        points = self.T_world_entity.inverse() @ self.outermost_world
+        if not len(points):
             return np.full((2, 3), np.nan)
-        return np.stack(
-            [np.min([c.min(axis=0) for c in clouds], axis=0), np.max([c.max(axis=0) for c in clouds], axis=0)]
-        )
+        return np.stack([points.min(axis=0), points.max(axis=0)])
 
     @property
     def corners(self) -> Array:
@@ -89,20 +97,20 @@ def entities_of(world: World, semantic_types: Sequence[str]) -> list[Entity]:
     return found
 
 
-def links_of(world: World) -> list[tuple[Pose, Array]]:
-    """Pose in the world and triangles (F, 3, 3) in its frame [m] of every link, in the order of `link_labels`."""
-    return [(body.link_pose(link), link_triangles(body, link)) for body in world.seen_bodies() for link in body.links]
+def links_of(world: World) -> list[tuple[Pose, TriangleMesh]]:
+    """Pose in the world of every link and what is seen of it, in the order of `link_labels`."""
+    return [(body.link_pose(link), link_mesh(body, link)) for body in world.seen_bodies() for link in body.links]
 
 
 def _of_body(body: Body, ids: Mapping[str, int], semantic_types: Sequence[str]) -> Entity:
     T_world_root = body.root_pose()
     T_root_world = T_world_root.inverse()
-    pieces = tuple((T_root_world @ body.link_pose(link), link_triangles(body, link)) for link in ids)
+    pieces = tuple((T_root_world @ body.link_pose(link), link_mesh(body, link)) for link in ids)
     return Entity(f"/{body.name}", _labels(body, None, semantic_types), tuple(ids.values()), T_world_root, pieces)
 
 
 def _of_link(body: Body, link: str, link_id: int, semantic_types: Sequence[str]) -> Entity:
-    pieces = ((Pose.identity(), link_triangles(body, link)),)
+    pieces = ((Pose.identity(), link_mesh(body, link)),)
     path, labels = f"/{body.name}/{link}", _labels(body, link, semantic_types)
     return Entity(path, labels, (link_id,), body.link_pose(link), pieces)
 

@@ -26,12 +26,12 @@ class Normals(Annotator):
 
     def annotate(self, shot: Shot) -> dict[str, Array]:
         """See `Annotator`."""
-        corners = shot.in_camera(shot.seen_triangles_world)
-        depth_m, which = nearest_triangles(shot.pinhole, corners, near_m=shot.near_m)
+        mesh = shot.seen_mesh()
+        depth_m, which = nearest_triangles(shot.pinhole, mesh, near_m=shot.near_m)
         with np.errstate(invalid="ignore"):
             known = (which >= 0) & (np.abs(depth_m - shot.images.depth_m) < _SAME_M * np.maximum(depth_m, 1.0) ** 2)
         normals = shot.pinhole.normals(shot.images.depth_m)
-        normals[known] = _towards_camera(corners[which[known]])
+        normals[known] = _towards_camera(mesh.vertices[mesh.faces[which[known]]])
         return {"normals": shot.T_world_camera.rotate(normals).astype(np.float32)}
 
 

@@ -35,7 +35,7 @@ class Occlusion(Annotator):
 
 
 def _hidden_and_alone(shot: Shot, entity: Entity) -> tuple[int, int]:
-    alone_m, _ = nearest_triangles(shot.pinhole, shot.in_camera(entity.triangles_world), near_m=shot.near_m)
+    alone_m, _ = nearest_triangles(shot.pinhole, entity.mesh(shot.T_camera_world), near_m=shot.near_m)
     hidden = ~shot.mask(entity) & (shot.images.depth_m < alone_m - _BEHIND_M)
     covered = np.isfinite(alone_m)
     return int(np.count_nonzero(hidden & covered)), int(np.count_nonzero(covered))

@@ -9,6 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from simcore.geometry import Pinhole, Pose
+from simcore.geometry.triangle_mesh import TriangleMesh
 from simcore.sim.annotators.config import AnnotationCfg
 from simcore.sim.annotators.entity import Entity, entities_of, links_of
 from simcore.sim.camera import link_labels, take_images
@@ -41,8 +42,8 @@ class Shot:
     """Label of every link, in the order of `images.link_ids`, which counts from 1."""
     all_entities: tuple[Entity, ...]
     """Everything with a label of the types that were asked for, seen or not."""
-    links: tuple[tuple[Pose, Array], ...]
-    """Pose in the world and triangles (F, 3, 3) in its frame [m] of every link, in the same order."""
+    links: tuple[tuple[Pose, TriangleMesh], ...]
+    """Pose in the world of every link and what can be seen of it, in the same order."""
     keypoints: Mapping[str, Array] = field(default_factory=dict)
     """Points (3,) in the world frame by name [m]."""
 
@@ -74,16 +75,19 @@ class Shot:
         """The key of a thing's labels in `id_to_labels`."""
         return next(number for number, labels in self.id_to_labels.items() if labels == dict(entity.labels))
 
-    @property
-    def seen_triangles_world(self) -> Array:
-        """(F, 3, 3) corners of the triangles of every link of which a pixel is seen, world frame [m]."""
+    @cached_property
+    def T_camera_world(self) -> Pose:
+        """Pose of the world in the camera frame."""
+        return self.T_world_camera.inverse()
+
+    def seen_mesh(self) -> TriangleMesh:
+        """Every link of which a pixel is seen, in the camera frame."""
         seen = [self.links[number - 1] for number in np.flatnonzero(self._pixels_of_link) if number]
-        moved = [(T @ piece.reshape(-1, 3)).reshape(-1, 3, 3) for T, piece in seen]
-        return np.concatenate([np.zeros((0, 3, 3)), *moved])
+        return TriangleMesh.joined((self.T_camera_world @ T, mesh) for T, mesh in seen)
 
     def in_camera(self, points_world: Array) -> Array:
         """Points (..., 3) of the world in the camera frame [m]."""
-        return self.T_world_camera.inverse() @ points_world
+        return self.T_camera_world @ points_world
 
     def mask(self, entity: Entity) -> Array:
         """(height, width) bool: the pixels that show a thing."""

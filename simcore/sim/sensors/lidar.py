@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from enum import Enum, auto
+from enum import Enum
 from typing import ClassVar
 
 import numpy as np
@@ -27,9 +27,9 @@ _WIDEST_DEG = {"azimuth_deg": 180.0, "elevation_deg": 90.0}
 class LidarPattern(Enum):
     """How the rays lie."""
 
-    rotating = auto()
+    rotating = "rotating"
     """Beams above each other, turned all around."""
-    solid_state = auto()
+    solid_state = "solid_state"
     """A grid within a window."""
 
 

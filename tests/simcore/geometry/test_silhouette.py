@@ -7,9 +7,14 @@ import pytest
 
 from simcore.geometry import Pinhole
 from simcore.geometry.silhouette import in_front, nearest_triangles
+from simcore.geometry.triangle_mesh import TriangleMesh
 
 PINHOLE = Pinhole(24, 18, 20.0, 25.0, 10.0, 9.5)
 NEAR_M = 0.1
+
+
+def mesh_of(triangles: np.ndarray) -> TriangleMesh:
+    return TriangleMesh(triangles.reshape(-1, 3), np.arange(3 * len(triangles)).reshape(-1, 3))
 
 
 def traced(triangles: np.ndarray) -> np.ndarray:
@@ -35,7 +40,7 @@ def test_random_triangles_on_all_sides_of_the_camera(seed: int):
     triangles = rng.normal(size=(30, 3, 3)) * [0.6, 0.6, 0.5] + [0.0, 0.0, 0.4]
     expected = traced(triangles)
     assert 0.3 < np.isfinite(expected).mean() <= 1.0
-    depth, which = nearest_triangles(PINHOLE, triangles, near_m=NEAR_M)
+    depth, which = nearest_triangles(PINHOLE, mesh_of(triangles), near_m=NEAR_M)
     np.testing.assert_allclose(depth, expected, rtol=1e-6)
     for number in np.unique(which[which >= 0]):
         alone = traced(triangles[[number]])
@@ -44,17 +49,18 @@ def test_random_triangles_on_all_sides_of_the_camera(seed: int):
 
 
 def test_without_triangles_nothing_is_covered():
-    depth, which = nearest_triangles(PINHOLE, np.zeros((0, 3, 3)), near_m=NEAR_M)
+    depth, which = nearest_triangles(PINHOLE, mesh_of(np.zeros((0, 3, 3))), near_m=NEAR_M)
     assert np.isinf(depth).all()
     assert (which == -1).all()
 
 
 def test_what_lies_before_the_near_plane_is_cut_off():
     triangle = np.array([[[0.0, 0.0, 1.0], [1.0, 0.0, -1.0], [-1.0, 0.0, -1.0]]])
-    (cut,), _ = in_front(triangle, 0.5)
+    cut = in_front(mesh_of(triangle), 0.5)[0].vertices
     assert cut[:, 2].min() == 0.5
     np.testing.assert_allclose(sorted(cut[:, 0]), [-0.25, 0.0, 0.25])
-    (first, second), source = in_front(-triangle + [0.0, 0.0, 0.2], 0.5)
+    mesh, source = in_front(mesh_of(-triangle + [0.0, 0.0, 0.2]), 0.5)
+    first, second = mesh.vertices[mesh.faces]
     assert source.tolist() == [0, 0]
     assert np.concatenate([first, second])[:, 2].min() == 0.5
     area = sum(np.linalg.norm(np.cross(t[1] - t[0], t[2] - t[0])) / 2 for t in (first, second))

@@ -9,6 +9,7 @@ import pytest
 
 from simcore.errors import ConfigError
 from simcore.geometry import Pose
+from simcore.recording.json_values import plain
 from simcore.sim.bodies import Body
 from simcore.sim.rates import WorldCfg
 from simcore.sim.scene import NOT_RECORDED
@@ -81,6 +82,10 @@ def test_a_rotating_one_looks_all_around_and_a_solid_state_one_through_its_windo
         name="b", type="lidar", pattern=LidarPattern.solid_state, rows=2, columns=3, azimuth_deg=[-30.0, 30.0]
     ).directions()
     np.testing.assert_allclose(np.degrees(np.arctan2(window[0, :, 1], window[0, :, 0])), [-30.0, 0.0, 30.0], atol=1e-9)
+
+
+def test_its_configuration_is_written_by_names():
+    assert plain(LidarCfg(name="a", type="lidar", pattern=LidarPattern.solid_state))["pattern"] == "solid_state"
 
 
 def test_it_moves_with_its_link_and_its_points_are_not_recorded(turntable: tuple[World, Body]):
