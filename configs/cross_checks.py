@@ -199,8 +199,10 @@ def check_sensors(cfg: EpisodeCfg, sensors: Sequence[SensorCfg], *, key: str = "
                 key=f"{where}.name",
             )
         names.append(sensor.name)
-        if sensor.mount.body is not None:
-            _check_name(sensor.mount.body, bodies, f"{where}.mount.body", "robot or object of this episode")
+        for name in ("body", "look_at_body"):
+            body = getattr(sensor.mount, name)
+            if body is not None:
+                _check_name(body, bodies, f"{where}.mount.{name}", "robot or object of this episode")
 
 
 def _check_name(name: str, known: Sequence[str], where: str, kind: str) -> None:

@@ -130,19 +130,25 @@ def _example(cfg: ObjectCfg, rng: np.random.Generator, number: int) -> ObjectAss
 def _check_mounts(cfg: EpisodeCfg, assets: Mapping[str, ObjectAsset]) -> None:
     """Checks the links that sensors are mounted on."""
     for index, sensor in enumerate(cfg.sensors):
-        body, link = sensor.mount.body, sensor.mount.link
-        if body is None or link is None:
-            continue
-        path = assets[body].urdf_path if body in assets else model_path(cfg.robot)
-        links = [str(item.get("name")) for item in parse_xml(path).iter("link")]
-        if link not in links:
-            where = f"sensors[{index}].mount.link"
-            raise ConfigError(
-                f"{where}='{link}' is no link of '{body}'.{close_matches(link, links)} Links: {_listed(links)}. "
-                "Name one of them.",
-                key=where,
-                available=links,
-            )
+        mount = sensor.mount
+        for key, body, link in (
+            ("link", mount.body, mount.link),
+            ("look_at_link", mount.look_at_body, mount.look_at_link),
+        ):
+            if body is not None and link is not None:
+                _check_link(cfg, assets, body, link, f"sensors[{index}].mount.{key}")
+
+
+def _check_link(cfg: EpisodeCfg, assets: Mapping[str, ObjectAsset], body: str, link: str, where: str) -> None:
+    path = assets[body].urdf_path if body in assets else model_path(cfg.robot)
+    links = [str(item.get("name")) for item in parse_xml(path).iter("link")]
+    if link not in links:
+        raise ConfigError(
+            f"{where}='{link}' is no link of '{body}'.{close_matches(link, links)} Links: {_listed(links)}. "
+            "Name one of them.",
+            key=where,
+            available=links,
+        )
 
 
 def _part(asset: ObjectAsset, name: str, where: str) -> Part:

@@ -173,7 +173,7 @@ def header_of(cfg: RenderCfg, episode_cfg: EpisodeCfg, looks: Looks, renderer: s
             ).to_json()
             for modality in cfg.modalities
         ]
-        cameras.append({**plain(camera), **camera.lens(), "streams": streams})
+        cameras.append({**plain(camera), **camera.lens_values(), "streams": streams})
     return {
         "cameras": cameras,
         "modalities": cfg.modalities,

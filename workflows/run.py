@@ -31,6 +31,20 @@ PICTURE = "preview.png"
 """Name of the picture in a data set."""
 _LATER_KEYS: dict[str, Any] = {"part": None, "instances": "random", "instance_count": None, "split": "all", "where": {}}
 """Keys of an object that were added, and what they mean where they are missing."""
+_LATER_SENSOR_KEYS: dict[str, Any] = {
+    "lens": "pinhole",
+    "distortion": None,
+    "preset": None,
+    "scale": 1.0,
+    "depth_range_m": None,
+}
+"""Keys of a sensor that were added, and what they mean where they are missing."""
+_LATER_MOUNT_KEYS: dict[str, Any] = {
+    "look_at_body": None,
+    "look_at_link": None,
+    "rotation_offset_deg": [0.0, 0.0, 0.0],
+}
+"""Keys of a sensor's mount that were added, and what they mean where they are missing."""
 
 
 def make_data_set(
@@ -167,6 +181,9 @@ def header_of(cfg: EpisodeCfg) -> dict[str, Any]:
     for sensor in config["sensors"]:
         if sensor.get("noise") in (plain(ImageNoise()), plain(ImuNoise())):
             del sensor["noise"]  # as data sets had it before sensors could have noise
+        for place, later in ((sensor, _LATER_SENSOR_KEYS), (sensor["mount"], _LATER_MOUNT_KEYS)):
+            for key in [key for key, value in later.items() if place.get(key, value) == value]:
+                place.pop(key, None)
     if not config["sensors"]:
         del config["sensors"]  # as data sets had it before there were sensors: they are resumed
     header = {"config": config, "versions": versions_of(IDENTITY)}

@@ -1,5 +1,6 @@
 """Poses, rotations and keypoints; NumPy and SciPy only."""
 
+from simcore.geometry.fisheye import Fisheye
 from simcore.geometry.pinhole import Pinhole
 from simcore.geometry.pose import Pose
 from simcore.geometry.rotations import (
@@ -16,6 +17,7 @@ from simcore.geometry.rotations import (
 )
 
 __all__ = [
+    "Fisheye",
     "Pinhole",
     "Pose",
     "angle_between",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -51,6 +51,20 @@ class Pinhole:
         """
         focal = 0.5 * height / float(np.tan(0.5 * fov_rad))
         return cls(width, height, focal, focal, 0.5 * (width - 1), 0.5 * (height - 1))
+
+    @property
+    def fov_rad(self) -> float:
+        """Angle between the upper and the lower edge of an image whose axis is in its middle [rad]."""
+        return float(2.0 * np.arctan(0.5 * self.height / self.fy))
+
+    def with_fov(self, fov_rad: float) -> Pinhole:
+        """The camera with another focal length, its pixels as wide for their height as they are.
+
+        Args:
+            fov_rad: Angle between the upper and the lower edge of an image whose axis is in its middle [rad].
+        """
+        focal = 0.5 * self.height / float(np.tan(0.5 * fov_rad))
+        return replace(self, fx=self.fx * focal / self.fy, fy=focal)
 
     @property
     def matrix(self) -> Array:

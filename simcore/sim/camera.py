@@ -123,7 +123,14 @@ def project(view: View, points_world: ArrayLike, *, width: int, height: int) -> 
 
 
 def take_images(
-    world: World, pinhole: Pinhole, T_world_camera: Pose, *, near_m: float, far_m: float, shadow: bool = True
+    world: World,
+    pinhole: Pinhole,
+    T_world_camera: Pose,
+    *,
+    near_m: float,
+    far_m: float,
+    shadow: bool = True,
+    depth: bool = True,
 ) -> RawImages:
     """Colours, depth and links seen by a pinhole camera, by the renderer of the world.
 
@@ -134,13 +141,14 @@ def take_images(
         near_m: Nothing nearer is seen [m].
         far_m: Nothing farther is seen [m].
         shadow: Whether to draw shadows; the other images do not depend on them.
+        depth: Whether depth is wanted as exact as it can be; else it may be rough.
 
     Raises:
         WorldError: The world has no visual shapes.
     """
     require_visuals(world)
     return world.renderer.render(
-        world, pinhole, T_world_camera, near_m=near_m, far_m=far_m, shadow=shadow and world.light.shadow
+        world, pinhole, T_world_camera, near_m=near_m, far_m=far_m, shadow=shadow and world.light.shadow, depth=depth
     )
 
 

@@ -70,7 +70,7 @@ def test_a_folder_of_the_user_adds_sensors_and_tasks_that_name_them(tmp_path: Pa
     ("overrides", "message"),
     [
         (["sensors=front"], "sensors='front' has the wrong type. Expected a list."),
-        (["sensors=[a b]"], "sensors[0]='a b' is no name of a YAML file. Expected one of front, imu, wrist"),
+        (["sensors=[a b]"], "sensors[0]='a b' is no name of a YAML file. Expected one of fisheye, following, front,"),
         (["sensors=[imu,imu]"], "sensors[1].name='imu' is used twice."),
         (["sensors=[{type: imu}]"], "sensors[0].name is missing."),
         (["sensors=[{name: eye}]"], "sensors[0].type is missing."),

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import sys
 from contextlib import suppress
+from dataclasses import replace
 from importlib.metadata import version
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, ClassVar
 
+import numpy as np
 import pybullet as p
 
 from simcore.errors import WorldError
@@ -19,10 +21,17 @@ if TYPE_CHECKING:
     from simcore.sim.world import World
 
 _PLUGIN = "eglRenderer"
+_SPLIT_M = 0.4
+_FAR_FROM = 0.9
+"""Of the nearest depth: nothing is nearer, with room for what rounding there is."""
 
 
 class EglRenderer(Renderer):
-    """Fast for large images and on a graphics card; images may differ by a level between machines."""
+    """Fast for large images and on a graphics card; images may differ by a level between machines.
+
+    Its depth buffer has 16 bits on Mesa, even in the inverse depth: 7 mm at 3 m by a near plane at 20 mm. Where depth
+    is wanted, what lies beyond 0.4 m, or all if nothing is near, is drawn once more with a near plane just before it.
+    """
 
     name: ClassVar[str] = "egl"
 
@@ -55,20 +64,41 @@ class EglRenderer(Renderer):
             )
 
     def render(
-        self, world: World, pinhole: Pinhole, T_world_camera: Pose, *, near_m: float, far_m: float, shadow: bool
+        self,
+        world: World,
+        pinhole: Pinhole,
+        T_world_camera: Pose,
+        *,
+        near_m: float,
+        far_m: float,
+        shadow: bool = True,
+        depth: bool = True,
     ) -> RawImages:
         """See `Renderer`."""
-        frustum = frustum_of(pinhole, near_m, far_m, column=0.5, row=0.5)
-        return bullet_images(
-            world,
-            pinhole,
-            T_world_camera,
-            frustum,
-            near_m=near_m,
-            far_m=far_m,
-            shadow=shadow,
-            renderer=p.ER_BULLET_HARDWARE_OPENGL,
-        )
+
+        def take(near_m: float, *, shadow: bool) -> RawImages:
+            return bullet_images(
+                world,
+                pinhole,
+                T_world_camera,
+                frustum_of(pinhole, near_m, far_m, column=0.5, row=0.5),
+                near_m=near_m,
+                far_m=far_m,
+                shadow=shadow,
+                renderer=p.ER_BULLET_HARDWARE_OPENGL,
+            )
+
+        images = take(near_m, shadow=shadow)
+        if not depth or not np.isfinite(images.depth_m).any():
+            return images
+        nearest_m = float(images.depth_m.min())
+        split_m = _FAR_FROM * nearest_m if nearest_m > 4.0 * near_m else _SPLIT_M
+        beyond = images.depth_m > 1.01 * split_m
+        if split_m >= far_m or not beyond.any():
+            return images
+        again = take(split_m, shadow=False)
+        depth_m = np.where(beyond & np.isfinite(again.depth_m), again.depth_m, images.depth_m)
+        return replace(images, depth_m=depth_m)
 
     def close(self) -> None:
         """See `Renderer`."""

@@ -55,7 +55,15 @@ class Renderer(ABC):
 
     @abstractmethod
     def render(
-        self, world: World, pinhole: Pinhole, T_world_camera: Pose, *, near_m: float, far_m: float, shadow: bool
+        self,
+        world: World,
+        pinhole: Pinhole,
+        T_world_camera: Pose,
+        *,
+        near_m: float,
+        far_m: float,
+        shadow: bool = True,
+        depth: bool = True,
     ) -> RawImages:
         """Colours, depth and links seen by a pinhole camera.
 
@@ -66,6 +74,7 @@ class Renderer(ABC):
             near_m: Nothing nearer is seen [m].
             far_m: Nothing farther is seen [m].
             shadow: Whether shadows are drawn.
+            depth: Whether depth is wanted as exact as it can be; else it may be rough.
         """
 
     @abstractmethod

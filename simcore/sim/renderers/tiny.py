@@ -29,7 +29,15 @@ class TinyRenderer(Renderer):
         """See `Renderer`."""
 
     def render(
-        self, world: World, pinhole: Pinhole, T_world_camera: Pose, *, near_m: float, far_m: float, shadow: bool
+        self,
+        world: World,
+        pinhole: Pinhole,
+        T_world_camera: Pose,
+        *,
+        near_m: float,
+        far_m: float,
+        shadow: bool = True,
+        depth: bool = True,
     ) -> RawImages:
         """See `Renderer`."""
         # it samples pixel (u, v) at column u and row v + 1 of the frustum, measured on planes seen at an angle

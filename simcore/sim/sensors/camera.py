@@ -1,90 +1,40 @@
-"""A pinhole camera."""
+"""A camera: a pinhole or a fisheye."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar
+from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
 
-from simcore.errors import ConfigError, WorldError
-from simcore.geometry import Pinhole, Pose
+from simcore.errors import WorldError
+from simcore.geometry import Fisheye, Pinhole, Pose
 from simcore.rng import stream
 from simcore.sim.camera import link_labels, require_visuals, take_images
+from simcore.sim.fisheye_images import take_fisheye_images
+from simcore.sim.sensors.camera_cfg import MAX_PIXELS, CameraCfg
 from simcore.sim.sensors.config import SensorCfg
-from simcore.sim.sensors.image_noise import ImageNoise
 from simcore.sim.sensors.sensor import Sensor
 from simcore.sim.world import World
 from simcore.state import Buffer, Rendering
 
 Array = np.ndarray
 
-MAX_PIXELS = 16_000_000
-"""Most pixels of one image."""
+__all__ = ["MAX_PIXELS", "Camera", "CameraCfg"]
+
 _NOTHING = "nothing"
 
 
-@dataclass
-class CameraCfg(SensorCfg):
-    """A camera's size, opening and range. Its frame has x to the right of the image, y down and z forward."""
+@dataclass(frozen=True)
+class _Seen:
+    """One look, before noise."""
 
-    width: int = 320
-    """Pixels across."""
-    height: int = 240
-    """Pixels down."""
-    fov_deg: float = 60.0
-    """Angle between the upper and the lower edge of the image [degrees]."""
-    intrinsics: list[float] | None = None
-    """In place of `fov_deg`: fx, fy, cx, cy [pixels], whole numbers at the centres of pixels, as OpenCV has them."""
-    near_m: float = 0.02
-    """Nothing nearer is seen [m]."""
-    far_m: float = 10.0
-    """Nothing farther is seen [m]."""
-    noise: ImageNoise = field(default_factory=ImageNoise)
-    """What its images lack."""
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if min(self.width, self.height) < 8 or self.width * self.height > MAX_PIXELS:
-            raise ConfigError(
-                f"width={self.width} and height={self.height} are out of range. Expected at least 8 each and "
-                f"{MAX_PIXELS} pixels at most. Change them.",
-                key="width",
-            )
-        if not 1.0 <= self.fov_deg <= 170.0:
-            raise ConfigError(f"fov_deg={self.fov_deg} is out of range. Expected 1 to 170. Change it.", key="fov_deg")
-        if self.intrinsics is not None and (len(self.intrinsics) != 4 or min(self.intrinsics[:2]) <= 0.0):
-            raise ConfigError(
-                f"intrinsics={self.intrinsics} cannot be. Expected fx, fy, cx, cy in pixels, fx and fy above 0. "
-                "Change them.",
-                key="intrinsics",
-            )
-        if not 0.0 < self.near_m < self.far_m:
-            raise ConfigError(
-                f"near_m={self.near_m} and far_m={self.far_m} are out of range. Expected 0 < near_m < far_m. "
-                "Change them.",
-                key="near_m",
-            )
-
-    @property
-    def pinhole(self) -> Pinhole:
-        """Size and intrinsics."""
-        if self.intrinsics is None:
-            return Pinhole.from_fov(self.width, self.height, float(np.radians(self.fov_deg)))
-        return Pinhole(self.width, self.height, *self.intrinsics)
-
-    def lens(self) -> dict[str, Any]:
-        """What a reader of its images needs: `model` and `intrinsics`, fx, fy, cx, cy [pixels]."""
-        pinhole = self.pinhole
-        return {"model": "pinhole", "intrinsics": [pinhole.fx, pinhole.fy, pinhole.cx, pinhole.cy]}
-
-    def farthest_m(self, modality: str) -> float:
-        """The largest value that its images of lengths may have [m].
-
-        Args:
-            modality: `depth` or `distance`; of others it says nothing.
-        """
-        return self.far_m * (float(self.pinhole.ray_lengths().max()) if modality == "distance" else 1.0)
+    rgb: Array
+    depth_m: Array
+    distance_m: Array
+    link_ids: Array
+    normals: Array | None
+    """In the camera frame; None where they are not asked for."""
 
 
 class Camera(Sensor[CameraCfg]):
@@ -100,11 +50,12 @@ class Camera(Sensor[CameraCfg]):
 
     def __init__(self, cfg: CameraCfg, world: World) -> None:
         super().__init__(cfg, world)
-        self.pinhole = cfg.pinhole
-        """Size and intrinsics."""
+        self.optics = cfg.optics()
+        """Size and lens."""
         self.noise = replace(cfg.noise)
         """What its images lack; the draws of an image depend on the episode's seed, the camera and the physics step."""
         self._on: set[Rendering] = set()
+        self._lengths: tuple[Pinhole, Array] | None = None
         self.rgb_image = Buffer(tags=["rgb"])
         self.depth_image_m = Buffer(tags=["depth"])
         self.distance_image_m = Buffer(tags=["depth"])
@@ -156,42 +107,93 @@ class Camera(Sensor[CameraCfg]):
         found = buffers[1].get_value() if len(buffers) > 1 else None
         return [] if found is None else [str(label) for label in found]
 
+    @property
+    def pinhole(self) -> Pinhole:
+        """Size and intrinsics of one that is no fisheye.
+
+        Raises:
+            WorldError: It is a fisheye.
+        """
+        if not isinstance(self.optics, Pinhole):
+            raise WorldError(
+                f"Camera '{self.cfg.name}' is a fisheye and has no pinhole. Use its optics, or a camera with lens: "
+                "pinhole.",
+                name=self.cfg.name,
+            )
+        return self.optics
+
     def track(self) -> dict[str, Array]:
         """Its pose in the world and its intrinsics now, by name."""
-        pinhole, T_world_camera = self.pinhole, self.T_world_sensor
+        optics, T_world_camera = self.optics, self.T_world_sensor
         return {
             "position": T_world_camera.p,
             "quat_xyzw": T_world_camera.quat_xyzw,
-            "intrinsics": np.array([pinhole.fx, pinhole.fy, pinhole.cx, pinhole.cy]),
+            "intrinsics": np.array([optics.fx, optics.fy, optics.cx, optics.cy]),
         }
 
     def _measure(self, T_world_sensor: Pose) -> None:
         if not self._on:
             return
-        cfg = self.cfg
-        images = take_images(
-            self.world,
-            self.pinhole,
-            T_world_sensor,
-            near_m=cfg.near_m,
-            far_m=cfg.far_m,
-            shadow=Rendering.rgb in self._on,
-        )
+        seen = self._look(T_world_sensor)
         if Rendering.rgb in self._on:
-            self.rgb_image.set_value(self.noise.of_colours(images.rgb, self._draws("rgb")))
-        if Rendering.depth in self._on:
-            self.depth_image_m.set_value(self.noise.of_depth(images.depth_m, self._draws("depth")))
-        if Rendering.distance in self._on:
-            depth_m = self.noise.of_depth(images.depth_m, self._draws("depth"))
-            self.distance_image_m.set_value((depth_m * self.pinhole.ray_lengths()).astype(np.float32))
-        if Rendering.normals in self._on:
-            in_world = T_world_sensor.rotate(self.pinhole.normals(images.depth_m))
-            self.normals_image.set_value(in_world.astype(np.float32))
+            self.rgb_image.set_value(self.noise.of_colours(seen.rgb, self._draws("rgb")))
+        if self._on & {Rendering.depth, Rendering.distance}:
+            self._measure_lengths(seen)
+        if seen.normals is not None:
+            self.normals_image.set_value(T_world_sensor.rotate(seen.normals).astype(np.float32))
         if Rendering.instance_id_segmentation in self._on:
-            self.instance_id_segmentation_image.set_value(images.link_ids)
+            self.instance_id_segmentation_image.set_value(seen.link_ids)
             self.instance_id_segmentation_labels.set_value([_NOTHING, *(label for label, _ in link_labels(self.world))])
         if Rendering.segmentation in self._on:
-            self._segment(images.link_ids)
+            self._segment(seen.link_ids)
+
+    def _look(self, T_world_camera: Pose) -> _Seen:
+        cfg, optics = self.cfg, self.optics
+        shadow, wants_normals = Rendering.rgb in self._on, Rendering.normals in self._on
+        depth = bool(self._on & {Rendering.depth, Rendering.distance, Rendering.normals})
+        if isinstance(optics, Fisheye):
+            wide = take_fisheye_images(
+                self.world,
+                optics,
+                T_world_camera,
+                near_m=cfg.near_m,
+                far_m=cfg.far_m,
+                shadow=shadow,
+                depth=depth,
+                normals=wants_normals,
+            )
+            return _Seen(wide.rgb, wide.depth_m, wide.distance_m, wide.link_ids, wide.normals)
+        images = take_images(
+            self.world, optics, T_world_camera, near_m=cfg.near_m, far_m=cfg.far_m, shadow=shadow, depth=depth
+        )
+        depth_m = images.depth_m
+        distance_m = depth_m * self._ray_lengths(optics) if Rendering.distance in self._on else depth_m
+        return _Seen(
+            images.rgb, depth_m, distance_m, images.link_ids, optics.normals(depth_m) if wants_normals else None
+        )
+
+    def _measure_lengths(self, seen: _Seen) -> None:
+        """Both lengths have the noise of what the camera measures: a pinhole's depth, a fisheye's distance."""
+        measured = seen.distance_m if isinstance(self.optics, Fisheye) else seen.depth_m
+        noisy = self.noise.of_depth(measured, self._draws("depth"))
+        if self.cfg.depth_range_m is not None:
+            least, most = self.cfg.depth_range_m
+            noisy = np.where((noisy >= least) & (noisy <= most), noisy, np.inf)
+        for kind, buffer, true in (
+            (Rendering.depth, self.depth_image_m, seen.depth_m),
+            (Rendering.distance, self.distance_image_m, seen.distance_m),
+        ):
+            if kind in self._on:
+                if noisy is not measured and true is not measured:
+                    with np.errstate(invalid="ignore"):
+                        true = np.where(np.isfinite(noisy) & np.isfinite(true), true * (noisy / measured), np.inf)
+                buffer.set_value((noisy if true is measured else true).astype(np.float32))
+
+    def _ray_lengths(self, pinhole: Pinhole) -> Array:
+        """Those of the pinhole, kept while it stays the same."""
+        if self._lengths is None or self._lengths[0] != pinhole:
+            self._lengths = (pinhole, pinhole.ray_lengths().astype(np.float32))
+        return self._lengths[1]
 
     def _draws(self, kind: str) -> np.random.Generator:
         """Source of the noise of one image: the same whenever, and in whatever order, it is made."""

@@ -30,9 +30,17 @@ class MountCfg:
     """Its roll, pitch and yaw, as in URDF [degrees]."""
     look_at_m: list[float] | None = None
     """In place of `rpy_deg`: a point on the sensor's z axis [m]; its x axis is level, as in an upright image."""
+    look_at_body: str | None = None
+    """The sensor keeps looking at this robot or object, at the point `look_at_m` of its frame, or at its origin."""
+    look_at_link: str | None = None
+    """Link of `look_at_body`, in its URDF frame; null: its root link."""
+    rotation_offset_deg: list[float] = field(default_factory=lambda: [0.0, 0.0, 0.0])
+    """Turns the sensor after all else about the x, then the y, then the z axis of the frame that it would have
+    [degrees]."""
 
     def __post_init__(self) -> None:
-        for name, value in (("position_m", self.position_m), ("rpy_deg", self.rpy_deg), ("look_at_m", self.look_at_m)):
+        for name in ("position_m", "rpy_deg", "look_at_m", "rotation_offset_deg"):
+            value = getattr(self, name)
             if value is not None and len(value) != 3:
                 raise ConfigError(f"mount.{name} has {len(value)} numbers. Expected 3. Change it.", key=f"mount.{name}")
         if self.link is not None and self.body is None:
@@ -41,20 +49,37 @@ class MountCfg:
                 "Set mount.body.",
                 key="mount.body",
             )
-        if self.look_at_m is not None:
-            if any(self.rpy_deg):
-                raise ConfigError(
-                    "mount.rpy_deg and mount.look_at_m are both given. Expected one. Remove the other.",
-                    key="mount.look_at_m",
-                )
-            _looking_rotation(np.array(self.position_m), np.array(self.look_at_m))
+        if self.look_at_link is not None and self.look_at_body is None:
+            raise ConfigError(
+                f"mount.look_at_link='{self.look_at_link}' is given without a body. Expected the robot or object that "
+                "it belongs to. Set mount.look_at_body.",
+                key="mount.look_at_body",
+            )
+        if (self.look_at_m is not None or self.look_at_body is not None) and any(self.rpy_deg):
+            raise ConfigError(
+                "mount.rpy_deg and mount.look_at_m or look_at_body are both given. Expected one. Remove the other.",
+                key="mount.look_at_m",
+            )
+        if self.look_at_m is not None and self.look_at_body is None:
+            self._looking()
 
     @property
     def T_mount_sensor(self) -> Pose:
-        """The pose that the fields say."""
-        if self.look_at_m is not None:
-            return Pose(_looking_rotation(np.array(self.position_m), np.array(self.look_at_m)), self.position_m)
-        return Pose.from_rpy(self.position_m, np.radians(self.rpy_deg))
+        """The pose that the fields say; where it keeps looking at something, before it turned there."""
+        offset = Pose.from_rpy((0.0, 0.0, 0.0), np.radians(self.rotation_offset_deg))
+        if self.look_at_m is not None and self.look_at_body is None:
+            return Pose(self._looking(), self.position_m) @ offset
+        return Pose.from_rpy(self.position_m, np.radians(self.rpy_deg)) @ offset
+
+    def _looking(self) -> Array:
+        rotation = looking_rotation(np.array(self.position_m), np.array(self.look_at_m), np.array([0.0, 0.0, 1.0]))
+        if rotation is None:
+            raise ConfigError(
+                f"mount.look_at_m={self.look_at_m} is at or straight above or below mount.position_m="
+                f"{self.position_m}, so that no side is up. Move it a little, or give rpy_deg.",
+                key="mount.look_at_m",
+            )
+        return rotation
 
 
 @dataclass
@@ -76,17 +101,22 @@ class SensorCfg:
             )
 
 
-def _looking_rotation(eye: Array, target: Array) -> Array:
-    """(3, 3) rotation whose z axis goes from a point to another and whose y axis points against the mount's z."""
+def looking_rotation(eye: Array, target: Array, up: Array) -> Array | None:
+    """(3, 3) rotation whose z axis goes from a point to another and whose y axis points away from a direction.
+
+    Args:
+        eye: (3,) where it looks from [m].
+        target: (3,) where it looks at [m].
+        up: (3,) unit direction that is up in the image.
+
+    Returns:
+        The rotation; None where the points are one, or no side is up.
+    """
     forward = target - eye
     distance = float(np.linalg.norm(forward))
-    right = np.cross(forward, [0.0, 0.0, 1.0])
+    right = np.cross(forward, up)
     width = float(np.linalg.norm(right))
     if distance < 1e-6 or width < 1e-6 * distance:
-        raise ConfigError(
-            f"mount.look_at_m={target.tolist()} is at or straight above or below mount.position_m={eye.tolist()}, so "
-            "that no side is up. Move it a little, or give rpy_deg.",
-            key="mount.look_at_m",
-        )
+        return None
     z, x = forward / distance, right / width
     return np.column_stack([x, np.cross(z, x), z])

@@ -7,7 +7,7 @@ import numpy as np
 from simcore.errors import ConfigError, FrameNotFoundError, close_matches
 from simcore.geometry import Pose
 from simcore.sim.bodies import Body
-from simcore.sim.sensors.config import MountCfg
+from simcore.sim.sensors.config import MountCfg, looking_rotation
 from simcore.sim.world import World
 
 Array = np.ndarray
@@ -29,39 +29,68 @@ class Mount:
         """
         self.T_mount_sensor = cfg.T_mount_sensor
         """Pose of the sensor's frame in the frame that it is mounted on."""
-        self._body: Body | None = None
-        self._link = ""
-        if cfg.body is None:
-            return
-        if cfg.body not in world.bodies:
-            raise ConfigError(
-                f"mount.body='{cfg.body}' of sensor '{owner}' is not in the scene."
-                f"{close_matches(cfg.body, world.bodies)} Known: {', '.join(world.bodies)}. Name one of them.",
-                key="mount.body",
-                available=list(world.bodies),
-            )
-        self._body = world.bodies[cfg.body]
-        self._link = self._body.root_link if cfg.link is None else cfg.link
-        try:
-            self._body.link_index(self._link)
-        except FrameNotFoundError as exc:
-            raise ConfigError(
-                f"mount.link of sensor '{owner}': {exc.message} Name one of them.",
-                key="mount.link",
-                available=exc.values["available"],
-            ) from exc
+        self._offset = Pose.from_rpy((0.0, 0.0, 0.0), np.radians(cfg.rotation_offset_deg))
+        self._place = _link_of(world, cfg.body, cfg.link, owner=owner, key="mount.body", link_key="mount.link")
+        self._target = _link_of(
+            world,
+            cfg.look_at_body,
+            cfg.look_at_link,
+            owner=owner,
+            key="mount.look_at_body",
+            link_key="mount.look_at_link",
+        )
+        self._p_target = np.array(cfg.look_at_m or (0.0, 0.0, 0.0))
+        self._last: Array | None = None
 
     @property
     def T_world_sensor(self) -> Pose:
         """Pose of the sensor's frame."""
-        if self._body is None:
-            return self.T_mount_sensor
-        return self._body.link_pose(self._link) @ self.T_mount_sensor
+        T_world_mount = Pose.identity() if self._place is None else _pose_of(self._place)
+        if self._target is None:
+            return T_world_mount @ self.T_mount_sensor
+        eye = T_world_mount @ self.T_mount_sensor.p
+        rotation = looking_rotation(eye, _pose_of(self._target) @ self._p_target, T_world_mount.R[:, 2])
+        if rotation is None:  # straight above or below: as it looked before
+            rotation = T_world_mount.R if self._last is None else self._last
+        self._last = rotation
+        return Pose(rotation, eye) @ self._offset
 
     def velocity(self) -> tuple[Array, Array]:
         """Linear (3,) [m/s] and angular velocity (3,) [rad/s] of the sensor's frame, in the world frame."""
-        if self._body is None:
+        if self._place is None:
             return np.zeros(3), np.zeros(3)
-        linear, angular = self._body.link_velocity(self._link)
-        arm = self._body.link_pose(self._link).rotate(self.T_mount_sensor.p)
+        body, link = self._place
+        linear, angular = body.link_velocity(link)
+        arm = body.link_pose(link).rotate(self.T_mount_sensor.p)
         return linear + np.cross(angular, arm), angular
+
+
+def _pose_of(place: tuple[Body, str]) -> Pose:
+    body, link = place
+    return body.link_pose(link)
+
+
+def _link_of(
+    world: World, name: str | None, link: str | None, *, owner: str, key: str, link_key: str
+) -> tuple[Body, str] | None:
+    """A body and one of its links; None where none is named."""
+    if name is None:
+        return None
+    if name not in world.bodies:
+        raise ConfigError(
+            f"{key}='{name}' of sensor '{owner}' is not in the scene.{close_matches(name, world.bodies)} Known: "
+            f"{', '.join(world.bodies)}. Name one of them.",
+            key=key,
+            available=list(world.bodies),
+        )
+    body = world.bodies[name]
+    chosen = body.root_link if link is None else link
+    try:
+        body.link_index(chosen)
+    except FrameNotFoundError as exc:
+        raise ConfigError(
+            f"{link_key} of sensor '{owner}': {exc.message} Name one of them.",
+            key=link_key,
+            available=exc.values["available"],
+        ) from exc
+    return body, chosen

@@ -6,7 +6,7 @@ from dataclasses import fields, replace
 
 import numpy as np
 
-from simcore.geometry import Pinhole, Pose
+from simcore.geometry import Pose
 from simcore.geometry.rotations import rpy_from_matrix
 from simcore.sim.sensors.camera import Camera
 from simcore.sim.sensors.image_noise import MOST, ImageNoise
@@ -75,19 +75,15 @@ class CameraView(AttributeView):
         self._camera.mount.T_mount_sensor = Pose.from_rpy(self._camera.mount.T_mount_sensor.p, values)
 
     def _fov(self, _env: int) -> Array:
-        pinhole = self._camera.pinhole
-        return np.array([2.0 * np.arctan(0.5 * pinhole.height / pinhole.fy)])
+        return np.array([self._camera.optics.fov_rad])
 
     def _set_fov(self, _env: int, values: Array) -> None:
-        pinhole = self._camera.pinhole
-        focal = 0.5 * pinhole.height / float(np.tan(0.5 * values[0]))
-        self._camera.pinhole = replace(pinhole, fx=pinhole.fx * focal / pinhole.fy, fy=focal)
+        self._camera.optics = self._camera.optics.with_fov(float(values[0]))
 
     def _intrinsics(self, _env: int) -> Array:
-        pinhole = self._camera.pinhole
-        return np.array([pinhole.fx, pinhole.fy, pinhole.cx, pinhole.cy])
+        optics = self._camera.optics
+        return np.array([optics.fx, optics.fy, optics.cx, optics.cy])
 
     def _set_intrinsics(self, _env: int, values: Array) -> None:
-        pinhole = self._camera.pinhole
         fx, fy, cx, cy = (float(value) for value in values)
-        self._camera.pinhole = Pinhole(pinhole.width, pinhole.height, max(fx, 1.0), max(fy, 1.0), cx, cy)
+        self._camera.optics = replace(self._camera.optics, fx=max(fx, 1.0), fy=max(fy, 1.0), cx=cx, cy=cy)

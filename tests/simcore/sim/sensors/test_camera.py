@@ -96,7 +96,8 @@ def test_a_camera_on_a_link_moves_with_it(turntable: tuple[World, Body]):
 
 def test_intrinsics_stand_in_place_of_the_opening():
     cfg = CameraCfg(name="eye", type="camera", intrinsics=[100.0, 110.0, 20.0, 30.0])
-    assert (cfg.pinhole.fx, cfg.pinhole.fy, cfg.pinhole.cx, cfg.pinhole.cy) == (100.0, 110.0, 20.0, 30.0)
+    optics = cfg.optics()
+    assert (optics.fx, optics.fy, optics.cx, optics.cy) == (100.0, 110.0, 20.0, 30.0)
 
 
 @pytest.mark.parametrize(

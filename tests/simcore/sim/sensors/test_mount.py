@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from simcore.errors import ConfigError
-from simcore.geometry import Pose
+from simcore.geometry import Pose, matrix_from_rpy
+from simcore.sim.bodies import Body
 from simcore.sim.rates import WorldCfg
 from simcore.sim.sensors.config import MountCfg, SensorCfg
 from simcore.sim.sensors.mount import Mount
@@ -58,3 +61,31 @@ def test_a_body_or_link_that_is_not_there_is_named_with_those_that_are():
             Mount(MountCfg(body="tabel"), world, owner="eye")
         with pytest.raises(ConfigError, match=r"mount\.link of sensor 'eye': Link 'leg' is not on body 'table'"):
             Mount(MountCfg(body="table", link="leg"), world, owner="eye")
+
+
+def test_a_sensor_keeps_looking_at_a_link_that_moves(turntable: tuple[World, Body]):
+    world, body = turntable
+    cfg = MountCfg(
+        position_m=[1.0, -1.0, 1.2], look_at_body="turntable", look_at_link="plate", look_at_m=[0.2, 0.0, 0.01]
+    )
+    mount = Mount(cfg, world, owner="eye")
+    for angle in (0.0, 1.0, 2.5):
+        body.set_joint_positions(["axis"], [angle])
+        T_sensor_world = mount.T_world_sensor.inverse()
+        x, y, z = T_sensor_world @ (body.link_pose("plate") @ np.array([0.2, 0.0, 0.01]))
+        assert (x, y) == (pytest.approx(0.0, abs=1e-9), pytest.approx(0.0, abs=1e-9))
+        assert z > 0.5
+        assert T_sensor_world.rotate([0.0, 0.0, 1.0])[0] == pytest.approx(0.0, abs=1e-9)  # upright
+        np.testing.assert_allclose(mount.T_world_sensor.p, [1.0, -1.0, 1.2])
+
+
+def test_an_offset_turns_the_frame_after_all_else():
+    plain = MountCfg(position_m=[0.0, -1.0, 1.0], look_at_m=[0.0, 0.0, 0.0])
+    turned = replace(plain, rotation_offset_deg=[10.0, 20.0, 30.0])
+    expected = plain.T_mount_sensor.R @ matrix_from_rpy(np.radians([10.0, 20.0, 30.0]))
+    np.testing.assert_allclose(turned.T_mount_sensor.R, expected, atol=1e-12)
+
+
+def test_a_link_to_look_at_needs_its_body():
+    with pytest.raises(ConfigError, match=r"Set mount\.look_at_body"):
+        MountCfg(look_at_link="plate")

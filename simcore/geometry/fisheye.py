@@ -1,0 +1,120 @@
+"""A fisheye lens: the equidistant model with the polynomial of Kannala and Brandt; no renderer inside."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from simcore.errors import GeometryError
+
+Array = np.ndarray
+
+WIDEST_RAD = float(np.radians(110.0))
+"""Nothing is seen farther from the optical axis."""
+_STEPS = 4000
+
+
+@dataclass(frozen=True)
+class Fisheye:
+    """A camera whose frame has x to the right of the image, y down and z forward.
+
+    A point at the angle t from the z axis is seen at the radius `r = t + k1 t^3 + k2 t^5 + k3 t^7 + k4 t^9` about the
+    centre, in its direction: `u = fx r x/hypot(x, y) + cx`, `v = fy r y/hypot(x, y) + cy` (Kannala and Brandt 2006, as
+    OpenCV's fisheye module has it). With all k at 0 the lens is equidistant.
+    """
+
+    width: int
+    """Pixels across."""
+    height: int
+    """Pixels down."""
+    fx: float
+    """Pixels a radian across, at the centre."""
+    fy: float
+    """Pixels a radian down, at the centre."""
+    cx: float
+    """Column of the optical axis [pixels], whole numbers at the centres of pixels."""
+    cy: float
+    """Row of the optical axis [pixels]."""
+    k: tuple[float, float, float, float] = (0.0, 0.0, 0.0, 0.0)
+    """k1 to k4."""
+
+    def __post_init__(self) -> None:
+        if min(self.width, self.height) < 1 or min(self.fx, self.fy) <= 0.0:
+            raise GeometryError(
+                f"A fisheye camera of {self.width} x {self.height} pixels with {self.fx} and {self.fy} pixels a radian "
+                "cannot be. Give numbers above 0."
+            )
+        if np.any(np.diff(self._radius(np.linspace(0.0, WIDEST_RAD, _STEPS))) <= 0.0):
+            raise GeometryError(
+                f"The distortion k={list(self.k)} folds the image: its radius does not grow up to "
+                f"{np.degrees(WIDEST_RAD):.0f} degrees from the axis. Give smaller values."
+            )
+
+    @classmethod
+    def from_fov(
+        cls, width: int, height: int, fov_rad: float, k: tuple[float, float, float, float] = (0.0, 0.0, 0.0, 0.0)
+    ) -> Fisheye:
+        """As many pixels a radian across as down, the axis in the middle.
+
+        Args:
+            width: Pixels across.
+            height: Pixels down.
+            fov_rad: Angle between the upper and the lower edge of the image [rad].
+            k: k1 to k4.
+        """
+        focal = 0.5 * height / float(_polynomial(np.array(0.5 * fov_rad), k))
+        return cls(width, height, focal, focal, 0.5 * (width - 1), 0.5 * (height - 1), k)
+
+    @property
+    def fov_rad(self) -> float:
+        """Angle between the upper and the lower edge of an image whose axis is in its middle [rad]."""
+        return float(2.0 * self._angle(np.array(0.5 * self.height / self.fy)))
+
+    def with_fov(self, fov_rad: float) -> Fisheye:
+        """The camera with other pixels a radian, its pixels as wide for their height as they are.
+
+        Args:
+            fov_rad: Angle between the upper and the lower edge of an image whose axis is in its middle [rad].
+        """
+        focal = 0.5 * self.height / float(self._radius(np.array(0.5 * fov_rad)))
+        return replace(self, fx=self.fx * focal / self.fy, fy=focal)
+
+    def project(self, points_camera: ArrayLike) -> Array:
+        """(K, 2) columns and rows of points (K, 3) in the camera frame [m]; NaN beyond `WIDEST_RAD`."""
+        points = np.atleast_2d(np.asarray(points_camera, dtype=float))
+        aside = np.hypot(points[:, 0], points[:, 1])
+        angle = np.arctan2(aside, points[:, 2])
+        with np.errstate(invalid="ignore", divide="ignore"):
+            along = np.where(aside[:, None] > 0.0, points[:, :2] / aside[:, None], 0.0)
+        pixels = self._radius(angle)[:, None] * along * [self.fx, self.fy] + [self.cx, self.cy]
+        pixels[(angle > WIDEST_RAD) | ~np.any(points, axis=1)] = np.nan
+        return pixels
+
+    def rays(self) -> Array:
+        """(height, width, 3) unit directions of all pixels in the camera frame; NaN where nothing can be seen."""
+        v, u = np.indices((self.height, self.width))
+        x, y = (u - self.cx) / self.fx, (v - self.cy) / self.fy
+        radius = np.hypot(x, y)
+        angle = self._angle(radius)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            scale = np.where(radius > 0.0, np.sin(angle) / radius, 1.0)
+        return np.stack([x * scale, y * scale, np.cos(angle)], axis=-1)
+
+    def _radius(self, angle: Array) -> Array:
+        return _polynomial(angle, self.k)
+
+    def _angle(self, radius: Array) -> Array:
+        """The angle of a radius; NaN beyond `WIDEST_RAD`."""
+        angles = np.linspace(0.0, WIDEST_RAD, _STEPS)
+        radii = self._radius(angles)
+        angle: Array = np.interp(radius, radii, angles, right=np.nan)
+        for _ in range(2):  # Newton, from a guess that is good to a few microradians
+            slope = 1.0 + sum((2 * i + 3) * k * angle ** (2 * i + 2) for i, k in enumerate(self.k))
+            angle = angle - (self._radius(angle) - radius) / slope
+        return angle
+
+
+def _polynomial(angle: Array, k: tuple[float, float, float, float]) -> Array:
+    return angle * (1.0 + sum(value * angle ** (2 * i + 2) for i, value in enumerate(k)))

@@ -1,0 +1,164 @@
+"""Images through a fisheye lens, put together from pinhole images of the faces of a cube about the camera."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+
+from simcore.geometry import Fisheye, Pinhole, Pose
+from simcore.sim.renderers.renderer import RawImages
+from simcore.sim.world import World
+
+Array = np.ndarray
+
+_FINER = 1.5
+"""Pixels of a face for one of the image, along a side, at the centre of both."""
+_RIM_PX = 2
+_R_CAMERA_FACES = tuple(
+    np.array(R, dtype=float)
+    for R in (
+        [[1, 0, 0], [0, 1, 0], [0, 0, 1]],
+        [[0, 0, 1], [0, 1, 0], [-1, 0, 0]],
+        [[0, 0, -1], [0, 1, 0], [1, 0, 0]],
+        [[1, 0, 0], [0, 0, 1], [0, -1, 0]],
+        [[1, 0, 0], [0, 0, -1], [0, 1, 0]],
+        [[-1, 0, 0], [0, 1, 0], [0, 0, -1]],
+    )
+)
+"""Columns: x, y and z of each face's camera; forward, right, left, down, up, back."""
+
+
+@dataclass(frozen=True)
+class FisheyeImages:
+    """What is seen through the lens."""
+
+    rgb: Array
+    """(height, width, 3) uint8; black where the lens sees nothing."""
+    depth_m: Array
+    """(height, width) float32, distance to the image plane [m]; infinite where nothing is seen or it lies behind."""
+    distance_m: Array
+    """(height, width) float32, distance to the camera's centre [m]; infinite where nothing is seen."""
+    link_ids: Array
+    """(height, width) int32, as of `RawImages`."""
+    normals: Array | None
+    """(height, width, 3) unit normals in the camera frame; None where they were not asked for."""
+
+
+@dataclass(frozen=True)
+class _Face:
+    """One face of the cube: its camera, and where the pixels lie that it fills."""
+
+    R_camera_face: Array
+    pinhole: Pinhole
+    pixels: Array
+    """(height, width) bool."""
+    column: Array
+    """(N,) column in the face's image."""
+    row: Array
+    """(N,) and row."""
+    stretch: Array
+    """(N,) distance to the camera's centre over distance to the face's image plane."""
+
+
+def take_fisheye_images(
+    world: World,
+    lens: Fisheye,
+    T_world_camera: Pose,
+    *,
+    near_m: float,
+    far_m: float,
+    shadow: bool = True,
+    depth: bool = True,
+    normals: bool = False,
+) -> FisheyeImages:
+    """Colours, depth and links seen through a fisheye lens, by the renderer of the world.
+
+    Args:
+        world: The world, loaded with visual shapes.
+        lens: Size and lens.
+        T_world_camera: Pose of its frame: x to the right of the image, y down, z forward.
+        near_m: Nothing nearer to the planes of the cube's faces is seen [m].
+        far_m: Nothing farther from them is seen [m].
+        shadow: Whether to draw shadows.
+        depth: Whether depth is wanted as exact as it can be; else it may be rough.
+        normals: Whether normals are made too.
+    """
+    shape = (lens.height, lens.width)
+    rgb: Array = np.zeros((*shape, 3), dtype=np.uint8)
+    distance: Array = np.full(shape, np.inf, dtype=np.float32)
+    ids: Array = np.zeros(shape, dtype=np.int32)
+    directions: Array | None = np.zeros((*shape, 3)) if normals else None
+    faces, forward = _faces(lens)
+    for face in faces:
+        T_world_face = T_world_camera @ Pose(face.R_camera_face, np.zeros(3))
+        seen = world.renderer.render(
+            world,
+            face.pinhole,
+            T_world_face,
+            near_m=near_m,
+            far_m=far_m,
+            shadow=shadow and world.light.shadow,
+            depth=depth,
+        )
+        row, column = np.rint(face.row).astype(int), np.rint(face.column).astype(int)
+        rgb[face.pixels] = _colours(seen.rgb, face)
+        ids[face.pixels] = seen.link_ids[row, column]
+        distance[face.pixels] = _depths(seen, face) * face.stretch
+        if directions is not None:
+            found = face.pinhole.normals(seen.depth_m)[row, column]
+            directions[face.pixels] = found @ face.R_camera_face.T
+    with np.errstate(invalid="ignore"):
+        depth_m: Array = np.where((forward > 0.0) & np.isfinite(distance), distance * forward, np.inf)
+    return FisheyeImages(rgb, depth_m.astype(np.float32), distance, ids, directions)
+
+
+@lru_cache(maxsize=16)
+def _faces(lens: Fisheye) -> tuple[tuple[_Face, ...], Array]:
+    """The faces that fill any pixel, and the cosine (height, width) of every pixel's angle from the axis."""
+    rays = lens.rays()
+    seen = np.isfinite(rays).all(axis=-1)
+    size = max(8, round(2.0 * _FINER * max(lens.fx, lens.fy)))
+    focal, whole = 0.5 * size, size + 2 * _RIM_PX
+    pinhole = Pinhole(whole, whole, focal, focal, 0.5 * (whole - 1), 0.5 * (whole - 1))
+    along = np.stack([np.where(seen, rays @ R[:, 2], -2.0) for R in _R_CAMERA_FACES])
+    nearest = np.argmax(along, axis=0)
+    faces = []
+    for index, R in enumerate(_R_CAMERA_FACES):
+        pixels = seen & (nearest == index)
+        if not pixels.any():
+            continue
+        x, y, z = (rays[pixels] @ R).T
+        faces.append(_Face(R, pinhole, pixels, x / z * focal + pinhole.cx, y / z * focal + pinhole.cy, 1.0 / z))
+    return tuple(faces), np.where(seen, rays[..., 2], 0.0)
+
+
+def _corners(face: _Face) -> tuple[Array, Array, Array]:
+    """Rows and columns (4, N) of the four pixels about each place, and their weights (4, N)."""
+    top, left = np.floor(face.row).astype(int), np.floor(face.column).astype(int)
+    down, right = face.row - top, face.column - left
+    rows, columns = np.stack([top, top, top + 1, top + 1]), np.stack([left, left + 1, left, left + 1])
+    weights = np.stack([(1 - down) * (1 - right), (1 - down) * right, down * (1 - right), down * right])
+    return rows, columns, weights
+
+
+def _colours(rgb: Array, face: _Face) -> Array:
+    rows, columns, weights = _corners(face)
+    mixed = np.einsum("kn,knc->nc", weights, rgb[rows, columns].astype(float))
+    return np.rint(mixed).astype(np.uint8)
+
+
+def _depths(seen: RawImages, face: _Face) -> Array:
+    """(N,) distances to the face's image plane [m].
+
+    The inverse depth of a plane is affine in the pixel, so that it is mixed where all four pixels are of one link and
+    about as far; on an edge the nearest one counts.
+    """
+    rows, columns, weights = _corners(face)
+    depths, ids = seen.depth_m[rows, columns].astype(float), seen.link_ids[rows, columns]
+    nearest = seen.depth_m[np.rint(face.row).astype(int), np.rint(face.column).astype(int)].astype(float)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        together = (ids == ids[0]).all(axis=0) & (depths.max(axis=0) < 1.1 * depths.min(axis=0))
+        mixed = 1.0 / np.sum(weights / depths, axis=0)
+    return np.where(together, mixed, nearest)

@@ -1,0 +1,178 @@
+"""Configuration of a camera."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, fields
+from enum import Enum
+from typing import Any
+
+import numpy as np
+
+from simcore.errors import ConfigError, GeometryError, close_matches
+from simcore.geometry import Fisheye, Pinhole
+from simcore.sim.sensors.camera_models import CAMERA_MODELS
+from simcore.sim.sensors.config import SensorCfg
+from simcore.sim.sensors.image_noise import ImageNoise
+
+Array = np.ndarray
+
+MAX_PIXELS = 16_000_000
+"""Most pixels of one image."""
+_WIDEST_DEG = {"pinhole": 170.0, "fisheye": 220.0}
+
+
+class Lens(Enum):
+    """How directions become pixels."""
+
+    pinhole = "pinhole"
+    """Straight lines stay straight."""
+    fisheye = "fisheye"
+    """Angles become radii: the equidistant model, with `distortion`."""
+
+
+@dataclass
+class CameraCfg(SensorCfg):
+    """A camera's size, opening and range. Its frame has x to the right of the image, y down and z forward."""
+
+    width: int = 320
+    """Pixels across."""
+    height: int = 240
+    """Pixels down."""
+    fov_deg: float = 60.0
+    """Angle between the upper and the lower edge of the image [degrees]."""
+    intrinsics: list[float] | None = None
+    """In place of `fov_deg`: fx, fy, cx, cy [pixels, of a fisheye pixels a radian], whole numbers at the centres of
+    pixels, as OpenCV has them."""
+    lens: Lens = Lens.pinhole
+    """How directions become pixels."""
+    distortion: list[float] | None = None
+    """Of a fisheye: k1 to k4, as OpenCV's fisheye module has them; null: all 0."""
+    preset: str | None = None
+    """In place of width, height, `fov_deg` and `intrinsics`: a camera that can be bought."""
+    scale: float = 1.0
+    """With `preset`: so many pixels along a side for one of the real camera."""
+    near_m: float = 0.02
+    """Nothing nearer is seen [m]."""
+    far_m: float = 10.0
+    """Nothing farther is seen [m]."""
+    depth_range_m: list[float] | None = None
+    """Depths outside of it are not measured, which makes them infinite [m]; null: all are, or those of `preset`."""
+    noise: ImageNoise = field(default_factory=ImageNoise)
+    """What its images lack."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.preset is not None:
+            self._take_preset(self.preset)
+        elif self.scale != 1.0:
+            raise ConfigError(f"scale={self.scale:g} says nothing without preset. Set width and height.", key="scale")
+        if min(self.width, self.height) < 8 or self.width * self.height > MAX_PIXELS:
+            raise ConfigError(
+                f"width={self.width} and height={self.height} are out of range. Expected at least 8 each and "
+                f"{MAX_PIXELS} pixels at most. Change them.",
+                key="width",
+            )
+        widest = _WIDEST_DEG[self.lens.value]
+        if not 1.0 <= self.fov_deg <= widest:
+            raise ConfigError(
+                f"fov_deg={self.fov_deg} is out of range. Expected 1 to {widest:g}. Change it.", key="fov_deg"
+            )
+        if self.intrinsics is not None and (len(self.intrinsics) != 4 or min(self.intrinsics[:2]) <= 0.0):
+            raise ConfigError(
+                f"intrinsics={self.intrinsics} cannot be. Expected fx, fy, cx, cy in pixels, fx and fy above 0. "
+                "Change them.",
+                key="intrinsics",
+            )
+        if not 0.0 < self.near_m < self.far_m:
+            raise ConfigError(
+                f"near_m={self.near_m} and far_m={self.far_m} are out of range. Expected 0 < near_m < far_m. "
+                "Change them.",
+                key="near_m",
+            )
+        self._check_range()
+        self._check_distortion()
+
+    def _take_preset(self, name: str) -> None:
+        if name not in CAMERA_MODELS:
+            known = list(CAMERA_MODELS)
+            raise ConfigError(
+                f"preset='{name}' is no camera that is known.{close_matches(name, known)} Known: {', '.join(known)}. "
+                "Name one of them, or give width, height and intrinsics.",
+                key="preset",
+                available=known,
+            )
+        if not 0.01 <= self.scale <= 4.0:
+            raise ConfigError(f"scale={self.scale:g} is out of range. Expected 0.01 to 4. Change it.", key="scale")
+        model = CAMERA_MODELS[name]
+        width, height, intrinsics = model.intrinsics(self.scale)
+        for key, value in (("width", width), ("height", height), ("intrinsics", intrinsics)):
+            own = next(item.default for item in fields(self) if item.name == key)
+            if getattr(self, key) not in (own, value):
+                raise ConfigError(
+                    f"{key}={getattr(self, key)} and preset='{name}' are both given. Expected one of them. Remove "
+                    f"{key}, or set scale for fewer pixels.",
+                    key=key,
+                )
+            setattr(self, key, value)
+        if self.depth_range_m is None:
+            self.depth_range_m = list(model.depth_range_m)
+
+    def _check_range(self) -> None:
+        if self.depth_range_m is None:
+            return
+        if len(self.depth_range_m) != 2 or not 0.0 <= self.depth_range_m[0] < self.depth_range_m[1]:
+            raise ConfigError(
+                f"depth_range_m={self.depth_range_m} cannot be. Expected the least and the most, 0 or more. Change it.",
+                key="depth_range_m",
+            )
+
+    def _check_distortion(self) -> None:
+        if self.distortion is None:
+            return
+        if self.lens is not Lens.fisheye or len(self.distortion) != 4:
+            raise ConfigError(
+                f"distortion={self.distortion} cannot be. Expected k1, k2, k3, k4 of a camera with lens: fisheye. "
+                "Change it, or remove it.",
+                key="distortion",
+            )
+        try:
+            self.optics()
+        except GeometryError as exc:
+            raise ConfigError(f"distortion={self.distortion}: {exc.message}", key="distortion") from exc
+
+    def optics(self) -> Pinhole | Fisheye:
+        """Size and lens."""
+        fov_rad = float(np.radians(self.fov_deg))
+        if self.lens is Lens.pinhole:
+            if self.intrinsics is None:
+                return Pinhole.from_fov(self.width, self.height, fov_rad)
+            return Pinhole(self.width, self.height, *self.intrinsics)
+        k1, k2, k3, k4 = self.distortion or (0.0, 0.0, 0.0, 0.0)
+        if self.intrinsics is None:
+            return Fisheye.from_fov(self.width, self.height, fov_rad, (k1, k2, k3, k4))
+        fx, fy, cx, cy = self.intrinsics
+        return Fisheye(self.width, self.height, fx, fy, cx, cy, (k1, k2, k3, k4))
+
+    def lens_values(self) -> dict[str, Any]:
+        """What a reader of its images needs: `lens`, `intrinsics` (fx, fy, cx, cy) and, of a fisheye, `distortion`."""
+        optics = self.optics()
+        found: dict[str, Any] = {
+            "lens": self.lens.value,
+            "intrinsics": [optics.fx, optics.fy, optics.cx, optics.cy],
+        }
+        if isinstance(optics, Fisheye):
+            found["distortion"] = list(optics.k)
+        return found
+
+    def farthest_m(self, modality: str) -> float:
+        """The largest value that its images of lengths may have [m].
+
+        Args:
+            modality: `depth` or `distance`; of others it says nothing.
+        """
+        if modality != "distance" and self.lens is Lens.pinhole:
+            return self.far_m
+        optics = self.optics()
+        # a face of the cube ends at 45 degrees to both sides
+        longest = float(optics.ray_lengths().max()) if isinstance(optics, Pinhole) else 3.0**0.5 * 1.05
+        return self.far_m * longest
