@@ -48,6 +48,9 @@ COMMANDS = {
     "export": Command(
         "workflows.export:main", "DATA out=OUT [key=value ...]", "write a data set as policies are trained from it"
     ),
+    "label": Command(
+        "workflows.label:main", "DATA out=OUT [key=value ...]", "make images with boxes, poses, keypoints and masks"
+    ),
     "list": Command("workflows.listing:main", "WHAT", "list tasks, skills, robots, objects, sensors and other parts"),
     "make-object": Command(
         "workflows.make_object:main", "CATEGORY|all [key=value ...]", "write generated objects as URDF"

@@ -21,6 +21,8 @@ class AnnotationCfg:
     that an annotation names, `link` of every link."""
     include_occluded: bool = False
     """Whether things of which no pixel is seen are annotated too."""
+    leave_out: list[str] = field(default_factory=list)
+    """Classes of bodies that are not annotated, such as `table`; they hide others as before."""
     camera_rotation_deg: list[float] = field(default_factory=lambda: [0.0, 0.0, 0.0])
     """Rotation of the camera frame of poses from ours, about the fixed axes x, then y, then z [degrees]. Ours has x to
     the right of the image, y down, z forward; [180, 0, 0] gives OpenGL's and USD's, with y up and z backward."""

@@ -76,16 +76,19 @@ class Entity:
         return self.T_world_entity @ self.extents.mean(axis=0)
 
 
-def entities_of(world: World, semantic_types: Sequence[str]) -> list[Entity]:
+def entities_of(world: World, semantic_types: Sequence[str], *, leave_out: Sequence[str] = ()) -> list[Entity]:
     """Everything in a world that has a label of its own of one of these types, bodies before their links.
 
     Args:
         world: The world, loaded with visual shapes.
         semantic_types: Some of `SEMANTIC_TYPES`.
+        leave_out: Classes of bodies that are left out.
     """
     number = {label: index for index, (label, _) in enumerate(link_labels(world), start=1)}
     found = []
     for body in world.seen_bodies():
+        if body.semantic_class in leave_out:
+            continue
         ids = {link: number[body.label(index)] for link, index in body.links.items()}
         if {"class", "body"} & set(semantic_types):
             found.append(_of_body(body, ids, semantic_types))

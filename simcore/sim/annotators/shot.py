@@ -142,7 +142,7 @@ def shot_of(
         near_m=near_m,
         images=images,
         link_names=tuple(label for label, _ in link_labels(world)),
-        all_entities=tuple(entities_of(world, cfg.semantic_types)),
+        all_entities=tuple(entities_of(world, cfg.semantic_types, leave_out=cfg.leave_out)),
         links=tuple(links_of(world)),
         keypoints=dict(keypoints or {}),
     )

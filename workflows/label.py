@@ -1,0 +1,194 @@
+"""`unlatch label`: images of recorded episodes with the labels that estimators of poses and boxes are trained from."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from simcore.errors import ConfigError, RecordingError
+from workflows.console import OK, banner_hidden, guarded, say, shown
+
+if TYPE_CHECKING:
+    from configs.schema import EpisodeCfg
+    from simcore.recording.storage import DataSet
+    from simcore.sim.annotators.coco_file import CocoFile
+    from simcore.sim.annotators.config import AnnotationCfg
+    from simcore.sim.annotators.shot import Shot
+    from workflows.scene_picture import RecordedWorld
+
+HELP = """usage: unlatch label DATA out=FOLDER [cameras=[front]] [every=30] [key=value ...]
+
+Makes images of recorded episodes with boxes, poses, keypoints and masks of everything that is seen in them. Of every
+camera: <episode>_<frame>.png with a JSON of the same name, as DOPE is trained from; coco.json, as COCO's readers take
+it; and annotated.png, in which one image is drawn upon.
+
+  out=FOLDER             where they go; it must not be there yet
+  cameras=[front]        names of sensors of the records, of YAML files of the group `sensor`, or entries
+  every=30               frames between images
+  only=[3,17]            just these episodes; default: all successes
+  semantic_types=[part,class]      what is labelled: class, body, part, link (docs/annotators.md)
+  camera_rotation_deg=[0,0,0]      the camera frame of poses, from ours
+  leave_out=[table]      classes that are not labelled
+  --config-dir DIR       look for YAML files in DIR too
+"""
+_COCO_FILE = "coco.json"
+_PICTURE = "annotated.png"
+
+
+@dataclass
+class LabelCfg:
+    """`unlatch label`, beside its data set."""
+
+    out: str | None = None
+    """Folder that is made."""
+    cameras: list[Any] = field(default_factory=lambda: ["front"])
+    """Names or entries."""
+    every: int = 30
+    """Frames between images."""
+    only: list[int] | None = None
+    """Just these episodes; null: all successes."""
+    semantic_types: list[str] = field(default_factory=lambda: ["part", "class"])
+    """What is labelled."""
+    camera_rotation_deg: list[float] = field(default_factory=lambda: [0.0, 0.0, 0.0])
+    """The camera frame of poses, from ours [degrees]."""
+    leave_out: list[str] = field(default_factory=lambda: ["table"])
+    """Classes that are not labelled."""
+
+    def __post_init__(self) -> None:
+        if self.out is None:
+            raise ConfigError("out= is missing. Expected the folder that is made. Name it.", key="out")
+        if self.every < 1:
+            raise ConfigError(f"every={self.every} is out of range. Expected 1 or more. Raise it.", key="every")
+
+
+def main(argv: Sequence[str]) -> int:
+    """Runs the command; returns its exit code."""
+    return guarded(lambda: _main(argv))
+
+
+def _main(argv: Sequence[str]) -> int:
+    from configs.composition import Request
+    from simcore.recording.storage import DataSet
+    from workflows.commandline import parse_command_line, read_pairs, split_paths
+
+    line = parse_command_line(argv)
+    if line.help:
+        say(HELP.rstrip())
+        return OK
+    (path,), pairs = split_paths("label", line.overrides, count=1)
+    inside = [pair for pair in pairs if pair.split("=")[0].startswith(("cameras.", "cameras["))]
+    cfg = read_pairs(LabelCfg, [pair for pair in pairs if pair not in inside])
+    return label(DataSet.open(path), cfg, Request(inside, line.config_dirs))
+
+
+def label(data_set: DataSet, cfg: LabelCfg, request: Any = None) -> int:
+    """Writes the images and labels.
+
+    Args:
+        data_set: The data set.
+        cfg: What is labelled.
+        request: Overrides of cameras, and folders of YAML files; see `configs.cameras.read_looks`.
+
+    Raises:
+        SimCoreError: The input is at fault.
+    """
+    from configs.cameras import read_looks, with_cameras
+    from simcore.sim.annotators.coco_file import CocoFile
+    from simcore.sim.annotators.config import AnnotationCfg
+    from workflows.recorded import config_of
+
+    asked = AnnotationCfg(
+        semantic_types=cfg.semantic_types, leave_out=cfg.leave_out, camera_rotation_deg=cfg.camera_rotation_deg
+    )
+    numbers = _chosen(data_set, cfg)
+    episode_cfg = config_of(data_set)
+    with banner_hidden():  # a camera is code that may load the engine
+        looks = read_looks(episode_cfg, cfg.cameras, request=request)
+    out = _new_folder(Path(str(cfg.out)))
+    files = {camera.name: CocoFile() for camera in looks.cameras}
+    for number in numbers:
+        _write_episode(data_set, number, with_cameras(episode_cfg, looks.cameras), asked, files, out, every=cfg.every)
+    for name, file in files.items():
+        (out / name / _COCO_FILE).write_text(json.dumps(file.content), encoding="utf-8")
+        content = file.content
+        say(f"{name}: {len(content['images'])} images, {len(content['annotations'])} things in them")
+    say(f"labels: {shown(out)}")
+    return OK
+
+
+def _chosen(data_set: DataSet, cfg: LabelCfg) -> list[int]:
+    from workflows.recorded import check_episode
+
+    for number in cfg.only or ():
+        check_episode(data_set, number)
+    numbers = cfg.only if cfg.only is not None else [item.number for item in data_set.summaries() if item.success]
+    if not numbers:
+        raise ConfigError(f"'{data_set.path}' has no success. Expected at least one. Name episodes: only=[0].")
+    return numbers
+
+
+def _new_folder(path: Path) -> Path:
+    try:
+        path.mkdir(parents=True)
+    except OSError as exc:
+        raise RecordingError(
+            f"Folder '{path}' cannot be made ({exc.strerror}). Expected one that is not there yet. Name another out=.",
+            path=str(path),
+        ) from exc
+    return path
+
+
+def _write_episode(
+    data_set: DataSet,
+    number: int,
+    cfg: EpisodeCfg,
+    asked: AnnotationCfg,
+    files: dict[str, CocoFile],
+    out: Path,
+    *,
+    every: int,
+) -> None:
+    from PIL import Image
+
+    from simcore.sim.annotators.dope_file import dope_frame
+    from simcore.sim.annotators.drawing import drawn
+    from workflows.scene_picture import open_record
+
+    record = data_set.read(number)
+    with banner_hidden(), open_record(cfg, record) as opened:
+        frames = range(0, record.n_actions + 1, every)
+        for frame in frames:
+            for camera, shot in _shots(opened, frame, asked):
+                folder, name = out / camera, f"{number:06d}_{frame:06d}"
+                folder.mkdir(exist_ok=True)
+                Image.fromarray(shot.images.rgb).save(folder / f"{name}.png")
+                (folder / f"{name}.json").write_text(json.dumps(dope_frame(shot), indent=1), encoding="utf-8")
+                files[camera].add(shot, f"{name}.png")
+                if frame == frames[len(frames) // 2] and not (folder / _PICTURE).exists():
+                    Image.fromarray(drawn(shot)).save(folder / _PICTURE)
+
+
+def _shots(opened: RecordedWorld, frame: int, asked: AnnotationCfg) -> Iterator[tuple[str, Shot]]:
+    """What every camera sees in a frame, by its name."""
+    from simcore.sim.annotators.shot import take_shot
+    from workflows.visual_views import cameras
+
+    opened.show(frame)
+    scene = opened.episode.scene.scene
+    scene.keypoints.update_state()
+    for camera in cameras(opened.episode.scene):
+        yield (
+            camera.cfg.name,
+            take_shot(
+                opened.world,
+                camera.pinhole,
+                camera.T_world_sensor,
+                near_m=camera.cfg.near_m,
+                far_m=camera.cfg.far_m,
+                cfg=asked,
+                keypoints=scene.keypoints.state_dict(),
+            ),
+        )
