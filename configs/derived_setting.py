@@ -9,7 +9,6 @@ import numpy as np
 from configs.derived_grasp import HEAD, TAIL, HandGrasp, HandRoom, held_at_edge
 from simcore.assets.annotation import HandleType, Part, PartKind
 from simcore.assets.articulated_object import ObjectAsset
-from simcore.assets.urdf_reader import read_urdf
 from simcore.errors import ConfigError
 
 Entry = dict[str, Any]
@@ -70,7 +69,7 @@ def lever_m(part: Part, asset: ObjectAsset, keypoint: str = HEAD) -> float:
         asset: The object.
         keypoint: Name of the keypoint.
     """
-    model = read_urdf(asset.urdf_path)
+    model = asset.model
     joint = model.joints[part.joint]
     point = model.link_pose(joint.child).inverse() @ model.link_pose(part.link) @ part.keypoint(keypoint).xyz
     axis = joint.axis / np.linalg.norm(joint.axis)

@@ -16,7 +16,6 @@ from simcore.assets.annotation import Part
 from simcore.assets.articulated_object import ObjectAsset
 from simcore.assets.library import ObjectCfg
 from simcore.assets.surface import shape_triangles
-from simcore.assets.urdf_reader import read_urdf
 from tasks.part_words import part_words
 from tasks.phrasings import task_phrasings
 
@@ -168,7 +167,7 @@ def region(skill: str, asset: ObjectAsset, part: Part, start: tuple[float, float
 
 def _way_from_front(skill: str, asset: ObjectAsset, part: Part, start: tuple[float, float]) -> np.ndarray:
     """(N, 3) the point that is acted on, on its way, from the lower middle of the object's front, root frame [m]."""
-    model = read_urdf(asset.urdf_path)
+    model = asset.model
     low, high = asset.bounds_obj
     front = np.array([high[0], (low[1] + high[1]) / 2, low[2]])
     point = part.keypoint("link_contact_point" if skill == "close" else "articulated_object_head").xyz
@@ -184,7 +183,7 @@ def _way_from_front(skill: str, asset: ObjectAsset, part: Part, start: tuple[flo
 
 def _standing_out(asset: ObjectAsset, part: Part, start: tuple[float, float]) -> float:
     """How far a part stands out of the closed object's front at the start, less than 0 behind it [m]."""
-    model = read_urdf(asset.urdf_path)
+    model = asset.model
     sign = float(np.sign(part.openness.open - part.openness.closed))
     most = -np.inf
     for opening in start:

@@ -95,7 +95,7 @@ class Arm(Module):
     @property
     def q(self) -> Array:
         """(n,) joint positions now [rad]."""
-        return self._body.joint_states(self._cfg.joints)[0]
+        return self._body.joint_positions(self._cfg.joints)
 
     @property
     def q_read(self) -> Array:
@@ -120,7 +120,7 @@ class Arm(Module):
     @property
     def gripper_opening_m(self) -> float:
         """Opening between the pads now [m]."""
-        return self._cfg.gripper.width(self._body.joint_states(self._cfg.gripper.joints)[0])
+        return self._cfg.gripper.width(self._body.joint_positions(self._cfg.gripper.joints))
 
     @property
     def T_base_ee(self) -> Pose:
@@ -291,4 +291,4 @@ class Robot(Module):
 
     def max_joint_speed(self) -> float:
         """Largest joint speed now [rad/s or m/s]."""
-        return float(np.abs(self._body.joint_states()[1]).max())
+        return self._body.max_joint_speed()

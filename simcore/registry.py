@@ -159,11 +159,13 @@ def _asked_of_us(dist: Distribution) -> str:
 
 def _check_version(kind: str, name: str, entry: CatalogEntry) -> None:
     """Refuses a plugin that was made for another version: what it relies on may be gone."""
+    if not entry.requires:
+        return
     try:
         here = version(_OURS)
     except PackageNotFoundError:
         return
-    if entry.requires and not Requirement(f"{_OURS}{entry.requires}").specifier.contains(here, prereleases=True):
+    if not Requirement(f"{_OURS}{entry.requires}").specifier.contains(here, prereleases=True):
         raise PluginError(
             f"The {kind} '{name}' of {entry.origin} was made for {_OURS} {entry.requires}, and this is {here}. "
             f"Install a version of {entry.origin} for this one: pip install --upgrade {entry.origin}.",

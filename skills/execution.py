@@ -27,16 +27,18 @@ class CommandExecutor:
     in the middle of its way: `allowed_pairs`, `attached` and `hold_vec_weight` change nothing in the simulation.
     """
 
-    def __init__(self, arm: Arm, *, forward: Callable[[Array], Array], rates: WorldCfg) -> None:
+    def __init__(self, arm: Arm, *, forward: Callable[[Array], tuple[Array, Array]], rates: WorldCfg) -> None:
         """Makes an executor.
 
         Args:
             arm: The arm that carries the commands out.
-            forward: Forward kinematics, (n,) joints to (4, 4) `T_base_ee`.
+            forward: Forward kinematics, (B, n) joints to (B, 3, 3) rotations and (B, 3) positions [m] of `T_base_ee`.
             rates: How long a record frame is.
         """
         self._arm = arm
         self._forward = forward
+        self._ways: tuple[Array, list[Pose]] = (np.zeros((0, 0)), [])
+        """The joints that poses were asked for last, and their poses."""
         self._arrival_frames = rates.frames(_ARRIVAL_S)
         self._commands: list[ManipCommand] = []
         self._index = 0
@@ -96,11 +98,12 @@ class CommandExecutor:
 
     def next_action(self) -> ArmAction:
         """The arm's action for the next record frame."""
-        command = self.current
+        command, way, frame = self.current, self._q[None], 0
         if command is not None:
             motion = command.motion
             if motion is not None and len(motion):
-                self._q = motion.q[min(self._frame, len(motion) - 1)]
+                way, frame = motion.q, min(self._frame, len(motion) - 1)
+                self._q = way[frame]
             if motion is not None and motion.gripper_m is not None:
                 self._gripper_m = motion.gripper_m
             elif command.kind is ManipKind.open_gripper:
@@ -108,7 +111,13 @@ class CommandExecutor:
             elif command.kind is ManipKind.close_gripper:
                 self._gripper_m = 0.0
             self._frame += 1
-        return ArmAction(np.array(self._q), self._gripper_m, Pose.from_matrix(self._forward(self._q)))
+        return ArmAction(np.array(self._q), self._gripper_m, self._poses_of(way)[frame])
+
+    def _poses_of(self, way: Array) -> list[Pose]:
+        """`T_base_ee` at joints (B, n) [rad]: of a whole motion at once, and of an arm that waits once."""
+        if not np.array_equal(self._ways[0], way):
+            self._ways = (way, [Pose(R, p) for R, p in zip(*self._forward(way), strict=True)])
+        return self._ways[1]
 
     def advance(self) -> None:
         """Goes on to the next command; called after the record frame in which the current one is done."""

@@ -55,7 +55,7 @@ class Skill(ABC):
         self.commands: list[ManipCommand] = []
         self.executor = CommandExecutor(
             context.arm,
-            forward=lambda q: np.asarray(context.arm_model.kinematics.fk(q), dtype=float),
+            forward=context.arm_model.kinematics.fk_batch,
             rates=context.rates,
         )
         self.keyframe_plan: KeyframePlan | None = None

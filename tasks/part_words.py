@@ -15,7 +15,6 @@ import numpy as np
 from simcore.assets.annotation import FramedVector, Part, PartKind
 from simcore.assets.articulated_object import ObjectAsset
 from simcore.assets.urdf_model import UrdfModel
-from simcore.assets.urdf_reader import read_urdf
 
 Array = np.ndarray
 
@@ -109,7 +108,7 @@ def part_words(asset: ObjectAsset, part: str) -> PartWords:
     """
     asked = asset.articulation.part(part)
     parts = asset.articulation.parts
-    model = read_urdf(asset.urdf_path)
+    model = asset.model
     closed = {other.joint: other.openness.closed for other in parts.values()}
     nouns = {name: _noun(asset.category, other, _manner(model, other, closed)) for name, other in parts.items()}
     alike = [name for name, noun in nouns.items() if noun == nouns[part]]

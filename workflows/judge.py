@@ -64,7 +64,7 @@ class Judge:
         self._failures: list[Failure] = []
         self._frame = 0
         self._still_since: int | None = None
-        self._targets: list[np.ndarray] | None = None
+        self._targets: list[tuple[float, np.ndarray]] | None = None
         self._acted_on: set[Joint] = {(item["object"], item["joint_index"]) for item in self.goal}
         self._positions: list[dict[Joint, float]] = [self._read_positions()]
 
@@ -268,11 +268,9 @@ class Judge:
         return [stage.blamed(failure) for failure in found]
 
     def _note_targets(self, action: Action) -> None:
-        targets: list[np.ndarray] = [
-            np.append(arm.joint_targets, arm.gripper_target_m) for _, arm in sorted(action.arms.items())
-        ]
+        targets = [(arm.gripper_target_m, arm.joint_targets) for _, arm in sorted(action.arms.items())]
         same = self._targets is not None and all(
-            np.array_equal(new, old) for new, old in zip(targets, self._targets, strict=True)
+            new[0] == old[0] and np.array_equal(new[1], old[1]) for new, old in zip(targets, self._targets, strict=True)
         )
         if not same:
             self._still_since = None

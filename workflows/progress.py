@@ -13,6 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from workflows.executors.executor import Outcome
+from workflows.interruption import Interruption
 
 
 class Progress:
@@ -26,6 +27,7 @@ class Progress:
         good: str = "succeeded",
         successes_only: bool = False,
         console: Console | None = None,
+        interruption: Interruption | None = None,
     ) -> None:
         """Starts the clock.
 
@@ -35,11 +37,13 @@ class Progress:
             good: What is said of those that went well.
             successes_only: Whether `total` and `done` are counts of successes.
             console: Where to show it; stderr by default.
+            interruption: Whether the run is to end early, which is said.
         """
         self.total = total
         self.before = done
         self.good = good
         self.successes_only = successes_only
+        self.interruption = interruption
         self.made = 0
         self.successes = 0
         self.codes: Counter[str] = Counter()
@@ -80,6 +84,10 @@ class Progress:
         counts = Text.assemble((f"{self.successes} {self.good}{share}", "green"))
         for code, count in self.codes.most_common():
             counts.append(f"   {code} {count}", style="red")
+        if self.interruption is not None and self.interruption.asked:
+            return Group(
+                bar, counts, Text("ends after the episodes that are being made; Ctrl-C again: at once", "yellow")
+            )
         return Group(bar, counts)
 
     def __enter__(self) -> Progress:

@@ -133,7 +133,7 @@ def joint_problems(asset: ObjectAsset) -> Iterator[ConfigError]:
     Args:
         asset: The object.
     """
-    for joint in read_urdf(asset.urdf_path).joints.values():
+    for joint in asset.model.joints.values():
         least, unit = MIN_FRICTION.get(joint.kind, (0.0, ""))
         friction = asset.friction.get(joint.name, 0.0)
         if friction < least:

@@ -68,6 +68,7 @@ def make_data_set(
     from workflows.asset_checks import check_assets
     from workflows.damaged import Damaged
     from workflows.executors import EXECUTORS
+    from workflows.interruption import Interruption
     from workflows.progress import Progress
     from workflows.summary import exit_code, print_summary
 
@@ -78,7 +79,7 @@ def make_data_set(
     workers = cfg.workers or (cores() if executor_type.on_this_host else None)
     executor = executor_type(workers=workers, limits=cfg.executor.limits())
     ending = _ending_of(cfg)
-    interrupted = False
+    interruption, at_once = Interruption(), False
     header = {**header_of(cfg), **(of or {})}
     with DataSet.create_or_resume(folder, header=header, info=_info(cfg), worker=writer_name("main")) as data_set:
         for number, problem in data_set.damaged(numbers).items():
@@ -93,22 +94,26 @@ def make_data_set(
                 ending.count(summary)
         started = time.perf_counter()
         if missing and not (ending.has_enough or ending.is_hopeless):
-            outcomes = executor.run(make_job(data_set), ending.until(missing), most=len(missing))
+            numbers_left = interruption.until(ending.until(missing))
+            outcomes = executor.run(make_job(data_set), numbers_left, most=len(missing))
             few = ending.wanted is not None
             total, before = (ending.wanted or 0, ending.successes) if few else (len(numbers), there)
-            with Progress(total=total, done=before, successes_only=few) as progress:
+            with (
+                interruption,
+                Progress(total=total, done=before, successes_only=few, interruption=interruption) as progress,
+            ):
                 try:
                     for outcome in outcomes:
                         ending.count(outcome)
                         progress.update(outcome)
                 except KeyboardInterrupt:
-                    interrupted = True
+                    at_once = True
                     outcomes.close()
         made = len(missing) - len(data_set.missing(missing))
         if ending.wanted is not None:  # what was not begun was not asked for
             numbers = [number for number in numbers if number in data_set]
         statistics = print_summary(data_set, numbers, made=made, seconds=time.perf_counter() - started)
-        if interrupted:
+        if at_once or (interruption.asked and made < len(missing) and not ending.has_enough):
             note("unlatch: interrupted; the same command makes the missing episodes")
             return INTERRUPTED
         if ending.is_hopeless:

@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 
 from simcore.assets.annotation import Part
 from simcore.assets.articulated_object import ObjectAsset
-from simcore.assets.urdf_reader import read_urdf
 from simcore.errors import ConfigError
 from skills.catalog import SKILLS
 from skills.config import SkillCfg
@@ -57,7 +56,7 @@ def _check_threshold(skill: SkillCfg, part: Part, asset: ObjectAsset, where: str
     with banner_hidden():
         modes = SKILLS.load(skill.name).success_modes
     mode = skill.planner_setting.success_mode or (modes[0] if modes else None)
-    joint = read_urdf(asset.urdf_path).joints[part.joint]
+    joint = asset.model.joints[part.joint]
     threshold = skill.planner_setting.success_threshold
     if mode is None or mode is SuccessMode.zero or joint.kind == "continuous":
         return
@@ -75,7 +74,7 @@ def _check_threshold(skill: SkillCfg, part: Part, asset: ObjectAsset, where: str
 def _check_follow(skill: SkillCfg, part: Part, asset: ObjectAsset, where: str) -> None:
     follow = skill.planner_setting.follow_joint
     target = None if follow is None else follow.target(s_closed=part.openness.closed, s_open=part.openness.open)
-    joint = read_urdf(asset.urdf_path).joints[part.joint]
+    joint = asset.model.joints[part.joint]
     if follow is None or target is None or joint.kind == "continuous":
         return
     unit, past = ("m", _PAST_LIMIT_M) if joint.kind == "prismatic" else ("rad", _PAST_LIMIT_RAD)

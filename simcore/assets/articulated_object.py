@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
 
 from simcore.assets.annotation import Articulation
+from simcore.assets.urdf_model import UrdfModel
+from simcore.assets.urdf_reader import read_urdf
 
 
 @dataclass(frozen=True)
@@ -45,6 +48,11 @@ class ObjectAsset:
         bounds = np.array(self.bounds_obj, dtype=float).reshape(2, 3)
         bounds.setflags(write=False)
         object.__setattr__(self, "bounds_obj", bounds)
+
+    @cached_property
+    def model(self) -> UrdfModel:
+        """The URDF as it is read; read once."""
+        return read_urdf(self.urdf_path)
 
     @property
     def size_m(self) -> np.ndarray:

@@ -111,8 +111,7 @@ class SceneObject(Module):
 
     def max_joint_speed(self) -> float:
         """Largest joint speed now [rad/s or m/s]."""
-        velocities = self._body.joint_states()[1]
-        return float(np.abs(velocities).max()) if velocities.size else 0.0
+        return self._body.max_joint_speed()
 
     def set_joints(self, positions: Mapping[str, float]) -> None:
         """Writes joint positions [rad or m]; resets only."""

@@ -9,7 +9,6 @@ from simcore.assets.articulated_object import ObjectAsset
 from simcore.assets.rigid_links import rigid_shapes
 from simcore.assets.surface import surface_distance
 from simcore.assets.urdf_model import Joint, UrdfModel
-from simcore.assets.urdf_reader import read_urdf
 from simcore.errors import AssetError
 
 ON_PART_M = 0.01
@@ -29,7 +28,7 @@ def validate_articulation(asset: ObjectAsset) -> list[str]:
     Raises:
         AssetError: The URDF itself cannot be read.
     """
-    model = read_urdf(asset.urdf_path)
+    model = asset.model
     size = float(np.max(asset.size_m))
     return articulation_problems(asset.articulation, model, size_m=size)
 

@@ -21,12 +21,13 @@ Array = np.ndarray
 class Pose:
     """An immutable rigid transform, `p_a = T_a_b @ p_b` and `T_a_c = T_a_b @ T_b_c`."""
 
-    __slots__ = ("R", "p")
+    __slots__ = ("R", "_quat_xyzw", "p")
 
     R: Array
     """(3, 3) rotation."""
     p: Array
     """(3,) position [m]."""
+    _quat_xyzw: Array
 
     def __init__(self, R: ArrayLike, p: ArrayLike) -> None:
         """Makes a pose from a rotation matrix (3, 3) and a position (3,) [m].
@@ -91,8 +92,14 @@ class Pose:
 
     @property
     def quat_xyzw(self) -> Array:
-        """(4,) unit quaternion (x, y, z, w), w >= 0."""
-        return quat_xyzw_from_matrix(self.R)
+        """(4,) unit quaternion (x, y, z, w), w >= 0; made once, read-only."""
+        try:
+            return self._quat_xyzw
+        except AttributeError:
+            quat_xyzw = quat_xyzw_from_matrix(self.R)
+            quat_xyzw.setflags(write=False)
+            object.__setattr__(self, "_quat_xyzw", quat_xyzw)
+            return quat_xyzw
 
     @property
     def quat_wxyz(self) -> Array:

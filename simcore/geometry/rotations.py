@@ -56,7 +56,7 @@ def matrix_from_quat_xyzw(quat_xyzw: ArrayLike) -> Array:
             "Give x, y, z, w.",
             quat_xyzw=quat.tolist(),
         )
-    x, y, z, w = (float(c) for c in quat)
+    x, y, z, w = quat.tolist()
     x, y, z, w = x / n, y / n, z / n, w / n
     return np.array(
         [
@@ -69,21 +69,21 @@ def matrix_from_quat_xyzw(quat_xyzw: ArrayLike) -> Array:
 
 def quat_xyzw_from_matrix(R: ArrayLike) -> Array:
     """(4,) unit quaternion (x, y, z, w), w >= 0, of a (3, 3) rotation."""
-    m = np.asarray(R, dtype=float)
-    trace = m[0, 0] + m[1, 1] + m[2, 2]
+    m: list[list[float]] = np.asarray(R, dtype=float).tolist()  # single numbers are faster than elements of an array
+    trace = m[0][0] + m[1][1] + m[2][2]
     # the largest of the four is never small: no division by nearly zero
-    candidates = np.array([m[0, 0], m[1, 1], m[2, 2], trace])
-    k = int(np.argmax(candidates))
-    q = np.empty(4)
+    candidates = (m[0][0], m[1][1], m[2][2], trace)
+    k = candidates.index(max(candidates))
     if k == 3:
-        q[:] = (m[2, 1] - m[1, 2], m[0, 2] - m[2, 0], m[1, 0] - m[0, 1], 1 + trace)
+        q = np.array((m[2][1] - m[1][2], m[0][2] - m[2][0], m[1][0] - m[0][1], 1 + trace))
     else:
         i, j, l = k, (k + 1) % 3, (k + 2) % 3  # noqa: E741 - cyclic indices of the matrix
-        q[i] = 1 + m[i, i] - m[j, j] - m[l, l]
-        q[j] = m[j, i] + m[i, j]
-        q[l] = m[l, i] + m[i, l]
-        q[3] = m[l, j] - m[j, l]
-    q /= np.linalg.norm(q)
+        q = np.empty(4)
+        q[i] = 1 + m[i][i] - m[j][j] - m[l][l]
+        q[j] = m[j][i] + m[i][j]
+        q[l] = m[l][i] + m[i][l]
+        q[3] = m[l][j] - m[j][l]
+    q /= math.sqrt(float(q @ q))
     return -q if q[3] < 0 else q
 
 

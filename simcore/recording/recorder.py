@@ -22,6 +22,7 @@ class _Table:
         self.kind = kind
         self.n_rows = 0
         self._arrays: dict[str, Array] = {}
+        self._shapes: dict[str, tuple[int, ...]] = {}
         self._capacity = 256
 
     def add(self, row: Mapping[str, ArrayLike]) -> None:
@@ -44,7 +45,8 @@ class _Table:
         for key, value in row.items():
             array = self._arrays[key]
             given = np.asarray(value)
-            if given.shape != array.shape[1:] or given.dtype.kind not in _ACCEPTED[array.dtype.kind]:
+            fits = given.shape == self._shapes[key]
+            if not fits or (given.dtype is not array.dtype and given.dtype.kind not in _ACCEPTED[array.dtype.kind]):
                 raise RecordingError(
                     f"'{key}' of {self.kind} row {n} is {given.dtype}{list(given.shape)}, expected "
                     f"{array.dtype}{list(array.shape[1:])}. Record the same shape and type in every frame.",
@@ -67,6 +69,7 @@ class _Table:
                     f"'{key}' has type {first.dtype}, expected booleans, integers or floats. Convert it.", key=key
                 )
             self._arrays[key] = np.empty((self._capacity, *first.shape), dtype=_stored_type(key, first.dtype))
+            self._shapes[key] = first.shape
 
     def arrays(self, n_rows: int) -> dict[str, Array]:
         return {key: array[:n_rows].copy() for key, array in self._arrays.items()}

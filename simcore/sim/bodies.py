@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
@@ -84,7 +84,9 @@ class Body:
         self.movable_joints = [j for j in self.joints.values() if j.movable]
         self._movable_indices = [j.index for j in self.movable_joints]
         self._T_root_com = self._root_inertial_frame()
+        self._T_com_root = self._T_root_com.inverse()
         self._com_is_root = not self._T_root_com.p.any()
+        self._poses: dict[int, tuple[object, Pose]] = {}
         for index in self.links.values():
             p.changeDynamics(
                 body_id,
@@ -152,14 +154,15 @@ class Body:
         Raises:
             FrameNotFoundError: No such joint.
         """
-        if name not in self.joints:
+        found = self.joints.get(name)
+        if found is None:
             raise FrameNotFoundError(
                 f"Joint '{name}' is not on body '{self.name}'.{close_matches(name, self.joints)} "
                 f"Joints: {sorted(self.joints)}.",
                 joint=name,
                 available=sorted(self.joints),
             )
-        return self.joints[name]
+        return found
 
     def link_index(self, name: str) -> int:
         """Bullet's number of a link.
@@ -178,8 +181,16 @@ class Body:
 
     def root_pose(self) -> Pose:
         """`T_world_root` of the root link's frame."""
-        position, quat_xyzw = p.getBasePositionAndOrientation(self.body_id, physicsClientId=self.client)
-        return Pose.from_quat_xyzw(position, quat_xyzw) @ self._T_root_com.inverse()
+        there = p.getBasePositionAndOrientation(self.body_id, physicsClientId=self.client)
+        return self._pose(ROOT, there, lambda: Pose.from_quat_xyzw(*there) @ self._T_com_root)
+
+    def _pose(self, index: int, there: object, make: Callable[[], Pose]) -> Pose:
+        """The pose made last of a link that has not moved since, as the engine says: most stand still."""
+        said, T_world_link = self._poses.get(index, (None, None))
+        if T_world_link is None or said != there:
+            T_world_link = make()
+            self._poses[index] = (there, T_world_link)
+        return T_world_link
 
     def set_root_pose(self, T_world_root: Pose) -> None:
         """Moves the root link's frame, without velocity."""
@@ -198,7 +209,7 @@ class Body:
         if index == ROOT:
             return self.root_pose()
         state = p.getLinkState(self.body_id, index, computeForwardKinematics=1, physicsClientId=self.client)
-        return Pose.from_quat_xyzw(state[4], state[5])
+        return self._pose(index, state[4:6], lambda: Pose.from_quat_xyzw(state[4], state[5]))
 
     def link_velocity(self, name: str) -> tuple[Array, Array]:
         """Linear (3,) [m/s] and angular velocity (3,) [rad/s] of a link's URDF frame, in the world frame.
@@ -262,6 +273,20 @@ class Body:
             np.array([s[1] for s in states]),
             np.array([s[3] for s in states]),
         )
+
+    def joint_positions(self, names: Sequence[str]) -> Array:
+        """Positions (n,) of joints [rad or m]."""
+        indices = [self.joint(name).index for name in names]
+        return np.array([state[0] for state in p.getJointStates(self.body_id, indices, physicsClientId=self.client)])
+
+    def max_joint_speed(self) -> float:
+        """Largest speed of a movable joint now [rad/s or m/s]; 0 where there is none."""
+        if not self._movable_indices:
+            return 0.0
+        speeds = [
+            state[1] for state in p.getJointStates(self.body_id, self._movable_indices, physicsClientId=self.client)
+        ]
+        return max(max(speeds), -min(speeds))
 
     def moving(self) -> tuple[tuple[float, float], ...]:
         """Position and velocity of each movable joint [rad or m, and per s]."""

@@ -89,10 +89,15 @@ class ContactView(Module):
             elif self._threshold_n is not None and self._violation is None and force_n > self._threshold_n:
                 self._violation = Violation(self._name, pair, force_n, step, time_s)
 
+    def sample_nothing(self) -> None:
+        """Takes notice of a physics step without contacts."""
+        self._frame.append(0.0)
+
     def end_frame(self) -> None:
         """Writes the frame's largest and mean force to the buffers."""
-        self.force_max_n.set_value(max(self._frame, default=0.0))
-        self.force_mean_n.set_value(float(np.mean(self._frame)) if self._frame else 0.0)
+        largest = max(self._frame, default=0.0)
+        self.force_max_n.set_value(largest)
+        self.force_mean_n.set_value(float(np.mean(self._frame)) if largest else 0.0)
         self._frame.clear()
 
 
@@ -116,38 +121,51 @@ class ContactMonitor:
         self._robot = robot
         self._ignored = frozenset(ignored_self_pairs)
         self.views: dict[str, ContactView] = {}
+        self._sorted: dict[tuple[int, int, int], tuple[Pair, list[str]]] = {}
+        """By link, other body and its link, as the engine numbers them: the pair and the views that take it. For one
+        record frame: what is acted on changes between two frames only."""
 
     def add(self, view: ContactView) -> ContactView:
         """Adds a view; it is sampled from the next physics step on."""
         self.views[view.name] = view
+        self._sorted.clear()
         return view
 
     def sample(self) -> None:
         """Reads the contacts of the last physics step into all views."""
-        found: dict[str, dict[Pair, float]] = {name: {} for name in self.views}
-        robot = self._robot
-        for point in p.getContactPoints(bodyA=robot.body_id, physicsClientId=self._world.client):
-            link_a, link_b, force_n = point[3], point[4], point[9]
-            body_b = point[2]
-            if body_b == robot.body_id:
-                other_body = robot.name
-                name_a, name_b = robot.link_names[link_a], robot.link_names[link_b]
-                label = name_b
-                if frozenset((name_a, name_b)) in self._ignored:
-                    continue
-            else:
-                other_body = self._world.name_of(body_b)
-                name_a = robot.link_names[link_a]
-                name_b = self._world.bodies[other_body].link_names[link_b]
-                label = self._world.bodies[other_body].label(link_b)
-            for name, view in self.views.items():
-                if view.takes(name_a, other_body, name_b):
-                    pair = (name_a, label)
-                    found[name][pair] = found[name].get(pair, 0.0) + force_n
+        found: dict[str, dict[Pair, float]] = {}
+        for point in p.getContactPoints(bodyA=self._robot.body_id, physicsClientId=self._world.client):
+            key = (point[3], point[2], point[4])
+            if key not in self._sorted:
+                self._sorted[key] = self._sort(*key)
+            pair, names = self._sorted[key]
+            for name in names:
+                forces = found.setdefault(name, {})
+                forces[pair] = forces.get(pair, 0.0) + point[9]
         for name, view in self.views.items():
-            view.sample(found[name], step=self._world.steps, time_s=self._world.time_s)
+            if name in found:
+                view.sample(found[name], step=self._world.steps, time_s=self._world.time_s)
+            else:
+                view.sample_nothing()
+
+    def _sort(self, link_a: int, body_b: int, link_b: int) -> tuple[Pair, list[str]]:
+        """The pair that a contact belongs to, and the names of the views that take it."""
+        robot = self._robot
+        name_a = robot.link_names[link_a]
+        if body_b == robot.body_id:
+            other_body, name_b = robot.name, robot.link_names[link_b]
+            label = name_b
+            if frozenset((name_a, name_b)) in self._ignored:
+                return (name_a, label), []
+        else:
+            other_body = self._world.name_of(body_b)
+            other = self._world.bodies[other_body]
+            name_b, label = other.link_names[link_b], other.label(link_b)
+        takers = [name for name, view in self.views.items() if view.takes(name_a, other_body, name_b)]
+        return (name_a, label), takers
 
     def end_frame(self) -> None:
         """Closes the record frame in all views."""
+        self._sorted.clear()
         for view in self.views.values():
             view.end_frame()

@@ -13,7 +13,22 @@ from simcore.state.rendering import Rendering, RenderingSwitches
 
 Array = np.ndarray
 
+_Some = frozenset[str] | None
+_Tags = tuple[_Some, frozenset[str]]
 _NAME = re.compile(r"[A-Za-z0-9_-]+\Z")  # a word of the keys of a record
+
+
+class _Changes:
+    """How often the tree of any module has changed: a module does not know what it is part of."""
+
+    def __init__(self) -> None:
+        self.count = 0
+
+    def note(self) -> None:
+        self.count += 1
+
+
+_CHANGES = _Changes()
 
 
 class Module(RenderingSwitches):
@@ -28,14 +43,15 @@ class Module(RenderingSwitches):
     def __init__(self) -> None:
         self._buffers: dict[str, Buffer] = {}
         self._children: dict[str, Module] = {}
+        self._listed: dict[_Tags, tuple[int, list[tuple[str, Buffer]]]] = {}
+        """By tags, the buffers of the tree with their paths, and how often trees had changed when they were listed."""
 
     def __setattr__(self, name: str, value: object) -> None:
         if not name.startswith("_"):
             buffers: dict[str, Buffer] | None = self.__dict__.get("_buffers")
             if buffers is not None:
                 # the name may have held one of them before
-                buffers.pop(name, None)
-                self._children.pop(name, None)
+                _drop(name, buffers, self._children)
             if isinstance(value, Buffer | Module):
                 if buffers is None:
                     raise RecordingError(
@@ -43,6 +59,7 @@ class Module(RenderingSwitches):
                         "Call super().__init__() first.",
                         name=name,
                     )
+                _CHANGES.note()
                 if isinstance(value, Buffer):
                     buffers[name] = value
                 else:
@@ -50,8 +67,7 @@ class Module(RenderingSwitches):
         object.__setattr__(self, name, value)
 
     def __delattr__(self, name: str) -> None:
-        self._buffers.pop(name, None)
-        self._children.pop(name, None)
+        _drop(name, self._buffers, self._children)
         object.__delattr__(self, name)
 
     def add_child(self, name: str, child: Module) -> None:
@@ -67,6 +83,7 @@ class Module(RenderingSwitches):
                 f"Taken: {', '.join(taken) or 'none'}. Choose another name.",
                 name=name,
             )
+        _CHANGES.note()
         self._children[name] = child
 
     @property
@@ -108,6 +125,18 @@ class Module(RenderingSwitches):
             for path, buffer in child.named_buffers():
                 yield f"{name}.{path}", buffer
 
+    def _chosen_buffers(self, include: _Some, exclude: frozenset[str]) -> list[tuple[str, Buffer]]:
+        """Those of `named_buffers` with such tags, listed anew only where a tree has changed: every frame asks."""
+        changes, found = self._listed.get((include, exclude), (-1, []))
+        if changes != _CHANGES.count:
+            found = [
+                (path, buffer)
+                for path, buffer in self.named_buffers()
+                if not buffer.tags & exclude and (include is None or buffer.tags & include)
+            ]
+            self._listed[include, exclude] = (_CHANGES.count, found)
+        return found
+
     def state_dict(
         self, include_tags: Collection[str] | None = None, exclude_tags: Collection[str] = ()
     ) -> dict[str, Array]:
@@ -123,15 +152,9 @@ class Module(RenderingSwitches):
         for name, tags in (("include_tags", include_tags), ("exclude_tags", exclude_tags)):
             if isinstance(tags, str):
                 raise RecordingError(f"{name}={tags!r} is a text, expected a list of tags. Write [{tags!r}].")
-        state: dict[str, Array] = {}
-        for path, buffer in self.named_buffers():
-            value = buffer.get_value()
-            if value is None or buffer.tags.intersection(exclude_tags):
-                continue
-            if include_tags is not None and not buffer.tags.intersection(include_tags):
-                continue
-            state[path] = value
-        return state
+        included = None if include_tags is None else frozenset(include_tags)
+        chosen = self._chosen_buffers(included, frozenset(exclude_tags))
+        return {path: value for path, buffer in chosen if (value := buffer.get_value()) is not None}
 
     def load_state_dict(self, state: Mapping[str, Array]) -> None:
         """Writes values into the buffers of the tree.
@@ -139,7 +162,7 @@ class Module(RenderingSwitches):
         Raises:
             RecordingError: A path names no buffer of this tree; then nothing was written.
         """
-        buffers = dict(self.named_buffers())
+        buffers = dict(self._chosen_buffers(None, frozenset()))
         for path in state:
             if path not in buffers:
                 raise RecordingError(
@@ -149,3 +172,11 @@ class Module(RenderingSwitches):
                 )
         for path, value in state.items():
             buffers[path].set_value(value)
+
+
+def _drop(name: str, buffers: dict[str, Buffer], children: dict[str, Module]) -> None:
+    """Forgets what a name held."""
+    if name in buffers or name in children:
+        _CHANGES.note()
+        buffers.pop(name, None)
+        children.pop(name, None)

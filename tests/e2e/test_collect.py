@@ -142,17 +142,32 @@ def test_workers_that_are_killed_cost_no_episode(tmp_path: Path):
     assert digests(tmp_path / "killed") == digests(tmp_path / "whole")
 
 
-def test_ctrl_c_keeps_what_is_finished_and_says_how_to_go_on(tmp_path: Path):
-    process = start(["collect", "task=open_microwave", "episodes=50", "workers=2", "out=set"], tmp_path)
+def interrupted(arguments: list[str], cwd: Path, *, times: int) -> tuple[subprocess.Popen[str], str, str]:
+    """Runs a command, with Ctrl-C pressed so often once there is an episode; the ended process and what it said."""
+    process = start(["collect", "task=close_drawer", "episodes=50", "pictures=0", "out=set", *arguments], cwd)
     deadline = time.monotonic() + 120
-    while not list(tmp_path.glob("set/episodes/*/*")) and time.monotonic() < deadline:
-        time.sleep(0.05)
-    os.killpg(process.pid, signal.SIGINT)
-    out, err = process.communicate(timeout=30)
+    while not list(cwd.glob("set/episodes/*/*")) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    for _ in range(times):
+        os.killpg(process.pid, signal.SIGINT)
+        time.sleep(0.2)
+    out, err = process.communicate(timeout=60)
+    return process, out, err
+
+
+@pytest.mark.parametrize(("executor", "times"), [("process", 1), ("process", 2), ("ray", 1), ("serial", 2)])
+def test_ctrl_c_keeps_what_is_finished_and_says_how_to_go_on(tmp_path: Path, executor: str, times: int):
+    if executor == "ray":
+        pytest.importorskip("ray")
+    process, out, err = interrupted([f"executor={executor}", "workers=2"], tmp_path, times=times)
+    there = len(DataSet.open(tmp_path / "set"))
     assert process.returncode == 130
     assert err == "unlatch: interrupted; the same command makes the missing episodes\n"
-    assert "of 50 episodes there" in out
+    assert f"{there} of 50 episodes there" in out
+    assert 1 <= there <= 5  # what was being made when the first came, and what ended before it
     assert check_dataset(tmp_path / "set") == []
+    if times == 1:  # nobody was killed
+        assert not list((tmp_path / "set" / ".tmp").iterdir())
 
 
 def test_a_sweep_makes_one_data_set_a_job(tmp_path: Path):

@@ -7,7 +7,7 @@ import math
 import os
 import time
 from collections.abc import Iterable, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,6 +19,7 @@ from workflows.executors.losses import Losses, NumberSource
 from workflows.viewers.extra import import_extra
 
 _SETUP_TRIES = 3
+_CLOSE_S = 5.0
 _LOOK_S = 5.0
 """So often it is looked whether nodes have joined [s]."""
 _QUIET = {"log_to_driver": False, "logging_level": logging.ERROR}
@@ -151,7 +152,7 @@ class RayExecutor:
             worker.number = None
             worker.made += 1
             if self._is_spent(worker, used_mb):
-                self._ray.kill(worker.actor)
+                self._dismiss(worker)
                 worker.actor = None
         return outcome
 
@@ -176,10 +177,16 @@ class RayExecutor:
             return
         number = source.take()
         if number is None:
-            self._ray.kill(worker.actor)
+            self._dismiss(worker)
             return
         worker.number, worker.since = number, time.monotonic()
         pending[worker.actor.make.remote(number)] = worker
+
+    def _dismiss(self, worker: _Worker) -> None:
+        """Has a worker that is idle clear up, and ends it."""
+        with suppress(self._ray.exceptions.RayError):
+            self._ray.get(worker.actor.close.remote(), timeout=_CLOSE_S)
+        self._ray.kill(worker.actor)
 
     def _replace_those_that_hang(self, pending: dict[Any, _Worker]) -> None:
         timeout_s = self.limits.episode_timeout_s
@@ -212,6 +219,10 @@ class EpisodeActor:
         """Builds what is needed for all episodes; returns the memory in use [MB]."""
         self._make_episode = self._stack.enter_context(self._job.open(self._name))
         return None, _used_mb()
+
+    def close(self) -> None:
+        """Clears up what `set_up` built."""
+        self._stack.close()
 
     def make(self, number: int) -> tuple[Outcome, float]:
         """Makes an episode; returns its outcome and the memory in use [MB]."""
