@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from simcore.errors import ConfigError, RecordingError, close_matches
 from simcore.recording.modality import MODALITIES
+from simcore.recording.rendered_annotations import ANNOTATIONS
 from workflows.console import FAILED, INTERRUPTED, OK, banner_hidden, cores, guarded, note, say, shown
 from workflows.executors.executor import WorkerLimits
 from workflows.schema import MAX_WORKERS
@@ -29,7 +30,11 @@ other.
 
   cameras=[front,wrist]  names of sensors of the records, of YAML files of the group `sensor`, or entries;
                          cameras.0.width=640 changes one
-  modalities=[rgb]       of {", ".join(MODALITIES)}
+  modalities=[rgb]       images: {", ".join(MODALITIES)};
+                         annotations (docs/annotators.md): {", ".join(ANNOTATIONS)}
+  semantic_types=[class,part]      what is annotated: class, body, part, link
+  leave_out=[]           classes that are not annotated, such as table
+  camera_rotation_deg=[0,0,0]      the camera frame of poses, from ours
   name=default           name of the render set
   renderer=auto          `unlatch list renderers` tells which there are
   rgb=h264               or lossless
@@ -53,7 +58,13 @@ class RenderCfg:
     cameras: list[Any] = field(default_factory=lambda: ["front", "wrist"])
     """Names or entries."""
     modalities: list[str] = field(default_factory=lambda: ["rgb"])
-    """Kinds of images."""
+    """Kinds of images, and names of annotators."""
+    semantic_types: list[str] = field(default_factory=lambda: ["class", "part"])
+    """What is annotated."""
+    leave_out: list[str] = field(default_factory=list)
+    """Classes that are not annotated."""
+    camera_rotation_deg: list[float] = field(default_factory=lambda: [0.0, 0.0, 0.0])
+    """The camera frame of annotated poses, from ours [degrees]."""
     name: str = "default"
     """Name of the render set."""
     renderer: str = AUTO
@@ -77,11 +88,11 @@ class RenderCfg:
 
     def __post_init__(self) -> None:
         for index, modality in enumerate(self.modalities):
-            _check_one_of(modality, MODALITIES, f"modalities[{index}]")
+            _check_one_of(modality, (*MODALITIES, *ANNOTATIONS), f"modalities[{index}]")
         if not self.modalities or len(set(self.modalities)) < len(self.modalities):
             raise ConfigError(
-                f"modalities={self.modalities} is empty or names one twice. Expected some of {', '.join(MODALITIES)}. "
-                "Change it.",
+                f"modalities={self.modalities} is empty or names one twice. Expected some of "
+                f"{', '.join((*MODALITIES, *ANNOTATIONS))}. Change it.",
                 key="modalities",
             )
         _check_one_of(self.rgb, RGB, "rgb")
@@ -96,6 +107,16 @@ class RenderCfg:
             raise ConfigError(
                 f"max_retries={self.max_retries} is out of range. Expected 0 or more. Raise it.", key="max_retries"
             )
+
+    @property
+    def images(self) -> list[str]:
+        """Kinds of images."""
+        return [modality for modality in self.modalities if modality in MODALITIES]
+
+    @property
+    def annotators(self) -> list[str]:
+        """Names of annotators."""
+        return [modality for modality in self.modalities if modality in ANNOTATIONS]
 
 
 def main(argv: Sequence[str]) -> int:
@@ -171,16 +192,43 @@ def header_of(cfg: RenderCfg, episode_cfg: EpisodeCfg, looks: Looks, renderer: s
                 farthest_m=camera.farthest_m(modality),
                 lossless=cfg.rgb == "lossless",
             ).to_json()
-            for modality in cfg.modalities
+            for modality in cfg.images
         ]
         cameras.append({**plain(camera), **camera.lens_values(), "streams": streams})
+    header = _annotation_header(cfg, looks)
     return {
+        **header,
         "cameras": cameras,
-        "modalities": cfg.modalities,
+        "modalities": cfg.images,
         "rate_hz": episode_cfg.world.record_hz,
         "renderer": {"name": renderer, "version": RENDERERS.load(renderer)().version},
         "randomization": None if looks.randomization is None else plain(looks.randomization.to_dict()),
         "versions": versions_of(("unlatch", "pybullet", "av")),
+    }
+
+
+def _annotation_header(cfg: RenderCfg, looks: Looks) -> dict[str, Any]:
+    """What is annotated, where anything is."""
+    from simcore.geometry import Fisheye
+    from simcore.sim.annotators.config import AnnotationCfg
+
+    if not cfg.annotators:
+        return {}
+    AnnotationCfg(semantic_types=cfg.semantic_types, camera_rotation_deg=cfg.camera_rotation_deg)  # says what cannot be
+    wide = [camera.name for camera in looks.cameras if isinstance(camera.optics(), Fisheye)]
+    if wide:
+        raise ConfigError(
+            f"modalities has {', '.join(cfg.annotators)}, and camera '{wide[0]}' is a fisheye. Expected cameras with a "
+            "pinhole for annotations. Name others, or only images.",
+            key="modalities",
+        )
+    return {
+        "annotations": {
+            "annotators": cfg.annotators,
+            "semantic_types": cfg.semantic_types,
+            "leave_out": cfg.leave_out,
+            "camera_rotation_deg": cfg.camera_rotation_deg,
+        }
     }
 
 

@@ -109,17 +109,22 @@ class EpisodePictures:
             render_set: Where the images go.
         """
         from simcore.state import Rendering
+        from workflows.render_annotations import EpisodeAnnotations
         from workflows.visual_views import cameras
 
         self._shown = shown
         self._set = render_set
         self._cameras: list[Camera] = cameras(shown.episode.scene)
         self._kinds: dict[str, Rendering] = {name: Rendering[name] for name in render_set.modalities}
-        self.timings_ms = {"show": 0.0, "image": 0.0, "encode": 0.0}
-        """Wall time of writing states into the world, of making images, and of writing them to files [ms]."""
+        self.timings_ms = {"show": 0.0, "image": 0.0, "annotate": 0.0, "encode": 0.0}
+        """Wall time of writing states into the world, of making and annotating images, and of writing them [ms]."""
+        asked = render_set.header.get("annotations")
+        self._annotations = None if asked is None else EpisodeAnnotations(shown, asked)
         for camera in self._cameras:
             for kind in self._kinds.values():
                 camera.switch_rendering(kind, on=True)
+            if self._annotations is not None:
+                camera.switch_rendering(Rendering.depth, on=True)
 
     def write(self, number: int, state_sha256: str) -> None:
         """Writes all images of the episode.
@@ -137,7 +142,8 @@ class EpisodePictures:
             first = self._cameras[0]
             labels = {name: first.labels(kind) for name, kind in self._kinds.items() if first.labels(kind)}
             n_frames = self._shown.record.n_actions + 1
-            return {"n_frames": n_frames, "state_sha256": state_sha256, "labels": labels}
+            about = {} if self._annotations is None else {"annotations": self._annotations.write(folder)}
+            return {"n_frames": n_frames, "state_sha256": state_sha256, "labels": labels, **about}
 
         self._set.write(number, fill)
 
@@ -168,6 +174,9 @@ class EpisodePictures:
                 for camera in self._cameras:
                     with self._timed("image"):
                         camera.update_state()
+                    if self._annotations is not None:
+                        with self._timed("annotate"):
+                            self._annotations.add(camera)
                     name = camera.cfg.name
                     for key, value in camera.track().items():
                         tracks.setdefault(f"{name}.{key}", []).append(value)

@@ -17,6 +17,7 @@ from simcore.recording.files import read_bounded
 from simcore.recording.frame_video import ENCODINGS, read_frames
 from simcore.recording.json_values import break_seal, decode_json_object
 from simcore.recording.modality import Stream
+from simcore.recording.rendered_annotations import ANNOTATIONS, RenderedAnnotations, annotations_file
 from simcore.recording.state_file import decode_state
 
 Array = np.ndarray
@@ -112,6 +113,31 @@ class RenderedEpisode:
                 "and render again.",
                 path=str(path),
             )
+
+    def annotations(self, camera: str) -> RenderedAnnotations:
+        """What annotators say of every frame of a camera.
+
+        Args:
+            camera: Name of the camera.
+
+        Raises:
+            RecordingError: There are none, or they are damaged.
+        """
+        about = self._content.get("annotations", {}).get(camera)
+        if about is None:
+            raise RecordingError(
+                f"There are no annotations of camera '{camera}' in '{self.folder}'. Render a set that has them: "
+                f"modalities=[{', '.join(ANNOTATIONS)}].",
+                camera=camera,
+            )
+        path = self.folder / annotations_file(camera)
+        return RenderedAnnotations(
+            decode_state(read_bounded(path, limit=_MAX_POSES_BYTES), where=str(path)),
+            tuple(about["paths"]),
+            tuple(about["semantic_ids"]),
+            {int(number): dict(labels) for number, labels in about["id_to_labels"].items()},
+            {key: tuple(names) for key, names in about["names"].items()},
+        )
 
     @cached_property
     def tracks(self) -> dict[str, CameraTrack]:

@@ -12,6 +12,7 @@ from simcore.geometry import Fisheye, Pinhole, Pose
 from simcore.rng import stream
 from simcore.sim.camera import link_labels, require_visuals, take_images
 from simcore.sim.fisheye_images import take_fisheye_images
+from simcore.sim.renderers.renderer import RawImages
 from simcore.sim.sensors.camera_cfg import MAX_PIXELS, CameraCfg
 from simcore.sim.sensors.config import SensorCfg
 from simcore.sim.sensors.sensor import Sensor
@@ -55,6 +56,7 @@ class Camera(Sensor[CameraCfg]):
         self.noise = replace(cfg.noise)
         """What its images lack; the draws of an image depend on the episode's seed, the camera and the physics step."""
         self._on: set[Rendering] = set()
+        self._raw: RawImages | None = None
         self._lengths: tuple[Pinhole, Array] | None = None
         self.rgb_image = Buffer(tags=["rgb"])
         self.depth_image_m = Buffer(tags=["depth"])
@@ -101,6 +103,19 @@ class Camera(Sensor[CameraCfg]):
             )
         return image
 
+    def raw_images(self) -> RawImages:
+        """What it saw at the last `update_state`, without noise; depth is exact where images of depth are switched on.
+
+        Raises:
+            WorldError: All images are switched off, or nothing was read since.
+        """
+        if self._raw is None:
+            raise WorldError(
+                f"Camera '{self.cfg.name}' has seen nothing. Switch depth on and call update_state().",
+                name=self.cfg.name,
+            )
+        return self._raw
+
     def labels(self, kind: Rendering) -> list[str]:
         """What the values of a segmentation mean, place by place; empty for other kinds of images."""
         buffers = self._buffers_of(kind)
@@ -133,8 +148,10 @@ class Camera(Sensor[CameraCfg]):
 
     def _measure(self, T_world_sensor: Pose) -> None:
         if not self._on:
+            self._raw = None
             return
         seen = self._look(T_world_sensor)
+        self._raw = RawImages(seen.rgb, seen.depth_m, seen.link_ids)
         if Rendering.rgb in self._on:
             self.rgb_image.set_value(self.noise.of_colours(seen.rgb, self._draws("rgb")))
         if self._on & {Rendering.depth, Rendering.distance}:

@@ -1,0 +1,72 @@
+"""Annotations in a render set are those of each frame, in rows of one shape."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from simcore.errors import RecordingError
+from simcore.recording.renders import RenderSet
+from simcore.recording.storage import DataSet
+from simcore.sim.annotators.annotations import annotate
+from simcore.sim.annotators.config import AnnotationCfg
+from simcore.sim.annotators.shot import take_shot
+from workflows.recorded import config_of
+from workflows.scene_picture import open_record
+from workflows.visual_views import cameras
+
+pytestmark = [pytest.mark.integration, pytest.mark.slow]
+
+
+@pytest.fixture(scope="module")
+def rendered(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    from workflows.collect import main as collect
+    from workflows.render import main as render
+
+    out = tmp_path_factory.mktemp("set") / "d"
+    size = ["sensors.0.width=96", "sensors.0.height=72"]
+    common = ["task=open_drawer", "episodes=1", "executor=serial", "pictures=0", "sensors=[front]", *size]
+    assert collect([*common, f"out={out}"]) == 0
+    asked = "modalities=[boxes_2d_tight,poses,keypoints,occlusion]"
+    assert render([str(out), "cameras=[front]", asked, "leave_out=[robot]", "executor=serial"]) == 0
+    return out
+
+
+def test_every_frame_has_what_annotators_say_of_it(rendered: Path):
+    found = RenderSet.open(rendered).episode(0).annotations("front")
+    data_set = DataSet.open(rendered)
+    record = data_set.read(0)
+    assert {len(rows) for rows in found.arrays.values()} == {record.n_actions + 1}
+    assert "/drawer" in found.paths
+    cfg = AnnotationCfg(semantic_types=["class", "part"], leave_out=["robot"], include_occluded=True)
+    with open_record(config_of(data_set), record) as shown:
+        for frame in (0, record.n_actions // 2, record.n_actions):
+            shown.show(frame)
+            (camera,) = cameras(shown.episode.scene)
+            scene = shown.episode.scene.scene
+            scene.keypoints.update_state()
+            keypoints = scene.keypoints.state_dict()
+            pinhole, T = camera.pinhole, camera.T_world_sensor
+            shot = take_shot(shown.world, pinhole, T, near_m=0.02, far_m=10.0, cfg=cfg, keypoints=keypoints)
+            said = annotate(shot, ["boxes_2d_tight", "poses", "keypoints", "occlusion"])
+            assert said.paths == found.paths
+            assert said.id_to_labels == found.id_to_labels
+            for key, rows in found.arrays.items():
+                np.testing.assert_array_equal(rows[frame], said[key], err_msg=key)
+            for name, value in zip(found.names["keypoint_names"], said["keypoints_camera"], strict=True):
+                recorded = record.arrays[f"keypoints.{name}"][frame]
+                np.testing.assert_allclose(shot.T_world_camera @ value, recorded, atol=1e-9)
+
+
+def test_a_set_without_annotations_says_how_to_have_them(rendered: Path):
+    with pytest.raises(RecordingError, match=r"no annotations of camera 'side'.*modalities=\[boxes_2d_loose"):
+        RenderSet.open(rendered).episode(0).annotations("side")
+
+
+def test_annotations_of_a_fisheye_are_refused(rendered: Path, capsys: pytest.CaptureFixture[str]):
+    from workflows.render import main as render
+
+    assert render([str(rendered), "cameras=[fisheye]", "modalities=[poses]", "name=wide"]) == 2
+    assert "is a fisheye. Expected cameras with a pinhole" in capsys.readouterr().err
