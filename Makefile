@@ -1,6 +1,7 @@
 # demo: 20 verified episodes.  test: the test suite.  check: format, lint, types, layers, tests.  format: mend the format.
 # fuzz: thousands of mutated task files and URDFs, about 20 minutes.  docs: the site, in build/site.
-.PHONY: demo test check lint format fuzz docs clean
+# check-lerobot: an export opened by LeRobot itself, in an environment of its own (Python 3.12, 5.5 GB).
+.PHONY: demo test check lint format fuzz docs check-lerobot clean
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -35,6 +36,25 @@ format: $(STAMP)
 fuzz: $(STAMP)
 	UNLATCH_FUZZ=2000 $(BIN)/python -m pytest -n 2 -m slow tests/configs/test_fuzz.py tests/workflows/test_annotate.py
 
+LEROBOT_PYTHON ?= python3.12
+LEROBOT_VENV ?= .venv-lerobot
+LEROBOT_DATA := data/check-lerobot
+
+check-lerobot: $(STAMP) $(LEROBOT_VENV)/.installed
+	rm -rf $(LEROBOT_DATA)
+	$(BIN)/unlatch collect task=close_drawer episodes=3 pictures=0 out=$(LEROBOT_DATA)/record
+	$(BIN)/unlatch render $(LEROBOT_DATA)/record cameras=[front] cameras.0.width=160 cameras.0.height=120
+	$(BIN)/unlatch export $(LEROBOT_DATA)/record out=$(LEROBOT_DATA)/h264 render=default
+	$(BIN)/unlatch export $(LEROBOT_DATA)/record out=$(LEROBOT_DATA)/av1 render=default codec=av1
+	for codec in h264 av1; do \
+		$(LEROBOT_VENV)/bin/python tests/peers/check_lerobot.py $(LEROBOT_DATA)/record $(LEROBOT_DATA)/$$codec && \
+		$(LEROBOT_VENV)/bin/lerobot-doctor check --ci --fail-on fail $(LEROBOT_DATA)/$$codec || exit 1; done
+
+$(LEROBOT_VENV)/.installed:
+	$(LEROBOT_PYTHON) -m venv $(LEROBOT_VENV)
+	$(LEROBOT_VENV)/bin/python -m pip install $(PIP_FLAGS) 'lerobot[dataset]==0.6.1' lerobot-doctor
+	@touch $@
+
 $(STAMP): pyproject.toml
 	@if [ -z "$(PYTHON)" ]; then \
 		echo "Makefile: no Python 3.10 or 3.11 found (PyBullet has wheels for these). Install one, or run: make PYTHON=/path/to/python3.11" >&2; \
@@ -44,4 +64,4 @@ $(STAMP): pyproject.toml
 	@touch $@
 
 clean:
-	rm -rf $(VENV) build dist *.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) $(LEROBOT_VENV) build dist *.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache

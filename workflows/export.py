@@ -26,8 +26,9 @@ OUT is whole or not there; the same command again adds what is missing.
   rotation=...         quat_xyzw, rotvec, rot6d or euler_xyz; default quat_xyzw, of changes rotvec
   state=[joint_position,gripper]   also joint_velocity, joint_effort, ee_pose, tcp_pose
   objects=true keypoints=true      poses and joints of objects; keypoints of the parts acted on
+  render=default       colour images of this render set (`unlatch render`); cameras=[front] of these cameras
 
-  format=lerobot       float_type=float32 (or float64), data_files_size_in_mb=100, chunks_size=1000
+  format=lerobot       codec=h264 (or av1), float_type=float32 (or float64), data_files_size_in_mb=100, chunks_size=1000
 """
 
 _DEFAULT_FORMAT = "lerobot"

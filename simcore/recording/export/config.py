@@ -92,6 +92,10 @@ class ExportCfg:
     """Whether poses of objects and positions of the parts acted on are exported."""
     keypoints: bool = True
     """Whether keypoints of the parts acted on are exported."""
+    render: str | None = None
+    """Name of the render set whose colour images are exported; null: none."""
+    cameras: list[str] | None = None
+    """Cameras of that set; null: all."""
 
     def __post_init__(self) -> None:
         if not self.state or len(set(self.state)) != len(self.state):
@@ -100,6 +104,12 @@ class ExportCfg:
             raise ConfigError(
                 f"state=[{got}] cannot be exported. Expected at least one of {known}, each once. Change it.",
                 key="state",
+            )
+        if self.cameras is not None and (self.render is None or not self.cameras):
+            raise ConfigError(
+                f"cameras={self.cameras} without a render set, or none of its cameras. Expected names of cameras and "
+                "render=NAME (`unlatch render` makes sets). Give both, or neither.",
+                key="cameras",
             )
 
     @property

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
 from simcore.errors import RecordingError, close_matches
 from simcore.recording.export.config import ExportCfg
+from simcore.recording.export.images import ImageSize, ImageSource
 from simcore.recording.export.trajectory import Trajectory, TrajectoryMaker
+from simcore.recording.renders import RenderSet
 from simcore.recording.storage import DataSet
 
 DEFAULT_FPS = 30
@@ -29,6 +31,8 @@ class Layout:
     """Names of the numbers of each column."""
     convention: dict[str, str]
     """What actions and states mean, in words."""
+    cameras: Mapping[str, ImageSize]
+    """By camera, the size of its images."""
 
 
 class Source:
@@ -68,6 +72,10 @@ class Source:
                 "with states. Collect more, or export failed ones too: all=true.",
                 path=str(data_set.path),
             )
+        self._images: ImageSource | None = None
+        if cfg.render is not None:
+            self._images = ImageSource(RenderSet.open(data_set.path, cfg.render), cfg.cameras)
+            self._images.check([by_number[number] for number in self.numbers])
         self._layout: Layout | None = None
 
     @property
@@ -87,6 +95,7 @@ class Source:
                 robot=first.robot,
                 names={key: column.names for key, column in first.columns.items()},
                 convention=self.cfg.convention(),
+                cameras=self._images.sizes if self._images is not None else {},
             )
         return self._layout
 
@@ -105,7 +114,8 @@ class Source:
             yield trajectory
 
     def _read(self, number: int) -> Trajectory:
-        return self._maker.make(self.data_set.read(number))
+        trajectory = self._maker.make(self.data_set.read(number))
+        return trajectory if self._images is None else replace(trajectory, images=self._images.of(number))
 
     def _check_layout(self, trajectory: Trajectory) -> None:
         for key, expected in self.layout.names.items():

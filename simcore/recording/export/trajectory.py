@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -11,6 +11,7 @@ import numpy as np
 from simcore.errors import RecordingError
 from simcore.recording.episode import EpisodeRecord
 from simcore.recording.export.config import ActionKind, DeltaFrom, ExportCfg, StateKind
+from simcore.recording.export.images import Images
 from simcore.recording.export.rotation import COMPONENTS, change_between, in_form
 
 Array = np.ndarray
@@ -56,6 +57,8 @@ class Trajectory:
     """`object.part` acted on, in the order of the skills; `part0` of a column's names is the first."""
     columns: dict[str, Column]
     """By key: `observation.state`, `observation.environment_state`, `observation.keypoints` and `action`."""
+    images: Mapping[str, Images] = field(default_factory=dict)
+    """By camera, its T+1 images."""
 
     @property
     def n_actions(self) -> int:

@@ -7,6 +7,7 @@ from enum import Enum
 
 from simcore.errors import ConfigError
 from simcore.recording.export.config import ExportCfg
+from simcore.recording.export.lerobot.videos import Codec
 
 
 class FloatType(Enum):
@@ -22,6 +23,8 @@ class FloatType(Enum):
 class LeRobotCfg(ExportCfg):
     """Configuration of a LeRobot export."""
 
+    codec: Codec = Codec.h264
+    """How images are encoded: `h264` takes over the streams of the render set, `av1` encodes as LeRobot does."""
     float_type: FloatType = FloatType.float32
     """How numbers of states and actions are stored."""
     data_files_size_in_mb: int = 100

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from simcore.errors import FormatVersionError, RecordingError
 from simcore.recording.export.lerobot import info as files
 from simcore.recording.export.lerobot.episode_rows import Row, read_rows
 from simcore.recording.export.lerobot.features import VIDEO, column_array, in_table
+from simcore.recording.export.lerobot.videos import read_video
 from simcore.recording.location import absolute_folder
 
 Array = np.ndarray
@@ -100,6 +102,24 @@ class LeRobotSet:
                 index=index,
             )
         return columns
+
+    def frames(self, index: int, key: str) -> Iterator[Array]:
+        """The T images (H, W, 3) uint8 of an episode, one in memory at a time.
+
+        Args:
+            index: Its place in the set.
+            key: Key of the video.
+
+        Raises:
+            RecordingError: There is no such video, or it is damaged.
+        """
+        if key not in self.video_keys:
+            raise RecordingError(f"'{self.root}' has no video '{key}'. It has: {', '.join(self.video_keys)}.", key=key)
+        row = self._row(index)
+        place = {word: row[f"videos/{key}/{word}"] for word in ("chunk_index", "file_index")}
+        path = self.root / str(self.info["video_path"]).format(video_key=key, **place)
+        first = round(row[f"videos/{key}/from_timestamp"] * self.fps)
+        return read_video(path, first=first, n_frames=row["length"], fps=self.fps)
 
     def language(self, index: int) -> str:
         """The instruction of an episode."""

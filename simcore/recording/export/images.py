@@ -1,0 +1,106 @@
+"""The colour images of an episode, from a render set: one for each of its T+1 states."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from simcore.errors import RecordingError, close_matches
+from simcore.recording.index import EpisodeSummary
+from simcore.recording.modality import RGB
+from simcore.recording.renders import RenderSet
+
+Array = np.ndarray
+
+
+@dataclass(frozen=True)
+class ImageSize:
+    """Size of a camera's images [pixels]."""
+
+    width: int
+    height: int
+
+
+class Images:
+    """The images of one camera in one episode, read as they are asked for."""
+
+    def __init__(self, renders: RenderSet, number: int, camera: str) -> None:
+        self._episode = renders.episode(number)
+        self._camera = camera
+        self.encoding = renders.streams[camera][RGB].encoding
+        """How they lie in the file, one of `simcore.recording.frame_video.ENCODINGS`."""
+
+    @property
+    def path(self) -> Path:
+        """The video file that they are in, T+1 frames."""
+        return self._episode.path(self._camera, RGB)
+
+    def frames(self) -> Iterator[Array]:
+        """The T+1 images (H, W, 3) uint8, one in memory at a time."""
+        return self._episode.frames(self._camera, RGB)
+
+
+class ImageSource:
+    """The cameras of a render set that are exported."""
+
+    def __init__(self, renders: RenderSet, cameras: Sequence[str] | None) -> None:
+        """Chooses the cameras.
+
+        Args:
+            renders: The render set.
+            cameras: Their names; all if None.
+
+        Raises:
+            RecordingError: The set has no such camera, or no colour images.
+        """
+        self._renders = renders
+        if RGB not in renders.modalities:
+            raise RecordingError(
+                f"Render set '{renders.path}' has no '{RGB}', only {', '.join(renders.modalities)}. Colour images are "
+                f"exported. Render them: unlatch render DATA name=NAME modalities=[{RGB}]",
+            )
+        for name in cameras or []:
+            if name not in renders.cameras:
+                raise RecordingError(
+                    f"cameras names '{name}', which render set '{renders.path}' does not have."
+                    f"{close_matches(name, renders.cameras)} It has: {', '.join(renders.cameras)}. Name one of them.",
+                    camera=name,
+                )
+        chosen = list(renders.cameras) if cameras is None else list(dict.fromkeys(cameras))
+        self.sizes: Mapping[str, ImageSize] = {
+            name: ImageSize(int(renders.cameras[name]["width"]), int(renders.cameras[name]["height"]))
+            for name in chosen
+        }
+        """By camera, the size of its images."""
+
+    def check(self, summaries: Sequence[EpisodeSummary]) -> None:
+        """Raises unless all episodes have images, made from the states that they have now.
+
+        Args:
+            summaries: The episodes.
+
+        Raises:
+            RecordingError: One is not rendered, or was made again since.
+        """
+        missing = [item.number for item in summaries if item.number not in self._renders]
+        if missing:
+            raise RecordingError(
+                f"{len(missing)} of {len(summaries)} episodes are not in render set '{self._renders.path}', the first "
+                f"{missing[0]}. Render them: unlatch render {self._renders.path.parents[1]} name={self._renders.name} "
+                "with the same cameras; or leave them out by only=[...].",
+                number=missing[0],
+            )
+        for item in summaries:
+            if self._renders.episode(item.number).state_sha256 != item.state_sha256:
+                raise RecordingError(
+                    f"The images of episode {item.number} in '{self._renders.path}' were made from other states than "
+                    "the data set has. Run the same `unlatch render` again: it makes them anew.",
+                    number=item.number,
+                )
+
+    def of(self, number: int) -> dict[str, Images]:
+        """The images of an episode by camera."""
+        return {camera: Images(self._renders, number, camera) for camera in self.sizes}

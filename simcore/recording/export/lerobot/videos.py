@@ -1,0 +1,288 @@
+"""The videos of a LeRobot set: many episodes in one MP4, put together without decoding them again."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import Enum
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import av
+import numpy as np
+from av.error import FFmpegError
+
+from simcore.errors import RecordingError
+from simcore.recording.export.images import Images, ImageSize
+from simcore.recording.export.lerobot.data_files import MIB, FilePlace
+from simcore.recording.export.lerobot.info import VIDEO_PATH
+from simcore.recording.export.lerobot.statistics import QUANTILES, Statistics
+from simcore.recording.frame_video import CRF
+
+Array = np.ndarray
+
+KEY = "observation.images."
+"""What the key of a video begins with; the camera's name follows."""
+_SAMPLED = 100
+
+
+class Codec(Enum):
+    """How images are encoded."""
+
+    h264 = "h264"
+    """H.264 without B-frames: the stream of the render set as it is, where it is one; else encoded as such."""
+    av1 = "av1"
+    """AV1 with LeRobot's own parameters: encoded anew, for sets that are merged with LeRobot's."""
+
+
+@dataclass(frozen=True)
+class _Encoder:
+    name: str
+    options: dict[str, str]
+    info: dict[str, Any]
+    """What `info.json` tells of it."""
+
+
+_ENCODERS = {
+    Codec.h264: _Encoder(
+        "libx264",
+        {"crf": str(CRF), "bf": "0", "g": "2", "preset": "veryfast"},
+        {"video.g": 2, "video.crf": CRF, "video.preset": "veryfast", "video.extra_options": {"bf": 0}},
+    ),
+    Codec.av1: _Encoder(
+        "libsvtav1",
+        {"crf": "30", "g": "2", "preset": "12", "svtav1-params": "fast-decode=0"},
+        {"video.g": 2, "video.crf": 30, "video.preset": 12, "video.extra_options": {}},
+    ),
+}
+
+
+def video_feature(size: ImageSize, *, fps: int, codec: Codec) -> dict[str, Any]:
+    """The feature of a video, as `info.json` has it: key for key what LeRobot writes and compares."""
+    encoder, size = _ENCODERS[codec].info, _even(size)
+    return {
+        "dtype": "video",
+        "shape": [size.height, size.width, 3],
+        "names": ["height", "width", "channels"],
+        "info": {
+            "video.height": size.height,
+            "video.width": size.width,
+            "video.codec": codec.name,
+            "video.pix_fmt": "yuv420p",
+            "video.fps": fps,
+            "video.channels": 3,
+            "has_audio": False,
+            "video.g": encoder["video.g"],
+            "video.crf": encoder["video.crf"],
+            "video.preset": encoder["video.preset"],
+            "video.fast_decode": 0,
+            "video.video_backend": "pyav",
+            "video.extra_options": encoder["video.extra_options"],
+            "is_depth_map": False,
+        },
+    }
+
+
+def encoded(images: Images, part: Path, *, size: ImageSize, fps: int, codec: Codec) -> Path:
+    """The video of an episode in a codec: the one that is there, where it is of that codec, else one made once.
+
+    Args:
+        images: Its images.
+        part: Where it is made, if it has to be; used as it is if it is there already.
+        size: Size of the images.
+        fps: Frames a second.
+        codec: The codec.
+    """
+    if codec is Codec.h264 and images.encoding == "h264":
+        return images.path
+    if not part.exists():
+        part.parent.mkdir(parents=True, exist_ok=True)
+        draft = part.with_suffix(".tmp.mp4")
+        _encode(images.frames(), draft, size=size, fps=fps, encoder=_ENCODERS[codec])
+        draft.rename(part)
+    return part
+
+
+def _encode(frames: Iterator[Array], path: Path, *, size: ImageSize, fps: int, encoder: _Encoder) -> None:
+    os.environ.setdefault("SVT_LOG", "1")  # the AV1 encoder tells its settings otherwise, a page for every episode
+    with av.open(str(path), "w") as container:
+        stream: Any = container.add_stream(encoder.name, rate=fps, options=dict(encoder.options))
+        size = _even(size)
+        stream.width, stream.height, stream.pix_fmt = size.width, size.height, "yuv420p"
+        for index, image in enumerate(frames):
+            even = np.ascontiguousarray(image[: size.height, : size.width])
+            frame = av.VideoFrame.from_ndarray(even, format="rgb24")
+            frame.pts, frame.time_base = index, Fraction(1, fps)
+            container.mux(stream.encode(frame))
+        container.mux(stream.encode())
+
+
+def _even(size: ImageSize) -> ImageSize:
+    """What 4:2:0 can hold, with one colour for two pixels each way: an odd last row or column is left out."""
+    return ImageSize(size.width // 2 * 2, size.height // 2 * 2)
+
+
+class VideoFiles:
+    """Puts the videos of one camera's episodes one after the other; a new file is begun where one becomes too large."""
+
+    def __init__(self, root: Path, key: str, first: FilePlace, *, size_mb: int, fps: int) -> None:
+        """Makes a writer.
+
+        Args:
+            root: Folder of the set.
+            key: Key of the video.
+            first: Place of its first file.
+            size_mb: Size that a file stays below, if it has more than one episode [MiB].
+            fps: Frames a second.
+        """
+        self._root = root
+        self._key = key
+        self._limit = size_mb * MIB
+        self._fps = fps
+        self.place = first
+        """Where the episode that was written last lies."""
+        self._container: Any = None
+        self._stream: Any = None
+        self._head: bytes | None = None
+        self._bytes = 0
+        self._frames = 0
+
+    def add(self, path: Path, n_frames: int) -> tuple[float, float]:
+        """Adds an episode.
+
+        Args:
+            path: Its video, at least `n_frames` frames that depend on no later one.
+            n_frames: How many are taken.
+
+        Returns:
+            Where it begins and ends in the file [s].
+
+        Raises:
+            RecordingError: The video has fewer frames, or has them in another order.
+        """
+        try:
+            with av.open(str(path)) as source:
+                stream: Any = source.streams.video[0]
+                self._begin_file(stream, path.stat().st_size)
+                self._copy(source, stream, path, n_frames)
+        except (FFmpegError, IndexError) as exc:
+            raise RecordingError(f"Video '{path}' cannot be read: {exc}. Render it again.", path=str(path)) from exc
+        begin, self._frames = self._frames, self._frames + n_frames
+        return begin / self._fps, self._frames / self._fps
+
+    def _begin_file(self, stream: Any, n_bytes: int) -> None:
+        """Opens the next file where there is none yet, the present one is full, or its decoder would read another."""
+        head = stream.codec_context.extradata
+        if self._container is not None and (self._bytes + n_bytes > self._limit or head != self._head):
+            self.close()
+            self.place = self.place.next()
+        if self._container is None:
+            path = self.place.path(self._root, VIDEO_PATH, video_key=self._key)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            self._container = av.open(str(path), "w", options={"movflags": "faststart"})
+            self._stream = self._container.add_stream_from_template(stream, opaque=True)
+            self._stream.time_base = Fraction(1, self._fps)
+            self._head, self._bytes, self._frames = head, 0, 0
+
+    def _copy(self, source: Any, stream: Any, path: Path, n_frames: int) -> None:
+        count = 0
+        for packet in source.demux(stream):
+            if packet.pts is None:
+                continue
+            if packet.pts != packet.dts or round(packet.pts * packet.time_base * self._fps) != count:
+                raise RecordingError(
+                    f"Video '{path}' has frames out of order, or at another rate than {self._fps}. Expected one after "
+                    "the other. Render it again.",
+                    path=str(path),
+                )
+            if count < n_frames:
+                self._bytes += packet.size
+                packet.stream = self._stream
+                packet.time_base = Fraction(1, self._fps)
+                packet.pts = packet.dts = self._frames + count
+                packet.duration = 1
+                self._container.mux(packet)
+            count += 1
+        if count < n_frames:
+            raise RecordingError(
+                f"Video '{path}' has {count} frames, expected {n_frames}. It is damaged. Render it again.",
+                path=str(path),
+            )
+
+    def close(self) -> None:
+        """Finishes the file that is being written."""
+        if self._container is not None:
+            self._container.close()
+            self._container = None
+
+
+def image_statistics(path: Path, n_frames: int) -> Statistics:
+    """Statistics of a video's pixels by channel, (3, 1, 1) of values 0 to 1, of at most 100 frames, evenly spaced.
+
+    Args:
+        path: The video.
+        n_frames: How many of its frames count.
+    """
+    wanted = {round(index) for index in np.linspace(0, n_frames - 1, min(n_frames, _SAMPLED))}
+    counts: Array = np.zeros((3, 256), dtype=np.int64)
+    with av.open(str(path)) as container:
+        for index, frame in enumerate(container.decode(video=0)):
+            if index in wanted:
+                # every second pixel each way: a quarter of the work, and no other mean
+                pixels = frame.to_ndarray(format="rgb24")[::2, ::2]
+                for channel in range(3):
+                    counts[channel] += np.bincount(pixels[:, :, channel].ravel(), minlength=256)
+            if index >= n_frames - 1:
+                break
+    return _from_histogram(counts, len(wanted))
+
+
+def _from_histogram(counts: Array, n_images: int) -> Statistics:
+    values = np.arange(256) / 255.0
+    total = counts.sum(axis=1)  # (3,)
+    mean = counts @ values / total
+    seen = counts > 0
+    reached = np.cumsum(counts, axis=1) / total[:, None]  # (3, 256)
+    found = {
+        "min": values[seen.argmax(axis=1)],
+        "max": values[255 - seen[:, ::-1].argmax(axis=1)],
+        "mean": mean,
+        "std": np.sqrt(np.maximum(counts @ values**2 / total - mean**2, 0.0)),
+        **{name: values[(reached >= share).argmax(axis=1)] for name, share in QUANTILES.items()},
+    }
+    return {**{name: value.reshape(3, 1, 1) for name, value in found.items()}, "count": np.array([n_images])}
+
+
+def read_video(path: Path, *, first: int, n_frames: int, fps: int) -> Iterator[Array]:
+    """Frames of a file, (H, W, 3) uint8, one in memory at a time.
+
+    Args:
+        path: The file.
+        first: The first frame.
+        n_frames: How many.
+        fps: Frames a second.
+
+    Raises:
+        RecordingError: It is missing, or damaged.
+    """
+    count = 0
+    try:
+        with av.open(str(path)) as container:
+            stream: Any = container.streams.video[0]
+            container.seek(round(first / fps / stream.time_base), stream=stream)
+            for frame in container.decode(stream):
+                index = round(frame.pts * frame.time_base * fps)
+                if first <= index < first + n_frames:
+                    count += 1
+                    yield frame.to_ndarray(format="rgb24")
+                if index >= first + n_frames - 1:
+                    break
+    except (FFmpegError, OSError, IndexError) as exc:
+        raise RecordingError(f"Video '{path}' cannot be read: {exc}. Export the set again.", path=str(path)) from exc
+    if count != n_frames:
+        raise RecordingError(
+            f"Video '{path}' has {count} of the {n_frames} frames from {first} on. It is damaged. Export it again.",
+            path=str(path),
+        )

@@ -1,0 +1,170 @@
+"""Writes LeRobot sets of version 3.0: many episodes in a file, new ones and those of a set that is extended."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from simcore.recording.export.lerobot import info as files
+from simcore.recording.export.lerobot.config import LeRobotCfg
+from simcore.recording.export.lerobot.data_files import DATA_PATH, DataFiles, FilePlace, read_blocks
+from simcore.recording.export.lerobot.episode_rows import (
+    EpisodeTable,
+    Row,
+    read_rows,
+    row_of,
+    statistics_columns,
+    statistics_in,
+)
+from simcore.recording.export.lerobot.features import VIDEO, Features, column_array, data_schema, data_table, in_table
+from simcore.recording.export.lerobot.frames import EpisodePlace, as_rows, frame_columns
+from simcore.recording.export.lerobot.statistics import RunningStatistics, Statistics, combined, statistics_of
+from simcore.recording.export.lerobot.videos import VideoFiles, image_statistics
+from simcore.recording.export.trajectory import Trajectory
+
+Array = np.ndarray
+
+
+class WriterV30:
+    """Writes one set: `add` for every episode, then `finish`."""
+
+    def __init__(self, root: Path, features: Features, cfg: LeRobotCfg, *, fps: int, base: Path | None) -> None:
+        """Begins a set.
+
+        Args:
+            root: Its folder, empty.
+            features: Its columns.
+            cfg: How it is written.
+            fps: Frames a second.
+            base: A set with the same columns whose episodes come first.
+        """
+        self._root, self._features, self._cfg, self._fps = root, features, cfg, fps
+        self._schema = data_schema(features)
+        self._tasks: dict[str, int] = {}
+        self._episodes = self._frames = 0
+        self._robot: str | None = None
+        self._table = EpisodeTable(root / files.EPISODES)
+        self._videos = [key for key, feature in features.items() if feature["dtype"] == VIDEO]
+        last = dict.fromkeys(["data", *self._videos], -1)
+        if base is not None:
+            last = self._take_over(base)
+        places = {key: FilePlace(index + 1, cfg.chunks_size) for key, index in last.items()}
+        self._data = DataFiles(root, places["data"], size_mb=cfg.data_files_size_in_mb)
+        self._files = {
+            key: VideoFiles(root, key, places[key], size_mb=cfg.video_files_size_in_mb, fps=fps) for key in self._videos
+        }
+
+    def _take_over(self, base: Path) -> dict[str, int]:
+        """Takes the episodes of another set over; returns the number of the last file of each kind."""
+        info = files.read_json(base / files.INFO)
+        chunk, columns = int(info["chunks_size"]), {"data": "data", **{key: f"videos/{key}" for key in self._videos}}
+        self._tasks = {task: index for index, task in enumerate(files.read_tasks(base))}
+        self._episodes, self._frames, self._robot = info["total_episodes"], info["total_frames"], info["robot_type"]
+        for name in ("data", "videos"):
+            if (base / name).is_dir():
+                shutil.copytree(base / name, self._root / name, copy_function=_link)
+        last = dict.fromkeys(columns, -1)
+        for row in read_rows(base / files.EPISODES):
+            self._table.add(row)
+            for key, column in columns.items():
+                last[key] = max(last[key], row[f"{column}/chunk_index"] * chunk + row[f"{column}/file_index"])
+        return last
+
+    def add(self, trajectory: Trajectory, videos: Mapping[str, Path], *, source: str) -> None:
+        """Writes an episode.
+
+        Args:
+            trajectory: The episode.
+            videos: By key of a video, the file with its T+1 frames.
+            source: Digest of the data set that it comes from.
+        """
+        task = self._tasks.setdefault(trajectory.language, len(self._tasks))
+        place = EpisodePlace(self._episodes, self._frames, task)
+        values = frame_columns(trajectory, place, fps=self._fps, float_type=self._cfg.float_type.name)
+        self._data.add(data_table(values, self._schema))
+        statistics = {key: statistics_of(as_rows(array)) for key, array in values.items()}
+        n = trajectory.n_actions
+        row: Row = {
+            "episode_index": self._episodes,
+            "tasks": [trajectory.language],
+            "length": n,
+            "data/chunk_index": self._data.place.chunk_index,
+            "data/file_index": self._data.place.file_index,
+            "dataset_from_index": self._frames,
+            "dataset_to_index": self._frames + n,
+        }
+        for key in self._videos:
+            begin, end = self._files[key].add(videos[key], n)
+            there = self._files[key].place
+            row[f"videos/{key}/chunk_index"], row[f"videos/{key}/file_index"] = there.chunk_index, there.file_index
+            row[f"videos/{key}/from_timestamp"], row[f"videos/{key}/to_timestamp"] = begin, end
+            statistics[key] = image_statistics(videos[key], n)
+        self._table.add({**row, **statistics_columns(statistics), **row_of(trajectory, source=source)})
+        self._episodes, self._frames = self._episodes + 1, self._frames + n
+
+    def finish(self, robot: str) -> dict[str, Any]:
+        """Writes what stands beside the frames; returns `info.json`.
+
+        Args:
+            robot: Name of the robot, unless a set that was taken over has one.
+        """
+        self._data.close()
+        self._table.close()
+        for video in self._files.values():
+            video.close()
+        files.write_tasks(self._root, list(self._tasks))
+        statistics = {**self._of_frames(), **self._of_videos()}
+        files.write_json(
+            self._root / files.STATS,
+            {key: {name: value.tolist() for name, value in found.items()} for key, found in statistics.items()},
+        )
+        info = self._info(robot)
+        files.write_json(self._root / files.INFO, info)
+        return info
+
+    def _of_frames(self) -> dict[str, Statistics]:
+        running = {key: RunningStatistics() for key in in_table(self._features)}
+        for block in read_blocks(self._root):
+            for key, statistics in running.items():
+                statistics.update(as_rows(column_array(block, key)))
+        return {key: statistics.result() for key, statistics in running.items()}
+
+    def _of_videos(self) -> dict[str, Statistics]:
+        found: dict[str, list[Statistics]] = {key: [] for key in self._videos}
+        if self._videos:
+            for row in read_rows(self._root / files.EPISODES):
+                for key, parts in found.items():
+                    part = statistics_in(row, key)
+                    if part is not None:
+                        parts.append(part)
+        return {key: combined(parts) for key, parts in found.items() if parts}
+
+    def _info(self, robot: str) -> dict[str, Any]:
+        return {
+            "codebase_version": "v3.0",
+            "fps": self._fps,
+            "features": self._features,
+            "total_episodes": self._episodes,
+            "total_frames": self._frames,
+            "total_tasks": len(self._tasks),
+            "chunks_size": self._cfg.chunks_size,
+            "data_files_size_in_mb": self._cfg.data_files_size_in_mb,
+            "video_files_size_in_mb": self._cfg.video_files_size_in_mb,
+            "data_path": DATA_PATH,
+            "video_path": files.VIDEO_PATH if self._videos else None,
+            "robot_type": self._robot or robot,
+            "splits": {"train": f"0:{self._episodes}"},
+        }
+
+
+def _link(source: str, target: str) -> None:
+    """Links a file, or copies it where the file system cannot link."""
+    try:
+        os.link(source, target)
+    except OSError:
+        shutil.copy2(source, target)
