@@ -1,7 +1,8 @@
 # demo: 20 verified episodes.  test: the test suite.  check: format, lint, types, layers, tests.  format: mend the format.
 # fuzz: thousands of mutated task files and URDFs, about 20 minutes.  docs: the site, in build/site.
 # check-lerobot: an export opened by LeRobot itself, in an environment of its own (Python 3.12, 5.5 GB).
-.PHONY: demo test check lint format fuzz docs check-lerobot clean
+# check-robomimic: one opened by robomimic itself, in an environment of its own (torch, several GB).
+.PHONY: demo test check lint format fuzz docs check-lerobot check-robomimic clean
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -55,6 +56,24 @@ $(LEROBOT_VENV)/.installed:
 	$(LEROBOT_VENV)/bin/python -m pip install $(PIP_FLAGS) 'lerobot[dataset]==0.6.1' lerobot-doctor
 	@touch $@
 
+ROBOMIMIC_VENV ?= .venv-robomimic
+ROBOMIMIC_DATA := data/check-robomimic
+
+check-robomimic: $(STAMP) $(ROBOMIMIC_VENV)/.installed
+	rm -rf $(ROBOMIMIC_DATA)
+	$(BIN)/unlatch collect task=close_drawer episodes=3 pictures=0 out=$(ROBOMIMIC_DATA)/record
+	$(BIN)/unlatch render $(ROBOMIMIC_DATA)/record cameras=[front] cameras.0.width=160 cameras.0.height=120
+	$(BIN)/unlatch export $(ROBOMIMIC_DATA)/record format=robomimic out=$(ROBOMIMIC_DATA)/demo.hdf5 render=default
+	$(ROBOMIMIC_VENV)/bin/python tests/peers/check_robomimic.py $(ROBOMIMIC_DATA)/record $(ROBOMIMIC_DATA)/demo.hdf5
+
+# robomimic asks for packages that its reader does not import, some of which have to be compiled
+$(ROBOMIMIC_VENV)/.installed:
+	$(PYTHON) -m venv $(ROBOMIMIC_VENV)
+	$(ROBOMIMIC_VENV)/bin/python -m pip install $(PIP_FLAGS) torch
+	$(ROBOMIMIC_VENV)/bin/python -m pip install $(PIP_FLAGS) h5py numpy psutil six termcolor tqdm
+	$(ROBOMIMIC_VENV)/bin/python -m pip install $(PIP_FLAGS) --no-deps robomimic==0.3.0
+	@touch $@
+
 $(STAMP): pyproject.toml
 	@if [ -z "$(PYTHON)" ]; then \
 		echo "Makefile: no Python 3.10 or 3.11 found (PyBullet has wheels for these). Install one, or run: make PYTHON=/path/to/python3.11" >&2; \
@@ -64,4 +83,4 @@ $(STAMP): pyproject.toml
 	@touch $@
 
 clean:
-	rm -rf $(VENV) $(LEROBOT_VENV) build dist *.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) $(LEROBOT_VENV) $(ROBOMIMIC_VENV) build dist *.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache

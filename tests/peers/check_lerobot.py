@@ -11,6 +11,7 @@ import os
 import sys
 import tempfile
 from pathlib import Path
+from typing import Any
 
 os.environ["HF_HUB_OFFLINE"] = "1"
 import numpy as np
@@ -34,9 +35,14 @@ def recorded(data: Path, number: int) -> dict[str, np.ndarray]:
     }
 
 
+def opened(name: str, root: Path, **keys: Any) -> LeRobotDataset:
+    """A set as LeRobot opens it; by PyAV, since torchcodec wants an FFmpeg of the system's."""
+    return LeRobotDataset(f"unlatch/{name}", root=root, video_backend="pyav", **keys)
+
+
 def compare(data: Path, exported: Path) -> int:
     """Every frame of every episode, one by one as LeRobot gives it; returns how many."""
-    dataset = LeRobotDataset("unlatch/checked", root=exported, delta_timestamps=DELTAS)
+    dataset = opened("checked", exported, delta_timestamps=DELTAS)
     count = 0
     for episode in dataset.meta.episodes:
         truth = recorded(data, episode["unlatch/number"])
@@ -57,7 +63,7 @@ def compare(data: Path, exported: Path) -> int:
 
 def iterate(exported: Path) -> dict[str, list[int]]:
     """One pass of a DataLoader with windows of time, pictures included; returns the shapes of a batch."""
-    dataset = LeRobotDataset("unlatch/checked", root=exported, delta_timestamps=DELTAS)
+    dataset = opened("checked", exported, delta_timestamps=DELTAS)
     seen, shapes = 0, {}
     for batch in torch.utils.data.DataLoader(dataset, batch_size=32, shuffle=True):
         seen += len(batch["index"])
@@ -70,7 +76,7 @@ def iterate(exported: Path) -> dict[str, list[int]]:
 
 def merge(exported: Path, folder: Path) -> str:
     """Joins the set with one that LeRobot writes from its first episode; returns what came of it."""
-    ours = LeRobotDataset("unlatch/checked", root=exported)
+    ours = opened("checked", exported)
     if any(ours.meta.features[key]["info"]["video.codec"] != "av1" for key in ours.meta.video_keys):
         return "not tried: LeRobot writes AV1 and joins videos of one codec only (export with codec=av1)"
     features = {key: {**value} for key, value in ours.meta.features.items() if key not in DEFAULT_FEATURES}
@@ -92,7 +98,7 @@ def merge(exported: Path, folder: Path) -> str:
         roots=[exported, folder / "own"],
         aggr_root=folder / "joined",
     )
-    joined = LeRobotDataset("unlatch/joined", root=folder / "joined")
+    joined = opened("joined", folder / "joined")
     assert len(joined) == len(ours) + last
     for index in (0, len(ours) - 1):
         assert torch.equal(joined[index]["action"], ours[index]["action"])

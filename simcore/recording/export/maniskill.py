@@ -1,0 +1,87 @@
+"""ManiSkill's form: `<name>.h5` with `traj_i`, and `<name>.json` beside it that says what they are; one folder."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from simcore.recording.export.config import ActionKind, DeltaFrom
+from simcore.recording.export.exporter import Exporter
+from simcore.recording.export.hdf5 import import_h5py, write_images
+from simcore.recording.export.source import Source
+from simcore.recording.export.trajectory import ACTION, Trajectory
+
+_NAME = "trajectory"
+_CONTROL_MODES = {
+    (ActionKind.joint_position, None): "pd_joint_pos",
+    (ActionKind.joint_delta, DeltaFrom.target): "pd_joint_target_delta_pos",
+    (ActionKind.joint_delta, DeltaFrom.state): "pd_joint_delta_pos",
+    (ActionKind.ee_pose, None): "pd_ee_pose",
+    (ActionKind.ee_delta, DeltaFrom.target): "pd_ee_target_delta_pose",
+    (ActionKind.ee_delta, DeltaFrom.state): "pd_ee_delta_pose",
+}
+
+
+class ManiSkillExporter(Exporter):
+    """Writes a folder with `trajectory.h5` and `trajectory.json`."""
+
+    def __init__(self, source: Source, cfg: Any) -> None:
+        super().__init__(source, cfg)
+        self._h5py = import_h5py()
+
+    def write(self, draft: Path, trajectories: Iterator[Trajectory], *, parts: Path, base: Path | None) -> None:
+        """See `Exporter`."""
+        told = []
+        with self._h5py.File(draft / f"{_NAME}.h5", "w") as file:
+            for index, trajectory in enumerate(trajectories):
+                self._write_one(file.create_group(f"traj_{index}"), trajectory)
+                told.append(self._episode(index, trajectory))
+        content = {
+            "env_info": {
+                "env_id": self._task(),
+                "env_kwargs": {"robot_uids": self.source.layout.robot, "control_freq": self.source.layout.fps},
+                "max_episode_steps": max(episode["elapsed_steps"] for episode in told),
+            },
+            "commit_info": None,
+            "source_type": "motionplanning",
+            "source_desc": f"Unlatch; {json.dumps(self.source.layout.convention)}",
+            "episodes": told,
+        }
+        (draft / f"{_NAME}.json").write_text(json.dumps(content, indent=2), encoding="utf-8")
+
+    def _write_one(self, group: Any, trajectory: Trajectory) -> None:
+        n = trajectory.n_actions
+        last = np.arange(n) == n - 1
+        columns = {key: column.values for key, column in trajectory.columns.items()}
+        group.create_dataset("actions", data=columns.pop(ACTION).astype(np.float32))
+        group.create_dataset("terminated", data=last)
+        group.create_dataset("truncated", data=np.zeros(n, dtype=bool))
+        group.create_dataset("success", data=last & trajectory.success)
+        group.create_dataset("fail", data=last & (not trajectory.success))
+        observations = group.create_group("obs")
+        for key, values in columns.items():
+            observations.create_dataset(key.removeprefix("observation."), data=values.astype(np.float32))
+        for camera, images in trajectory.images.items():
+            sensor = observations.require_group(f"sensor_data/{camera}")
+            write_images(sensor, "rgb", images, self.source.layout.cameras[camera], n + 1)
+
+    def _episode(self, index: int, trajectory: Trajectory) -> dict[str, Any]:
+        kind, delta_from = self.cfg.action, self.cfg.delta_from
+        return {
+            "episode_id": index,
+            "episode_seed": trajectory.seed,
+            "control_mode": _CONTROL_MODES[kind, delta_from if kind.is_delta else None],
+            "elapsed_steps": trajectory.n_actions,
+            "reset_kwargs": {"options": {"episode": trajectory.number}, "seed": trajectory.seed},
+            "success": trajectory.success,
+            "fail": not trajectory.success,
+            "language": trajectory.language,
+        }
+
+    def _task(self) -> str:
+        task = self.source.config.get("task")
+        return str(task.get("name")) if isinstance(task, dict) else "unlatch"

@@ -1,0 +1,113 @@
+"""robomimic's HDF5: one file, `/data/demo_i` with actions, observations and the observations that follow them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from simcore.errors import ConfigError
+from simcore.recording.export.config import ExportCfg
+from simcore.recording.export.exporter import Exporter
+from simcore.recording.export.hdf5 import import_h5py, write_images
+from simcore.recording.export.source import Source
+from simcore.recording.export.trajectory import ACTION, Trajectory
+
+_ENV_TYPE = 2
+"""robomimic's number for environments of Gymnasium."""
+
+
+@dataclass
+class RobomimicCfg(ExportCfg):
+    """Configuration of an export to robomimic's HDF5."""
+
+    valid_every: int = 10
+    """Every so many-th episode, beginning with the last of the first so many, is in `/mask/valid`, the others in
+    `/mask/train`; 0: all in `/mask/train`."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.valid_every < 0 or self.valid_every == 1:
+            raise ConfigError(
+                f"valid_every={self.valid_every} is out of range. Expected 0, or 2 and more.", key="valid_every"
+            )
+
+
+class RobomimicExporter(Exporter):
+    """Writes one HDF5 file, numbers in 64 bits as they were recorded."""
+
+    cfg_type = RobomimicCfg
+    suffix = ".hdf5"
+
+    def __init__(self, source: Source, cfg: RobomimicCfg) -> None:
+        super().__init__(source, cfg)
+        self.cfg: RobomimicCfg = cfg
+        self._h5py = import_h5py()
+
+    def write(self, draft: Path, trajectories: Iterator[Trajectory], *, parts: Path, base: Path | None) -> None:
+        """See `Exporter`."""
+        masks: dict[str, list[str]] = {"train": [], "valid": []}
+        total = 0
+        with self._h5py.File(draft, "w") as file:
+            data = file.create_group("data")
+            for index, trajectory in enumerate(trajectories):
+                name = f"demo_{index}"
+                self._write_demo(data.create_group(name), trajectory)
+                every = self.cfg.valid_every
+                masks["valid" if every and index % every == every - 1 else "train"].append(name)
+                total += trajectory.n_actions
+            data.attrs["total"] = total
+            data.attrs["env_args"] = json.dumps(self._env_args())
+            data.attrs["conventions"] = json.dumps(self.source.layout.convention)
+            for key, names in masks.items():
+                if names:
+                    file.create_dataset(f"mask/{key}", data=np.array(names, dtype="S"))
+
+    def _write_demo(self, demo: Any, trajectory: Trajectory) -> None:
+        n = trajectory.n_actions
+        demo.attrs["num_samples"] = n
+        for key, value in _facts(trajectory).items():
+            demo.attrs[key] = value
+        ends = np.zeros(n)
+        ends[-1] = 1.0
+        columns = {key: column.values for key, column in trajectory.columns.items()}
+        demo.create_dataset("actions", data=columns.pop(ACTION))
+        demo.create_dataset("states", data=np.hstack([values[:-1] for values in columns.values()]))
+        demo.create_dataset("rewards", data=ends if trajectory.success else np.zeros(n))
+        demo.create_dataset("dones", data=ends.astype(np.int64))
+        now, then = demo.create_group("obs"), demo.create_group("next_obs")
+        for key, values in columns.items():
+            name = key.removeprefix("observation.")
+            now.create_dataset(name, data=values[:-1])
+            then.create_dataset(name, data=values[1:])
+        for camera, images in trajectory.images.items():
+            size = self.source.layout.cameras[camera]
+            states = write_images(demo, f"_{camera}", images, size, n + 1)
+            for group, rows in ((now, slice(0, n)), (then, slice(1, n + 1))):
+                # one copy on disk: both observations look at the same T+1 frames
+                layout = self._h5py.VirtualLayout((n, *states.shape[1:]), np.uint8)
+                layout[:] = self._h5py.VirtualSource(states)[rows]
+                group.create_virtual_dataset(f"{camera}_image", layout)
+
+    def _env_args(self) -> dict[str, Any]:
+        task = self.source.config.get("task")
+        name = str(task.get("name")) if isinstance(task, dict) else "unlatch"
+        kwargs = {"task": name, "robot": self.source.layout.robot}
+        return {"env_name": name, "env_type": _ENV_TYPE, "env_version": "0", "env_kwargs": kwargs}
+
+
+def _facts(trajectory: Trajectory) -> dict[str, Any]:
+    """What an episode is, as attributes of its group."""
+    return {
+        "number": trajectory.number,
+        "seed": trajectory.seed,
+        "success": trajectory.success,
+        "code": trajectory.code or "",
+        "language": trajectory.language,
+        "robot": trajectory.robot,
+        "object": json.dumps(list(trajectory.objects)),
+    }

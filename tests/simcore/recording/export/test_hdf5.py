@@ -1,0 +1,75 @@
+"""HDF5 of robomimic and of ManiSkill: the numbers of the record, under the names that their readers look for."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from simcore.errors import ConfigError, PluginError, RecordingError
+from simcore.recording import DataSet, EpisodeRecord
+from simcore.recording.export import ActionKind, DeltaFrom, ExportCfg, Source, StateKind, hdf5, run_export
+from simcore.recording.export.maniskill import ManiSkillExporter
+from simcore.recording.export.robomimic import RobomimicCfg, RobomimicExporter
+
+h5py = pytest.importorskip("h5py")
+
+MakeSet = Callable[..., DataSet]
+MakeRecord = Callable[..., EpisodeRecord]
+LEFT = "robots.panda.left"
+
+
+def test_robomimic_has_the_record_to_the_bit(tmp_path: Path, make_set: MakeSet, make_record: MakeRecord):
+    data_set = make_set([make_record(0), make_record(1, success=False), make_record(2)])
+    cfg = RobomimicCfg(all=True, valid_every=2, state=[StateKind.joint_position])
+    run_export(RobomimicExporter(Source(data_set, cfg), cfg), tmp_path / "out.hdf5")
+    with h5py.File(tmp_path / "out.hdf5") as file:
+        assert sorted(file["data"]) == ["demo_0", "demo_1", "demo_2"]
+        assert file["data"].attrs["total"] == 12 + 13 + 14
+        assert json.loads(file["data"].attrs["env_args"])["env_name"] == "open_microwave"
+        assert "joint positions to reach" in json.loads(file["data"].attrs["conventions"])["action"]
+        assert list(file["mask/valid"]) == [b"demo_1"]
+        assert list(file["mask/train"]) == [b"demo_0", b"demo_2"]
+        for index in range(3):
+            demo, arrays = file[f"data/demo_{index}"], data_set.read(index).arrays
+            assert demo.attrs["num_samples"] == len(demo["actions"]) == 12 + index
+            np.testing.assert_array_equal(demo["actions"][:, :7], arrays["actions.panda.left.joint_targets"])
+            np.testing.assert_array_equal(demo["obs/state"], arrays[f"{LEFT}.joint_positions"][:-1])
+            np.testing.assert_array_equal(demo["next_obs/state"], arrays[f"{LEFT}.joint_positions"][1:])
+            assert demo["rewards"][:].sum() == float(index != 1)
+            assert demo["dones"][-1] == 1
+
+
+def test_maniskill_has_what_its_loader_looks_for(tmp_path: Path, make_set: MakeSet):
+    data_set = make_set([0, 3])
+    cfg = ExportCfg(action=ActionKind.joint_delta, delta_from=DeltaFrom.state)
+    run_export(ManiSkillExporter(Source(data_set, cfg), cfg), tmp_path / "out")
+    told = json.loads((tmp_path / "out" / "trajectory.json").read_text())
+    assert [episode["control_mode"] for episode in told["episodes"]] == ["pd_joint_delta_pos"] * 2
+    assert told["env_info"]["max_episode_steps"] == 15
+    with h5py.File(tmp_path / "out" / "trajectory.h5") as file:
+        for episode, number in zip(told["episodes"], [0, 3], strict=True):
+            group, arrays = file[f"traj_{episode['episode_id']}"], data_set.read(number).arrays
+            delta = arrays["actions.panda.left.joint_targets"] - arrays[f"{LEFT}.joint_positions"][:-1]
+            np.testing.assert_array_equal(group["actions"][:, :7], delta.astype(np.float32))
+            assert len(group["obs/state"]) == episode["elapsed_steps"] + 1
+            assert group["success"][-1]
+            assert not group["fail"][:].any()
+
+
+def test_what_cannot_be_done_is_said(tmp_path: Path, make_set: MakeSet, monkeypatch: pytest.MonkeyPatch):
+    cfg = RobomimicCfg()
+    source = Source(make_set([0]), cfg)
+    with pytest.raises(RecordingError, match=r"does not end in .hdf5, the format that is written; rename it"):
+        run_export(RobomimicExporter(source, cfg), tmp_path / "out.h5")
+    (tmp_path / "there.hdf5").write_text("mine")
+    with pytest.raises(RecordingError, match=r"is there already. Expected a new place"):
+        run_export(RobomimicExporter(source, cfg), tmp_path / "there.hdf5")
+    assert (tmp_path / "there.hdf5").read_text() == "mine"
+    with pytest.raises(ConfigError, match="valid_every=1 is out of range"):
+        RobomimicCfg(valid_every=1)
+    monkeypatch.setitem(__import__("sys").modules, "h5py", None)
+    with pytest.raises(PluginError, match=r"pip install 'unlatch\[hdf5\]'"):
+        hdf5.import_h5py()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["data", "there.hdf5"]
