@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from omegaconf import MISSING
 
 from robots.gripper import GripperCfg
-from simcore.errors import ConfigError
+from simcore.errors import ConfigError, close_matches
 
 __all__ = ["ArmCfg", "GripperCfg", "RobotCfg"]
 
@@ -52,6 +52,8 @@ class ArmCfg:
     """Box (lower, upper) of the ee origin in the base frame [m]."""
     gripper: GripperCfg = field(default_factory=GripperCfg)
     """The gripper at the end of the arm."""
+    counterbalance: dict[str, float] = field(default_factory=dict)
+    """Springs beside the motors of turning joints, by joint: effort at position 0, elsewhere times its cosine [N m]."""
 
     def __post_init__(self) -> None:
         n = len(self.joints)
@@ -80,6 +82,13 @@ class ArmCfg:
                     f"arm.home[{index}]={home} of {self.joints[index]} is not between arm.lower {low} and arm.upper "
                     f"{high}. Change one of them.",
                     key="arm.home",
+                )
+        for joint in self.counterbalance:
+            if joint not in self.joints:
+                raise ConfigError(
+                    f"arm.counterbalance names '{joint}', which is no joint of the arm."
+                    f"{close_matches(joint, self.joints)} Expected some of {', '.join(self.joints)}. Change it.",
+                    key="arm.counterbalance",
                 )
         if not 0.0 <= self.home_std <= _MAX_HOME_STD_RAD:
             raise ConfigError(

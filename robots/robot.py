@@ -33,7 +33,12 @@ class Arm(Module):
         self._cfg = cfg
         gripper = cfg.gripper
         drives = {
-            joint: JointDrive(mode=DriveMode.servo, max_effort=effort, max_velocity=speed)
+            joint: JointDrive(
+                mode=DriveMode.servo,
+                max_effort=effort,
+                max_velocity=speed,
+                counterbalance=cfg.counterbalance.get(joint, 0.0),
+            )
             for joint, effort, speed in zip(cfg.joints, cfg.max_effort, cfg.max_velocity, strict=True)
         }
         for joint, effort, speed in zip(gripper.joints, gripper.efforts(), gripper.speeds(), strict=True):

@@ -40,6 +40,7 @@ _BASES_M = tuple(round(0.1 * i, 1) for i in range(-4, 4))
 _HEIGHTS_M = (0.0, 0.1, 0.2, 0.3)
 _DRAWS = 60
 _OFTEN = 0.8
+_ONE_PLACE_M = 5e-3
 _HOMES_TRIED = 40
 
 
@@ -197,9 +198,19 @@ def _draw(robot: Robot, rng: np.random.Generator) -> None:
 
 
 def _neighbours(body: Body, model: UrdfModel) -> set[frozenset[str]]:
-    """Pairs of links with one joint between them, past fixed ones."""
+    """Pairs of links with one joint between them, past fixed ones, or two whose axes meet, as in an elbow that bends
+    and twists in one place.
+    """
     group_of = {name: index for index, group in enumerate(body.rigid_groups) for name in group}
-    joined = {(group_of[j.parent], group_of[j.child]) for j in model.joints.values() if j.moves}
+    moving = [joint for joint in model.joints.values() if joint.moves]
+    joined = {(group_of[j.parent], group_of[j.child]) for j in moving}
+    joined |= {
+        (group_of[first.parent], group_of[second.child])
+        for first in moving
+        for second in moving
+        if group_of[second.parent] == group_of[first.child]
+        and float(np.linalg.norm(model.link_pose(second.child).p - model.link_pose(first.child).p)) < _ONE_PLACE_M
+    }
     return {
         frozenset((a, b))
         for a, b in combinations(sorted(group_of), 2)

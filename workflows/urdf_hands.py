@@ -27,6 +27,7 @@ _PAD_M = 0.02
 _MOST_DRIVEN = 2
 _SNAP = 0.99
 _EVEN_M = 1e-3
+_LEAST_OPENING_M = 0.01
 _HEAD_M, _TAIL_M, _SIDE_M = 0.009, 0.054, 0.04
 """From the fingertips back: middle of the pads, and a point behind it; and a point beside it."""
 
@@ -172,9 +173,23 @@ def measured_hand(model: UrdfModel, chain: Chain, follows: dict[str, tuple[str, 
         ends.reverse()
     low, high = (np.array(end) for end in ends)
     shares = np.linspace(0.0, 1.0, SAMPLES)
-    rows = [dict(zip(chain.finger_joints, (low + s * (high - low)).tolist(), strict=True)) for s in shares]
-    placed = [_placed(model, chain, shapes, row) for row in rows]
-    widths = np.maximum.accumulate([max(_gap(c, tips, forward, across, middle), 0.0) for c in placed])
+
+    def swept(high: Array) -> tuple[list[dict[str, Array]], Array]:
+        rows = [dict(zip(chain.finger_joints, (low + s * (high - low)).tolist(), strict=True)) for s in shares]
+        placed = [_placed(model, chain, shapes, row) for row in rows]
+        return placed, np.maximum.accumulate([max(_gap(c, tips, forward, across, middle), 0.0) for c in placed])
+
+    placed, widths = swept(high)
+    if widths[-1] < _LEAST_OPENING_M:
+        raise AssetError(
+            f"The fingers below '{chain.ee_link}' open by {1e3 * widths[-1]:.1f} mm, expected at least "
+            f"{1e3 * _LEAST_OPENING_M:g} mm between {', '.join(tips)}. Write the robot by hand (docs/robots.md).",
+            link=chain.ee_link,
+        )
+    widest = int(np.argmax(widths > widths[-1] - _EVEN_M))
+    if widest < SAMPLES - 1:  # levers that swing on when they are wide open
+        high = low + shares[widest] * (high - low)
+        placed, widths = swept(high)
     widths = widths + 1e-5 * np.arange(SAMPLES)  # rising, where fingers meet before their joints end
     tip = max(float((points @ forward).max()) for name, points in placed[1].items() if name in tips)
     side = unit(np.cross(forward, across))

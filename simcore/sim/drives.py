@@ -55,6 +55,9 @@ class JointDrive:
     """Share of the position error that a servo removes in one physics step."""
     velocity_gain: float = 1.0
     """Share of the velocity error that a servo removes in one physics step."""
+    counterbalance: float = 0.0
+    """Effort of a spring beside the motor where a turning joint is at 0; elsewhere times the cosine of the position, as
+    of one that carries a weight [N m]."""
 
     def __post_init__(self) -> None:
         for field in _VALUES:
@@ -114,6 +117,9 @@ class DriveGroup:
         self._held: dict[str, float] = {}
         self._efforts: dict[str, float] = {}
         self._speed_limits: dict[str, float] = {}
+        self._balanced = [name for name, drive in drives.items() if drive.counterbalance != 0.0]
+        for name in self._balanced:
+            self._need_steps(name, "a counterbalance")
         for name, drive in self.drives.items():
             self._set_damping(name, drive)
             if drive.mode is DriveMode.passive or (drive.mode is DriveMode.spring and drive.friction > 0.0):
@@ -294,6 +300,9 @@ class DriveGroup:
             self._push(name, float(np.clip(pull, -most, most)))
         for name, effort in self._efforts.items():
             self._push(name, effort)
+        for name in self._balanced:
+            q = p.getJointState(self.body.body_id, self._indices[name], physicsClientId=self.body.client)[0]
+            self._push(name, self.drives[name].counterbalance * math.cos(q))
         for name, most in self._speed_limits.items():
             dq = p.getJointState(self.body.body_id, self._indices[name], physicsClientId=self.body.client)[1]
             if abs(dq) > most:

@@ -349,3 +349,16 @@ def test_unknown_robot() -> None:
         UnknownEntryError, match=r"Unknown robot 'panda'\. Did you mean 'dual_panda' or 'franka_panda'\?"
     ):
         model_path("panda")
+
+
+def test_springs_carry_what_the_motors_of_baxter_cannot():
+    cfg = ROBOTS.load("baxter")()
+    with World(WorldCfg()) as world:
+        robot = Robot(world, cfg, model_path("baxter"), T_world_root=Pose.from_translation((0.0, 0.0, 1.0)))
+        arm = robot.arm("left")
+        arm.reset(np.zeros(7), gripper_m=0.04)  # stretched out level
+        for _ in range(120):
+            world.step()
+        q, _, effort = robot.body.joint_states(arm.cfg.joints)
+    np.testing.assert_allclose(q, 0.0, atol=1e-3)
+    assert effort[1] == pytest.approx(-56.4 + 30.0, abs=0.5)  # the arm weighs 56.4 N m there, the motor gives 50

@@ -101,6 +101,43 @@ def test_limits_of_a_robot_without_a_data_sheet_are_its_models():
     )
 
 
+EXAMPLES = "cmeel.prefix/share/example-robot-data/robots"
+
+
+def example(path: str) -> Path:
+    """A URDF of the extra `robots`, which no description here was made from."""
+    return distribution_file("example-robot-data", f"{EXAMPLES}/{path}", where="the test")
+
+
+@pytest.mark.parametrize(
+    ("path", "ee_links", "joints", "widest_m"),
+    [
+        ("pr2_description/urdf/pr2.urdf", {"l_gripper_palm_link", "r_gripper_palm_link"}, 6, 0.09),
+        ("tiago_pro_description/robots/tiago_pro.urdf", {"gripper_left_base_link", "gripper_right_base_link"}, 6, 0.08),
+        ("alex_description/urdf/alex_sake_hands.urdf", {"LeftSakePalmLink", "RightSakePalmLink"}, 2, 0.037),
+    ],
+)
+def test_both_arms_of_a_torso_are_found_with_their_hands(path: str, ee_links: set[str], joints: int, widest_m: float):
+    urdf = example(path)
+    model, follows = read_urdf(urdf), mimics(urdf)
+    chains = arm_chains(model, urdf)
+    assert {chain.ee_link for chain in chains} == ee_links
+    for chain in chains:
+        hand = measured_hand(model, chain, follows)
+        assert (len(chain.joints), len(chain.finger_joints), len(hand.finger_links)) == (7, joints, 2)
+        assert hand.widths_m[-1] == pytest.approx(widest_m, abs=3e-3)
+        # they open all the way: what swings on when it is wide open is left out
+        assert np.diff(hand.widths_m)[-1] > 1e-3
+
+
+def test_fingers_that_do_not_open_are_refused():
+    urdf = example("romeo_description/urdf/romeo.urdf")
+    model = read_urdf(urdf)
+    chain = arm_chains(model, urdf)[0]
+    with pytest.raises(AssetError, match=r"'l_wrist' open by 0\.\d mm, expected at least 10 mm"):
+        measured_hand(model, chain, mimics(urdf))
+
+
 @pytest.mark.slow
 def test_what_is_written_is_a_robot_that_collects(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     assert unlatch.main(["new", "robot", str(XARM), "name=mine", f"out={tmp_path}"]) == 0
