@@ -6,6 +6,7 @@
 
 VENV := .venv
 BIN := $(VENV)/bin
+RUNNABLE := $(VENV)/.runnable
 STAMP := $(VENV)/.installed
 PIP_FLAGS := --quiet --disable-pip-version-check
 
@@ -13,7 +14,14 @@ PIP_FLAGS := --quiet --disable-pip-version-check
 PYTHON ?= $(shell for p in python3 python3.11 python3.10; do \
 	$$p -c 'import sys; sys.exit(sys.version_info[:2] not in ((3, 10), (3, 11)))' 2>/dev/null && echo $$p && break; done)
 
-demo: $(STAMP)
+define NEW_VENV
+	@if [ -z "$(PYTHON)" ]; then \
+		echo "Makefile: no Python 3.10 or 3.11 found (PyBullet has wheels for these). Install one, or run: make PYTHON=/path/to/python3.11" >&2; \
+		exit 2; fi
+	$(PYTHON) -m venv $(VENV)
+endef
+
+demo: $(RUNNABLE)
 	$(BIN)/unlatch collect task=open_microwave episodes=20 seed=0 out=data/demo
 
 test: $(STAMP)
@@ -74,13 +82,15 @@ $(ROBOMIMIC_VENV)/.installed:
 	$(ROBOMIMIC_VENV)/bin/python -m pip install $(PIP_FLAGS) --no-deps robomimic==0.3.0
 	@touch $@
 
-$(STAMP): pyproject.toml
-	@if [ -z "$(PYTHON)" ]; then \
-		echo "Makefile: no Python 3.10 or 3.11 found (PyBullet has wheels for these). Install one, or run: make PYTHON=/path/to/python3.11" >&2; \
-		exit 2; fi
-	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install $(PIP_FLAGS) --editable '.[dev]'
+$(RUNNABLE): pyproject.toml
+	$(NEW_VENV)
+	$(BIN)/python -m pip install $(PIP_FLAGS) --editable .
 	@touch $@
+
+$(STAMP): pyproject.toml
+	$(NEW_VENV)
+	$(BIN)/python -m pip install $(PIP_FLAGS) --editable '.[dev]'
+	@touch $@ $(RUNNABLE)
 
 clean:
 	rm -rf $(VENV) $(LEROBOT_VENV) $(ROBOMIMIC_VENV) build dist *.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache

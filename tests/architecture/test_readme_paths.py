@@ -1,4 +1,4 @@
-"""Files that the README names are there; `NAME` in one stands for those of at least one thing that is there."""
+"""Files that the README and CONTRIBUTING name are there; `NAME` in one stands for those of at least one thing."""
 
 import re
 from pathlib import Path
@@ -8,7 +8,8 @@ FOLDERS = "benchmarks|configs|docs|examples|robots|simcore|skills|solver|tasks|t
 PATHS = re.compile(rf"`((?:{FOLDERS})/[\w./-]*)`")
 
 
-def test_paths_of_the_readme_exist():
-    named = sorted(set(PATHS.findall((ROOT / "README.md").read_text(encoding="utf-8"))))
+def test_paths_that_are_named_exist():
+    pages = [(ROOT / page).read_text(encoding="utf-8") for page in ("README.md", "CONTRIBUTING.md")]
+    named = sorted({path for page in pages for path in PATHS.findall(page)})
     assert len(named) > 20
     assert [path for path in named if not list(ROOT.glob(path.replace("NAME", "*")))] == []

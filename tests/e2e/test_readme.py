@@ -1,7 +1,8 @@
 """The code blocks of the README and of pages run, in order, in one folder: `bash` and `python`, not `sh` and `text`.
 
-A `yaml` block is the file that its second line names; the first belongs to Hydra. What one page has collected, another
-one that says the same is given as a copy.
+A `yaml` block is the file that its second line names; the first belongs to Hydra. A block whose first line is a comment
+with a path is that file. `pip install ./FOLDER` installs a page's own distribution into its folder. What one page has
+collected, another one that says the same is given as a copy.
 """
 
 import os
@@ -18,6 +19,7 @@ pytestmark = [pytest.mark.e2e, pytest.mark.slow]
 
 ROOT = Path(__file__).resolve().parents[2]
 BLOCK = re.compile(r"^ *```(\w+)\n(.*?)^ *```$", re.MULTILINE | re.DOTALL)
+FILE = re.compile(r"# ([\w./-]+\.(?:py|toml|yaml))\n")
 
 
 def blocks(path: Path) -> list[tuple[str, str]]:
@@ -28,6 +30,7 @@ PAGES = [
     "README.md",
     "examples/README.md",
     "docs/annotators.md",
+    "docs/configuration.md",
     "docs/policies.md",
     "docs/episode.md",
     "docs/export.md",
@@ -39,6 +42,7 @@ PAGES = [
     "docs/start.md",
     "docs/sweeps.md",
     "docs/tasks.md",
+    *(f"docs/howto/{path.name}" for path in sorted((ROOT / "docs" / "howto").glob("*.md"))),
     *(f"docs/skills/{path.name}" for path in sorted((ROOT / "docs" / "skills").glob("*.md"))),
 ]
 
@@ -47,6 +51,14 @@ PAGES = [
 def collected() -> dict[tuple[str, ...], Path]:
     """Folders of data sets by the command that made them."""
     return {}
+
+
+def command_of(line: str, folder: Path) -> list[str]:
+    """A line of a page; what it installs goes into the folder that it is run in, which comes first on the path."""
+    words = shlex.split(line)
+    if words[:2] == ["pip", "install"]:
+        return [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--target", str(folder), *words[2:]]
+    return [sys.executable, *{"unlatch": ["-m", "unlatch"], "python": []}[words[0]], *words[1:]]
 
 
 def data_set_of(command: list[str]) -> str | None:
@@ -63,15 +75,13 @@ def test_code_blocks_run(page: str, tmp_path: Path, collected: dict[tuple[str, .
     ran = 0
     for language, text in blocks(ROOT / page):
         commands: list[list[str]] = []
-        if language == "bash":
-            for line in text.strip().splitlines():
-                words = shlex.split(line)
-                program = {"unlatch": ["-m", "unlatch"], "python": []}[words[0]]
-                commands.append([sys.executable, *program, *words[1:]])
-        elif language == "yaml":
-            file = tmp_path / text.splitlines()[1].removeprefix("# ")
+        named = FILE.match(text.split("\n", 1)[1] if language == "yaml" else text)
+        if language in ("python", "toml", "yaml") and named:
+            file = tmp_path / named[1]
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_text(text, encoding="utf-8")
+        elif language == "bash":
+            commands = [command_of(line, tmp_path) for line in text.strip().splitlines()]
         elif language == "python":
             commands.append([sys.executable, "-c", text])
         for command in commands:

@@ -1,0 +1,124 @@
+"""The moving picture of the README: one success of each of several tasks, side by side, drawn from their records.
+
+`python examples/moving_picture.py data/moving docs/images/unlatch.webp` collects what is missing, then draws.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+from PIL import Image, ImageDraw, ImageFont
+
+from configs.reading import read_dataclass
+from simcore.randomization.config import RandomizationCfg
+from simcore.recording.storage import DataSet
+from simcore.sim.camera import View, framing_view, take_picture
+from workflows.console import banner_hidden
+from workflows.episode_randomization import VisualDraw
+from workflows.recorded import config_of
+from workflows.scene_picture import RecordedWorld, open_record
+
+EPISODES = {
+    "microwave": ["task=open_microwave"],
+    "drawer": ["task=close_drawer", "robot=xarm6"],
+    "refrigerator": ["object=refrigerator", "skill=open"],
+    "wheel": ["task=turn_hand_wheel"],
+    "carton": ["task=close_carton_both", "robot=dual_panda"],
+    "faucet": ["task=turn_faucet"],
+}
+COLUMNS, TILE_PX, CAPTION_PX, OVERSAMPLED = 3, (256, 216), 20, 2
+FRAMES, LAST_FRAMES, FRAME_MS = 72, 10, 83
+LOOKS_FROM = (-0.75, -1.15, 0.75)
+"""From the scene to the camera, world frame: over the robot's right shoulder."""
+WHITE, INK = (255, 255, 255), (40, 48, 56)
+ROOM = {
+    "name": "studio",
+    "rules": [
+        {"view": "floor", "attribute": "colour", "distribution": [0.62, 0.66, 0.70]},
+        {"view": "walls", "attribute": "colour", "distribution": [0.80, 0.85, 0.88]},
+        {"view": "table", "attribute": "colour", "distribution": [0.80, 0.72, 0.62]},
+        {"view": "light", "attribute": "direction", "distribution": [-1.0, -0.6, 2.0]},
+        {"view": "light", "attribute": "ambient", "distribution": 0.55},
+        {"view": "light", "attribute": "diffuse", "distribution": 0.45},
+    ],
+}
+
+
+def main(data: Path, out: Path) -> None:
+    """Collects, draws and writes.
+
+    Args:
+        data: Folder of the data sets.
+        out: File to write, `.webp`.
+    """
+    tiles = []
+    for name, words in EPISODES.items():
+        command = ["collect", *words, "successes=1", "seed=1", "pictures=0", "workers=1", f"out={data / name}"]
+        subprocess.run([sys.executable, "-m", "unlatch", *command], check=True)
+        tiles.append(film(DataSet.open(data / name)))
+    sheets = [sheet([images[index] for images in tiles]) for index in range(FRAMES)]
+    sheets[0].save(
+        out,
+        save_all=True,
+        append_images=[*sheets[1:], *[sheets[-1]] * LAST_FRAMES],
+        duration=FRAME_MS,
+        loop=0,
+        quality=78,
+        method=4,
+    )
+    print(f"{out}: {out.stat().st_size / 1e6:.2f} MB")
+
+
+def film(data_set: DataSet) -> list[Image.Image]:
+    """Pictures of the first success, evenly over its time."""
+    number = next(number for number in data_set.numbers() if data_set.read(number).success)
+    record, cfg = data_set.read(number), config_of(data_set)
+    room = VisualDraw(read_dataclass(RandomizationCfg, ROOM, where="randomization"), record.seed)
+    with banner_hidden(), open_record(cfg, record, visual_draw=room) as shown:
+        view = view_of(shown)
+        images = []
+        for frame in np.linspace(0, record.n_actions, FRAMES).round().astype(int).tolist():
+            shown.show(frame)
+            images.append(captioned(shown, view, record.language[0]))
+    return images
+
+
+def view_of(shown: RecordedWorld) -> View:
+    """The camera that sees the object all the time, and the hand when it acts."""
+    arrays = shown.record.arrays
+    points = [array[::10] for key, array in arrays.items() if key.endswith(("tcp_position", "ee_position"))]
+    for frame in (0, -1):
+        shown.show(frame)
+        for item in shown.episode.scene.objects.values():
+            low, high = np.array([item.body.link_aabb(link) for link in item.body.links]).swapaxes(0, 1)
+            points += [low, high]
+    aspect = TILE_PX[0] / TILE_PX[1]
+    return framing_view(np.concatenate(points), LOOKS_FROM, fov_deg=32.0, aspect=aspect, margin=1.14)
+
+
+def captioned(shown: RecordedWorld, view: View, text: str) -> Image.Image:
+    """A picture with what is done below it."""
+    width, height = (OVERSAMPLED * side for side in TILE_PX)
+    picture = Image.fromarray(take_picture(shown.world, view, width=width, height=height))
+    tile = Image.new("RGB", (TILE_PX[0], TILE_PX[1] + CAPTION_PX), WHITE)
+    tile.paste(picture.resize(TILE_PX, Image.Resampling.LANCZOS), (0, 0))
+    place = (TILE_PX[0] / 2, TILE_PX[1] + CAPTION_PX / 2)
+    ImageDraw.Draw(tile).text(place, text, fill=INK, anchor="mm", font=ImageFont.load_default(size=12))
+    return tile
+
+
+def sheet(tiles: list[Image.Image]) -> Image.Image:
+    """Tiles in rows, 2 pixels apart."""
+    width, height = tiles[0].width + 2, tiles[0].height + 2
+    rows = -(-len(tiles) // COLUMNS)
+    made = Image.new("RGB", (COLUMNS * width - 2, rows * height - 2), WHITE)
+    for index, tile in enumerate(tiles):
+        made.paste(tile, (index % COLUMNS * width, index // COLUMNS * height))
+    return made
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), Path(sys.argv[2]))
