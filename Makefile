@@ -77,8 +77,8 @@ check-robomimic: $(STAMP) $(ROBOMIMIC_VENV)/.installed
 # robomimic asks for packages that its reader does not import, some of which have to be compiled
 $(ROBOMIMIC_VENV)/.installed:
 	$(PYTHON) -m venv $(ROBOMIMIC_VENV)
-	$(ROBOMIMIC_VENV)/bin/python -m pip install $(PIP_FLAGS) torch
-	$(ROBOMIMIC_VENV)/bin/python -m pip install $(PIP_FLAGS) h5py numpy psutil six termcolor tqdm
+	$(ROBOMIMIC_VENV)/bin/python -m pip install $(PIP_FLAGS) torch torchvision
+	$(ROBOMIMIC_VENV)/bin/python -m pip install $(PIP_FLAGS) h5py matplotlib numpy psutil six termcolor tqdm
 	$(ROBOMIMIC_VENV)/bin/python -m pip install $(PIP_FLAGS) --no-deps robomimic==0.3.0
 	@touch $@
 

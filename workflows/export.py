@@ -28,7 +28,9 @@ OUT is whole or not there; the same command again adds what is missing.
   objects=true keypoints=true      poses and joints of objects; keypoints of the parts acted on
   render=default       colour images of this render set (`unlatch render`); cameras=[front] of these cameras
 
-  format=lerobot       codec=h264 (or av1), float_type=float32 (or float64), data_files_size_in_mb=100, chunks_size=1000
+  format=lerobot       version=3.0 (or 2.1), codec=h264 (or av1), float_type=float32 (or float64),
+                       data_files_size_in_mb=100, video_files_size_in_mb=200, chunks_size=1000
+  format=robomimic     valid_every=10: every tenth episode is in mask/valid
 """
 
 _DEFAULT_FORMAT = "lerobot"

@@ -9,6 +9,9 @@ from simcore.errors import ConfigError
 from simcore.recording.export.config import ExportCfg
 from simcore.recording.export.lerobot.videos import Codec
 
+V30 = "3.0"
+V21 = "2.1"
+
 
 class FloatType(Enum):
     """How numbers of states and actions are stored."""
@@ -23,6 +26,8 @@ class FloatType(Enum):
 class LeRobotCfg(ExportCfg):
     """Configuration of a LeRobot export."""
 
+    version: str = V30
+    """Version of the format: 3.0, or 2.1 for readers that know no later one."""
     codec: Codec = Codec.h264
     """How images are encoded: `h264` takes over the streams of the render set, `av1` encodes as LeRobot does."""
     float_type: FloatType = FloatType.float32
@@ -36,6 +41,8 @@ class LeRobotCfg(ExportCfg):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        if self.version not in (V30, V21):
+            raise ConfigError(f"version={self.version} is unknown. Expected {V30} or {V21}. Change it.", key="version")
         for name in ("data_files_size_in_mb", "video_files_size_in_mb", "chunks_size"):
             if getattr(self, name) < 1:
                 raise ConfigError(f"{name}={getattr(self, name)} is out of range. Expected 1 or more.", key=name)

@@ -1,4 +1,4 @@
-"""LeRobot data sets, written without LeRobot: many episodes in each Parquet and MP4 file (version 3.0)."""
+"""LeRobot data sets, written without LeRobot."""
 
 from __future__ import annotations
 
@@ -11,10 +11,11 @@ from simcore.errors import RecordingError
 from simcore.recording.export.exporter import Exporter
 from simcore.recording.export.lerobot import info as files
 from simcore.recording.export.lerobot.card import card
-from simcore.recording.export.lerobot.config import LeRobotCfg
+from simcore.recording.export.lerobot.config import V30, LeRobotCfg
 from simcore.recording.export.lerobot.episode_rows import NUMBER, SOURCE, read_rows
 from simcore.recording.export.lerobot.features import BOOKKEEPING, Features, features_of
 from simcore.recording.export.lerobot.videos import KEY, encoded, video_feature
+from simcore.recording.export.lerobot.writer_v21 import WriterV21
 from simcore.recording.export.lerobot.writer_v30 import WriterV30
 from simcore.recording.export.source import Source
 from simcore.recording.export.trajectory import Trajectory
@@ -36,7 +37,7 @@ class LeRobotExporter(Exporter):
 
     def taken(self, target: Path) -> set[int] | None:
         """See `Exporter`."""
-        if not files.is_set(target):
+        if not files.is_set(target) or self.cfg.version != V30:
             return None
         self._check_same(target)
         rows = read_rows(target / files.EPISODES, columns=[SOURCE, NUMBER])
@@ -44,7 +45,12 @@ class LeRobotExporter(Exporter):
 
     def write(self, draft: Path, trajectories: Iterator[Trajectory], *, parts: Path, base: Path | None) -> None:
         """See `Exporter`."""
-        writer = WriterV30(draft, self.features, self.cfg, fps=self.source.layout.fps, base=base)
+        fps = self.source.layout.fps
+        writer = (
+            WriterV30(draft, self.features, self.cfg, fps=fps, base=base)
+            if self.cfg.version == V30
+            else WriterV21(draft, self.features, self.cfg, fps=fps)
+        )
         for trajectory in trajectories:
             writer.add(trajectory, self._videos_of(trajectory, parts), source=self.source.identity)
         info = writer.finish(self.source.layout.robot)

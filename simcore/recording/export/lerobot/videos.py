@@ -166,7 +166,8 @@ class VideoFiles:
             with av.open(str(path)) as source:
                 stream: Any = source.streams.video[0]
                 self._begin_file(stream, path.stat().st_size)
-                self._copy(source, stream, path, n_frames)
+                frames = range(self._frames, self._frames + n_frames)
+                self._bytes += _copy(source, stream, self._container, self._stream, frames, self._fps)
         except (FFmpegError, IndexError) as exc:
             raise RecordingError(f"Video '{path}' cannot be read: {exc}. Render it again.", path=str(path)) from exc
         begin, self._frames = self._frames, self._frames + n_frames
@@ -180,42 +181,73 @@ class VideoFiles:
             self.place = self.place.next()
         if self._container is None:
             path = self.place.path(self._root, VIDEO_PATH, video_key=self._key)
-            path.parent.mkdir(parents=True, exist_ok=True)
-            self._container = av.open(str(path), "w", options={"movflags": "faststart"})
-            self._stream = self._container.add_stream_from_template(stream, opaque=True)
-            self._stream.time_base = Fraction(1, self._fps)
+            self._container, self._stream = _new_file(path, stream, self._fps)
             self._head, self._bytes, self._frames = head, 0, 0
-
-    def _copy(self, source: Any, stream: Any, path: Path, n_frames: int) -> None:
-        count = 0
-        for packet in source.demux(stream):
-            if packet.pts is None:
-                continue
-            if packet.pts != packet.dts or round(packet.pts * packet.time_base * self._fps) != count:
-                raise RecordingError(
-                    f"Video '{path}' has frames out of order, or at another rate than {self._fps}. Expected one after "
-                    "the other. Render it again.",
-                    path=str(path),
-                )
-            if count < n_frames:
-                self._bytes += packet.size
-                packet.stream = self._stream
-                packet.time_base = Fraction(1, self._fps)
-                packet.pts = packet.dts = self._frames + count
-                packet.duration = 1
-                self._container.mux(packet)
-            count += 1
-        if count < n_frames:
-            raise RecordingError(
-                f"Video '{path}' has {count} frames, expected {n_frames}. It is damaged. Render it again.",
-                path=str(path),
-            )
 
     def close(self) -> None:
         """Finishes the file that is being written."""
         if self._container is not None:
             self._container.close()
             self._container = None
+
+
+def copy_video(path: Path, target: Path, n_frames: int, *, fps: int) -> None:
+    """Writes the first frames of a video into a file of their own, without decoding them.
+
+    Args:
+        path: The video, frames that depend on no later one.
+        target: The file.
+        n_frames: How many are taken.
+        fps: Frames a second.
+
+    Raises:
+        RecordingError: The video has fewer frames, or has them in another order.
+    """
+    try:
+        with av.open(str(path)) as source:
+            stream: Any = source.streams.video[0]
+            container, copied = _new_file(target, stream, fps)
+            with container:
+                _copy(source, stream, container, copied, range(n_frames), fps)
+    except (FFmpegError, IndexError) as exc:
+        raise RecordingError(f"Video '{path}' cannot be read: {exc}. Render it again.", path=str(path)) from exc
+
+
+def _new_file(path: Path, stream: Any, fps: int) -> tuple[Any, Any]:
+    """A new file for packets of a stream, and its own stream."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    container: Any = av.open(str(path), "w", options={"movflags": "faststart"})
+    copied = container.add_stream_from_template(stream, opaque=True)
+    copied.time_base = Fraction(1, fps)
+    return container, copied
+
+
+def _copy(source: Any, stream: Any, container: Any, copied: Any, frames: range, fps: int) -> int:
+    """Copies the first packets of a stream into these frames of another file; returns their bytes."""
+    count = n_bytes = 0
+    for packet in source.demux(stream):
+        if packet.pts is None:
+            continue
+        if packet.pts != packet.dts or round(packet.pts * packet.time_base * fps) != count:
+            raise RecordingError(
+                f"Video '{source.name}' has frames out of order, or at another rate than {fps}. Expected one after the "
+                "other. Render it again.",
+                path=source.name,
+            )
+        if count < len(frames):
+            n_bytes += packet.size
+            packet.stream = copied
+            packet.time_base = Fraction(1, fps)
+            packet.pts = packet.dts = frames[count]
+            packet.duration = 1
+            container.mux(packet)
+        count += 1
+    if count < len(frames):
+        raise RecordingError(
+            f"Video '{source.name}' has {count} frames, expected {len(frames)}. It is damaged. Render it again.",
+            path=source.name,
+        )
+    return n_bytes
 
 
 def image_statistics(path: Path, n_frames: int) -> Statistics:

@@ -1,11 +1,15 @@
 """Videos of LeRobot sets: copied as they are where they can be, close to the images where they cannot."""
 
+import json
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import av
 import numpy as np
+import pyarrow.parquet as pq
 import pytest
 
 from simcore.errors import ConfigError, RecordingError
@@ -153,3 +157,52 @@ def test_images_of_other_states_are_refused(tmp_path: Path, make_set: MakeSet):
     (folder / f"{0:010d}").rename(folder / f"{1:010d}")
     with pytest.raises(RecordingError, match=r"images of episode 1 .* were made from other states"):
         export(other, tmp_path / "out")
+
+
+def test_version_2_1_has_one_file_an_episode(tmp_path: Path, make_set: MakeSet):
+    data_set = make_set([0, 1, 2])
+    renders = render(data_set)
+    export(data_set, tmp_path / "out", version="2.1", chunks_size=2)
+    root = tmp_path / "out"
+    info = json.loads((root / "meta" / "info.json").read_text())
+    lists = {
+        name: [json.loads(line) for line in (root / "meta" / f"{name}.jsonl").read_text().splitlines()]
+        for name in ("episodes", "episodes_stats", "tasks")
+    }
+    assert (info["codebase_version"], info["total_chunks"], info["total_videos"]) == ("v2.1", 2, 3)
+    assert [episode["length"] for episode in lists["episodes"]] == [12, 13, 14]
+    for episode in lists["episodes"]:
+        index = episode["episode_index"]
+        place = {"episode_chunk": index // 2, "episode_index": index}
+        table = pq.read_table(root / info["data_path"].format(**place))
+        arrays = data_set.read(index).arrays
+        wanted = np.hstack([arrays[f"actions.panda.left.{key}"] for key in ("joint_targets", "gripper_target")])
+        np.testing.assert_array_equal(np.stack(table.column("action").to_numpy()), wanted.astype(np.float32))
+        assert lists["tasks"][table.column("task_index")[0].as_py()]["task"] == episode["tasks"][0]
+        with av.open(str(root / info["video_path"].format(video_key=KEY, **place))) as container:
+            frames = [frame.to_ndarray(format="rgb24") for frame in container.decode(video=0)]
+        np.testing.assert_array_equal(frames, list(renders.frames(index, "front", "rgb"))[:-1])
+        np.testing.assert_allclose(lists["episodes_stats"][index]["stats"]["action"]["max"], wanted.max(axis=0), 1e-6)
+    with pytest.raises(RecordingError, match=r"is there already.*not extended"):
+        export(data_set, tmp_path / "out", version="2.1", chunks_size=2)
+    with pytest.raises(ConfigError, match=r"version=4 is unknown. Expected 3.0 or 2.1"):
+        LeRobotCfg(version="4")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("version", ["3.0", "2.1"])
+def test_the_doctor_finds_nothing_that_fails(tmp_path: Path, make_set: MakeSet, version: str):
+    data_set = make_set([0, 1, 2])
+    render(data_set)
+    export(data_set, tmp_path / "out", version=version)
+    doctor = Path(sys.executable).with_name("lerobot-doctor")
+    done = subprocess.run(
+        [doctor, "check", "--json", tmp_path / "out"], capture_output=True, text=True, check=False, timeout=120
+    )
+    found = json.loads(done.stdout)
+    verdicts = {check["name"]: check["severity"] for check in found["checks"]}
+    assert verdicts, done.stderr
+    # what it warns of are the numbers of these episodes (short, random), not how they are kept
+    for name in ("Metadata & Format Compliance", "Temporal Consistency", "Video Integrity", "Feature Consistency"):
+        assert verdicts[name] == "PASS", found
+    assert "FAIL" not in verdicts.values(), found
