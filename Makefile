@@ -78,7 +78,7 @@ check-robomimic: $(STAMP) $(ROBOMIMIC_VENV)/.installed
 $(ROBOMIMIC_VENV)/.installed:
 	$(PYTHON) -m venv $(ROBOMIMIC_VENV)
 	$(ROBOMIMIC_VENV)/bin/python -m pip install $(PIP_FLAGS) torch torchvision
-	$(ROBOMIMIC_VENV)/bin/python -m pip install $(PIP_FLAGS) h5py matplotlib numpy psutil six termcolor tqdm
+	$(ROBOMIMIC_VENV)/bin/python -m pip install $(PIP_FLAGS) h5py imageio matplotlib numpy psutil six tensorboardX termcolor tqdm
 	$(ROBOMIMIC_VENV)/bin/python -m pip install $(PIP_FLAGS) --no-deps robomimic==0.3.0
 	@touch $@
 
