@@ -231,7 +231,7 @@ class ArticulationSkill(Skill):
             keypoints[name] = keypoints[name] + frames[self.part.keypoints[name].frame].rotate(np.array(shift))
         joint = self.object.body.joint(self.part.joint)
         T_base_link: Pose = frames["link"]
-        return PlanningScene(
+        scene = PlanningScene(
             keypoints=keypoints,
             axes=axes,
             link_frame=frozenset(
@@ -250,6 +250,8 @@ class ArticulationSkill(Skill):
             s_closed=self.part.openness.closed,
             s_open=self.part.openness.open,
         )
+        error = self.object.sighting.joint_error(self.part.joint)
+        return scene if error == 0.0 else scene.at(float(np.clip(self.s + error, joint.lower, joint.upper)))
 
     def held_joints(self) -> dict[str, frozenset[str]]:
         """See `Skill.held_joints`: the part's joint, where `update_art_joint` asks for it."""

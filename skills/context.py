@@ -95,7 +95,13 @@ class SkillContext:
                     name=name,
                     urdf_path=item.asset.urdf_path,
                     T_world_root=item.sighting.root(T_world_root) if seen else T_world_root,
-                    joint_positions=dict(zip(item.joint_names, positions.tolist(), strict=True)),
+                    joint_positions=dict(
+                        zip(
+                            item.joint_names,
+                            (item.sighting.joint_positions(positions) if seen else positions).tolist(),
+                            strict=True,
+                        )
+                    ),
                 )
             )
         return items

@@ -48,7 +48,8 @@ class SceneObject(Module):
             },
             world=world,
         )
-        self._sighting = Sighting([(name, point) for name, part in parts.items() for point in part.keypoints])
+        points = [(name, point) for name, part in parts.items() for point in part.keypoints]
+        self._sighting = Sighting(points, joints=self.joint_names)
         self._acted_links: dict[str, str] = {}
         self._held: frozenset[str] = frozenset()
         self.root_position = Buffer()

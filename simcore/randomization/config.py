@@ -75,7 +75,7 @@ class RandomizationCfg:
         if self.rules:
             content["rules"] = [vars(rule) for rule in self.rules]
         if self.perception.active:
-            content["perception"] = vars(self.perception)
+            content["perception"] = self.perception.to_dict()
         if self.distractors.active:
             content["distractors"] = vars(self.distractors)
         if self.source is not None:

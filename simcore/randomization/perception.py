@@ -9,7 +9,7 @@ from math import radians
 from simcore.errors import ConfigError
 from simcore.randomization.rule_cfg import RuleCfg
 
-_MOST = {"position_std_m": 0.5, "orientation_std_deg": 90.0, "keypoint_std_m": 0.5}
+_MOST = {"position_std_m": 0.5, "orientation_std_deg": 90.0, "keypoint_std_m": 0.5, "joint_std": 0.5}
 
 
 @dataclass
@@ -22,6 +22,9 @@ class PerceptionCfg:
     """Of its roll, pitch and yaw [degrees]."""
     keypoint_std_m: float = 0.0
     """Of each coordinate of each keypoint, beside the object's own error [m]."""
+
+    joint_std: float = 0.0
+    """Of the position of each of its joints: in rad of those that turn, in m of those that slide."""
 
     def __post_init__(self) -> None:
         for key, most in _MOST.items():
@@ -36,6 +39,13 @@ class PerceptionCfg:
         """Whether anything is told wrongly."""
         return any(getattr(self, key) > 0.0 for key in _MOST)
 
+    def to_dict(self) -> dict[str, float]:
+        """As in a YAML; `joint_std` only where it says something, since older data sets do not know it."""
+        values = dict(vars(self))
+        if self.joint_std == 0.0:
+            del values["joint_std"]
+        return values
+
     def rules(self, objects: Sequence[str]) -> list[RuleCfg]:
         """The same as rules: one draw an object and episode.
 
@@ -46,6 +56,7 @@ class PerceptionCfg:
             "seen_position": self.position_std_m,
             "seen_orientation": radians(self.orientation_std_deg),
             "seen_keypoints": self.keypoint_std_m,
+            "seen_joints": self.joint_std,
         }
         return [
             RuleCfg(view=name, attribute=attribute, distribution={"type": "normal", "mean": 0.0, "std": std})

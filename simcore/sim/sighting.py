@@ -12,18 +12,23 @@ Array = np.ndarray
 
 
 class Sighting:
-    """Errors of one object's pose and keypoints, as a perception system would make them; none at first.
+    """Errors of one object's pose, joints and keypoints, as a perception system would make them; none at first.
 
     Attributes are written by a randomization and read whenever a skill plans. Nothing else reads them: contacts and
     success are judged on the truth.
     """
 
-    def __init__(self, keypoints: Sequence[tuple[str, str]]) -> None:
+    def __init__(self, keypoints: Sequence[tuple[str, str]], *, joints: Sequence[str] = ()) -> None:
         """Makes a sighting without errors.
 
         Args:
             keypoints: (part, keypoint) in the order of `keypoints_m`.
+            joints: Names of the movable joints, in the order of `joint_errors`.
         """
+        self.joints = tuple(joints)
+        """Names of the movable joints, in the order of `joint_errors`."""
+        self.joint_errors: Array = np.zeros(len(self.joints))
+        """(D,) errors of their positions [rad or m]."""
         self.keypoints = tuple(keypoints)
         """(part, keypoint) in the order of `keypoints_m`."""
         self.position_m: Array = np.zeros(3)
@@ -52,6 +57,18 @@ class Sighting:
         """
         T_world_seen = self.root(T_world_root)
         return T_world_frame if T_world_seen is T_world_root else T_world_seen @ T_world_root.inverse() @ T_world_frame
+
+    def joint_error(self, joint: str) -> float:
+        """Error of a joint's position [rad or m]."""
+        return float(self.joint_errors[self.joints.index(joint)])
+
+    def joint_positions(self, positions: Array) -> Array:
+        """Positions (D,) of all movable joints as they are seen [rad or m].
+
+        Args:
+            positions: Where they are.
+        """
+        return positions + self.joint_errors if self.joint_errors.any() else positions
 
     def keypoint_error(self, part: str, keypoint: str) -> Array:
         """(3,) error of a keypoint in the frame that its annotation names [m].

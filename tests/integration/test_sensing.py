@@ -56,6 +56,20 @@ def test_noise_of_perception_changes_the_plan_and_no_other_draw(told_the_truth: 
     assert all(np.array_equal(record.arrays[key][0], told_the_truth.arrays[key][0]) for key in keys)
 
 
+def test_the_planner_is_told_another_opening(told_the_truth: EpisodeRecord) -> None:
+    """A drawer that it takes for 20 mm further out is grasped 20 mm further out."""
+    record = made(rules=(FRICTION, "{view: drawer, attribute: seen_joints, distribution: [0.02]}"))
+    assert check_record(record) == []
+    assert record.layout == told_the_truth.layout
+    goals = []
+    for found in (record, told_the_truth):
+        plan = found.skills[0]["plan"]
+        goals.append(np.array(plan["keyframes"][plan["contact_pose_index"]]["p_base_ee"]))
+    assert np.linalg.norm(goals[0] - goals[1]) == pytest.approx(0.02, abs=2e-3)
+    key = next(key for key in record.arrays if key.startswith("objects.") and key.endswith("joint_positions"))
+    assert np.array_equal(record.arrays[key][0], told_the_truth.arrays[key][0])
+
+
 @pytest.mark.slow
 def test_success_is_judged_on_the_truth() -> None:
     """Told 15 cm beside the truth, the planner finds a way and the hand closes on nothing."""

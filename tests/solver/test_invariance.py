@@ -109,7 +109,7 @@ class Stage:
         )
         skill.object = SimpleNamespace(
             seen_frames=lambda part: frames,
-            sighting=Sighting([("door", name) for name in scene.keypoints]),
+            sighting=Sighting([("door", name) for name in scene.keypoints], joints=["hinge"]),
             body=SimpleNamespace(joint=lambda name: joint),
             joint_position=lambda name: scene.s,
         )

@@ -12,7 +12,7 @@ Array = np.ndarray
 
 
 class SightingView(AttributeView):
-    """Errors of an object's pose and keypoints, in the one environment of an episode."""
+    """Errors of an object's pose, joints and keypoints, in the one environment of an episode."""
 
     kind = "sighting view"
 
@@ -44,8 +44,17 @@ class SightingView(AttributeView):
         def set_keypoints(_env: int, values: Array) -> None:
             sighting.keypoints_m = np.reshape(values, (-1, 3)).copy()
 
+        def joints(_env: int) -> Array:
+            return sighting.joint_errors.copy()
+
+        def set_joints(_env: int, values: Array) -> None:
+            sighting.joint_errors = np.array(values)
+
         self._add(ViewAttribute("seen_position", 3, "m", xyz, position, set_position))
         self._add(ViewAttribute("seen_orientation", 3, "rad", "roll, pitch, yaw", orientation, set_orientation))
+        if sighting.joints:
+            joint_names = ", ".join(sighting.joints)
+            self._add(ViewAttribute("seen_joints", len(sighting.joints), "rad or m", joint_names, joints, set_joints))
         names = ", ".join(f"{part}.{keypoint}" for part, keypoint in sighting.keypoints)
         self._add(
             ViewAttribute(

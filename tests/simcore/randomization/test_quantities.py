@@ -47,7 +47,7 @@ def views(world: World) -> list[AttributeView]:
     look = Look(world, [box], TextureStore(world, texture_file), links=[-1])
     camera = Camera(CameraCfg(name="front", type="camera", mount=MountCfg()), world)
     return [
-        SightingView(Sighting([("door", "head"), ("door", "tail")]), name="door"),
+        SightingView(Sighting([("door", "head"), ("door", "tail")], joints=["hinge"]), name="door"),
         SignalView([arm], name="robot", control_hz=60),
         LookView(look, name="box", links=["box"]),
         LightView(world),

@@ -15,6 +15,10 @@ def test_without_errors_the_truth_is_told_to_the_bit():
     assert sighting.root(ROOT) is ROOT
     assert sighting.seen(ROOT, LINK) is LINK
     assert not sighting.keypoint_error("door", "handle").any()
+    positions = np.array([0.3])
+    told = Sighting([], joints=["hinge"])
+    assert told.joint_positions(positions) is positions
+    assert told.joint_error("hinge") == 0.0
 
 
 def test_the_object_is_displaced_as_one():
@@ -27,13 +31,16 @@ def test_the_object_is_displaced_as_one():
 
 
 def test_its_view_writes_every_error():
-    sighting = Sighting([("door", "head"), ("door", "tail")])
+    sighting = Sighting([("door", "head"), ("door", "tail")], joints=["hinge"])
     view = SightingView(sighting, name="microwave")
     view.attribute("seen_position").write(0, np.array([1.0, 2.0, 3.0]))
     view.attribute("seen_orientation").write(0, np.array([0.1, 0.2, 0.3]))
+    view.attribute("seen_joints").write(0, np.array([0.04]))
     view.attribute("seen_keypoints").write(0, np.arange(6.0))
     assert sighting.position_m.tolist() == [1.0, 2.0, 3.0]
     assert sighting.rpy_rad.tolist() == [0.1, 0.2, 0.3]
     assert sighting.keypoint_error("door", "tail").tolist() == [3.0, 4.0, 5.0]
+    assert sighting.joint_error("hinge") == 0.04
+    assert sighting.joint_positions(np.array([1.0])).tolist() == [1.04]
     for name, values in (("seen_position", [1.0, 2.0, 3.0]), ("seen_keypoints", list(range(6)))):
         assert view.get(name)[0].tolist() == values
