@@ -99,6 +99,7 @@ def label(data_set: DataSet, cfg: LabelCfg, request: Any = None) -> int:
     from simcore.sim.annotators.coco_file import CocoFile
     from simcore.sim.annotators.config import AnnotationCfg
     from workflows.recorded import config_of
+    from workflows.render_annotations import check_lenses
 
     asked = AnnotationCfg(
         semantic_types=cfg.semantic_types, leave_out=cfg.leave_out, camera_rotation_deg=cfg.camera_rotation_deg
@@ -107,6 +108,7 @@ def label(data_set: DataSet, cfg: LabelCfg, request: Any = None) -> int:
     episode_cfg = config_of(data_set)
     with banner_hidden():  # a camera is code that may load the engine
         looks = read_looks(episode_cfg, cfg.cameras, request=request)
+    check_lenses(looks.cameras)
     out = _new_folder(Path(str(cfg.out)))
     files = {camera.name: CocoFile() for camera in looks.cameras}
     for number in numbers:

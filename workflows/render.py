@@ -209,19 +209,13 @@ def header_of(cfg: RenderCfg, episode_cfg: EpisodeCfg, looks: Looks, renderer: s
 
 def _annotation_header(cfg: RenderCfg, looks: Looks) -> dict[str, Any]:
     """What is annotated, where anything is."""
-    from simcore.geometry import Fisheye
     from simcore.sim.annotators.config import AnnotationCfg
+    from workflows.render_annotations import check_lenses
 
     if not cfg.annotators:
         return {}
     AnnotationCfg(semantic_types=cfg.semantic_types, camera_rotation_deg=cfg.camera_rotation_deg)  # says what cannot be
-    wide = [camera.name for camera in looks.cameras if isinstance(camera.optics(), Fisheye)]
-    if wide:
-        raise ConfigError(
-            f"modalities has {', '.join(cfg.annotators)}, and camera '{wide[0]}' is a fisheye. Expected cameras with a "
-            "pinhole for annotations. Name others, or only images.",
-            key="modalities",
-        )
+    check_lenses(looks.cameras)
     return {
         "annotations": {
             "annotators": cfg.annotators,

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from simcore.errors import ConfigError
+from simcore.geometry import Fisheye
 from simcore.recording.rendered_annotations import annotations_file
 from simcore.recording.state_file import encode_state
 from simcore.sim.annotators.annotations import Annotations, annotate
@@ -16,9 +18,28 @@ from simcore.sim.annotators.shot import shot_of
 
 if TYPE_CHECKING:
     from simcore.sim.sensors.camera import Camera
+    from simcore.sim.sensors.camera_cfg import CameraCfg
     from workflows.scene_picture import RecordedWorld
 
 Array = np.ndarray
+
+
+def check_lenses(cameras: Sequence[CameraCfg]) -> None:
+    """Raises unless all cameras are what annotators can work with.
+
+    Args:
+        cameras: The cameras.
+
+    Raises:
+        ConfigError: One is a fisheye.
+    """
+    for index, camera in enumerate(cameras):
+        if isinstance(camera.optics(), Fisheye):
+            raise ConfigError(
+                f"cameras[{index}]: camera '{camera.name}' is a fisheye. Expected cameras with a pinhole for "
+                "annotations. Name others, or render images alone.",
+                key=f"cameras[{index}]",
+            )
 
 
 class EpisodeAnnotations:

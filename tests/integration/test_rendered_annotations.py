@@ -66,7 +66,11 @@ def test_a_set_without_annotations_says_how_to_have_them(rendered: Path):
 
 
 def test_annotations_of_a_fisheye_are_refused(rendered: Path, capsys: pytest.CaptureFixture[str]):
+    from workflows.label import main as label
     from workflows.render import main as render
 
     assert render([str(rendered), "cameras=[fisheye]", "modalities=[poses]", "name=wide"]) == 2
     assert "is a fisheye. Expected cameras with a pinhole" in capsys.readouterr().err
+    assert label([str(rendered), "cameras=[fisheye]", f"out={rendered / 'labels'}"]) == 2
+    assert "is a fisheye. Expected cameras with a pinhole" in capsys.readouterr().err
+    assert not (rendered / "labels").exists()

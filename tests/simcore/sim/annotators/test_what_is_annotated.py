@@ -13,6 +13,7 @@ from simcore.sim.annotators.annotations import annotate
 from simcore.sim.annotators.config import AnnotationCfg
 from simcore.sim.annotators.shot import Shot
 from simcore.sim.bodies import Body
+from simcore.sim.renderers.catalog import RENDERERS
 from simcore.sim.world import World
 
 pytestmark = pytest.mark.integration
@@ -33,6 +34,7 @@ def plate(world: World, T_world_camera: Pose, *, x: float, width: float) -> Body
     return world.add_box("plate", size_m=(width, 0.4, 0.01), T_world_box=T)
 
 
+@pytest.mark.parametrize("world", RENDERERS.names(), indirect=True)
 @pytest.mark.parametrize(("edge_share", "hidden"), [(0.25, 0.25), (0.5, 0.5), (0.8, 0.8)])
 def test_a_plate_hides_the_share_of_the_cube_that_lies_behind_it(
     world: World, take: Callable[..., Shot], T_world_camera: Pose, cube: Body, edge_share: float, hidden: float
@@ -48,6 +50,7 @@ def test_a_plate_hides_the_share_of_the_cube_that_lies_behind_it(
     np.testing.assert_allclose(found["boxes_2d_loose"][row], [CX - 22.5, CY - 21.0, CX + 22.5, CY + 21.0], atol=1e-3)
 
 
+@pytest.mark.parametrize("world", RENDERERS.names(), indirect=True)
 def test_a_thing_that_is_hidden_is_annotated_where_that_was_asked_for(
     world: World, take: Callable[..., Shot], T_world_camera: Pose, cube: Body
 ):
@@ -88,6 +91,7 @@ def test_a_thing_that_the_camera_is_in_has_the_whole_image(take: Callable[..., S
     np.testing.assert_allclose(found["boxes_2d_loose"][0], [-0.5, -0.5, 159.5, 119.5])
 
 
+@pytest.mark.parametrize("world", RENDERERS.names(), indirect=True)
 def test_parts_follow_their_joint_and_have_the_labels_of_their_body(
     take: Callable[..., Shot], cupboard: Body, T_world_camera: Pose
 ):
