@@ -62,15 +62,16 @@ class Imu(Sensor[ImuCfg]):
         self._steps, self._velocity = steps, velocity
         proper = acceleration - np.array([0.0, 0.0, self.world.cfg.gravity_m_s2])
         T_sensor_world = T_world_sensor.inverse()
-        errors = self._errors(dt_s)
-        self.linear_acceleration.set_value(T_sensor_world.rotate(proper) + errors[0])
-        self.angular_velocity.set_value(T_sensor_world.rotate(angular) + errors[1])
+        # one by one: the product of a stack is another one in its last bits
+        readings = np.stack([T_sensor_world.rotate(proper), T_sensor_world.rotate(angular)])
+        if self.cfg.noise.active:
+            readings = readings + self._errors(dt_s)
+        self.linear_acceleration.set_value(readings[0])
+        self.angular_velocity.set_value(readings[1])
 
     def _errors(self, dt_s: float) -> Array:
         """(2, 3) what this reading has beside the truth."""
         noise, name = self.cfg.noise, f"sensors.{self.cfg.name}"
-        if not noise.active:
-            return np.zeros((2, 3))
         if self._bias is None:
             self._bias = noise.first_bias(stream(self.seed, f"{name}.bias"))
         errors, self._bias = noise.reading(self._bias, dt_s, stream(self.seed, f"{name}.reading.{self.world.steps}"))
