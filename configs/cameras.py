@@ -17,6 +17,8 @@ from simcore.sim.sensors.camera import CameraCfg
 from simcore.sim.sensors.config import SensorCfg
 
 KEY = "cameras"
+DEFAULT = ("front", "wrist")
+"""Names of cameras where nobody names any."""
 
 
 @dataclass
@@ -38,19 +40,26 @@ class Looks:
 
 
 def read_looks(
-    cfg: EpisodeCfg, cameras: Sequence[Any], *, randomization: str | None = None, request: Request | None = None
+    cfg: EpisodeCfg,
+    cameras: Sequence[Any] | None = None,
+    *,
+    randomization: str | None = None,
+    request: Request | None = None,
 ) -> Looks:
     """Reads cameras for episodes of a configuration.
 
     Args:
         cfg: Configuration of the episodes; references such as `${robot.name}` are to it.
-        cameras: Names of its own sensors or of YAML files of the group `sensor`, or entries.
+        cameras: Names of its own sensors or of YAML files of the group `sensor`, or entries; None: the cameras among
+            its own sensors, else `DEFAULT`.
         randomization: Name of a YAML file of the group `randomization`; None: none.
         request: Overrides such as `cameras.0.width=640`, and folders of the command line.
 
     Raises:
         ConfigError: One cannot be read, is no camera or does not fit the episodes.
     """
+    if cameras is None:
+        cameras = [sensor.name for sensor in cfg.sensors if isinstance(sensor, CameraCfg)] or DEFAULT
     values = plain({key: getattr(cfg, key) for key in ("robot", "object", "objects", "task", "world")})
     own = {sensor.name: plain(sensor) for sensor in cfg.sensors}
     entries = [own.get(item, item) if isinstance(item, str) else item for item in cameras]

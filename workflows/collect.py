@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from workflows.commandline import FLAGS, CommandLine, parse_command_line
-from workflows.console import OK, banner_hidden, guarded, say
+from workflows.console import OK, banner_hidden, guarded, note, say
 from workflows.executors.executor import EpisodeMaker, Outcome
-from workflows.run import keep_lost, make_data_set, run_jobs, writer_name
+from workflows.run import keep_lost, make_data_set, output_folder, run_jobs, writer_name
 
 if TYPE_CHECKING:
     from configs.schema import EpisodeCfg
@@ -37,6 +37,8 @@ command again makes what is missing; another configuration into the same folder 
                      max_retries=2 and recycle_after=null say when a worker is replaced
   out=DIR            default: data/<task>-<robot>-s<seed>
   pictures=4         episodes on the picture that is drawn at the end
+  render=true        renders the successes at the end, as `unlatch render`: images.cameras=[front,wrist],
+                     images.modalities=[rgb,depth], images.name=default
 
 {FLAGS}"""
 
@@ -52,14 +54,15 @@ def _main(line: CommandLine) -> int:
         return OK
     from workflows.schema import CollectCfg
 
-    return run_jobs("collect", CollectCfg, line, collect)
+    return run_jobs("collect", CollectCfg, line, lambda cfg: collect(cfg, config_dirs=line.config_dirs))
 
 
-def collect(cfg: CollectCfg) -> int:
+def collect(cfg: CollectCfg, *, config_dirs: Sequence[str] = ()) -> int:
     """Makes the missing episodes of a run and says what came of it.
 
     Args:
         cfg: The run.
+        config_dirs: Folders of YAML files, for the names of cameras.
 
     Returns:
         The exit code: 0, 1 if every attempt ended as `error`, or 130 after Ctrl-C.
@@ -67,7 +70,47 @@ def collect(cfg: CollectCfg) -> int:
     Raises:
         SimCoreError: The input is at fault.
     """
-    return make_data_set(cfg, lambda data_set: CollectJob(cfg, data_set))
+    if cfg.render:
+        check_images(cfg, config_dirs)
+    code = make_data_set(cfg, lambda data_set: CollectJob(cfg, data_set))
+    return render_run(cfg, config_dirs) if cfg.render and code == OK else code
+
+
+def check_images(cfg: CollectCfg, config_dirs: Sequence[str]) -> None:
+    """Raises unless the images of a run can be asked for, before it begins.
+
+    Args:
+        cfg: The run.
+        config_dirs: Folders of YAML files, for the names of cameras.
+
+    Raises:
+        SimCoreError: The input is at fault.
+    """
+    from configs.cameras import read_looks
+    from configs.composition import Request
+    from simcore.sim.renderers.catalog import RENDERERS
+    from workflows.render_config import AUTO
+
+    if cfg.images.renderer != AUTO:
+        RENDERERS.entry(cfg.images.renderer)
+    request = Request(config_dirs=list(config_dirs))
+    with banner_hidden():
+        read_looks(cfg, cfg.images.cameras, randomization=cfg.images.randomization, request=request)
+
+
+def render_run(cfg: CollectCfg, config_dirs: Sequence[str]) -> int:
+    """Renders the successes of a run that is there; see `render`."""
+    from configs.composition import Request
+    from simcore.recording.storage import DataSet
+    from workflows.render import render
+    from workflows.render_config import RenderCfg
+
+    data_set = DataSet.open(output_folder(cfg))
+    if not any(item.success for item in data_set.each_summary()):
+        note("unlatch: nothing is rendered, no episode succeeded")
+        return OK
+    asked = RenderCfg(**vars(cfg.images), workers=cfg.workers, executor=cfg.executor.name)
+    return render(data_set, asked, Request(config_dirs=list(config_dirs)))
 
 
 @dataclass(frozen=True)

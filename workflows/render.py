@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from simcore.errors import ConfigError, RecordingError, close_matches
+from simcore.errors import ConfigError, RecordingError
 from simcore.recording.modality import MODALITIES
 from simcore.recording.rendered_annotations import ANNOTATIONS
 from workflows.console import FAILED, INTERRUPTED, OK, banner_hidden, cores, guarded, note, say, shown
 from workflows.executors.executor import WorkerLimits
-from workflows.schema import MAX_WORKERS
+from workflows.render_config import AUTO, RenderCfg
 
 if TYPE_CHECKING:
     from configs.cameras import Looks
@@ -29,7 +28,7 @@ recorded state, into DATA/renders/<name>/. The same command again makes what is 
 other.
 
   cameras=[front,wrist]  names of sensors of the records, of YAML files of the group `sensor`, or entries;
-                         cameras.0.width=640 changes one
+                         cameras.0.width=640 changes one; default: the cameras of the records, else these two
   modalities=[rgb]       images: {", ".join(MODALITIES)};
                          annotations (docs/annotators.md): {", ".join(ANNOTATIONS)}
   semantic_types=[class,part]      what is annotated: class, body, part, link
@@ -47,76 +46,6 @@ other.
 """
 MAX_SHOWN = 20
 """Episodes that are named one by one where many cannot be rendered."""
-AUTO = "auto"
-RGB = ("h264", "lossless")
-
-
-@dataclass
-class RenderCfg:
-    """`unlatch render`, beside its cameras."""
-
-    cameras: list[Any] = field(default_factory=lambda: ["front", "wrist"])
-    """Names or entries."""
-    modalities: list[str] = field(default_factory=lambda: ["rgb"])
-    """Kinds of images, and names of annotators."""
-    semantic_types: list[str] = field(default_factory=lambda: ["class", "part"])
-    """What is annotated."""
-    leave_out: list[str] = field(default_factory=list)
-    """Classes that are not annotated."""
-    camera_rotation_deg: list[float] = field(default_factory=lambda: [0.0, 0.0, 0.0])
-    """The camera frame of annotated poses, from ours [degrees]."""
-    name: str = "default"
-    """Name of the render set."""
-    renderer: str = AUTO
-    """Name in the catalog of renderers, or `auto`."""
-    rgb: str = "h264"
-    """How colours are kept: `h264` or `lossless`."""
-    randomization: str | None = None
-    """Name of a YAML file whose visual rules are drawn anew; null: everything looks as it did."""
-    all: bool = False
-    """Whether failed episodes are rendered too."""
-    only: list[int] | None = None
-    """Just these episodes, whatever came of them."""
-    workers: int | None = None
-    """Processes; null: one a CPU core."""
-    executor: str = "process"
-    """Name in the catalog of executors."""
-    episode_timeout_s: float | None = None
-    """Wall time after which an episode hangs: its worker is replaced [s]; null: never."""
-    max_retries: int = 1
-    """How often an episode is rendered again whose worker died or was replaced."""
-
-    def __post_init__(self) -> None:
-        for index, modality in enumerate(self.modalities):
-            _check_one_of(modality, (*MODALITIES, *ANNOTATIONS), f"modalities[{index}]")
-        if not self.modalities or len(set(self.modalities)) < len(self.modalities):
-            raise ConfigError(
-                f"modalities={self.modalities} is empty or names one twice. Expected some of "
-                f"{', '.join((*MODALITIES, *ANNOTATIONS))}. Change it.",
-                key="modalities",
-            )
-        _check_one_of(self.rgb, RGB, "rgb")
-        if self.workers is not None and not 1 <= self.workers <= MAX_WORKERS:
-            raise ConfigError(f"workers={self.workers} is out of range. Expected 1 to {MAX_WORKERS}.", key="workers")
-        if self.episode_timeout_s is not None and self.episode_timeout_s < 1.0:
-            raise ConfigError(
-                f"episode_timeout_s={self.episode_timeout_s:g} is out of range. Expected 1 or more. Raise it.",
-                key="episode_timeout_s",
-            )
-        if self.max_retries < 0:
-            raise ConfigError(
-                f"max_retries={self.max_retries} is out of range. Expected 0 or more. Raise it.", key="max_retries"
-            )
-
-    @property
-    def images(self) -> list[str]:
-        """Kinds of images."""
-        return [modality for modality in self.modalities if modality in MODALITIES]
-
-    @property
-    def annotators(self) -> list[str]:
-        """Names of annotators."""
-        return [modality for modality in self.modalities if modality in ANNOTATIONS]
 
 
 def main(argv: Sequence[str]) -> int:
@@ -157,11 +86,13 @@ def render(data_set: DataSet, cfg: RenderCfg, request: Any = None) -> int:
     from simcore.recording.renders import RenderSet
     from workflows.recorded import config_of
 
+    _check_names(data_set, cfg)
     episode_cfg = config_of(data_set)
     with banner_hidden():  # a camera is code that may load the engine
         looks = read_looks(episode_cfg, cfg.cameras, randomization=cfg.randomization, request=request)
     digests = _chosen(data_set, cfg)
-    renderer = _renderer_of(cfg.renderer, looks)
+    renderer = _renderer_of(cfg, looks)
+    _check_renderer(renderer, episode_cfg)
     header = header_of(cfg, episode_cfg, looks, renderer)
     with RenderSet.create_or_resume(data_set.path, cfg.name, header) as render_set:
         job = _job(data_set, render_set, episode_cfg, looks, renderer, digests)
@@ -226,15 +157,37 @@ def _annotation_header(cfg: RenderCfg, looks: Looks) -> dict[str, Any]:
     }
 
 
-def _renderer_of(name: str, looks: Looks) -> str:
-    """Name of the renderer in the catalog; that of `auto` for these cameras on this machine."""
-    from simcore.sim.renderers.auto import best_renderer
+def _check_names(data_set: DataSet, cfg: RenderCfg) -> None:
+    """Raises unless renderer and executor are known and the set's name can be one."""
+    from simcore.recording.renders import render_folder
+    from simcore.sim.renderers.catalog import RENDERERS
+    from workflows.executors import EXECUTORS
+
+    if cfg.renderer != AUTO:
+        RENDERERS.entry(cfg.renderer)
+    EXECUTORS.entry(cfg.executor)
+    render_folder(data_set.path, cfg.name)
+
+
+def _check_renderer(name: str, episode_cfg: EpisodeCfg) -> None:
+    """Raises unless a renderer works here: before anything is written."""
     from simcore.sim.renderers.catalog import RENDERERS
 
-    if name == AUTO:
-        return best_renderer(max(camera.width * camera.height for camera in looks.cameras))
-    RENDERERS.entry(name)  # an unknown name is told with those that are known
-    return name
+    with banner_hidden():
+        from simcore.sim.world import World
+
+        with World(episode_cfg.world, visuals=True, renderer=RENDERERS.load(name)()):
+            pass
+
+
+def _renderer_of(cfg: RenderCfg, looks: Looks) -> str:
+    """Name of the renderer in the catalog; that of `auto` for these images on this machine."""
+    from simcore.sim.renderers.auto import best_renderer
+
+    if cfg.renderer == AUTO:
+        depth = not {"depth", "distance", "normals"}.isdisjoint(cfg.modalities)
+        return best_renderer(max(camera.width * camera.height for camera in looks.cameras), depth=depth)
+    return cfg.renderer
 
 
 def _chosen(data_set: DataSet, cfg: RenderCfg) -> dict[int, str]:
@@ -346,12 +299,3 @@ def _say(job: RenderJob, made: list[RenderOutcome], there: int, seconds: float) 
     )
     say(f"render set: {shown(render_set.path)}")
     return FAILED if bad else OK
-
-
-def _check_one_of(value: str, known: Sequence[str], key: str) -> None:
-    if value not in known:
-        raise ConfigError(
-            f"{key}='{value}' is unknown.{close_matches(value, known)} Expected one of {', '.join(known)}.",
-            key=key,
-            available=list(known),
-        )

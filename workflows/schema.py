@@ -13,6 +13,7 @@ from simcore.errors import ConfigError
 from simcore.recording.shards import MAX_NUMBER
 from workflows.executors.executor import WorkerLimits
 from workflows.gym.config import ActionCfg, ObservationCfg
+from workflows.render_config import ImagesCfg
 
 _SHARD = re.compile(r"([0-9]{1,9})/([0-9]{1,9})\Z")
 MAX_WORKERS = 1024
@@ -159,6 +160,10 @@ class CollectCfg(RunCfg):
     """With `successes`: so many episodes are made at most; null: four times as many."""
     give_up_after: int | None = 50
     """A run stops whose first so many attempts all failed; null: it goes on."""
+    render: bool = False
+    """Whether the successes are rendered at the end."""
+    images: ImagesCfg = field(default_factory=ImagesCfg)
+    """With `render`: by which cameras, into which render set."""
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -65,7 +65,7 @@ class FrameVideoWriter:
             rate_hz: Frames in a second.
         """
         self._encoding = ENCODINGS[encoding]
-        self._container = av.open(str(path), "w")
+        self._container = av.open(str(path), "w", options={"fflags": "+bitexact"})  # no random numbers in the file
         stream: Any = self._container.add_stream(
             self._encoding.codec, rate=rate_hz, options=dict(self._encoding.options)
         )

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import ctypes
+import os
 import sys
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from importlib.metadata import version
 from importlib.util import find_spec
@@ -54,7 +57,8 @@ class EglRenderer(Renderer):
                 renderer=self.name,
             )
         self._client = world.client
-        self._plugin = p.loadPlugin(found.origin, f"_{_PLUGIN}Plugin", physicsClientId=world.client)
+        with _silence():
+            self._plugin = p.loadPlugin(found.origin, f"_{_PLUGIN}Plugin", physicsClientId=world.client)
         if self._plugin < 0:
             raise WorldError(
                 "renderer=egl cannot be started: no EGL library that works without a screen was found. Install a "
@@ -103,6 +107,25 @@ class EglRenderer(Renderer):
     def close(self) -> None:
         """See `Renderer`."""
         if self._plugin >= 0:
-            with suppress(p.error):  # the client is gone, and the plugin with it
+            with _silence(), suppress(p.error):  # the client is gone, and the plugin with it
                 p.unloadPlugin(self._plugin, physicsClientId=self._client)
             self._plugin = -1
+
+
+@contextmanager
+def _silence() -> Iterator[None]:
+    """Hides what the plugin prints past Python, which would be among the lines of whoever renders."""
+    sys.stdout.flush()
+    sys.stderr.flush()
+    kept = [(number, os.dup(number)) for number in (1, 2)]
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    try:
+        for number, _ in kept:
+            os.dup2(nowhere, number)
+        yield
+    finally:
+        ctypes.CDLL(None).fflush(None)  # C's own buffer, else it comes out later
+        for number, copy in kept:
+            os.dup2(copy, number)
+            os.close(copy)
+        os.close(nowhere)

@@ -1,0 +1,159 @@
+"""What rendering costs: by renderer and size of image, and how much `unlatch render` adds to the engine's own calls.
+
+    python benchmarks/rendering.py [data=DATA] [renderers=tiny,egl] [cameras=front,wrist] [frames=60]
+
+The first table times `pybullet.getCameraImage` alone, as the renderers call it, at several sizes. The second renders an
+episode as `unlatch render` does and times the same calls inside it, in the same run: what is left is the overhead, of
+opening the record, writing states, making images of what comes back, and writing files. CPU time of the process, since
+other work on the machine does not count; frames are the first so many of the first success.
+"""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pybullet as p
+
+from configs.cameras import read_looks, with_cameras
+from simcore.errors import WorldError
+from simcore.geometry import Pinhole
+from simcore.recording.renders import RenderSet
+from simcore.recording.storage import DataSet
+from simcore.sim.camera import take_images
+from simcore.sim.collision import BulletCollisionChecker
+from simcore.sim.renderers.catalog import RENDERERS
+from simcore.sim.world import World
+from workflows.collect import collect
+from workflows.commandline import CommandLine, load_configs
+from workflows.recorded import config_of
+from workflows.render import header_of
+from workflows.render_config import RenderCfg
+from workflows.render_job import RenderJob
+from workflows.scene_picture import open_record
+from workflows.schema import CollectCfg
+
+SIZES = ((128, 96), (320, 240), (640, 480), (1280, 720))
+MODALITIES = (["rgb"], ["rgb", "depth", "segmentation"])
+
+
+class BareCalls:
+    """Counts and times the engine's own calls while it is open."""
+
+    def __init__(self, clock: Callable[[], float] = time.process_time) -> None:
+        self.seconds = 0.0
+        self.count = 0
+        self._clock = clock
+
+    @contextmanager
+    def counted(self) -> Iterator[None]:
+        """Within it, calls are timed."""
+        bare = p.getCameraImage
+
+        def timed(*args: Any, **kwargs: Any) -> Any:
+            started = self._clock()
+            try:
+                return bare(*args, **kwargs)
+            finally:
+                self.seconds += self._clock() - started
+                self.count += 1
+
+        p.getCameraImage = timed
+        try:
+            yield
+        finally:
+            p.getCameraImage = bare
+
+
+def size_table(data_set: DataSet, renderers: list[str], cameras: list[str]) -> None:
+    """Milliseconds of one call by renderer, camera and size, with shadows."""
+    cfg = config_of(data_set)
+    cfg = with_cameras(cfg, read_looks(cfg, cameras).cameras)
+    record = data_set.read(next(item.number for item in data_set.summaries() if item.success))
+    print("ms of CPU time for one image, rgb with shadows; median of 5")
+    print(f"{'':14}" + "".join(f"{f'{w}x{h}':>12}" for w, h in SIZES))
+    for name in renderers:
+        world = World(cfg.world, visuals=True, renderer=RENDERERS.load(name)())
+        with world, open_record(cfg, record, world=world) as shown:
+            shown.show(record.n_actions // 2)
+            for camera, sensor in shown.episode.scene.scene.sensors.children.items():
+                row = []
+                for width, height in SIZES:
+                    pinhole = Pinhole.from_fov(width, height, sensor.pinhole.fov_rad)
+                    row.append(median_ms(world, pinhole, sensor.T_world_sensor))
+                print(f"{f'{name} {camera}':14}" + "".join(f"{ms:12.1f}" for ms in row))
+
+
+def median_ms(world: World, pinhole: Pinhole, T_world_camera: Any) -> float:
+    """Median time of one image after a first one [ms]."""
+    found = []
+    for _ in range(6):
+        started = time.process_time()
+        take_images(world, pinhole, T_world_camera, near_m=0.02, far_m=10.0, depth=False)
+        found.append(1e3 * (time.process_time() - started))
+    return float(np.median(found[1:]))
+
+
+def overhead(data_set: DataSet, renderer: str, cameras: list[str], modalities: list[str], frames: int) -> None:
+    """Renders the beginning of an episode and prints what is spent outside the engine's calls."""
+    cfg = config_of(data_set)
+    looks = read_looks(cfg, cameras)
+    render_cfg = RenderCfg(modalities=modalities)
+    summary = next(item for item in data_set.summaries() if item.success)
+    record = data_set.read(summary.number)
+    cut = {key: array[: frames + (len(array) == record.n_actions + 1)] for key, array in record.arrays.items()}
+    short = replace(record, arrays=cut)
+    with tempfile.TemporaryDirectory() as folder:
+        header = header_of(render_cfg, cfg, looks, renderer)
+        with RenderSet.create_or_resume(Path(folder), "bench", header) as render_set:
+            job = RenderJob(with_cameras(cfg, looks.cameras), data_set, render_set, renderer, None, {short.number: "0"})
+            world = World(cfg.world, visuals=True, renderer=RENDERERS.load(renderer)())
+            with world, BulletCollisionChecker() as checker:
+                job.render(short, world, checker, render_set)  # what a worker does once
+                render_set.remove(short.number)
+                bare = BareCalls()
+                with bare.counted():
+                    started = time.process_time()
+                    outcome = job.render(short, world, checker, render_set)
+                    total = time.process_time() - started
+    stages = ", ".join(f"{name} {ms:.0f}" for name, ms in outcome.timings_ms.items())
+    print(
+        f"{renderer} {'+'.join(modalities)}: {bare.count} calls {bare.seconds:.2f} s, in all {total:.2f} s: overhead "
+        f"{100 * (total / bare.seconds - 1):.1f} % (wall ms: {stages})"
+    )
+
+
+def main(arguments: list[str]) -> None:
+    """Prints both tables."""
+    given = dict(argument.split("=", 1) for argument in arguments)
+    renderers = given.get("renderers", ",".join(RENDERERS.names())).split(",")
+    cameras = given.get("cameras", "front,wrist").split(",")
+    with tempfile.TemporaryDirectory() as folder:
+        if "data" not in given:
+            line = CommandLine(overrides=["task=open_microwave", "episodes=1", "executor=serial", "pictures=0"])
+            (loaded,) = load_configs("collect", CollectCfg, line)
+            loaded.cfg.out = given["data"] = f"{folder}/data"
+            collect(loaded.cfg)
+        data_set = DataSet.open(given["data"])
+        usable = []
+        for name in renderers:
+            with suppress(WorldError), World(config_of(data_set).world, visuals=True, renderer=RENDERERS.load(name)()):
+                usable.append(name)
+        print(
+            f"renderers that work here: {', '.join(usable)}; not: {', '.join(set(renderers) - set(usable)) or 'none'}"
+        )
+        size_table(data_set, usable, cameras)
+        for name in usable:
+            for modalities in MODALITIES:
+                overhead(data_set, name, cameras, modalities, int(given.get("frames", "60")))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
