@@ -91,7 +91,7 @@ def render(data_set: DataSet, cfg: RenderCfg, request: Any = None) -> int:
     with banner_hidden():  # a camera is code that may load the engine
         looks = read_looks(episode_cfg, cfg.cameras, randomization=cfg.randomization, request=request)
     digests = _chosen(data_set, cfg)
-    renderer = _renderer_of(cfg, looks)
+    renderer = _renderer_of(cfg, looks, episode_cfg)
     _check_renderer(renderer, episode_cfg)
     header = header_of(cfg, episode_cfg, looks, renderer)
     with RenderSet.create_or_resume(data_set.path, cfg.name, header) as render_set:
@@ -180,13 +180,20 @@ def _check_renderer(name: str, episode_cfg: EpisodeCfg) -> None:
             pass
 
 
-def _renderer_of(cfg: RenderCfg, looks: Looks) -> str:
+def _renderer_of(cfg: RenderCfg, looks: Looks, episode_cfg: EpisodeCfg) -> str:
     """Name of the renderer in the catalog; that of `auto` for these images on this machine."""
     from simcore.sim.renderers.auto import best_renderer
 
+    varied = looks.randomization is not None or episode_cfg.randomization.active
+    if cfg.renderer == "egl" and varied:
+        note("note: renderer=egl draws neither textures nor floor, walls and table top; renderer=tiny does")
     if cfg.renderer == AUTO:
         depth = not {"depth", "distance", "normals"}.isdisjoint(cfg.modalities)
-        return best_renderer(max(camera.width * camera.height for camera in looks.cameras), depth=depth)
+        return best_renderer(
+            max(camera.width * camera.height for camera in looks.cameras),
+            depth=depth,
+            looks="rgb" in cfg.modalities or varied,
+        )
     return cfg.renderer
 
 

@@ -18,16 +18,20 @@ with World(WorldCfg(), visuals=True, renderer=EglRenderer()):
 """
 
 
-def best_renderer(pixels: int, *, depth: bool) -> str:
-    """Name of the fastest of Bullet's renderers, by `benchmarks/rendering.py`.
+def best_renderer(pixels: int, *, depth: bool, looks: bool) -> str:
+    """Name of the fastest of Bullet's renderers that shows the same, by `benchmarks/rendering.py`.
 
-    A graphics card is best at any size. Mesa's software renderer overtakes Bullet's at 320x240; where depth is wanted,
-    which takes it a second look, at 640x480.
+    `egl` draws neither textures nor the panels of floor, walls and table top, so that it is none where looks count.
+    Else a graphics card is best at any size. Mesa's software renderer overtakes Bullet's at 320x240; where depth is
+    wanted, which takes it a second look, at 640x480.
 
     Args:
         pixels: Of the largest image.
         depth: Whether depth or normals are wanted.
+        looks: Whether colours are wanted, or looks vary.
     """
+    if looks:
+        return "tiny"
     least = 0 if _has_graphics_card() else _MESA_DEPTH_FROM_PX if depth else _MESA_FROM_PX
     return "egl" if pixels >= least and _egl_works() else "tiny"
 

@@ -32,6 +32,7 @@ _FAR_FROM = 0.9
 class EglRenderer(Renderer):
     """Fast for large images and on a graphics card; images may differ by a level between machines.
 
+    The plugin draws neither textures nor meshes that were made in memory, which are the panels of `scenery.py`.
     Its depth buffer has 16 bits on Mesa, even in the inverse depth: 7 mm at 3 m by a near plane at 20 mm. Where depth
     is wanted, what lies beyond 0.4 m, or all if nothing is near, is drawn once more with a near plane just before it.
     """
