@@ -19,6 +19,10 @@ from simcore.sim.renderers.tiny import TinyRenderer
 
 Array = np.ndarray
 
+_FILES_KEPT_FOR = 100
+"""Resets after which the engine forgets the files that it has read. It keeps all, and procedural objects are new files:
+10 kB in every episode, twice, without an end."""
+
 
 class World:
     """One Bullet client; use as a context manager, so that it is always disconnected.
@@ -47,6 +51,7 @@ class World:
         self.shown_step: int | None = None
         """Physics step that a state was recorded at which is shown now; None while the world itself goes on."""
         self.steps = 0
+        self._resets = 0
         self._client: int | None = None
         self._before_step: list[Callable[[], None]] = []
         self._gravity_m_s2 = np.array([0.0, 0.0, cfg.gravity_m_s2])
@@ -94,12 +99,15 @@ class World:
         """Removes everything and sets the engine's parameters anew."""
         client = self.client
         p.resetSimulation(physicsClientId=client)
+        if self._resets % _FILES_KEPT_FOR == 0:
+            p.setPhysicsEngineParameter(enableFileCaching=0, physicsClientId=client)
+        self._resets += 1
         p.setPhysicsEngineParameter(
             fixedTimeStep=self.dt,
             numSolverIterations=self.cfg.solver_iterations,
             numSubSteps=0,  # with substeps, contact forces read a fraction of what they are
             deterministicOverlappingPairs=1,
-            enableFileCaching=1,  # meshes only; the state of a run does not depend on it
+            enableFileCaching=1,  # the state of a run does not depend on it
             restitutionVelocityThreshold=0.2,
             physicsClientId=client,
         )

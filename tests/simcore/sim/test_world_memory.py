@@ -1,0 +1,32 @@
+"""A world that is emptied and filled again does not grow, whatever files it reads."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import psutil
+import pytest
+
+from simcore.geometry import Pose
+from simcore.sim.rates import WorldCfg
+from simcore.sim.world import World
+
+BOX = (
+    '<robot name="box"><link name="box"><collision><geometry><box size="1 1 1"/></geometry></collision></link></robot>'
+)
+PADDING_BYTES = 200_000
+ROUNDS = 250
+
+
+@pytest.mark.slow
+def test_files_that_are_read_once_are_forgotten(tmp_path: Path):
+    process, used_mb = psutil.Process(), []
+    with World(WorldCfg()) as world:
+        for number in range(ROUNDS):
+            path = tmp_path / f"box{number}.urdf"
+            path.write_text(BOX + f"<!--{'x' * PADDING_BYTES}-->")
+            world.reset()
+            world.load_urdf(path, name="box", T_world_root=Pose.identity())
+            path.unlink()
+            used_mb.append(process.memory_full_info().uss / 1e6)
+    assert used_mb[-1] < used_mb[0] + 150 * PADDING_BYTES / 1e6, f"{used_mb[0]:.0f} MB grew to {used_mb[-1]:.0f} MB"
