@@ -31,6 +31,7 @@ _READ_INSIDE = re.compile(r"(?P<key>\w+)@(?P<group>\w+)\.(?P=key)\Z")
 """A group that a file without its package line overrides inside its own group."""
 _WITHOUT_A_TASK = " Or name an object and what is to be done with it: object=NAME skill=open."
 
+_NOT_IN_KEYS = re.compile(r"[^A-Za-z0-9_.@/+~:\[\]-]")
 _CONVERTED = re.compile(r"could not be converted to (\w+)")
 _WORDS = {"Integer": "a whole number", "Float": "a number", "Boolean": "true or false", "String": "a text"}
 
@@ -88,10 +89,16 @@ def _unreadable(exc: OverrideParseException) -> ConfigError:
             f"'{exc.override}' cannot be read. Expected key=value, such as {exc.override}=... or task={exc.override}.",
             override=exc.override,
         )
-    reason = [line for line in str(exc).splitlines()[1:] if not line.startswith("See ")]
+    key = (exc.override or "").partition("=")[0]
+    odd = sorted(set(_NOT_IN_KEYS.findall(key)))
+    reason = (
+        f"its key '{key}' has {', '.join(repr(character) for character in odd)}, which no key has"
+        if odd
+        else "brackets, braces or quotes of its value do not match"
+    )
     return ConfigError(
-        f"'{exc.override}' cannot be read: {_one_line(' '.join(reason))}. Expected key=value, "
-        "with quotes around values that hold spaces or commas.",
+        f"'{exc.override}' cannot be read: {reason}. Expected key=value, with quotes around values that hold spaces "
+        "or commas.",
         override=exc.override,
     )
 

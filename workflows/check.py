@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from workflows.console import BAD_INPUT, FAILED, OK, command, note, say
@@ -22,6 +24,7 @@ Exit code 0: all is well; 1: something is not; 2: no data set or file there.
 """
 
 _YAML = (".yaml", ".yml")
+_MOST_NAMED = 8
 
 
 def main(argv: Sequence[str]) -> int:
@@ -38,6 +41,8 @@ def _main(paths: list[str]) -> int:
 
     files = [path for path in paths if path.endswith(_YAML)]
     folders = [path for path in paths if path not in files]
+    for folder in folders:
+        _refuse_parent(Path(folder))
     sets = {path: DataSet.open(path) for path in folders}  # a folder that is none is bad input, not a damaged set
     bad = sum(_setting_problems(path) for path in files)
     for path, data_set in sets.items():
@@ -48,6 +53,24 @@ def _main(paths: list[str]) -> int:
         if not problems:
             say(f"{path}: {len(data_set)} episodes, all whole, every verdict agrees")
     return FAILED if bad else OK
+
+
+def _refuse_parent(folder: Path) -> None:
+    """Refuses a folder that is no data set but has some below it, and names these."""
+    from simcore.errors import ConfigError
+    from simcore.recording.location import DATASET_FILE
+    from workflows.data_folders import data_sets_below
+
+    below: list[str] = []
+    if folder.is_dir() and not (folder / DATASET_FILE).exists():
+        with suppress(ConfigError):  # there are none
+            below = [str(path) for path in data_sets_below(folder)]
+    if below:
+        more = f" and {len(below) - _MOST_NAMED} more" if len(below) > _MOST_NAMED else ""
+        raise ConfigError(
+            f"'{folder}' is no data set, but has {len(below)} below it. Expected data sets. Name them: "
+            f"{', '.join(below[:_MOST_NAMED])}{more}."
+        )
 
 
 def _setting_problems(path: str) -> int:

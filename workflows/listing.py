@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import shutil
+import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from textwrap import wrap
 
 from simcore.errors import ConfigError, close_matches
 from workflows.commandline import parse_command_line
@@ -16,6 +19,10 @@ HELP = """usage: unlatch list tasks|skills|robots|objects|sensors|annotators|ren
 Prints one line for each: its name and what it is; of data sets below a folder (default: data), task, robot and seed,
 attempts and successes. What lies in a folder of your own is listed too, with --config-dir.
 """
+
+
+_LEAST_COLUMN = 20
+"""Characters that a column of summaries needs at least."""
 
 
 def main(argv: Sequence[str]) -> int:
@@ -177,5 +184,10 @@ def _first_comment(path: Path) -> str:
 
 
 def _aligned(rows: Sequence[tuple[str, str]]) -> list[str]:
+    """Names and summaries below one another; on a terminal, summaries that are longer go on in their column."""
     width = max((len(name) for name, _ in rows), default=0)
-    return [f"{name:<{width}}  {summary}".rstrip() for name, summary in rows]
+    lines = [f"{name:<{width}}  {summary}".rstrip() for name, summary in rows]
+    room = shutil.get_terminal_size().columns if sys.stdout.isatty() else 0
+    if room <= width + _LEAST_COLUMN:
+        return lines
+    return [part for line in lines for part in wrap(line, room, subsequent_indent=" " * (width + 2))]

@@ -8,6 +8,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from importlib.metadata import version
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from configs.derived_ways import derived_as
 from configs.folders import yaml_files
@@ -112,11 +113,26 @@ def _new_task(name: str, cfg: NewTaskCfg) -> int:
         "part": "" if cfg.part is None else f", part: {cfg.part}",
         "part_line": "" if cfg.part is None else f"\n    part: {cfg.part}",
     }
-    _write({file: _filled("task", words)})
+    text = _filled("task", words)
+    if cfg.part is not None:
+        _check_part(name, text)
+    _write({file: text})
     folder = file.parent.parent
     say(f"task: {file}")
     say(f"next: unlatch collect task={name} --config-dir {folder} episodes=4 out=data/{name}")
     return OK
+
+
+def _check_part(name: str, text: str) -> None:
+    """Refuses a task whose object has no such part, or none that the skill fits, as `unlatch collect` would."""
+    from workflows.asset_checks import check_assets
+    from workflows.commandline import CommandLine, load_configs
+    from workflows.schema import CollectCfg
+
+    with TemporaryDirectory() as scratch:
+        _write({Path(scratch) / "task" / f"{name}.yaml": text})
+        (job,) = load_configs("collect", CollectCfg, CommandLine(overrides=[f"task={name}"], config_dirs=[scratch]))
+    check_assets(job.cfg, number=0)
 
 
 def _new_plugin(name: str, cfg: NewCfg, *, with_object: bool) -> int:

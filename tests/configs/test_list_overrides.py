@@ -16,6 +16,8 @@ from workflows.schema import CollectCfg
         ("robot.arms.left.home_std=0.1", "robot.arms is a list, and 'left' is no place in it"),
         ("task.regions.foo.yaw_deg=3", "task.regions is a list, and 'foo' is no place in it"),
         ("=5", "'=5' cannot be read. Expected key=value"),
+        ("a b=3", "its key 'a b' has ' ', which no key has. Expected key=value"),
+        ("seed=[1,", "brackets, braces or quotes of its value do not match"),
         ("open_microwave", "Expected key=value, such as open_microwave=... or task=open_microwave"),
         ("task.name=../x", "task.name='../x' names the data set's folder"),
         ("out=''", "out='' is empty"),

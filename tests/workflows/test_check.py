@@ -25,6 +25,15 @@ def test_a_robot_inside_its_limits_is_well(tmp_path: Path, capsys: pytest.Captur
     assert "0 episodes, all whole, every verdict agrees" in capsys.readouterr().out
 
 
+def test_a_folder_above_data_sets_names_them(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    data_set(tmp_path / "sweep" / "a")
+    data_set(tmp_path / "sweep" / "b")
+    assert unlatch.main(["check", str(tmp_path / "sweep")]) == 2
+    said = capsys.readouterr().err
+    assert "is no data set, but has 2 below it" in said
+    assert f"{tmp_path / 'sweep' / 'a'}, {tmp_path / 'sweep' / 'b'}" in said
+
+
 def test_a_robot_that_the_maker_never_made_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     folder = data_set(
         tmp_path / "x", "robot.arms.0.gripper.friction=5", "robot.arms.0.gripper.max_force_n=5000", "world.record_hz=20"

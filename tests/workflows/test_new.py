@@ -55,6 +55,7 @@ def test_a_task_is_one_that_can_be_composed(here: Path):
         (["skill", "open"], "There is a skill 'open' already."),
         (["task", "open_drawer"], "There is a task 'open_drawer' already."),
         (["task", "x", "object=microwav"], "object='microwav' is no object. Did you mean 'microwave' or"),
+        (["task", "x", "part=nonsense"], "nonsense"),
         (["task", "x", "skill=opn"], "Unknown skill 'opn'. Did you mean 'open'?"),
         (["task", "x", "skill=artpreplan"], "none can be derived for it"),
         (["task", "x", "robot=panda"], "robot"),
