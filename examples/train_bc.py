@@ -1,0 +1,140 @@
+"""Behaviour cloning on an exported set, short enough to read: a small network from states to the next few actions.
+
+    unlatch export DATA out=data/lerobot
+    python examples/train_bc.py data/lerobot out=data/bc.pt
+
+Needs the extra `train` (torch) and nothing else of Unlatch. Every tenth episode is held out. `BehaviourCloning` is a
+policy for `unlatch evaluate`: `policy=train_bc:BehaviourCloning`, the file's path in UNLATCH_BC.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from pathlib import Path
+
+import numpy as np
+import pyarrow.parquet as pq
+import torch
+from torch import nn
+
+INPUTS = ("observation.state", "observation.environment_state", "observation.keypoints")
+CHUNK = 8
+"""Actions that are foretold at once; the first is carried out, then it is asked again."""
+HIDDEN, BATCH, EPOCHS = 512, 256, 60
+STILL = 2e-3
+"""Change of an action below which the one before is repeated [rad, m]."""
+ORDER = (
+    *(r"\.joint_positions$", r"\.gripper_opening$"),  # observation.state
+    *(r"\.root_position$", r"\.root_quat_xyzw$", r"^parts\..*position$", r"^parts\..*velocity$"),
+    r"^keypoints\.",
+)
+"""Keys of an observation in the order in which the set has their numbers."""
+
+
+def read(root: Path) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Observations (T, n) and actions (T, m) of every episode of a LeRobot set."""
+    table = pq.read_table(root / "data")
+    columns = {key: np.stack(table.column(key).to_numpy()) for key in (*INPUTS, "action")}
+    episode = table.column("episode_index").to_numpy()
+    seen = np.hstack([columns[key] for key in INPUTS])
+    return [(seen[episode == index], columns["action"][episode == index]) for index in np.unique(episode)]
+
+
+def samples(episodes: list[tuple[np.ndarray, np.ndarray]]) -> tuple[torch.Tensor, torch.Tensor]:
+    """Observations (N, n) and the CHUNK actions from each on (N, CHUNK, m), the last one repeated at the end."""
+    chunks = [
+        actions[np.minimum(np.arange(len(actions))[:, None] + np.arange(CHUNK), len(actions) - 1)]
+        for _, actions in episodes
+    ]
+    seen = np.concatenate([observations for observations, _ in episodes])
+    return torch.tensor(seen, dtype=torch.float32), torch.tensor(np.concatenate(chunks), dtype=torch.float32)
+
+
+class Network(nn.Module):
+    """Normalizes, foretells, and takes the normalization back."""
+
+    def __init__(self, seen: torch.Tensor, actions: torch.Tensor) -> None:
+        super().__init__()
+        for name, values in (("seen", seen), ("action", actions.flatten(0, 1))):
+            self.register_buffer(f"{name}_mean", values.mean(0))
+            self.register_buffer(f"{name}_std", values.std(0).clamp(min=1e-3))  # what never changes stays 0
+        n, m = seen.shape[1], actions.shape[2]
+        self.layers = nn.Sequential(
+            *(nn.Linear(n, HIDDEN), nn.GELU(), nn.Linear(HIDDEN, HIDDEN), nn.GELU(), nn.Linear(HIDDEN, CHUNK * m))
+        )
+
+    def forward(self, seen: torch.Tensor) -> torch.Tensor:
+        """(N, CHUNK, m) normalized actions."""
+        return self.layers((seen - self.seen_mean) / self.seen_std).unflatten(1, (CHUNK, -1))
+
+    def loss(self, seen: torch.Tensor, actions: torch.Tensor) -> torch.Tensor:
+        """Mean absolute error, in standard deviations of each number of an action."""
+        return (self(seen) - (actions - self.action_mean) / self.action_std).abs().mean()
+
+    def act(self, seen: torch.Tensor) -> torch.Tensor:
+        """(N, CHUNK, m) actions."""
+        return self(seen) * self.action_std + self.action_mean
+
+
+def train(root: Path, out: Path) -> None:
+    """Trains, prints the loss of both parts after every tenth pass, and writes the network."""
+    torch.manual_seed(0)
+    episodes = read(root)
+    held_out = samples(episodes[9::10])
+    trained = samples([episode for index, episode in enumerate(episodes) if index % 10 != 9])
+    network = Network(*trained)
+    steps = -(-len(trained[0]) // BATCH)
+    optimizer = torch.optim.AdamW(network.parameters(), lr=1e-3, weight_decay=1e-4)
+    schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, EPOCHS * steps)
+    print(f"{len(episodes)} episodes, {len(trained[0])} frames to train on, {len(held_out[0])} held out")
+    for epoch in range(EPOCHS + 1):
+        if epoch % 10 == 0:
+            with torch.no_grad():
+                print(f"pass {epoch:3d}: train {network.loss(*trained):.4f}, held out {network.loss(*held_out):.4f}")
+        if epoch == EPOCHS:
+            break
+        for batch in torch.randperm(len(trained[0])).split(BATCH):
+            optimizer.zero_grad()
+            network.loss(*(part[batch] for part in trained)).backward()
+            optimizer.step()
+            schedule.step()
+    torch.save(network.state_dict(), out)
+    print(f"network: {out}")
+
+
+class BehaviourCloning:
+    """The trained network as a policy of `unlatch evaluate`: one arm, one object, an export's default conventions."""
+
+    def __init__(self, observation_space: object, action_space: object) -> None:
+        weights = torch.load(os.environ["UNLATCH_BC"], weights_only=True)
+        seen, action = weights["seen_mean"], weights["action_mean"]
+        self._network = Network(seen.expand(2, -1), action.expand(2, 1, -1))
+        self._network.load_state_dict(weights)
+        self._last: np.ndarray | None = None
+
+    def reset(self, observation: dict[str, np.ndarray], info: dict[str, object]) -> None:
+        """Begins an episode."""
+        self._last = None
+
+    def act(self, observation: dict[str, np.ndarray]) -> np.ndarray:
+        """The first of the actions that it foretells, or once more the last one where that is nearly the same.
+
+        An episode ends when targets stand still: numbers of a network never do by themselves.
+        """
+        seen = np.concatenate([self._part(observation, pattern) for pattern in ORDER])
+        with torch.no_grad():
+            action = self._network.act(torch.tensor(seen, dtype=torch.float32)[None])[0, 0].numpy().astype(float)
+        if self._last is None or np.abs(action - self._last).max() > STILL:
+            self._last = action
+        return self._last
+
+    def _part(self, observation: dict[str, np.ndarray], pattern: str) -> np.ndarray:
+        keys = sorted(key for key in observation if re.search(pattern, key))
+        return np.concatenate([np.ravel(observation[key]) for key in keys])
+
+
+if __name__ == "__main__":
+    target = next((word.removeprefix("out=") for word in sys.argv[2:] if word.startswith("out=")), "bc.pt")
+    train(Path(sys.argv[1]), Path(target))
