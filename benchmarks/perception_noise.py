@@ -1,12 +1,13 @@
 """How often the first four tasks succeed, as the planner is told worse and worse where things are.
 
 Usage: python benchmarks/perception_noise.py [n=50] [seed=0] [workers=2] [randomization=none] [of=position,keypoint]
-       [levels_mm=0,2,4,8,16] [tasks=open_microwave,...] [picture=FILE.png] [out=data/bench-perception-noise]
+       [levels_mm=0,2,4,8,16] [levels_deg=0,1,2,4,8] [tasks=open_microwave,...] [picture=FILE.png]
+       [out=data/bench-perception-noise]
 
 `position` displaces an object as a whole, `keypoint` each of its keypoints for itself, by a normal draw of that
-standard deviation in each coordinate. Contacts and success are judged on the truth. Prints successes with their Wilson
-intervals; `picture=` draws them (matplotlib, of the extra `bench`). Data sets stay in the folder; the same command
-again goes on where it was stopped.
+standard deviation in each coordinate; `orientation` turns it about each of the world's axes (levels_deg). Contacts and
+success are judged on the truth. Prints successes with their Wilson intervals; `picture=` draws them (matplotlib, of the
+extra `bench`). Data sets stay in the folder; the same command again goes on where it was stopped.
 """
 
 from __future__ import annotations
@@ -28,10 +29,12 @@ from workflows.console import guarded, result_console, say
 from workflows.schema import CollectCfg
 from workflows.statistics import RunStatistics
 
-KINDS = ("position", "keypoint")
+KINDS = {"position": "m", "keypoint": "m", "orientation": "deg"}
+"""Kinds of noise, with the unit of their key."""
+DEFAULT_KINDS = ("position", "keypoint")
 
 Curves = Mapping[tuple[str, str, float], RunStatistics]
-"""What came of it, by kind of noise, task and level [mm]."""
+"""What came of it, by kind of noise, task and level [mm or degrees]."""
 
 
 @dataclass
@@ -46,10 +49,12 @@ class PerceptionNoiseCfg:
     """Processes."""
     randomization: str = "none"
     """What varies beside."""
-    of: str = ",".join(KINDS)
+    of: str = ",".join(DEFAULT_KINDS)
     """Kinds of noise, separated by commas."""
     levels_mm: str = "0,2,4,8,16"
     """Standard deviations [mm], separated by commas."""
+    levels_deg: str = "0,1,2,4,8"
+    """Standard deviations of `orientation` [degrees], separated by commas."""
     tasks: list[str] = field(default_factory=lambda: list(TASKS))
     """Tasks to run."""
     picture: str | None = None
@@ -61,15 +66,21 @@ class PerceptionNoiseCfg:
         unknown = [kind for kind in self.of.split(",") if kind not in KINDS]
         if unknown:
             raise ConfigError(f"of={self.of} has '{unknown[0]}'. Expected some of {', '.join(KINDS)}.", key="of")
-        if self.n < 1 or any(level < 0.0 for level in self.levels()):
-            raise ConfigError(f"n={self.n}, levels_mm={self.levels_mm}: expected n from 1, levels from 0.", key="n")
+        if self.n < 1 or any(level < 0.0 for kind in KINDS for level in self.levels(kind)):
+            raise ConfigError(
+                f"n={self.n}, levels_mm={self.levels_mm}, levels_deg={self.levels_deg}: expected n from 1, levels from "
+                "0.",
+                key="n",
+            )
 
-    def levels(self) -> list[float]:
-        """Standard deviations [mm]."""
+    def levels(self, kind: str) -> list[float]:
+        """Standard deviations of a kind [mm or degrees]."""
+        key = "levels_mm" if KINDS[kind] == "m" else "levels_deg"
+        given = getattr(self, key)
         try:
-            return [float(word) for word in str(self.levels_mm).split(",")]
+            return [float(word) for word in str(given).split(",")]
         except ValueError as exc:
-            raise ConfigError(f"levels_mm={self.levels_mm} are no numbers. Write 0,2,4.", key="levels_mm") from exc
+            raise ConfigError(f"{key}={given} are no numbers. Write 0,2,4.", key=key) from exc
 
 
 def curves(cfg: PerceptionNoiseCfg) -> dict[tuple[str, str, float], RunStatistics]:
@@ -77,19 +88,25 @@ def curves(cfg: PerceptionNoiseCfg) -> dict[tuple[str, str, float], RunStatistic
     found = {}
     for task in cfg.tasks:
         for kind in cfg.of.split(","):
-            for level_mm in cfg.levels():
-                folder = f"{task}-{kind if level_mm else 'truth'}-{level_mm:g}mm-{cfg.randomization}"
-                say(f"== {task}, {kind} {level_mm:g} mm")
-                found[kind, task, level_mm] = measured(cfg, task, kind, level_mm, str(Path(cfg.out, folder).absolute()))
+            for level in cfg.levels(kind):
+                noise = f"{kind}-{shown(kind, level).replace(' ', '')}" if level else "truth-0mm"
+                say(f"== {task}, {kind} {shown(kind, level)}")
+                out = Path(cfg.out, f"{task}-{noise}-{cfg.randomization}").absolute()
+                found[kind, task, level] = measured(cfg, task, kind, level, str(out))
     return found
 
 
-def measured(cfg: PerceptionNoiseCfg, task: str, kind: str, level_mm: float, out: str) -> RunStatistics:
+def shown(kind: str, level: float) -> str:
+    """A level with its unit."""
+    return f"{level:g} {'mm' if KINDS[kind] == 'm' else 'deg'}"
+
+
+def measured(cfg: PerceptionNoiseCfg, task: str, kind: str, level: float, out: str) -> RunStatistics:
     """What came of one task at one level."""
     overrides = [
         f"task={task}",
         f"randomization={cfg.randomization}",
-        f"randomization.perception.{kind}_std_m={1e-3 * level_mm}",
+        f"randomization.perception.{kind}_std_{KINDS[kind]}={level if KINDS[kind] == 'deg' else 1e-3 * level}",
         *(f"{key}={getattr(cfg, key)}" for key in ("seed", "workers")),
         f"episodes={cfg.n}",
         "pictures=0",
@@ -101,18 +118,18 @@ def measured(cfg: PerceptionNoiseCfg, task: str, kind: str, level_mm: float, out
     return RunStatistics.of(item for item in DataSet.open(out).summaries() if item.number < cfg.n)
 
 
-def curve_table(found: Curves) -> Table:
-    """Successes and their interval; one row a task and kind, one column a level."""
-    levels = sorted({level for _, _, level in found})
+def curve_table(found: Curves, kind: str) -> Table:
+    """Successes and their interval under one kind of noise; one row a task, one column a level."""
+    levels = sorted({level for name, _, level in found if name == kind})
     table = Table(box=MARKDOWN)
-    for column in ("noise of", "task", *(f"{level:g} mm" for level in levels)):
+    for column in (f"noise of {kind}", *(shown(kind, level) for level in levels)):
         table.add_column(column, no_wrap=True)
-    for kind, task in dict.fromkeys((kind, task) for kind, task, _ in found):
+    for task in dict.fromkeys(task for name, task, _ in found if name == kind):
         cells = []
         for level in levels:
             low, high = found[kind, task, level].interval
             cells.append(f"{found[kind, task, level].successes} ({100 * low:.0f} to {100 * high:.0f} %)")
-        table.add_row(kind, task, *cells)
+        table.add_row(task, *cells)
     return table
 
 
@@ -137,7 +154,7 @@ def draw(found: Curves, path: str) -> None:
                 level + 0.12 * (place - 1.5) for level, _ in points
             ]  # side by side, so that the bars can be told apart
             axis.errorbar(x, shares, yerr=(below, above), marker="o", ms=4, capsize=2, label=task.replace("_", " "))
-        axis.set_xlabel(f"standard deviation of {kind} noise [mm]")
+        axis.set_xlabel(f"standard deviation of {kind} noise [{'mm' if KINDS[kind] == 'm' else 'degrees'}]")
         axis.grid(alpha=0.3)
         axis.set_ylim(-3, 103)
     axes[0][0].set_ylabel("successes [%], 95 % interval")
@@ -150,10 +167,11 @@ def main(arguments: list[str]) -> int:
     """Runs every level and prints what came of them; exit code 0."""
     cfg = read_pairs(PerceptionNoiseCfg, arguments)
     found = curves(cfg)
-    result_console().print(curve_table(found))
+    for kind in cfg.of.split(","):
+        result_console().print(curve_table(found, kind))
     for (kind, task, level), each in found.items():
         if each.codes:
-            say(f"{task}, {kind} {level:g} mm: {each.codes_text()}")
+            say(f"{task}, {kind} {shown(kind, level)}: {each.codes_text()}")
     if cfg.picture is not None:
         draw(found, cfg.picture)
     return 0
