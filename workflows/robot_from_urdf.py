@@ -13,6 +13,7 @@ import numpy as np
 from robots.description import ArmCfg, GripperCfg, RobotCfg
 from robots.model import model_path
 from robots.robot import Robot
+from simcore.assets.surface import shape_triangles
 from simcore.assets.urdf_model import UrdfModel
 from simcore.assets.urdf_reader import read_urdf
 from simcore.errors import AssetError
@@ -38,6 +39,8 @@ _FINGER_M_S = 0.05
 _ARMATURE_KG_M2 = 1e-3
 _BASES_M = tuple(round(0.1 * i, 1) for i in range(-4, 4))
 _HEIGHTS_M = (0.0, 0.1, 0.2, 0.3)
+_FRONT_M = 0.2
+"""What stands still ends here above the table: objects come as near as 0.3 m, and doors swing out before them [m]."""
 _DRAWS = 60
 _OFTEN = 0.8
 _ONE_PLACE_M = 5e-3
@@ -166,12 +169,29 @@ def _placed(cfg: RobotCfg) -> RobotCfg:
     shoulder = max(float(model.link_pose(arm.base_link).p[2]) for arm in cfg.arms)
     if shoulder > 0.6:
         places = [(round(height - shoulder + 0.4, 2), x) for height, x in places]
+    still = _still_cloud(cfg, model)
+    free = [place for place in places if not np.any(still[still[:, 2] > -place[0], 0] + place[1] > _FRONT_M)]
+    places = free or places
     values = {}
     for height, x in places:
         moved = replace(cfg, base_x_m=x, base_height_m=height)
         values[height, x] = round(float(np.mean(reach_shares(moved, count=2))), 2)
     height, x = max(places, key=lambda place: (values[place], -places.index(place)))
     return replace(cfg, base_x_m=x, base_height_m=height)
+
+
+def _still_cloud(cfg: RobotCfg, model: UrdfModel) -> Array:
+    """(V, 3) vertices of what no arm moves: base, torso and head, root frame [m]."""
+    moving = {joint for arm in cfg.arms for joint in (*arm.joints, *arm.gripper.joints)}
+    clouds = [np.zeros((0, 3))]
+    for name, link in model.links.items():
+        joint = model.parent_joint(name)
+        while joint is not None and joint.name not in moving:
+            joint = model.parent_joint(joint.parent)
+        if joint is None:
+            T = model.link_pose(name)
+            clouds += [T @ (shape.T_link_shape @ shape_triangles(shape)[0]) for shape in link.collisions]
+    return np.concatenate(clouds)
 
 
 def _overlapping(cfg: RobotCfg, model: UrdfModel) -> list[list[str]]:
