@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import colorsys
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -12,6 +12,8 @@ import numpy as np
 from configs.reading import read_dataclass
 from simcore.geometry import Pose
 from simcore.randomization.distractors import DistractorsCfg
+from simcore.rng import stream
+from simcore.sim.bodies import Body
 from simcore.sim.look import PLAIN, Look, TextureStore
 from simcore.sim.scenery import SOLIDS, add_solid
 from tasks.scene_names import TABLE
@@ -27,6 +29,8 @@ _CLEAR_M = {"robot": 0.1, "object": 0.3}
 """Free space around the boxes of robot and objects: doors and drawers come out there."""
 _APART_M = 0.01
 _EDGE_M = 0.05
+_AWAY_M = 1e3
+"""Where nobody sees it."""
 
 
 @dataclass
@@ -49,6 +53,11 @@ class Distractor:
     """Number of its texture; 0: none."""
 
     @property
+    def T_world(self) -> Pose:
+        """Pose of its middle."""
+        return Pose.from_rpy((self.x_m, self.y_m, 0.5 * self.size_m), (0.0, 0.0, self.yaw_rad))
+
+    @property
     def radius_m(self) -> float:
         """Radius of a circle around it [m]."""
         return 0.62 * self.size_m
@@ -62,45 +71,81 @@ def draw_distractors(scene: EpisodeScene, cfg: DistractorsCfg, rng: np.random.Ge
         cfg: How many, how large.
         rng: Source of the draws.
     """
-    taken = _taken(scene)
-    hand, goals = _way(scene)
-    placed: list[Distractor] = []
-    for _ in range(int(rng.integers(cfg.least, cfg.most + 1))):
-        made = _drawn(cfg, rng)
+    return FreeTable(scene).drawn(cfg, rng)
+
+
+class FreeTable:
+    """Where distractors may stand, seen from above, while robot and objects are where they are now."""
+
+    def __init__(self, scene: EpisodeScene) -> None:
+        """Takes the boxes of robot and objects, and the way between them."""
+        self._taken = _taken(scene)
+        self._hand, self._goals = _way(scene)
+
+    def drawn(self, cfg: DistractorsCfg, rng: np.random.Generator) -> list[Distractor]:
+        """New things; see `draw_distractors`."""
+        placed: list[Distractor] = []
+        for _ in range(int(rng.integers(cfg.least, cfg.most + 1))):
+            made = _drawn(cfg, rng)
+            if self._find_place(made, placed, rng):
+                placed.append(made)
+        return placed
+
+    def arranged(self, items: Sequence[Distractor], number: int) -> list[Distractor]:
+        """The same things elsewhere; what finds no place stays or, where it would overlap, is out of sight.
+
+        Args:
+            items: The things.
+            number: Number of the arrangement, from which all its draws follow.
+        """
+        rng = stream(number, CLASS)
+        placed: list[Distractor] = []
+        for item in items:
+            made = replace(item, yaw_rad=float(rng.uniform(-np.pi, np.pi)))
+            if not self._find_place(made, placed, rng):
+                made = item if self._is_free(item, placed) else replace(item, x_m=_AWAY_M)
+            placed.append(made)
+        return placed
+
+    def _find_place(self, made: Distractor, placed: Sequence[Distractor], rng: np.random.Generator) -> bool:
         for _ in range(TRIES):
             made.x_m, made.y_m = (float(value) for value in _place(rng))
-            p = np.array([made.x_m, made.y_m])
-            free = all(_distance(p, box) > made.radius_m for box in taken)
-            free = free and all(_beside(p, hand, goal) > made.radius_m + _CLEAR_M["robot"] for goal in goals)
-            if free and all(np.hypot(*(p - (o.x_m, o.y_m))) > made.radius_m + o.radius_m + _APART_M for o in placed):
-                placed.append(made)
-                break
-    return placed
+            if self._is_free(made, placed):
+                return True
+        return False
+
+    def _is_free(self, made: Distractor, placed: Sequence[Distractor]) -> bool:
+        p = np.array([made.x_m, made.y_m])
+        free = all(_distance(p, box) > made.radius_m for box in self._taken)
+        free = free and all(_beside(p, self._hand, goal) > made.radius_m + _CLEAR_M["robot"] for goal in self._goals)
+        return free and all(np.hypot(*(p - (o.x_m, o.y_m))) > made.radius_m + o.radius_m + _APART_M for o in placed)
 
 
-def show_distractors(scene: EpisodeScene, distractors: Sequence[Distractor], textures: TextureStore) -> None:
-    """Adds them to the scenery of a world with visual shapes.
+def show_distractors(scene: EpisodeScene, distractors: Sequence[Distractor], textures: TextureStore) -> list[Body]:
+    """Adds them to the scenery of a world with visual shapes; their bodies, in the same order.
 
     Args:
         scene: The scene.
         distractors: What stands where.
         textures: Where their textures come from.
     """
+    bodies = []
     for number, item in enumerate(distractors):
-        T = Pose.from_rpy((item.x_m, item.y_m, 0.5 * item.size_m), (0.0, 0.0, item.yaw_rad))
         red, green, blue = item.colour
         body = add_solid(
             scene.world,
             f"{CLASS}_{number}",
             shape=item.shape,
             size_m=item.size_m,
-            T_world_solid=T,
+            T_world_solid=item.T_world,
             rgba=(red, green, blue, 1.0),
         )
         body.semantic_class = CLASS
         look = Look(scene.world, [body], textures, links=[-1])
         look.textures[:] = item.texture
         look.show()
+        bodies.append(body)
+    return bodies
 
 
 def plain_distractors(distractors: Sequence[Distractor]) -> list[dict[str, Any]]:

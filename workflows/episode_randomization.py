@@ -21,8 +21,10 @@ from simcore.sim.views.articulation_view import ArticulationView
 from simcore.sim.views.rigid_prim_view import RigidPrimView
 from simcore.sim.views.sighting_view import SightingView
 from simcore.sim.views.view import View
+from workflows.distractor_view import DISTRACTORS, DistractorView
 from workflows.distractors import (
     Distractor,
+    FreeTable,
     draw_distractors,
     plain_distractors,
     read_distractors,
@@ -63,6 +65,7 @@ class EpisodeRandomization:
         self._scene = scene
         self._visual_draw = visual_draw
         self._distractors: list[Distractor] = []
+        self._distractor_view = DistractorView()
         self._textures = texture_store(scene)
         self._made: dict[str, View] = {}
         self._views = self._view_cfgs()
@@ -82,6 +85,13 @@ class EpisodeRandomization:
     def _drawn_rules(self, cfg: RandomizationCfg) -> list[PlacedRule]:
         """Rules of a configuration, one of all cameras as one of each."""
         own = [(f"randomization.rules[{index}]", rule) for index, rule in enumerate(cfg.rules)]
+        for where, rule in own:
+            if rule.view == DISTRACTORS and not cfg.distractors.active:
+                raise ConfigError(
+                    f"{where}.view='{DISTRACTORS}': there are none, randomization.distractors.most is 0. Raise it, or "
+                    "remove the rule.",
+                    key=f"{where}.view",
+                )
         names = [camera.cfg.name for camera in cameras(self._scene)]
         found = [
             (where, replace(rule, view=name) if rule.view == CAMERAS else rule)
@@ -171,6 +181,8 @@ class EpisodeRandomization:
             setups["sensors"].register_view(signals)
         for view in visual_views(scene, used, self._textures):
             setups["visuals"].register_view(view)
+        if DISTRACTORS in used:
+            setups["visuals"].register_view(self._distractor_view)
 
     def _view(self, cfg: ViewCfg) -> View:
         """A view of a body, made once: what it declares acts from then on."""
@@ -229,8 +241,10 @@ class EpisodeRandomization:
         else:
             content = self.cfg.recorded.get("visuals", {}).get("distractors", ())
             self._distractors = read_distractors(content, "randomization.recorded.visuals.distractors")
-        if self._scene.world.visuals:
-            show_distractors(self._scene, self._distractors, self._textures)
+        shown = self._scene.world.visuals
+        bodies = show_distractors(self._scene, self._distractors, self._textures) if shown else []
+        if DISTRACTORS in self.layers["visuals"].setup.views:
+            self._distractor_view.bind(self._distractors, bodies, FreeTable(self._scene))
 
     def show(self, frame: int) -> None:
         """Makes everything look as in a state frame of the episode, in any order of frames."""

@@ -41,6 +41,8 @@ _BASES_M = tuple(round(0.1 * i, 1) for i in range(-4, 4))
 _HEIGHTS_M = (0.0, 0.1, 0.2, 0.3)
 _FRONT_M = 0.2
 """What stands still ends here above the table: objects come as near as 0.3 m, and doors swing out before them [m]."""
+_ABOVE_M = 2e-3
+"""Wheels stand so far above the table, where the robot is held [m]."""
 _DRAWS = 60
 _OFTEN = 0.8
 _ONE_PLACE_M = 5e-3
@@ -167,10 +169,16 @@ def _placed(cfg: RobotCfg) -> RobotCfg:
     # torsos and masts whose arms hang high stand lower than the table
     model = read_urdf(model_path(cfg))
     shoulder = max(float(model.link_pose(arm.base_link).p[2]) for arm in cfg.arms)
+    still, loose = _still_clouds(cfg, model)
+    lowest = float(loose[:, 2].min(initial=0.0))
     if shoulder > 0.6:
-        places = [(round(height - shoulder + 0.4, 2), x) for height, x in places]
-    still = _still_cloud(cfg, model)
-    free = [place for place in places if not np.any(still[still[:, 2] > -place[0], 0] + place[1] > _FRONT_M)]
+        heights = (*(round(height - shoulder + 0.4, 2) for height in _HEIGHTS_M), round(_ABOVE_M - lowest, 3))
+        places = [(height, x) for height in heights for x in sorted(_BASES_M, key=abs)]
+    free = [
+        (height, x)
+        for height, x in places
+        if lowest + height >= 0.0 and not np.any(still[still[:, 2] > -height, 0] + x > _FRONT_M)
+    ]
     places = free or places
     values = {}
     for height, x in places:
@@ -180,18 +188,26 @@ def _placed(cfg: RobotCfg) -> RobotCfg:
     return replace(cfg, base_x_m=x, base_height_m=height)
 
 
-def _still_cloud(cfg: RobotCfg, model: UrdfModel) -> Array:
-    """(V, 3) vertices of what no arm moves: base, torso and head, root frame [m]."""
+def _still_clouds(cfg: RobotCfg, model: UrdfModel) -> tuple[Array, Array]:
+    """(V, 3) vertices of what no arm moves, base, torso and head, and (U, 3) of what of that is not fixed to the root.
+
+    The root may be sunk in the table that it is mounted on; wheels and a torso that could move may not [m].
+    """
     moving = {joint for arm in cfg.arms for joint in (*arm.joints, *arm.gripper.joints)}
-    clouds = [np.zeros((0, 3))]
+    clouds, loose = [np.zeros((0, 3))], [np.zeros((0, 3))]
     for name, link in model.links.items():
+        above = []
         joint = model.parent_joint(name)
-        while joint is not None and joint.name not in moving:
+        while joint is not None:
+            above.append(joint)
             joint = model.parent_joint(joint.parent)
-        if joint is None:
-            T = model.link_pose(name)
-            clouds += [T @ (shape.T_link_shape @ shape_triangles(shape)[0]) for shape in link.collisions]
-    return np.concatenate(clouds)
+        if any(joint.name in moving for joint in above):
+            continue
+        T = model.link_pose(name)
+        own = [T @ (shape.T_link_shape @ shape_triangles(shape)[0]) for shape in link.collisions]
+        clouds += own
+        loose += own if any(joint.moves for joint in above) else []
+    return np.concatenate(clouds), np.concatenate(loose)
 
 
 def _overlapping(cfg: RobotCfg, model: UrdfModel) -> list[list[str]]:

@@ -17,6 +17,7 @@ from simcore.sim.views.camera_view import CameraView
 from simcore.sim.views.light_view import LightView
 from simcore.sim.views.look_view import LookView
 from tasks.scene_names import TABLE
+from workflows.distractor_view import DISTRACTORS
 from workflows.episode_scene import TABLE_CENTER_M, TABLE_RGBA, TABLE_SIZE_M, EpisodeScene
 
 LIGHT, FLOOR, WALLS = "light", "floor", "walls"
@@ -34,7 +35,7 @@ _FLOOR_RGBA, _WALL_RGBA, _LEG_RGBA = (0.6, 0.57, 0.53, 1.0), (0.86, 0.85, 0.82, 
 
 def visual_names(scene: EpisodeScene) -> list[str]:
     """Names of the views beside those of bodies."""
-    return [LIGHT, *ROOM, CAMERAS, *(camera.cfg.name for camera in cameras(scene))]
+    return [LIGHT, DISTRACTORS, *ROOM, CAMERAS, *(camera.cfg.name for camera in cameras(scene))]
 
 
 def cameras(scene: EpisodeScene) -> list[Camera]:

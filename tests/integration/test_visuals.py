@@ -9,11 +9,13 @@ from typing import Any
 import numpy as np
 import pytest
 
+from simcore.errors import ConfigError
 from simcore.recording.episode import EpisodeRecord
 from simcore.sim.collision import BulletCollisionChecker
 from simcore.sim.world import World
 from workflows.attempt import Attempt
 from workflows.commandline import CommandLine, load_configs
+from workflows.distractor_view import DistractorView
 from workflows.distractors import Distractor, read_distractors
 from workflows.episode import Episode
 from workflows.episode_randomization import VisualDraw, recorded_randomization
@@ -179,3 +181,49 @@ def test_applied_again_to_another_episode_it_looks_the_same(record: EpisodeRecor
     assert applied["visuals"]["distractors"] == record.applied["visuals"]["distractors"]
     resets = [firing for firing in record.applied["visuals"]["firings"] if firing[0] == 0]
     assert applied["visuals"]["firings"] == resets
+
+
+MOVING = (
+    "{view: distractors, attribute: arrangement, gate: on_interval, interval: 6, "
+    "distribution: {type: uniform, lower: 1, upper: 1000}}"
+)
+
+
+def arranged() -> CollectCfg:
+    return config(MOVING, line=(CAMERA, "randomization.distractors.least=4", "randomization.distractors.most=6"))
+
+
+@pytest.mark.slow
+def test_a_rule_puts_distractors_elsewhere_while_the_episode_runs() -> None:
+    cfg = arranged()
+    with EpisodeRunner(cfg) as runner:
+        record = runner.run(0)
+    with EpisodeRunner(config(line=(CAMERA,))) as runner:
+        plain = runner.run(0)
+    assert np.array_equal(*(made.arrays["robots.franka_panda.left.joint_positions"] for made in (record, plain)))
+    firings = record.applied["visuals"]["firings"]
+    assert len(firings) > 10
+    assert len({firing[2][0] for firing in firings}) == len(firings)
+    places = []
+    with looked_at(cfg, record) as shown:
+        for frame in (0, 30, 60, 0):
+            shown.show(frame)
+            assert shown.episode.randomization is not None
+            view = shown.episode.randomization.layers["visuals"].setup.views["distractors"]
+            assert isinstance(view, DistractorView)
+            things = view.places()
+            bodies = shown.episode.scene.world.scenery
+            for number, thing in enumerate(things):
+                np.testing.assert_allclose(bodies[f"distractor_{number}"].root_pose().p, thing.T_world.p, atol=1e-9)
+                assert all(_apart(thing, other) > 0.0 for other in things[:number])
+            places.append([(thing.x_m, thing.y_m) for thing in things])
+    assert places[0] == places[3]  # whatever was shown in between
+    assert len({tuple(place) for place in places}) == 3
+
+
+def test_a_rule_of_distractors_needs_some() -> None:
+    with (
+        EpisodeRunner(config(MOVING)) as runner,
+        pytest.raises(ConfigError, match=r"view='distractors': there are none, randomization\.distractors\.most is 0"),
+    ):
+        runner.episode(0).reset()
