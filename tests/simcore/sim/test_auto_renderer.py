@@ -1,0 +1,27 @@
+"""Which renderer `auto` is: never one that shows something else."""
+
+from __future__ import annotations
+
+import pytest
+
+from simcore.sim.renderers import auto
+
+SMALL, LARGE = 128 * 96, 640 * 480
+
+
+@pytest.mark.parametrize(
+    ("card", "works", "pixels", "depth", "looks", "expected"),
+    [
+        (True, True, SMALL, True, False, "egl"),
+        (True, False, LARGE, True, False, "tiny"),
+        (True, True, LARGE, True, True, "tiny"),
+        (False, True, SMALL, False, False, "tiny"),
+        (False, True, 320 * 240, False, False, "egl"),
+        (False, True, 320 * 240, True, False, "tiny"),
+        (False, True, LARGE, True, False, "egl"),
+    ],
+)
+def test_it_is_the_faster_one_of_those_that_show_the_same(monkeypatch, card, works, pixels, depth, looks, expected):
+    monkeypatch.setattr(auto, "_has_graphics_card", lambda: card)
+    monkeypatch.setattr(auto, "_egl_works", lambda: works)
+    assert auto.best_renderer(pixels, depth=depth, looks=looks) == expected
