@@ -1,8 +1,9 @@
-"""The wheel, installed into a clean environment, runs from a folder that has its own `configs/` and `tasks/`."""
+"""The wheel, made from the source distribution, runs in a clean environment among foreign `configs/` and `tasks/`."""
 
 import shutil
 import subprocess
 import sys
+import tarfile
 import venv
 import zipfile
 from pathlib import Path
@@ -22,14 +23,27 @@ def run(*command: str | Path, cwd: Path) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.fixture(scope="module")
-def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     source = tmp_path_factory.mktemp("source") / "unlatch"
     kept = shutil.ignore_patterns(".git", ".venv", "data", "build", "dist", "*.egg-info", "__pycache__", ".*_cache")
     shutil.copytree(ROOT, source, ignore=kept)
-    done = run(sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--wheel-dir", "dist", ".", cwd=source)
+    done = run(sys.executable, "-m", "build", "--outdir", "dist", ".", cwd=source)
     assert done.returncode == 0, done.stderr
-    (built,) = (source / "dist").glob("unlatch-*.whl")
-    return built
+    return source / "dist"
+
+
+@pytest.fixture(scope="module")
+def wheel(built: Path) -> Path:
+    (found,) = built.glob("unlatch-*.whl")
+    return found
+
+
+def test_the_source_distribution_holds_what_it_is_built_from_and_its_licence(built: Path):
+    (source,) = built.glob("unlatch-*.tar.gz")
+    with tarfile.open(source) as archive:
+        names = {name.partition("/")[2] for name in archive.getnames()}
+    assert {"LICENSE", "README.md", "pyproject.toml", "unlatch.py", "configs/schema.py"} <= names
+    assert {path.relative_to(ROOT).as_posix() for path in (ROOT / "configs").rglob("*.yaml")} <= names
 
 
 def test_the_wheel_holds_our_packages_with_their_yaml_and_no_tests(wheel: Path):
