@@ -31,14 +31,14 @@ PICTURE = "preview.png"
 """Name of the picture in a data set."""
 _LATER_KEYS: dict[str, Any] = {"part": None, "instances": "random", "instance_count": None, "split": "all", "where": {}}
 """Keys of an object that were added, and what they mean where they are missing."""
-_LATER_SENSOR_KEYS: dict[str, Any] = {
+_LATER_CAMERA_KEYS: dict[str, Any] = {
     "lens": "pinhole",
     "distortion": None,
     "preset": None,
     "scale": 1.0,
     "depth_range_m": None,
 }
-"""Keys of a sensor that were added, and what they mean where they are missing."""
+"""Keys of a camera that were added, and what they mean where they are missing."""
 _LATER_MOUNT_KEYS: dict[str, Any] = {
     "look_at_body": None,
     "look_at_link": None,
@@ -177,6 +177,9 @@ def header_of(cfg: EpisodeCfg) -> dict[str, Any]:
             del item["held_out"]
         for key in [key for key, value in _LATER_KEYS.items() if item[key] == value]:
             del item[key]
+    for arm in config["robot"]["arms"]:
+        if not arm["counterbalance"]:
+            del arm["counterbalance"]  # as data sets had it before springs were modelled
     if not config["task"]["relations"]:
         del config["task"]["relations"]
     for entry in config["skills"]:
@@ -186,7 +189,8 @@ def header_of(cfg: EpisodeCfg) -> dict[str, Any]:
     for sensor in config["sensors"]:
         if sensor.get("noise") in (plain(ImageNoise()), plain(ImuNoise())):
             del sensor["noise"]  # as data sets had it before sensors could have noise
-        for place, later in ((sensor, _LATER_SENSOR_KEYS), (sensor["mount"], _LATER_MOUNT_KEYS)):
+        of_its_type = _LATER_CAMERA_KEYS if sensor["type"] == "camera" else {}
+        for place, later in ((sensor, of_its_type), (sensor["mount"], _LATER_MOUNT_KEYS)):
             for key in [key for key, value in later.items() if place.get(key, value) == value]:
                 place.pop(key, None)
     if not config["sensors"]:

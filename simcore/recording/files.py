@@ -52,6 +52,22 @@ def copy_files(source: Path, target: Path, names: Iterable[str], *, link: bool) 
             os.fsync(file.fileno())
 
 
+def publish_once(draft: Path, target: Path) -> None:
+    """Puts a file into its place unless one is there: that of a run that was faster stays. The draft is gone then.
+
+    Raises:
+        OSError: It cannot be put there.
+    """
+    try:
+        os.link(draft, target)  # unlike a rename, never replaces
+    except FileExistsError:
+        pass
+    except OSError:  # a file system without hard links
+        draft.rename(target)
+    draft.unlink(missing_ok=True)
+    sync_folder(target.parent)
+
+
 def sync_folder(path: Path) -> None:
     """Waits until the entries of a folder are on the disk, where the system can do that."""
     if os.name == "nt":

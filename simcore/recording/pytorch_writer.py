@@ -95,15 +95,18 @@ def _device(wanted: str) -> str:
     import torch
 
     try:
-        kind = torch.device(wanted).type
+        torch.device(wanted)
     except RuntimeError as exc:
         raise ConfigError(
             f"device='{wanted}' is none that torch knows ({str(exc).splitlines()[0]}). Expected 'cpu', 'cuda' or "
             "'cuda:<number>'. Change it.",
             key="device",
         ) from exc
-    if kind == "cuda" and not torch.cuda.is_available():
-        logger.warning("device=%s is not there: torch finds no graphics card. Batches are on the cpu.", wanted)
+    try:
+        torch.empty(0, device=wanted)
+    except (RuntimeError, AssertionError, NotImplementedError) as exc:  # whatever torch raises of a kind that it lacks
+        reason = str(exc).splitlines()[0]
+        logger.warning("device=%s is not there (%s). Batches are on the cpu.", wanted, reason)
         return "cpu"
     return wanted
 

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from simcore.errors import RecordingError
-from simcore.recording.files import not_writable, write_durably
+from simcore.recording.files import not_writable, publish_once, write_durably
 from simcore.recording.json_values import differences, encode_sealed, plain
 from simcore.recording.modality import Stream
 from simcore.recording.rendered_episode import (
@@ -219,7 +219,7 @@ class RenderSet:
         try:
             draft = area.folder / RENDER_FILE
             write_durably(draft, encode_sealed(content))
-            draft.rename(self.path / RENDER_FILE)
+            publish_once(draft, self.path / RENDER_FILE)
         finally:
             area.close()
 

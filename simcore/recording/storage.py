@@ -32,7 +32,7 @@ from simcore.recording.episode import (
     read_episode,
     verify_episode,
 )
-from simcore.recording.files import copy_files, not_writable, read_bounded, sync_folder, write_durably
+from simcore.recording.files import copy_files, not_writable, publish_once, read_bounded, write_durably
 from simcore.recording.index import EpisodeSummary
 from simcore.recording.json_values import break_seal, decode_json_object, encode_sealed, plain
 from simcore.recording.location import (
@@ -169,14 +169,7 @@ class DataSet:
             }
             draft = area.folder / DATASET_FILE
             write_durably(draft, encode_sealed(content))
-            try:
-                os.link(draft, target)  # unlike a rename, never replaces the file of a run that was faster
-            except FileExistsError:
-                pass
-            except OSError:  # a file system without hard links
-                draft.rename(target)
-            draft.unlink(missing_ok=True)
-            sync_folder(self.path)
+            publish_once(draft, target)
         there = self._read(self.path, self.worker)
         check_same_header(there.header, self.header, self.path)
         self.info = there.info

@@ -38,8 +38,10 @@ class Draft:
         self._old = self._root / "old"
         self._made = missing_folders(target.parent)
         try:
-            self._root.mkdir(parents=True, exist_ok=True)
             self._lock = self._locked()
+        except OSError as exc:
+            raise not_writable(target.parent, exc) from exc
+        try:
             self._restore()
             _remove(self.place)
             if not self._same_key(key):
@@ -49,6 +51,7 @@ class Draft:
             if not is_file:
                 self.place.mkdir()
         except OSError as exc:
+            os.close(self._lock)
             raise not_writable(target.parent, exc) from exc
 
     @property
@@ -79,15 +82,22 @@ class Draft:
             raise not_writable(self._target.parent, exc) from exc
 
     def _locked(self) -> int:
-        descriptor = os.open(self._root / "lock", os.O_RDWR | os.O_CREAT, 0o644)
-        if not try_lock(descriptor):
-            os.close(descriptor)
-            raise RecordingError(
-                f"Another export writes '{self._target}' at this moment. Expected one at a time. Wait for it, or "
-                "choose another out=.",
-                path=str(self._target),
-            )
-        return descriptor
+        path = self._root / "lock"
+        while True:
+            self._root.mkdir(parents=True, exist_ok=True)
+            descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
+            if not try_lock(descriptor):
+                break
+            with suppress(FileNotFoundError):
+                if os.path.samestat(path.stat(), os.fstat(descriptor)):
+                    return descriptor
+            os.close(descriptor)  # of an export that ended meanwhile and took its workplace with it
+        os.close(descriptor)
+        raise RecordingError(
+            f"Another export writes '{self._target}' at this moment. Expected one at a time. Wait for it, or choose "
+            "another out=.",
+            path=str(self._target),
+        )
 
     def _restore(self) -> None:
         """Undoes a replacement that was broken off between its two renames."""
@@ -108,8 +118,10 @@ class Draft:
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         _remove(self.place)
+        with suppress(OSError):
+            self._restore()
         # what was finished before Ctrl-C serves the next call, as after a kill; after an error, or the end, none does
-        if kind is None or not issubclass(kind, KeyboardInterrupt):
+        if not self._old.exists() and (kind is None or not issubclass(kind, KeyboardInterrupt)):
             with suppress(OSError):
                 shutil.rmtree(self._root)
                 for folder in self._made:  # up to the first that is not empty: of an export that failed, nothing stays

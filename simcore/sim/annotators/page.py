@@ -5,14 +5,13 @@
 
 from __future__ import annotations
 
-import re
 import sys
 from pathlib import Path
 
 from simcore.sim.annotators.annotator import Annotator
 from simcore.sim.annotators.catalog import ANNOTATORS
 
-_PLACE = re.compile(r"(?<=<!-- outputs -->\n\n).*?(?=\n<!-- end of outputs -->)", re.DOTALL)
+_BEGIN, _END = "<!-- outputs -->\n", "<!-- end of outputs -->"
 
 
 def outputs_table() -> str:
@@ -32,7 +31,11 @@ def outputs_table() -> str:
 
 def renewed(page: str) -> str:
     """A page with its table as it should be."""
-    return _PLACE.sub(lambda _: outputs_table(), page)
+    before, found, rest = page.partition(_BEGIN)
+    _, end, after = rest.partition(_END)
+    if not (found and end):
+        raise ValueError(f"The page has no place for the table. Expected {_BEGIN.strip()} and {_END}.")
+    return f"{before}{_BEGIN}\n{outputs_table()}\n{_END}{after}"
 
 
 if __name__ == "__main__":

@@ -93,6 +93,15 @@ def test_a_set_that_was_made_otherwise_is_refused_with_what_differs(tmp_path: Pa
     RenderSet.create_or_resume(tmp_path, "other", header(rate_hz=15)).close()
 
 
+def test_the_header_of_a_run_that_was_faster_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    with monkeypatch.context() as patched:
+        patched.setattr(Path, "exists", lambda _: False)  # it was not there yet when this run looked
+        RenderSet.create_or_resume(tmp_path, "default", header()).close()
+        with pytest.raises(RecordingError, match="rate_hz: there 30, now 15"):
+            RenderSet.create_or_resume(tmp_path, "default", header(rate_hz=15))
+    assert RenderSet.open(tmp_path).header["rate_hz"] == 30
+
+
 def test_what_is_not_there_is_told_with_what_is(tmp_path: Path, images: dict[str, list[np.ndarray]]):
     with RenderSet.create_or_resume(tmp_path, "default", header()) as render_set:
         written(render_set, 3, images)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from simcore.sim.annotators.page import renewed
+from simcore.sim.annotators.page import outputs_table, renewed
 
 PAGE = Path(__file__).parents[4] / "docs" / "annotators.md"
 
 
 def test_the_page_is_up_to_date():
+    assert "| `occlusion` |" in outputs_table()
     page = PAGE.read_text(encoding="utf-8")
     assert page == renewed(page), (
         "docs/annotators.md is out of date. Run: python -m simcore.sim.annotators.page docs/annotators.md"
