@@ -34,6 +34,11 @@ class Images:
         """How they lie in the file, one of `simcore.recording.frame_video.ENCODINGS`."""
 
     @property
+    def digest(self) -> str:
+        """Checksum of that file, as the render set has it."""
+        return str(self._episode.files[self.path.name]["sha256"])
+
+    @property
     def path(self) -> Path:
         """The video file that they are in, T+1 frames."""
         return self._episode.path(self._camera, RGB)

@@ -12,6 +12,7 @@ from simcore.errors import RecordingError
 from simcore.recording.export.draft import Draft
 from simcore.recording.export.exporter import Exporter
 from simcore.recording.export.trajectory import Trajectory
+from simcore.recording.files import not_writable
 from simcore.recording.json_values import plain
 from simcore.recording.location import absolute_folder
 
@@ -70,7 +71,10 @@ def run_export(
                     on_episode(index + 1, len(numbers))
 
         if numbers:
-            exporter.write(draft.place, counted(), parts=draft.parts, base=base)
+            try:
+                exporter.write(draft.place, counted(), parts=draft.parts, base=base)
+            except OSError as exc:
+                raise not_writable(target.parent, exc) from exc
             draft.commit()
     return ExportReport(
         target=target,

@@ -15,9 +15,6 @@ from simcore.recording.export.trajectory import Trajectory, TrajectoryMaker
 from simcore.recording.renders import RenderSet
 from simcore.recording.storage import DataSet
 
-DEFAULT_FPS = 30
-"""Frames a second of a data set whose header does not tell."""
-
 
 @dataclass(frozen=True)
 class Layout:
@@ -89,9 +86,8 @@ class Source:
         """What all episodes have in common, as the first one has it."""
         if self._layout is None:
             first = self._read(self.numbers[0])
-            world = self.config.get("world")
             self._layout = Layout(
-                fps=int(world["record_hz"]) if isinstance(world, dict) and "record_hz" in world else DEFAULT_FPS,
+                fps=int(self.config["world"]["record_hz"]),
                 robot=first.robot,
                 names={key: column.names for key, column in first.columns.items()},
                 convention=self.cfg.convention(),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from simcore.errors import RecordingError
 from simcore.recording.export.lerobot.statistics import Statistics
 from simcore.recording.export.trajectory import Trajectory
 
@@ -32,6 +34,25 @@ OURS: dict[str, pa.DataType] = {
     NUMBER: pa.int64(),
 }
 """Columns beside those that LeRobot has."""
+
+
+@contextmanager
+def told_as_damaged(root: Path) -> Iterator[None]:
+    """While it lasts, what a set lacks is told as its damage.
+
+    Args:
+        root: Folder of the set that is read.
+
+    Raises:
+        RecordingError: A file or an entry is missing, or cannot be read.
+    """
+    try:
+        yield
+    except (OSError, KeyError, pa.ArrowException) as exc:
+        raise RecordingError(
+            f"'{root}' is damaged, or no set that this can read: {exc}. Export it again, or choose another folder.",
+            path=str(root),
+        ) from exc
 
 
 def row_of(trajectory: Trajectory, *, source: str) -> Row:

@@ -12,7 +12,7 @@ from simcore.recording.export.exporter import Exporter
 from simcore.recording.export.lerobot import info as files
 from simcore.recording.export.lerobot.card import card
 from simcore.recording.export.lerobot.config import V30, LeRobotCfg
-from simcore.recording.export.lerobot.episode_rows import NUMBER, SOURCE, read_rows
+from simcore.recording.export.lerobot.episode_rows import NUMBER, SOURCE, read_rows, told_as_damaged
 from simcore.recording.export.lerobot.features import BOOKKEEPING, Features, features_of
 from simcore.recording.export.lerobot.videos import KEY, encoded, video_feature
 from simcore.recording.export.lerobot.writer_v21 import WriterV21
@@ -40,7 +40,8 @@ class LeRobotExporter(Exporter):
         if not files.is_set(target) or self.cfg.version != V30:
             return None
         self._check_same(target)
-        rows = read_rows(target / files.EPISODES, columns=[SOURCE, NUMBER])
+        with told_as_damaged(target):
+            rows = list(read_rows(target / files.EPISODES, columns=[SOURCE, NUMBER]))
         return {row[NUMBER] for row in rows if row.get(SOURCE) == self.source.identity}
 
     def write(self, draft: Path, trajectories: Iterator[Trajectory], *, parts: Path, base: Path | None) -> None:
@@ -64,7 +65,7 @@ class LeRobotExporter(Exporter):
         return {
             KEY + name: encoded(
                 images,
-                parts / f"{trajectory.number:010d}.{name}.mp4",
+                parts / f"{trajectory.number:010d}.{name}.{images.digest[:16]}.mp4",
                 size=layout.cameras[name],
                 fps=layout.fps,
                 codec=self.cfg.codec,

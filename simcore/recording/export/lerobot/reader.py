@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 
 from simcore.errors import FormatVersionError, RecordingError
 from simcore.recording.export.lerobot import info as files
-from simcore.recording.export.lerobot.episode_rows import Row, read_rows
+from simcore.recording.export.lerobot.episode_rows import Row, read_rows, told_as_damaged
 from simcore.recording.export.lerobot.features import VIDEO, column_array, in_table
 from simcore.recording.export.lerobot.videos import read_video
 from simcore.recording.location import absolute_folder
@@ -56,14 +56,12 @@ class LeRobotSet:
         info = files.read_json(root / files.INFO)
         if info.get("codebase_version") != "v3.0":
             raise FormatVersionError(
-                f"'{root}' has format {info.get('codebase_version')}, this reads v3.0. Export it with version=3.0.",
+                f"'{root}' has format {info.get('codebase_version')}, this reads v3.0. Export it without version=2.1.",
                 path=str(root),
                 version=info.get("codebase_version"),
             )
-        try:
+        with told_as_damaged(root):
             return cls(root, info)
-        except (OSError, KeyError, pa.ArrowException) as exc:
-            raise RecordingError(f"'{root}' is damaged: {exc}. Export it again.", path=str(root)) from exc
 
     @property
     def fps(self) -> int:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import Enum
 from fractions import Fraction
@@ -162,14 +164,11 @@ class VideoFiles:
         Raises:
             RecordingError: The video has fewer frames, or has them in another order.
         """
-        try:
-            with av.open(str(path)) as source:
-                stream: Any = source.streams.video[0]
-                self._begin_file(stream, path.stat().st_size)
-                frames = range(self._frames, self._frames + n_frames)
-                self._bytes += _copy(source, stream, self._container, self._stream, frames, self._fps)
-        except (FFmpegError, IndexError) as exc:
-            raise RecordingError(f"Video '{path}' cannot be read: {exc}. Render it again.", path=str(path)) from exc
+        with _told_as_unreadable(path), av.open(str(path)) as source:
+            stream: Any = source.streams.video[0]
+            self._begin_file(stream, path.stat().st_size)
+            frames = range(self._frames, self._frames + n_frames)
+            self._bytes += _copy(source, stream, self._container, self._stream, frames, self._fps)
         begin, self._frames = self._frames, self._frames + n_frames
         return begin / self._fps, self._frames / self._fps
 
@@ -203,13 +202,22 @@ def copy_video(path: Path, target: Path, n_frames: int, *, fps: int) -> None:
     Raises:
         RecordingError: The video has fewer frames, or has them in another order.
     """
+    with _told_as_unreadable(path), av.open(str(path)) as source:
+        stream: Any = source.streams.video[0]
+        container, copied = _new_file(target, stream, fps)
+        with container:
+            _copy(source, stream, container, copied, range(n_frames), fps)
+
+
+@contextmanager
+def _told_as_unreadable(path: Path) -> Iterator[None]:
+    """While it lasts, what fails is told of a video that is read, unless the disk that is written to is at fault."""
     try:
-        with av.open(str(path)) as source:
-            stream: Any = source.streams.video[0]
-            container, copied = _new_file(target, stream, fps)
-            with container:
-                _copy(source, stream, container, copied, range(n_frames), fps)
+        yield
     except (FFmpegError, IndexError) as exc:
+        number = getattr(exc, "errno", None)
+        if number in (errno.ENOSPC, errno.EDQUOT, errno.EROFS):
+            raise OSError(number, os.strerror(number)) from exc
         raise RecordingError(f"Video '{path}' cannot be read: {exc}. Render it again.", path=str(path)) from exc
 
 

@@ -20,6 +20,7 @@ from simcore.recording.export.lerobot.episode_rows import (
     row_of,
     statistics_columns,
     statistics_in,
+    told_as_damaged,
 )
 from simcore.recording.export.lerobot.features import VIDEO, Features, column_array, data_schema, data_table, in_table
 from simcore.recording.export.lerobot.frames import EpisodePlace, as_rows, frame_columns
@@ -52,7 +53,8 @@ class WriterV30:
         self._videos = [key for key, feature in features.items() if feature["dtype"] == VIDEO]
         last = dict.fromkeys(["data", *self._videos], -1)
         if base is not None:
-            last = self._take_over(base)
+            with told_as_damaged(base):
+                last = self._take_over(base)
         places = {key: FilePlace(index + 1, cfg.chunks_size) for key, index in last.items()}
         self._data = DataFiles(root, places["data"], size_mb=cfg.data_files_size_in_mb)
         self._files = {
