@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 HELP = """usage: unlatch check DATA|FILE.yaml [...]
 
 Verifies every episode of a data set: files whole, checksums, shapes and types, and that the success recomputed from
-the record alone is the one that was recorded; and that the robot it was made with keeps its maker's limits.
+the record alone is the one that was recorded; that the robot it was made with keeps its maker's limits; and the
+checksums of its images, if it was rendered.
 
 Of a YAML file it reads every `planner_setting`, also as GenSim2 and InternDataEngine write them, and says what would be
 rewritten or dropped: unlatch check theirs/*.yaml. Names of keypoints are checked with an object, by `unlatch plan`.
@@ -46,7 +47,7 @@ def _main(paths: list[str]) -> int:
     sets = {path: DataSet.open(path) for path in folders}  # a folder that is none is bad input, not a damaged set
     bad = sum(_setting_problems(path) for path in files)
     for path, data_set in sets.items():
-        problems = [*check_dataset(path), *_configuration_problems(data_set)]
+        problems = [*check_dataset(path), *_configuration_problems(data_set), *_render_problems(data_set)]
         for problem in problems:
             say(f"{path}: {problem}")
         bad += len(problems)
@@ -85,6 +86,22 @@ def _setting_problems(path: str) -> int:
     lines = sum(len(read.notices) for read in reads)
     say(f"{path}: {len(reads) - bad} of {len(reads)} planner settings can be read, {lines} lines rewritten or dropped")
     return bad
+
+
+def _render_problems(data_set: DataSet) -> list[str]:
+    """What is wrong with the files of render sets, by their checksums."""
+    from simcore.errors import RecordingError
+    from simcore.recording.renders import RenderSet, render_names
+
+    found = []
+    for name in render_names(data_set.path):
+        try:
+            render_set = RenderSet.open(data_set.path, name)
+            for number in render_set.numbers():
+                found += [f"renders/{name}: {problem}" for problem in render_set.episode(number).problems()]
+        except RecordingError as exc:
+            found.append(f"renders/{name}: {exc.message}")
+    return found
 
 
 def _configuration_problems(data_set: DataSet) -> list[str]:

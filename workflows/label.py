@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from simcore.errors import ConfigError, RecordingError
+from simcore.recording.files import not_writable
 from workflows.console import OK, banner_hidden, guarded, say, shown
 
 if TYPE_CHECKING:
@@ -109,12 +112,15 @@ def label(data_set: DataSet, cfg: LabelCfg, request: Any = None) -> int:
     with banner_hidden():  # a camera is code that may load the engine
         looks = read_looks(episode_cfg, cfg.cameras, request=request)
     check_lenses(looks.cameras)
-    out = _new_folder(Path(str(cfg.out)))
+    out = Path(str(cfg.out)).expanduser().absolute()
     files = {camera.name: CocoFile() for camera in looks.cameras}
-    for number in numbers:
-        _write_episode(data_set, number, with_cameras(episode_cfg, looks.cameras), asked, files, out, every=cfg.every)
+    cfg_seen = with_cameras(episode_cfg, looks.cameras)
+    with _draft_of(out) as draft:
+        for number in numbers:
+            _write_episode(data_set, number, cfg_seen, asked, files, draft, every=cfg.every)
+        for name, file in files.items():
+            (draft / name / _COCO_FILE).write_text(json.dumps(file.content), encoding="utf-8")
     for name, file in files.items():
-        (out / name / _COCO_FILE).write_text(json.dumps(file.content), encoding="utf-8")
         content = file.content
         say(f"{name}: {len(content['images'])} images, {len(content['annotations'])} things in them")
     say(f"labels: {shown(out)}")
@@ -126,21 +132,36 @@ def _chosen(data_set: DataSet, cfg: LabelCfg) -> list[int]:
 
     for number in cfg.only or ():
         check_episode(data_set, number)
-    numbers = cfg.only if cfg.only is not None else [item.number for item in data_set.summaries() if item.success]
+    if cfg.only is not None:
+        if not cfg.only:
+            raise ConfigError("only=[] names no episode. Expected one or more. Name some, or leave it out.", key="only")
+        return sorted(set(cfg.only))
+    numbers = [item.number for item in data_set.summaries() if item.success]
     if not numbers:
         raise ConfigError(f"'{data_set.path}' has no success. Expected at least one. Name episodes: only=[0].")
     return numbers
 
 
-def _new_folder(path: Path) -> Path:
-    try:
-        path.mkdir(parents=True)
-    except OSError as exc:
+@contextmanager
+def _draft_of(out: Path) -> Iterator[Path]:
+    """A folder beside another, which it becomes at the end; it is gone where that is not reached.
+
+    Raises:
+        RecordingError: The folder is there already, or nothing can be written.
+    """
+    if out.exists():
         raise RecordingError(
-            f"Folder '{path}' cannot be made ({exc.strerror}). Expected one that is not there yet. Name another out=.",
-            path=str(path),
-        ) from exc
-    return path
+            f"Folder '{out}' is there already. Expected one that is not there yet. Name another out=.", path=str(out)
+        )
+    try:
+        out.parent.mkdir(parents=True, exist_ok=True)
+        with TemporaryDirectory(prefix=f".{out.name}.", dir=out.parent) as scratch:
+            draft = Path(scratch) / out.name
+            draft.mkdir()
+            yield draft
+            draft.rename(out)
+    except OSError as exc:
+        raise not_writable(out.parent, exc) from exc
 
 
 def _write_episode(

@@ -12,6 +12,7 @@ import time
 import numpy as np
 import pytest
 
+import unlatch
 from simcore.recording.renders import RenderSet
 from simcore.recording.storage import DataSet
 from workflows.collect import collect
@@ -96,7 +97,10 @@ def test_the_same_command_makes_what_is_missing_and_what_is_damaged(data_set: Da
     assert "2 of 2 episodes there, 1 rendered" in out
     assert first.stat().st_mtime_ns == made
     before = first.read_bytes()
+    assert unlatch.main(["check", path]) == 0
     first.write_bytes(before[:-100])
+    assert unlatch.main(["check", path]) == 1
+    assert f"renders/again: '{first}' is missing or was changed" in capsys.readouterr().out
     _, out, err = said(capsys, path, *command)
     assert "images of episode 0 are made again: front.rgb.mp4 is not as it was written" in err
     assert "2 of 2 episodes there, 1 rendered" in out

@@ -9,21 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from simcore.recording.export.config import ActionKind, DeltaFrom
 from simcore.recording.export.exporter import Exporter
 from simcore.recording.export.hdf5 import import_h5py, write_images
 from simcore.recording.export.source import Source
 from simcore.recording.export.trajectory import ACTION, Trajectory
 
 _NAME = "trajectory"
-_CONTROL_MODES = {
-    (ActionKind.joint_position, None): "pd_joint_pos",
-    (ActionKind.joint_delta, DeltaFrom.target): "pd_joint_target_delta_pos",
-    (ActionKind.joint_delta, DeltaFrom.state): "pd_joint_delta_pos",
-    (ActionKind.ee_pose, None): "pd_ee_pose",
-    (ActionKind.ee_delta, DeltaFrom.target): "pd_ee_target_delta_pose",
-    (ActionKind.ee_delta, DeltaFrom.state): "pd_ee_delta_pose",
-}
 
 
 class ManiSkillExporter(Exporter):
@@ -74,7 +65,8 @@ class ManiSkillExporter(Exporter):
         return {
             "episode_id": index,
             "episode_seed": trajectory.seed,
-            "control_mode": _CONTROL_MODES[kind, delta_from if kind.is_delta else None],
+            # none of ManiSkill's: theirs are normalized, or in other frames
+            "control_mode": f"unlatch_{kind.name}" + (f"_from_{delta_from.name}" if kind.is_delta else ""),
             "elapsed_steps": trajectory.n_actions,
             "reset_kwargs": {"options": {"episode": trajectory.number}, "seed": trajectory.seed},
             "success": trajectory.success,

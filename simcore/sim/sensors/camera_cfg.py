@@ -104,10 +104,20 @@ class CameraCfg(SensorCfg):
         if not 0.01 <= self.scale <= 4.0:
             raise ConfigError(f"scale={self.scale:g} is out of range. Expected 0.01 to 4. Change it.", key="scale")
         model = CAMERA_MODELS[name]
+        own = {item.name: item.default for item in fields(self)}
+        if self.fov_deg != own["fov_deg"] or self.lens is not Lens.pinhole:
+            key = "lens" if self.lens is not Lens.pinhole else "fov_deg"
+            raise ConfigError(
+                f"{key} and preset='{name}' are both given. Expected one of them: a preset is a pinhole camera with an "
+                f"opening of its own. Remove {key}, or the preset.",
+                key=key,
+            )
+        # what a preset has set before, as in a recorded camera, is no second wish
+        before = model.intrinsics(self.width / model.width)
         width, height, intrinsics = model.intrinsics(self.scale)
+        taken = (self.width, self.height, self.intrinsics) == before
         for key, value in (("width", width), ("height", height), ("intrinsics", intrinsics)):
-            own = next(item.default for item in fields(self) if item.name == key)
-            if getattr(self, key) not in (own, value):
+            if not taken and getattr(self, key) not in (own[key], value):
                 raise ConfigError(
                     f"{key}={getattr(self, key)} and preset='{name}' are both given. Expected one of them. Remove "
                     f"{key}, or set scale for fewer pixels.",

@@ -7,6 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from simcore.errors import ConfigError
 from simcore.geometry import Pose
 from simcore.rng import stream
 from simcore.sim.sensors.config import SensorCfg
@@ -43,6 +44,12 @@ class Imu(Sensor[ImuCfg]):
 
     def __init__(self, cfg: ImuCfg, world: World) -> None:
         super().__init__(cfg, world)
+        if self.mount.looks:
+            raise ConfigError(
+                f"mount.look_at_body='{cfg.mount.look_at_body}' of sensor '{cfg.name}': an imu moves with what it is "
+                "mounted on. Remove it, or set mount.rpy_deg.",
+                key="mount.look_at_body",
+            )
         self.linear_acceleration = Buffer()
         self.angular_velocity = Buffer()
         self._steps: int | None = None

@@ -40,7 +40,11 @@ class Mount:
             link_key="mount.look_at_link",
         )
         self._p_target = np.array(cfg.look_at_m or (0.0, 0.0, 0.0))
-        self._last: Array | None = None
+
+    @property
+    def looks(self) -> bool:
+        """Whether it keeps its eye on something, which decides its orientation."""
+        return self._target is not None
 
     @property
     def T_world_sensor(self) -> Pose:
@@ -49,10 +53,12 @@ class Mount:
         if self._target is None:
             return T_world_mount @ self.T_mount_sensor
         eye = T_world_mount @ self.T_mount_sensor.p
-        rotation = looking_rotation(eye, _pose_of(self._target) @ self._p_target, T_world_mount.R[:, 2])
-        if rotation is None:  # straight above or below: as it looked before
-            rotation = T_world_mount.R if self._last is None else self._last
-        self._last = rotation
+        p_target = _pose_of(self._target) @ self._p_target
+        rotation = looking_rotation(eye, p_target, T_world_mount.R[:, 2])
+        if rotation is None:  # straight above or below: upright against the mount's x axis
+            rotation = looking_rotation(eye, p_target, T_world_mount.R[:, 0])
+        if rotation is None:  # at the very place that it looks at
+            rotation = T_world_mount.R
         return Pose(rotation, eye) @ self._offset
 
     def velocity(self) -> tuple[Array, Array]:

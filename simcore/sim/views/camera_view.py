@@ -33,7 +33,8 @@ class CameraView(AttributeView):
         self._camera = camera
         self._add(ViewAttribute("position", 3, "m", "x, y, z", self._position, self._set_position))
         rpy = "roll, pitch, yaw"
-        self._add(ViewAttribute("orientation", 3, "rad", rpy, self._orientation, self._set_orientation))
+        if not camera.mount.looks:
+            self._add(ViewAttribute("orientation", 3, "rad", rpy, self._orientation, self._set_orientation))
         self._add(
             ViewAttribute(
                 "field_of_view",

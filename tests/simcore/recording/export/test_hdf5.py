@@ -46,7 +46,7 @@ def test_maniskill_has_what_its_loader_looks_for(tmp_path: Path, make_set: MakeS
     cfg = ExportCfg(action=ActionKind.joint_delta, delta_from=DeltaFrom.state)
     run_export(ManiSkillExporter(Source(data_set, cfg), cfg), tmp_path / "out")
     told = json.loads((tmp_path / "out" / "trajectory.json").read_text())
-    assert [episode["control_mode"] for episode in told["episodes"]] == ["pd_joint_delta_pos"] * 2
+    assert [episode["control_mode"] for episode in told["episodes"]] == ["unlatch_joint_delta_from_state"] * 2
     assert told["env_info"]["max_episode_steps"] == 15
     with h5py.File(tmp_path / "out" / "trajectory.h5") as file:
         for episode, number in zip(told["episodes"], [0, 3], strict=True):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -37,11 +38,18 @@ def test_a_camera_that_was_made_from_a_preset_is_read_again():
     assert again == first
 
 
+def test_a_camera_that_was_made_from_a_preset_is_made_smaller():
+    smaller = replace(camera(preset="realsense_d405", scale=0.5), scale=0.25)
+    assert smaller == camera(preset="realsense_d405", scale=0.25)
+
+
 @pytest.mark.parametrize(
     ("fields", "text"),
     [
         ({"preset": "realsense_d435"}, "Did you mean 'realsense_d405' or 'realsense_d435i_depth'"),
         ({"preset": "zed", "width": 100}, "width=100 and preset='zed' are both given"),
+        ({"preset": "zed", "fov_deg": 50.0}, "fov_deg and preset='zed' are both given"),
+        ({"preset": "zed", "lens": Lens.fisheye}, "lens and preset='zed' are both given"),
         ({"scale": 0.5}, "scale=0.5 says nothing without preset"),
         ({"fov_deg": 171.0}, "Expected 1 to 170"),
         ({"fov_deg": 221.0, "lens": Lens.fisheye}, "Expected 1 to 220"),

@@ -89,3 +89,16 @@ def test_an_offset_turns_the_frame_after_all_else():
 def test_a_link_to_look_at_needs_its_body():
     with pytest.raises(ConfigError, match=r"Set mount\.look_at_body"):
         MountCfg(look_at_link="plate")
+
+
+def test_straight_above_it_looks_down_whatever_it_saw_before(turntable: tuple[World, Body]):
+    world, body = turntable
+    cfg = MountCfg(position_m=[0.0, 0.0, 2.0], look_at_body="turntable", look_at_link="plate")
+    fresh = Mount(cfg, world, owner="eye").T_world_sensor
+    np.testing.assert_allclose(fresh.R[:, 2], [0.0, 0.0, -1.0], atol=1e-12)
+    mount = Mount(cfg, world, owner="eye")
+    for x in (0.3, -0.2):
+        body.set_root_pose(Pose(np.eye(3), np.array([x, 0.1, 0.0])))
+        assert not mount.T_world_sensor.is_close(fresh)
+    body.set_root_pose(Pose.identity())
+    assert mount.T_world_sensor.is_close(fresh)
