@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 HELP = """usage: unlatch export DATA out=OUT [format=lerobot] [key=value ...]
 
 Writes the successful episodes of a data set in a format that policies are trained from (`unlatch list exporters`).
-OUT is whole or not there; the same command again adds what is missing.
+OUT is whole or not there. The same command again adds what is missing to a LeRobot set of version 3.0; other formats
+are made anew, in another place.
 
   all=false            true: failed attempts too
   only=[0,4]           these episodes

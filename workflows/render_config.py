@@ -48,6 +48,18 @@ class ImagesCfg:
                 key="modalities",
             )
         _check_one_of(self.rgb, RGB, "rgb")
+        self._check_annotated()
+
+    def _check_annotated(self) -> None:
+        """Raises where keys of annotators are given and there are none, which would ignore them."""
+        said = {"semantic_types": ["class", "part"], "leave_out": [], "camera_rotation_deg": [0.0, 0.0, 0.0]}
+        for key, default in said.items():
+            if not self.annotators and getattr(self, key) != default:
+                raise ConfigError(
+                    f"{key}={getattr(self, key)} says nothing of {', '.join(self.modalities)}. Expected an annotator "
+                    f"among modalities ({', '.join(ANNOTATIONS)}). Add one, or remove {key}.",
+                    key=key,
+                )
 
     @property
     def images(self) -> list[str]:

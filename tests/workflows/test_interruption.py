@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import signal
+from collections.abc import Iterator
 
 import pytest
 from rich.console import Console
@@ -12,8 +13,16 @@ from workflows.interruption import Interruption
 from workflows.progress import Progress
 
 
+@pytest.fixture
+def pythons_handler() -> Iterator[None]:
+    """Ctrl-C as in a command that was started in a terminal; in the background of a script it is ignored."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("pythons_handler")
 def test_the_first_ends_the_numbers_and_the_second_is_an_exception():
-    before = signal.getsignal(signal.SIGINT)
     with Interruption() as interruption:
         numbers = interruption.until(range(10))
         assert [next(numbers), next(numbers)] == [0, 1]
@@ -22,7 +31,7 @@ def test_the_first_ends_the_numbers_and_the_second_is_an_exception():
         assert list(numbers) == []
         with pytest.raises(KeyboardInterrupt):
             signal.raise_signal(signal.SIGINT)
-    assert signal.getsignal(signal.SIGINT) is before
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
 def test_who_ignores_it_goes_on_ignoring_it():
