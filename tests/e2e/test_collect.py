@@ -32,6 +32,8 @@ def start(arguments: list[str], cwd: Path) -> subprocess.Popen[str]:
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         start_new_session=True,
+        # as in a terminal: Ctrl-C is ignored by what a script starts in the background, and by what that starts
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
 
 
