@@ -96,6 +96,8 @@ class Setup:
             )
         if view.name in (*self._views, SIMULATION_CONTEXT):
             raise ConfigError(f"A view named '{view.name}' is registered already. Rename one of them.", key=view.name)
+        if self.num_envs is not None:
+            _check_count(view, self.num_envs)
         self._views[view.name] = view
 
     @contextmanager
@@ -113,12 +115,7 @@ class Setup:
         if isinstance(num_envs, bool) or not isinstance(num_envs, int) or num_envs < 1:
             raise ConfigError(f"num_envs={num_envs!r} is out of range. Expected a whole number from 1.", key="num_envs")
         for view in self._views.values():
-            if view.count != num_envs:
-                raise ConfigError(
-                    f"View '{view.name}' has {view.count} members, on_rl_frame has num_envs={num_envs}. Expected one "
-                    "member an environment. Change one of them.",
-                    key="num_envs",
-                )
+            _check_count(view, num_envs)
         self.num_envs = num_envs
         self._in_frame = True
         try:
@@ -270,6 +267,7 @@ class Setup:
         keys = [rule.key for rule in self.rules]
         names = [f"{key} {keys[:index].count(key)}" for index, key in enumerate(keys)]
         self._generators = [stream(seed, name) for name in names]
+        self._recorded = None
         self._start()
 
     def run_recorded(self, firings: Sequence[Firing]) -> None:
@@ -390,3 +388,12 @@ class Setup:
 
     def __repr__(self) -> str:
         return f"Setup({self.num_envs} environments, views={sorted(self._views)}, {len(self.rules)} rules)"
+
+
+def _check_count(view: AttributeView, num_envs: int) -> None:
+    if view.count != num_envs:
+        raise ConfigError(
+            f"View '{view.name}' has {view.count} members, on_rl_frame has num_envs={num_envs}. Expected one "
+            "member an environment. Change one of them.",
+            key="num_envs",
+        )

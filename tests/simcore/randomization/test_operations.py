@@ -1,0 +1,116 @@
+"""Operations, shapes and live changes, attribute by attribute."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from simcore import randomization as dr
+from simcore.errors import ConfigError
+from simcore.geometry import Pose
+
+pytestmark = pytest.mark.integration
+Stage = Any
+Make = Callable[[int], Stage]
+
+
+def rng() -> np.random.Generator:
+    return np.random.default_rng(0)
+
+
+def ball(**values: Any) -> None:
+    dr.physics_view.randomize_rigid_prim_view(view_name="ball", **values)
+
+
+def masses(stage: Stage) -> list[float]:
+    return stage.ball.get("mass")[:, 0].tolist()
+
+
+def test_a_view_that_is_registered_inside_the_frame_has_as_many_members(stage: Make) -> None:
+    made, setup = stage(2), dr.Setup()
+    with setup.on_rl_frame(num_envs=3), pytest.raises(ConfigError, match="has 2 members"):
+        setup.register_rigid_prim_view(made.ball)
+
+
+def test_a_set_up_that_wrote_a_record_draws_again(stage: Make) -> None:
+    made, setup = stage(1), dr.Setup(keep_firings=True)
+    setup.register_rigid_prim_view(made.ball)
+    with setup.on_rl_frame(1), setup.on_env_reset():
+        setup.randomize("ball", {"mass": 3.0})
+    setup.run_recorded([dr.Firing(0, 0, np.zeros(1, dtype=int), np.array([[7.0]]))])
+    setup.step_randomization([0])
+    assert masses(made) == [7.0]
+    setup.run(rng())
+    setup.step_randomization([0])
+    assert masses(made) == [3.0]
+
+
+@pytest.mark.parametrize(("operation", "expected"), [("direct", 0.3), ("additive", 0.7), ("scaling", 0.12)])
+def test_operations_of_an_articulation(stage: Make, operation: str, expected: float) -> None:
+    made = stage(1)
+    made.rig.attribute("joint_positions").write(0, np.array([0.4, 0.4]))
+    with dr.trigger.on_rl_frame(num_envs=1), dr.gate.on_env_reset():
+        dr.physics_view.randomize_articulation_view("rig", operation, joint_positions=(0.3, 0.3))
+    dr.orchestrator.run(rng())
+    for _ in range(2):  # from the default at every reset
+        dr.physics_view.step_randomization([0])
+        assert made.rig.get("joint_positions")[0] == pytest.approx([expected] * 2)
+
+
+def test_gravity_starts_from_the_default_and_then_from_the_last_reset(stage: Make) -> None:
+    made, change = stage(2), dr.physics_view.randomize_simulation_context
+    with dr.trigger.on_rl_frame(num_envs=2):
+        with dr.gate.on_env_reset():
+            change("additive", gravity=dr.distribution.sequence([(0, 0, -1), (0, 0, -2)]))
+        with dr.gate.on_interval(1):
+            change("scaling", gravity=(1, 1, 0.5))
+    dr.orchestrator.run(rng())
+    seen = []
+    for inds in ([0, 1], [], [0, 1], []):
+        dr.physics_view.step_randomization(inds)
+        seen.append(made.world.gravity_m_s2[2])
+    assert seen == pytest.approx([-10.81, -5.405, -11.81, -5.905])
+
+
+def test_orientations_are_added_angle_by_angle(stage: Make) -> None:
+    made = stage(1)
+    made.ball.attribute("orientation").write(0, np.array([0.1, -0.2, 0.3]))
+    with dr.trigger.on_rl_frame(num_envs=1), dr.gate.on_env_reset():
+        ball(operation="additive", orientation=(0.2, 0.1, -0.5))
+    dr.orchestrator.run(rng())
+    dr.physics_view.step_randomization([0])
+    wanted = Pose.from_rpy((0.0, 0.0, 0.0), (0.3, -0.1, -0.2)).R
+    np.testing.assert_allclose(made.ball.bodies[0].root_pose().R, wanted, atol=1e-6)
+
+
+def test_buckets_are_of_the_material_alone(stage: Make) -> None:
+    made, uniform = stage(4), dr.distribution.uniform
+    with dr.trigger.on_rl_frame(num_envs=4), dr.gate.on_env_reset():
+        ball(num_buckets=3, material_properties=uniform((0.2, 0.2, 0.0), (0.6, 0.6, 0.4)), mass=uniform(1.0, 2.0))
+    dr.orchestrator.run(rng())
+    dr.physics_view.step_randomization([0, 1, 2, 3])
+    assert set(made.ball.get("material_properties")[:, 0].round(9)) <= {0.2, 0.4, 0.6}
+    assert not set(np.round(masses(made), 9)) & {1.0, 1.5, 2.0}
+
+
+@pytest.mark.parametrize(
+    ("live", "change"),
+    [
+        (dr.distribution.normal(2.0, 0.0), {"mean": 5.0}),
+        (dr.distribution.choice([2.0]), {"choices": [5.0]}),
+        (dr.distribution.sequence([2.0]), {"items": [5.0]}),
+    ],
+)
+def test_a_change_of_any_distribution_counts_from_the_next_reset(stage: Make, live: Any, change: dict) -> None:
+    made = stage(1)
+    with dr.trigger.on_rl_frame(num_envs=1), dr.gate.on_env_reset():
+        ball(mass=live)
+    dr.orchestrator.run(rng())
+    dr.physics_view.step_randomization([0])
+    dr.utils.set_distribution_params(live, change)
+    assert masses(made) == pytest.approx([2.0])
+    dr.physics_view.step_randomization([0])
+    assert masses(made) == pytest.approx([5.0])
