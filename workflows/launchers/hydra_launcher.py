@@ -88,6 +88,9 @@ class HydraLauncher:
     ) -> list[str]:
         """What is asked of Hydra; arguments as those of `launch`, and a folder for exit codes and files of Hydra's."""
         limit = [] if at_once is None else [f"hydra.sweeper.max_batch_size={at_once}"]
+        if self.option == "submitit_local":
+            # one folder for all jobs, there beforehand: of a job's own, its process may be there first, and fails
+            limit.append(f"hydra.launcher.submitit_folder={_quoted(str(codes / 'submitit'))}")
         return [
             f"job={','.join(map(str, range(n_jobs)))}",
             f"jobs={_quoted(str(jobs))}",
