@@ -98,18 +98,19 @@ def label(data_set: DataSet, cfg: LabelCfg, request: Any = None) -> int:
     Raises:
         SimCoreError: The input is at fault.
     """
-    from configs.cameras import read_looks, with_cameras
-    from simcore.sim.annotators.coco_file import CocoFile
-    from simcore.sim.annotators.config import AnnotationCfg
-    from workflows.recorded import config_of
-    from workflows.render_annotations import check_lenses
+    with banner_hidden():  # these load the engine
+        from configs.cameras import read_looks, with_cameras
+        from simcore.sim.annotators.coco_file import CocoFile
+        from simcore.sim.annotators.config import AnnotationCfg
+        from workflows.recorded import config_of
+        from workflows.render_annotations import check_lenses
 
     asked = AnnotationCfg(
         semantic_types=cfg.semantic_types, leave_out=cfg.leave_out, camera_rotation_deg=cfg.camera_rotation_deg
     )
     numbers = _chosen(data_set, cfg)
     episode_cfg = config_of(data_set)
-    with banner_hidden():  # a camera is code that may load the engine
+    with banner_hidden():  # a camera may be a plugin's
         looks = read_looks(episode_cfg, cfg.cameras, request=request)
     check_lenses(looks.cameras)
     out = Path(str(cfg.out)).expanduser().absolute()

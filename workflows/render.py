@@ -82,13 +82,14 @@ def render(data_set: DataSet, cfg: RenderCfg, request: Any = None) -> int:
     Raises:
         SimCoreError: The input is at fault.
     """
-    from configs.cameras import read_looks
     from simcore.recording.renders import RenderSet
     from workflows.recorded import config_of
 
     _check_names(data_set, cfg)
     episode_cfg = config_of(data_set)
-    with banner_hidden():  # a camera is code that may load the engine
+    with banner_hidden():  # cameras are code that loads the engine
+        from configs.cameras import read_looks
+
         looks = read_looks(episode_cfg, cfg.cameras, randomization=cfg.randomization, request=request)
     digests = _chosen(data_set, cfg)
     renderer = _renderer_of(cfg, looks, episode_cfg)
