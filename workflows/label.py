@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from simcore.errors import ConfigError, RecordingError
 from simcore.recording.files import not_writable
-from workflows.console import OK, banner_hidden, guarded, say, shown
+from workflows.camera_command import camera_command
+from workflows.console import OK, banner_hidden, say, shown
 
 if TYPE_CHECKING:
     from configs.schema import EpisodeCfg
@@ -69,22 +70,7 @@ class LabelCfg:
 
 def main(argv: Sequence[str]) -> int:
     """Runs the command; returns its exit code."""
-    return guarded(lambda: _main(argv))
-
-
-def _main(argv: Sequence[str]) -> int:
-    from configs.composition import Request
-    from simcore.recording.storage import DataSet
-    from workflows.commandline import parse_command_line, read_pairs, split_paths
-
-    line = parse_command_line(argv)
-    if line.help:
-        say(HELP.rstrip())
-        return OK
-    (path,), pairs = split_paths("label", line.overrides, count=1)
-    inside = [pair for pair in pairs if pair.split("=")[0].startswith(("cameras.", "cameras["))]
-    cfg = read_pairs(LabelCfg, [pair for pair in pairs if pair not in inside])
-    return label(DataSet.open(path), cfg, Request(inside, line.config_dirs))
+    return camera_command("label", argv, HELP, LabelCfg, label)
 
 
 def label(data_set: DataSet, cfg: LabelCfg, request: Any = None) -> int:

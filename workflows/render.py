@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 from simcore.errors import ConfigError, RecordingError
 from simcore.recording.modality import MODALITIES
 from simcore.recording.rendered_annotations import ANNOTATIONS
-from workflows.console import FAILED, INTERRUPTED, OK, banner_hidden, cores, guarded, note, say, shown
+from workflows.camera_command import camera_command
+from workflows.console import FAILED, INTERRUPTED, OK, banner_hidden, cores, note, say, shown
 from workflows.executors.executor import WorkerLimits
 from workflows.render_config import AUTO, RenderCfg
 
@@ -50,22 +51,7 @@ MAX_SHOWN = 20
 
 def main(argv: Sequence[str]) -> int:
     """Runs the command; returns its exit code."""
-    return guarded(lambda: _main(argv))
-
-
-def _main(argv: Sequence[str]) -> int:
-    from configs.composition import Request
-    from simcore.recording.storage import DataSet
-    from workflows.commandline import parse_command_line, read_pairs, split_paths
-
-    line = parse_command_line(argv)
-    if line.help:
-        say(HELP.rstrip())
-        return OK
-    (path,), pairs = split_paths("render", line.overrides, count=1)
-    inside = [pair for pair in pairs if pair.split("=")[0].startswith(("cameras.", "cameras["))]
-    cfg = read_pairs(RenderCfg, [pair for pair in pairs if pair not in inside])
-    return render(DataSet.open(path), cfg, Request(inside, line.config_dirs))
+    return camera_command("render", argv, HELP, RenderCfg, render)
 
 
 def render(data_set: DataSet, cfg: RenderCfg, request: Any = None) -> int:
