@@ -40,10 +40,11 @@ class Encoding:
     """Of the codec."""
 
 
-_H264 = {"crf": str(CRF), "bf": "0", "g": "2", "preset": "veryfast"}
+H264_OPTIONS = {"crf": str(CRF), "bf": "0", "g": "2", "preset": "veryfast"}
+"""Of the encoder: no frame depends on a later one, every second one on none."""
 ENCODINGS = {
-    "h264": Encoding("mp4", "libx264", "yuv420p", "rgb24", "uint8", _H264),
-    "h264_444": Encoding("mp4", "libx264", "yuv444p", "rgb24", "uint8", _H264),
+    "h264": Encoding("mp4", "libx264", "yuv420p", "rgb24", "uint8", H264_OPTIONS),
+    "h264_444": Encoding("mp4", "libx264", "yuv444p", "rgb24", "uint8", H264_OPTIONS),
     "ffv1_rgb": Encoding("mkv", "ffv1", "bgr0", "rgb24", "uint8", _FFV1),
     "ffv1_gray16": Encoding("mkv", "ffv1", "gray16le", "gray16le", "uint16", _FFV1),
     "ffv1_rgb16": Encoding("mkv", "ffv1", "gbrp16le", "gbrp16le", "uint16", _FFV1),

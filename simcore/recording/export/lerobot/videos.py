@@ -21,7 +21,7 @@ from simcore.recording.export.images import Images, ImageSize
 from simcore.recording.export.lerobot.data_files import MIB, FilePlace
 from simcore.recording.export.lerobot.info import VIDEO_PATH
 from simcore.recording.export.lerobot.statistics import QUANTILES, Statistics
-from simcore.recording.frame_video import CRF
+from simcore.recording.frame_video import CRF, H264_OPTIONS
 
 Array = np.ndarray
 
@@ -50,7 +50,7 @@ class _Encoder:
 _ENCODERS = {
     Codec.h264: _Encoder(
         "libx264",
-        {"crf": str(CRF), "bf": "0", "g": "2", "preset": "veryfast"},
+        H264_OPTIONS,
         {"video.g": 2, "video.crf": CRF, "video.preset": "veryfast", "video.extra_options": {"bf": 0}},
     ),
     Codec.av1: _Encoder(
