@@ -1,11 +1,11 @@
 """How many verified episodes an hour come out, where the time goes, and what workers gain over one.
 
-    python benchmarks/throughput.py episodes=100 workers=2 task=open_microwave memory_episodes=0
+    python benchmarks/throughput.py episodes=100 workers=2 task=open_microwave
 
 Prints, with the load of the machine at the start and at the end: pace with one worker and with all, from when every
 worker has made its first episode on; the share of each stage in the time of the workers; what the workers gain over
 one, beside what bare Bullet processes gain that step a robot and a box; what the driver takes of a core at about a
-hundred trivial episodes a second; with `memory_episodes`, the resident memory of one process over so many episodes.
+hundred trivial episodes a second. What memory does over thousands of episodes prints `memory.py`.
 """
 
 from __future__ import annotations
@@ -36,7 +36,6 @@ from workflows.executors.executor import EpisodeMaker, Outcome
 from workflows.executors.process import ProcessExecutor
 from workflows.progress import Progress
 from workflows.run import header_of
-from workflows.runner import EpisodeRunner
 from workflows.schema import CollectCfg
 
 LEAST_PER_HOUR = 10_000
@@ -57,8 +56,6 @@ class ThroughputCfg:
     seed: int = 0
     bare_s: float = 10.0
     """How long bare processes step [s]."""
-    memory_episodes: int = 0
-    """Episodes of which the memory is looked at; 0: none."""
 
 
 @dataclass(frozen=True)
@@ -96,8 +93,6 @@ def main() -> int:
     print(f"gain of {cfg.workers} over 1: {gains}")
     rate, overhead = _driver_overhead(cfg.workers)
     print(f"driver: {100 * overhead:.2f} % of a core at {rate:.0f} trivial episodes a second")
-    if cfg.memory_episodes:
-        _memory(cfg)
     print(f"load at the end: {_load()}")
     return int(3600 * many < LEAST_PER_HOUR or gain < LEAST_GAIN or overhead > MOST_OVERHEAD)
 
@@ -171,20 +166,6 @@ def _driver_overhead(workers: int) -> tuple[float, float]:
             progress.update(outcome)
         seconds = time.perf_counter() - started
         return n / seconds, (time.process_time() - cpu) / seconds
-
-
-def _memory(cfg: ThroughputCfg) -> None:
-    process = psutil.Process()
-    every = max(cfg.memory_episodes // 20, 1)
-    with (
-        tempfile.TemporaryDirectory() as name,
-        EpisodeRunner(_collect_cfg(cfg, cfg.memory_episodes)) as runner,
-        DataSet.create_or_resume(Path(name) / "set", header={}) as data_set,
-    ):
-        for number in range(cfg.memory_episodes):
-            data_set.write(runner.run(number))
-            if (number + 1) % every == 0:
-                print(f"memory after {number + 1} episodes: {process.memory_info().rss / 1e6:.1f} MB", flush=True)
 
 
 if __name__ == "__main__":

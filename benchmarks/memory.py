@@ -1,0 +1,65 @@
+"""What the memory of one worker does over thousands of episodes.
+
+    python benchmarks/memory.py episodes=10000 task=open_microwave seed=0
+
+One process makes the episodes one after another, as a worker does, and writes each to a data set. Prints its resident
+memory every `every` episodes, with what it is beyond that after the first `every`; exit code 1 if it is more than 5 %
+beyond at the end.
+"""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+import psutil
+
+from simcore.recording.storage import DataSet
+from workflows.commandline import CommandLine, load_configs, read_pairs
+from workflows.console import guarded
+from workflows.runner import EpisodeRunner
+from workflows.schema import CollectCfg
+
+MOST_GROWTH = 0.05
+
+
+@dataclass
+class MemoryCfg:
+    """What the benchmark takes."""
+
+    episodes: int = 10_000
+    every: int = 500
+    """Episodes between two readings."""
+    task: str = "open_microwave"
+    seed: int = 0
+
+
+def main() -> int:
+    """Prints the curve; exit code 1 if the memory grew."""
+    cfg = read_pairs(MemoryCfg, sys.argv[1:])
+    overrides = [f"task={cfg.task}", f"seed={cfg.seed}", f"episodes={cfg.episodes}"]
+    (job,) = load_configs("collect", CollectCfg, CommandLine(overrides=overrides))
+    process = psutil.Process()
+    successes, first, growth = 0, None, 0.0
+    with (
+        tempfile.TemporaryDirectory() as name,
+        EpisodeRunner(job.cfg) as runner,
+        DataSet.create_or_resume(Path(name) / "set", header={}) as data_set,
+    ):
+        for number in range(cfg.episodes):
+            record = runner.run(number)
+            successes += record.success
+            data_set.write(record)
+            if (number + 1) % cfg.every == 0 or number + 1 == cfg.episodes:
+                resident = process.memory_info().rss
+                first = first or resident
+                growth = resident / first - 1.0
+                readings = f"{resident / 1e6:.1f} MB, {100 * growth:+.1f} %"
+                print(f"after {number + 1:,} episodes, {successes:,} successes: {readings}", flush=True)
+    return int(growth > MOST_GROWTH)
+
+
+if __name__ == "__main__":
+    sys.exit(guarded(main))
