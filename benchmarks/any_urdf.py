@@ -16,7 +16,7 @@ import shutil
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -184,13 +184,14 @@ def at_its_end(skill: Mapping[str, Any]) -> bool:
     return bool(share <= 1.0 - _STRICT_SHARE if skill["name"] == "close" else share >= _STRICT_SHARE)
 
 
-def run_all(jobs: Sequence[Job], cfg: RunCfg) -> list[Result]:
-    """Runs jobs, a few at a time, and prints a line for each."""
+def run_all(jobs: Sequence[Job], cfg: RunCfg, *, heard: Callable[[Result], None] = lambda _: None) -> list[Result]:
+    """Runs jobs, a few at a time, and prints a line for each; `heard` is told of each as it ends, in order."""
     say(f"{len(jobs)} jobs of {cfg.n} episodes")
     results = []
     with ThreadPoolExecutor(cfg.workers) as pool:
         for result in pool.map(lambda job: run(job, cfg), jobs):
             results.append(result)
+            heard(result)
             line = result.problem or f"{rate(result.all.values())} {dict(result.codes) or ''}"
             about = f"{result.job.robot} {result.job.name} {result.job.skill} {result.job.keypoints}"
             say(f"{len(results)}/{len(jobs)} {about}: {line}")

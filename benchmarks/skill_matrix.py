@@ -1,11 +1,12 @@
 """How often each skill succeeds on each category of the object library with each robot, a new object in every episode.
 
 Usage: python benchmarks/skill_matrix.py [n=100] [seed=0] [workers=2] [only=TEXT] [skills=open,close,rotate]
-       [robots=franka_panda,xarm6,ur5,baxter] [picture=FILE.png] [out=data/bench-skill-matrix]
+       [robots=franka_panda,xarm6,ur5,baxter] [picture=FILE.png] [out=data/bench-skill-matrix] [results=FILE.json]
 
 Runs `unlatch collect object=CATEGORY skill=SKILL robot=ROBOT`, which derives the task in each episode; what a skill
 does not fit is left out, what a robot cannot reach is named with the reason. Data sets stay in the folder; the same
-command again goes on where it was stopped. `picture=` draws a heat map.
+command again goes on where it was stopped. `picture=` draws a heat map. `results=` keeps the counts of every entry with
+the commit that made them, and takes those from it that it has: a table or picture needs no episode made twice.
 
 Of every entry, beside successes with their Wilson interval: of how many episodes `artpreplan` found a layout, how many
 were then planned, executed (the part went where it should, whatever touched what), contact-valid (and nothing touched
@@ -14,14 +15,17 @@ that must not, the fingers stayed on the part), and strict (and the part stands 
 
 from __future__ import annotations
 
+import subprocess
 import sys
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from any_urdf import Job, Result, RunCfg, rate, run_all, summary_lines, with_interval
 from rich.box import MARKDOWN
 from rich.table import Table
+from saved_results import entry_of, read_results, result_of, write_results
 
 from robots.catalog import ROBOTS
 from simcore.assets.procedural.catalog import GENERATORS
@@ -32,6 +36,7 @@ from workflows.statistics import wilson_interval
 
 DOES_NOT_FIT = "does not fit"
 DEFAULT_ROBOT = "franka_panda"
+_KEYS = ("robot", "name", "skill", "seed")
 
 
 @dataclass
@@ -46,6 +51,8 @@ class SkillMatrixCfg(RunCfg):
     """Robots, separated by commas."""
     picture: str | None = None
     """Where the heat map is written."""
+    results: str | None = None
+    """File of counts; entries with as many episodes of this seed are taken from it, the others made and added."""
     out: str = "data/bench-skill-matrix"
     """Folder of the data sets."""
 
@@ -138,6 +145,28 @@ def draw(results: Sequence[Result], path: str) -> None:
     say(f"picture: {path}")
 
 
+def counted(jobs: Sequence[Job], cfg: SkillMatrixCfg) -> list[Result]:
+    """What came of the jobs, from the file of results where it has them; what is made is added to it, job by job."""
+    if cfg.results is None:
+        return run_all(jobs, cfg)
+    path = Path(cfg.results)
+    entries = {tuple(entry[key] for key in _KEYS): entry for entry in read_results(path)}
+    keys = {job: (job.robot, job.name, job.skill, cfg.seed) for job in jobs}
+
+    def is_there(job: Job) -> bool:
+        entry = entries.get(keys[job])
+        return entry is not None and (DOES_NOT_FIT in entry["problem"] or entry["n"] >= cfg.n)
+
+    commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=False).stdout
+
+    def add(result: Result) -> None:
+        entries[keys[result.job]] = entry_of(result, seed=cfg.seed, commit=commit.strip())
+        write_results(path, list(entries.values()))
+
+    run_all([job for job in jobs if not is_there(job)], cfg, heard=add)
+    return [result_of(entries[keys[job]], job) for job in jobs]
+
+
 def main(arguments: list[str]) -> int:
     """Runs every job and prints what came of them."""
     cfg = read_pairs(SkillMatrixCfg, arguments)
@@ -149,7 +178,7 @@ def main(arguments: list[str]) -> int:
         for name in names
         for skill in cfg.skills.split(",")
     ]
-    tried = [result for result in run_all(jobs, cfg) if DOES_NOT_FIT not in result.problem]
+    tried = [result for result in counted(jobs, cfg) if DOES_NOT_FIT not in result.problem]
     result_console().print(matrix_table(tried))
     for robot in cfg.robots.split(","):
         own = [result for result in tried if result.job.robot == robot]
