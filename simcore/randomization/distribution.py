@@ -5,11 +5,13 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, ClassVar
+from weakref import WeakMethod
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from simcore.errors import ConfigError, close_matches
+from simcore.randomization.parameter_values import check_order, numbers, rows_of, shown
 
 Array = np.ndarray
 _SIGMAS = 2.0
@@ -31,6 +33,7 @@ class Distribution(ABC):
         self._values = self._checked(values)
         self.width = self._width(self._values)
         """Number of components; None = as many as are asked for."""
+        self._watchers: list[WeakMethod[Callable[[], None]]] = []
 
     def get(self, name: str) -> Any:
         """A parameter's value.
@@ -46,7 +49,8 @@ class Distribution(ABC):
         """Changes parameters; all or none.
 
         Raises:
-            ConfigError: A name is unknown, a value out of range, or the number of components is another than before.
+            ConfigError: A name is unknown, a value out of range, the number of components is another than before, or a
+                rule that draws from it refuses the change.
         """
         for name in values:
             self._check_name(name)
@@ -58,7 +62,27 @@ class Distribution(ABC):
                 f"{'one for all' if self.width is None else self.width}. Give as many as before.",
                 key=next(iter(values), self.type),
             )
-        self._values = changed
+        before, self._values = self._values, changed
+        try:
+            self._ask_watchers()
+        except ConfigError:
+            self._values = before
+            raise
+
+    def watch(self, check: Callable[[], None]) -> None:
+        """Has a method asked after every change, which raises where what is now there does not fit.
+
+        Args:
+            check: A bound method; it is forgotten with its object.
+        """
+        self._watchers.append(WeakMethod(check))
+
+    def _ask_watchers(self) -> None:
+        self._watchers = [each for each in self._watchers if each() is not None]
+        for each in self._watchers:
+            check = each()
+            if check is not None:
+                check()
 
     def _check_name(self, name: str) -> None:
         if name not in self.parameters:
@@ -100,6 +124,10 @@ class Distribution(ABC):
     def range(self) -> tuple[Array, Array]:
         """Smallest and largest value, by component or for all; of a normal one, two standard deviations about it."""
 
+    def lowest(self) -> Array:
+        """What must mean something at least, by component or for all: the smallest value, of a normal one its mean."""
+        return self.range()[0]
+
     def bucketed(self, values: Array, num_buckets: int) -> Array:
         """Values (n, w) moved to the nearest of `num_buckets` even ones over the range; a single one is its middle."""
         lower, upper = self.range()
@@ -115,7 +143,7 @@ class Distribution(ABC):
         return {"type": self.type, **plain}
 
     def __repr__(self) -> str:
-        return f"{self.type}({', '.join(f'{name}={_shown(value)}' for name, value in self._values.items())})"
+        return f"{self.type}({', '.join(f'{name}={shown(value)}' for name, value in self._values.items())})"
 
 
 class Uniform(Distribution):
@@ -126,7 +154,7 @@ class Uniform(Distribution):
 
     def _checked(self, values: dict[str, Any]) -> dict[str, Any]:
         checked = super()._checked(values)
-        _check_order(self.type, checked)
+        check_order(self.type, checked)
         return checked
 
     def sample(self, rng: np.random.Generator, counts: Array, width: int) -> Array:
@@ -147,7 +175,7 @@ class LogUniform(Uniform):
         checked = super()._checked(values)
         if not np.all(checked["lower"] > 0.0):
             raise ConfigError(
-                f"log_uniform.lower={_shown(checked['lower'])} is out of range. Expected above 0. Raise it.",
+                f"log_uniform.lower={shown(checked['lower'])} is out of range. Expected above 0. Raise it.",
                 key="log_uniform.lower",
             )
         return checked
@@ -169,7 +197,7 @@ class Normal(Distribution):
         checked = super()._checked(values)
         if not np.all(checked["std"] >= 0.0):
             raise ConfigError(
-                f"normal.std={_shown(checked['std'])} is out of range. Expected 0 or more. Raise it.", key="normal.std"
+                f"normal.std={shown(checked['std'])} is out of range. Expected 0 or more. Raise it.", key="normal.std"
             )
         return checked
 
@@ -181,6 +209,11 @@ class Normal(Distribution):
         """See `Distribution`."""
         mean, std = self._values["mean"], self._values["std"]
         return mean - _SIGMAS * std, mean + _SIGMAS * std
+
+    def lowest(self) -> Array:
+        """See `Distribution`: its tails are cut off."""
+        mean: Array = self._values["mean"]
+        return mean
 
 
 class Constant(Distribution):
@@ -205,13 +238,13 @@ class Choice(Distribution):
     parameters = ("choices", "weights")
 
     def _checked(self, values: dict[str, Any]) -> dict[str, Any]:
-        rows = _rows(values["choices"], "choice.choices")
+        rows = rows_of(values["choices"], "choice.choices")
         weights = values.get("weights")
         if weights is not None:
             weights = numbers(weights, "choice.weights")
             if weights.shape != (len(rows),) or not np.all(weights >= 0.0) or not weights.sum() > 0.0:
                 raise ConfigError(
-                    f"choice.weights={_shown(weights)} do not fit. Expected {len(rows)} numbers of 0 or more, one a "
+                    f"choice.weights={shown(weights)} do not fit. Expected {len(rows)} numbers of 0 or more, one a "
                     "choice, not all 0. Change them.",
                     key="choice.weights",
                 )
@@ -239,7 +272,7 @@ class Sequential(Distribution):
     parameters = ("items",)
 
     def _checked(self, values: dict[str, Any]) -> dict[str, Any]:
-        return {"items": _rows(values["items"], "sequence.items")}
+        return {"items": rows_of(values["items"], "sequence.items")}
 
     def _width(self, values: Mapping[str, Any]) -> int | None:
         return values["items"].shape[1] if values["items"].ndim == 2 else None
@@ -261,6 +294,10 @@ class Combine(Distribution):
     type = "combine"
     parameters = ("distributions",)
 
+    def __init__(self, **values: Any) -> None:
+        super().__init__(**values)
+        self._watch_parts()
+
     def _checked(self, values: dict[str, Any]) -> dict[str, Any]:
         parts = [as_distribution(part) for part in values["distributions"]]
         if not parts:
@@ -280,6 +317,21 @@ class Combine(Distribution):
         parts: tuple[Distribution, ...] = self._values["distributions"]
         ranges = [[np.broadcast_to(end, part.width or 1) for end in part.range()] for part in parts]
         return np.concatenate([r[0] for r in ranges]), np.concatenate([r[1] for r in ranges])
+
+    def lowest(self) -> Array:
+        """See `Distribution`."""
+        parts: tuple[Distribution, ...] = self._values["distributions"]
+        return np.concatenate([np.broadcast_to(part.lowest(), part.width or 1) for part in parts])
+
+    def set(self, values: Mapping[str, Any]) -> None:
+        """See `Distribution`."""
+        super().set(values)
+        self._watch_parts()
+
+    def _watch_parts(self) -> None:
+        """A change of a part is one of the whole."""
+        for part in self._values["distributions"]:
+            part.watch(self._ask_watchers)
 
     def to_dict(self) -> dict[str, Any]:
         """See `Distribution`."""
@@ -335,49 +387,3 @@ def as_distribution(value: Any) -> Distribution:
         ConfigError: It is neither.
     """
     return value if isinstance(value, Distribution) else Constant(value=value)
-
-
-def numbers(value: Any, where: str) -> Array:
-    """A number () or a row of numbers (w,), finite.
-
-    Raises:
-        ConfigError: It is something else.
-    """
-    try:
-        array = np.array(value, dtype=float)
-    except (TypeError, ValueError):
-        array = np.zeros((0, 0))
-    is_flag = isinstance(value, bool | str) or value is None
-    if is_flag or array.ndim > 1 or (array.ndim == 1 and not array.size) or not np.all(np.isfinite(array)):
-        raise ConfigError(
-            f"{where}={value!r} is no value. Expected a finite number, or a list with one a component. Change it.",
-            key=where,
-        )
-    return array
-
-
-def _rows(value: Any, where: str) -> Array:
-    """(k,) numbers or (k, w) rows."""
-    rows = [numbers(row, f"{where}[{i}]") for i, row in enumerate(value)] if isinstance(value, Iterable) else []
-    if not rows or len({row.shape for row in rows}) != 1:
-        raise ConfigError(
-            f"{where} has {len(rows)} entries of {len({row.shape for row in rows})} different lengths. Expected at "
-            "least one, all numbers or all lists of one length. Change them.",
-            key=where,
-        )
-    return np.array(rows)
-
-
-def _check_order(kind: str, values: Mapping[str, Array]) -> None:
-    lower, upper = values["lower"], values["upper"]
-    if np.ndim(lower) == np.ndim(upper) == 1 and len(lower) != len(upper):
-        return  # which the number of components says better
-    if not np.all(lower <= upper):
-        raise ConfigError(
-            f"{kind}: lower={_shown(lower)} is above upper={_shown(upper)} in at least one component. Swap them.",
-            key=f"{kind}.lower",
-        )
-
-
-def _shown(value: Any) -> str:
-    return str(value.tolist()) if isinstance(value, np.ndarray) else str(value)

@@ -81,7 +81,7 @@ def randomize_rigid_prim_view(
         angular_velocity: (3,) [rad/s].
         velocity: (6,) linear, then angular [m/s, rad/s].
         force: (3,) at the centre of mass [N].
-        mass: (1,) [kg]; the inertia follows.
+        mass: (1,) [kg]; the inertia follows, unless it is written itself.
         inertia: (3,) principal moments [kg m^2].
         material_properties: (3,) static friction, dynamic friction, restitution.
         contact_offset: (1,) distance at which contact begins [m].
@@ -165,7 +165,7 @@ def randomize_articulation_view(
         joint_armatures: (D,) [kg m^2 or kg].
         joint_max_velocities: (D,) [rad/s or m/s].
         joint_efforts: (D,) [N m or N].
-        body_masses: (K,) [kg]; inertias follow.
+        body_masses: (K,) [kg]; inertias follow, unless they are written themselves.
         body_inertias: (K * 3,) principal moments [kg m^2].
         material_properties: (3,) for all links, or (K * 3,): static friction, dynamic friction, restitution.
         tendon_stiffnesses: (T,) [N/m].

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from simcore.errors import ConfigError
-from simcore.randomization.distribution import Distribution, Normal
+from simcore.randomization.distribution import Distribution
 from simcore.sim.views.attribute import ViewAttribute
 
 Array = np.ndarray
@@ -116,6 +116,7 @@ class Rule:
         self.drawn: Array = self.values
         """(n, w) what was drawn for that, before operation and bounds."""
         self._check()
+        distribution.watch(self._check)
 
     @property
     def key(self) -> str:
@@ -136,8 +137,7 @@ class Rule:
         least = attribute.least
         if least is None or self.operation is Operation.additive:
             return
-        normal = isinstance(self.distribution, Normal)  # its tails are cut off; its mean must mean something
-        lower = self.distribution.get("mean") if normal else self.distribution.range()[0]
+        lower = self.distribution.lowest()
         floor = least if self.operation is Operation.direct else 0.0
         if np.any(lower < floor):
             raise ConfigError(

@@ -16,7 +16,8 @@ def set_distribution_params(distribution: Distribution, parameters: Mapping[str,
         parameters: New values by name, such as `{"lower": 0.1, "upper": 0.2}`.
 
     Raises:
-        ConfigError: A name is unknown, a value out of range, or the number of components is another than before.
+        ConfigError: A name is unknown, a value out of range, the number of components is another than before, or a rule
+            that draws from it would be refused with them; the distribution then stays as it was.
     """
     distribution.set(parameters)
 

@@ -23,6 +23,8 @@ class LinkMass:
     mass_kg: float
     inertia_kg_m2: Array
     """(3,) principal moments, in the order of Bullet's inertial frame."""
+    inertia_is_given: bool
+    """Whether the moments were written; then the mass no longer changes them."""
     added_mass_kg: float
     """Of the armature of a sliding joint; gravity must not act on it."""
     added_inertia_kg_m2: Array
@@ -41,20 +43,26 @@ class LinkMasses:
         """What a link weighs without armature; read from Bullet once."""
         if index not in self._links:
             info = p.getDynamicsInfo(self._body_id, index, physicsClientId=self._client)
-            self._links[index] = LinkMass(info[0], np.array(info[2]), 0.0, np.zeros(3))
+            self._links[index] = LinkMass(info[0], np.array(info[2]), False, 0.0, np.zeros(3))
         return self._links[index]
 
     def set_mass(self, index: int, mass_kg: float) -> None:
-        """Sets a link's mass; its inertia changes in proportion. A massless link keeps the inertia that it has."""
+        """Sets a link's mass; its inertia changes in proportion, unless it was written itself.
+
+        A written inertia stays what it is, so that the order of the two does not matter, nor what either was before.
+        A massless link keeps the inertia that it has.
+        """
         link = self.link(index)
-        if link.mass_kg > 0.0:
+        if link.mass_kg > 0.0 and not link.inertia_is_given:
             link.inertia_kg_m2 = link.inertia_kg_m2 * (mass_kg / link.mass_kg)
         link.mass_kg = float(mass_kg)
         self._write(index)
 
     def set_inertia(self, index: int, inertia_kg_m2: ArrayLike) -> None:
-        """Sets a link's principal moments (3,) [kg m^2]."""
-        self.link(index).inertia_kg_m2 = np.array(inertia_kg_m2, dtype=float)
+        """Sets a link's principal moments (3,) [kg m^2]; from then on its mass leaves them alone."""
+        link = self.link(index)
+        link.inertia_kg_m2 = np.array(inertia_kg_m2, dtype=float)
+        link.inertia_is_given = True
         self._write(index)
 
     def set_armature(self, index: int, armature: float, *, axis_link: ArrayLike, prismatic: bool) -> None:

@@ -102,6 +102,8 @@ def test_buckets_are_of_the_material_alone(stage: Make) -> None:
         (dr.distribution.normal(2.0, 0.0), {"mean": 5.0}),
         (dr.distribution.choice([2.0]), {"choices": [5.0]}),
         (dr.distribution.sequence([2.0]), {"items": [5.0]}),
+        (dr.distribution.log_uniform(2.0, 2.0), {"lower": 5.0, "upper": 5.0}),
+        (dr.distribution.combine([dr.distribution.uniform(2.0, 2.0)]), {"distributions": [5.0]}),
     ],
 )
 def test_a_change_of_any_distribution_counts_from_the_next_reset(stage: Make, live: Any, change: dict) -> None:
@@ -114,3 +116,107 @@ def test_a_change_of_any_distribution_counts_from_the_next_reset(stage: Make, li
     assert masses(made) == pytest.approx([2.0])
     dr.physics_view.step_randomization([0])
     assert masses(made) == pytest.approx([5.0])
+
+
+def test_a_changed_part_of_a_combined_distribution_counts_from_the_next_firing(stage: Make) -> None:
+    made, part = stage(1), dr.distribution.log_uniform(2.0, 3.0)
+    with dr.trigger.on_rl_frame(num_envs=1), dr.gate.on_interval(interval=2):
+        ball(position=dr.distribution.combine([0.5, part, 1.0]))
+    dr.orchestrator.run(rng())
+    seen = []
+    for step in range(5):
+        if step == 2:
+            dr.utils.set_distribution_params(part, {"lower": 20.0, "upper": 30.0})
+        dr.physics_view.step_randomization()
+        seen.append(made.ball.get("position")[0])
+    assert 2.0 <= seen[1][1] <= 3.0
+    assert np.array_equal(seen[1], seen[2])
+    assert 20.0 <= seen[3][1] <= 30.0
+    assert seen[3][[0, 2]] == pytest.approx([0.5, 1.0])
+
+
+@pytest.mark.parametrize(
+    ("operation", "live", "change", "message"),
+    [
+        (
+            "direct",
+            dr.distribution.uniform(1.0, 2.0),
+            {"lower": -1.0},
+            r"uniform\(lower=-1\.0, upper=2\.0\) under direct",
+        ),
+        (
+            "direct",
+            dr.distribution.normal(1.0, 2.0),
+            {"mean": -1.0},
+            r"normal.* goes down to -1\. Expected 1e-06 or more",
+        ),
+        ("scaling", dr.distribution.choice([1.0]), {"choices": [2.0, -3.0]}, r"goes down to -3\. Expected 0 or more"),
+        ("scaling", dr.distribution.sequence([1.0]), {"items": [-1.0]}, r"under scaling goes down to -1"),
+        ("direct", dr.distribution.combine([1.0]), {"distributions": [-1.0]}, r"combine.* goes down to -1"),
+    ],
+)
+def test_a_change_that_no_rule_could_be_made_with_is_refused(
+    stage: Make, operation: str, live: Any, change: dict, message: str
+) -> None:
+    made = stage(1)
+    with dr.trigger.on_rl_frame(num_envs=1), dr.gate.on_interval(1):
+        ball(operation=operation, mass=live)
+    dr.orchestrator.run(rng())
+    before = live.to_dict()
+    with pytest.raises(ConfigError, match=rf"ball\.mass: .*{message}"):
+        dr.utils.set_distribution_params(live, change)
+    assert live.to_dict() == before
+    for _ in range(20):
+        dr.physics_view.step_randomization()
+        assert masses(made)[0] >= 1e-6
+
+
+def test_a_change_of_a_part_is_judged_by_the_rules_of_the_whole(stage: Make) -> None:
+    stage(1)
+    part, late = dr.distribution.normal(1.0, 1.0), dr.distribution.uniform(1.0, 2.0)
+    whole = dr.distribution.combine([part, 1.0, 1.0])
+    with dr.trigger.on_rl_frame(num_envs=1), dr.gate.on_env_reset():
+        ball(inertia=whole)
+    for given in (part, late):
+        with pytest.raises(ConfigError, match=r"ball\.inertia: combine.* goes down to -2\. Expected 1e-09 or more"):
+            dr.utils.set_distribution_params(given, {given.parameters[0]: -2.0})
+        assert float(given.get(given.parameters[0])) == 1.0
+        dr.utils.set_distribution_params(whole, {"distributions": [late, 1.0, 1.0]})
+
+
+def test_a_set_up_that_is_gone_refuses_nothing(stage: Make) -> None:
+    made, live = stage(1), dr.distribution.uniform(1.0, 2.0)
+    with dr.trigger.on_rl_frame(num_envs=1), dr.gate.on_env_reset():
+        ball(mass=live)
+    made.register()
+    with dr.trigger.on_rl_frame(num_envs=1), dr.gate.on_env_reset():
+        ball(position=live)
+    dr.utils.set_distribution_params(live, {"lower": -1.0})
+
+
+@pytest.mark.parametrize("inertia_first", [True, False])
+def test_inertia_is_what_was_drawn_whatever_the_masses_before(stage: Make, inertia_first: bool) -> None:
+    made = stage(2)
+    drawn = [(0.01, 0.02, 0.03), (0.04, 0.05, 0.06), (0.02, 0.03, 0.04)]
+    rules = [{"inertia": dr.distribution.sequence(drawn)}, {"mass": dr.distribution.sequence([2.0, 7.0, 0.5])}]
+    with dr.trigger.on_rl_frame(num_envs=2), dr.gate.on_env_reset():
+        for values in rules if inertia_first else reversed(rules):
+            ball(**values)
+    dr.orchestrator.run(rng())
+    for mass, moments in zip((2.0, 7.0, 0.5), drawn, strict=True):
+        dr.physics_view.step_randomization([0, 1])
+        assert masses(made) == [mass] * 2
+        assert made.ball.get("inertia") == pytest.approx(np.array([moments] * 2))
+
+
+def test_inertia_of_a_reset_does_not_depend_on_masses_of_intervals_before_it(stage: Make) -> None:
+    made = stage(1)
+    with dr.trigger.on_rl_frame(num_envs=1):
+        with dr.gate.on_env_reset():
+            dr.physics_view.randomize_articulation_view("rig", body_inertias=0.05)
+        with dr.gate.on_interval(1):
+            dr.physics_view.randomize_articulation_view("rig", "scaling", body_masses=dr.distribution.uniform(0.5, 2.0))
+    dr.orchestrator.run(rng())
+    for inds in ([0], [], [], [0], []):
+        dr.physics_view.step_randomization(inds)
+        assert made.rig.get("body_inertias")[0][3:] == pytest.approx([0.05] * 6)
