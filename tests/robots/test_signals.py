@@ -2,7 +2,13 @@
 
 import numpy as np
 
+from robots.action import ArmAction
+from robots.franka_panda import franka_panda, urdf_path
+from robots.robot import Robot
 from robots.signals import ArmSignals, MotorTargets
+from simcore.geometry import Pose
+from simcore.sim.rates import WorldCfg
+from simcore.sim.world import World
 
 
 def command(number: float) -> MotorTargets:
@@ -50,3 +56,35 @@ def test_a_reset_forgets_what_was_on_its_way():
     positions(signals, [1.0, 2.0])
     signals.clear()
     assert positions(signals, [5.0]) == [5.0]
+
+
+def test_the_gripper_is_as_late_as_the_joints_and_loses_the_same_commands():
+    signals = ArmSignals(2)
+    signals.late_steps = 1
+    assert [signals.transmit(command(number)).gripper_m for number in (1.0, 2.0, 3.0)] == [1.0, 1.0, 2.0]
+    signals.dropped = True
+    assert signals.transmit(command(4.0)).gripper_m == 2.0
+    signals.dropped = False
+    assert signals.transmit(command(5.0)).gripper_m == 4.0
+
+
+def first_step_that_closes(late_steps: int) -> int:
+    """Control step in which the fingers of a Panda begin to close; they are told to in the first one."""
+    with World(WorldCfg()) as world:
+        arm = Robot(world, franka_panda(), urdf_path(), T_world_root=Pose.identity()).arms["left"]
+        arm.reset(arm.cfg.home, gripper_m=0.08)
+        arm.signals.late_steps = late_steps
+        arm.begin_frame(ArmAction(np.array(arm.cfg.home), 0.0, arm.T_base_ee))
+        for step in range(20):
+            arm.control_step(0, 1, frame_s=1 / 60)
+            for _ in range(4):
+                world.step()
+            if arm.gripper_opening_m < 0.079:
+                return step
+    raise AssertionError("the fingers never moved")
+
+
+def test_fingers_close_so_many_control_steps_later():
+    at_once = first_step_that_closes(0)
+    assert at_once < 4
+    assert first_step_that_closes(6) - at_once == 6

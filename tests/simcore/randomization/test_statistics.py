@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,7 +12,12 @@ import pytest
 from scipy import stats
 
 from simcore import randomization as dr
+from simcore.geometry import Pose
 from simcore.randomization import physics_view
+from simcore.sim.converted_body import load_converted
+from simcore.sim.rates import WorldCfg
+from simcore.sim.views.articulation_view import ArticulationView
+from simcore.sim.world import World
 
 Stage = Any
 
@@ -62,6 +69,36 @@ def test_every_attribute_follows_its_distribution(stage: Callable[[int], Stage],
         assert stats.kstest(column, stats.uniform(lower, upper - lower).cdf).pvalue > 1e-4
     # environments are drawn one by one
     assert len(np.unique(columns[:, 0])) == RESETS * NUM_ENVS
+
+
+CART = """<robot name="cart"><link name="a">{0}</link><link name="b">{0}</link>
+<joint name="j" type="revolute"><parent link="a"/><child link="b"/><axis xyz="0 0 1"/>
+<limit lower="-9" upper="9" effort="1" velocity="1"/></joint></robot>""".format(
+    '<inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial>'
+)
+
+
+def test_velocities_of_a_free_articulation_follow_their_distribution(tmp_path: Path) -> None:
+    path = tmp_path / "cart.urdf"
+    path.write_text(CART)
+    with World(WorldCfg()) as world:
+        carts = [
+            load_converted(world, path, {}, name=f"cart_{i}", T_world_root=Pose.from_translation((i, 0.0, 0.0)))
+            for i in range(NUM_ENVS)
+        ]
+        view = ArticulationView(world, [body for body, _ in carts], name="cart", drives=[[each] for _, each in carts])
+        for name in NOT_OF_A_FIXED_ROOT:
+            dr.new_setup()
+            dr.physics_view.register_articulation_view(view)
+            lower, upper = np.arange(view.attribute(name).width) - 2.0, np.arange(view.attribute(name).width) + 1.0
+            randomize = partial(
+                physics_view.randomize_articulation_view, "cart", **{name: dr.distribution.uniform(lower, upper)}
+            )
+            values = fire(view, randomize, partial(view.get, name)).reshape(RESETS * NUM_ENVS, -1)
+            for column, low in zip(values.T, lower, strict=True):
+                assert stats.kstest(column, stats.uniform(low, 3.0).cdf).pvalue > 1e-4
+            assert len(np.unique(values[:, 0])) == RESETS * NUM_ENVS
+    dr.new_setup()
 
 
 def test_gravity_follows_its_distribution(stage: Callable[[int], Stage]) -> None:

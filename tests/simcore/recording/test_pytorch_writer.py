@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import logging
+import sys
 from pathlib import Path
+from types import ModuleType
 
 import numpy as np
 import pytest
 from PIL import Image
 
-from simcore.errors import RecordingError
+from simcore.errors import ConfigError, RecordingError
 from simcore.recording import pytorch_writer
 from simcore.recording.pytorch_listener import PytorchListener
 from simcore.recording.pytorch_writer import PytorchWriter
@@ -18,6 +20,90 @@ from simcore.recording.pytorch_writer import PytorchWriter
 @pytest.fixture(autouse=True)
 def without_torch(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pytorch_writer, "find_spec", lambda _name: None)
+
+
+class Tensor:
+    """What the writer and the listener ask of torch's tensors."""
+
+    def __init__(self, array: np.ndarray, device: str = "cpu") -> None:
+        self.array, self.device = array, device
+
+    def to(self, device: str) -> Tensor:
+        return Tensor(self.array, device)
+
+    def permute(self, *axes: int) -> Tensor:
+        return Tensor(self.array.transpose(axes), self.device)
+
+
+class Torch(ModuleType):
+    """torch on a machine with one device beside its processor."""
+
+    def __init__(self, present: str) -> None:
+        super().__init__("torch")
+        self.present = present
+
+    def device(self, name: str) -> None:
+        if name.partition(":")[0] not in ("cpu", "cuda", "mps"):
+            raise RuntimeError(f"Expected one of cpu, cuda, mps device type at start of device string: {name}\nmore")
+
+    def empty(self, size: int, device: str) -> Tensor:
+        if device not in ("cpu", self.present):
+            raise AssertionError("Torch not compiled with CUDA enabled")
+        return Tensor(np.empty(size), device)
+
+    def from_numpy(self, array: np.ndarray) -> Tensor:
+        return Tensor(array)
+
+
+@pytest.fixture
+def torch(monkeypatch: pytest.MonkeyPatch) -> Torch:
+    made = Torch("cuda:1")
+    monkeypatch.setattr(pytorch_writer, "find_spec", lambda _name: object())
+    monkeypatch.setitem(sys.modules, "torch", made)
+    return made
+
+
+@pytest.mark.parametrize("device", ["cpu", "cuda:1"])
+def test_tensors_lie_on_the_device_that_was_asked_for(torch: Torch, device: str):
+    listener = PytorchListener()
+    writer = PytorchWriter(listener, device=device)
+    writer.write(images())
+    batch = listener.get_rgb_data()
+    assert (writer.device, listener.data["device"]) == (device, device)
+    assert isinstance(batch, Tensor)
+    assert batch.device == device
+    np.testing.assert_array_equal(batch.array, np.stack(list(images().values())).transpose(0, 3, 1, 2))
+
+
+def test_the_device_is_cuda_by_default(torch: Torch):
+    torch.present = "cuda"
+    assert PytorchWriter(PytorchListener()).device == "cuda"
+
+
+def test_a_device_that_is_not_there_is_told_and_tensors_are_on_the_cpu(torch: Torch, caplog: pytest.LogCaptureFixture):
+    listener = PytorchListener()
+    with caplog.at_level(logging.WARNING):
+        writer = PytorchWriter(listener, device="cuda:7")
+    writer.write(images())
+    assert (writer.device, listener.get_rgb_data().device) == ("cpu", "cpu")
+    assert "device=cuda:7 is not there (Torch not compiled with CUDA enabled). Batches are on the cpu." in caplog.text
+
+
+def test_a_device_that_torch_does_not_know_is_refused(torch: Torch):
+    with pytest.raises(
+        ConfigError, match=r"device='gpu' is none that torch knows \(Expected one of .* string: gpu\)\."
+    ):
+        PytorchWriter(PytorchListener(), device="gpu")
+
+
+def test_new_data_updates_what_is_there_and_leaves_the_rest():
+    listener = PytorchListener()
+    first, second = (np.full((1, 6, 8, 3), value, np.uint8) for value in (1, 2))
+    listener.write_data({"pytorch_rgb": first, "device": "cpu", "frame": 4})
+    listener.write_data({"pytorch_rgb": second})
+    assert listener.data["device"] == "cpu"
+    assert listener.data["frame"] == 4
+    np.testing.assert_array_equal(listener.get_rgb_data(), second.transpose(0, 3, 1, 2))
 
 
 def images(value: int = 0) -> dict[str, np.ndarray]:

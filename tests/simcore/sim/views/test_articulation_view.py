@@ -15,6 +15,7 @@ from simcore.sim.bodies import Body
 from simcore.sim.drives import DriveMode
 from simcore.sim.tendon_cfg import TendonCfg
 from simcore.sim.views.articulation_view import ArticulationView
+from simcore.sim.views.rigid_prim_view import RigidPrimView
 from simcore.sim.world import World
 
 pytestmark = pytest.mark.integration
@@ -254,6 +255,51 @@ def test_material_is_what_slides_on_the_links(world: World, floor: Body, rig: Ri
     for _ in range(24):
         world.step()
     assert crate.link_velocity("crate")[0][0] - before == pytest.approx(0.5 * 9.81 * 0.1, rel=0.05)
+
+
+@pytest.mark.parametrize(("links", "bounces"), [(1, 0.0), (2, 0.6)])
+def test_restitution_of_a_link_is_the_bounce_on_that_link(world: World, rig: Rig, links: int, bounces: float) -> None:
+    """A ball of restitution 1 on the sled: what the root is made of does nothing to it."""
+    view = rig(DriveMode.servo, max_effort=1e4, max_velocity=1.0)
+    rows = np.array([[0.5, 0.5, 0.6] if link < links else [0.5, 0.5, 0.0] for link in range(3)])
+    view.attribute("material_properties").write(0, rows.ravel())
+    body = world.add_sphere("ball", radius_m=0.1, T_world_sphere=Pose.from_translation((0, 0, 0.3)), mass_kg=0.1)
+    ball = RigidPrimView(world, [body], name="ball")
+    ball.attribute("material_properties").write(0, np.array([0.5, 0.5, 1.0]))
+    shares = []
+    # how far a ball is from the surface in the step of the impact adds to its speed or takes from it: all distances
+    for height in np.linspace(0.3, 0.3 + 3.2 / 240, 8, endpoint=False):
+        ball.attribute("position").write(0, np.array([0.0, 0.0, height]))
+        ball.attribute("velocity").write(0, np.array([0.0, 0.0, -3.0, 0.0, 0.0, 0.0]))
+        speeds = []
+        for _ in range(20):
+            world.step()
+            speeds.append(float(ball.get("linear_velocity")[0][2]))
+        shares.append(max(speeds) / -min(speeds))
+    assert np.mean(shares) == pytest.approx(bounces, abs=0.06)
+
+
+@pytest.mark.parametrize(("speed", "coefficient"), [(0.0, 0.8), (1.0, 0.3)])
+def test_a_link_has_static_and_dynamic_friction(world: World, rig: Rig, speed: float, coefficient: float) -> None:
+    """A crate on the sled, which a force pulls along: it needs the static one to begin, the dynamic one slows it."""
+    view = rig(DriveMode.servo, max_effort=1e4, max_velocity=1.0)
+    crate = world.add_box("crate", size_m=(0.1, 0.1, 0.1), T_world_box=Pose.from_translation((0, 0, 0.15)), mass_kg=1.0)
+    crate.set_contact_material("crate", friction=1.0)
+    view.attribute("material_properties").write(0, np.array([0.8, 0.3, 0.0] * 3))
+    pulled = RigidPrimView(world, [crate], name="crate")
+    for _ in range(24):
+        world.step()
+    if speed:
+        pulled.attribute("velocity").write(0, np.array([0.0, speed, 0.0, 0.0, 0.0, 0.0]))
+        for _ in range(12):
+            world.step()
+        assert pulled.get("linear_velocity")[0][1] == pytest.approx(speed - coefficient * 9.81 * 0.05, rel=0.03)
+        return
+    for share, moves in ((0.93, False), (1.07, True)):
+        pulled.attribute("force").write(0, np.array([0.0, share * coefficient * 9.81, 0.0]))
+        for _ in range(24):
+            world.step()
+        assert (pulled.get("linear_velocity")[0][1] > 0.05) == moves
 
 
 def coupled(**fields: float) -> tuple[TendonCfg, ...]:
