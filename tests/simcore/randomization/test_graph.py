@@ -124,6 +124,125 @@ def test_ports_hold_what_went_through_them(stage: Callable[[int], Stage]) -> Non
     assert np.array_equal(source.outputs["output"], force.inputs["values"])
 
 
+def ports(node: Any) -> dict[str, Any]:
+    """All ports of a node as plain values, inputs first."""
+    plain = {**{f"in {k}": v for k, v in node.inputs.items()}, **{f"out {k}": v for k, v in node.outputs.items()}}
+    return {name: value.tolist() if isinstance(value, np.ndarray) else value for name, value in plain.items()}
+
+
+def test_the_frame_trigger_says_who_is_reset_and_where_everybody_is(stage: Callable[[int], Stage]) -> None:
+    set_up(stage(2))
+    graph = dr.graph()
+    still = {"in run": True, "in numEnvs": 2, "out execOut": False, "out resetInds": [], "out frameNum": [0, 0]}
+    assert ports(graph.frame) == still
+    for inds, reset, counts in (([0, 1], [0, 1], [0, 0]), (None, [], [1, 1]), ([1], [1], [2, 0])):
+        graph.step(inds)
+        assert ports(graph.frame) == still | {"out execOut": True, "out resetInds": reset, "out frameNum": counts}
+    graph.frame.inputs["run"] = False
+    graph.step([0])
+    assert graph.frame.outputs["execOut"] is False
+
+
+def test_filters_let_through_what_is_at_the_interval_or_what_is_reset(stage: Callable[[int], Stage]) -> None:
+    set_up(stage(2))
+    graph = dr.graph()
+    interval, reset = graph.node("filter_0"), graph.node("filter_1")
+    always = {"in interval": 2, "in ignoreInterval": False, "out on_reset": False}
+    ignoring = {"in interval": 0, "in ignoreInterval": True, "out on_reset": True}
+    # reset of, frame counts then, through the filter of the interval, through that of resets
+    for inds, counts, at_interval, at_reset in (
+        ([0, 1], [0, 0], [], [0, 1]),
+        ([], [1, 1], [], []),
+        ([0], [0, 2], [1], [0]),
+        ([], [1, 3], [], []),
+        ([], [2, 4], [0, 1], []),
+    ):
+        graph.step(inds)
+        shared = {"in frameCounts": counts, "in indices": inds, "in execIn": True}
+        for node, own, through in ((interval, always, at_interval), (reset, ignoring, at_reset)):
+            assert ports(node) == own | shared | {"out execOut": bool(through), "out indices": through}
+            count = graph.node(node.name.replace("filter", "count"))
+            assert ports(count) == {"in indices": through, "out count": len(through)}
+
+
+def test_a_filter_that_is_told_to_ignore_its_interval_passes_on_what_comes_in(stage: Callable[[int], Stage]) -> None:
+    made = stage(2)
+    set_up(made)
+    graph = dr.graph()
+    graph.node("filter_0").inputs.update(ignoreInterval=True)
+    graph.step([1])
+    assert graph.node("filter_0").outputs["indices"].tolist() == [1]
+    force = made.ball.get("force")
+    assert not force[0].any()
+    assert 1.0 <= force[1][2] <= 2.0
+
+
+def test_write_nodes_say_what_they_write_and_from_what(stage: Callable[[int], Stage]) -> None:
+    made = stage(2)
+    set_up(made)
+    graph = dr.graph()
+    shared = {"in num_buckets": None, "in on_reset": True, "in execIn": True, "in indices": [1], "out execOut": True}
+    none = shared | {"in on_reset": False, "in execIn": False, "in indices": [], "in values": [], "out execOut": False}
+    names = ("in prims", "in attribute", "in operation", "in distribution", "in dist_param_1", "in dist_param_2")
+    combined = [{"type": "constant", "value": 0.1}, {"type": "normal", "mean": 0.0, "std": 1.0}]
+    rows = [
+        ("simulation_context", "gravity", "scaling", "uniform", [1, 1, 0], [1, 1, 2]),
+        ("ball", "force", "direct", "uniform", [0, 0, 1], [0, 0, 2]),
+        ("ball", "mass", "direct", "normal", 3.0, 0.1),
+        ("ball", "material_properties", "direct", "uniform", [0.1, 0.1, 0], [0.9, 0.9, 1]),
+        ("rig", "joint_positions", "additive", "combine", combined, None),
+    ]
+    said = [dict(zip(names, row, strict=True)) for row in rows]
+    graph.step([1])
+    found = [ports(graph.node(f"write_{index}")) for index in range(5)]
+    for index in (0, 1):
+        assert found[index] == said[index] | none
+    for index, view in ((2, made.ball), (3, made.ball), (4, made.rig)):
+        values = view.get(rows[index][1])[[1]].tolist()
+        buckets = {"in num_buckets": 4} if index == 3 else {}
+        assert found[index] == said[index] | shared | buckets | {"in values": values}
+    graph.step([])
+    graph.step([])  # 2 frames after the reset of environment 1, 3 steps from the start
+    gravity, force = (ports(graph.node(f"write_{index}")) for index in (0, 1))
+    at_interval = {"in on_reset": False, "in num_buckets": None, "in execIn": True, "out execOut": True}
+    assert gravity["in values"] == [made.world.gravity_m_s2.tolist()]
+    assert gravity == said[0] | at_interval | {"in indices": [1], "in values": gravity["in values"]}
+    assert force == said[1] | at_interval | {"in indices": [1], "in values": made.ball.get("force")[[1]].tolist()}
+
+
+def test_random_values_lie_in_the_range_that_their_node_says(stage: Callable[[int], Stage]) -> None:
+    set_up(stage(2))
+    graph = dr.graph()
+    live = dr.current().rules[1].distribution
+    outputs = []
+    for step in range(60):
+        if step == 30:
+            dr.utils.set_distribution_params(live, {"lower": (0, 0, 5), "upper": (1, 0, 6)})
+        graph.step([])
+        if step % 2:  # where the interval is
+            node = graph.node("random_1")
+            lower, upper = ((0, 0, 1), (0, 0, 2)) if step < 30 else ((0, 0, 5), (1, 0, 6))
+            assert (node.inputs["minimum"].tolist(), node.inputs["maximum"].tolist()) == (list(lower), list(upper))
+            assert node.outputs["output"].shape == (2, 3)
+            assert np.all((node.outputs["output"] >= lower) & (node.outputs["output"] <= upper))
+            outputs.append(node.outputs["output"])
+        else:
+            assert not len(graph.node("random_1").outputs["output"])
+    assert len(np.unique([row[:, 2] for row in outputs])) == 60
+
+
+def test_what_is_drawn_is_scaled_on_its_way_into_the_write_node(stage: Callable[[int], Stage]) -> None:
+    made = stage(2)
+    set_up(made)
+    graph = dr.graph()
+    for _ in range(2):
+        graph.step([])
+    factors, written = graph.node("random_0").outputs["output"], graph.node("write_0").inputs["values"]
+    assert written == pytest.approx(factors * [0.0, 0.0, -9.81])
+    assert 0.0 <= factors[0][2] <= 2.0
+    assert factors[0][:2].tolist() == [1.0, 1.0]
+
+
 def test_a_frame_that_does_not_run_changes_nothing(stage: Callable[[int], Stage]) -> None:
     made = stage(2)
     set_up(made)

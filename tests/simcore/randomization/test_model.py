@@ -1,12 +1,13 @@
-"""Random sequences of resets and steps against a model of ten lines."""
+"""Random rules and random sequences of resets and steps against a model of thirty lines."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from simcore import randomization as dr
@@ -15,52 +16,127 @@ pytestmark = [pytest.mark.property, pytest.mark.integration]
 
 OPERATIONS = {"direct": lambda start, draw: draw, "additive": np.add, "scaling": np.multiply}
 ITEMS = [1.5, 2.5, 0.5, 3.0, 2.0]
+DEFAULTS = {"mass": [1.0, 2.0, 4.0], "force": [0.0, 0.0, 0.0], "gravity": [-8.0]}
+"""One number stands for each attribute: the z of a force and of gravity, which has one member."""
+
+
+@dataclass
+class ModelledRule:
+    """One rule: the n-th draw of a member is the n-th item, from its own place on."""
+
+    attribute: str
+    interval: int | None
+    operation: str
+    first: int
+    draws: dict[int, int] = field(default_factory=dict)
+
+    def next(self, member: int) -> float:
+        self.draws[member] = self.draws.get(member, -1) + 1
+        return self.items[self.draws[member] % len(ITEMS)]
+
+    @property
+    def items(self) -> list[float]:
+        return ITEMS[self.first :] + ITEMS[: self.first]
+
+
+class Model:
+    """What the page says, number by number."""
+
+    def __init__(self, rules: list[ModelledRule]) -> None:
+        self.rules = rules
+        self.counters = [0, 0, 0]
+        self.values = {name: list(row) for name, row in DEFAULTS.items()}
+        self.at_reset = {name: list(row) for name, row in DEFAULTS.items()}
+        self.ends: set[int] = set()
+
+    def step(self, inds: list[int]) -> None:
+        self.counters = [0 if env in inds else count + 1 for env, count in enumerate(self.counters)]
+        for env in self.ends:
+            self.values["force"][env] = self.at_reset["force"][env]
+        self.ends = set()
+        for rule in self.rules:
+            open_to = [env for env in range(3) if self.opens(rule, env, inds)]
+            for member in ([0] if open_to else []) if rule.attribute == "gravity" else open_to:
+                start = (DEFAULTS if rule.interval is None else self.at_reset)[rule.attribute][member]
+                value = float(OPERATIONS[rule.operation](start, rule.next(member)))
+                self.values[rule.attribute][member] = value
+                if rule.interval is None:
+                    self.at_reset[rule.attribute][member] = value
+                elif rule.attribute == "force":
+                    self.ends.add(member)
+
+    def opens(self, rule: ModelledRule, env: int, inds: list[int]) -> bool:
+        if rule.interval is None:
+            return env in inds
+        return self.counters[env] > 0 and self.counters[env] % rule.interval == 0
+
+
+RULE = st.builds(
+    ModelledRule,
+    attribute=st.sampled_from(list(DEFAULTS)),
+    interval=st.one_of(st.none(), st.integers(1, 4)),
+    operation=st.sampled_from(list(OPERATIONS)),
+    first=st.integers(0, len(ITEMS) - 1),
+)
+
+
+def make(rule: ModelledRule) -> None:
+    gate = dr.gate.on_env_reset() if rule.interval is None else dr.gate.on_interval(rule.interval)
+    with gate:
+        if rule.attribute == "mass":
+            dr.physics_view.randomize_rigid_prim_view("ball", rule.operation, mass=dr.distribution.sequence(rule.items))
+            return
+        values = dr.distribution.sequence([(0.0, 0.0, item) for item in rule.items])
+        if rule.attribute == "force":
+            dr.physics_view.randomize_rigid_prim_view("ball", rule.operation, force=values)
+        else:
+            dr.physics_view.randomize_simulation_context(rule.operation, gravity=values)
 
 
 @given(
-    reset_operation=st.sampled_from([None, *OPERATIONS]),
-    interval_operation=st.sampled_from([None, *OPERATIONS]),
-    interval=st.integers(1, 4),
+    rules=st.lists(RULE, min_size=1, max_size=5),
     resets=st.lists(st.one_of(st.none(), st.lists(st.integers(0, 2), max_size=4)), min_size=1, max_size=15),
 )
-def test_any_sequence_of_steps_does_what_the_model_does(
-    shared_stage: Any,
-    reset_operation: str | None,
-    interval_operation: str | None,
-    interval: int,
-    resets: list[list[int] | None],
+def test_any_rules_and_any_sequence_of_steps_do_what_the_model_does(
+    shared_stage: Any, rules: list[ModelledRule], resets: list[list[int] | None]
 ) -> None:
-    for env, mass in enumerate((1.0, 2.0, 4.0)):
-        shared_stage.ball.attribute("mass").write(env, np.array([mass]))
+    at_resets = [rule.attribute for rule in rules if rule.interval is None]
+    assume(len(at_resets) == len(set(at_resets)))  # a second one is refused
+    for rule in rules:
+        rule.draws = {}
+    shared_stage.world.set_gravity((0.0, 0.0, *DEFAULTS["gravity"]))
+    for env in range(3):
+        shared_stage.ball.attribute("mass").write(env, np.array([DEFAULTS["mass"][env]]))
+        shared_stage.ball.attribute("force").write(env, np.zeros(3))
     shared_stage.register()
     with dr.trigger.on_rl_frame(num_envs=3):
-        if interval_operation:
-            with dr.gate.on_interval(interval):
-                dr.physics_view.randomize_rigid_prim_view(
-                    "ball", interval_operation, mass=dr.distribution.sequence(ITEMS)
-                )
-        if reset_operation:
-            with dr.gate.on_env_reset():
-                dr.physics_view.randomize_rigid_prim_view("ball", reset_operation, mass=dr.distribution.sequence(ITEMS))
+        for rule in rules:
+            make(rule)
     dr.orchestrator.run(np.random.default_rng(0))
-
-    default = [1.0, 2.0, 4.0]
-    value, at_reset, counter = list(default), list(default), [0, 0, 0]
-    reset_draws, interval_draws = [0, 0, 0], [0, 0, 0]
+    model = Model(rules)
     for inds in resets:
         dr.physics_view.step_randomization(inds)
-        for env in range(3):
-            if env in (inds or ()):
-                counter[env] = 0
-                if reset_operation:
-                    draw = ITEMS[reset_draws[env] % len(ITEMS)]
-                    reset_draws[env] += 1
-                    value[env] = at_reset[env] = float(OPERATIONS[reset_operation](default[env], draw))
-                continue
-            counter[env] += 1
-            if interval_operation and counter[env] % interval == 0:
-                draw = ITEMS[interval_draws[env] % len(ITEMS)]
-                interval_draws[env] += 1
-                value[env] = float(OPERATIONS[interval_operation](at_reset[env], draw))
-        assert dr.current().counters.tolist() == counter
-        assert shared_stage.ball.get("mass")[:, 0].tolist() == value
+        model.step(inds or [])
+        assert dr.current().counters.tolist() == model.counters
+        assert shared_stage.ball.get("mass")[:, 0].tolist() == model.values["mass"]
+        assert shared_stage.ball.get("force")[:, 2].tolist() == model.values["force"]
+        assert shared_stage.world.gravity_m_s2[2] == model.values["gravity"][0]
+
+
+def test_of_two_intervals_that_meet_the_rule_that_was_made_last_is_what_acts(shared_stage: Any) -> None:
+    for order in (("twos", "threes"), ("threes", "twos")):
+        shared_stage.ball.attribute("force").write(0, np.zeros(3))
+        shared_stage.register()
+        with dr.trigger.on_rl_frame(num_envs=3):
+            for name in order:
+                with dr.gate.on_interval({"twos": 2, "threes": 3}[name]):
+                    dr.physics_view.randomize_rigid_prim_view(
+                        "ball", "additive", force=(0.0, 0.0, {"twos": 2.0, "threes": 3.0}[name])
+                    )
+        dr.orchestrator.run(np.random.default_rng(0))
+        seen = []
+        for _ in range(7):
+            dr.physics_view.step_randomization()
+            seen.append(float(shared_stage.ball.get("force")[0][2]))
+        last = {"twos": 2.0, "threes": 3.0}[order[-1]]
+        assert seen == [0.0, 2.0, 3.0, 2.0, 0.0, last, 0.0]
