@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import numpy as np
 import pytest
+import yaml
 
 from configs.reading import read_dataclass
 from simcore.errors import RecordingError
 from simcore.randomization.config import RandomizationCfg
+from simcore.randomization.distractors import DistractorsCfg
+from simcore.randomization.rule_cfg import RuleCfg
 from simcore.recording.check import check_record
 from simcore.recording.episode import EpisodeRecord
 from simcore.recording.storage import DataSet
@@ -157,6 +161,57 @@ def test_a_recorded_set_is_applied_again(record: EpisodeRecord, tmp_path: Path) 
     assert kept.recorded["firings"] == record.applied["firings"]
 
 
+LAYERS = {
+    "physics": RULES["at reset"] + "," + RULES["every third step"],
+    "sensors": "{view: franka_panda, attribute: encoder_offset, distribution: {type: normal, mean: 0, std: 0.001}}, "
+    "{view: drawer, attribute: seen_position, distribution: {type: normal, mean: 0, std: 0.003}}, "
+    "{view: franka_panda, attribute: action_dropped, gate: on_interval, interval: 1, "
+    "distribution: {type: choice, choices: [0, 1]}}",
+    "visuals": "{view: drawer, attribute: tint, distribution: {type: uniform, lower: 0.5, upper: 1.3}}, "
+    "{view: light, attribute: ambient, gate: on_interval, interval: 2, "
+    "distribution: {type: uniform, lower: 0.3, upper: 0.9}}",
+}
+OTHERWISE = {
+    "physics": "{view: franka_panda, attribute: body_masses, operation: scaling, "
+    "distribution: {type: uniform, lower: 0.9, upper: 1.1}}, "
+    "{view: simulation_context, attribute: gravity, operation: scaling, gate: on_interval, interval: 1, "
+    "distribution: {type: normal, mean: 1, std: 0.01}}, " + RULES["every third step"].replace("3", "2"),
+    "sensors": "{view: franka_panda, attribute: action_latency, distribution: {type: uniform, lower: 0, upper: 0.1}}, "
+    "{view: drawer, attribute: seen_keypoints, gate: on_interval, interval: 1, "
+    "distribution: {type: normal, mean: 0, std: 0.01}}",
+    "visuals": "{view: floor, attribute: texture, distribution: {type: uniform, lower: 1, upper: 1000}}, "
+    "{view: table, attribute: tint, gate: on_interval, interval: 1, "
+    "distribution: {type: uniform, lower: 0.5, upper: 1.3}}",
+}
+
+
+def fired(runner: EpisodeRunner, layers: dict[str, str], distractors: DistractorsCfg) -> dict[str, list]:
+    """What every layer wrote at the reset and in twelve control steps; nothing is simulated."""
+    rules = [RuleCfg(**rule) for rule in yaml.safe_load(f"[{', '.join(filter(None, layers.values()))}]")]
+    runner.cfg.randomization = RandomizationCfg(name="mine", rules=rules, distractors=distractors)
+    episode = runner.episode(0)
+    episode.reset()
+    assert episode.randomization is not None
+    for _ in range(12):
+        episode.randomization.step()
+    applied = episode.randomization.applied()
+    return {name: (applied if name == "physics" else applied.get(name, {})).get("firings", []) for name in LAYERS}
+
+
+@pytest.mark.slow
+def test_rules_of_one_stream_leave_the_draws_of_the_others_as_they_were() -> None:
+    with EpisodeRunner(config()) as runner:
+        all_three = fired(runner, LAYERS, DistractorsCfg())
+        assert all(len(firings) >= 5 for firings in all_three.values())
+        for changed in LAYERS:
+            for instead in (OTHERWISE[changed], ""):
+                found = fired(runner, LAYERS | {changed: instead}, DistractorsCfg())
+                assert found[changed] != all_three[changed]
+                for other in LAYERS.keys() - {changed}:
+                    assert found[other] == all_three[other], f"{other} after a change of {changed}"
+        assert fired(runner, LAYERS, DistractorsCfg(least=3, most=6)) == all_three
+
+
 def test_recorded_values_that_do_not_fit_are_refused(record: EpisodeRecord) -> None:
     firings = [[0, 0, [1.0, 2.0]]]
     odd = EpisodeRecord(**{**vars(record), "applied": {**record.applied, "firings": firings}})
@@ -206,3 +261,45 @@ def test_a_group_stays_inside_what_the_design_allows(name: str) -> None:
 def _resets(randomization: object) -> list[tuple[dict, list[float]]]:
     applied = randomization.applied()  # type: ignore[attr-defined]
     return [(applied["rules"][rule], values) for step, rule, values in applied["firings"] if step == 0]
+
+
+SAID = re.compile(
+    r"  (at reset|every (\d+) control steps \(([\d.]+) s\)): ([\w.]+) (\w+) (\w+)\((.*)\)( -> .*)? \[[^\[]*\]"
+)
+
+
+def test_what_fires_when_is_told_rule_by_rule() -> None:
+    """All that `unlatch plan randomization=full` prints of it."""
+    with EpisodeRunner(config("randomization=full")) as runner:
+        episode = runner.episode(0)
+        episode.reset()
+    made = episode.randomization
+    assert made is not None
+    title, *lines, distractors = made.lines()
+    applied = made.applied()
+    layers = [applied, applied["sensors"], applied["visuals"]]
+    rules = [rule for layer in layers for rule in layer["rules"]]
+    at_reset = [{rule: values for step, rule, values in layer["firings"] if step == 0} for layer in layers]
+    wrote = [
+        found.get(index) for layer, found in zip(layers, at_reset, strict=True) for index in range(len(layer["rules"]))
+    ]
+    assert title == f"randomization full: {len(rules)} rules"
+    assert len(lines) == len(rules) >= 27
+    assert distractors == f"  distractors: {len(applied['visuals']['distractors'])}"
+    for line, rule, values in zip(lines, rules, wrote, strict=True):
+        said = SAID.fullmatch(line)
+        assert said, line
+        when, interval, seconds, what, operation, kind, parameters, became = said.groups()
+        assert what == f"{rule['view']}.{rule['attribute']}"
+        assert (operation, kind) == (rule["operation"], rule["distribution"]["type"])
+        for name, value in rule["distribution"].items():
+            assert name == "type" or f"{name} {value}" in parameters
+        if rule["gate"] == "on_env_reset":
+            assert when == "at reset"
+            shown = ", ".join(f"{value:.4g}" for value in values[:6]) + (", ..." if len(values) > 6 else "")
+            assert became.startswith(" -> [")
+            assert became.endswith(f"] became [{shown}]")
+        else:
+            assert int(interval) == rule["interval"]
+            assert float(seconds) == pytest.approx(rule["interval"] / 60, rel=0.01)
+            assert (became, values) == (None, None)

@@ -4,6 +4,7 @@ import re
 from pathlib import Path
 
 import pytest
+from PIL import Image
 
 from simcore.recording.storage import DataSet
 from solver.diagnosis.diagnosis import Diagnosis
@@ -83,3 +84,29 @@ def test_two_arms_that_begin_together_are_both_printed(capsys):
         out.index("left: close 'lid'"),
         out.index("right: close 'lid_2'"),
     ]
+
+
+def test_what_is_randomized_is_printed_before_the_plan_and_seen_in_the_picture(tmp_path: Path, monkeypatch, capsys):
+    monkeypatch.setattr("workflows.plan.PICTURE_SIZE", (240, 180))
+    picture = tmp_path / "plan.png"
+    assert main(["task=open_drawer", "randomization=full", "picture=true", f"out={picture}"]) == 0
+    out = capsys.readouterr().out.splitlines()
+    title = next(index for index, line in enumerate(out) if line.startswith("randomization full: "))
+    count = int(out[title].split()[2])
+    rules = out[title + 1 : title + 1 + count]
+    assert all(re.match(r"  (at reset|every \d+ control steps \([\d.]+ s\)): [\w.]+ ", line) for line in rules)
+    told = "\n".join(rules)
+    for part in (
+        "at reset: simulation_context.gravity scaling uniform(lower [1.0, 1.0, 0.9965], upper [1.0, 1.0, 1.0023]) "
+        "-> [0, 0, -9.81] became [0, 0, -9.8",
+        "every 6 control steps (0.1 s): franka_panda.joint_efforts direct normal(mean 0.0, std 0.3) [N m or N]",
+        "at reset: drawer.damping scaling log_uniform(lower 0.5, upper 2.0) -> [",
+        "every 6 control steps (0.1 s): franka_panda.action_dropped direct choice(choices [0.0, 1.0], weights",
+        "at reset: light.ambient direct uniform(lower 0.45, upper 0.7) -> [0.6] became [0.",
+    ):
+        assert part in told
+    assert re.fullmatch(r"  distractors: \d", out[title + 1 + count])
+    assert out[title + 2 + count].startswith("KeyframePlan(found=True")
+    assert out[-1] == f"picture: {picture}"
+    with Image.open(picture) as drawn:
+        assert drawn.size == (240, 180)
