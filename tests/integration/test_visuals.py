@@ -12,7 +12,9 @@ import pytest
 from simcore.errors import ConfigError
 from simcore.recording.episode import EpisodeRecord
 from simcore.sim.collision import BulletCollisionChecker
+from simcore.sim.sensors.camera import Camera
 from simcore.sim.world import World
+from simcore.state import Rendering
 from workflows.attempt import Attempt
 from workflows.commandline import CommandLine, load_configs
 from workflows.distractor_view import DistractorView
@@ -22,7 +24,7 @@ from workflows.episode_randomization import VisualDraw, recorded_randomization
 from workflows.episode_scene import TABLE_CENTER_M, TABLE_SIZE_M
 from workflows.replay import ReplayMode, replay_deviation
 from workflows.runner import EpisodeRunner
-from workflows.scene_picture import RecordedWorld, open_record
+from workflows.scene_picture import RecordedWorld, open_record, open_scene
 from workflows.schema import CollectCfg
 
 pytestmark = pytest.mark.integration
@@ -41,6 +43,11 @@ VISUALS = (
 CAMERA = (
     "sensors=[{name: front, type: camera, mount: {position_m: [0.2, -1.2, 0.9], look_at_m: [0.5, 0.0, 0.2]}, "
     "width: 64, height: 48}]"
+)
+
+WIDE = (
+    "sensors=[{name: front, type: camera, mount: {position_m: [-0.9, -1.6, 1.3], look_at_m: [0.5, 0.0, 0.2]}, "
+    "width: 160, height: 120, fov_deg: 75}]"
 )
 
 
@@ -112,6 +119,49 @@ def test_visuals_are_recorded_and_replayed(record: EpisodeRecord) -> None:
     assert steps == list(range(10, 2 * record.n_actions + 1, 10))
     with EpisodeRunner(varied()) as runner:
         assert replay_deviation(runner, record, ReplayMode.action).value == 0.0
+
+
+PAINTED = {
+    "table": (0.9, 0.1, 0.1),
+    "floor": (0.1, 0.9, 0.1),
+    "wall": (0.1, 0.1, 0.9),
+    "drawer": (0.9, 0.9, 0.1),
+    "franka_panda/panda_hand": (0.1, 0.9, 0.9),
+}
+"""Colour of what is seen, by its label."""
+
+
+def mean_colours(cfg: CollectCfg) -> dict[str, np.ndarray]:
+    """(3,) mean colours at the start of an episode, by label of the link or name of a class, without what is dark."""
+    with open_scene(cfg, 0) as scene:
+        (camera,) = scene.episode.scene.scene.sensors.children.values()
+        assert isinstance(camera, Camera)
+        for kind in (Rendering.rgb, Rendering.segmentation, Rendering.instance_id_segmentation):
+            camera.switch_rendering(kind, on=True)
+        camera.update_state()
+        found = {}
+        for kind in (Rendering.segmentation, Rendering.instance_id_segmentation):
+            image, labels = camera.image(kind), camera.labels(kind)
+            found |= {label: image == place for place, label in enumerate(labels) if np.any(image == place)}
+        rgb = camera.image(Rendering.rgb).astype(float)
+        return {label: rgb[mask].mean(axis=0) for label, mask in found.items()}
+
+
+@pytest.mark.slow
+def test_colours_of_table_floor_walls_an_object_and_one_link_are_seen() -> None:
+    links = 13
+    hand = [-1.0] * 3 * links
+    hand[3 * 9 : 3 * 10] = PAINTED["franka_panda/panda_hand"]
+    values = {"table": PAINTED["table"], "floor": PAINTED["floor"], "walls": PAINTED["wall"]}
+    values |= {"drawer": PAINTED["drawer"], "franka_panda": hand}
+    rules = [f"{{view: {view}, attribute: colour, distribution: {list(row)}}}" for view, row in values.items()]
+    plain, painted = (mean_colours(config(*given, line=(WIDE,))) for given in ((), rules))
+    for label, colour in PAINTED.items():
+        seen = painted[label] / painted[label].max()
+        assert np.all(seen[np.array(colour) < 0.5] < 0.35), label
+        assert np.all(seen[np.array(colour) > 0.5] > 0.8), label
+    other = "franka_panda/panda_link5"
+    assert painted[other] == pytest.approx(plain[other], abs=6.0)  # but for shadows, as it was
 
 
 @pytest.mark.slow

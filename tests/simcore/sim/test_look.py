@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from simcore.assets.procedural.numbered_texture import texture_file
-from simcore.geometry import Pose
+from simcore.geometry import Pinhole, Pose
 from simcore.sim.bodies import ROOT
-from simcore.sim.camera import View, link_labels, take_picture, visible_links
+from simcore.sim.camera import View, link_labels, take_images, take_picture, visible_links
 from simcore.sim.light import Light
 from simcore.sim.look import Look, TextureStore
 from simcore.sim.rates import WorldCfg
@@ -22,6 +23,10 @@ from simcore.sim.world import World
 
 Array = np.ndarray
 VIEW = View(eye=(0.5, -0.01, 1.0), target=(0.5, 0.0, 0.0), fov_deg=30.0)
+PAIR = """<robot name="pair">
+<link name="left"><visual><origin xyz="-0.1 0 0"/><geometry><box size="0.15 0.15 0.1"/></geometry></visual></link>
+<link name="right"><visual><geometry><box size="0.15 0.15 0.1"/></geometry></visual></link>
+<joint name="beside" type="fixed"><parent link="left"/><child link="right"/><origin xyz="0.1 0 0"/></joint></robot>"""
 ABOVE = Light(direction=(0.0, 0.0, 1.0), specular=0.0, shadow=False)
 
 
@@ -92,6 +97,57 @@ def test_the_default_light_is_the_renderers_own(shown: World) -> None:
     # the light's colour has its part where the light meets a surface, not in what is seen without
     assert seen[4][1] / seen[2][1] == pytest.approx((0.6 + 0.5 * 0.35) / (0.6 + 0.35), abs=0.02)
     assert seen[4][0] == pytest.approx(seen[2][0], abs=1.0)
+
+
+def test_the_diffuse_share_is_what_light_head_on_adds(shown: World) -> None:
+    view, seen = LightView(shown), []
+    for diffuse in (0.0, 0.2, 0.4):
+        view.attribute("diffuse").write(0, np.array([diffuse]))
+        seen.append(picture(shown).mean(axis=(0, 1)))
+    assert seen[1] / seen[0] == pytest.approx([(0.6 + 0.2) / 0.6] * 3, rel=0.03)
+    assert seen[2] / seen[0] == pytest.approx([(0.6 + 0.4) / 0.6] * 3, rel=0.03)
+    view.attribute("ambient").write(0, np.array([0.3]))  # which has no part in what the light adds
+    assert picture(shown).mean(axis=(0, 1)) / seen[2] == pytest.approx([0.7] * 3, rel=0.03)
+
+
+def test_the_specular_strength_makes_a_highlight_where_the_light_is_mirrored(shown: World) -> None:
+    """The eye is above the block: light from above is mirrored into it, light from the side is not."""
+    view, added = LightView(shown), {}
+    for direction in ((0.0, 0.0, 1.0), (3.0, 0.0, 1.0)):
+        view.attribute("direction").write(0, np.array(direction))
+        seen = []
+        for specular in (0.0, 0.2, 0.4):
+            view.attribute("specular").write(0, np.array([specular]))
+            seen.append(picture(shown).max(axis=(0, 1)).min())
+        added[direction[0]] = np.diff(seen)
+    assert np.all(added[0.0] > 10.0)
+    assert np.all(added[3.0] < 0.2 * added[0.0])
+
+
+def test_the_colour_of_one_link_is_seen_on_that_link_alone(shown: World, tmp_path: Path) -> None:
+    path = tmp_path / "pair.urdf"
+    path.write_text(PAIR)
+    body = shown.load_urdf(path, name="pair", T_world_root=Pose.from_translation((0.5, 0.0, 0.05)))
+    look = Look(shown, [body], TextureStore(shown, texture_file), links=list(body.links.values()))
+    view = LookView(look, name="pair", links=list(body.links))
+
+    def means() -> dict[str, Array]:
+        down = Pose(np.diag([1.0, -1.0, -1.0]), np.array([0.5, 0.0, 1.0]))
+        images = take_images(shown, Pinhole.from_fov(96, 72, 0.6), down, near_m=0.1, far_m=3.0)
+        places = {label: place for place, (label, _) in enumerate(link_labels(shown), start=1)}
+        return {name: images.rgb[images.link_ids == places[f"pair/{name}"]].mean(axis=0) for name in ("left", "right")}
+
+    plain = means()
+    assert np.allclose(plain["left"], plain["right"], atol=2.0)
+    view.attribute("colour").write(0, np.array([-1.0, -1.0, -1.0, 0.9, 0.1, 0.1]))
+    painted = means()
+    assert np.allclose(painted["left"], plain["left"], atol=1.0)
+    assert painted["right"][0] > 3.0 * painted["right"][1:].max()
+    view.attribute("colour").write(0, np.full(6, -1.0))
+    view.attribute("tint").write(0, np.array([0.5, 0.5, 0.5, 1.0, 1.0, 1.0]))
+    tinted = means()
+    assert np.allclose(tinted["left"] / plain["left"], 0.5, atol=0.03)
+    assert np.allclose(tinted["right"], plain["right"], atol=1.0)
 
 
 def test_a_shadow_falls_where_the_light_is_hidden(shown: World) -> None:
