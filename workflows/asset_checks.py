@@ -74,14 +74,14 @@ def _check_randomization(cfg: EpisodeCfg, assets: dict[str, ObjectAsset], rng: n
     """Builds the scene of one layout and fits every rule to it: views, attributes and widths are its bodies'."""
     with banner_hidden():
         from simcore.sim.world import World
-        from workflows.episode_randomization import EpisodeRandomization
+        from workflows.episode_randomization import randomized
         from workflows.episode_scene import build_scene
 
     homes = [(arm.name, arm.home, arm.home_std) for arm in cfg.robot.arms]
     layout = sample_layout(cfg.task, assets, homes, rng)
     with World(cfg.world) as world:
-        made = EpisodeRandomization(build_scene(world, cfg.robot, assets, layout, []), cfg.randomization)
-        made.reset(0)  # in a world that is thrown away; recorded values must fit it too
+        # in a world that is thrown away; recorded values must fit it too
+        randomized(build_scene(world, cfg.robot, assets, layout, []), cfg.randomization, 0)
 
 
 def _setting_keys(skill: SkillCfg, where: str) -> dict[str, str]:

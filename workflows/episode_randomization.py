@@ -32,6 +32,7 @@ from workflows.distractors import (
 )
 from workflows.episode_scene import EpisodeScene
 from workflows.randomization_layer import LAYERS, PlacedRule, RandomizationLayer, RecordedLayer, layer_of, read_layer
+from workflows.recorded_randomization import fitting
 from workflows.visual_views import CAMERAS, cameras, texture_store, visual_names, visual_views
 
 _POSES = ("position", "orientation")
@@ -301,13 +302,14 @@ def randomized(
         visual_draw: Visuals in place of those of the configuration or the record.
 
     Raises:
-        ConfigError: A rule does not fit the scene.
-        RecordingError: Recorded values do not.
+        ConfigError: A rule does not fit the scene, or values that `from` names do not.
+        RecordingError: Values of the record that is opened do not.
     """
     if not cfg.active and visual_draw is None:
         return None
-    made = EpisodeRandomization(scene, cfg, visual_draw=visual_draw)
-    made.reset(seed)
+    with fitting(cfg, {name: item.asset.instance for name, item in scene.objects.items()}):
+        made = EpisodeRandomization(scene, cfg, visual_draw=visual_draw)
+        made.reset(seed)
     return made
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +37,33 @@ def with_recorded(cfg: RandomizationCfg) -> RandomizationCfg:
             key=KEY,
         )
     return RandomizationCfg(name=cfg.name, source=cfg.source, recorded=applied)
+
+
+@contextmanager
+def fitting(cfg: RandomizationCfg, instances: Mapping[str, str]) -> Iterator[None]:
+    """Says of values that do not fit an episode where they are from, and what would fit.
+
+    Args:
+        cfg: The randomization, as `with_recorded` made it.
+        instances: Instance by object of the episode that they are applied to.
+
+    Raises:
+        ConfigError: Values that `from` names do not fit the scene inside.
+    """
+    try:
+        yield
+    except (ConfigError, RecordingError) as exc:
+        if cfg.source is None:
+            raise
+        here = ", ".join(f"{name} {instance}" for name, instance in instances.items())
+        said = exc.message.replace("randomization.recorded.", "its ").removeprefix("Recorded randomization: ")
+        for advice in (" Name one of them.", " Use the scene that it was recorded in."):
+            said = said.removesuffix(advice)
+        raise ConfigError(
+            f"{KEY}='{cfg.source}' does not fit an episode of {here}: {said} Name an episode of the same robot and "
+            "objects, or keep the object the same by object.instance.",
+            key=KEY,
+        ) from exc
 
 
 def _applied(source: str) -> dict[str, Any]:

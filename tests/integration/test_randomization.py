@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from configs.reading import read_dataclass
-from simcore.errors import RecordingError
+from simcore.errors import ConfigError, RecordingError
 from simcore.randomization.config import RandomizationCfg
 from simcore.randomization.distractors import DistractorsCfg
 from simcore.randomization.rule_cfg import RuleCfg
@@ -220,6 +220,34 @@ def test_recorded_values_that_do_not_fit_are_refused(record: EpisodeRecord) -> N
         pytest.raises(RecordingError, match=r"joint_friction .* has shape \(1, 2\)"),
     ):
         runner.replay(odd)
+
+
+@pytest.mark.parametrize(
+    ("rule", "values", "message"),
+    [
+        (
+            {"view": "drawer", "attribute": "joint_friction", "distribution": 1.0},
+            [1.0, 2.0],
+            r"A firing of drawer\.joint_friction on_env_reset\(\) has shape \(1, 2\) for 1 members of 1 values\.",
+        ),
+        (
+            {"view": "microwave", "attribute": "joint_friction", "distribution": 1.0},
+            [1.0],
+            r"its rules\[0\]\.view='microwave' is no view of this episode\. Known: simulation_context, drawer, ",
+        ),
+    ],
+)
+def test_values_of_an_episode_that_does_not_fit_stop_the_run_and_say_where_they_are_from(
+    rule: dict, values: list[float], message: str
+) -> None:
+    cfg = config()
+    cfg.randomization = RandomizationCfg(source="data:3", recorded={"rules": [rule], "firings": [[0, 0, values]]})
+    advice = r"Name an episode of the same robot and objects, or keep the object the same by object\.instance\.$"
+    with (
+        EpisodeRunner(cfg) as runner,
+        pytest.raises(ConfigError, match=rf"^randomization\.from='data:3' .* of drawer \d+: {message}.* {advice}"),
+    ):
+        runner.run(0)
 
 
 def test_tendons_are_declared_in_the_configuration() -> None:
