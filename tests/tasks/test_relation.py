@@ -88,6 +88,11 @@ def test_on_stands_on_the_top(cabinet: ObjectAsset, bottle: ObjectAsset) -> None
         assert layout.problem is None
         top = float(corners(cabinet, layout.objects["cabinet"])[:, 2].max())
         assert corners(bottle, layout.objects["bottle"])[:, 2].min() == pytest.approx(top + FEET_M, abs=2e-4)
+        seen = layout.objects["cabinet"].T_world_root.inverse() @ corners(bottle, layout.objects["bottle"])
+        pad_m = 0.01  # its corners stand on pads of this width, any part of which may be carried
+        assert np.all(seen[:, :2] >= cabinet.bounds_obj[0, :2] - pad_m)
+        assert np.all(seen[:, :2] <= cabinet.bounds_obj[1, :2] + pad_m)
+        assert not overlaps(bottle, cabinet, layout)
 
 
 def test_the_middle_of_the_front_is_where_center_and_deviation_say(cabinet: ObjectAsset, bottle: ObjectAsset) -> None:
@@ -124,6 +129,34 @@ def test_beside_by_circle_and_facing(cabinet: ObjectAsset, toaster: ObjectAsset)
             assert bottom == pytest.approx(FEET_M)  # on the table, whatever the cabinet stands on
     assert np.ptp(angles) > np.deg2rad(90)
     assert np.abs(angles).max() <= np.deg2rad(60)
+
+
+def test_two_beside_by_region_stand_in_it_look_the_same_way_and_touch_nothing(
+    cabinet: ObjectAsset, toaster: ObjectAsset, bottle: ObjectAsset
+) -> None:
+    center, half = np.array([-0.45, 0.1]), np.array([0.1, 0.25])
+    where = {"relation": RelationKind.beside, "center_m": center.tolist(), "half_extent_m": half.tolist()}
+    items = {item.name: item for item in (toaster, bottle)}
+    cfg = TaskCfg(
+        name="t",
+        regions=[RegionCfg(object="cabinet")],
+        relations=[RelationCfg(object=name, of="cabinet", **where) for name in items],  # type: ignore[arg-type]
+    )
+    fronts = []
+    for seed in SEEDS:
+        layout = sample_layout(cfg, {**items, "cabinet": cabinet}, [], stream(seed, "layout"))
+        assert layout.problem is None
+        to_cabinet = layout.objects["cabinet"].T_world_root.inverse()
+        for name, item in items.items():
+            T = to_cabinet @ layout.objects[name].T_world_root
+            x, y, _ = T @ np.array([item.bounds_obj[1, 0], item.bounds_obj[:, 1].mean(), 0.0])
+            seen = np.array([cabinet.bounds_obj[1, 0] - x, cabinet.bounds_obj[:, 1].mean() - y])
+            assert np.all(np.abs(seen - center) <= half + 1e-9)
+            np.testing.assert_allclose(T.rotate([1.0, 0.0, 0.0]), [1.0, 0.0, 0.0], atol=1e-9)
+            assert not overlaps(item, cabinet, layout)
+            fronts.append(seen)
+        assert not overlaps(bottle, toaster, layout)
+    assert np.all(np.ptp(fronts, axis=0) > half)  # they use the region
 
 
 def test_facing_by_region_on_a_plinth(cabinet: ObjectAsset, toaster: ObjectAsset) -> None:

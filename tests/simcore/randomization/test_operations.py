@@ -220,3 +220,20 @@ def test_inertia_of_a_reset_does_not_depend_on_masses_of_intervals_before_it(sta
     for inds in ([0], [], [], [0], []):
         dr.physics_view.step_randomization(inds)
         assert made.rig.get("body_inertias")[0][3:] == pytest.approx([0.05] * 6)
+
+
+def test_an_effort_of_an_interval_pushes_for_one_step_and_one_of_a_reset_until_the_next(stage: Make) -> None:
+    made = stage(1)
+    with dr.trigger.on_rl_frame(num_envs=1):
+        with dr.gate.on_env_reset():
+            dr.physics_view.randomize_articulation_view("rig", joint_efforts=[4.8, 0.0])
+        with dr.gate.on_interval(interval=2):
+            dr.physics_view.randomize_articulation_view("rig", "additive", joint_efforts=[48.0, 0.0])
+    dr.orchestrator.run(rng())
+    speeds = [0.0]
+    for step in range(6):
+        dr.physics_view.step_randomization([0] if step == 0 else [])
+        made.world.step()
+        speeds.append(float(made.rig.get("joint_velocities")[0][0]))
+    # the sled of 2 kg gains 4.8 N / 2 kg / 240 Hz in every step, and eleven times that in those of the interval
+    assert np.diff(speeds) == pytest.approx([0.01, 0.01, 0.11, 0.01, 0.11, 0.01], rel=0.02)
