@@ -11,7 +11,7 @@ def run(rng: np.random.Generator) -> None:
     """Arms the set-up: what the attributes are now becomes their default, and all counters are 0.
 
     Args:
-        rng: Where all randomness comes from. It is required, unlike in Replicator: nothing here draws from a global seed.
+        rng: Where all randomness comes from. Required, unlike Replicator's: no seed here is global.
 
     Raises:
         ConfigError: There was no `on_rl_frame`.
