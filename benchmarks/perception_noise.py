@@ -133,8 +133,8 @@ def curve_table(found: Curves, kind: str) -> Table:
     return table
 
 
-def draw(found: Curves, path: str) -> None:
-    """Draws a panel a kind of noise, a curve a task, its intervals as bars."""
+def draw(found: Curves, path: str, *, randomization: str) -> None:
+    """Draws a panel a kind of noise, a curve a task, its intervals as bars; the title says what varies beside."""
     import matplotlib as mpl
 
     mpl.use("Agg")
@@ -155,10 +155,12 @@ def draw(found: Curves, path: str) -> None:
             ]  # side by side, so that the bars can be told apart
             axis.errorbar(x, shares, yerr=(below, above), marker="o", ms=4, capsize=2, label=task.replace("_", " "))
         axis.set_xlabel(f"standard deviation of {kind} noise [{'mm' if KINDS[kind] == 'm' else 'degrees'}]")
+        axis.set_xticks(sorted({level for of, _, level in found if of == kind}))
         axis.grid(alpha=0.3)
         axis.set_ylim(-3, 103)
     axes[0][0].set_ylabel("successes [%], 95 % interval")
     axes[0][-1].legend(fontsize=8)
+    axes[0][0].set_title(f"randomization={randomization}", fontsize=9, loc="left")
     figure.savefig(path, dpi=110, bbox_inches="tight")
     say(f"picture: {path}")
 
@@ -173,7 +175,7 @@ def main(arguments: list[str]) -> int:
         if each.codes:
             say(f"{task}, {kind} {shown(kind, level)}: {each.codes_text()}")
     if cfg.picture is not None:
-        draw(found, cfg.picture)
+        draw(found, cfg.picture, randomization=cfg.randomization)
     return 0
 
 

@@ -222,6 +222,22 @@ def test_recorded_values_that_do_not_fit_are_refused(record: EpisodeRecord) -> N
         runner.replay(odd)
 
 
+def test_an_episode_that_is_not_there_or_varies_nothing_is_no_source(
+    record: EpisodeRecord, plain: EpisodeRecord, tmp_path: Path
+) -> None:
+    for name, made in (("varied", record), ("plain", plain)):
+        with DataSet.create_or_resume(tmp_path / name, header=header_of(config()), info={}) as data_set:
+            data_set.write(made)
+    for source, message in (
+        ("varied:7", r"Episode 7 is not in '.*varied'\. It has 1 episodes\. Name one of them\."),
+        ("plain:0", "is an episode in which nothing was randomized. Name one that was made with a randomization."),
+        ("varied", "is no episode. Expected DATA:NUMBER, or the folder of an episode."),
+    ):
+        with pytest.raises(ConfigError, match=message) as caught:
+            config(f"randomization.from='{tmp_path}/{source}'")
+        assert caught.value.message.startswith(f"randomization.from='{tmp_path}/{source}'")
+
+
 @pytest.mark.parametrize(
     ("rule", "values", "message"),
     [
