@@ -168,16 +168,15 @@ def test_colours_of_table_floor_walls_an_object_and_one_link_are_seen() -> None:
 def test_textures_of_table_floor_walls_and_an_object_are_seen() -> None:
     views = {"table": "table", "floor": "floor", "walls": "wall", "drawer": "drawer"}
     numbers: dict[int, dict[str, np.ndarray]] = {}
-    for number in (7, 8, 0):
+    for number in (7, 0):
         # a colour of its own, so that the room is there in each of them
         values = {"texture": number, "colour": 0.7}
         given = [f"{{view: {v}, attribute: {name}, distribution: {values[name]}}}" for v in views for name in values]
         numbers[number] = pixels_of(config(*given, line=(WIDE,)))
     for label in views.values():
-        textured, otherwise, plain = (numbers[number][label] for number in (7, 8, 0))
-        assert textured.shape == otherwise.shape == plain.shape
+        textured, plain = (numbers[number][label] for number in (7, 0))
+        assert textured.shape == plain.shape
         assert np.abs(textured - plain).mean() > 5.0, label
-        assert np.abs(textured - otherwise).mean() > 5.0, label
         assert np.ptp(textured, axis=1).mean() > np.ptp(plain, axis=1).mean(), label  # it is not grey
 
 
