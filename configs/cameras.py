@@ -9,7 +9,7 @@ from typing import Any
 from configs.composition import Request, compose_beside
 from configs.cross_checks import check_sensors
 from configs.reading import read_dataclass
-from configs.schema import EpisodeCfg
+from configs.schema import CamerasCfg, EpisodeCfg
 from simcore.errors import ConfigError
 from simcore.randomization.config import RandomizationCfg
 from simcore.recording.json_values import plain
@@ -50,8 +50,8 @@ def read_looks(
 
     Args:
         cfg: Configuration of the episodes; references such as `${robot.name}` are to it.
-        cameras: Names of its own sensors or of YAML files of the group `sensor`, or entries; None: the cameras among
-            its own sensors, else `DEFAULT`.
+        cameras: Names of its own cameras or of YAML files of the group `sensor`, or entries; None: the cameras among
+            its own, else `DEFAULT`.
         randomization: Name of a YAML file of the group `randomization`; None: none.
         request: Overrides such as `cameras.0.width=640`, and folders of the command line.
 
@@ -59,9 +59,9 @@ def read_looks(
         ConfigError: One cannot be read, is no camera or does not fit the episodes.
     """
     if cameras is None:
-        cameras = [sensor.name for sensor in cfg.sensors if isinstance(sensor, CameraCfg)] or DEFAULT
+        cameras = [sensor.name for sensor in cfg.all_sensors().values() if isinstance(sensor, CameraCfg)] or DEFAULT
     values = plain({key: getattr(cfg, key) for key in ("robot", "object", "objects", "task", "world")})
-    own = {sensor.name: plain(sensor) for sensor in cfg.sensors}
+    own = {sensor.name: plain(sensor) for sensor in cfg.all_sensors().values()}
     entries = [own.get(item, item) if isinstance(item, str) else item for item in cameras]
     groups = {} if randomization is None else {"randomization": randomization}
     content = compose_beside(values, sensors={KEY: entries}, groups=groups, request=request or Request())
@@ -76,10 +76,10 @@ def read_looks(
         made.append(sensor)
     if not made:
         raise ConfigError(f"{KEY}=[] is empty. Expected at least one camera. Name one.", key=KEY)
-    check_sensors(cfg, made, key=KEY)
+    check_sensors(cfg, {f"{KEY}[{index}]": camera for index, camera in enumerate(made)})
     return Looks(made, found.randomization if groups else None)
 
 
 def with_cameras(cfg: EpisodeCfg, cameras: Sequence[CameraCfg]) -> EpisodeCfg:
     """The configuration of episodes that only cameras look at."""
-    return replace(cfg, sensors=list(cameras))
+    return replace(cfg, camera=CamerasCfg(), sensors=list(cameras))

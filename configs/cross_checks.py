@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import string
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from configs.chain import entry_keys
 from configs.derived_ways import WAY_NAMES
@@ -11,6 +11,7 @@ from configs.schema import EpisodeCfg
 from robots.catalog import ROBOTS
 from simcore.errors import ConfigError, UnknownEntryError, close_matches
 from simcore.recording.keys import is_name
+from simcore.sim.sensors.camera_cfg import CameraCfg
 from simcore.sim.sensors.config import SensorCfg
 from skills.artpreplan_cfg import ArtPreplanCfg
 from skills.catalog import SKILLS
@@ -35,7 +36,8 @@ def check_episode(cfg: EpisodeCfg) -> None:
     _check_robot(cfg)
     _check_objects(cfg)
     _check_skills(cfg)
-    check_sensors(cfg, cfg.sensors)
+    check_sensors(cfg, cfg.all_sensors())
+    _check_cameras(cfg)
     for where, texts in _phrasings(cfg):
         for index, text in enumerate(texts):
             _check_language(text, f"{where}[{index}]")
@@ -178,21 +180,19 @@ def _check_parts_differ(cfg: EpisodeCfg, sequences: Sequences, keys: list[str]) 
                 )
 
 
-def check_sensors(cfg: EpisodeCfg, sensors: Sequence[SensorCfg], *, key: str = "sensors") -> None:
+def check_sensors(cfg: EpisodeCfg, sensors: Mapping[str, SensorCfg]) -> None:
     """Checks that sensors have names of their own and sit on bodies that there are.
 
     Args:
         cfg: The episode.
-        sensors: Its sensors, or others for it.
-        key: Where they are configured.
+        sensors: Its sensors, or others for it, by full key.
 
     Raises:
         ConfigError: One is not so.
     """
     bodies = [cfg.robot.name, *cfg.all_objects()]
     names: list[str] = []
-    for index, sensor in enumerate(sensors):
-        where = f"{key}[{index}]"
+    for where, sensor in sensors.items():
         if sensor.name in names:
             raise ConfigError(
                 f"{where}.name='{sensor.name}' is used twice. Expected one name a sensor. Rename it.",
@@ -203,6 +203,15 @@ def check_sensors(cfg: EpisodeCfg, sensors: Sequence[SensorCfg], *, key: str = "
             body = getattr(sensor.mount, name)
             if body is not None:
                 _check_name(body, bodies, f"{where}.mount.{name}", "robot or object of this episode")
+
+
+def _check_cameras(cfg: EpisodeCfg) -> None:
+    for index, sensor in enumerate(cfg.camera.cameras):
+        if not isinstance(sensor, CameraCfg):
+            raise ConfigError(
+                f"camera.cameras[{index}] is a sensor of type '{sensor.type}'. Expected a camera. Put it into sensors.",
+                key=f"camera.cameras[{index}]",
+            )
 
 
 def _check_name(name: str, known: Sequence[str], where: str, kind: str) -> None:

@@ -160,7 +160,7 @@ def _object_node(value: str, part: str | None) -> dict[str, Any]:
 
 def _object_and_robot(primary: str, schema: type, request: Request) -> tuple[ObjectCfg, RobotCfg]:
     """Object and robot alone, with the overrides of them."""
-    own = [text for text in request.overrides if re.match(r"(\+{0,2}|~)(object|robot)[.=]", text)]
+    own = [text for text in request.overrides if re.match(r"(\+{0,2}|~)(object|robot|experiment)[.=]", text)]
     composed = compose_config(primary, schema, replace(request, overrides=own, given={"task": {}, **request.given}))
     values = to_plain(OmegaConf.create({"object": composed.object, "robot": composed.robot}))
     cfg = read_dataclass(ObjectCfg, values["object"], where="object")

@@ -21,6 +21,7 @@ from yaml import MarkedYAMLError
 from configs.folders import broken_folders
 from configs.reading import describe, unknown_key, wrong_type
 from configs.schema import EpisodeCfg
+from configs.task_catalog import TASKS
 from simcore.errors import ConfigError, close_matches
 
 _IN_FILE = re.compile(r"In '([^']+)': ")
@@ -45,7 +46,7 @@ def explain(exc: Exception) -> ConfigError:
     text = str(exc)
     found = _IN_FILE.match(text)
     # a group and a name: a file that the user chose or wrote; the others are ours, and list the groups only
-    origin = f" (in {found[1]}.yaml)" if found and "/" in found[1] else ""
+    origin = f" (in {_called(found[1])})" if found and "/" in found[1] else ""
     inner = _innermost(exc)
     if isinstance(exc, MissingConfigException):
         return _unknown_option(exc, origin)
@@ -58,6 +59,15 @@ def explain(exc: Exception) -> ConfigError:
     if isinstance(exc, ConfigCompositionException):
         return _bad_composition(text)
     return ConfigError(f"The configuration cannot be composed: {_one_line(text)}")
+
+
+def _called(path: str) -> str:
+    """A file, or a task that another distribution makes, as a message says it."""
+    group, _, name = path.rpartition("/")
+    if group == "task" and name in TASKS.names():
+        entry = TASKS.entry(name)
+        return f"task/{name} of {entry.origin}, {entry.target}"
+    return f"{path}.yaml"
 
 
 def _innermost(exc: BaseException) -> BaseException:

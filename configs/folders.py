@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import EntryPoint, entry_points
 from importlib.util import find_spec
 from pathlib import Path
 
 from configs import config_dir
+from configs.task_catalog import TASKS
+from robots.catalog import ROBOTS
 from simcore.errors import ConfigError, DuplicateEntryError
 
 CONFIGS_GROUP = "unlatch.configs"
@@ -39,6 +41,37 @@ def broken_folders() -> list[str]:
     return [problem for _, problem in _found() if problem]
 
 
+def group_names() -> list[str]:
+    """The groups, sorted: our folders of YAML files."""
+    return sorted(path.name for path in config_dir().iterdir() if path.is_dir() and path.name.isidentifier())
+
+
+def option_names(group: str, own: Sequence[str] = ()) -> list[str]:
+    """What a group has to choose from, sorted: YAML files, ours and those of other distributions, and what they make.
+
+    Args:
+        group: Such as `task`.
+        own: Folders of the user's own.
+
+    Raises:
+        DuplicateEntryError: Two distributions have one of the same name.
+        ConfigError: One of the user's own has a name of these.
+    """
+    made = TASKS.names() if group == "task" else ROBOTS.names() if group == "robot" else []
+    return sorted({*yaml_files(group, own), *made})
+
+
+def check_each_name_once() -> None:
+    """Refuses two distributions with a file, or a file and a task made in Python, of one name.
+
+    Raises:
+        DuplicateEntryError: There are such; both origins in the message.
+    """
+    if foreign_folders() or TASKS.names():
+        for group in group_names():
+            yaml_files(group)
+
+
 def yaml_files(group: str, own: Sequence[str] = ()) -> dict[str, Path]:
     """The YAML files of a group by name, ours and those of other distributions, sorted.
 
@@ -62,6 +95,13 @@ def yaml_files(group: str, own: Sequence[str] = ()) -> dict[str, Path]:
                     name=path.stem,
                 )
             files[path.stem], origins[path.stem] = path, folder.origin
+    for name in TASKS.names() if group == "task" else ():
+        if name in files:
+            raise DuplicateEntryError(
+                f"task '{name}' is there twice: task/{name}.yaml in {origins[name]}, and {TASKS.entry(name).target} in "
+                f"{TASKS.entry(name).origin}. Uninstall one of the two or rename it.",
+                name=name,
+            )
     for folder_of_user in own:
         files.update({path.stem: path for path in (Path(folder_of_user).expanduser() / group).glob("*.yaml")})
     return dict(sorted(files.items()))
@@ -81,16 +121,26 @@ def check_own_folders(folders: Sequence[str]) -> None:
             raise ConfigError(
                 f"--config-dir {folder} is not a folder. Expected a folder of YAML files. Check the path."
             )
-        for group in sorted(path for path in config_dir().iterdir() if path.is_dir()):
-            known = yaml_files(group.name)
-            for path in sorted((folder / group.name).glob("*.yaml")):
-                if path.stem in known:
+        for group in group_names():
+            known = yaml_files(group)
+            for path in sorted((folder / group).glob("*.yaml")):
+                if path.stem in known or (group == "task" and path.stem in TASKS.names()):
                     raise ConfigError(
-                        f"{path} has the name of a file that comes with Unlatch, and would not be read. Expected a "
+                        f"{path} has the name of {_whose(path.stem, known)}, and would not be read. Expected a "
                         f"name of its own. Rename it, to my_{path.name} for instance, and choose it by "
-                        f"{group.name}=my_{path.stem}.",
-                        key=group.name,
+                        f"{group}=my_{path.stem}.",
+                        key=group,
                     )
+
+
+def _whose(name: str, known: Mapping[str, Path]) -> str:
+    """A file or a task of this name, in words."""
+    if name not in known:
+        return f"a task of {TASKS.entry(name).origin}"
+    for folder in foreign_folders():
+        if folder.path in known[name].parents:
+            return f"a file of {folder.origin}"
+    return "a file that comes with Unlatch"
 
 
 def _found() -> Iterator[tuple[ConfigFolder | None, str]]:

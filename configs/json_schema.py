@@ -12,6 +12,7 @@ from functools import cache
 from itertools import pairwise
 from typing import Any, get_args, get_origin, get_type_hints
 
+from configs.folders import group_names, option_names
 from configs.schema import EpisodeCfg, optional_of
 from simcore.errors import PluginError
 from simcore.sim.sensors.catalog import SENSORS
@@ -50,10 +51,21 @@ def task_schema() -> dict[str, Any]:
     root["properties"]["defaults"] = {
         "type": "array",
         "description": "files that this one builds on: a task's name, {override /object: NAME}, _self_",
-        "items": {"anyOf": [{"type": "string"}, {"type": "object"}]},
+        "items": {"anyOf": [_named("task"), {"const": "_self_"}, _chosen_groups()]},
     }
     title = "A task of Unlatch; its file begins with the line '# @package _global_'"
     return {"$schema": DIALECT, "title": title, **root, "$defs": dict(sorted(schema.definitions.items()))}
+
+
+def _named(group: str) -> dict[str, Any]:
+    """A name of a group: those that are known, for editors to complete, or one of the user's own."""
+    return {"anyOf": [{"enum": option_names(group)}, {"type": "string"}]}
+
+
+def _chosen_groups() -> dict[str, Any]:
+    """An entry of a defaults list that chooses a file of another group."""
+    choices = {f"override /{group}": _named(group) for group in group_names() if group != "task"}
+    return {"type": "object", "properties": choices, "minProperties": 1, "maxProperties": 1}
 
 
 class _Schema:

@@ -18,6 +18,8 @@ from omegaconf.errors import OmegaConfBaseException
 from configs import config_dir
 from configs.composition import SCHEMA_SUFFIX, Request, split_overrides
 from configs.explain import explain
+from configs.folders import group_names
+from configs.plugin_source import PluginSource
 
 DEFAULT = "default"
 """Origin of what nobody states: the default of a dataclass, or of a robot's Python file."""
@@ -55,7 +57,7 @@ def origins_of(primary: str, request: Request) -> dict[str, str]:
         raise explain(exc) from exc
     for text in [*plain, *in_lists]:
         key = re.split(r"=", text, maxsplit=1)[0].lstrip("+~")
-        if "/" not in key and not (config_dir() / key).is_dir():
+        if "/" not in key and key not in group_names():
             origins[key] = COMMAND_LINE
     return origins
 
@@ -80,7 +82,7 @@ def _stated(loader: ConfigLoader, own: Sequence[str], path: str, package: str) -
     source = next((source for source in loader.get_sources() if source.is_config(path)), None)
     if source is not None:
         content = OmegaConf.to_container(source.load_config(path).config, resolve=False)
-        name = _called(source.path, path)
+        name = source.called(path) if isinstance(source, PluginSource) else _called(source.path, path)
     else:  # Hydra keeps folders of the command line to itself
         files = [Path(folder).expanduser() / f"{path}.yaml" for folder in own]
         file = next((file for file in files if file.is_file()), None)

@@ -16,7 +16,18 @@ from simcore.randomization.perception import PerceptionCfg
 from simcore.sim.rates import WorldCfg
 from simcore.sim.sensors.config import SensorCfg
 from skills.config import SkillCfg
+from solver.planning.plan import PlannerCfg
 from tasks.task import TaskCfg
+
+
+@dataclass
+class CamerasCfg:
+    """The cameras of an episode: a YAML file of the group `camera`."""
+
+    name: str = "none"
+    """Name of this set of cameras."""
+    cameras: list[SensorCfg] = field(default_factory=list)
+    """Cameras, as entries of `sensors`: names of YAML files of the group `sensor`, or entries with a `type`."""
 
 
 @dataclass
@@ -37,6 +48,10 @@ class EpisodeCfg:
     """Rates and solver settings of the simulation."""
     sensors: list[SensorCfg] = field(default_factory=list)
     """What is mounted where: entries with a `type`, or names of YAML files of the group `sensor`."""
+    camera: CamerasCfg = field(default_factory=CamerasCfg)
+    """Cameras that are mounted beside the `sensors`, as a set."""
+    planner: PlannerCfg = field(default_factory=PlannerCfg)
+    """How much the planner tries."""
     randomization: RandomizationCfg = field(default_factory=RandomizationCfg)
     """What varies beyond the layout."""
     seed: int = 0
@@ -49,6 +64,11 @@ class EpisodeCfg:
     def all_objects(self) -> dict[str, ObjectCfg]:
         """`object` and `objects` by name."""
         return {item.name: item for item in (self.object, *self.objects)}
+
+    def all_sensors(self) -> dict[str, SensorCfg]:
+        """`camera.cameras` and `sensors` by full key: `camera.cameras[0]`, `sensors[0]`."""
+        listed = (("camera.cameras", self.camera.cameras), ("sensors", self.sensors))
+        return {f"{key}[{index}]": item for key, items in listed for index, item in enumerate(items)}
 
 
 def loosened(cls: type) -> type:

@@ -8,7 +8,7 @@ from pathlib import Path, PurePosixPath
 from robots.catalog import ROBOTS
 from robots.description import RobotCfg
 from robots.made_model import made_model, mend_inertias
-from simcore.errors import AssetError
+from simcore.errors import AssetError, PluginError
 
 DISTRIBUTION = "distribution://"
 """Beginning of a path that names a file of an installed distribution: `distribution://NAME/PATH`."""
@@ -25,12 +25,21 @@ def model_path(robot: RobotCfg | str) -> Path:
     Raises:
         UnknownEntryError: No such robot.
         AssetError: The file is not there, or the distribution that brings it is not installed.
+        PluginError: The distribution that brings the robot says nothing of its model.
     """
     name, stated = (robot, None) if isinstance(robot, str) else (robot.name, robot.urdf)
     if stated is not None:
         # into the cache, where its meshes lie beside it, wherever they came from
         return made_model(name, stated_path(stated, where=f"robot.urdf of '{name}'"), mend_inertias)
-    module = import_module(ROBOTS.entry(name).target.partition(":")[0])
+    entry = ROBOTS.entry(name)
+    module = import_module(entry.target.partition(":")[0])
+    if not callable(getattr(module, "urdf_path", None)):
+        raise PluginError(
+            f"The robot '{name}' of {entry.origin} has no model: there is no function urdf_path in {module.__name__}. "
+            "Expected one that returns the path of its URDF, or `urdf` in its RobotCfg. Mend that distribution.",
+            name=name,
+            origin=entry.origin,
+        )
     path: Path = module.urdf_path()
     if not path.is_file():
         raise AssetError(

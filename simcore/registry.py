@@ -38,7 +38,13 @@ class Catalog:
     """
 
     def __init__(
-        self, kind: str, entries: Mapping[str, CatalogEntry], *, group: str | None = None, contract: str | None = None
+        self,
+        kind: str,
+        entries: Mapping[str, CatalogEntry],
+        *,
+        group: str | None = None,
+        contract: str | None = None,
+        makes: str | None = None,
     ) -> None:
         """Makes a catalog.
 
@@ -47,10 +53,12 @@ class Catalog:
             entries: The built-in entries, sorted by name.
             group: Entry-point group that other distributions register under.
             contract: `module:Class` that every entry is a subclass of; None where entries are functions.
+            makes: `module:Class` of what every entry returns that is a function without arguments; see `made`.
         """
         self.kind = kind
         self.group = group
         self._contract = contract
+        self._makes = makes
         self._builtin = dict(entries)
         self._all: dict[str, CatalogEntry] | None = None
 
@@ -114,6 +122,35 @@ class Catalog:
                 origin=entry.origin,
             ) from exc
         self._check_contract(name, entry, found)
+        return found
+
+    def made(self, name: str) -> Any:
+        """Imports the plugin, a function without arguments, and returns what it makes.
+
+        Raises:
+            UnknownEntryError: No such name.
+            PluginError: As for `load`; or the function raises, or returns something else than the catalog is of.
+        """
+        make, entry = self.load(name), self.entry(name)
+        try:
+            found = make()
+        except Exception as exc:
+            if name in self._builtin:
+                raise
+            raise PluginError(
+                f"The {self.kind} '{name}' of {entry.origin} cannot be made by '{entry.target}': "
+                f"{type(exc).__name__}: {exc}. Mend that distribution.",
+                name=name,
+                origin=entry.origin,
+            ) from exc
+        expected = _imported(self._makes or "builtins:object")
+        if not isinstance(found, expected):
+            raise PluginError(
+                f"The {self.kind} '{name}' of {entry.origin}, '{entry.target}', returns {type(found).__name__}. "
+                f"Expected a {expected.__name__}. Mend that distribution.",
+                name=name,
+                origin=entry.origin,
+            )
         return found
 
     def _check_contract(self, name: str, entry: CatalogEntry, found: Any) -> None:

@@ -129,14 +129,14 @@ def _example(cfg: ObjectCfg, rng: np.random.Generator, number: int) -> ObjectAss
 
 def _check_mounts(cfg: EpisodeCfg, assets: Mapping[str, ObjectAsset]) -> None:
     """Checks the links that sensors are mounted on."""
-    for index, sensor in enumerate(cfg.sensors):
+    for where, sensor in cfg.all_sensors().items():
         mount = sensor.mount
         for key, body, link in (
             ("link", mount.body, mount.link),
             ("look_at_link", mount.look_at_body, mount.look_at_link),
         ):
             if body is not None and link is not None:
-                _check_link(cfg, assets, body, link, f"sensors[{index}].mount.{key}")
+                _check_link(cfg, assets, body, link, f"{where}.mount.{key}")
 
 
 def _check_link(cfg: EpisodeCfg, assets: Mapping[str, ObjectAsset], body: str, link: str, where: str) -> None:

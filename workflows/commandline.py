@@ -119,10 +119,14 @@ def load_configs(primary: str, schema: type[T], line: CommandLine) -> list[Loade
     from configs.composition import Request, compose_config, expand_sweep, to_plain
     from configs.cross_checks import check_episode
     from configs.derivation import with_derived
+    from configs.experiment import check_swept, refuse_single, sweep_overrides
     from configs.reading import read_dataclass
     from workflows.recorded_randomization import with_recorded
 
-    jobs = expand_sweep(line.overrides) if line.multirun else [line.overrides]
+    swept = sweep_overrides(line.overrides, line.config_dirs)
+    if not line.multirun:
+        refuse_single(swept)
+    jobs = expand_sweep([*line.overrides, *swept]) if line.multirun else [line.overrides]
     loaded = []
     for overrides in jobs:
         with banner_hidden():  # a derived task needs the object, whose joints are read without the engine
@@ -134,6 +138,7 @@ def load_configs(primary: str, schema: type[T], line: CommandLine) -> list[Loade
         with banner_hidden():  # a type of sensor is code that may load the engine
             cfg: Any = read_dataclass(schema, plain, where="", notices=notices)
         check_episode(cfg)
+        check_swept(getattr(cfg, "sweep", {}), overrides)
         cfg.randomization = with_recorded(cfg.randomization)
         cfg.object.root = _absolute(cfg.object.root)
         for item in cfg.objects:

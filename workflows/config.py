@@ -39,7 +39,8 @@ def _main(arguments: list[str]) -> int:
     other = [text.removeprefix("diff=") for text in line.overrides if text.startswith("diff=")]
     rest = [text for text in line.overrides if text not in names and not text.startswith("diff=")]
     own = any(text.startswith(("task=", "skill=")) for text in rest)
-    if len(names) + own != 1 or len(other) > 1:
+    by_experiment = not names and any(text.startswith("experiment=") for text in rest)
+    if (len(names) + own != 1 and not by_experiment) or len(other) > 1:
         raise ConfigError(
             f"config got '{' '.join(line.overrides)}', expected one task, then key=value. "
             "`unlatch config --help` shows it."

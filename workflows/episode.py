@@ -150,7 +150,9 @@ class Episode:
         """
         self._layout, cfg, world = layout, self.cfg, self._world
         acted_on = [(entry.objects[0], self.part_of(index)) for index, entry in enumerate(cfg.skills)]
-        self.scene = build_scene(world, cfg.robot, self._assets, layout, acted_on, sensors=cfg.sensors, seed=self.seed)
+        self.scene = build_scene(
+            world, cfg.robot, self._assets, layout, acted_on, sensors=list(cfg.all_sensors().values()), seed=self.seed
+        )
         self.randomization = randomized(self.scene, cfg.randomization, self.seed, visual_draw=self.visual_draw)
         if self.randomization is not None:
             self._layout = replace(layout, q_home=self.randomization.homes(layout.q_home))
@@ -254,6 +256,7 @@ class Episode:
             robot_model=robot_model(scene.robot, arm.cfg, self._layout),
             fixtures=scene.fixtures,
             rates=self.cfg.world,
+            budget=self.cfg.planner,
         )
 
     def standing(self) -> dict[str, ArmAction]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import sys
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from textwrap import wrap
 
@@ -12,8 +13,8 @@ from simcore.errors import ConfigError, close_matches
 from workflows.commandline import parse_command_line
 from workflows.console import OK, command, say
 
-HELP = """usage: unlatch list tasks|skills|robots|objects|sensors|annotators|renderers|terms|exporters
-                    [--config-dir FOLDER]
+HELP = """usage: unlatch list tasks|skills|robots|objects|sensors|cameras|planners|randomizations|experiments|executors|
+                    launchers|annotators|renderers|terms|exporters [--config-dir FOLDER]
        unlatch list data [FOLDER]
 
 Prints one line for each: its name and what it is; of data sets below a folder (default: data), task, robot and seed,
@@ -84,12 +85,13 @@ def task_lines(own: Sequence[str] = ()) -> list[str]:
     import yaml
 
     from configs.folders import yaml_files
+    from configs.task_catalog import TASKS
 
-    rows = []
+    rows = [(name, entry.summary) for name, entry in TASKS.entries().items()]
     for path in yaml_files("task", own).values():
         content = yaml.safe_load(path.read_text(encoding="utf-8"))
         rows.append((path.stem, str(content.get("task", {}).get("summary", ""))))
-    return _aligned(rows)
+    return _aligned(sorted(rows))
 
 
 def object_lines(own: Sequence[str] = ()) -> list[str]:
@@ -133,6 +135,18 @@ def sensor_lines(own: Sequence[str] = ()) -> list[str]:
     return _aligned(rows)
 
 
+def group_lines(group: str, own: Sequence[str] = ()) -> list[str]:
+    """One line a YAML file of a group: its name and its first comment.
+
+    Args:
+        group: Such as `camera`.
+        own: Folders of the user's own.
+    """
+    from configs.folders import yaml_files
+
+    return _aligned([(name, _first_comment(path)) for name, path in yaml_files(group, own).items()])
+
+
 def annotator_lines(own: Sequence[str] = ()) -> list[str]:
     """One line an annotator."""
     from simcore.sim.annotators.catalog import ANNOTATORS
@@ -168,6 +182,12 @@ LISTS: dict[str, Callable[[Sequence[str]], list[str]]] = {
     "robots": robot_lines,
     "objects": object_lines,
     "sensors": sensor_lines,
+    "cameras": partial(group_lines, "camera"),
+    "planners": partial(group_lines, "planner"),
+    "randomizations": partial(group_lines, "randomization"),
+    "experiments": partial(group_lines, "experiment"),
+    "executors": partial(group_lines, "executor"),
+    "launchers": partial(group_lines, "launcher"),
     "annotators": annotator_lines,
     "renderers": renderer_lines,
     "terms": term_lines,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import zip_longest
 from typing import TYPE_CHECKING
 
@@ -14,18 +14,16 @@ from skills.chain import Sequences, stages_of
 from skills.failure import Failure
 from skills.holding import HoldingSkill
 from skills.skill import Skill
-from solver.planning.plan import PlanBudget
 from tasks.layout import Layout
 from workflows.ways import planned_together
 
 if TYPE_CHECKING:
     from workflows.episode import Episode
 
-FIRST_WAVE = PlanBudget(goal_waves=1)
-"""The first candidates are planned with the first wave of starts alone: where that finds one, it is the whole budget's,
-and where it does not, another layout is mostly sooner found than the last few goals of this one."""
 QUICK_CANDIDATES = 4
-"""So many of them; where none of these plans, it is hard anywhere: the others are tried with all that a planner has."""
+"""So many candidates are planned with the first wave of starts alone: where that finds one, it is the whole budget's,
+and where it does not, another layout is mostly sooner found than the last few goals of this one. Where none of these
+plans, it is hard anywhere: the others are tried with all that the planner has."""
 
 LAYOUT = -1
 """Index of what is no skill: the layout itself."""
@@ -110,7 +108,7 @@ class Preplanner:
     def _plan(self, found: Found, indices: list[int], holding: Sequence[HoldingSkill]) -> list[Skill] | None:
         """Plans the skills of places in the chain, which begin together, and notes how; None where one does not."""
         episode = self.episode
-        budget = FIRST_WAVE if found.number < QUICK_CANDIDATES else None
+        budget = replace(episode.cfg.planner, goal_waves=1) if found.number < QUICK_CANDIDATES else None
         planned = planned_together(episode, indices, budget=budget, beside=holding)
         for index, (skill, _) in zip(indices, planned, strict=False):
             if not skill.commands:

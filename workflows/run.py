@@ -162,11 +162,12 @@ def header_of(cfg: EpisodeCfg) -> dict[str, Any]:
     Raises:
         ConfigError, AssetError: There are no objects to draw from.
     """
-    from configs.schema import EpisodeCfg
+    from configs.schema import CamerasCfg, EpisodeCfg
     from simcore.assets.library import object_set_of
     from simcore.recording.json_values import plain
     from simcore.sim.sensors.image_noise import ImageNoise
     from simcore.sim.sensors.imu_noise import ImuNoise
+    from solver.planning.plan import PlannerCfg
 
     config = plain({item.name: getattr(cfg, item.name) for item in fields(EpisodeCfg)})
     for item in (config["object"], *config["objects"]):
@@ -186,13 +187,17 @@ def header_of(cfg: EpisodeCfg) -> dict[str, Any]:
         if entry["stage"] is None:
             del entry["stage"]  # as data sets had it before there were stages
     config["randomization"] = plain(cfg.randomization.to_dict())
-    for sensor in config["sensors"]:
+    for sensor in (*config["camera"]["cameras"], *config["sensors"]):
         if sensor.get("noise") in (plain(ImageNoise()), plain(ImuNoise())):
             del sensor["noise"]  # as data sets had it before sensors could have noise
         of_its_type = _LATER_CAMERA_KEYS if sensor["type"] == "camera" else {}
         for place, later in ((sensor, of_its_type), (sensor["mount"], _LATER_MOUNT_KEYS)):
             for key in [key for key, value in later.items() if place.get(key, value) == value]:
                 place.pop(key, None)
+    if config["camera"] == plain(CamerasCfg()):
+        del config["camera"]
+    if config["planner"] == plain(PlannerCfg()):
+        del config["planner"]  # as data sets had it before there was a choice
     if not config["sensors"]:
         del config["sensors"]  # as data sets had it before there were sensors: they are resumed
     header = {"config": config, "versions": versions_of(IDENTITY)}

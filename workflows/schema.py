@@ -97,6 +97,8 @@ class RunCfg(EpisodeCfg):
     """Who runs the jobs of a multirun."""
     sweep_dir: str | None = None
     """Folder that the data sets of a multirun lie below, each named after what tells it from the others."""
+    sweep: dict[str, Any] = field(default_factory=dict)
+    """Of an experiment that is a multirun: lists of values by key, swept over with -m as `key=a,b` would be."""
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -45,6 +45,37 @@ class PlanBudget:
     noise_draws: int = 20
     """Draws of `keypose_random_range` until one can be planned."""
 
+    def __post_init__(self) -> None:
+        for key, (low, high) in _BUDGET_RANGES.items():
+            value = getattr(self, key)
+            if not low <= value <= high:
+                raise ConfigError(
+                    f"planner.{key}={value} is out of range. Expected {low} to {high}. Change it.", key=f"planner.{key}"
+                )
+
+
+_BUDGET_RANGES = {
+    "goal_starts": (4, 512),
+    "goal_waves": (1, 16),
+    "candidates": (1, 512),
+    "coarse_waypoints": (3, 64),
+    "waypoints": (3, 128),
+    "blocked_before_search": (1, 64),
+    "searches": (0, 64),
+    "rescues": (0, 64),
+    "motion_queries": (100, 1_000_000),
+    "noise_draws": (1, 1000),
+}
+"""Least and most of each count."""
+
+
+@dataclass(frozen=True)
+class PlannerCfg(PlanBudget):
+    """How much the planner tries: a YAML file of the group `planner`."""
+
+    name: str = "standard"
+    """Name of this budget."""
+
 
 @dataclass(frozen=True)
 class PlanRequest:

@@ -9,6 +9,7 @@ import yaml
 
 from configs import config_dir
 from configs.composition import option_names
+from configs.task_catalog import TASKS
 from robots.catalog import ROBOTS
 from robots.description import RobotCfg
 from simcore.assets.procedural.catalog import GENERATORS
@@ -30,6 +31,7 @@ CATALOGS = {
     "sensors": SENSORS,
     "annotators": ANNOTATORS,
     "renderers": RENDERERS,
+    "tasks": TASKS,
     "terms": TERMS,
     "costs": COSTS,
     "executors": EXECUTORS,
@@ -89,7 +91,15 @@ def test_a_task_yaml_is_named_after_its_task_and_has_a_summary(name: str):
     assert len(text.splitlines()) <= 45
 
 
-@pytest.mark.parametrize("group", ["object", "randomization", "executor", "robot", "sensor"])
+@pytest.mark.parametrize("name", option_names("experiment"))
+def test_an_experiment_says_what_it_is_below_its_package(name: str):
+    lines = (config_dir() / "experiment" / f"{name}.yaml").read_text(encoding="utf-8").splitlines()
+    assert lines[0] == "# @package _global_"
+    assert lines[1].startswith("# ")
+    assert len(lines) <= 45
+
+
+@pytest.mark.parametrize("group", ["camera", "object", "planner", "randomization", "executor", "robot", "sensor"])
 def test_every_yaml_begins_with_a_line_that_says_what_it_is(group: str):
     for name in option_names(group):
         first = (config_dir() / group / f"{name}.yaml").read_text(encoding="utf-8").splitlines()[0]

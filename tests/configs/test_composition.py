@@ -33,7 +33,11 @@ def test_every_task_composes_for_every_command(primary: str, task: str):
 
 @pytest.mark.parametrize(
     ("group", "name"),
-    [(group, name) for group in ("object", "robot", "randomization", "executor") for name in option_names(group)],
+    [
+        (group, name)
+        for group in ("object", "robot", "randomization", "executor", "planner")
+        for name in option_names(group)
+    ],
 )
 def test_every_option_composes(group: str, name: str):
     read("task=open_microwave", f"{group}={name}")

@@ -57,7 +57,9 @@ def test_the_example_is_built_installed_and_collects(environment: Path, tmp_path
     (wheel,) = (tmp_path / "dist").glob("unlatch_press-*.whl")
     run(environment, f"pip install --quiet --no-deps {wheel}", tmp_path)
     assert "press " in run(environment, "unlatch list skills", tmp_path)
-    assert "press_stapler" in run(environment, "unlatch list tasks", tmp_path)
+    tasks = run(environment, "unlatch list tasks", tmp_path)
+    assert "press_stapler" in tasks
+    assert "press_toaster_long" in tasks
     assert "stapler" in run(environment, "unlatch list objects", tmp_path)
     for task in ("press_toaster", "press_stapler"):
         said = run(environment, f"unlatch collect task={task} episodes=4 workers=2 out={task}", tmp_path)

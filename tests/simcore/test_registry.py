@@ -148,3 +148,21 @@ def test_a_plugin_of_another_kind_is_named(points, target):
     assert catalog.load("good") is not None
     with pytest.raises(PluginError, match=r"Expected a subclass of collections\.OrderedDict"):
         catalog.load("flip")
+
+
+@pytest.mark.parametrize(
+    ("target", "message"),
+    [
+        ("builtins:list", r"The robot 'odd' of other-skills, 'builtins:list', returns list\. Expected a dict"),
+        (
+            "builtins:iter",
+            r"The robot 'odd' of other-skills cannot be made by 'builtins:iter': TypeError: iter expected",
+        ),
+    ],
+)
+def test_what_a_function_makes_is_checked(points, target, message):
+    catalog = Catalog("robot", {}, group="unlatch.skills", makes="builtins:dict")
+    points += [entry_point("odd", target), entry_point("good", "builtins:dict")]
+    assert catalog.made("good") == {}
+    with pytest.raises(PluginError, match=message):
+        catalog.made("odd")

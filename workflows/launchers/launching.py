@@ -117,7 +117,8 @@ def launch_jobs(command: str, jobs: Sequence[Loaded], folder: Path, *, config_di
 def _job(command: str, job: Loaded, flags: Sequence[str]) -> SweepJob:
     own = [word for word in job.overrides if key_of(word).split(".")[0] not in OF_THE_SWEEP]
     out = str(job.cfg.out)
-    return SweepJob(Path(out).name, (command, *flags, *own, f"out={out}"))
+    alone = (f"launcher={SERIAL}", "sweep_dir=null")  # whatever an experiment says: a job is no sweep
+    return SweepJob(Path(out).name, (command, *flags, *own, *alone, f"out={out}"))
 
 
 def _print_jobs(jobs: Sequence[SweepJob], codes: Sequence[int], folder: Path) -> None:

@@ -9,7 +9,7 @@ from simcore.errors import ConfigError
 from workflows.commandline import CommandLine, load_configs
 from workflows.runner import EpisodeRunner
 from workflows.schema import CollectCfg
-from workflows.testing import check_object, check_skill
+from workflows.testing import check_object, check_skill, check_task
 
 
 @pytest.mark.parametrize("task", ["press_toaster", "press_stapler"])
@@ -20,6 +20,11 @@ def test_it_keeps_the_contract_of_a_skill(task: str) -> None:
 
 def test_the_stapler_keeps_the_contract_of_a_generator() -> None:
     check_object("stapler", seeds=10)
+
+
+@pytest.mark.parametrize("task", ["press_toaster", "press_toaster_long", "press_stapler"])
+def test_the_tasks_keep_the_contract_of_a_task(task: str) -> None:
+    check_task(task, episodes=1 if task == "press_toaster_long" else 0)
 
 
 @pytest.fixture

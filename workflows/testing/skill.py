@@ -1,4 +1,4 @@
-"""Checks that authors of plugins run on what they wrote; a broken promise is an `AssertionError`."""
+"""The contract of a skill."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from simcore.assets.procedural.catalog import GENERATORS
 from simcore.errors import SkillError
 from simcore.recording.check import check_record
 from simcore.recording.episode import EpisodeRecord
@@ -18,6 +17,7 @@ from workflows.commandline import CommandLine, load_configs
 from workflows.replay import ReplayMode, replay_deviation
 from workflows.runner import EpisodeRunner
 from workflows.schema import CollectCfg
+from workflows.testing.promise import require
 
 
 class SkillReport(NamedTuple):
@@ -54,11 +54,11 @@ def check_skill(
     """
     (loaded,) = load_configs("collect", CollectCfg, CommandLine([f"task={task}", *overrides], list(config_dirs)))
     cfg = loaded.cfg
-    _require(name in SKILLS.names(), f"Skill '{name}' is not listed. Is its distribution installed?")
+    require(name in SKILLS.names(), f"Skill '{name}' is not listed. Is its distribution installed?")
     entries = [entry for entry in cfg.skills if entry.name == name]
-    _require(bool(entries), f"Task '{task}' has no entry of skill '{name}'.")
+    require(bool(entries), f"Task '{task}' has no entry of skill '{name}'.")
     kind = SKILLS.load(name)
-    _require(type(entries[0]) is kind.cfg_type, f"An entry of '{name}' is read as {type(entries[0]).__name__}.")
+    require(type(entries[0]) is kind.cfg_type, f"An entry of '{name}' is read as {type(entries[0]).__name__}.")
     records = []
     with EpisodeRunner(cfg) as runner:
         if kind.executes:
@@ -67,46 +67,15 @@ def check_skill(
             records.append(_checked_episode(runner, number))
     report = SkillReport(records)
     reasons = [f"{record.number}: {record.code}, {record.evidence.get('message')}" for record in records]
-    _require(report.successes > 0, f"None of {episodes} episodes of '{task}' succeeded. {'; '.join(reasons)}")
+    require(report.successes > 0, f"None of {episodes} episodes of '{task}' succeeded. {'; '.join(reasons)}")
     return report
-
-
-def check_object(category: str, *, seeds: int = 3) -> None:
-    """Checks what a generator of objects promises: another object a seed, the same one again for the same seed.
-
-    Args:
-        category: Name of the generator.
-        seeds: How many objects are made, from seed 0.
-
-    Raises:
-        AssertionError: A promise is broken; the message says which.
-    """
-    generate = GENERATORS.load(category)
-    made = [generate(seed) for seed in range(seeds)]
-    for seed, item in enumerate(made):
-        again = generate(seed)
-        _require(again.parameters == item.parameters, f"'{category}' of seed {seed} is another one the second time.")
-        _require(
-            item.articulation.category == category, f"'{category}' is annotated as '{item.articulation.category}'."
-        )
-        low, high = item.bounds_obj
-        _require(bool(np.all(high > low)), f"'{category}' of seed {seed} has no size: {low} to {high}.")
-        for part in item.articulation.parts.values():
-            joint = item.model.joints[part.joint]
-            for end in (part.openness.closed, part.openness.open):
-                _require(
-                    joint.lower - 1e-9 <= end <= joint.upper + 1e-9,
-                    f"'{category}' of seed {seed}: {part.name} is to stand at {end}, its joint ends at {joint.lower} "
-                    f"and {joint.upper}.",
-                )
-    _require(seeds < 2 or made[0].parameters != made[1].parameters, f"Seeds 0 and 1 of '{category}' are the same.")
 
 
 def _check_plan(runner: EpisodeRunner, name: str) -> None:
     """A skill that was not planned does not start, and planning it moves nothing."""
     episode = runner.episode(0)
     episode.begin()
-    _require(episode.failure is None, f"Episode 0 has no valid layout: {episode.failure}")
+    require(episode.failure is None, f"Episode 0 has no valid layout: {episode.failure}")
     index = next(i for i, entry in enumerate(episode.cfg.skills) if entry.name == name)
     if index == _first_that_executes(episode.cfg.skills):
         skill = episode.make_skill(episode.ways(index)[0])
@@ -118,7 +87,7 @@ def _check_plan(runner: EpisodeRunner, name: str) -> None:
             raise AssertionError(f"Skill '{name}' starts without a plan.")
         before = episode.scene.world.signature()
         Attempt(episode).plan(index)
-        _require(episode.scene.world.signature() == before, f"Planning '{name}' moves something in the scene.")
+        require(episode.scene.world.signature() == before, f"Planning '{name}' moves something in the scene.")
 
 
 def _first_that_executes(entries: Sequence[object]) -> int:
@@ -129,16 +98,11 @@ def _first_that_executes(entries: Sequence[object]) -> int:
 def _checked_episode(runner: EpisodeRunner, number: int) -> EpisodeRecord:
     record, again = runner.run(number), runner.run(number)
     trace = record.evidence.get("traceback", "")
-    _require(record.code != "error", f"Episode {number} ended with an error: {record.evidence.get('message')}\n{trace}")
+    require(record.code != "error", f"Episode {number} ended with an error: {record.evidence.get('message')}\n{trace}")
     for key, array in record.arrays.items():
-        _require(np.array_equal(array, again.arrays[key]), f"Episode {number} made twice differs in '{key}'.")
+        require(np.array_equal(array, again.arrays[key]), f"Episode {number} made twice differs in '{key}'.")
     problems = check_record(record)
-    _require(not problems, f"The record of episode {number}: {'; '.join(problems)}")
+    require(not problems, f"The record of episode {number}: {'; '.join(problems)}")
     deviation = replay_deviation(runner, record, ReplayMode.action)
-    _require(deviation.value == 0.0, f"The actions of episode {number} do not bring about its states: {deviation}")
+    require(deviation.value == 0.0, f"The actions of episode {number} do not bring about its states: {deviation}")
     return record
-
-
-def _require(holds: bool, message: str) -> None:
-    if not holds:
-        raise AssertionError(message)

@@ -1,0 +1,173 @@
+"""Overrides of the command line: what Hydra takes, what lies inside a list, and what cannot be read."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import fields
+
+from hydra.core.override_parser.overrides_parser import OverridesParser
+from hydra.core.override_parser.types import Override, ValueType
+from hydra.errors import HydraException
+from omegaconf import DictConfig, ListConfig, OmegaConf
+
+from configs.explain import explain
+from configs.folders import group_names, option_names
+from configs.reading import unknown_key
+from simcore.errors import ConfigError
+
+_KEY = re.compile(r"(?P<prefix>\+{0,2}|~)(?P<key>[^=]*)(?P<rest>(=.*)?)\Z", re.DOTALL)
+_INDEX = re.compile(r"\[(\d+)\]")
+_LISTS = frozenset(
+    {
+        "skills",
+        "objects",
+        "arms",
+        "regions",
+        "relations",
+        "openness",
+        "goal",
+        "sensors",
+        "cameras",
+        "constraint_list",
+        "cost_list",
+        "rules",
+        "views",
+        "tendons",
+    }
+)
+"""Keys whose values are lists of entries."""
+_FREE = frozenset({"object.where"})
+"""Keys whose mapping may have any key: what is given there is added."""
+_ALWAYS_ONE = frozenset(group_names()) - {"experiment"}
+"""Groups of which one is always chosen."""
+
+
+def expand_sweep(overrides: Sequence[str]) -> list[list[str]]:
+    """The override lists of all jobs of a multirun: every combination of the comma-separated values, in order.
+
+    Raises:
+        ConfigError: An override cannot be read.
+    """
+    jobs: list[list[str]] = [[]]
+    for text in overrides:
+        override = parse_override(text)
+        if override.is_sweep_override():
+            key = override.get_key_element()
+            values = [f"{key}={value}" for value in override.sweep_string_iterator()]
+        else:
+            values = [text]
+        jobs = [[*job, value] for job in jobs for value in values]
+    return jobs
+
+
+def parse_override(text: str) -> Override:
+    """One override, as Hydra reads it.
+
+    Raises:
+        ConfigError: It cannot be read.
+    """
+    try:
+        return OverridesParser.create().parse_overrides([text])[0]
+    except HydraException as exc:
+        raise explain(exc) from exc
+
+
+def split_by_place(overrides: Sequence[str]) -> tuple[list[str], list[Override]]:
+    """Separates what Hydra overrides from what lies inside a list, which Hydra's schemas cannot name."""
+    plain, in_lists = [], []
+    for text in overrides:
+        match = _KEY.match(text)
+        key = _INDEX.sub(r".\1", match["key"]) if match else ""
+        parts = key.split("@")[0].replace("/", ".").split(".")
+        if parts[0] == "hydra" and parts != ["hydra", "searchpath"]:
+            raise ConfigError(
+                f"{text} has no effect here. Expected a key of the episode or the run, whose folder is `out`. "
+                "Remove it.",
+                key=key,
+            )
+        if match and not match["prefix"] and ".".join(parts[:2]) in _FREE:
+            text = f"++{text}"
+        if match and any(part.isdigit() for part in parts[1:]):
+            in_lists.append(parse_override(f"{match['prefix']}{key}{match['rest']}"))
+        else:
+            if parse_override(text).value() is None and text.partition("=")[0] in _ALWAYS_ONE:
+                raise ConfigError(
+                    f"{text} is no choice. Expected one of {', '.join(option_names(key))}. Name one of them.", key=key
+                )
+            plain.append(text)
+    return plain, in_lists
+
+
+def misspelt_key(overrides: Sequence[str], schema: type) -> ConfigError | None:
+    """A key of the command line that is none: what else is wrong, such as a missing task, mostly follows from it."""
+    keys = [item.name for item in fields(schema)]
+    known = {*keys, *group_names(), "hydra"}
+    for text in overrides:
+        match = _KEY.match(text)
+        if match and match["rest"] and not match["prefix"]:
+            key = re.split(r"[.@/\[]", match["key"])[0]
+            if key not in known:
+                return unknown_key(key, key, keys)
+    return None
+
+
+def word_in_list(overrides: Sequence[str], exc: Exception) -> ConfigError:
+    """The override that Hydra could not place, in our words."""
+    for text in overrides:
+        match = _KEY.match(text)
+        parts = match["key"].split(".") if match else []
+        for name in _LISTS.intersection(parts[:-1]):
+            word = parts[parts.index(name) + 1]
+            key = ".".join(parts[: parts.index(name) + 1])
+            return ConfigError(
+                f"{text}: {key} is a list, and '{word}' is no place in it. Expected a number, from 0: {key}.0...",
+                key=key,
+            )
+        if not parts or not all(parts):
+            return ConfigError(f"'{text}' cannot be read. Expected key=value. Name the key.", key=text)
+    return ConfigError(f"The configuration cannot be composed: {' '.join(str(exc).split())}. Check the overrides.")
+
+
+def apply_in_list(cfg: DictConfig, override: Override) -> None:
+    """Changes, adds or removes what lies inside a list.
+
+    Args:
+        cfg: The composed configuration, which is changed.
+        override: One whose key has an index.
+
+    Raises:
+        ConfigError: There is no such place, or several values are given.
+    """
+    key = override.key_or_group
+    parts = key.split(".")
+    for index, part in enumerate(parts):
+        if not part.isdigit():
+            continue
+        parent = ".".join(parts[:index])
+        node = OmegaConf.select(cfg, parent)
+        if not isinstance(node, ListConfig):
+            raise ConfigError(f"{parent} is no list. Expected a key of it in place of '{part}' in {key}.", key=key)
+        if int(part) == len(node) and override.is_add() and index == len(parts) - 1:
+            node.append(override.value())
+            return
+        if int(part) >= len(node):
+            raise ConfigError(
+                f"{parent}[{part}] is out of range. {parent} has {len(node)} entries, counted from 0. "
+                f"Name one of them, or add one with +{parent}.{len(node)}=...",
+                key=key,
+            )
+    if override.is_delete():
+        parent, _, last = key.rpartition(".")
+        node = OmegaConf.select(cfg, parent)
+        OmegaConf.set_struct(cfg, False)
+        if isinstance(node, ListConfig):
+            del node[int(last)]
+        elif isinstance(node, DictConfig) and last in node:
+            del node[last]
+        else:
+            raise ConfigError(f"~{key} names nothing that could be removed. Check the key.", key=key)
+        return
+    if override.value_type not in (ValueType.ELEMENT, None):
+        raise ConfigError(f"{key} is given several values. Add -m to run them one after the other.", key=key)
+    OmegaConf.update(cfg, key, override.value(), merge=True, force_add=True)

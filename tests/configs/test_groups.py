@@ -1,0 +1,143 @@
+"""The groups `camera`, `planner` and `experiment`: what is chosen has its effect, and nothing of it is passed over."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from configs.cameras import read_looks
+from configs.composition import option_names
+from simcore.errors import ConfigError
+from simcore.sim.sensors.camera import CameraCfg
+from solver.planning.plan import PlanBudget
+from workflows.commandline import Loaded, load_configs, parse_command_line
+from workflows.launchers.launching import _job
+from workflows.run import header_of
+from workflows.schema import CollectCfg
+
+
+def jobs(words: str) -> list[Loaded]:
+    return load_configs("collect", CollectCfg, parse_command_line(words.split()))
+
+
+def read(words: str) -> CollectCfg:
+    (job,) = jobs(f"task=open_drawer {words}")
+    return job.cfg
+
+
+@pytest.mark.parametrize("name", option_names("camera"))
+def test_every_set_of_cameras_is_of_cameras(name: str):
+    cfg = read(f"camera={name}")
+    assert cfg.camera.name == name
+    assert all(isinstance(item, CameraCfg) for item in cfg.camera.cameras)
+    assert bool(cfg.camera.cameras) == (name != "none")
+
+
+def test_cameras_are_mounted_beside_the_sensors():
+    cfg = read("camera=front_wrist sensors=[imu] camera.cameras.0.width=100")
+    assert [item.name for item in cfg.all_sensors().values()] == ["front", "wrist", "imu"]
+    assert cfg.camera.cameras[0].width == 100
+
+
+def test_records_are_looked_at_by_the_cameras_that_they_were_made_with():
+    assert [camera.width for camera in read_looks(read("camera=realsense")).cameras] == [480, 320]
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ("camera=fornt", r"Unknown camera 'fornt'\. Did you mean 'front'"),
+        ("camera=front sensors=[front]", r"sensors\[0\]\.name='front' is used twice"),
+        ("camera.cameras=[imu]", r"camera\.cameras\[0\] is a sensor of type 'imu'\. Expected a camera"),
+        ("camera=front camera.cameras.0.mount.body=arm", r"camera\.cameras\[0\]\.mount\.body='arm' is no robot or obj"),
+        ("planner=quik", r"Unknown planner 'quik'\. Did you mean 'quick'"),
+        ("planner.goal_waves=0", r"planner\.goal_waves=0 is out of range\. Expected 1 to 16"),
+        ("planner.goal_waves=1.5", r"planner\.goal_waves=1\.5 has the wrong type\. Expected a whole number"),
+        ("planner.serches=1", r"planner\.serches is unknown\. Did you mean 'searches'"),
+        ("experiment=smok", r"Unknown experiment 'smok'\. Did you mean 'smoke'"),
+        ("experiment=difficulty", r"sweeps over randomization, and this is one run\. Expected -m.*randomization=none"),
+    ],
+)
+def test_a_mistake_is_told(words: str, message: str):
+    with pytest.raises(ConfigError, match=message):
+        read(words)
+
+
+def test_the_standard_budget_is_the_planners_own():
+    budget = read("").planner
+    assert {key: getattr(budget, key) for key in vars(PlanBudget())} == vars(PlanBudget())
+
+
+def test_quick_tries_less_and_thorough_more():
+    quick, standard, thorough = (read(f"planner={name}").planner for name in ("quick", "standard", "thorough"))
+    for key in ("goal_waves", "searches", "rescues", "motion_queries"):
+        assert getattr(quick, key) < getattr(standard, key) < getattr(thorough, key)
+
+
+def test_what_is_chosen_is_part_of_a_data_sets_identity():
+    plain = header_of(read(""))["config"]
+    chosen = header_of(read("camera=front planner=quick"))["config"]
+    assert not {"camera", "planner"} & set(plain)  # as data sets had it before there were these groups
+    assert (chosen["camera"]["cameras"][0]["name"], chosen["planner"]["goal_waves"]) == ("front", 1)
+
+
+@pytest.mark.parametrize("name", option_names("experiment"))
+def test_every_experiment_composes(name: str):
+    cfg = read(f"experiment={name} randomization=light")  # what it may sweep over is given
+    assert cfg.pictures == 0 or cfg.render
+
+
+def test_the_command_line_goes_before_an_experiment():
+    cfg = read("experiment=training_set successes=5 randomization=none")
+    assert (cfg.successes, cfg.randomization.name, cfg.camera.name, cfg.render) == (5, "none", "front_wrist", True)
+
+
+def test_an_experiment_that_sweeps_is_every_combination():
+    found = jobs("-m experiment=difficulty task=open_drawer")
+    assert [job.cfg.randomization.name for job in found] == ["none", "light", "full"]
+    (one, *more) = jobs("-m experiment=difficulty task=open_drawer randomization=light")
+    assert (one.cfg.randomization.name, more) == ("light", [])
+
+
+def test_a_job_of_a_sweep_runs_alone_whatever_its_experiment_says():
+    job = jobs("-m experiment=difficulty task=open_drawer launcher=joblib")[1]
+    job.cfg.out = "data/x"
+    words = _job("collect", job, []).arguments[1:]
+    (alone,) = jobs(" ".join(words))
+    assert (alone.cfg.launcher.name, alone.cfg.sweep_dir, alone.cfg.out) == ("serial", None, "data/x")
+    assert header_of(alone.cfg) == header_of(job.cfg)
+
+
+EXPERIMENTS = {
+    "values": ("sweep: {seed: 3}", r"sweep\.seed=3 has the wrong type\. Expected a list of values with at least one"),
+    "none": ("sweep: {seed: []}", r"sweep\.seed=a list has the wrong type\. Expected a list of values"),
+    "mapping": ("sweep: {seed: [{a: 1}]}", r"sweep\.seed\[0\]=a mapping has the wrong type\. Expected a plain value"),
+    "lists": ("sweep: [seed]", r"sweep=a list has the wrong type\. Expected lists of values by key"),
+    "unknown": ("sweep: {sed: [1, 2]}", r"sed is unknown\. Did you mean 'seed'"),
+    "key": ("episode: 3", r"episode is unknown\. Did you mean 'episodes'.*\(in experiment/mine\.yaml\)"),
+    "inherited": ("defaults: [difficulty, _self_]", r"sweep\.randomization is stated by a file that the experiment bu"),
+}
+
+
+@pytest.mark.parametrize("what", EXPERIMENTS)
+def test_a_mistake_in_an_experiment_is_told(what: str, tmp_path: Path):
+    content, message = EXPERIMENTS[what]
+    (tmp_path / "experiment").mkdir()
+    (tmp_path / "experiment" / "mine.yaml").write_text(f"# @package _global_\n{content}\n")
+    with pytest.raises(ConfigError, match=message):
+        jobs(f"-m task=open_drawer experiment=mine --config-dir {tmp_path}")
+
+
+def test_an_experiment_may_choose_the_task(tmp_path: Path):
+    (tmp_path / "experiment").mkdir()
+    (tmp_path / "experiment" / "mine.yaml").write_text(
+        "# @package _global_\ndefaults:\n  - override /task: close_drawer\n  - override /planner: quick\n"
+        "seed: 7\nsweep: {'world.solver_iterations': [100, 150]}\n"
+    )
+    found = jobs(f"-m experiment=mine --config-dir {tmp_path}")
+    assert [(job.cfg.task.name, job.cfg.seed, job.cfg.world.solver_iterations) for job in found] == [
+        ("close_drawer", 7, 100),
+        ("close_drawer", 7, 150),
+    ]
+    assert {job.cfg.planner.name for job in found} == {"quick"}

@@ -1,0 +1,120 @@
+"""The contract of a robot."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from robots.catalog import ROBOTS
+from robots.description import ArmCfg, RobotCfg
+from robots.model import model_path
+from robots.robot import Robot
+from simcore.errors import ConfigError
+from simcore.geometry import Pose
+from simcore.sim.contacts import ContactMonitor, ContactView
+from simcore.sim.rates import WorldCfg
+from simcore.sim.world import World
+from solver.kinematics import Kinematics
+from workflows.commandline import CommandLine, load_configs
+from workflows.episode_scene import base_pose
+from workflows.robot_checks import check_robot as check_limits
+from workflows.schema import PlanCfg
+from workflows.testing.promise import require
+
+_OPENINGS = 4
+_SAME_M, _SAME_RAD = 1e-6, 1e-6
+_WIDTH_M = 1e-3
+
+
+def check_robot(name: str, *, task: str = "open_drawer", config_dirs: Sequence[str] = ()) -> None:
+    """Checks what a robot promises, by its model and in a world of its own.
+
+    A function's robot is named as its entry is; the links and joints that it names are its model's, and no limit goes
+    beyond the maker's; home lies inside the limits and touches nothing; the planner's kinematics are the engine's; the
+    gripper stands as far open as it is told.
+
+    Args:
+        name: Name of the robot.
+        task: A task that it is composed with.
+        config_dirs: Folders of YAML files of one's own.
+
+    Raises:
+        AssertionError: A promise is broken; the message says which.
+        ConfigError: There is no such robot, or its configuration is wrong.
+    """
+    if name in ROBOTS.names():
+        made: RobotCfg = ROBOTS.made(name)
+        require(made.name == name, f"Robot '{name}' is made with the name '{made.name}'. Expected the entry's.")
+    (loaded,) = load_configs("plan", PlanCfg, CommandLine([f"task={task}", f"robot={name}"], list(config_dirs)))
+    cfg = loaded.cfg.robot
+    try:
+        check_limits(cfg)
+    except ConfigError as exc:
+        raise AssertionError(exc.message) from exc
+    with World(WorldCfg()) as world:
+        robot = Robot(world, cfg, model_path(cfg), T_world_root=base_pose(cfg))
+        for arm in cfg.arms:
+            _check_home(world, robot, arm)
+            _check_kinematics(robot, arm)
+            _check_gripper(robot, arm)
+
+
+def _check_home(world: World, robot: Robot, cfg: ArmCfg) -> None:
+    for joint, home, low, high in zip(cfg.joints, cfg.home, cfg.lower, cfg.upper, strict=True):
+        require(low < home < high, f"Arm '{cfg.name}' has home={home} of {joint}, outside its limits {low} to {high}.")
+    for arm in robot.arms.values():
+        arm.reset(arm.cfg.home, gripper_m=arm.cfg.gripper.max_width_m)
+    links = {*cfg.forbidden_links, *cfg.gripper.finger_links}
+    monitor = ContactMonitor(world, robot.body)
+    touching = monitor.add(ContactView("itself", lambda a, other, _: a in links and other == robot.cfg.name))
+    world.step()
+    monitor.sample()
+    monitor.end_frame()
+    force_n = float(np.max(touching.force_max_n.get_value() or 0.0))
+    require(
+        force_n == 0.0, f"Arm '{cfg.name}' touches its own robot at home, with {force_n:.1f} N. Choose another home."
+    )
+
+
+def _check_kinematics(robot: Robot, cfg: ArmCfg) -> None:
+    arm = robot.arm(cfg.name)
+    kinematics = Kinematics.from_urdf(model_path(robot.cfg), base_link=cfg.base_link, tip_link=cfg.ee_link)
+    rng = np.random.default_rng(0)
+    for _ in range(5):
+        q = np.asarray(rng.uniform(np.array(cfg.lower), np.array(cfg.upper)))
+        arm.reset(q, gripper_m=0.0)
+        planned = Pose.from_matrix(kinematics.fk(q))
+        require(
+            planned.is_close(arm.T_base_ee, atol_m=_SAME_M, atol_rad=_SAME_RAD),
+            f"Arm '{cfg.name}' has its ee at {arm.T_base_ee} in the engine and at {planned} for the planner.",
+        )
+
+
+def _check_gripper(robot: Robot, cfg: ArmCfg) -> None:
+    arm, gripper = robot.arm(cfg.name), cfg.gripper
+    for width in np.linspace(gripper.opening_range()[0], gripper.max_width_m, _OPENINGS):
+        arm.reset(cfg.home, gripper_m=float(width))
+        opening = arm.gripper_opening_m
+        require(
+            abs(opening - width) <= _WIDTH_M,
+            f"The gripper of '{cfg.name}' stands {opening:.4f} m open where it is told {width:.4f} m.",
+        )
+        _check_pads(robot, cfg, float(width))
+
+
+def _check_pads(robot: Robot, cfg: ArmCfg, width_m: float) -> None:
+    """The fingers lie to both sides of `tool_head`, as many to one as to the other, and part as the opening grows."""
+    T_ee_world = robot.body.link_pose(cfg.ee_link).inverse()
+    head, side = np.array(cfg.keypoints["tool_head"]), np.array(cfg.keypoints["tool_side"])
+    across = (side - head) / np.linalg.norm(side - head)
+    places = {
+        link: float((T_ee_world @ robot.body.link_aabb(link).mean(axis=0) - head) @ across)
+        for link in cfg.gripper.finger_links
+    }
+    require(
+        min(places.values()) < 0.0 < max(places.values()),
+        f"All finger links of '{cfg.name}' lie to one side of tool_head at an opening of {width_m:.3f} m: "
+        f"{', '.join(f'{link} {place:.3f}' for link, place in places.items())} m towards tool_side. Mend the "
+        "keypoints or gripper.finger_links.",
+    )

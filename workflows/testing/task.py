@@ -1,0 +1,76 @@
+"""The contract of a task."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from workflows.asset_checks import check_assets
+from workflows.commandline import CommandLine, load_configs
+from workflows.goal import goal_conditions, goal_failure
+from workflows.runner import EpisodeRunner
+from workflows.schema import CollectCfg, PlanCfg, PreviewCfg
+from workflows.testing.promise import require
+
+_LEAST_PHRASINGS = 3
+
+
+def check_task(
+    name: str, *, layouts: int = 2, episodes: int = 0, overrides: Sequence[str] = (), config_dirs: Sequence[str] = ()
+) -> None:
+    """Checks what a task promises, whether a YAML file or a function makes it.
+
+    It composes for every command, is named as it is chosen, says what it is and is asked for in three ways at least;
+    its names are those of its objects; its layouts are valid, and the goal does not hold at the start. With `episodes`,
+    at least one of so many succeeds.
+
+    Args:
+        name: Name of the task.
+        layouts: How many are drawn.
+        episodes: How many are made.
+        overrides: Further keys, as on the command line: `robot=xarm6`.
+        config_dirs: Folders of YAML files of one's own.
+
+    Raises:
+        AssertionError: A promise is broken; the message says which.
+        ConfigError: There is no such task, or its configuration is wrong.
+    """
+    line = CommandLine([f"task={name}", *overrides], list(config_dirs))
+    load_configs("plan", PlanCfg, line)
+    load_configs("preview", PreviewCfg, line)
+    (loaded,) = load_configs("collect", CollectCfg, line)
+    cfg = loaded.cfg
+    require(cfg.task.name == name, f"Task '{name}' is named task.name='{cfg.task.name}', by which its data sets go.")
+    require(bool(cfg.task.summary), f"Task '{name}' has no task.summary, which `unlatch list tasks` shows.")
+    asked = len(set(cfg.task.language))
+    require(
+        asked >= _LEAST_PHRASINGS,
+        f"Task '{name}' is asked for in {asked} ways (task.language), expected {_LEAST_PHRASINGS} at least.",
+    )
+    check_assets(cfg, number=0)
+    with EpisodeRunner(cfg) as runner:
+        for number in range(layouts):
+            _check_layout(runner, name, number)
+        records = [runner.run(number) for number in range(episodes)]
+    reasons = [f"{record.number}: {record.code}, {record.evidence.get('message')}" for record in records]
+    require(
+        not records or any(record.success for record in records),
+        f"None of {episodes} episodes of '{name}' succeeded. {'; '.join(reasons)}",
+    )
+
+
+def _check_layout(runner: EpisodeRunner, name: str, number: int) -> None:
+    episode = runner.episode(number)
+    episode.begin()
+    require(episode.failure is None, f"Episode {number} of '{name}' has no valid layout: {episode.failure}")
+    objects = episode.scene.objects
+    joints = {
+        (key, index): float(s)
+        for key, item in objects.items()
+        for index, s in enumerate(np.ravel(item.joint_positions.get_value()))
+    }
+    missing = goal_failure("not_reached", goal_conditions(episode.cfg.task, objects), joints, joints, 0.0)
+    require(
+        missing is not None, f"The goal of '{name}' holds at the start of episode {number}, before anything is done."
+    )

@@ -1,0 +1,111 @@
+"""The contract of a constraint or cost term."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from simcore.errors import ConfigError
+from simcore.geometry import matrix_from_axis_angle
+from skills.articulation import ArticulationSkill
+from solver.goal.goal_solver import GoalSolver
+from solver.goal.verify import excess
+from solver.scene import ArmModel, PlanningScene
+from solver.terms.catalog import COSTS, TERMS
+from solver.terms.row import Row
+from solver.terms.term import Term, read_term
+from workflows.commandline import CommandLine, load_configs
+from workflows.runner import EpisodeRunner
+from workflows.schema import PlanCfg
+from workflows.testing.promise import require
+
+Array = np.ndarray
+
+_POSES = 8
+_UNITS = ("m", "rad")
+_SLACK = 1e-5
+
+
+def check_term(entry: Mapping[str, Any], *, task: str = "open_microwave") -> None:
+    """Checks what a term promises, on an entry that can be met.
+
+    Its type is its entry point's; its fields are read, and an unknown one is refused; the keypoints that it says it
+    names are those of its fields; its row is a function of its fields, hand and scene alone, of finite values; where it
+    is a constraint, the solver finds joints at which it holds, and its own value there is within the tolerance.
+
+    Args:
+        entry: As in `constraint_list` or `cost_list`, with its `type`.
+        task: A task, whose first skill's arm and part it is tried on.
+
+    Raises:
+        AssertionError: A promise is broken; the message says which.
+        ConfigError: The entry is wrong.
+    """
+    name = str(entry.get("type"))
+    catalog = COSTS if name in COSTS.names() else TERMS
+    require(name in catalog.names(), f"Term '{name}' is not listed. Is its distribution installed?")
+    cls: type[Term] = catalog.load(name)
+    require(name == cls.TYPE, f"Term '{name}' has TYPE='{cls.TYPE}'. Expected the name of its entry point.")
+    term = read_term(cls, entry, where="entry")
+    _check_unknown_field(cls, entry)
+    _check_names(term, entry)
+    (loaded,) = load_configs("plan", PlanCfg, CommandLine([f"task={task}"]))
+    with EpisodeRunner(loaded.cfg) as runner:
+        episode = runner.episode(0)
+        episode.begin()
+        index = next(i for i, item in enumerate(episode.cfg.skills) if item.name != "artpreplan")
+        skill = episode.make_skill(episode.ways(index)[0])
+        if not isinstance(skill, ArticulationSkill):
+            raise ConfigError(f"task={task}: its first skill acts on no part. Expected one that does. Name another.")
+        request = skill.request()
+    _check_row(term, request.arm, request.scene)
+    if catalog is TERMS:
+        _check_solved(term, request.arm, request.scene)
+
+
+def _check_unknown_field(cls: type[Term], entry: Mapping[str, Any]) -> None:
+    try:
+        read_term(cls, {**entry, "not_a_field": 1}, where="entry")
+    except ConfigError:
+        return
+    raise AssertionError(f"Term '{cls.TYPE}' reads an entry with a field 'not_a_field' without a word.")
+
+
+def _check_names(term: Term, entry: Mapping[str, Any]) -> None:
+    for what, names in (("tool_names", term.tool_names()), ("object_names", term.object_names())):
+        for field, value in names.items():
+            require(
+                entry.get(field) == value,
+                f"Term '{term.TYPE}' says in {what} that its field '{field}' is '{value}', the entry has "
+                f"{entry.get(field)!r}.",
+            )
+
+
+def _check_row(term: Term, arm: ArmModel, scene: PlanningScene) -> None:
+    row, again = term.row(arm.tool_keypoints, scene), term.row(arm.tool_keypoints, scene)
+    require(row.unit in _UNITS, f"The row of term '{term.TYPE}' is in '{row.unit}'. Expected one of {_UNITS}.")
+    rng = np.random.default_rng(0)
+    for _ in range(_POSES):
+        R, p = matrix_from_axis_angle(rng.normal(size=3), rng.uniform(0.1, 3.0)), rng.uniform(-0.5, 0.5, 3)
+        value, second = _value(row, R, p), _value(again, R, p)
+        require(np.isfinite(value), f"Term '{term.TYPE}' has the value {value} at the hand's pose {R.tolist()}, {p}.")
+        require(value == second, f"Term '{term.TYPE}' has the value {value}, and {second} when it is asked again.")
+
+
+def _value(row: Row, R: Array, p: Array) -> float:
+    return float(row.value(R, p))
+
+
+def _check_solved(term: Term, arm: ArmModel, scene: PlanningScene) -> None:
+    solution = GoalSolver(arm).solve([term], scene, q_reference=arm.q_home)
+    require(
+        solution.found,
+        f"No joints are found at which term '{term.TYPE}' holds: {solution}. Give an entry that can be met, or mend "
+        "its row.",
+    )
+    R, p = arm.kinematics.fk_batch(solution.q[None])
+    tool = dict(arm.tool_variants())[solution.tool_variant]
+    out = float(excess([term.row(tool, scene)], R, p).max())
+    require(out <= _SLACK, f"Term '{term.TYPE}' is out by {out:.2g} at the joints that the solver says it holds at.")
