@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-from simcore.errors import ConfigError
+from simcore.errors import ConfigError, close_matches
 from workflows.console import banner_hidden
 
 T = TypeVar("T")
@@ -198,12 +198,13 @@ def split_some_paths(command: str, arguments: Sequence[str], *, least: int = 1) 
     return paths, pairs
 
 
-def read_pairs(schema: type[T], arguments: Sequence[str]) -> T:
+def read_pairs(schema: type[T], arguments: Sequence[str], *, beside: Sequence[str] = ()) -> T:
     """Reads `key=value` arguments of a command that composes no configuration.
 
     Args:
         schema: Dataclass of what the command takes.
         arguments: The arguments; values as in YAML.
+        beside: Keys that the command reads itself: known, and passed over here.
 
     Raises:
         ConfigError: One cannot be read, or is not in the schema.
@@ -217,8 +218,24 @@ def read_pairs(schema: type[T], arguments: Sequence[str]) -> T:
         key, equals, text = argument.partition("=")
         if not equals or key.startswith("-"):
             raise ConfigError(f"'{argument}' cannot be read. Expected key=value.", argument=argument)
+        if key in beside:
+            continue
         try:
             values[key] = yaml.safe_load(text)
         except yaml.YAMLError as exc:
             raise ConfigError(f"'{argument}' cannot be read: {' '.join(str(exc).split())}.", argument=argument) from exc
+    if beside:
+        _check_keys(schema, list(values), beside)
     return read_dataclass(schema, values, where="")
+
+
+def _check_keys(schema: type, keys: Sequence[str], beside: Sequence[str]) -> None:
+    """Raises where a key is unknown; first one that is nearly of those beside, which may say what the others are."""
+    from dataclasses import fields
+
+    from configs.reading import unknown_key
+
+    known = [item.name for item in fields(schema)]
+    unknown = [key for key in keys if key not in known]
+    for key in sorted(unknown, key=lambda key: not close_matches(key, beside)):
+        raise unknown_key(key, key, [*beside, *known])

@@ -50,7 +50,7 @@ def _main(arguments: list[str]) -> int:
     (path,), pairs = split_paths("export", arguments, count=1)
     name = _last("format", pairs) or _DEFAULT_FORMAT
     exporter_type = EXPORTERS.load(name)
-    cfg = read_pairs(exporter_type.cfg_type, [pair for pair in pairs if _key(pair) not in ("format", "out")])
+    cfg = read_pairs(exporter_type.cfg_type, pairs, beside=("format", "out"))
     out = _last("out", pairs)
     if not out:
         raise ConfigError("out is missing. Expected a place for the export. Give it as out=PATH.", key="out")

@@ -74,6 +74,23 @@ def test_a_format_of_another_distribution_is_used_like_ours(
     assert "digit is unknown. Did you mean 'digits'" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("keys", "message"),
+    [
+        (["fromat=lerobot"], "fromat is unknown. Did you mean 'format'"),
+        (["otu=x"], "otu is unknown. Did you mean 'out'?"),
+        (["valid_every=5", "formt=robomimic"], "formt is unknown. Did you mean 'format'"),
+        (["rendr=default"], "rendr is unknown. Did you mean 'render'"),
+        (["format=lerobto"], "Did you mean 'lerobot'"),
+    ],
+)
+def test_a_misspelt_key_is_told_with_those_that_are_near(
+    make_set: Callable[..., DataSet], capsys: pytest.CaptureFixture[str], keys: list[str], message: str
+):
+    assert unlatch.main(["export", str(make_set([0]).path), *keys]) == 2
+    assert message in capsys.readouterr().err
+
+
 def test_a_format_made_for_another_version_is_refused(install: Callable[..., None]):
     install("lines", "Lines", requires="unlatch>=99")
     with pytest.raises(PluginError, match=r"'lines' of their-format was made for unlatch >=99"):
