@@ -22,19 +22,18 @@ from typing import Any
 
 from simcore.errors import FormatVersionError, RecordingError
 from simcore.recording import index, writer_area
+from simcore.recording.dataset_header import DatasetHeader, publish_header, read_header
 from simcore.recording.episode import (
     EPISODE_FILE,
-    FORMAT_VERSION,
     STATE_FILE,
     EpisodeRecord,
-    check_format,
     encode_episode,
     read_episode,
     verify_episode,
 )
-from simcore.recording.files import copy_files, not_writable, publish_once, read_bounded, write_durably
+from simcore.recording.files import copy_files, not_writable, write_durably
 from simcore.recording.index import EpisodeSummary
-from simcore.recording.json_values import break_seal, decode_json_object, encode_sealed, plain
+from simcore.recording.json_values import plain
 from simcore.recording.location import (
     DATASET_FILE,
     absolute_folder,
@@ -48,10 +47,8 @@ from simcore.recording.shards import episode_folder, missing_of, numbers_in, sha
 from simcore.recording.state_file import encode_state
 from simcore.recording.summaries import OnDamaged, each_summary_of, summary_from_folder
 
-DATASET_FORMAT = "unlatch-dataset"
 ASIDE = "damaged"
 """Folder of episodes that were found damaged and have been made again."""
-_MAX_HEADER_BYTES = 16 << 20
 
 
 class DataSet:
@@ -98,7 +95,7 @@ class DataSet:
         wanted = plain(header, where="header")
         check_worker(worker)
         if is_data_set(folder):
-            data_set = cls._read(folder, worker)
+            data_set = cls(folder, **read_header(folder)._asdict(), worker=worker)
             check_same_header(data_set.header, wanted, folder)
         else:
             data_set = cls(folder, header=wanted, info=plain(info or {}, where="info"), worker=worker)
@@ -111,7 +108,8 @@ class DataSet:
             raise not_writable(folder, exc) from exc
         data_set._area = area
         try:
-            data_set._publish_header(area)
+            found = DatasetHeader(data_set.header, data_set.info)
+            data_set.info = publish_header(folder, found, scratch=area.folder).info
         except OSError as exc:
             data_set.close()
             remove_folders(folder, made)
@@ -142,37 +140,7 @@ class DataSet:
                 "made. Check the path.",
                 path=str(folder),
             )
-        return cls._read(folder, worker)
-
-    @classmethod
-    def _read(cls, folder: Path, worker: str) -> DataSet:
-        path = folder / DATASET_FILE
-        content = decode_json_object(read_bounded(path, limit=_MAX_HEADER_BYTES), where=str(path))
-        check_format(content, expected=DATASET_FORMAT, where=str(path))
-        content = break_seal(content, where=str(path))
-        header, info = content.get("header"), content.get("info")
-        if not isinstance(header, dict) or not isinstance(info, dict):
-            raise RecordingError(
-                f"File '{path}' has no 'header' or no 'info' map. It is damaged. Restore it from a copy.",
-                path=str(path),
-            )
-        return cls(folder, header=header, info=info, worker=worker)
-
-    def _publish_header(self, area: writer_area.WriterArea) -> None:
-        target = self.path / DATASET_FILE
-        if not target.exists():
-            content = {
-                "format": DATASET_FORMAT,
-                "format_version": FORMAT_VERSION,
-                "header": self.header,
-                "info": self.info,
-            }
-            draft = area.folder / DATASET_FILE
-            write_durably(draft, encode_sealed(content))
-            publish_once(draft, target)
-        there = self._read(self.path, self.worker)
-        check_same_header(there.header, self.header, self.path)
-        self.info = there.info
+        return cls(folder, **read_header(folder)._asdict(), worker=worker)
 
     def folder_of(self, number: int) -> Path:
         """The folder of an episode, whether it is there or not.
