@@ -14,6 +14,7 @@ from simcore.errors import ConfigError
 
 GROUP = "experiment"
 KEY = "sweep"
+_PACKAGE = "# @package _global_"
 _CHOSEN = re.compile(rf"\+{{0,2}}{GROUP}=(?P<name>[^,\s]+)\Z")
 _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 
@@ -28,16 +29,19 @@ def sweep_overrides(overrides: Sequence[str], config_dirs: Sequence[str]) -> lis
         config_dirs: Folders of YAML files of the user's own.
 
     Raises:
-        ConfigError: The experiment's `sweep` is not lists of values by key.
+        ConfigError: The experiment's `sweep` is not lists of values by key, or its file lacks its package.
     """
     names = [match["name"] for match in map(_CHOSEN.match, overrides) if match]
     path = yaml_files(GROUP, config_dirs).get(names[-1]) if names else None
     if path is None:
         return []  # there is none, or composing says that it is unknown
     try:
-        content = yaml.safe_load(path.read_text(encoding="utf-8"))
+        text = path.read_text(encoding="utf-8")
+        content = yaml.safe_load(text)
     except (OSError, UnicodeDecodeError, yaml.YAMLError):
         return []  # composing says what is wrong with the file
+    if not text.startswith(_PACKAGE):
+        raise ConfigError(f"Expected '{_PACKAGE}' as the very first line of {path}. Put it there.", key=GROUP)
     axes = content.get(KEY) if isinstance(content, Mapping) else None
     given = {_key(text) for text in overrides}
     return [f"{key}={_values(str(key), values)}" for key, values in axes_of(axes).items() if key not in given]
@@ -87,14 +91,14 @@ def check_swept(axes: Mapping[str, Any], overrides: Sequence[str]) -> None:
         overrides: Those of this run: of a job of the sweep, with its values.
 
     Raises:
-        ConfigError: A key of the sweep has no value: a file that the experiment builds on states it.
+        ConfigError: A key of the sweep has no value: not the experiment's own file states it.
     """
     given = {_key(text) for text in overrides}
     for key in axes_of(axes):
         if key not in given:
             raise ConfigError(
-                f"{KEY}.{key} is stated by a file that the experiment builds on. Expected it in the experiment's own "
-                "file. Put it there.",
+                f"{KEY}.{key} has no effect: the file of the chosen experiment does not state it itself. Expected it "
+                "there. Put it there.",
                 key=f"{KEY}.{key}",
             )
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import dataclasses
 import re
+from collections.abc import Sequence
 from typing import Any, get_type_hints
 
 from hydra.errors import ConfigCompositionException, MissingConfigException, OverrideParseException
-from omegaconf import DictConfig
+from omegaconf import DictConfig, Node
 from omegaconf.errors import (
     ConfigAttributeError,
     ConfigKeyError,
@@ -18,7 +19,7 @@ from omegaconf.errors import (
 )
 from yaml import MarkedYAMLError
 
-from configs.folders import broken_folders
+from configs.folders import broken_folders, group_names
 from configs.reading import describe, unknown_key, wrong_type
 from configs.schema import EpisodeCfg
 from configs.task_catalog import TASKS
@@ -34,6 +35,8 @@ _WITHOUT_A_TASK = " Or name an object and what is to be done with it: object=NAM
 
 _NOT_IN_KEYS = re.compile(r"[^A-Za-z0-9_.@/+~:\[\]-]")
 _CONVERTED = re.compile(r"could not be converted to (\w+)")
+_NO_MAPPING = re.compile(r"Merge error: \w+ is not a subclass of (?P<kind>\w+)\. value: (?P<value>[^\n]*)")
+"""What OmegaConf says of a plain value in place of a dataclass; it does not name the key."""
 _WORDS = {"Integer": "a whole number", "Float": "a number", "Boolean": "true or false", "String": "a text"}
 
 
@@ -130,14 +133,50 @@ def _bad_value(exc: OmegaConfBaseException, origin: str) -> ConfigError:
         )
     if isinstance(exc, ConfigKeyError | ConfigAttributeError):
         error = unknown_key(key, leaf, _known_keys(exc.object_type) or _keys_of(exc.parent_node))
+    elif isinstance(exc, ValidationError) and (found := _NO_MAPPING.search(exc.msg or "")):
+        error = _no_mapping(exc, found)
     elif isinstance(exc, ValidationError):
-        error = wrong_type(key, exc.value, _expected(exc, leaf))
+        value = exc.value._value() if isinstance(exc.value, Node) else exc.value
+        error = _with_choice(wrong_type(key, value, _expected(exc, leaf)), [key], value)
     elif isinstance(exc, InterpolationKeyError | InterpolationResolutionError):
         reason = (exc.msg or "").partition("\n")[0]
         error = ConfigError(f"{key} refers to a key that does not exist: {_one_line(reason)}. Mend the reference.")
     else:
         error = ConfigError(f"{key}: {_one_line(exc.msg or str(exc))}. Change it.")
     return ConfigError(error.message + origin, **{"key": key, **error.values})
+
+
+def _no_group(key: str) -> ConfigError:
+    """A group that is overridden and is none, or none of this command."""
+    groups = group_names()
+    if key in groups:
+        return ConfigError(
+            f"{key} is no choice of this command, which makes no run. Expected it with `collect` or `evaluate`. Remove "
+            "it.",
+            key=key,
+        )
+    return ConfigError(
+        f"{key} is unknown.{close_matches(key, groups)} Expected a key of the configuration, which `--cfg job` shows, "
+        f"or a group: {', '.join(groups)}. Rename it.",
+        key=key,
+    )
+
+
+def _no_mapping(exc: ValidationError, found: re.Match[str]) -> ConfigError:
+    """A plain value where a mapping belongs, mostly the name of a file: `robot: xarm6` in a task's YAML."""
+    parent, value = str(exc.full_key or ""), found["value"].strip()
+    kinds = get_type_hints(exc.object_type) if dataclasses.is_dataclass(exc.object_type) else {}
+    names = [name for name, kind in kinds.items() if getattr(kind, "__name__", "") == found["kind"]]
+    key = " or ".join(f"{parent}.{name}" if parent else name for name in names) or f"a {found['kind']}"
+    return _with_choice(wrong_type(key, value, "a mapping"), names, value)
+
+
+def _with_choice(error: ConfigError, names: Sequence[str], value: Any) -> ConfigError:
+    """The error with how a file of a group is chosen, where its name stands in place of its content."""
+    if not isinstance(value, str) or not any(name in group_names() for name in names):
+        return error
+    how = f"To choose the file {value}, write `- override /{names[0]}: {value}` into `defaults`."
+    return ConfigError(error.message.replace("Change it.", how), **error.values)
 
 
 def _bad_composition(text: str) -> ConfigError:
@@ -151,8 +190,10 @@ def _bad_composition(text: str) -> ConfigError:
             available=names,
         )
     if found := _AMBIGUOUS.search(text):
+        is_group = found[1].partition("=")[0] in group_names()
         return ConfigError(
-            f"'{found[1]}' has several values. Write [a,b] for a list, quotes for a text with commas, "
+            f"'{found[1]}' has several values. "
+            f"{'Name one' if is_group else 'Write [a,b] for a list, quotes for a text with commas'}, "
             "or add -m to run them one after the other.",
             override=found[1],
         )
@@ -163,7 +204,7 @@ def _bad_composition(text: str) -> ConfigError:
             key=read["key"],
         )
     if found := _NOT_OVERRIDDEN.search(text):
-        return ConfigError(f"{found[1]} is unknown. Expected a key of the configuration; `--cfg job` shows them all.")
+        return _no_group(found[1])
     return ConfigError(f"The configuration cannot be composed: {_one_line(text)}")
 
 

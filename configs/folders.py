@@ -43,7 +43,7 @@ def broken_folders() -> list[str]:
 
 def group_names() -> list[str]:
     """The groups, sorted: our folders of YAML files."""
-    return sorted(path.name for path in config_dir().iterdir() if path.is_dir() and path.name.isidentifier())
+    return sorted(path.name for path in config_dir().iterdir() if path.is_dir() and path.name[0].isalpha())
 
 
 def option_names(group: str, own: Sequence[str] = ()) -> list[str]:

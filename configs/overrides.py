@@ -95,6 +95,12 @@ def split_by_place(overrides: Sequence[str]) -> tuple[list[str], list[Override]]
                 raise ConfigError(
                     f"{text} is no choice. Expected one of {', '.join(option_names(key))}. Name one of them.", key=key
                 )
+            if isinstance(parse_override(text).value(), list) and text.partition("=")[0] in group_names():
+                raise ConfigError(
+                    f"{text} chooses several files. Expected one of {', '.join(option_names(key))}; with -m, {key}=a,b "
+                    "makes a run of each. Name one.",
+                    key=key,
+                )
             plain.append(text)
     return plain, in_lists
 

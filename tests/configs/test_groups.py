@@ -14,7 +14,7 @@ from solver.planning.plan import PlanBudget
 from workflows.commandline import Loaded, load_configs, parse_command_line
 from workflows.launchers.launching import _job
 from workflows.run import header_of
-from workflows.schema import CollectCfg
+from workflows.schema import CollectCfg, PlanCfg
 
 
 def jobs(words: str) -> list[Loaded]:
@@ -56,6 +56,9 @@ def test_records_are_looked_at_by_the_cameras_that_they_were_made_with():
         ("planner.goal_waves=1.5", r"planner\.goal_waves=1\.5 has the wrong type\. Expected a whole number"),
         ("planner.serches=1", r"planner\.serches is unknown\. Did you mean 'searches'"),
         ("experiment=smok", r"Unknown experiment 'smok'\. Did you mean 'smoke'"),
+        ("camera=[front,wrist]", r"camera=\[front,wrist\] chooses several files\. Expected one of front, front_wrist"),
+        ("camera=front,wrist", r"'camera=front,wrist' has several values\. Name one, or add -m"),
+        ("+sweep.seed=[1,2]", r"sweep\.seed has no effect: the file of the chosen experiment does not state it"),
         ("experiment=difficulty", r"sweeps over randomization, and this is one run\. Expected -m.*randomization=none"),
     ],
 )
@@ -116,7 +119,7 @@ EXPERIMENTS = {
     "lists": ("sweep: [seed]", r"sweep=a list has the wrong type\. Expected lists of values by key"),
     "unknown": ("sweep: {sed: [1, 2]}", r"sed is unknown\. Did you mean 'seed'"),
     "key": ("episode: 3", r"episode is unknown\. Did you mean 'episodes'.*\(in experiment/mine\.yaml\)"),
-    "inherited": ("defaults: [difficulty, _self_]", r"sweep\.randomization is stated by a file that the experiment bu"),
+    "inherited": ("defaults: [difficulty, _self_]", r"sweep\.randomization has no effect: the file of the chosen expe"),
 }
 
 
@@ -127,6 +130,41 @@ def test_a_mistake_in_an_experiment_is_told(what: str, tmp_path: Path):
     (tmp_path / "experiment" / "mine.yaml").write_text(f"# @package _global_\n{content}\n")
     with pytest.raises(ConfigError, match=message):
         jobs(f"-m task=open_drawer experiment=mine --config-dir {tmp_path}")
+
+
+@pytest.mark.parametrize("group", ["camera", "planner", "robot", "object", "randomization"])
+def test_the_name_of_a_file_in_place_of_its_content_is_told_how_it_is_chosen(group: str, tmp_path: Path):
+    (tmp_path / "task").mkdir()
+    (tmp_path / "task" / "mine.yaml").write_text(
+        f"# @package _global_\ndefaults: [open_drawer, _self_]\n{group}: front\n"
+    )
+    message = rf"^{group}='front' has the wrong type\. .* write `- override /{group}: front` into .*task/mine\.yaml"
+    with pytest.raises(ConfigError, match=message):
+        jobs(f"task=mine --config-dir {tmp_path}")
+
+
+def test_a_group_that_is_none_is_told_with_those_that_are_near(tmp_path: Path):
+    (tmp_path / "task").mkdir()
+    (tmp_path / "task" / "mine.yaml").write_text(
+        "# @package _global_\ndefaults: [open_drawer, {override /camra: front}, _self_]\n"
+    )
+    with pytest.raises(
+        ConfigError, match=r"camra is unknown\. Did you mean 'camera'\?.* or a group: camera, executor,"
+    ):
+        jobs(f"task=mine --config-dir {tmp_path}")
+
+
+@pytest.mark.parametrize("words", ["experiment=smoke", "executor=serial"])
+def test_what_is_of_runs_alone_is_told_to_who_makes_none(words: str):
+    with pytest.raises(ConfigError, match=r"is no choice of this command, which makes no run\. Expected it with `coll"):
+        load_configs("plan", PlanCfg, parse_command_line(["task=open_drawer", words]))
+
+
+def test_an_experiment_without_its_package_is_told(tmp_path: Path):
+    (tmp_path / "experiment").mkdir()
+    (tmp_path / "experiment" / "mine.yaml").write_text("episodes: 3\n")
+    with pytest.raises(ConfigError, match=r"Expected '# @package _global_' as the very first line of .*mine\.yaml"):
+        jobs(f"task=open_drawer experiment=mine --config-dir {tmp_path}")
 
 
 def test_an_experiment_may_choose_the_task(tmp_path: Path):
