@@ -24,6 +24,8 @@ from workflows.schema import CollectCfg
 pytestmark = pytest.mark.slow
 
 COUNT = int(os.environ.get("UNLATCH_FUZZ", "60"))
+SEED = 977
+"""What `${seed}` becomes: no value that a task has, so that it changes what it replaces."""
 HEADER = "# @package _global_\n"
 VALUES = [None, True, -1, 0, 3, 1e9, -0.5, math.nan, math.inf, "", "nonsense", [], [1, 2], {}, {"a": 1}, "${seed}", "1"]
 UNCHANGED: dict[str, str] = {}
@@ -64,7 +66,7 @@ def read(folder: Path, content: dict[str, Any]) -> tuple[str, str | None]:
     """The configuration of a task file's content, and why it is refused, where it is."""
     (folder / "task").mkdir(exist_ok=True)
     (folder / "task" / "fuzzed.yaml").write_text(HEADER + yaml.safe_dump(content, sort_keys=False))
-    line = CommandLine(["task=fuzzed"], [str(folder)], resolve=True)
+    line = CommandLine(["task=fuzzed", f"seed={SEED}"], [str(folder)], resolve=True)
     try:
         (loaded,) = load_configs("collect", CollectCfg, line)
     except SimCoreError as exc:
