@@ -95,7 +95,11 @@ class Fisheye:
     def rays(self) -> Array:
         """(height, width, 3) unit directions of all pixels in the camera frame; NaN where nothing can be seen."""
         v, u = np.indices((self.height, self.width))
-        x, y = (u - self.cx) / self.fx, (v - self.cy) / self.fy
+        return self.rays_at(u, v)
+
+    def rays_at(self, columns: Array, rows: Array) -> Array:
+        """(..., 3) the same of any places (...) in the image [pixels]."""
+        x, y = (columns - self.cx) / self.fx, (rows - self.cy) / self.fy
         radius = np.hypot(x, y)
         angle = self._angle(radius)
         with np.errstate(invalid="ignore", divide="ignore"):

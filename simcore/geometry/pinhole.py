@@ -85,8 +85,12 @@ class Pinhole:
 
     def rays(self) -> Array:
         """(height, width, 3) directions of all pixels in the camera frame, scaled to z = 1."""
-        u, v = self._columns_and_rows()
-        return np.stack([(u - self.cx) / self.fx, (v - self.cy) / self.fy, np.ones(u.shape)], axis=-1)
+        return self.rays_at(*self._columns_and_rows())
+
+    def rays_at(self, columns: Array, rows: Array) -> Array:
+        """(..., 3) the same of any places (...) in the image [pixels]."""
+        x, y = (columns - self.cx) / self.fx, (rows - self.cy) / self.fy
+        return np.stack([x, y, np.ones(x.shape)], axis=-1)
 
     def ray_lengths(self) -> Array:
         """(height, width) distance to the camera's centre over distance to the image plane."""

@@ -13,8 +13,10 @@ from numpy.typing import ArrayLike
 
 from simcore.errors import FrameNotFoundError, WorldError, close_matches
 from simcore.geometry import Pose
+from simcore.geometry.surface_file import Surface
 from simcore.geometry.triangle_mesh import TriangleMesh
 from simcore.sim.link_masses import LinkMasses
+from simcore.sim.visual_shapes import VisualShape, read_visual_shapes
 
 Array = np.ndarray
 ROOT = -1
@@ -57,6 +59,8 @@ class Body:
         self.meshes: dict[str, TriangleMesh] = {}
         """What is seen of links, each in its frame: from `link_mesh`, or from who gave Bullet vertices, which it does
         not tell."""
+        self.sheet: Surface | None = None
+        """Of a panel: all that is seen of it, from its front alone."""
         root, _ = p.getBodyInfo(body_id, physicsClientId=client)
         # a box has no model that names its link: it is called like the body
         self.root_link: str = root.decode() if p.getNumJoints(body_id, physicsClientId=client) else name
@@ -143,6 +147,11 @@ class Body:
     def masses(self) -> LinkMasses:
         """Masses and inertias of its links, and what is added to them at joints."""
         return LinkMasses(self.client, self.body_id)
+
+    @cached_property
+    def visual_shapes(self) -> tuple[VisualShape, ...]:
+        """What is seen of it, link by link, as its model has it."""
+        return read_visual_shapes(self.body_id, client=self.client)
 
     def label(self, index: int) -> str:
         """`<body>/<link>` of a link by Bullet's number, or the body's name alone for a box."""

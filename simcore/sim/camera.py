@@ -10,7 +10,9 @@ from numpy.typing import ArrayLike
 
 from simcore.errors import WorldError
 from simcore.geometry import Pinhole, Pose
-from simcore.sim.renderers.bullet_image import light_arguments, link_ids_of
+from simcore.sim.fisheye_images import take_fisheye_images
+from simcore.sim.renderers.bullet_image import link_ids_of
+from simcore.sim.renderers.exposure import Exposure
 from simcore.sim.renderers.renderer import RawImages
 from simcore.sim.world import World
 
@@ -67,18 +69,18 @@ def take_picture(world: World, view: View, *, width: int, height: int) -> Array:
         width: Pixels across.
         height: Pixels down.
     """
-    look = p.computeViewMatrix(view.eye, view.target, (0.0, 0.0, 1.0))
-    projection = p.computeProjectionMatrixFOV(view.fov_deg, width / height, 0.02, 10.0)
-    _, _, rgba, _, _ = p.getCameraImage(
-        width,
-        height,
-        viewMatrix=look,
-        projectionMatrix=projection,
-        **light_arguments(world),
-        renderer=p.ER_TINY_RENDERER,
-        physicsClientId=world.client,
+    seen = Exposure(
+        Pinhole.from_fov(width, height, np.radians(view.fov_deg)), _pose_of(view), near_m=0.02, far_m=10.0, depth=False
     )
-    return np.reshape(np.asarray(rgba, dtype=np.uint8), (height, width, 4))[:, :, :3].copy()
+    return world.renderer.render(world, seen).rgb
+
+
+def _pose_of(view: View) -> Pose:
+    """T_world_camera: z along the view, x level."""
+    look: Array = np.reshape(
+        p.computeViewMatrix(view.eye, view.target, (0.0, 0.0, 1.0)), (4, 4)
+    )  # of R_world_view: its rows
+    return Pose(look[:3, :3] @ np.diag([1.0, -1.0, -1.0]), np.array(view.eye))
 
 
 def visible_links(world: World, view: View, *, width: int, height: int) -> dict[str, int]:
@@ -122,34 +124,20 @@ def project(view: View, points_world: ArrayLike, *, width: int, height: int) -> 
     return pixels
 
 
-def take_images(
-    world: World,
-    pinhole: Pinhole,
-    T_world_camera: Pose,
-    *,
-    near_m: float,
-    far_m: float,
-    shadow: bool = True,
-    depth: bool = True,
-) -> RawImages:
-    """Colours, depth and links seen by a pinhole camera, by the renderer of the world.
+def take_images(world: World, exposure: Exposure) -> RawImages:
+    """Colours, depth and links that a camera sees, by the renderer of the world.
 
     Args:
         world: The world, loaded with visual shapes.
-        pinhole: Size and intrinsics.
-        T_world_camera: Pose of its frame: x to the right of the image, y down, z forward.
-        near_m: Nothing nearer is seen [m].
-        far_m: Nothing farther is seen [m].
-        shadow: Whether to draw shadows; the other images do not depend on them.
-        depth: Whether depth is wanted as exact as it can be; else it may be rough.
+        exposure: The look.
 
     Raises:
         WorldError: The world has no visual shapes.
     """
     require_visuals(world)
-    return world.renderer.render(
-        world, pinhole, T_world_camera, near_m=near_m, far_m=far_m, shadow=shadow and world.light.shadow, depth=depth
-    )
+    if isinstance(exposure.optics, world.renderer.lenses):
+        return world.renderer.render(world, exposure)
+    return take_fisheye_images(world, exposure)
 
 
 def require_visuals(world: World) -> None:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import numpy as np
 
 from simcore.geometry import Fisheye, Pinhole, Pose
+from simcore.sim.renderers.exposure import Exposure
 from simcore.sim.renderers.renderer import RawImages
 from simcore.sim.world import World
 
@@ -31,22 +32,6 @@ _R_CAMERA_FACES = tuple(
 
 
 @dataclass(frozen=True)
-class FisheyeImages:
-    """What is seen through the lens."""
-
-    rgb: Array
-    """(height, width, 3) uint8; black where the lens sees nothing."""
-    depth_m: Array
-    """(height, width) float32, distance to the image plane [m]; infinite where nothing is seen or it lies behind."""
-    distance_m: Array
-    """(height, width) float32, distance to the camera's centre [m]; infinite where nothing is seen."""
-    link_ids: Array
-    """(height, width) int32, as of `RawImages`."""
-    normals: Array | None
-    """(height, width, 3) unit normals in the camera frame; None where they were not asked for."""
-
-
-@dataclass(frozen=True)
 class _Face:
     """One face of the cube: its camera, and where the pixels lie that it fills."""
 
@@ -62,46 +47,26 @@ class _Face:
     """(N,) distance to the camera's centre over distance to the face's image plane."""
 
 
-def take_fisheye_images(
-    world: World,
-    lens: Fisheye,
-    T_world_camera: Pose,
-    *,
-    near_m: float,
-    far_m: float,
-    shadow: bool = True,
-    depth: bool = True,
-    normals: bool = False,
-) -> FisheyeImages:
-    """Colours, depth and links seen through a fisheye lens, by the renderer of the world.
+def take_fisheye_images(world: World, exposure: Exposure) -> RawImages:
+    """Colours, depth and links seen through a fisheye lens, by a renderer that looks through pinholes only.
 
     Args:
         world: The world, loaded with visual shapes.
-        lens: Size and lens.
-        T_world_camera: Pose of its frame: x to the right of the image, y down, z forward.
-        near_m: Nothing nearer to the planes of the cube's faces is seen [m].
-        far_m: Nothing farther from them is seen [m].
-        shadow: Whether to draw shadows.
-        depth: Whether depth is wanted as exact as it can be; else it may be rough.
-        normals: Whether normals are made too.
+        exposure: The look; its near and far planes are those of the cube's faces.
+
+    Returns:
+        Colours are black where the lens sees nothing, and depth is infinite too where something lies behind.
     """
+    lens = exposure.optics
     shape = (lens.height, lens.width)
     rgb: Array = np.zeros((*shape, 3), dtype=np.uint8)
     distance: Array = np.full(shape, np.inf, dtype=np.float32)
     ids: Array = np.zeros(shape, dtype=np.int32)
-    directions: Array | None = np.zeros((*shape, 3)) if normals else None
+    directions: Array | None = np.zeros((*shape, 3)) if exposure.normals else None
     faces, forward = _faces(lens)
     for face in faces:
-        T_world_face = T_world_camera @ Pose(face.R_camera_face, np.zeros(3))
-        seen = world.renderer.render(
-            world,
-            face.pinhole,
-            T_world_face,
-            near_m=near_m,
-            far_m=far_m,
-            shadow=shadow and world.light.shadow,
-            depth=depth,
-        )
+        T_world_face = exposure.T_world_camera @ Pose(face.R_camera_face, np.zeros(3))
+        seen = world.renderer.render(world, replace(exposure, optics=face.pinhole, T_world_camera=T_world_face))
         row, column = np.rint(face.row).astype(int), np.rint(face.column).astype(int)
         rgb[face.pixels] = _colours(seen.rgb, face)
         ids[face.pixels] = seen.link_ids[row, column]
@@ -111,11 +76,11 @@ def take_fisheye_images(
             directions[face.pixels] = found @ face.R_camera_face.T
     with np.errstate(invalid="ignore"):
         depth_m: Array = np.where((forward > 0.0) & np.isfinite(distance), distance * forward, np.inf)
-    return FisheyeImages(rgb, depth_m.astype(np.float32), distance, ids, directions)
+    return RawImages(rgb, depth_m.astype(np.float32), ids, distance, directions)
 
 
 @lru_cache(maxsize=16)
-def _faces(lens: Fisheye) -> tuple[tuple[_Face, ...], Array]:
+def _faces(lens: Pinhole | Fisheye) -> tuple[tuple[_Face, ...], Array]:
     """The faces that fill any pixel, and the cosine (height, width) of every pixel's angle from the axis."""
     rays = lens.rays()
     seen = np.isfinite(rays).all(axis=-1)

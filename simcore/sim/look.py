@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import pybullet as p
 
 from simcore.sim.bodies import Body
+from simcore.sim.visual_shapes import Paint, VisualShape
 from simcore.sim.world import World
 
 Array = np.ndarray
@@ -18,17 +18,6 @@ OWN = -1.0
 """Stands for a link's own colour, where a colour is asked for."""
 PLAIN = 0
 """Number of a texture that stands for a link's own, or none where it has none."""
-
-
-@dataclass(frozen=True)
-class _Shape:
-    """A visual shape as the model has it."""
-
-    body: int
-    link: int
-    index: int
-    rgba: tuple[float, float, float, float]
-    texture: int
 
 
 class TextureStore:
@@ -44,12 +33,19 @@ class TextureStore:
         self._world = world
         self._file = file
         self._loaded: dict[int, int] = {}
+        self._files: dict[int, Path] = {}
 
     def id_of(self, number: int) -> int:
         """Bullet's number of a texture."""
         if number not in self._loaded:
-            self._loaded[number] = p.loadTexture(str(self._file(number)), physicsClientId=self._world.client)
+            self._loaded[number] = p.loadTexture(str(self.file_of(number)), physicsClientId=self._world.client)
         return self._loaded[number]
+
+    def file_of(self, number: int) -> Path:
+        """The picture of a texture."""
+        if number not in self._files:
+            self._files[number] = self._file(number)
+        return self._files[number]
 
 
 class Look:
@@ -73,9 +69,10 @@ class Look:
         """(L,) numbers of textures."""
         self._store = textures
         self._client = world.client
+        self._paint_of = world.paint
         self._row_of = {link: row for row, link in enumerate(links)}
-        self._shapes = [shape for body in bodies for shape in _shapes_of(body)] if world.visuals else []
-        self._shown: dict[_Shape, tuple[tuple[float, ...], int]] = {}
+        self._shapes = [shape for body in bodies for shape in body.visual_shapes] if world.visuals else []
+        self._shown: dict[VisualShape, tuple[tuple[float, ...], int]] = {}
 
     def show(self) -> None:
         """Paints the body as the tables say; what has not changed is left alone."""
@@ -91,21 +88,13 @@ class Look:
                 self._paint(shape, *wanted, textured=before[1] != wanted[1])
                 self._shown[shape] = wanted
 
-    def _paint(self, shape: _Shape, rgba: tuple[float, ...], number: int, *, textured: bool) -> None:
+    def _paint(self, shape: VisualShape, rgba: tuple[float, ...], number: int, *, textured: bool) -> None:
         where = {"shapeIndex": shape.index, "physicsClientId": self._client}
         p.changeVisualShape(shape.body, shape.link, rgbaColor=rgba, **where)
         if textured:
-            own = shape.texture if number == PLAIN and shape.texture >= 0 else self._store.id_of(number)
-            p.changeVisualShape(shape.body, shape.link, textureUniqueId=own, **where)
-
-
-def _shapes_of(body: Body) -> list[_Shape]:
-    data = p.getVisualShapeData(body.body_id, flags=p.VISUAL_SHAPE_DATA_TEXTURE_UNIQUE_IDS, physicsClientId=body.client)
-    counts: dict[int, int] = {}
-    shapes = []
-    for row in data:
-        link, rgba, texture = int(row[1]), row[7], int(row[8])
-        index = counts.get(link, 0)
-        counts[link] = index + 1
-        shapes.append(_Shape(body.body_id, link, index, tuple(rgba), texture))
-    return shapes
+            plain = number == PLAIN and shape.texture >= 0
+            texture = shape.texture if plain else self._store.id_of(number)
+            p.changeVisualShape(shape.body, shape.link, textureUniqueId=texture, **where)
+        own = number == PLAIN and (shape.texture >= 0 or not textured)
+        picture = None if own else self._store.file_of(number)
+        self._paint_of[shape.body, shape.link, shape.index] = Paint(rgba, picture)

@@ -9,10 +9,12 @@ import pybullet as p
 
 from simcore.errors import WorldError
 from simcore.geometry import Pose
+from simcore.geometry.surface_file import Surface
 from simcore.geometry.triangle_mesh import TriangleMesh
 from simcore.sim.bodies import Body
 from simcore.sim.world import World
 
+Array = np.ndarray
 Rgba = tuple[float, float, float, float]
 
 SOLIDS = ("box", "cylinder", "sphere", "capsule")
@@ -41,7 +43,10 @@ def add_panel(
         "normals": [[0.0, 0.0, 1.0]] * 4,
     }
     panel = _add(world, name, p.GEOM_MESH, shape, T_world_panel, rgba)
-    panel.meshes[panel.root_link] = TriangleMesh(np.array(shape["vertices"]), np.reshape(shape["indices"], (-1, 3)))
+    vertices = np.array(shape["vertices"])
+    faces: Array = np.reshape(np.array(shape["indices"]), (-1, 3))
+    panel.meshes[panel.root_link] = TriangleMesh(vertices, faces)
+    panel.sheet = Surface(vertices, faces, uvs=np.array(shape["uvs"])[faces])
     return panel
 
 

@@ -39,21 +39,34 @@ def link_mesh(body: Body, link: str) -> TriangleMesh:
 
 def _meshes_of(body: Body) -> dict[str, TriangleMesh]:
     pieces: dict[str, list[tuple[Pose, TriangleMesh]]] = {link: [] for link in body.links if link not in body.meshes}
-    for row in p.getVisualShapeData(body.body_id, physicsClientId=body.client):
-        link = body.link_names[row[1]]
+    for shape in body.visual_shapes:
+        link = body.link_names[shape.link]
         if link in pieces:
-            mesh = _shape_mesh(body, row[2], tuple(row[3]), row[4].decode())
-            pieces[link].append((Pose.from_quat_xyzw(row[5], row[6]), mesh))
+            pieces[link].append((shape.T_link_shape, _shape_mesh(body, shape.kind, shape.size, shape.path)))
     return {link: TriangleMesh.joined(found) for link, found in pieces.items()}
 
 
 def _shape_mesh(body: Body, kind: int, size: tuple[float, ...], path: str) -> TriangleMesh:
+    if kind != p.GEOM_MESH:
+        return primitive_mesh(body, kind, size)
+    status = Path(path).stat()
+    mesh = _file_mesh(Path(path), status.st_mtime_ns, status.st_size)
+    return TriangleMesh(mesh.vertices * np.asarray(size), mesh.faces)
+
+
+def primitive_mesh(body: Body, kind: int, size: tuple[float, ...]) -> TriangleMesh:
+    """A box, sphere, cylinder or capsule as triangles.
+
+    Args:
+        body: Whose shape it is.
+        kind: Bullet's number of the kind.
+        size: Its sizes, as Bullet tells them.
+
+    Raises:
+        WorldError: It is of another kind.
+    """
     import trimesh
 
-    if kind == p.GEOM_MESH:
-        status = Path(path).stat()
-        mesh = _file_mesh(Path(path), status.st_mtime_ns, status.st_size)
-        return TriangleMesh(mesh.vertices * np.asarray(size), mesh.faces)
     if kind == p.GEOM_BOX:
         solid = trimesh.creation.box(extents=size)
     elif kind == p.GEOM_SPHERE:

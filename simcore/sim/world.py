@@ -16,6 +16,7 @@ from simcore.sim.light import Light
 from simcore.sim.rates import WorldCfg
 from simcore.sim.renderers.renderer import Renderer
 from simcore.sim.renderers.tiny import TinyRenderer
+from simcore.sim.visual_shapes import Paint
 
 Array = np.ndarray
 
@@ -48,6 +49,8 @@ class World:
         """What is only seen: it has no place in the physics and is there in a world with visual shapes only."""
         self.light = Light()
         """What pictures are made under; `reset` makes it the default again."""
+        self.paint: dict[tuple[int, int, int], Paint] = {}
+        """What visual shapes were painted with, by Bullet's numbers of body and link and place among its shapes."""
         self.shown_step: int | None = None
         """Physics step that a state was recorded at which is shown now; None while the world itself goes on."""
         self.steps = 0
@@ -115,6 +118,7 @@ class World:
         self.bodies = {}
         self.scenery = {}
         self.light = Light()
+        self.paint = {}
         self.shown_step = None
         self.steps = 0
         self._before_step = []

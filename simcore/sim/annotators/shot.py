@@ -13,6 +13,7 @@ from simcore.geometry.triangle_mesh import TriangleMesh
 from simcore.sim.annotators.config import AnnotationCfg
 from simcore.sim.annotators.entity import Entity, entities_of, links_of
 from simcore.sim.camera import link_labels, take_images
+from simcore.sim.renderers.exposure import Exposure
 from simcore.sim.renderers.renderer import RawImages
 from simcore.sim.world import World
 
@@ -120,7 +121,7 @@ def take_shot(
     Raises:
         WorldError: The world has no visual shapes.
     """
-    images = take_images(world, pinhole, T_world_camera, near_m=near_m, far_m=far_m)
+    images = take_images(world, Exposure(pinhole, T_world_camera, near_m, far_m))
     return shot_of(world, images, pinhole, T_world_camera, near_m=near_m, cfg=cfg, keypoints=keypoints)
 
 

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pybullet as p
 
-from simcore.geometry import Pinhole, Pose
+from simcore.geometry import Pose
+from simcore.sim.renderers.exposure import Exposure
 from simcore.sim.renderers.renderer import RawImages
 
 if TYPE_CHECKING:
@@ -19,37 +20,25 @@ _LINK_SHIFT = 24  # bits above which Bullet's segmentation mask holds the link's
 _BODY_MASK = (1 << _LINK_SHIFT) - 1
 
 
-def bullet_images(
-    world: World,
-    pinhole: Pinhole,
-    T_world_camera: Pose,
-    frustum: list[float],
-    *,
-    near_m: float,
-    far_m: float,
-    shadow: bool,
-    renderer: int,
-) -> RawImages:
+def bullet_images(world: World, exposure: Exposure, *, sampled_at: tuple[float, float], renderer: int) -> RawImages:
     """One call of Bullet's renderer of a number.
 
     Args:
         world: The world.
-        pinhole: Size and intrinsics.
-        T_world_camera: Pose of the camera's frame.
-        frustum: OpenGL's projection matrix, column by column.
-        near_m: Distance of its near plane [m].
-        far_m: Distance of its far plane [m].
-        shadow: Whether shadows are drawn.
+        exposure: The look, through a pinhole.
+        sampled_at: Where in the frustum pixel (0, 0) is sampled: column from its left, row from its top [pixels].
         renderer: `pybullet.ER_TINY_RENDERER` or `pybullet.ER_BULLET_HARDWARE_OPENGL`.
     """
+    pinhole, near_m, far_m = exposure.optics, exposure.near_m, exposure.far_m
+    T_world_camera = exposure.T_world_camera
     # OpenGL's camera looks along -z with y up
     look = Pose(T_world_camera.R @ np.diag([1.0, -1.0, -1.0]), T_world_camera.p).inverse().matrix
     _, _, rgba, buffer, mask = p.getCameraImage(
         pinhole.width,
         pinhole.height,
         viewMatrix=look.T.ravel().tolist(),
-        projectionMatrix=frustum,
-        **{**light_arguments(world), "shadow": int(shadow and world.light.shadow)},
+        projectionMatrix=_frustum_of(exposure, *sampled_at),
+        **{**light_arguments(world), "shadow": int(exposure.colours and exposure.shadow and world.light.shadow)},
         renderer=renderer,
         flags=p.ER_SEGMENTATION_MASK_OBJECT_AND_LINKINDEX,
         physicsClientId=world.client,
@@ -76,16 +65,9 @@ def light_arguments(world: World) -> dict[str, Any]:
     }
 
 
-def frustum_of(pinhole: Pinhole, near_m: float, far_m: float, *, column: float, row: float) -> list[float]:
-    """The projection in which a renderer samples pixel (u, v) on its ray.
-
-    Args:
-        pinhole: Size and intrinsics.
-        near_m: Distance of the near plane [m].
-        far_m: Distance of the far plane [m].
-        column: Where in the frustum pixel (0, 0) is sampled, from its left edge [pixels].
-        row: And from its upper edge [pixels].
-    """
+def _frustum_of(exposure: Exposure, column: float, row: float) -> list[float]:
+    """The projection in which pixel (u, v) is sampled on its ray; see `bullet_images`."""
+    pinhole, near_m, far_m = exposure.optics, exposure.near_m, exposure.far_m
     x, y = near_m / pinhole.fx, near_m / pinhole.fy
     left, top = -(pinhole.cx + column) * x, (pinhole.cy + row) * y
     return list(p.computeProjectionMatrix(left, left + pinhole.width * x, top - pinhole.height * y, top, near_m, far_m))

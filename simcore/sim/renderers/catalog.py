@@ -10,6 +10,9 @@ RENDERERS = Catalog(
         "egl": CatalogEntry(
             "simcore.sim.renderers.egl:EglRenderer", "Bullet's OpenGL renderer without a screen: graphics card or Mesa"
         ),
+        "embree": CatalogEntry(
+            "simcore.sim.renderers.embree:EmbreeRenderer", "rays cast on the processor: extra 'raycast'"
+        ),
         "tiny": CatalogEntry(
             "simcore.sim.renderers.tiny:TinyRenderer", "Bullet's software renderer: everywhere, on one core"
         ),

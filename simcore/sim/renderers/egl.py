@@ -16,8 +16,8 @@ import numpy as np
 import pybullet as p
 
 from simcore.errors import WorldError
-from simcore.geometry import Pinhole, Pose
-from simcore.sim.renderers.bullet_image import bullet_images, frustum_of
+from simcore.sim.renderers.bullet_image import bullet_images
+from simcore.sim.renderers.exposure import Exposure
 from simcore.sim.renderers.renderer import RawImages, Renderer
 
 if TYPE_CHECKING:
@@ -68,40 +68,18 @@ class EglRenderer(Renderer):
                 renderer=self.name,
             )
 
-    def render(
-        self,
-        world: World,
-        pinhole: Pinhole,
-        T_world_camera: Pose,
-        *,
-        near_m: float,
-        far_m: float,
-        shadow: bool = True,
-        depth: bool = True,
-    ) -> RawImages:
+    def render(self, world: World, exposure: Exposure) -> RawImages:
         """See `Renderer`."""
-
-        def take(near_m: float, *, shadow: bool) -> RawImages:
-            return bullet_images(
-                world,
-                pinhole,
-                T_world_camera,
-                frustum_of(pinhole, near_m, far_m, column=0.5, row=0.5),
-                near_m=near_m,
-                far_m=far_m,
-                shadow=shadow,
-                renderer=p.ER_BULLET_HARDWARE_OPENGL,
-            )
-
-        images = take(near_m, shadow=shadow)
-        if not depth or not np.isfinite(images.depth_m).any():
+        images = _take(world, exposure)
+        near_m, far_m = exposure.near_m, exposure.far_m
+        if not (exposure.depth or exposure.normals) or not np.isfinite(images.depth_m).any():
             return images
         nearest_m = float(images.depth_m.min())
         split_m = _FAR_FROM * nearest_m if nearest_m > 4.0 * near_m else _SPLIT_M
         beyond = images.depth_m > 1.01 * split_m
         if split_m >= far_m or not beyond.any():
             return images
-        again = take(split_m, shadow=False)
+        again = _take(world, replace(exposure, near_m=split_m, colours=False))
         depth_m = np.where(beyond & np.isfinite(again.depth_m), again.depth_m, images.depth_m)
         return replace(images, depth_m=depth_m)
 
@@ -111,6 +89,10 @@ class EglRenderer(Renderer):
             with _silence(), suppress(p.error):  # the client is gone, and the plugin with it
                 p.unloadPlugin(self._plugin, physicsClientId=self._client)
             self._plugin = -1
+
+
+def _take(world: World, exposure: Exposure) -> RawImages:
+    return bullet_images(world, exposure, sampled_at=(0.5, 0.5), renderer=p.ER_BULLET_HARDWARE_OPENGL)
 
 
 @contextmanager

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from simcore.geometry import Pinhole, Pose
+from simcore.geometry import Fisheye, Pinhole
+from simcore.sim.renderers.exposure import Exposure
 
 if TYPE_CHECKING:
     from simcore.sim.world import World
@@ -26,6 +27,11 @@ class RawImages:
     """(height, width) float32, distance to the image plane [m]; infinite where nothing is seen."""
     link_ids: Array
     """(height, width) int32: 0 where nothing is seen, else the place, from 1, of the link in `link_labels`."""
+    distance_m: Array | None = None
+    """(height, width) float32, distance to the camera's centre [m], infinite likewise; None: it follows from depth,
+    which of a fisheye it does not."""
+    normals: Array | None = None
+    """(height, width, 3) unit normals in the camera frame, towards it; None: they follow from depth."""
 
 
 class Renderer(ABC):
@@ -34,11 +40,13 @@ class Renderer(ABC):
     `open` is called once, before anything is in the world; `render` as often as wanted, the world being what it is at
     that moment: bodies, looks and light may have changed, and `World.reset` may have emptied it; `close` at the end.
 
-    Every renderer has the geometry of the pinhole to the pixel: `tests/simcore/sim/test_renderers.py`.
+    Every renderer has the geometry of the lens to the pixel: `tests/simcore/sim/test_renderers.py`.
     """
 
     name: ClassVar[str]
     """Its name in the catalog."""
+    lenses: ClassVar[tuple[type[Pinhole] | type[Fisheye], ...]] = (Pinhole,)
+    """What it looks through by itself. For one without `Fisheye` such images are put together from pinhole images."""
 
     @property
     @abstractmethod
@@ -54,27 +62,12 @@ class Renderer(ABC):
         """
 
     @abstractmethod
-    def render(
-        self,
-        world: World,
-        pinhole: Pinhole,
-        T_world_camera: Pose,
-        *,
-        near_m: float,
-        far_m: float,
-        shadow: bool = True,
-        depth: bool = True,
-    ) -> RawImages:
-        """Colours, depth and links seen by a pinhole camera.
+    def render(self, world: World, exposure: Exposure) -> RawImages:
+        """Colours, depth and links that a camera sees.
 
         Args:
             world: The world that it was opened for.
-            pinhole: Size and intrinsics.
-            T_world_camera: Pose of its frame: x to the right of the image, y down, z forward.
-            near_m: Nothing nearer is seen [m].
-            far_m: Nothing farther is seen [m].
-            shadow: Whether shadows are drawn.
-            depth: Whether depth is wanted as exact as it can be; else it may be rough.
+            exposure: The look; its lens is one of `lenses`.
         """
 
     @abstractmethod

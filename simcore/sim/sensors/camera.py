@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import ClassVar
 
 import numpy as np
@@ -11,7 +11,7 @@ from simcore.errors import WorldError
 from simcore.geometry import Fisheye, Pinhole, Pose
 from simcore.rng import stream
 from simcore.sim.camera import link_labels, require_visuals, take_images
-from simcore.sim.fisheye_images import take_fisheye_images
+from simcore.sim.renderers.exposure import Exposure
 from simcore.sim.renderers.renderer import RawImages
 from simcore.sim.sensors.camera_cfg import MAX_PIXELS, CameraCfg
 from simcore.sim.sensors.config import SensorCfg
@@ -24,18 +24,6 @@ Array = np.ndarray
 __all__ = ["MAX_PIXELS", "Camera", "CameraCfg"]
 
 _NOTHING = "nothing"
-
-
-@dataclass(frozen=True)
-class _Seen:
-    """One look, before noise."""
-
-    rgb: Array
-    depth_m: Array
-    distance_m: Array
-    link_ids: Array
-    normals: Array | None
-    """In the camera frame; None where they are not asked for."""
 
 
 class Camera(Sensor[CameraCfg]):
@@ -150,13 +138,12 @@ class Camera(Sensor[CameraCfg]):
         if not self._on:
             self._raw = None
             return
-        seen = self._look(T_world_sensor)
-        self._raw = RawImages(seen.rgb, seen.depth_m, seen.link_ids)
+        seen = self._raw = self._look(T_world_sensor)
         if Rendering.rgb in self._on:
             self.rgb_image.set_value(self.noise.of_colours(seen.rgb, self._draws("rgb")))
         if self._on & {Rendering.depth, Rendering.distance}:
             self._measure_lengths(seen)
-        if seen.normals is not None:
+        if Rendering.normals in self._on and seen.normals is not None:
             self.normals_image.set_value(T_world_sensor.rotate(seen.normals).astype(np.float32))
         if Rendering.instance_id_segmentation in self._on:
             self.instance_id_segmentation_image.set_value(seen.link_ids)
@@ -164,41 +151,37 @@ class Camera(Sensor[CameraCfg]):
         if Rendering.segmentation in self._on:
             self._segment(seen.link_ids)
 
-    def _look(self, T_world_camera: Pose) -> _Seen:
-        cfg, optics = self.cfg, self.optics
-        shadow, wants_normals = Rendering.rgb in self._on, Rendering.normals in self._on
-        depth = bool(self._on & {Rendering.depth, Rendering.distance, Rendering.normals})
-        if isinstance(optics, Fisheye):
-            wide = take_fisheye_images(
-                self.world,
-                optics,
-                T_world_camera,
-                near_m=cfg.near_m,
-                far_m=cfg.far_m,
-                shadow=shadow,
-                depth=depth,
-                normals=wants_normals,
-            )
-            return _Seen(wide.rgb, wide.depth_m, wide.distance_m, wide.link_ids, wide.normals)
+    def _look(self, T_world_camera: Pose) -> RawImages:
+        """One look, before noise, with all that is switched on."""
         images = take_images(
-            self.world, optics, T_world_camera, near_m=cfg.near_m, far_m=cfg.far_m, shadow=shadow, depth=depth
+            self.world,
+            Exposure(
+                self.optics,
+                T_world_camera,
+                near_m=self.cfg.near_m,
+                far_m=self.cfg.far_m,
+                colours=Rendering.rgb in self._on,
+                depth=bool(self._on & {Rendering.depth, Rendering.distance, Rendering.normals}),
+                normals=Rendering.normals in self._on,
+            ),
         )
-        depth_m = images.depth_m
-        distance_m = depth_m * self._ray_lengths(optics) if Rendering.distance in self._on else depth_m
-        return _Seen(
-            images.rgb, depth_m, distance_m, images.link_ids, optics.normals(depth_m) if wants_normals else None
-        )
+        if isinstance(self.optics, Pinhole) and Rendering.distance in self._on and images.distance_m is None:
+            images = replace(images, distance_m=images.depth_m * self._ray_lengths(self.optics))
+        if isinstance(self.optics, Pinhole) and Rendering.normals in self._on and images.normals is None:
+            images = replace(images, normals=self.optics.normals(images.depth_m))
+        return images
 
-    def _measure_lengths(self, seen: _Seen) -> None:
+    def _measure_lengths(self, seen: RawImages) -> None:
         """Both lengths have the noise of what the camera measures: a pinhole's depth, a fisheye's distance."""
-        measured = seen.distance_m if isinstance(self.optics, Fisheye) else seen.depth_m
+        distance_m = seen.depth_m if seen.distance_m is None else seen.distance_m
+        measured = distance_m if isinstance(self.optics, Fisheye) else seen.depth_m
         noisy = self.noise.of_depth(measured, self._draws("depth"))
         if self.cfg.depth_range_m is not None:
             least, most = self.cfg.depth_range_m
             noisy = np.where((noisy >= least) & (noisy <= most), noisy, np.inf)
         for kind, buffer, true in (
             (Rendering.depth, self.depth_image_m, seen.depth_m),
-            (Rendering.distance, self.distance_image_m, seen.distance_m),
+            (Rendering.distance, self.distance_image_m, distance_m),
         ):
             if kind in self._on:
                 if noisy is not measured and true is not measured:

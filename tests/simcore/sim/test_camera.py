@@ -9,6 +9,7 @@ from simcore.errors import WorldError
 from simcore.geometry import Pinhole, Pose, matrix_from_rpy
 from simcore.sim.camera import View, framing_view, link_labels, project, take_images, visible_links
 from simcore.sim.rates import WorldCfg
+from simcore.sim.renderers.exposure import Exposure
 from simcore.sim.world import World
 
 pytestmark = pytest.mark.integration
@@ -19,7 +20,7 @@ T_WORLD_CAMERA = Pose(matrix_from_rpy([-1.9, 0.1, 0.3]), [0.3, -0.2, 0.5])
 
 
 def take(world: World, pinhole: Pinhole, T_world_camera: Pose = T_WORLD_CAMERA):
-    return take_images(world, pinhole, T_world_camera, near_m=0.02, far_m=10.0)
+    return take_images(world, Exposure(pinhole, T_world_camera, near_m=0.02, far_m=10.0))
 
 
 @pytest.mark.parametrize("pinhole", [CENTRED, OFF_CENTRE])

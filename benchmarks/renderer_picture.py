@@ -1,0 +1,87 @@
+"""The same state of an episode by every renderer that works here, side by side.
+
+    python benchmarks/renderer_picture.py [out=docs/images/renderers.png] [task=open_cabinet_drawer] [seed=4]
+
+An episode with `randomization=full` is collected; the picture is of the state in which the fingers are at the part.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import sys
+import tempfile
+from contextlib import suppress
+from pathlib import Path
+
+import numpy as np
+from PIL import Image, ImageDraw, ImageFont
+
+from simcore.errors import WorldError
+from simcore.recording.storage import DataSet
+from simcore.sim.camera import take_picture
+from simcore.sim.renderers.catalog import RENDERERS
+from simcore.sim.world import World
+from workflows.collect import collect
+from workflows.commandline import CommandLine, load_configs, read_pairs
+from workflows.console import banner_hidden
+from workflows.picture import contact_frame, write_picture
+from workflows.recorded import config_of
+from workflows.scene_picture import open_record
+from workflows.schema import CollectCfg
+
+LARGEST_FIRST = ("tiny", "egl", "embree")
+
+
+@dataclasses.dataclass
+class PictureCfg:
+    """What is drawn."""
+
+    out: str = "docs/images/renderers.png"
+    """The picture."""
+    task: str = "open_drawer"
+    """Whose episode."""
+    seed: int = 0
+    """And which."""
+    width: int = 480
+    """Of one picture [pixels]."""
+    height: int = 360
+    """Of one picture [pixels]."""
+
+
+def pictures(cfg: PictureCfg, folder: Path) -> dict[str, np.ndarray]:
+    """A picture (height, width, 3) by every renderer, by its name."""
+    line = CommandLine(
+        overrides=[f"task={cfg.task}", f"seed={cfg.seed}", "randomization=full", "episodes=1", "pictures=0"]
+    )
+    (loaded,) = load_configs("collect", CollectCfg, line)
+    loaded.cfg.out = str(folder / "data")
+    collect(loaded.cfg)
+    data_set = DataSet.open(folder / "data")
+    record = data_set.read(0)
+    episode_cfg = config_of(data_set)
+    names = sorted(RENDERERS.names(), key=lambda name: (name not in LARGEST_FIRST, name == "embree", name != "tiny"))
+    found = {}
+    for name in names:
+        world = World(episode_cfg.world, visuals=True, renderer=RENDERERS.load(name)())
+        with suppress(WorldError), banner_hidden(), world, open_record(episode_cfg, record, world=world) as shown:
+            shown.show(contact_frame(record))
+            view = shown.episode.scene.view()
+            found[name] = take_picture(world, view, width=cfg.width, height=cfg.height)
+    return found
+
+
+def main() -> None:
+    """Writes the picture."""
+    cfg = read_pairs(PictureCfg, sys.argv[1:])
+    tiles = []
+    with tempfile.TemporaryDirectory() as folder:
+        for name, picture in pictures(cfg, Path(folder)).items():
+            tile = Image.fromarray(picture)
+            ImageDraw.Draw(tile).text((8, 6), f"renderer={name}", fill=(30, 30, 30), font=ImageFont.load_default(13))
+            tiles.append(np.asarray(tile))
+    write_picture(np.concatenate(tiles, axis=1), Path(cfg.out))
+    print(f"picture: {cfg.out}")
+
+
+if __name__ == "__main__":
+    main()
