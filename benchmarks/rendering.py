@@ -30,6 +30,8 @@ from simcore.recording.storage import DataSet
 from simcore.sim.camera import take_images
 from simcore.sim.collision import BulletCollisionChecker
 from simcore.sim.renderers.catalog import RENDERERS
+from simcore.sim.renderers.exposure import Exposure
+from simcore.sim.renderers.renderer import Renderer
 from simcore.sim.world import World
 from workflows.collect import collect
 from workflows.commandline import CommandLine, load_configs
@@ -41,6 +43,8 @@ from workflows.scene_picture import open_record
 from workflows.schema import CollectCfg
 
 SIZES = ((128, 96), (320, 240), (640, 480), (1280, 720))
+BULLETS = ("egl", "tiny")
+"""Renderers that are one call of Bullet."""
 MODALITIES = (["rgb"], ["rgb", "depth", "segmentation"])
 
 
@@ -53,9 +57,10 @@ class BareCalls:
         self._clock = clock
 
     @contextmanager
-    def counted(self) -> Iterator[None]:
-        """Within it, calls are timed."""
-        bare = p.getCameraImage
+    def counted(self, renderer: type[Renderer]) -> Iterator[None]:
+        """Within it, calls are timed: of Bullet, or of a renderer that does without it, as a whole."""
+        where, name = (p, "getCameraImage") if renderer.name in BULLETS else (renderer, "render")
+        bare = getattr(where, name)
 
         def timed(*args: Any, **kwargs: Any) -> Any:
             started = self._clock()
@@ -65,11 +70,11 @@ class BareCalls:
                 self.seconds += self._clock() - started
                 self.count += 1
 
-        p.getCameraImage = timed
+        setattr(where, name, timed)
         try:
             yield
         finally:
-            p.getCameraImage = bare
+            setattr(where, name, bare)
 
 
 def size_table(data_set: DataSet, renderers: list[str], cameras: list[str]) -> None:
@@ -79,6 +84,7 @@ def size_table(data_set: DataSet, renderers: list[str], cameras: list[str]) -> N
     record = data_set.read(next(item.number for item in data_set.summaries() if item.success))
     print("ms of CPU time for one image, rgb with shadows; median of 5")
     print(f"{'':14}" + "".join(f"{f'{w}x{h}':>12}" for w, h in SIZES))
+    times: dict[tuple[str, str], list[float]] = {}
     for name in renderers:
         world = World(cfg.world, visuals=True, renderer=RENDERERS.load(name)())
         with world, open_record(cfg, record, world=world) as shown:
@@ -89,6 +95,11 @@ def size_table(data_set: DataSet, renderers: list[str], cameras: list[str]) -> N
                     pinhole = Pinhole.from_fov(width, height, sensor.pinhole.fov_rad)
                     row.append(median_ms(world, pinhole, sensor.T_world_sensor))
                 print(f"{f'{name} {camera}':14}" + "".join(f"{ms:12.1f}" for ms in row))
+                times[name, camera] = row
+    for (name, camera), row in times.items():
+        if name != "tiny" and ("tiny", camera) in times:
+            shares = [a / b for a, b in zip(times["tiny", camera], row, strict=True)]
+            print(f"{f'tiny/{name} {camera}':18}" + "".join(f"{share:12.2f}" for share in shares))
 
 
 def median_ms(world: World, pinhole: Pinhole, T_world_camera: Any) -> float:
@@ -96,7 +107,7 @@ def median_ms(world: World, pinhole: Pinhole, T_world_camera: Any) -> float:
     found = []
     for _ in range(6):
         started = time.process_time()
-        take_images(world, pinhole, T_world_camera, near_m=0.02, far_m=10.0, depth=False)
+        take_images(world, Exposure(pinhole, T_world_camera, near_m=0.02, far_m=10.0, depth=False))
         found.append(1e3 * (time.process_time() - started))
     return float(np.median(found[1:]))
 
@@ -119,7 +130,7 @@ def overhead(data_set: DataSet, renderer: str, cameras: list[str], modalities: l
                 job.render(short, world, checker, render_set)  # what a worker does once
                 render_set.remove(short.number)
                 bare = BareCalls()
-                with bare.counted():
+                with bare.counted(RENDERERS.load(renderer)):
                     started = time.process_time()
                     outcome = job.render(short, world, checker, render_set)
                     total = time.process_time() - started

@@ -19,6 +19,7 @@ Draws the scene of one episode at its start: regions, keypoints, what was drawn.
 
   episode=0          episode number
   out=FILE.png       default: preview-<task>-s<seed>-<episode>.png here
+  renderer=tiny      `unlatch list renderers` tells which there are
 
 {FLAGS}"""
 
@@ -57,15 +58,17 @@ def preview(cfg: PreviewCfg) -> Path:
     Returns:
         The picture's path.
     """
+    from simcore.sim.renderers.catalog import RENDERERS
     from workflows.asset_checks import check_assets
 
     with banner_hidden():
         from workflows.picture import write_picture
         from workflows.scene_picture import open_scene
 
+    RENDERERS.entry(cfg.renderer)
     check_assets(cfg, number=cfg.episode)
     path = Path(cfg.out or f"preview-{cfg.task.name}-s{cfg.seed}-{cfg.episode}.png").absolute()
-    with open_scene(cfg, cfg.episode) as scene:
+    with open_scene(cfg, cfg.episode, renderer=cfg.renderer) as scene:
         overlay = scene.overlay(width=PICTURE_SIZE[0], height=PICTURE_SIZE[1])
         for region in cfg.task.regions:
             outline = scene.region_outline(region)

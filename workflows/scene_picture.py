@@ -12,6 +12,7 @@ from configs.schema import EpisodeCfg
 from simcore.recording.episode import EpisodeRecord
 from simcore.sim.camera import View, take_picture
 from simcore.sim.collision import BulletCollisionChecker
+from simcore.sim.renderers.catalog import RENDERERS
 from simcore.sim.world import World
 from tasks.task import RegionCfg
 from workflows.episode import Episode
@@ -64,15 +65,22 @@ class DrawnScene:
 
 
 @contextmanager
-def open_scene(cfg: EpisodeCfg, number: int, *, visuals: bool = True) -> Iterator[DrawnScene]:
+def open_scene(cfg: EpisodeCfg, number: int, *, visuals: bool = True, renderer: str = "tiny") -> Iterator[DrawnScene]:
     """The scene of an episode at its start.
 
     Args:
         cfg: The configuration.
         number: Episode number.
         visuals: Whether it can be drawn.
+        renderer: By what; a name in the catalog of renderers.
+
+    Raises:
+        WorldError: That renderer does not work here.
     """
-    with World(cfg.world, visuals=visuals) as world, BulletCollisionChecker() as checker:
+    with (
+        World(cfg.world, visuals=visuals, renderer=RENDERERS.load(renderer)()) as world,
+        BulletCollisionChecker() as checker,
+    ):
         episode = Episode(cfg, number, world, checker)
         episode.begin()
         yield DrawnScene(world, episode, episode.scene.view())

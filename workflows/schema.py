@@ -257,6 +257,8 @@ class PreviewCfg(EpisodeCfg):
     """Episode number."""
     out: str | None = None
     """File of the picture; null: preview-<task>-s<seed>-<episode>.png in the current directory."""
+    renderer: str = "tiny"
+    """Name in the catalog of renderers."""
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
+from functools import partial
 from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
@@ -15,9 +17,9 @@ from simcore.geometry import Fisheye, Pinhole
 from simcore.geometry.surface_file import Surface, read_surface
 from simcore.sim.bodies import Body
 from simcore.sim.renderers.exposure import Exposure
-from simcore.sim.renderers.ray_scene import Hits, Placed, RayScene
+from simcore.sim.renderers.ray_scene import Hits, Placed, Rays, RayScene, Tables
 from simcore.sim.renderers.ray_shading import Shaded, normals_of, shaded
-from simcore.sim.renderers.ray_surface import RaySurface, SurfaceCache
+from simcore.sim.renderers.ray_surface import Kept, RayShape, RaySurface
 from simcore.sim.renderers.renderer import RawImages, Renderer
 from simcore.sim.visual_geometry import primitive_mesh
 from simcore.sim.visual_shapes import Paint, VisualShape
@@ -27,7 +29,7 @@ if TYPE_CHECKING:
 
 Array = np.ndarray
 
-_MOST_SURFACES = 512
+_MOST_KEPT = 512
 _QUARTERS = ((-0.25, -0.25), (0.25, -0.25), (-0.25, 0.25), (0.25, 0.25))
 """Where in a pixel on an edge its colour is sampled, from its middle [pixels]."""
 _BENDS = 0.9
@@ -45,8 +47,8 @@ class EmbreeRenderer(Renderer):
     lenses: ClassVar[tuple[type[Pinhole] | type[Fisheye], ...]] = (Pinhole, Fisheye)
 
     def __init__(self) -> None:
-        self._surfaces = SurfaceCache(_MOST_SURFACES)
-        self._directions: tuple[Pinhole | Fisheye, Array, Array] | None = None
+        self._kept = Kept(_MOST_KEPT)
+        self._rays: tuple[Pinhole | Fisheye, Array, Rays] | None = None
 
     @property
     def version(self) -> str:
@@ -65,131 +67,181 @@ class EmbreeRenderer(Renderer):
     def render(self, world: World, exposure: Exposure) -> RawImages:
         """See `Renderer`."""
         optics = exposure.optics
-        pixels, directions = self._rays(optics)
-        scene = RayScene(self._shapes(world))
-        hits = _cast(scene, exposure, directions)
-        shape = (optics.height, optics.width)
-        link_ids = np.array([0, *(placed.link_id for placed in scene.shapes)], dtype=np.int32)
-        along: Array = hits.reach.astype(np.float32)
-        forward = directions[:, 2]
+        pixels, rays = self._rays_of(optics)
+        scene = self._scene(world)
+        if scene is None:
+            return _nothing(optics, pixels)
+        hits = _cast(scene, exposure, rays)
+        link_ids = np.array([*(link.link_id for link in scene.links), 0], dtype=np.int32)  # the last for place -1
+        forward = rays.directions[:, 2]
         with np.errstate(invalid="ignore"):
-            depth = np.where(forward > 0.0, along * forward, np.inf)
-        normals = rgb = None
+            depth: Array = np.where(forward > 0.0, hits.reach * forward, np.inf)
+        normals: Array | None = None
+        rgb: Array = np.zeros((len(pixels), 3), dtype=np.float32)
         if exposure.normals or exposure.colours:
-            normals = normals_of(scene, hits, exposure.T_world_camera, directions)
+            normals = normals_of(scene, hits, exposure.T_world_camera, rays)
         if exposure.colours and normals is not None:
-            rgb = self._colours(world, scene, exposure, hits, normals)
-        wide = isinstance(optics, Fisheye)
+            rgb = _colours(world, scene, exposure, hits, normals, pixels, rays)
         return RawImages(
-            _image(shape, pixels, np.zeros((len(along), 3)) if rgb is None else np.rint(rgb), 0).astype(np.uint8),
-            _image(shape, pixels, depth, np.inf).astype(np.float32),
-            _image(shape, pixels, link_ids[hits.which + 1], 0),
-            _image(shape, pixels, along, np.inf) if wide else None,
-            _image(shape, pixels, normals, 0.0) if exposure.normals and normals is not None else None,
+            _image(optics, pixels, np.rint(rgb).astype(np.uint8), 0),
+            _image(optics, pixels, depth.astype(np.float32), np.inf),
+            _image(optics, pixels, link_ids[hits.which], 0),
+            _image(optics, pixels, hits.reach, np.inf) if isinstance(optics, Fisheye) else None,
+            _image(optics, pixels, normals, 0.0) if exposure.normals and normals is not None else None,
         )
 
     def close(self) -> None:
         """See `Renderer`."""
 
-    def _colours(self, world: World, scene: RayScene, exposure: Exposure, hits: Hits, normals: Array) -> Array:
-        """(N, 3) colours; of pixels on an edge the mean of four rays."""
-        pixels, directions = self._rays(exposure.optics)
-        first = _shade(world, scene, exposure, hits, directions)
-        rgb = first.rgb
-        shape = (exposure.optics.height, exposure.optics.width)
-        edges = _edges(
-            _image(shape, pixels, hits.which, -1),
-            _image(shape, pixels, first.lit, False),
-            _image(shape, pixels, normals, 0.0),
-        )
-        places = np.flatnonzero(edges.ravel()[pixels])
-        if not len(places):
-            return rgb
-        rows, columns = np.divmod(pixels[places], shape[1])
-        total: Array = np.zeros((len(places), 3))
-        for right, down in _QUARTERS:
-            rays = exposure.optics.rays_at(columns + right, rows + down)
-            known = np.isfinite(rays).all(axis=1)
-            rays[~known] = directions[places[~known]]
-            total += _shade(world, scene, exposure, _cast(scene, exposure, rays), rays).rgb
-        rgb[places] = total / len(_QUARTERS)
-        return rgb
+    def _rays_of(self, optics: Pinhole | Fisheye) -> tuple[Array, Rays]:
+        """Places (N,) of the pixels that see anything, and their rays; kept for the next look."""
+        if self._rays is None or self._rays[0] != optics:
+            directions: Array = optics.rays().reshape(-1, 3).astype(np.float32)
+            pixels = np.flatnonzero(np.isfinite(directions).all(axis=1))
+            flat = isinstance(optics, Pinhole)
+            rays = Rays(directions[pixels], optics if isinstance(optics, Pinhole) else None, flat)
+            self._rays = (optics, pixels, rays)
+        return self._rays[1:]
 
-    def _rays(self, optics: Pinhole | Fisheye) -> tuple[Array, Array]:
-        """Places (N,) of the pixels that see anything, and directions (N, 3) of their rays; kept for the next look."""
-        if self._directions is None or self._directions[0] != optics:
-            rays = optics.rays().reshape(-1, 3)
-            pixels = np.flatnonzero(np.isfinite(rays).all(axis=1))
-            self._directions = (optics, pixels, rays[pixels])
-        return self._directions[1:]
-
-    def _shapes(self, world: World) -> list[Placed]:
+    def _scene(self, world: World) -> RayScene | None:
+        """The links of a world where they are now; None if nothing can be seen."""
         found: list[Placed] = []
         number = 0
         for body in world.seen_bodies():
-            ids = {}
-            for index in body.link_names:
-                number += 1
-                ids[index] = number
+            shapes: dict[int, list[tuple[VisualShape, Paint]]] = {}
             for shape in body.visual_shapes:
                 paint = world.paint.get((shape.body, shape.link, shape.index), Paint(shape.rgba, None))
-                if paint.rgba[3] <= 0.0:
-                    continue
-                surface = self._surface(body, shape)
-                T_world_shape = body.link_pose(body.link_names[shape.link]) @ shape.T_link_shape
-                colour, picture = np.array(paint.rgba[:3]), paint.picture or surface.picture
-                sheet = body.sheet is not None
-                found.append(Placed(surface, T_world_shape, ids[shape.link], colour, picture, sheet))
+                if paint.rgba[3] > 0.0:
+                    shapes.setdefault(shape.link, []).append((shape, paint))
+            for index, name in body.link_names.items():
+                number += 1
+                if index in shapes:
+                    surface = self._surface(body, [shape for shape, _ in shapes[index]])
+                    paints = [paint for _, paint in shapes[index]]
+                    colours = tuple(paint.rgba[:3] for paint in paints)
+                    pictures = tuple(
+                        (paint.picture or shape.picture) if shape.textured else None
+                        for paint, shape in zip(paints, surface.shapes, strict=True)
+                    )
+                    sheet = body.sheet is not None
+                    found.append(Placed(surface, body.link_pose(name), number, colours, pictures, sheet))
+        surfaces = [link.surface for link in found]
+        if not surfaces:
+            return None
+        tables = self._kept.get(tuple(id(surface) for surface in surfaces), lambda: (Tables.of(surfaces), surfaces))[0]
+        return RayScene(found, tables)
+
+    def _surface(self, body: Body, shapes: list[VisualShape]) -> RaySurface:
+        """All that is seen of a link."""
+        keys = tuple(_key_of(body, shape) for shape in shapes)
+
+        def make() -> RaySurface:
+            made = [
+                self._kept.get(key, partial(_shape_of, body, shape)) for key, shape in zip(keys, shapes, strict=True)
+            ]
+            return RaySurface.joined([(shape.T_link_shape, found) for shape, found in zip(shapes, made, strict=True)])
+
+        poses = tuple((*shape.T_link_shape.p.tolist(), *shape.T_link_shape.quat_xyzw.tolist()) for shape in shapes)
+        found: RaySurface = self._kept.get((keys, poses), make)
         return found
 
-    def _surface(self, body: Body, shape: VisualShape) -> RaySurface:
-        sheet, kind, size = body.sheet, shape.kind, shape.size
-        if sheet is not None:
-            made = (sheet.vertices.tobytes(), b"" if sheet.uvs is None else sheet.uvs.tobytes())
-            return self._surfaces.get(made, lambda: RaySurface.of(sheet, np.ones(3)))
-        if kind == p.GEOM_MESH:
-            path = Path(shape.path)
-            status = path.stat()
-            read = (path, status.st_mtime_ns, status.st_size, size)
-            return self._surfaces.get(read, lambda: RaySurface.of(read_surface(path), np.array(size)))
-        return self._surfaces.get((kind, size), lambda: RaySurface.of(primitive_surface(body, kind, size), np.ones(3)))
+
+def _key_of(body: Body, shape: VisualShape) -> Hashable:
+    """What a shape's triangles follow from."""
+    if body.sheet is not None:
+        uvs = body.sheet.uvs
+        return (body.sheet.vertices.tobytes(), b"" if uvs is None else uvs.tobytes())
+    if shape.kind == p.GEOM_MESH:
+        status = Path(shape.path).stat()
+        return (shape.path, status.st_mtime_ns, status.st_size, shape.size)
+    return (shape.kind, shape.size)
 
 
-def primitive_surface(body: Body, kind: int, size: tuple[float, ...]) -> Surface:
-    """A box, ball, cylinder or capsule as triangles, as annotators have it."""
-    mesh = primitive_mesh(body, kind, size)
-    return Surface(mesh.vertices, mesh.faces)
+def _shape_of(body: Body, shape: VisualShape) -> RayShape:
+    if body.sheet is not None:
+        return RayShape.of(body.sheet, np.ones(3))
+    if shape.kind == p.GEOM_MESH:
+        return RayShape.of(read_surface(Path(shape.path)), np.array(shape.size))
+    mesh = primitive_mesh(body, shape.kind, shape.size)
+    uvs = _drawn_out(mesh.vertices[mesh.faces], mesh.vertices, box=shape.kind == p.GEOM_BOX)
+    return RayShape.of(Surface(mesh.vertices, mesh.faces, uvs=uvs), np.ones(3))
 
 
-def _cast(scene: RayScene, exposure: Exposure, directions: Array) -> Hits:
-    return scene.first_hits(
-        exposure.T_world_camera,
-        directions,
-        near=exposure.near_m,
-        far=exposure.far_m,
-        pinhole=isinstance(exposure.optics, Pinhole),
-    )
+def _drawn_out(corners: Array, vertices: Array, *, box: bool) -> Array:
+    """(F, 3, 2) places in a picture that is drawn out over each side of a box, or once around a round shape.
+
+    Args:
+        corners: (F, 3, 3) of the triangles.
+        vertices: (V, 3) all of them.
+        box: Whether it is a box.
+    """
+    low, high = vertices.min(axis=0), vertices.max(axis=0)
+    shares = (corners - low) / (high - low)  # (F, 3, 3)
+    if not box:
+        around = np.arctan2(corners[..., 1], corners[..., 0]) / (2.0 * np.pi) + 0.5
+        back = around < around.max(axis=1, keepdims=True) - 0.5  # beyond the seam it goes on
+        return np.stack([around + back, shares[..., 2]], axis=-1)
+    facing = np.argmin(np.ptp(shares, axis=1), axis=1)
+    axes = np.array([[1, 2], [0, 2], [0, 1]])[facing]  # (F, 2)
+    return np.take_along_axis(shares, np.repeat(axes[:, None], 3, axis=1), axis=2)
 
 
-def _shade(world: World, scene: RayScene, exposure: Exposure, hits: Hits, directions: Array) -> Shaded:
+def _cast(scene: RayScene, exposure: Exposure, rays: Rays) -> Hits:
+    return scene.first_hits(exposure.T_world_camera, rays, near=exposure.near_m, far=exposure.far_m)
+
+
+def _shade(world: World, scene: RayScene, exposure: Exposure, hits: Hits, rays: Rays) -> Shaded:
     return shaded(
         scene,
         hits,
         exposure.T_world_camera,
-        directions,
+        rays,
         light=world.light,
         shadow=exposure.shadow and world.light.shadow,
         pixel_rad=1.0 / exposure.optics.fy,
     )
 
 
-def _image(shape: tuple[int, int], pixels: Array, values: Array, elsewhere: float) -> Array:
+def _colours(
+    world: World, scene: RayScene, exposure: Exposure, hits: Hits, normals: Array, pixels: Array, rays: Rays
+) -> Array:
+    """(N, 3) colours; of pixels on an edge the mean of four rays."""
+    first, optics = _shade(world, scene, exposure, hits, rays), exposure.optics
+    edges = _edges(
+        _image(optics, pixels, hits.which, -1),
+        _image(optics, pixels, first.lit, False),
+        _image(optics, pixels, normals, 0.0),
+    )
+    places = np.flatnonzero(edges.ravel()[pixels])
+    if not len(places):
+        return first.rgb
+    rows, columns = np.divmod(pixels[places], optics.width)
+    right, down = np.array(_QUARTERS).T[:, :, None]
+    directions: Array = optics.rays_at(columns + right, rows + down).astype(np.float32)  # (4, M, 3)
+    directions = np.where(np.isfinite(directions), directions, rays.directions[places]).reshape(-1, 3)
+    around = Rays(directions, None, rays.flat)
+    colours = _shade(world, scene, exposure, _cast(scene, exposure, around), around).rgb
+    first.rgb[places] = colours.reshape(len(_QUARTERS), -1, 3).mean(axis=0)
+    return first.rgb
+
+
+def _nothing(optics: Pinhole | Fisheye, pixels: Array) -> RawImages:
+    """Of an empty world."""
+    shape = (optics.height, optics.width)
+    white: Array = np.full((len(pixels), 3), 255, dtype=np.uint8)
+    far: Array = np.full(shape, np.inf, dtype=np.float32)
+    ids: Array = np.zeros(shape, dtype=np.int32)
+    return RawImages(_image(optics, pixels, white, 0), far, ids, far if isinstance(optics, Fisheye) else None)
+
+
+def _image(optics: Pinhole | Fisheye, pixels: Array, values: Array, elsewhere: float) -> Array:
     """An image of values (N, ...) at pixels (N,)."""
-    if len(pixels) == shape[0] * shape[1]:
-        return values.reshape(*shape, *values.shape[1:])
-    image = np.full((shape[0] * shape[1], *values.shape[1:]), elsewhere, dtype=values.dtype)
+    shape = (optics.height, optics.width, *values.shape[1:])
+    if len(pixels) == optics.height * optics.width:
+        return values.reshape(shape)
+    image = np.full((optics.height * optics.width, *values.shape[1:]), elsewhere, dtype=values.dtype)
     image[pixels] = values
-    return image.reshape(*shape, *values.shape[1:])
+    return image.reshape(shape)
 
 
 def _edges(which: Array, lit: Array, normals: Array) -> Array:

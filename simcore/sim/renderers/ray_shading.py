@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 
 from simcore.geometry import Pose
 from simcore.sim.light import Light
-from simcore.sim.renderers.ray_scene import Hits, RayScene
-from simcore.sim.renderers.ray_surface import picture_of
+from simcore.sim.renderers.ray_picture import picture_of
+from simcore.sim.renderers.ray_scene import Hits, Rays, RayScene
 
 Array = np.ndarray
 
@@ -22,101 +23,126 @@ class Shaded:
     """What N rays see."""
 
     rgb: Array
-    """(N, 3) 0 to 255."""
+    """(N, 3) float32, 0 to 255."""
     lit: Array
     """(N,) bool: whether light reaches it."""
 
 
-def normals_of(scene: RayScene, hits: Hits, T_world_camera: Pose, directions: Array) -> Array:
+def normals_of(scene: RayScene, hits: Hits, T_world_camera: Pose, rays: Rays) -> Array:
     """(N, 3) unit normals of the triangles that were met, towards the camera, camera frame; 0 for none.
 
     Args:
         scene: The scene.
         hits: What was met.
         T_world_camera: Pose of the camera.
-        directions: (N, 3) the rays, in the camera frame.
+        rays: The rays.
     """
-    normals: Array = np.zeros((len(hits.which), 3))
-    for place, rays in _by_shape(hits):
-        shape = scene.shapes[place]
-        R_camera_shape = (T_world_camera.inverse() @ shape.T_world_shape).R
-        found = shape.surface.normals[hits.face[rays]] @ R_camera_shape.T
-        away = np.einsum("ij,ij->i", found, directions[rays]) > 0.0
-        normals[rays] = np.where(away[:, None], -found, found)
-    return normals
+    R_camera_links = T_world_camera.R.T.astype(np.float32) @ scene.R_world_links
+    found = _turned(R_camera_links, hits.which, scene.tables.normals.take(hits.face, axis=0))
+    found = _facing(found, -rays.directions)
+    found[hits.which < 0] = 0.0
+    return found
 
 
 def shaded(
     scene: RayScene,
     hits: Hits,
     T_world_camera: Pose,
-    directions: Array,
+    rays: Rays,
     *,
     light: Light,
     shadow: bool,
     pixel_rad: float,
 ) -> Shaded:
-    """Colours: `colour (ambient + diffuse cos(angle of incidence)) + specular`, the latter two where light reaches.
+    """Colours: `colour (ambient + thrown diffuse cos(angle of incidence)) + thrown specular`.
+
+    What is thrown is the light's own colour where it reaches, and nothing elsewhere.
 
     Args:
         scene: The scene.
         hits: What was met.
         T_world_camera: Pose of the camera.
-        directions: (N, 3) the rays, in the camera frame.
+        rays: The rays.
         light: The light.
         shadow: Whether things throw shadows.
         pixel_rad: Angle from one ray to the next [rad].
     """
-    count = len(hits.which)
-    rays_world = T_world_camera.rotate(directions)
     to_light = np.array(light.direction) / np.linalg.norm(light.direction)
-    albedo, smooth, flat = np.zeros((count, 3)), np.zeros((count, 3)), np.zeros((count, 3))
-    lengths = np.linalg.norm(directions, axis=1)
-    for place, rays in _by_shape(hits):
-        shape = scene.shapes[place]
-        surface, face = shape.surface, hits.face[rays]
-        u, v = hits.uv[rays, :1], hits.uv[rays, 1:]
-        shares = np.concatenate([1.0 - u - v, u, v], axis=1)  # (M, 3)
-        R = shape.T_world_shape.R
-        flat[rays] = surface.normals[face] @ R.T
-        smooth[rays] = np.einsum("mk,mki->mi", shares, surface.corner_normals[face]) @ R.T
-        albedo[rays] = shape.rgb
-        if shape.picture is not None and surface.uvs is not None:
-            status = shape.picture.stat()
-            picture = picture_of(shape.picture, status.st_mtime_ns, status.st_size)
-            places = np.einsum("mk,mki->mi", shares, surface.uvs[face])
-            footprint = hits.reach[rays] * lengths[rays] * pixel_rad * surface.uvs_per_m[face]
-            albedo[rays] *= picture.at(places, footprint)
+    towards_light = to_light.astype(np.float32)
     seen = np.flatnonzero(hits.which >= 0)
-    towards = -rays_world[seen] / lengths[seen, None]
-    flat, smooth = _facing(flat[seen], towards), smooth[seen]
-    smooth /= np.maximum(np.linalg.norm(smooth, axis=1, keepdims=True), 1e-9)
-    smooth *= np.where(np.einsum("ij,ij->i", smooth, flat) < 0.0, -1.0, 1.0)[:, None]
-    facing = np.clip(smooth @ to_light, 0.0, 1.0)
-    lit = (facing > 0.0) & (flat @ to_light > 0.0)
+    which: Array
+    face: Array
+    uv: Array
+    which, face, uv = hits.which.take(seen), hits.face.take(seen), hits.uv.take(seen, axis=0)
+    shares = np.stack([1.0 - uv[:, 0] - uv[:, 1], uv[:, 0], uv[:, 1]])[:, :, None]  # (3, M, 1)
+    along = rays.directions.take(seen, axis=0) @ T_world_camera.R.T.astype(np.float32)
+    lengths = np.sqrt(np.einsum("ij,ij->i", along, along))
+    towards = along / -lengths[:, None]
+    R = scene.R_world_links
+    flat = _facing(_turned(R, which, scene.tables.normals.take(face, axis=0)), towards)
+    smooth = _facing(_unit(_turned(R, which, _mixed(shares, scene.tables.corner_normals.take(face, axis=0)))), flat)
+    facing = np.clip(smooth @ towards_light, 0.0, 1.0)
+    lit = (facing > 0.0) & (flat @ towards_light > 0.0)
     if shadow and lit.any():
-        points = T_world_camera.p + rays_world[seen] * hits.reach[seen, None]
-        lit[lit] = scene.lit(points[lit], flat[lit], to_light)
-    half = to_light + towards
-    half /= np.maximum(np.linalg.norm(half, axis=1, keepdims=True), 1e-9)
-    shine = light.specular * np.clip(np.einsum("ij,ij->i", smooth, half), 0.0, 1.0) ** _SHININESS
-    strength = light.ambient + light.diffuse * facing * lit
-    colour = (albedo[seen] * strength[:, None] + (shine * lit)[:, None]) * np.array(light.colour)
-    rgb: Array = np.full((count, 3), _NOTHING)
+        meets = np.flatnonzero(lit)
+        reach: Array = hits.reach.take(seen.take(meets))
+        points = T_world_camera.p.astype(np.float32) + along.take(meets, axis=0) * reach[:, None]
+        lit[meets] = scene.lit(points, flat.take(meets, axis=0), to_light)
+    shine = np.clip(np.einsum("ij,ij->i", smooth, _unit(towards + towards_light)), 0.0, 1.0) ** _SHININESS
+    albedo = _albedo(scene, face, shares, hits.reach.take(seen) * lengths * np.float32(pixel_rad))
+    thrown = lit[:, None] * np.array(light.colour, dtype=np.float32)
+    colour = albedo * (light.ambient + light.diffuse * facing[:, None] * thrown)
+    colour += light.specular * shine[:, None] * thrown
+    rgb: Array = np.full((len(hits.which), 3), _NOTHING, dtype=np.float32)
     rgb[seen] = 255.0 * np.clip(colour, 0.0, 1.0)
-    reached: Array = np.zeros(count, dtype=bool)
+    reached: Array = np.zeros(len(hits.which), dtype=bool)
     reached[seen] = lit
     return Shaded(rgb, reached)
 
 
-def _by_shape(hits: Hits) -> list[tuple[int, Array]]:
-    """Shapes that were met, and which rays met each."""
-    order = np.argsort(hits.which, kind="stable")
-    places, starts = np.unique(hits.which[order], return_index=True)
-    parts = np.split(order, starts[1:])
-    return [(int(place), rays) for place, rays in zip(places, parts, strict=True) if place >= 0]
+def _albedo(scene: RayScene, face: Array, shares: Array, pixel_m: Array) -> Array:
+    """(M, 3) colours of surfaces.
+
+    Args:
+        scene: The scene.
+        face: (M,) triangles.
+        shares: (3, M, 1) of their corners.
+        pixel_m: (M,) what a pixel covers there [m].
+    """
+    tables = scene.tables
+    shapes: Array = tables.shape_of_face.take(face)
+    albedo = np.array([rgb for link in scene.links for rgb in link.rgb], dtype=np.float32).take(shapes, axis=0)
+    carriers: dict[Path, list[int]] = {}
+    for place, picture in enumerate(picture for link in scene.links for picture in link.pictures):
+        if picture is not None:
+            carriers.setdefault(picture, []).append(place)
+    count = sum(len(link.rgb) for link in scene.links)
+    for path, places in carriers.items():
+        carries: Array = np.zeros(count, dtype=bool)
+        carries[places] = True
+        here = np.flatnonzero(carries[shapes])
+        if len(here):
+            faces: Array = face.take(here)
+            uvs = _mixed(shares.take(here, axis=1), tables.uvs.take(faces, axis=0))
+            albedo[here] *= picture_of(path).at(uvs, pixel_m.take(here) * tables.uvs_per_m.take(faces))
+    return albedo
+
+
+def _turned(R: Array, which: Array, vectors: Array) -> Array:
+    """(N, 3) vectors (N, 3), each turned by one of (L, 3, 3); spelled out, which is the fastest that NumPy has."""
+    own = R.transpose(0, 2, 1).reshape(-1, 9).take(which, axis=0)
+    return own[:, :3] * vectors[:, :1] + own[:, 3:6] * vectors[:, 1:2] + own[:, 6:] * vectors[:, 2:]
+
+
+def _mixed(shares: Array, values: Array) -> Array:
+    """(M, n) of values (M, 3, n) at corners, by shares (3, M, 1)."""
+    return shares[0] * values[:, 0] + shares[1] * values[:, 1] + shares[2] * values[:, 2]
+
+
+def _unit(vectors: Array) -> Array:
+    return vectors / np.sqrt(np.maximum(np.einsum("ij,ij->i", vectors, vectors), np.float32(1e-18)))[:, None]
 
 
 def _facing(normals: Array, towards: Array) -> Array:
-    away = np.einsum("ij,ij->i", normals, towards) < 0.0
-    return np.where(away[:, None], -normals, normals)
+    """Normals (N, 3) on the side of directions (N, 3)."""
+    return np.where(np.einsum("ij,ij->i", normals, towards)[:, None] < 0.0, -normals, normals)

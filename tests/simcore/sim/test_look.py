@@ -16,6 +16,7 @@ from simcore.sim.camera import View, link_labels, take_images, take_picture, vis
 from simcore.sim.light import Light
 from simcore.sim.look import Look, TextureStore
 from simcore.sim.rates import WorldCfg
+from simcore.sim.renderers.catalog import RENDERERS
 from simcore.sim.scenery import SOLIDS, add_panel, add_solid
 from simcore.sim.views.light_view import LightView
 from simcore.sim.views.look_view import LookView
@@ -30,9 +31,9 @@ PAIR = """<robot name="pair">
 ABOVE = Light(direction=(0.0, 0.0, 1.0), specular=0.0, shadow=False)
 
 
-@pytest.fixture
-def shown() -> Iterator[World]:
-    with World(WorldCfg(), visuals=True) as world:
+@pytest.fixture(params=["tiny", "embree"])
+def shown(request: pytest.FixtureRequest) -> Iterator[World]:
+    with World(WorldCfg(), visuals=True, renderer=RENDERERS.load(request.param)()) as world:
         world.light = ABOVE
         T = Pose.from_translation((0.5, 0.0, -0.5))
         world.add_box("block", size_m=(2.0, 2.0, 1.0), T_world_box=T, rgba=(0.4, 0.5, 0.6, 1.0))
