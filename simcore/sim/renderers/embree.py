@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
+from dataclasses import astuple, dataclass, replace
 from functools import partial
 from importlib.metadata import version
 from importlib.util import find_spec
@@ -17,8 +18,8 @@ from simcore.geometry import Fisheye, Pinhole
 from simcore.geometry.surface_file import Surface, read_surface
 from simcore.sim.bodies import Body
 from simcore.sim.renderers.exposure import Exposure
-from simcore.sim.renderers.ray_scene import Hits, Placed, Rays, RayScene, Tables
-from simcore.sim.renderers.ray_shading import Shaded, normals_of, shaded
+from simcore.sim.renderers.ray_scene import Placed, Rays, RayScene, Tables
+from simcore.sim.renderers.ray_shading import normals_of, shaded
 from simcore.sim.renderers.ray_surface import Kept, RayShape, RaySurface
 from simcore.sim.renderers.renderer import RawImages, Renderer
 from simcore.sim.visual_geometry import primitive_mesh
@@ -71,23 +72,19 @@ class EmbreeRenderer(Renderer):
         scene = self._scene(world)
         if scene is None:
             return _nothing(optics, pixels)
-        hits = _cast(scene, exposure, rays)
+        seen = _Seen.joined([_look(world, scene, exposure, band) for band in rays.bands()])
         link_ids = np.array([*(link.link_id for link in scene.links), 0], dtype=np.int32)  # the last for place -1
         forward = rays.directions[:, 2]
         with np.errstate(invalid="ignore"):
-            depth: Array = np.where(forward > 0.0, hits.reach * forward, np.inf)
-        normals: Array | None = None
-        rgb: Array = np.zeros((len(pixels), 3), dtype=np.float32)
-        if exposure.normals or exposure.colours:
-            normals = normals_of(scene, hits, exposure.T_world_camera, rays)
-        if exposure.colours and normals is not None:
-            rgb = _colours(world, scene, exposure, hits, normals, pixels, rays)
+            depth: Array = np.where(forward > 0.0, seen.reach * forward, np.inf)
+        if exposure.colours:
+            _smooth_edges(world, scene, exposure, seen, pixels, rays)
         return RawImages(
-            _image(optics, pixels, np.rint(rgb).astype(np.uint8), 0),
+            _image(optics, pixels, np.rint(seen.rgb).astype(np.uint8), 0),
             _image(optics, pixels, depth.astype(np.float32), np.inf),
-            _image(optics, pixels, link_ids[hits.which], 0),
-            _image(optics, pixels, hits.reach, np.inf) if isinstance(optics, Fisheye) else None,
-            _image(optics, pixels, normals, 0.0) if exposure.normals and normals is not None else None,
+            _image(optics, pixels, link_ids[seen.which], 0),
+            _image(optics, pixels, seen.reach, np.inf) if isinstance(optics, Fisheye) else None,
+            _image(optics, pixels, seen.normals, 0.0) if exposure.normals else None,
         )
 
     def close(self) -> None:
@@ -186,43 +183,60 @@ def _drawn_out(corners: Array, vertices: Array, *, box: bool) -> Array:
     return np.take_along_axis(shares, np.repeat(axes[:, None], 3, axis=1), axis=2)
 
 
-def _cast(scene: RayScene, exposure: Exposure, rays: Rays) -> Hits:
-    return scene.first_hits(exposure.T_world_camera, rays, near=exposure.near_m, far=exposure.far_m)
+@dataclass(frozen=True)
+class _Seen:
+    """What N rays see."""
+
+    which: Array
+    """(N,) place of the link, -1 for none."""
+    reach: Array
+    """(N,) as of `Hits`."""
+    normals: Array
+    """(N, 3) in the camera frame; 0 where nobody asked for them or colours."""
+    rgb: Array
+    """(N, 3) 0 to 255; 0 likewise."""
+    lit: Array
+    """(N,) whether light reaches it."""
+
+    @classmethod
+    def joined(cls, parts: Sequence[_Seen]) -> _Seen:
+        """Parts one after the other."""
+        return cls(*(np.concatenate(values) for values in zip(*(astuple(part) for part in parts), strict=True)))
 
 
-def _shade(world: World, scene: RayScene, exposure: Exposure, hits: Hits, rays: Rays) -> Shaded:
-    return shaded(
-        scene,
-        hits,
-        exposure.T_world_camera,
-        rays,
-        light=world.light,
-        shadow=exposure.shadow and world.light.shadow,
-        pixel_rad=1.0 / exposure.optics.fy,
-    )
+def _look(world: World, scene: RayScene, exposure: Exposure, rays: Rays) -> _Seen:
+    T_world_camera, count = exposure.T_world_camera, len(rays.directions)
+    hits = scene.first_hits(T_world_camera, rays, near=exposure.near_m, far=exposure.far_m)
+    normals: Array = np.zeros((count, 3), dtype=np.float32)
+    rgb: Array = np.zeros((count, 3), dtype=np.float32)
+    lit: Array = np.zeros(count, dtype=bool)
+    if exposure.colours or exposure.normals:
+        normals = normals_of(scene, hits, T_world_camera, rays)
+    if exposure.colours:
+        shadow = exposure.shadow and world.light.shadow
+        pixel_rad = 1.0 / exposure.optics.fy
+        rgb, lit = shaded(scene, hits, T_world_camera, rays, light=world.light, shadow=shadow, pixel_rad=pixel_rad)
+    return _Seen(hits.which, hits.reach, normals, rgb, lit)
 
 
-def _colours(
-    world: World, scene: RayScene, exposure: Exposure, hits: Hits, normals: Array, pixels: Array, rays: Rays
-) -> Array:
-    """(N, 3) colours; of pixels on an edge the mean of four rays."""
-    first, optics = _shade(world, scene, exposure, hits, rays), exposure.optics
+def _smooth_edges(world: World, scene: RayScene, exposure: Exposure, seen: _Seen, pixels: Array, rays: Rays) -> None:
+    """Gives pixels on an edge the mean colour of four rays."""
+    optics = exposure.optics
     edges = _edges(
-        _image(optics, pixels, hits.which, -1),
-        _image(optics, pixels, first.lit, False),
-        _image(optics, pixels, normals, 0.0),
+        _image(optics, pixels, seen.which, -1),
+        _image(optics, pixels, seen.lit, False),
+        _image(optics, pixels, seen.normals, 0.0),
     )
     places = np.flatnonzero(edges.ravel()[pixels])
     if not len(places):
-        return first.rgb
+        return
     rows, columns = np.divmod(pixels[places], optics.width)
     right, down = np.array(_QUARTERS).T[:, :, None]
     directions: Array = optics.rays_at(columns + right, rows + down).astype(np.float32)  # (4, M, 3)
     directions = np.where(np.isfinite(directions), directions, rays.directions[places]).reshape(-1, 3)
-    around = Rays(directions, None, rays.flat)
-    colours = _shade(world, scene, exposure, _cast(scene, exposure, around), around).rgb
-    first.rgb[places] = colours.reshape(len(_QUARTERS), -1, 3).mean(axis=0)
-    return first.rgb
+    wanted = replace(exposure, normals=False)
+    around = [_look(world, scene, wanted, band) for band in Rays(directions, None, rays.flat).bands()]
+    seen.rgb[places] = _Seen.joined(around).rgb.reshape(len(_QUARTERS), -1, 3).mean(axis=0)
 
 
 def _nothing(optics: Pinhole | Fisheye, pixels: Array) -> RawImages:

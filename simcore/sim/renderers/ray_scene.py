@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +15,8 @@ Array = np.ndarray
 
 _LIFT_M = 5e-4
 """Rays towards the light start so far off the surface: what Embree computes in single precision is not on it."""
+_BAND = 32_768
+"""Rays that are worked on at a time: beyond that, memory takes longer than arithmetic."""
 _ROOM = 1e-4
 """Boxes are that much larger, of their distance, than what is in them."""
 
@@ -48,6 +50,16 @@ class Rays:
     """Whose pixels they are, all of them in order; None for any others."""
     flat: bool
     """Whether all have z = 1."""
+
+    def bands(self) -> Iterator[Rays]:
+        """All of them in parts, of which the arrays stay small: whole rows where they are those of an image."""
+        width = 1 if self.pinhole is None else self.pinhole.width
+        size = max(1, _BAND // width) * width
+        for first in range(0, len(self.directions), size):
+            directions, lens = self.directions[first : first + size], self.pinhole
+            if lens is not None:
+                lens = replace(lens, height=len(directions) // width, cy=lens.cy - first // width)
+            yield Rays(directions, lens, self.flat)
 
     def through(self, box: Array, *, near: float) -> Array:
         """Places of the rays that may meet a box of corners (8, 3) in the camera frame; it may name too many."""

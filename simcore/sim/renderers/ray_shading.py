@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -16,16 +15,6 @@ Array = np.ndarray
 
 _SHININESS = 32
 _NOTHING = 255.0
-
-
-@dataclass(frozen=True)
-class Shaded:
-    """What N rays see."""
-
-    rgb: Array
-    """(N, 3) float32, 0 to 255."""
-    lit: Array
-    """(N,) bool: whether light reaches it."""
 
 
 def normals_of(scene: RayScene, hits: Hits, T_world_camera: Pose, rays: Rays) -> Array:
@@ -53,7 +42,7 @@ def shaded(
     light: Light,
     shadow: bool,
     pixel_rad: float,
-) -> Shaded:
+) -> tuple[Array, Array]:
     """Colours: `colour (ambient + thrown diffuse cos(angle of incidence)) + thrown specular`.
 
     What is thrown is the light's own colour where it reaches, and nothing elsewhere.
@@ -66,6 +55,9 @@ def shaded(
         light: The light.
         shadow: Whether things throw shadows.
         pixel_rad: Angle from one ray to the next [rad].
+
+    Returns:
+        (N, 3) float32 colours, 0 to 255, and (N,) bool whether light reaches what is seen.
     """
     to_light = np.array(light.direction) / np.linalg.norm(light.direction)
     towards_light = to_light.astype(np.float32)
@@ -97,7 +89,7 @@ def shaded(
     rgb[seen] = 255.0 * np.clip(colour, 0.0, 1.0)
     reached: Array = np.zeros(len(hits.which), dtype=bool)
     reached[seen] = lit
-    return Shaded(rgb, reached)
+    return rgb, reached
 
 
 def _albedo(scene: RayScene, face: Array, shares: Array, pixel_m: Array) -> Array:
