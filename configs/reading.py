@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import math
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from enum import Enum
 from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 
@@ -219,6 +219,19 @@ def _placed(exc: ConfigError, where: str, cls: type) -> ConfigError:
     if exc.message.startswith(f"{last}."):
         return ConfigError(where + exc.message[len(last) :], **exc.values)
     return ConfigError(f"{where}: {exc.message}", **exc.values)
+
+
+def below(where: str, exc: ConfigError, *, keys: Iterable[str]) -> ConfigError:
+    """The error of keys that stand in a part of a larger configuration.
+
+    Args:
+        where: Full key of the part.
+        exc: The error, which names them as if they stood by themselves.
+        keys: The keys of the part.
+    """
+    full = re.compile(rf"(?<![\w./'-])(?=(?:{'|'.join(map(re.escape, keys))})(?:[\[.=:]|$))")
+    key = full.sub(f"{where}.", str(exc.values.get("key", "")))
+    return ConfigError(full.sub(f"{where}.", exc.message), **{**exc.values, "key": key})
 
 
 def _shown(value: Any) -> str:

@@ -13,7 +13,7 @@ from packaging.requirements import InvalidRequirement, Requirement
 
 from simcore.errors import DuplicateEntryError, PluginError, UnknownEntryError, close_matches
 
-_OURS = "unlatch"
+OURS = "unlatch"
 """Name of this distribution."""
 
 
@@ -189,7 +189,7 @@ def _asked_of_us(dist: Distribution) -> str:
             requirement = Requirement(text)
         except InvalidRequirement:
             continue
-        if requirement.name == _OURS:
+        if requirement.name == OURS:
             return str(requirement.specifier)
     return ""
 
@@ -199,12 +199,12 @@ def _check_version(kind: str, name: str, entry: CatalogEntry) -> None:
     if not entry.requires:
         return
     try:
-        here = version(_OURS)
+        here = version(OURS)
     except PackageNotFoundError:
         return
-    if not Requirement(f"{_OURS}{entry.requires}").specifier.contains(here, prereleases=True):
+    if not Requirement(f"{OURS}{entry.requires}").specifier.contains(here, prereleases=True):
         raise PluginError(
-            f"The {kind} '{name}' of {entry.origin} was made for {_OURS} {entry.requires}, and this is {here}. "
+            f"The {kind} '{name}' of {entry.origin} was made for {OURS} {entry.requires}, and this is {here}. "
             f"Install a version of {entry.origin} for this one: pip install --upgrade {entry.origin}.",
             name=name,
             origin=entry.origin,

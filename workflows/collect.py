@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from simcore.errors import ConfigError
 from workflows.commandline import FLAGS, CommandLine, parse_command_line
 from workflows.console import OK, banner_hidden, guarded, note, say
 from workflows.executors.executor import EpisodeMaker, Outcome
@@ -88,6 +89,7 @@ def check_images(cfg: CollectCfg, config_dirs: Sequence[str]) -> None:
     """
     from configs.cameras import read_looks
     from configs.composition import Request
+    from configs.reading import below
     from simcore.sim.renderers.catalog import RENDERERS
     from workflows.render_config import AUTO
 
@@ -95,7 +97,10 @@ def check_images(cfg: CollectCfg, config_dirs: Sequence[str]) -> None:
         RENDERERS.entry(cfg.images.renderer)
     request = Request(config_dirs=list(config_dirs))
     with banner_hidden():
-        read_looks(cfg, cfg.images.cameras, randomization=cfg.images.randomization, request=request)
+        try:
+            read_looks(cfg, cfg.images.cameras, randomization=cfg.images.randomization, request=request)
+        except ConfigError as exc:  # of `unlatch render`, which has these keys by themselves
+            raise below("images", exc, keys=vars(cfg.images)) from exc
 
 
 def render_run(cfg: CollectCfg, config_dirs: Sequence[str]) -> int:

@@ -89,7 +89,6 @@ def label(data_set: DataSet, cfg: LabelCfg, request: Any = None) -> int:
         from simcore.sim.annotators.coco_file import CocoFile
         from simcore.sim.annotators.config import AnnotationCfg
         from workflows.recorded import config_of
-        from workflows.render_annotations import check_lenses
 
     asked = AnnotationCfg(
         semantic_types=cfg.semantic_types, leave_out=cfg.leave_out, camera_rotation_deg=cfg.camera_rotation_deg
@@ -98,7 +97,6 @@ def label(data_set: DataSet, cfg: LabelCfg, request: Any = None) -> int:
     episode_cfg = config_of(data_set)
     with banner_hidden():  # a camera may be a plugin's
         looks = read_looks(episode_cfg, cfg.cameras, request=request)
-    check_lenses(looks.cameras)
     out = Path(str(cfg.out)).expanduser().absolute()
     files = {camera.name: CocoFile() for camera in looks.cameras}
     cfg_seen = with_cameras(episode_cfg, looks.cameras)
@@ -194,7 +192,7 @@ def _shots(opened: RecordedWorld, frame: int, asked: AnnotationCfg) -> Iterator[
             camera.cfg.name,
             take_shot(
                 opened.world,
-                camera.pinhole,
+                camera.optics,
                 camera.T_world_sensor,
                 near_m=camera.cfg.near_m,
                 far_m=camera.cfg.far_m,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -31,6 +32,7 @@ other.
   cameras=[front,wrist]  names of sensors of the records, of YAML files of the group `sensor`, or entries;
                          cameras.0.width=640 changes one; default: the cameras of the records, else these two
   modalities=[rgb]       images: {", ".join(MODALITIES)};
+                         point_cloud, which `distance` is kept for;
                          annotations (docs/annotators.md): {", ".join(ANNOTATIONS)}
   semantic_types=[class,part]      what is annotated: class, body, part, link
   leave_out=[]           classes that are not annotated, such as table
@@ -74,12 +76,12 @@ def render(data_set: DataSet, cfg: RenderCfg, request: Any = None) -> int:
     _check_names(data_set, cfg)
     episode_cfg = config_of(data_set)
     with banner_hidden():  # cameras are code that loads the engine
-        from configs.cameras import read_looks
+        from configs.cameras import read_looks, with_cameras
 
         looks = read_looks(episode_cfg, cfg.cameras, randomization=cfg.randomization, request=request)
     digests = _chosen(data_set, cfg)
     renderer = _renderer_of(cfg, looks, episode_cfg)
-    _check_renderer(renderer, episode_cfg)
+    _check_scene(data_set, next(iter(digests)), with_cameras(episode_cfg, looks.cameras), looks, renderer)
     header = header_of(cfg, episode_cfg, looks, renderer)
     with RenderSet.create_or_resume(data_set.path, cfg.name, header) as render_set:
         job = _job(data_set, render_set, episode_cfg, looks, renderer, digests)
@@ -113,7 +115,7 @@ def header_of(cfg: RenderCfg, episode_cfg: EpisodeCfg, looks: Looks, renderer: s
             for modality in cfg.images
         ]
         cameras.append({**plain(camera), **camera.lens_values(), "streams": streams})
-    header = _annotation_header(cfg, looks)
+    header = _annotation_header(cfg)
     return {
         **header,
         "cameras": cameras,
@@ -125,15 +127,13 @@ def header_of(cfg: RenderCfg, episode_cfg: EpisodeCfg, looks: Looks, renderer: s
     }
 
 
-def _annotation_header(cfg: RenderCfg, looks: Looks) -> dict[str, Any]:
+def _annotation_header(cfg: RenderCfg) -> dict[str, Any]:
     """What is annotated, where anything is."""
     from simcore.sim.annotators.config import AnnotationCfg
-    from workflows.render_annotations import check_lenses
 
     if not cfg.annotators:
         return {}
     AnnotationCfg(semantic_types=cfg.semantic_types, camera_rotation_deg=cfg.camera_rotation_deg)  # says what cannot be
-    check_lenses(looks.cameras)
     return {
         "annotations": {
             "annotators": cfg.annotators,
@@ -156,15 +156,20 @@ def _check_names(data_set: DataSet, cfg: RenderCfg) -> None:
     render_folder(data_set.path, cfg.name)
 
 
-def _check_renderer(name: str, episode_cfg: EpisodeCfg) -> None:
-    """Raises unless a renderer works here: before anything is written."""
+def _check_scene(data_set: DataSet, number: int, cfg: EpisodeCfg, looks: Looks, renderer: str) -> None:
+    """Raises unless a renderer works here and visual rules fit the scene of an episode: before anything is written."""
     from simcore.sim.renderers.catalog import RENDERERS
 
     with banner_hidden():
         from simcore.sim.world import World
+        from workflows.episode_randomization import VisualDraw
+        from workflows.scene_picture import open_record
 
-        with World(episode_cfg.world, visuals=True, renderer=RENDERERS.load(name)()):
-            pass
+        with World(cfg.world, visuals=True, renderer=RENDERERS.load(renderer)()) as world:
+            if looks.randomization is not None:
+                draw = VisualDraw(looks.randomization, seed=0)
+                with suppress(RecordingError), open_record(cfg, data_set.read(number), visual_draw=draw, world=world):
+                    pass  # a damaged record is told of when it is rendered
 
 
 def _renderer_of(cfg: RenderCfg, looks: Looks, episode_cfg: EpisodeCfg) -> str:
@@ -254,10 +259,12 @@ def _size_of(path: Path) -> int:
 
 def _make(job: RenderJob, cfg: RenderCfg) -> int:
     from workflows.executors import EXECUTORS
+    from workflows.interruption import Interruption
     from workflows.progress import Progress
 
     missing = _missing(job)
     there = len(job.digests) - len(missing)
+    interruption, at_once = Interruption(), False
     executor_type = EXECUTORS.load(cfg.executor)
     workers = cfg.workers or (cores() if executor_type.on_this_host else None)
     executor = executor_type(
@@ -265,17 +272,23 @@ def _make(job: RenderJob, cfg: RenderCfg) -> int:
         limits=WorkerLimits(cfg.episode_timeout_s, None, cfg.max_retries, None),
     )
     started, made = time.perf_counter(), []
-    outcomes = executor.run(job, missing)
-    with Progress(total=len(job.digests), done=there, good="rendered") as progress:
+    outcomes = executor.run(job, interruption.until(missing), most=len(missing))
+    with (
+        interruption,
+        Progress(total=len(job.digests), done=there, good="rendered", interruption=interruption) as progress,
+    ):
         try:
             for outcome in outcomes:
                 progress.update(outcome)
                 made.append(outcome)
         except KeyboardInterrupt:
+            at_once = True
             outcomes.close()
-            note("unlatch: interrupted; the same command makes the missing images")
-            return INTERRUPTED
-    return _say(job, made, there, time.perf_counter() - started)
+    code = _say(job, made, there, time.perf_counter() - started)
+    if at_once or (interruption.asked and len(made) < len(missing)):
+        note("unlatch: interrupted; the same command makes the missing images")
+        return INTERRUPTED
+    return code
 
 
 def _say(job: RenderJob, made: list[RenderOutcome], there: int, seconds: float) -> int:

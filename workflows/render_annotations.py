@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from simcore.errors import ConfigError
-from simcore.geometry import Fisheye
 from simcore.recording.rendered_annotations import annotations_file
 from simcore.recording.state_file import encode_state
 from simcore.sim.annotators.annotations import Annotations, annotate
@@ -18,28 +16,9 @@ from simcore.sim.annotators.shot import shot_of
 
 if TYPE_CHECKING:
     from simcore.sim.sensors.camera import Camera
-    from simcore.sim.sensors.camera_cfg import CameraCfg
     from workflows.scene_picture import RecordedWorld
 
 Array = np.ndarray
-
-
-def check_lenses(cameras: Sequence[CameraCfg]) -> None:
-    """Raises unless all cameras are what annotators can work with.
-
-    Args:
-        cameras: The cameras.
-
-    Raises:
-        ConfigError: One is a fisheye.
-    """
-    for index, camera in enumerate(cameras):
-        if isinstance(camera.optics(), Fisheye):
-            raise ConfigError(
-                f"cameras[{index}]: camera '{camera.name}' is a fisheye. Expected cameras with a pinhole for "
-                "annotations. Name others, or render images alone.",
-                key=f"cameras[{index}]",
-            )
 
 
 class EpisodeAnnotations:
@@ -74,7 +53,7 @@ class EpisodeAnnotations:
         shot = shot_of(
             self._shown.world,
             camera.raw_images(),
-            camera.pinhole,
+            camera.optics,
             camera.T_world_sensor,
             near_m=camera.cfg.near_m,
             cfg=self._cfg,

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from simcore.errors import ConfigError, close_matches
-from simcore.recording.modality import MODALITIES
-from simcore.recording.rendered_annotations import ANNOTATIONS
+from simcore.recording.modality import MODALITIES, POINT_CLOUD
+from simcore.recording.rendered_annotations import annotation_names
 
 AUTO = "auto"
 RGB = ("h264", "lossless")
@@ -40,11 +40,11 @@ class ImagesCfg:
 
     def __post_init__(self) -> None:
         for index, modality in enumerate(self.modalities):
-            _check_one_of(modality, (*MODALITIES, *ANNOTATIONS), f"modalities[{index}]")
+            _check_one_of(modality, _modalities(), f"modalities[{index}]")
         if not self.modalities or len(set(self.modalities)) < len(self.modalities):
             raise ConfigError(
                 f"modalities={self.modalities} is empty or names one twice. Expected some of "
-                f"{', '.join((*MODALITIES, *ANNOTATIONS))}. Change it.",
+                f"{', '.join(_modalities())}. Change it.",
                 key="modalities",
             )
         _check_one_of(self.rgb, RGB, "rgb")
@@ -57,19 +57,20 @@ class ImagesCfg:
             if not self.annotators and getattr(self, key) != default:
                 raise ConfigError(
                     f"{key}={getattr(self, key)} says nothing of {', '.join(self.modalities)}. Expected an annotator "
-                    f"among modalities ({', '.join(ANNOTATIONS)}). Add one, or remove {key}.",
+                    f"among modalities ({', '.join(annotation_names())}). Add one, or remove {key}.",
                     key=key,
                 )
 
     @property
     def images(self) -> list[str]:
-        """Kinds of images."""
-        return [modality for modality in self.modalities if modality in MODALITIES]
+        """Kinds of images that are kept; of a point cloud the distances."""
+        kept = ["distance" if modality == POINT_CLOUD else modality for modality in self.modalities]
+        return list(dict.fromkeys(modality for modality in kept if modality in MODALITIES))
 
     @property
     def annotators(self) -> list[str]:
         """Names of annotators."""
-        return [modality for modality in self.modalities if modality in ANNOTATIONS]
+        return [modality for modality in self.modalities if modality in annotation_names()]
 
 
 @dataclass
@@ -102,6 +103,11 @@ class RenderCfg(ImagesCfg):
             raise ConfigError(
                 f"max_retries={self.max_retries} is out of range. Expected 0 or more. Raise it.", key="max_retries"
             )
+
+
+def _modalities() -> tuple[str, ...]:
+    """Everything that may be asked for."""
+    return (*MODALITIES, POINT_CLOUD, *annotation_names())
 
 
 def _check_one_of(value: str, known: Sequence[str], key: str) -> None:

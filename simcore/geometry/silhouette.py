@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 
+from simcore.geometry.cube_faces import cube_faces
+from simcore.geometry.fisheye import Fisheye
 from simcore.geometry.pinhole import Pinhole
 from simcore.geometry.triangle_mesh import TriangleMesh
 
 Array = np.ndarray
 
+_SAME = 0.1
+"""Share of its distance within which a triangle's plane is met where a neighbouring ray meets the triangle."""
 _BATCH = 2_000_000
 """Most pairs of a triangle and a pixel that are looked at together."""
 
@@ -49,6 +53,37 @@ def nearest_triangles(pinhole: Pinhole, mesh: TriangleMesh, *, near_m: float) ->
         which[reached] = source[part[of[nearest[reached]]]]
     shape = (pinhole.height, pinhole.width)
     return depth.reshape(shape), which.reshape(shape)
+
+
+def nearest_through(optics: Pinhole | Fisheye, mesh: TriangleMesh, *, near_m: float) -> tuple[Array, Array]:
+    """The same through any lens; a fisheye's, put together of pinhole images, is right to a pixel.
+
+    Args:
+        optics: Size and lens.
+        mesh: Triangles in the camera frame.
+        near_m: Nothing nearer is seen [m].
+
+    Returns:
+        As `nearest_triangles`; through a fisheye lens distances are to the camera's centre.
+    """
+    if isinstance(optics, Pinhole):
+        return nearest_triangles(optics, mesh, near_m=near_m)
+    shape = (optics.height, optics.width)
+    distance: Array = np.full(shape, np.inf)
+    which: Array = np.full(shape, -1)
+    for face in cube_faces(optics)[0]:
+        turned = TriangleMesh(mesh.vertices @ face.R_camera_face, mesh.faces)
+        depth, found = nearest_triangles(face.pinhole, turned, near_m=near_m)
+        row, column = np.rint(face.row).astype(int), np.rint(face.column).astype(int)
+        distance[face.pixels] = depth[row, column] * face.stretch
+        which[face.pixels] = found[row, column]
+    met = which >= 0
+    a, b, c = mesh.vertices[mesh.faces[which[met]]].transpose(1, 0, 2)
+    normals = np.cross(b - a, c - a)
+    with np.errstate(divide="ignore", invalid="ignore"):  # where the pixel's own ray meets the triangle's plane
+        exact = np.einsum("ij,ij->i", normals, a) / np.einsum("ij,ij->i", normals, optics.rays()[met])
+    distance[met] = np.where(np.abs(exact - distance[met]) < _SAME * distance[met], exact, distance[met])
+    return distance, which
 
 
 def in_front(mesh: TriangleMesh, near_m: float) -> tuple[TriangleMesh, Array]:

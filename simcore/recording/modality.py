@@ -18,6 +18,8 @@ LABELS = ("segmentation", "instance_id_segmentation")
 NORMALS = "normals"
 MODALITIES = (RGB, *METRES, *LABELS, NORMALS)
 """Names of all kinds."""
+POINT_CLOUD = "point_cloud"
+"""Stands for `distance`, which points follow from: `RenderedEpisode.point_clouds`."""
 _MOST = 65535
 _NORMAL_ZERO = 32767
 _UNIT_STEP_M = 1e-5

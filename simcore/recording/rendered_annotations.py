@@ -7,10 +7,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from simcore.registry import OURS
+from simcore.sim.annotators.catalog import ANNOTATORS
+
 Array = np.ndarray
 
 ANNOTATIONS = ("boxes_2d_loose", "boxes_2d_tight", "boxes_3d", "keypoints", "occlusion", "poses")
-"""Annotators whose arrays a render set may hold beside its images; see docs/annotators.md."""
+"""Our annotators whose arrays a render set may hold beside its images; see docs/annotators.md."""
 
 
 @dataclass(frozen=True)
@@ -27,6 +30,11 @@ class RenderedAnnotations:
     """Labels by type."""
     names: Mapping[str, tuple[str, ...]]
     """Outputs that are names and the same in every frame, such as `keypoint_names`."""
+
+
+def annotation_names() -> tuple[str, ...]:
+    """The names of all annotators whose arrays a render set may hold: those above and those of other distributions."""
+    return (*ANNOTATIONS, *(name for name, entry in ANNOTATORS.entries().items() if entry.origin != OURS))
 
 
 def annotations_file(camera: str) -> str:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from simcore.errors import RecordingError
-from simcore.geometry import Pose
+from simcore.geometry import Fisheye, Pinhole, Pose
 from simcore.recording.files import read_bounded
 from simcore.recording.frame_video import ENCODINGS, read_frames
 from simcore.recording.json_values import break_seal, decode_json_object
@@ -50,11 +50,14 @@ class CameraTrack:
 class RenderedEpisode:
     """The images of one episode, read as they are asked for."""
 
-    def __init__(self, folder: Path, streams: Mapping[str, Mapping[str, Stream]]) -> None:
+    def __init__(
+        self, folder: Path, streams: Mapping[str, Mapping[str, Stream]], cameras: Mapping[str, Mapping[str, Any]]
+    ) -> None:
         """Use `RenderSet.episode`."""
         self.folder = folder
         """Where its files are."""
         self._streams = streams
+        self._cameras = cameras
         path = folder / FRAMES_FILE
         self._content = read_sealed(path, FRAMES_FORMAT)
 
@@ -113,6 +116,34 @@ class RenderedEpisode:
                 "and render again.",
                 path=str(path),
             )
+
+    def point_clouds(self, camera: str) -> Iterator[Array]:
+        """Of frames 0 to T where each pixel's ray meets a surface: (H, W, 3) float32 in the world frame [m].
+
+        NaN where nothing is seen. One is in memory at a time.
+
+        Args:
+            camera: Name of the camera.
+
+        Raises:
+            RecordingError: There are no images `distance` of it, or they are damaged.
+        """
+        track, about = self.tracks[camera], self._cameras[camera]
+        width, height, distortion = int(about["width"]), int(about["height"]), about.get("distortion")
+        known, rays = None, np.zeros((height, width, 3))
+        for frame, distance in enumerate(self.frames(camera, "distance")):
+            numbers = track.intrinsics[frame].tolist()
+            if numbers != known:
+                known = numbers
+                fx, fy, cx, cy = numbers
+                lens: Pinhole | Fisheye = Pinhole(width, height, fx, fy, cx, cy)
+                if distortion is not None:
+                    k1, k2, k3, k4 = distortion
+                    lens = Fisheye(width, height, fx, fy, cx, cy, (k1, k2, k3, k4))
+                seen = lens.rays()
+                rays = seen / np.linalg.norm(seen, axis=-1, keepdims=True)
+            reach = np.where(np.isfinite(distance), distance, np.nan)
+            yield (track.T_world_camera(frame) @ (rays * reach[..., None])).astype(np.float32)
 
     def annotations(self, camera: str) -> RenderedAnnotations:
         """What annotators say of every frame of a camera.

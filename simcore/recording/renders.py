@@ -160,7 +160,7 @@ class RenderSet:
                 f"unlatch render {self.path.parents[1]} name={self.name} only=[{number}]",
                 number=number,
             )
-        return RenderedEpisode(folder, self.streams)
+        return RenderedEpisode(folder, self.streams, self.cameras)
 
     def frames(self, number: int, camera: str, modality: str) -> Iterator[np.ndarray]:
         """The images of an episode; see `RenderedEpisode.frames`."""

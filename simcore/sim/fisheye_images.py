@@ -2,49 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from functools import lru_cache
+from dataclasses import replace
 
 import numpy as np
 
-from simcore.geometry import Fisheye, Pinhole, Pose
+from simcore.errors import WorldError
+from simcore.geometry import Fisheye, Pose
+from simcore.geometry.cube_faces import CubeFace, cube_faces
 from simcore.sim.renderers.exposure import Exposure
 from simcore.sim.renderers.renderer import RawImages
 from simcore.sim.world import World
 
 Array = np.ndarray
-
-_FINER = 1.5
-"""Pixels of a face for one of the image, along a side, at the centre of both."""
-_RIM_PX = 2
-_R_CAMERA_FACES = tuple(
-    np.array(R, dtype=float)
-    for R in (
-        [[1, 0, 0], [0, 1, 0], [0, 0, 1]],
-        [[0, 0, 1], [0, 1, 0], [-1, 0, 0]],
-        [[0, 0, -1], [0, 1, 0], [1, 0, 0]],
-        [[1, 0, 0], [0, 0, 1], [0, -1, 0]],
-        [[1, 0, 0], [0, 0, -1], [0, 1, 0]],
-        [[-1, 0, 0], [0, 1, 0], [0, 0, -1]],
-    )
-)
-"""Columns: x, y and z of each face's camera; forward, right, left, down, up, back."""
-
-
-@dataclass(frozen=True)
-class _Face:
-    """One face of the cube: its camera, and where the pixels lie that it fills."""
-
-    R_camera_face: Array
-    pinhole: Pinhole
-    pixels: Array
-    """(height, width) bool."""
-    column: Array
-    """(N,) column in the face's image."""
-    row: Array
-    """(N,) and row."""
-    stretch: Array
-    """(N,) distance to the camera's centre over distance to the face's image plane."""
 
 
 def take_fisheye_images(world: World, exposure: Exposure) -> RawImages:
@@ -58,12 +27,14 @@ def take_fisheye_images(world: World, exposure: Exposure) -> RawImages:
         Colours are black where the lens sees nothing, and depth is infinite too where something lies behind.
     """
     lens = exposure.optics
+    if not isinstance(lens, Fisheye):
+        raise WorldError("Images are put together of a fisheye lens only. Render a pinhole's by the renderer itself.")
     shape = (lens.height, lens.width)
     rgb: Array = np.zeros((*shape, 3), dtype=np.uint8)
     distance: Array = np.full(shape, np.inf, dtype=np.float32)
     ids: Array = np.zeros(shape, dtype=np.int32)
     directions: Array | None = np.zeros((*shape, 3)) if exposure.normals else None
-    faces, forward = _faces(lens)
+    faces, forward = cube_faces(lens)
     for face in faces:
         T_world_face = exposure.T_world_camera @ Pose(face.R_camera_face, np.zeros(3))
         seen = world.renderer.render(world, replace(exposure, optics=face.pinhole, T_world_camera=T_world_face))
@@ -79,27 +50,7 @@ def take_fisheye_images(world: World, exposure: Exposure) -> RawImages:
     return RawImages(rgb, depth_m.astype(np.float32), ids, distance, directions)
 
 
-@lru_cache(maxsize=16)
-def _faces(lens: Pinhole | Fisheye) -> tuple[tuple[_Face, ...], Array]:
-    """The faces that fill any pixel, and the cosine (height, width) of every pixel's angle from the axis."""
-    rays = lens.rays()
-    seen = np.isfinite(rays).all(axis=-1)
-    size = max(8, round(2.0 * _FINER * max(lens.fx, lens.fy)))
-    focal, whole = 0.5 * size, size + 2 * _RIM_PX
-    pinhole = Pinhole(whole, whole, focal, focal, 0.5 * (whole - 1), 0.5 * (whole - 1))
-    along = np.stack([np.where(seen, rays @ R[:, 2], -2.0) for R in _R_CAMERA_FACES])
-    nearest = np.argmax(along, axis=0)
-    faces = []
-    for index, R in enumerate(_R_CAMERA_FACES):
-        pixels = seen & (nearest == index)
-        if not pixels.any():
-            continue
-        x, y, z = (rays[pixels] @ R).T
-        faces.append(_Face(R, pinhole, pixels, x / z * focal + pinhole.cx, y / z * focal + pinhole.cy, 1.0 / z))
-    return tuple(faces), np.where(seen, rays[..., 2], 0.0)
-
-
-def _corners(face: _Face) -> tuple[Array, Array, Array]:
+def _corners(face: CubeFace) -> tuple[Array, Array, Array]:
     """Rows and columns (4, N) of the four pixels about each place, and their weights (4, N)."""
     top, left = np.floor(face.row).astype(int), np.floor(face.column).astype(int)
     down, right = face.row - top, face.column - left
@@ -108,13 +59,13 @@ def _corners(face: _Face) -> tuple[Array, Array, Array]:
     return rows, columns, weights
 
 
-def _colours(rgb: Array, face: _Face) -> Array:
+def _colours(rgb: Array, face: CubeFace) -> Array:
     rows, columns, weights = _corners(face)
     mixed = np.einsum("kn,knc->nc", weights, rgb[rows, columns].astype(float))
     return np.rint(mixed).astype(np.uint8)
 
 
-def _depths(seen: RawImages, face: _Face) -> Array:
+def _depths(seen: RawImages, face: CubeFace) -> Array:
     """(N,) distances to the face's image plane [m].
 
     The inverse depth of a plane is affine in the pixel, so that it is mixed where all four pixels are of one link and

@@ -65,12 +65,41 @@ def test_a_set_without_annotations_says_how_to_have_them(rendered: Path):
         RenderSet.open(rendered).episode(0).annotations("side")
 
 
-def test_annotations_of_a_fisheye_are_refused(rendered: Path, capsys: pytest.CaptureFixture[str]):
+def test_a_fisheye_has_annotations_labels_and_points(rendered: Path):
     from workflows.label import main as label
     from workflows.render import main as render
 
-    assert render([str(rendered), "cameras=[fisheye]", "modalities=[poses]", "name=wide"]) == 2
-    assert "is a fisheye. Expected cameras with a pinhole" in capsys.readouterr().err
-    assert label([str(rendered), "cameras=[fisheye]", f"out={rendered / 'labels'}"]) == 2
-    assert "is a fisheye. Expected cameras with a pinhole" in capsys.readouterr().err
-    assert not (rendered / "labels").exists()
+    small = ["cameras.0.width=48", "cameras.0.height=48"]
+    asked = ["modalities=[boxes_2d_tight,keypoints,point_cloud,depth]", "name=wide", "executor=serial"]
+    assert render([str(rendered), "cameras=[fisheye]", *asked, *small]) == 0
+    episode = RenderSet.open(rendered, "wide").episode(0)
+    record = DataSet.open(rendered).read(0)
+    found = episode.annotations("fisheye")
+    assert {len(rows) for rows in found.arrays.values()} == {record.n_actions + 1}
+    # points of what is on the table's top lie on it
+    points = next(episode.point_clouds("fisheye"))
+    assert points.shape == (48, 48, 3)
+    heights = points[np.isfinite(points[..., 2]), 2]
+    assert (np.abs(heights) < 2e-3).mean() > 0.1
+    # a keypoint is seen where the cloud has it
+    visible = np.flatnonzero(found.arrays["keypoints_visibility"][0] == 2)
+    assert len(visible)
+    name = found.names["keypoint_names"][visible[0]]
+    column, row = np.rint(found.arrays["keypoints_px"][0, visible[0]]).astype(int)
+    here = record.arrays[f"keypoints.{name}"][0]
+    assert np.linalg.norm(points[row, column] - here) < 0.06  # a pixel is 2 cm wide there
+    assert label([str(rendered), "cameras=[fisheye]", f"out={rendered / 'labels'}", "every=60", *small]) == 0
+    assert (rendered / "labels" / "fisheye" / "coco.json").exists()
+
+
+def test_a_record_is_not_needed_to_say_what_a_plugin_may_add(monkeypatch: pytest.MonkeyPatch):
+    from simcore.recording.rendered_annotations import ANNOTATIONS, annotation_names
+    from simcore.registry import CatalogEntry
+    from simcore.sim.annotators.catalog import ANNOTATORS
+    from workflows.render_config import ImagesCfg
+
+    entries = {**ANNOTATORS.entries(), "mine": CatalogEntry("a.b:C", "", origin="a-plugin")}
+    monkeypatch.setattr(ANNOTATORS, "_all", entries)
+    assert annotation_names() == (*ANNOTATIONS, "mine")
+    assert ImagesCfg(modalities=["mine", "point_cloud"]).annotators == ["mine"]
+    assert ImagesCfg(modalities=["mine", "point_cloud"]).images == ["distance"]

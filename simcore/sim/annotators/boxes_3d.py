@@ -29,5 +29,5 @@ class Boxes3d(Annotator):
             "boxes_3d_extents": np.array([entity.extents for entity in shot.entities]).reshape(-1, 2, 3),
             "boxes_3d_poses": np.array([e.T_world_entity.matrix for e in shot.entities]).reshape(-1, 4, 4),
             "boxes_3d_corners": corners,
-            "boxes_3d_corners_px": shot.pinhole.project(shot.in_camera(corners).reshape(-1, 3)).reshape(-1, 8, 2),
+            "boxes_3d_corners_px": shot.optics.project(shot.in_camera(corners).reshape(-1, 3)).reshape(-1, 8, 2),
         }

@@ -35,7 +35,7 @@ class CocoFile:
         found = annotate(shot, ["boxes_2d_tight", "keypoints", "occlusion"])
         number = len(self._images) + 1
         self._images.append(
-            {"id": number, "file_name": file_name, "width": shot.pinhole.width, "height": shot.pinhole.height}
+            {"id": number, "file_name": file_name, "width": shot.optics.width, "height": shot.optics.height}
         )
         for row, entity in enumerate(shot.entities):
             if found["visible_px"][row]:

@@ -33,5 +33,4 @@ class DistanceToCamera(Annotator):
 
     def annotate(self, shot: Shot) -> dict[str, Array]:
         """See `Annotator`."""
-        along = np.linalg.norm(shot.pinhole.rays(), axis=-1)
-        return {"distance_to_camera": (shot.images.depth_m * along).astype(np.float32)}
+        return {"distance_to_camera": shot.distance_m}

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from simcore.geometry import Pose
+from simcore.geometry import Fisheye, Pose
 from simcore.sim.annotators.annotations import annotate
 from simcore.sim.annotators.shot import Shot
 
@@ -18,10 +18,11 @@ _CM = 100.0
 def dope_frame(shot: Shot) -> dict[str, Any]:
     """The content of a frame's JSON file; centimetres, quaternions x, y, z, w, as that form has them.
 
-    `camera_data` holds the pose of the camera in the world, its size and intrinsics. Each entry of `objects` has its
-    `class`, `name` (its path), `visibility` (1 less its occlusion), `location` and `quaternion_xyzw` of its frame in
-    the camera frame, `cuboid` and `projected_cuboid` (8 corners in the order of `CORNER_SIGNS`), `cuboid_centroid` and
-    `projected_cuboid_centroid`. Things with corners behind the camera are left out: such a corner has no pixel.
+    `camera_data` holds the pose of the camera in the world, its size and intrinsics; of a fisheye k1 to k4 too, as
+    `fisheye`. Each entry of `objects` has its `class`, `name` (its path), `visibility` (1 less its occlusion),
+    `location` and `quaternion_xyzw` of its frame in the camera frame, `cuboid` and `projected_cuboid` (8 corners in the
+    order of `CORNER_SIGNS`), `cuboid_centroid` and `projected_cuboid_centroid`. Things with corners behind the camera
+    are left out: such a corner has no pixel.
 
     Args:
         shot: The image; the first of its semantic types that a thing has is its class.
@@ -53,11 +54,12 @@ def dope_frame(shot: Shot) -> dict[str, Any]:
 
 
 def _camera_data(shot: Shot) -> dict[str, Any]:
-    pinhole, T_world_turned = shot.pinhole, shot.T_world_camera @ shot.cfg.T_camera_turned
+    optics, T_world_turned = shot.optics, shot.T_world_camera @ shot.cfg.T_camera_turned
     return {
         "location_worldframe": (T_world_turned.p * _CM).tolist(),
         "quaternion_xyzw_worldframe": T_world_turned.quat_xyzw.tolist(),
-        "width": pinhole.width,
-        "height": pinhole.height,
-        "intrinsics": {"fx": pinhole.fx, "fy": pinhole.fy, "cx": pinhole.cx, "cy": pinhole.cy},
+        "width": optics.width,
+        "height": optics.height,
+        "intrinsics": {"fx": optics.fx, "fy": optics.fy, "cx": optics.cx, "cy": optics.cy},
+        **({"fisheye": list(optics.k)} if isinstance(optics, Fisheye) else {}),
     }

@@ -36,7 +36,7 @@ def drawn(shot: Shot, *, scale: int = 2) -> Array:
         (scale height, scale width, 3) uint8.
     """
     found = annotate(shot, ["boxes_2d_loose", "boxes_2d_tight", "boxes_3d", "keypoints", "occlusion"])
-    size = (scale * shot.pinhole.width, scale * shot.pinhole.height)
+    size = (scale * shot.optics.width, scale * shot.optics.height)
     picture = Image.fromarray(shot.images.rgb).resize(size, Image.Resampling.NEAREST)
     pencil = _Pencil(picture, scale)
     for row, entity in enumerate(shot.entities):
@@ -82,7 +82,7 @@ class _Pencil:
         """The axes of a thing's frame, a quarter of its size long."""
         length = 0.25 * float(np.linalg.norm(np.diff(entity.extents, axis=0)))
         T_camera_entity: Pose = shot.T_camera_world @ entity.T_world_entity
-        ends = shot.pinhole.project(T_camera_entity @ np.vstack([np.zeros(3), length * np.eye(3)]))
+        ends = shot.optics.project(T_camera_entity @ np.vstack([np.zeros(3), length * np.eye(3)]))
         for end, colour in zip(ends[1:], _AXES, strict=True):
             if np.isfinite([ends[0], end]).all():
                 self._draw.line([self._at(ends[0]), self._at(end)], fill=colour, width=3)

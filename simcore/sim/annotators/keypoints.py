@@ -6,6 +6,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from simcore.geometry import Fisheye
 from simcore.sim.annotators.annotator import Annotator, Output
 from simcore.sim.annotators.shot import Shot
 
@@ -33,11 +34,12 @@ class Keypoints(Annotator):
         """See `Annotator`."""
         points = np.array(list(shot.keypoints.values()), dtype=float).reshape(-1, 3)
         in_camera = shot.in_camera(points)
-        pixels = shot.pinhole.project(in_camera)
+        pixels = shot.optics.project(in_camera)
         nearest = np.rint(np.nan_to_num(pixels, nan=-1.0))
-        inside = ((nearest >= 0) & (nearest < [shot.pinhole.width, shot.pinhole.height])).all(axis=1)
+        inside = ((nearest >= 0) & (nearest < [shot.optics.width, shot.optics.height])).all(axis=1)
         columns, rows = np.where(inside[:, None], nearest, 0).astype(int).T
-        seen = in_camera[:, 2] <= shot.images.depth_m[rows, columns] + shot.cfg.keypoint_tolerance_m
+        lengths = np.linalg.norm(in_camera, axis=1) if isinstance(shot.optics, Fisheye) else in_camera[:, 2]
+        seen = lengths <= shot.lengths_m[rows, columns] + shot.cfg.keypoint_tolerance_m
         return {
             "keypoint_names": np.array(list(shot.keypoints), dtype=str),
             "keypoints_px": pixels,

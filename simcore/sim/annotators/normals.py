@@ -6,7 +6,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from simcore.geometry.silhouette import nearest_triangles
+from simcore.geometry import Pinhole
 from simcore.sim.annotators.annotator import Annotator, Output
 from simcore.sim.annotators.shot import Shot
 
@@ -27,12 +27,21 @@ class Normals(Annotator):
     def annotate(self, shot: Shot) -> dict[str, Array]:
         """See `Annotator`."""
         mesh = shot.seen_mesh()
-        depth_m, which = nearest_triangles(shot.pinhole, mesh, near_m=shot.near_m)
+        lengths, which = shot.nearest(mesh)
         with np.errstate(invalid="ignore"):
-            known = (which >= 0) & (np.abs(depth_m - shot.images.depth_m) < _SAME_M * np.maximum(depth_m, 1.0) ** 2)
-        normals = shot.pinhole.normals(shot.images.depth_m)
+            known = (which >= 0) & (np.abs(lengths - shot.lengths_m) < _SAME_M * np.maximum(lengths, 1.0) ** 2)
+        normals = _without_triangles(shot)
         normals[known] = _towards_camera(mesh.vertices[mesh.faces[which[known]]])
         return {"normals": shot.T_world_camera.rotate(normals).astype(np.float32)}
+
+
+def _without_triangles(shot: Shot) -> Array:
+    """(height, width, 3) normals in the camera frame where no triangle fits, from what the image knows."""
+    if shot.images.normals is not None:
+        return shot.images.normals.astype(float)
+    if isinstance(shot.optics, Pinhole):
+        return shot.optics.normals(shot.images.depth_m)
+    return np.zeros((*shot.images.link_ids.shape, 3))
 
 
 def _towards_camera(triangles: Array) -> Array:

@@ -6,7 +6,6 @@ from typing import ClassVar
 
 import numpy as np
 
-from simcore.geometry.silhouette import nearest_triangles
 from simcore.sim.annotators.annotator import Annotator, Output
 from simcore.sim.annotators.entity import Entity
 from simcore.sim.annotators.shot import Shot
@@ -35,7 +34,7 @@ class Occlusion(Annotator):
 
 
 def _hidden_and_alone(shot: Shot, entity: Entity) -> tuple[int, int]:
-    alone_m, _ = nearest_triangles(shot.pinhole, entity.mesh(shot.T_camera_world), near_m=shot.near_m)
-    hidden = ~shot.mask(entity) & (shot.images.depth_m < alone_m - _BEHIND_M)
+    alone_m, _ = shot.nearest(entity.mesh(shot.T_camera_world))
+    hidden = ~shot.mask(entity) & (shot.lengths_m < alone_m - _BEHIND_M)
     covered = np.isfinite(alone_m)
     return int(np.count_nonzero(hidden & covered)), int(np.count_nonzero(covered))

@@ -21,5 +21,5 @@ class PointCloud(Annotator):
 
     def annotate(self, shot: Shot) -> dict[str, Array]:
         """See `Annotator`."""
-        points = shot.T_world_camera @ shot.pinhole.points(shot.images.depth_m)
+        points = shot.T_world_camera @ shot.points_camera()
         return {"point_cloud": points.astype(np.float32)}

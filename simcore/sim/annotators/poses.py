@@ -29,6 +29,6 @@ class Poses(Annotator):
         origins = np.array([entity.T_world_entity.p for entity in shot.entities]).reshape(-1, 3)
         return {
             "poses": np.array(poses).reshape(-1, 4, 4),
-            "centers_px": shot.pinhole.project(shot.in_camera(centres)),
-            "origins_px": shot.pinhole.project(shot.in_camera(origins)),
+            "centers_px": shot.optics.project(shot.in_camera(centres)),
+            "origins_px": shot.optics.project(shot.in_camera(origins)),
         }

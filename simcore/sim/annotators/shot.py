@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 import numpy as np
 
-from simcore.geometry import Pinhole, Pose
+from simcore.geometry import Fisheye, Pinhole, Pose
+from simcore.geometry.silhouette import nearest_through
 from simcore.geometry.triangle_mesh import TriangleMesh
 from simcore.sim.annotators.config import AnnotationCfg
 from simcore.sim.annotators.entity import Entity, entities_of, links_of
@@ -31,8 +32,8 @@ class Shot:
 
     cfg: AnnotationCfg
     """What all annotators are told."""
-    pinhole: Pinhole
-    """Size and intrinsics of the camera."""
+    optics: Pinhole | Fisheye
+    """Size and lens of the camera."""
     T_world_camera: Pose
     """Pose of its frame."""
     near_m: float
@@ -86,6 +87,28 @@ class Shot:
         seen = [self.links[number - 1] for number in np.flatnonzero(self._pixels_of_link) if number]
         return TriangleMesh.joined((self.T_camera_world @ T, mesh) for T, mesh in seen)
 
+    @cached_property
+    def distance_m(self) -> Array:
+        """(height, width) distance to the camera's centre [m]; infinite where nothing is seen."""
+        if self.images.distance_m is not None or isinstance(self.optics, Fisheye):
+            return self.images.depth_m if self.images.distance_m is None else self.images.distance_m
+        return (self.images.depth_m * ray_lengths(self.optics)).astype(np.float32)
+
+    @property
+    def lengths_m(self) -> Array:
+        """(height, width) what `nearest` compares with: depth of a pinhole, distance of a fisheye [m]."""
+        return self.distance_m if isinstance(self.optics, Fisheye) else self.images.depth_m
+
+    def nearest(self, mesh: TriangleMesh) -> tuple[Array, Array]:
+        """Which triangles of a mesh in the camera frame every pixel would show; see `nearest_through`."""
+        return nearest_through(self.optics, mesh, near_m=self.near_m)
+
+    def points_camera(self) -> Array:
+        """(height, width, 3) where each pixel's ray meets a surface, camera frame [m]; NaN where nothing is seen."""
+        if isinstance(self.optics, Pinhole):
+            return self.optics.points(self.images.depth_m)
+        return self.optics.rays() * np.where(np.isfinite(self.distance_m), self.distance_m, np.nan)[..., None]
+
     def in_camera(self, points_world: Array) -> Array:
         """Points (..., 3) of the world in the camera frame [m]."""
         return self.T_camera_world @ points_world
@@ -97,9 +120,17 @@ class Shot:
         return wanted[self.images.link_ids]
 
 
+@lru_cache(maxsize=8)
+def ray_lengths(pinhole: Pinhole) -> Array:
+    """(height, width) distance to the camera's centre over depth, of the cameras that were used last."""
+    lengths = pinhole.ray_lengths()
+    lengths.setflags(write=False)
+    return lengths
+
+
 def take_shot(
     world: World,
-    pinhole: Pinhole,
+    optics: Pinhole | Fisheye,
     T_world_camera: Pose,
     *,
     near_m: float,
@@ -111,7 +142,7 @@ def take_shot(
 
     Args:
         world: The world, loaded with visual shapes.
-        pinhole: Size and intrinsics.
+        optics: Size and lens.
         T_world_camera: Pose of the camera's frame.
         near_m: Nothing nearer is seen [m].
         far_m: Nothing farther is seen [m].
@@ -121,14 +152,14 @@ def take_shot(
     Raises:
         WorldError: The world has no visual shapes.
     """
-    images = take_images(world, Exposure(pinhole, T_world_camera, near_m, far_m))
-    return shot_of(world, images, pinhole, T_world_camera, near_m=near_m, cfg=cfg, keypoints=keypoints)
+    images = take_images(world, Exposure(optics, T_world_camera, near_m, far_m))
+    return shot_of(world, images, optics, T_world_camera, near_m=near_m, cfg=cfg, keypoints=keypoints)
 
 
 def shot_of(
     world: World,
     images: RawImages,
-    pinhole: Pinhole,
+    optics: Pinhole | Fisheye,
     T_world_camera: Pose,
     *,
     near_m: float,
@@ -138,7 +169,7 @@ def shot_of(
     """The same of an image that was made already, of the world as it is now; arguments as of `take_shot`."""
     return Shot(
         cfg=cfg,
-        pinhole=pinhole,
+        optics=optics,
         T_world_camera=T_world_camera,
         near_m=near_m,
         images=images,

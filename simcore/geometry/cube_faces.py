@@ -1,0 +1,65 @@
+"""The faces of a cube about a camera: pinhole images that together show what a fisheye lens sees."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+
+from simcore.geometry.fisheye import Fisheye
+from simcore.geometry.pinhole import Pinhole
+
+Array = np.ndarray
+
+_FINER = 1.5
+"""Pixels of a face for one of the image, along a side, at the centre of both."""
+_RIM_PX = 2
+_R_CAMERA_FACES = tuple(
+    np.array(R, dtype=float)
+    for R in (
+        [[1, 0, 0], [0, 1, 0], [0, 0, 1]],
+        [[0, 0, 1], [0, 1, 0], [-1, 0, 0]],
+        [[0, 0, -1], [0, 1, 0], [1, 0, 0]],
+        [[1, 0, 0], [0, 0, 1], [0, -1, 0]],
+        [[1, 0, 0], [0, 0, -1], [0, 1, 0]],
+        [[-1, 0, 0], [0, 1, 0], [0, 0, -1]],
+    )
+)
+"""Columns: x, y and z of each face's camera; forward, right, left, down, up, back."""
+
+
+@dataclass(frozen=True)
+class CubeFace:
+    """One face of the cube: its camera, and where the pixels lie that it fills."""
+
+    R_camera_face: Array
+    pinhole: Pinhole
+    pixels: Array
+    """(height, width) bool."""
+    column: Array
+    """(N,) column in the face's image."""
+    row: Array
+    """(N,) and row."""
+    stretch: Array
+    """(N,) distance to the camera's centre over distance to the face's image plane."""
+
+
+@lru_cache(maxsize=16)
+def cube_faces(lens: Fisheye) -> tuple[tuple[CubeFace, ...], Array]:
+    """The faces that fill any pixel, and the cosine (height, width) of every pixel's angle from the axis."""
+    rays = lens.rays()
+    seen = np.isfinite(rays).all(axis=-1)
+    size = max(8, round(2.0 * _FINER * max(lens.fx, lens.fy)))
+    focal, whole = 0.5 * size, size + 2 * _RIM_PX
+    pinhole = Pinhole(whole, whole, focal, focal, 0.5 * (whole - 1), 0.5 * (whole - 1))
+    along = np.stack([np.where(seen, rays @ R[:, 2], -2.0) for R in _R_CAMERA_FACES])
+    nearest = np.argmax(along, axis=0)
+    faces = []
+    for index, R in enumerate(_R_CAMERA_FACES):
+        pixels = seen & (nearest == index)
+        if not pixels.any():
+            continue
+        x, y, z = (rays[pixels] @ R).T
+        faces.append(CubeFace(R, pinhole, pixels, x / z * focal + pinhole.cx, y / z * focal + pinhole.cy, 1.0 / z))
+    return tuple(faces), np.where(seen, rays[..., 2], 0.0)
