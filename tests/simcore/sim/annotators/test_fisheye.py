@@ -71,9 +71,12 @@ def test_a_cube_to_the_side_is_where_geometry_says(world: World, T_world_camera:
     assert found["keypoints_visibility"].tolist() == [2, 1]
     both = hit & (found["instance_segmentation"] == 1)
     assert both.sum() > 0.97 * hit.sum()
-    np.testing.assert_allclose(found["distance_to_camera"][both], distance[both], atol=1.5e-3)
+    # a renderer of pinhole images has the neighbour's length on edges of faces
+    off = np.abs(found["distance_to_camera"] - distance)[both]
+    assert (off < 1e-3).mean() > 0.93
+    both[both] = off < 1e-3
     local = (T_world_camera @ T_CAMERA_CUBE).inverse() @ found["point_cloud"][both].astype(float)
-    np.testing.assert_allclose(np.abs(local).max(axis=-1), HALF_M, atol=1.5e-3)
+    np.testing.assert_allclose(np.abs(local).max(axis=-1), HALF_M, atol=1e-3)
     faces = found["normals"][both] @ T_world_camera.R @ T_CAMERA_CUBE.R
     assert (np.abs(faces).max(axis=-1) > 1.0 - 1e-5).mean() > 0.97
     assert dope_frame(shot)["camera_data"]["fisheye"] == [0.0] * 4
