@@ -23,6 +23,7 @@ from simcore.sim.contacts import ContactMonitor, ContactView
 from simcore.sim.scene import Scene
 from simcore.sim.sensors.catalog import SENSORS
 from simcore.sim.sensors.config import SensorCfg
+from simcore.sim.sensors.lidar import LidarCfg
 from simcore.sim.world import World
 from skills.context import FrameSpeeds, Views
 from solver.kinematics import Kinematics
@@ -30,6 +31,7 @@ from solver.scene import ArmModel
 from tasks.layout import Layout
 from tasks.scene_names import TABLE, plinth_of
 from workflows.robot_checks import OBJECT_FRICTION
+from workflows.semantic_classes import check_classes
 
 TABLE_SIZE_M = (1.8, 2.0, 0.06)
 TABLE_CENTER_M = (0.5, 0.0, -0.03)
@@ -236,6 +238,8 @@ def build_scene(
     for cfg in sensors:
         sensor = SENSORS.load(cfg.type)(cfg, world)
         sensor.seed = seed
+        if isinstance(cfg, LidarCfg):
+            check_classes(cfg.reflectivity, world, key=f"sensors: {cfg.name}.reflectivity")
         scene.add_sensor(sensor)
     episode = EpisodeScene(world, scene, robot, objects, views, monitor, tuple(fixtures))
     scene.update_state()

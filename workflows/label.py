@@ -164,9 +164,11 @@ def _write_episode(
     from simcore.sim.annotators.dope_file import dope_frame
     from simcore.sim.annotators.drawing import drawn
     from workflows.scene_picture import open_record
+    from workflows.semantic_classes import check_classes
 
     record = data_set.read(number)
     with banner_hidden(), open_record(cfg, record) as opened:
+        check_classes(asked.leave_out, opened.world, key="leave_out")
         frames = range(0, record.n_actions + 1, every)
         for frame in frames:
             for camera, shot in _shots(opened, frame, asked):

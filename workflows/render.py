@@ -81,7 +81,8 @@ def render(data_set: DataSet, cfg: RenderCfg, request: Any = None) -> int:
         looks = read_looks(episode_cfg, cfg.cameras, randomization=cfg.randomization, request=request)
     digests = _chosen(data_set, cfg)
     renderer = _renderer_of(cfg, looks, episode_cfg)
-    _check_scene(data_set, next(iter(digests)), with_cameras(episode_cfg, looks.cameras), looks, renderer)
+    shown_cfg = with_cameras(episode_cfg, looks.cameras)
+    _check_scene(data_set, next(iter(digests)), shown_cfg, looks, renderer, leave_out=cfg.leave_out)
     header = header_of(cfg, episode_cfg, looks, renderer)
     with RenderSet.create_or_resume(data_set.path, cfg.name, header) as render_set:
         job = _job(data_set, render_set, episode_cfg, looks, renderer, digests)
@@ -156,20 +157,24 @@ def _check_names(data_set: DataSet, cfg: RenderCfg) -> None:
     render_folder(data_set.path, cfg.name)
 
 
-def _check_scene(data_set: DataSet, number: int, cfg: EpisodeCfg, looks: Looks, renderer: str) -> None:
-    """Raises unless a renderer works here and visual rules fit the scene of an episode: before anything is written."""
+def _check_scene(
+    data_set: DataSet, number: int, cfg: EpisodeCfg, looks: Looks, renderer: str, *, leave_out: list[str]
+) -> None:
+    """Raises unless a renderer works here, and visual rules and classes fit an episode: before anything is written."""
     from simcore.sim.renderers.catalog import RENDERERS
 
     with banner_hidden():
         from simcore.sim.world import World
         from workflows.episode_randomization import VisualDraw
         from workflows.scene_picture import open_record
+        from workflows.semantic_classes import check_classes
 
         with World(cfg.world, visuals=True, renderer=RENDERERS.load(renderer)()) as world:
-            if looks.randomization is not None:
-                draw = VisualDraw(looks.randomization, seed=0)
-                with suppress(RecordingError), open_record(cfg, data_set.read(number), visual_draw=draw, world=world):
-                    pass  # a damaged record is told of when it is rendered
+            if looks.randomization is None and not leave_out:
+                return
+            draw = None if looks.randomization is None else VisualDraw(looks.randomization, seed=0)
+            with suppress(RecordingError), open_record(cfg, data_set.read(number), visual_draw=draw, world=world):
+                check_classes(leave_out, world, key="leave_out")  # a damaged record is told of when it is rendered
 
 
 def _renderer_of(cfg: RenderCfg, looks: Looks, episode_cfg: EpisodeCfg) -> str:

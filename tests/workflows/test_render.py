@@ -139,6 +139,10 @@ def test_episodes_look_otherwise_by_another_randomization(data_set: DataSet, cap
         (["name=a/b"], "cannot name a render set"),
         (["randomization=lihgt"], "lihgt"),
         (["rgb=png"], "rgb='png' is unknown. Expected one of h264, lossless."),
+        (
+            ["modalities=[poses]", "leave_out=[tabel]"],
+            "leave_out has 'tabel', which is no class of",
+        ),
         (["leave_out=[table]"], "leave_out=['table'] says nothing of rgb."),
         (["executor=serail"], "Did you mean 'serial'?"),
     ],

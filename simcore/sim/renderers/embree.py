@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from dataclasses import astuple, dataclass, replace
-from functools import partial
 from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
@@ -30,7 +29,8 @@ if TYPE_CHECKING:
 
 Array = np.ndarray
 
-_MOST_KEPT = 512
+_MOST_KEPT = 128
+"""Links whose trees are kept from one episode to the next."""
 _QUARTERS = ((-0.25, -0.25), (0.25, -0.25), (-0.25, 0.25), (0.25, 0.25))
 """Where in a pixel on an edge its colour is sampled, from its middle [pixels]."""
 _BENDS = 0.9
@@ -49,6 +49,7 @@ class EmbreeRenderer(Renderer):
 
     def __init__(self) -> None:
         self._kept = Kept(_MOST_KEPT)
+        self._tables: tuple[list[int], Tables, list[RaySurface]] | None = None
         self._rays: tuple[Pinhole | Fisheye, Array, Rays] | None = None
 
     @property
@@ -117,26 +118,24 @@ class EmbreeRenderer(Renderer):
                     paints = [paint for _, paint in shapes[index]]
                     colours = tuple(paint.rgba[:3] for paint in paints)
                     pictures = tuple(
-                        (paint.picture or shape.picture) if shape.textured else None
-                        for paint, shape in zip(paints, surface.shapes, strict=True)
+                        (paint.picture or own) if textured else None
+                        for paint, own, textured in zip(paints, surface.pictures, surface.textured, strict=True)
                     )
                     sheet = body.sheet is not None
                     found.append(Placed(surface, body.link_pose(name), number, colours, pictures, sheet))
         surfaces = [link.surface for link in found]
         if not surfaces:
             return None
-        tables = self._kept.get(tuple(id(surface) for surface in surfaces), lambda: (Tables.of(surfaces), surfaces))[0]
-        return RayScene(found, tables)
+        if self._tables is None or self._tables[0] != [id(surface) for surface in surfaces]:
+            self._tables = ([id(surface) for surface in surfaces], Tables.of(surfaces), surfaces)
+        return RayScene(found, self._tables[1])
 
     def _surface(self, body: Body, shapes: list[VisualShape]) -> RaySurface:
         """All that is seen of a link."""
         keys = tuple(_key_of(body, shape) for shape in shapes)
 
         def make() -> RaySurface:
-            made = [
-                self._kept.get(key, partial(_shape_of, body, shape)) for key, shape in zip(keys, shapes, strict=True)
-            ]
-            return RaySurface.joined([(shape.T_link_shape, found) for shape, found in zip(shapes, made, strict=True)])
+            return RaySurface.joined([(shape.T_link_shape, _shape_of(body, shape)) for shape in shapes])
 
         poses = tuple((*shape.T_link_shape.p.tolist(), *shape.T_link_shape.quat_xyzw.tolist()) for shape in shapes)
         found: RaySurface = self._kept.get((keys, poses), make)

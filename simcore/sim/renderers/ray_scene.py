@@ -141,7 +141,7 @@ class Tables:
     def of(cls, surfaces: Sequence[RaySurface]) -> Tables:
         """The tables of some links."""
         faces = np.cumsum([0, *(len(surface.normals) for surface in surfaces)])[:-1]
-        shapes = np.cumsum([0, *(len(surface.shapes) for surface in surfaces)])[:-1]
+        shapes = np.cumsum([0, *(len(surface.pictures) for surface in surfaces)])[:-1]
         return cls(
             faces,
             shapes,

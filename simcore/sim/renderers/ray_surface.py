@@ -78,8 +78,10 @@ class RaySurface:
     """(F,) float32."""
     shape_of_face: Array
     """(F,) place of each face's shape."""
-    shapes: tuple[RayShape, ...]
-    """The shapes."""
+    pictures: tuple[Path | None, ...]
+    """Picture that the file of each shape names."""
+    textured: tuple[bool, ...]
+    """Whether each has places in a picture at all."""
     tree: Any
     """Embree's scene."""
     kept: Any
@@ -110,7 +112,8 @@ class RaySurface:
             np.concatenate([shape.uvs for _, shape in shapes]).astype(np.float32),
             np.concatenate([shape.uvs_per_m for _, shape in shapes]).astype(np.float32),
             np.concatenate([np.full(len(shape.faces), place) for place, (_, shape) in enumerate(shapes)]),
-            tuple(shape for _, shape in shapes),
+            tuple(shape.picture for _, shape in shapes),
+            tuple(shape.textured for _, shape in shapes),
             tree,
             kept,
         )

@@ -1,0 +1,103 @@
+"""Whether the memory of a worker that renders stays: one episode, rendered again and again.
+
+    python benchmarks/render_memory.py [data=DATA] [renderer=tiny] [episodes=300] [frames=4] [size=64]
+
+Every time its record is opened anew, with another draw of `randomization=full`, the first so many frames of one camera
+are made with colours, depth and labels, and written into a set of its own, as `unlatch render` does. Resident memory of
+the process is printed after every tenth part.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import shutil
+import sys
+import tempfile
+from pathlib import Path
+
+import psutil
+
+from configs.cameras import Looks, read_looks, with_cameras
+from configs.composition import Request
+from configs.schema import EpisodeCfg
+from simcore.recording.episode import EpisodeRecord
+from simcore.recording.renders import RenderSet
+from simcore.recording.storage import DataSet
+from simcore.sim.collision import BulletCollisionChecker
+from simcore.sim.renderers.catalog import RENDERERS
+from simcore.sim.world import World
+from workflows.collect import collect
+from workflows.commandline import CommandLine, load_configs, read_pairs
+from workflows.recorded import config_of
+from workflows.render import header_of
+from workflows.render_config import RenderCfg
+from workflows.render_job import RenderJob
+from workflows.schema import CollectCfg
+
+
+@dataclasses.dataclass
+class BenchCfg:
+    """What the benchmark takes."""
+
+    data: str | None = None
+    """A data set with a success; null: one is made."""
+    renderer: str = "tiny"
+    """Name in the catalog."""
+    episodes: int = 300
+    """How often."""
+    frames: int = 4
+    """Of each."""
+    size: int = 64
+    """Pixels across; three quarters of it down."""
+
+
+def cut_record(data_set: DataSet, frames: int) -> EpisodeRecord:
+    """The beginning of the first success."""
+    record = data_set.read(next(item.number for item in data_set.summaries() if item.success))
+    cut = {key: array[: frames + (len(array) == record.n_actions + 1)] for key, array in record.arrays.items()}
+    return dataclasses.replace(record, arrays=cut)
+
+
+def measure(cfg: BenchCfg, data_set: DataSet, episode_cfg: EpisodeCfg, looks: Looks, folder: Path) -> None:
+    """Renders and prints."""
+    record, process = cut_record(data_set, cfg.frames), psutil.Process()
+    asked = RenderCfg(modalities=["rgb", "depth", "segmentation"])
+    world = World(episode_cfg.world, visuals=True, renderer=RENDERERS.load(cfg.renderer)())
+    with world, BulletCollisionChecker() as checker:
+        for index in range(cfg.episodes):
+            header = header_of(asked, episode_cfg, looks, cfg.renderer)
+            with RenderSet.create_or_resume(folder, f"set{index}", header) as render_set:
+                job = RenderJob(
+                    with_cameras(episode_cfg, looks.cameras),
+                    data_set,
+                    render_set,
+                    cfg.renderer,
+                    looks.randomization,
+                    {record.number: "0"},
+                )
+                job.render(record, world, checker, render_set)
+            shutil.rmtree(folder / "renders")
+            if (index + 1) % max(1, cfg.episodes // 10) == 0:
+                print(
+                    f"{cfg.renderer}: {index + 1:5d} episodes: {process.memory_info().rss / 2**20:7.1f} MiB", flush=True
+                )
+
+
+def main() -> None:
+    """Prints the memory."""
+    cfg = read_pairs(BenchCfg, sys.argv[1:])
+    with tempfile.TemporaryDirectory() as folder:
+        if cfg.data is None:
+            line = CommandLine(overrides=["task=close_drawer", "episodes=1", "executor=serial", "pictures=0"])
+            (loaded,) = load_configs("collect", CollectCfg, line)
+            loaded.cfg.out = cfg.data = f"{folder}/data"
+            collect(loaded.cfg)
+        data_set = DataSet.open(cfg.data)
+        episode_cfg = config_of(data_set)
+        size = [f"cameras.0.width={cfg.size}", f"cameras.0.height={cfg.size * 3 // 4}"]
+        looks = read_looks(episode_cfg, ["front"], randomization="full", request=Request(size))
+        measure(cfg, data_set, episode_cfg, looks, Path(folder))
+
+
+if __name__ == "__main__":
+    main()

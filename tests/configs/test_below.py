@@ -1,0 +1,29 @@
+"""Errors of keys that stand deeper in a larger configuration."""
+
+from __future__ import annotations
+
+import pytest
+
+from configs.reading import below
+from simcore.errors import ConfigError
+
+KEYS = ("cameras", "modalities", "renderer")
+
+
+@pytest.mark.parametrize(
+    ("message", "key", "expected"),
+    [
+        ("cameras[0].widht is unknown. Keys there: width.", "cameras[0].widht", "images.cameras[0].widht"),
+        ("cameras=[] is empty. Expected at least one camera. Name one.", "cameras", "images.cameras"),
+        ("cameras[1]: no such file.", "cameras[1]", "images.cameras[1]"),
+    ],
+)
+def test_keys_get_their_place(message: str, key: str, expected: str) -> None:
+    placed = below("images", ConfigError(message, key=key), keys=KEYS)
+    assert placed.message == f"images.{message}"
+    assert placed.values["key"] == expected
+
+
+def test_words_that_are_no_keys_stay() -> None:
+    message = "task.cameras[0] of my.renderer: the cameras see nothing, file mine/cameras.yaml."
+    assert below("images", ConfigError(message), keys=KEYS).message == message
