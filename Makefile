@@ -1,8 +1,9 @@
 # demo: 20 verified episodes.  test: the test suite.  check: format, lint, types, layers, tests.  format: mend the format.
 # fuzz: thousands of mutated task files and URDFs, about 20 minutes.  docs: the site, in build/site.
 # check-lerobot: an export opened by LeRobot itself, in an environment of its own (Python 3.12, 5.5 GB).
-# check-robomimic: one opened by robomimic itself, in an environment of its own (torch, several GB).
-.PHONY: demo test check lint format fuzz docs check-lerobot check-robomimic clean
+#   LEROBOT_PYTHON=/path/to/python3.12 where `python3.12` is none.
+# check-robomimic, check-maniskill: one opened by robomimic, or ManiSkill, itself, each in an environment of its own (torch, several GB).
+.PHONY: demo test check lint format fuzz docs check-lerobot check-robomimic check-maniskill clean
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -82,6 +83,20 @@ $(ROBOMIMIC_VENV)/.installed:
 	$(ROBOMIMIC_VENV)/bin/python -m pip install $(PIP_FLAGS) --no-deps robomimic==0.3.0
 	@touch $@
 
+MANISKILL_VENV ?= .venv-maniskill
+MANISKILL_DATA := data/check-maniskill
+
+check-maniskill: $(STAMP) $(MANISKILL_VENV)/.installed
+	rm -rf $(MANISKILL_DATA)
+	$(BIN)/unlatch collect task=close_drawer episodes=3 pictures=0 out=$(MANISKILL_DATA)/record
+	$(BIN)/unlatch export $(MANISKILL_DATA)/record format=maniskill out=$(MANISKILL_DATA)/set
+	$(MANISKILL_VENV)/bin/python tests/peers/check_maniskill.py $(MANISKILL_DATA)/record $(MANISKILL_DATA)/set
+
+$(MANISKILL_VENV)/.installed:
+	$(PYTHON) -m venv $(MANISKILL_VENV)
+	$(MANISKILL_VENV)/bin/python -m pip install $(PIP_FLAGS) mani_skill==3.0.1
+	@touch $@
+
 $(RUNNABLE): pyproject.toml
 	$(NEW_VENV)
 	$(BIN)/python -m pip install $(PIP_FLAGS) --editable .
@@ -93,4 +108,4 @@ $(STAMP): pyproject.toml
 	@touch $@ $(RUNNABLE)
 
 clean:
-	rm -rf $(VENV) $(LEROBOT_VENV) $(ROBOMIMIC_VENV) build dist *.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) $(LEROBOT_VENV) $(ROBOMIMIC_VENV) $(MANISKILL_VENV) build dist *.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache

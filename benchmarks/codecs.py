@@ -4,7 +4,8 @@
     python benchmarks/codecs.py data=data/mw render=exact [episode=0]
 
 Every frame of one camera is encoded to a file and read again: frames a second of CPU time, kilobytes, and the peak
-signal-to-noise ratio (PSNR) in the mean of the frames and of the worst one. `h264` and `av1` are those of `unlatch export`.
+signal-to-noise ratio (PSNR) in the mean of the frames and of the worst one. `h264` and `av1` are those of
+`unlatch export`.
 """
 
 from __future__ import annotations

@@ -79,8 +79,22 @@ def is_data_set(folder: Path) -> bool:
     return False
 
 
-def check_same_header(there: dict[str, Any], wanted: dict[str, Any], folder: Path) -> None:
+def check_same_header(
+    there: dict[str, Any],
+    wanted: dict[str, Any],
+    folder: Path,
+    *,
+    what: str = "Data set",
+    advice: str = "Use them, or choose another folder.",
+) -> None:
     """Raises if two headers differ, with every key that does and both values.
+
+    Args:
+        there: The one on disk.
+        wanted: The other one.
+        folder: Where it is.
+        what: What has it.
+        advice: What to do.
 
     Raises:
         RecordingError: They differ.
@@ -89,8 +103,8 @@ def check_same_header(there: dict[str, Any], wanted: dict[str, Any], folder: Pat
     if found:
         listed = "; ".join(f"{key}: there {old}, now {new}" for key, old, new in found)
         raise RecordingError(
-            f"Data set '{folder}' was made with another configuration; {len(found)} values differ: {listed}. "
-            "Expected the same values on resume. Use them, or choose another folder.",
+            f"{what} '{folder}' was made with another configuration; {len(found)} values differ: {listed}. "
+            f"Expected the same values on resume. {advice}",
             path=str(folder),
             differences=found,
         )

@@ -22,7 +22,8 @@ import numpy as np
 
 from simcore.errors import RecordingError
 from simcore.recording.files import not_writable, publish_once, write_durably
-from simcore.recording.json_values import differences, encode_sealed, plain
+from simcore.recording.json_values import encode_sealed, plain
+from simcore.recording.location import check_same_header
 from simcore.recording.modality import Stream
 from simcore.recording.rendered_episode import (
     FORMAT_VERSION,
@@ -75,15 +76,8 @@ class RenderSet:
         except OSError as exc:
             raise not_writable(folder, exc) from exc
         there = cls.open(data_set, name)
-        found = list(differences(there.header, wanted))
-        if found:
-            listed = "; ".join(f"{key}: there {old}, now {new}" for key, old, new in found)
-            raise RecordingError(
-                f"Render set '{folder}' was made otherwise; {len(found)} values differ: {listed}. Expected the same on "
-                "resume. Choose another name=, or remove the folder.",
-                path=str(folder),
-                differences=found,
-            )
+        advice = "Choose another name=, or remove the folder."
+        check_same_header(there.header, wanted, folder, what="Render set", advice=advice)
         return there
 
     @classmethod

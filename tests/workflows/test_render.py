@@ -107,7 +107,7 @@ def test_the_same_command_makes_what_is_missing_and_what_is_damaged(data_set: Da
     assert first.read_bytes() == before
     code, _, err = said(capsys, path, "cameras=[wrist]", "name=again", *FAST)
     assert code == 2
-    assert "was made otherwise" in err
+    assert "was made with another configuration" in err
     assert "Choose another name=" in err
 
 
@@ -140,7 +140,7 @@ def test_episodes_look_otherwise_by_another_randomization(data_set: DataSet, cap
         (["randomization=lihgt"], "lihgt"),
         (["rgb=png"], "rgb='png' is unknown. Expected one of h264, lossless."),
         (
-            ["modalities=[poses]", "leave_out=[tabel]"],
+            ["modalities=[poses]", "leave_out=[tabel]", "all=true"],
             "leave_out has 'tabel', which is no class of",
         ),
         (["leave_out=[table]"], "leave_out=['table'] says nothing of rgb."),
