@@ -39,12 +39,14 @@ _HEAD = f"""# Record format, version {FORMAT_VERSION}
 
 This page is generated: `python -m simcore.recording.format_page docs/record_format.md`.
 
-    dataset.json                                        format version, header (equal for all runs into it), info
-    episodes/<number // 1000, 7 digits>/<number, 10 digits>/episode.json
-    episodes/<number // 1000, 7 digits>/<number, 10 digits>/state.npz
-    index/<worker>.jsonl                                one line an episode; may be lost, and is made again
-    renders/<render name>/                              images made later, with the same folders
-    .tmp/                                               episodes that are being written; leftovers are cleaned up
+```text
+dataset.json                                        format version, header (equal for all runs into it), info
+episodes/<number // 1000, 7 digits>/<number, 10 digits>/episode.json
+episodes/<number // 1000, 7 digits>/<number, 10 digits>/state.npz
+index/<worker>.jsonl                                one line an episode; may be lost, and is made again
+renders/<render name>/                              images made later, with the same folders
+.tmp/                                               episodes that are being written; leftovers are cleaned up
+```
 
 An episode folder is whole or not there. SI units, radians, seconds; quaternions are x, y, z, w; the world frame has
 z up and z = 0 at the top of the table. JSON has no word for numbers that are not finite: they are the strings "nan",

@@ -1,16 +1,24 @@
 """The code blocks of the README and of pages run, in order, in one folder: `bash` and `python`, not `sh` and `text`.
 
 A `yaml` block is the file that its second line names; the first belongs to Hydra. A block whose first line is a comment
-with a path is that file. `pip install ./FOLDER` installs a page's own distribution into its folder. What one page has
-collected, another one that says the same is given as a copy.
+with a path is that file, in the repository where it has one. `pip install ./FOLDER` installs a page's own distribution
+into its folder. `unlatch ... > FILE` keeps what is printed. A `yaml` block that names no file is part of a task: its
+schema is asked about it (`tests/architecture/test_code_blocks.py`).
+
+To be quick, commands run in copies of a process that has everything imported (`warm_commands.py`), collect in that
+process where they name no workers, and what one page has collected another one that says the same is given as a copy:
+who made a data set is not seen in it. `unlatch` as a process of its own, and its workers, are what the other files here
+test.
 """
 
+import json
 import os
 import re
 import shlex
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -20,6 +28,7 @@ pytestmark = [pytest.mark.e2e, pytest.mark.slow]
 ROOT = Path(__file__).resolve().parents[2]
 BLOCK = re.compile(r"^ *```(\w+)\n(.*?)^ *```$", re.MULTILINE | re.DOTALL)
 FILE = re.compile(r"# ([\w./-]+\.(?:py|toml|yaml))\n")
+FILES = ("python", "toml", "yaml")
 
 
 def blocks(path: Path) -> list[tuple[str, str]]:
@@ -27,72 +36,112 @@ def blocks(path: Path) -> list[tuple[str, str]]:
 
 
 PAGES = [
-    "README.md",
-    "examples/README.md",
-    "docs/annotators.md",
-    "docs/configuration.md",
-    "docs/policies.md",
-    "docs/episode.md",
-    "docs/export.md",
-    "docs/randomization.md",
-    "docs/planner_settings.md",
-    "docs/failures.md",
-    "docs/report.md",
-    "docs/solver.md",
-    "docs/start.md",
-    "docs/sweeps.md",
-    "docs/tasks.md",
-    *(f"docs/howto/{path.name}" for path in sorted((ROOT / "docs" / "howto").glob("*.md"))),
-    *(f"docs/skills/{path.name}" for path in sorted((ROOT / "docs" / "skills").glob("*.md"))),
+    path.relative_to(ROOT).as_posix()
+    for path in (ROOT / "README.md", ROOT / "examples" / "README.md", *sorted((ROOT / "docs").rglob("*.md")))
+    if any(language in ("bash", *FILES) for language, _ in blocks(path))
 ]
+
+
+class Commands:
+    """Runs commands, each in a copy of one process that has everything imported."""
+
+    def __init__(self, folder: Path) -> None:
+        self.output = folder / "output.txt"
+        environment = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", **os.environ, "PYTHONPATH": str(ROOT)}
+        script = [sys.executable, str(Path(__file__).with_name("warm_commands.py"))]
+        self.process = subprocess.Popen(
+            script, cwd=ROOT, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
+
+    def run(self, argv: list[str], folder: Path) -> tuple[int, str]:
+        """Exit code, and what the command said."""
+        assert self.process.stdin
+        assert self.process.stdout
+        request = {"argv": argv, "cwd": str(folder), "output": str(self.output)}
+        self.process.stdin.write(json.dumps(request) + "\n")
+        self.process.stdin.flush()
+        code = self.process.stdout.readline()
+        assert code, "the process that runs commands is gone"
+        return int(code), self.output.read_text(encoding="utf-8", errors="replace")
+
+
+@pytest.fixture(scope="module")
+def commands(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Commands]:
+    made = Commands(tmp_path_factory.mktemp("commands"))
+    yield made
+    assert made.process.stdin
+    made.process.stdin.close()
+    assert made.process.wait(timeout=60) == 0
 
 
 @pytest.fixture(scope="module")
 def collected() -> dict[tuple[str, ...], Path]:
-    """Folders of data sets by the command that made them."""
+    """Folders of data sets by the command that made them, without its `out`."""
     return {}
 
 
-def command_of(line: str, folder: Path) -> list[str]:
-    """A line of a page; what it installs goes into the folder that it is run in, which comes first on the path."""
-    words = shlex.split(line)
-    if words[:2] == ["pip", "install"]:
-        return [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--target", str(folder), *words[2:]]
-    return [sys.executable, *{"unlatch": ["-m", "unlatch"], "python": []}[words[0]], *words[1:]]
+def command_of(line: str) -> list[str]:
+    words = shlex.split(line, comments=True)
+    names_workers = "-m" in words or any(word.startswith(("workers=", "executor=")) for word in words)
+    if words[:2] in (["unlatch", "collect"], ["unlatch", "evaluate"]) and not names_workers and "--cfg" not in words:
+        words.append("executor=serial")
+    return words
 
 
 def data_set_of(command: list[str]) -> str | None:
     """Where a command collects what depends on it alone, and on no file of its page."""
     outs = [word.removeprefix("out=") for word in command if word.startswith("out=")]
-    alone = "collect" in command and "--config-dir" not in command and not any("from=" in word for word in command)
-    return outs[0] if outs and alone else None
+    own = ("--config-dir", "shard=", "randomization.from=", "object=", "sensors=", "only=")
+    return outs[0] if outs and "collect" in command and not any(word.startswith(own) for word in command) else None
+
+
+def install(folder: Path, distributions: list[str]) -> None:
+    """Into the folder of the page, which comes first on the path."""
+    command = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--target", str(folder), *distributions]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
 
 
 @pytest.mark.parametrize("page", PAGES)
-def test_code_blocks_run(page: str, tmp_path: Path, collected: dict[tuple[str, ...], Path]):
+def test_code_blocks_run(page: str, tmp_path: Path, commands: Commands, collected: dict[tuple[str, ...], Path]):
     (tmp_path / "examples").symlink_to(ROOT / "examples")
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     ran = 0
     for language, text in blocks(ROOT / page):
-        commands: list[list[str]] = []
-        named = FILE.match(text.split("\n", 1)[1] if language == "yaml" else text)
-        if language in ("python", "toml", "yaml") and named:
+        lines: list[list[str]] = []
+        named = FILE.match(text.split("\n", 1)[1] if language == "yaml" else text) if language in FILES else None
+        if named and (ROOT / named[1]).is_file():
+            assert text == (ROOT / named[1]).read_text(encoding="utf-8"), named[1]
+        elif named:
             file = tmp_path / named[1]
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_text(text, encoding="utf-8")
         elif language == "bash":
-            commands = [command_of(line, tmp_path) for line in text.strip().splitlines()]
+            lines = [command_of(line) for line in text.strip().splitlines()]
         elif language == "python":
-            commands.append([sys.executable, "-c", text])
-        for command in commands:
-            out = data_set_of(command)
-            if out and (made := collected.setdefault(tuple(command), tmp_path / out)) != tmp_path / out:
-                shutil.copytree(made, tmp_path / out)
-                continue
-            done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
-            assert done.returncode == 0, f"{command}\n{done.stdout}\n{done.stderr}"
+            lines = [["python", "-c", text]]
+        for argv in lines:
             ran += 1
-    assert ran
+            if argv[:2] == ["pip", "install"]:
+                install(tmp_path, argv[2:])
+                continue
+            out = data_set_of(argv)
+            key = tuple(sorted(word for word in argv if not word.startswith("out=")))
+            if out and (made := collected.setdefault(key, tmp_path / out)) != tmp_path / out:
+                shutil.copytree(made, tmp_path / out, dirs_exist_ok=True)
+                continue
+            argv, kept = (argv[:-2], tmp_path / argv[-1]) if argv[-2:-1] == [">"] else (argv, None)
+            code, said = commands.run(argv, tmp_path)
+            assert code == 0, f"{shlex.join(argv)}\n{said}"
+            if kept is not None:
+                kept.write_text(said, encoding="utf-8")
+    assert ran or page == "docs/skills.md"
+
+
+def test_a_command_that_fails_is_found(tmp_path: Path, commands: Commands):
+    code, said = commands.run(["unlatch", "colect"], tmp_path)
+    assert (code, "Did you mean 'collect'" in said) == (2, True)
+    code, said = commands.run(["python", "-c", "import missing_module"], tmp_path)
+    assert (code, "ModuleNotFoundError" in said) == (1, True)
 
 
 def test_links_of_the_readme_lead_somewhere():

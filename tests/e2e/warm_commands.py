@@ -1,0 +1,85 @@
+"""Runs commands of pages one after the other, each in a copy of a process that has everything imported.
+
+Most of what a short command takes is the import of CasADi, SciPy and Hydra. This process imports them once, and forks
+for every line of its input: `{"argv": [...], "cwd": ..., "output": FILE}`. It answers with the exit code, -14 where a
+command took longer than `LIMIT_S`. The first word of `argv` is `unlatch`, or `python` with a file or `-c`.
+"""
+
+import importlib
+import json
+import os
+import pkgutil
+import runpy
+import signal
+import sys
+import traceback
+from pathlib import Path
+
+import unlatch
+
+LIMIT_S = 600
+WITH_THREADS = ("simcore.recording.export.lerobot.",)
+"""What starts threads when it is imported (pyarrow): a fork takes over the one that called it only."""
+OTHERS = ("casadi", "matplotlib.pyplot", "pybullet_data")
+"""What our modules import inside functions."""
+
+
+def warm_up() -> None:
+    for name in unlatch.PACKAGES:
+        for module in pkgutil.walk_packages(importlib.import_module(name).__path__, f"{name}."):
+            if not module.name.startswith(WITH_THREADS):
+                importlib.import_module(module.name)
+    for name in OTHERS:
+        importlib.import_module(name)
+    tasks = Path("/proc/self/task")
+    if tasks.is_dir() and len(list(tasks.iterdir())) > 1:
+        raise RuntimeError("an import has started a thread, which a fork would not take over: see WITH_THREADS")
+
+
+def run(argv: list[str]) -> int:
+    program, *arguments = argv
+    if program == "unlatch":
+        sys.argv = ["unlatch", *arguments]
+        return unlatch.main(arguments)
+    if arguments[0] == "-c":
+        sys.argv = ["-c", *arguments[2:]]
+        exec(compile(arguments[1], "<block of a page>", "exec"), {"__name__": "__main__"})
+        return 0
+    sys.argv = arguments
+    runpy.run_path(arguments[0], run_name="__main__")
+    return 0
+
+
+def child(request: dict) -> int:
+    """Like a process of its own: in the folder, which is the first place that modules are looked for in."""
+    signal.alarm(LIMIT_S)
+    output = os.open(request["output"], os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+    os.dup2(output, 1)
+    os.dup2(output, 2)
+    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+    os.chdir(request["cwd"])
+    os.environ["PYTHONPATH"] = os.pathsep.join([request["cwd"], os.environ["PYTHONPATH"]])
+    sys.path.insert(0, request["cwd"])
+    importlib.invalidate_caches()
+    try:
+        return run(request["argv"])
+    except SystemExit as exc:
+        return exc.code if isinstance(exc.code, int) else int(exc.code is not None)
+    except BaseException:  # noqa: BLE001 - as the interpreter does at its top
+        traceback.print_exc()
+        return 1
+
+
+if __name__ == "__main__":
+    answers = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)
+    warm_up()
+    for line in sys.stdin:
+        number = os.fork()
+        if number == 0:
+            code = child(json.loads(line))
+            sys.stdout.flush()
+            sys.stderr.flush()
+            os._exit(code)
+        answers.write(f"{os.waitstatus_to_exitcode(os.waitpid(number, 0)[1])}\n")
+        answers.flush()
