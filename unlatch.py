@@ -162,10 +162,9 @@ def _help() -> str:
         "Verified demonstrations of opening, closing and turning things.",
         "",
     ]
-    width = max(len(f"{name} {command.usage}") for name, command in COMMANDS.items())
-    for name, command in COMMANDS.items():
-        lines.append(f"  {f'{name} {command.usage}':<{width}}  {command.summary}")
-    lines += ["", "`unlatch COMMAND --help` tells more. `--version` prints the version.", ""]
+    width = max(map(len, COMMANDS))
+    lines += [f"  {name:<{width}}  {command.summary}" for name, command in COMMANDS.items()]
+    lines += ["", "`unlatch COMMAND --help` tells its arguments. `--version` prints the version.", ""]
     return "\n".join(lines)
 
 

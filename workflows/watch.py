@@ -74,6 +74,7 @@ def watch(paths: Sequence[str], cfg: WatchCfg) -> int:
     if cfg.once or not console.is_terminal:
         console.print(growth_table(paths))
         return OK
+    console.print("every few seconds anew, until Ctrl-C")
     with Live(growth_table(paths), console=console, auto_refresh=False) as live:
         try:
             while True:

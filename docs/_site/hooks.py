@@ -22,6 +22,8 @@ FROM_ROOT = {
     "examples/unlatch_plugin/README.md": "examples/unlatch_plugin/index.md",
 }
 """Pages that lie outside of `docs/`, by their place on the site."""
+CELL = re.compile(r"<td[ >].*?</td>", re.DOTALL)
+CODE = re.compile(r"(?<=<code>)[^<]+(?=</code>)")
 LINK = re.compile(r"(?<=\]\()(?![a-z]+:|#)([^)#\s]+)")
 
 
@@ -51,6 +53,15 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
         return posixpath.relpath(_uri(_target(here, match[1])), folder or ".")
 
     return markdown if page.file.src_uri.startswith("reference/") else LINK.sub(on_site, markdown)
+
+
+def on_page_content(html: str, page: Page, config: MkDocsConfig, files: Files) -> str:
+    """Lets long names in tables break after their points and underscores."""
+
+    def breakable(name: re.Match[str]) -> str:
+        return re.sub(r"(?<=\w)([._/=(]+)(?=\w)", r"\1<wbr>", name[0])
+
+    return CELL.sub(lambda cell: CODE.sub(breakable, cell[0]), html)
 
 
 def _targets(source: str) -> list[str]:

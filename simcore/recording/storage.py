@@ -134,10 +134,15 @@ class DataSet:
         """
         folder = absolute_folder(path)
         check_worker(worker)
-        if not folder.is_dir() or not is_data_set(folder):
+        file = folder / DATASET_FILE
+        if not (file.exists() or file.is_symlink()):
+            below = [path.parent.name for path in sorted(folder.glob(f"*/{DATASET_FILE}"))]
+            named = (
+                f"It has data sets below it: {', '.join(below[:4])}. Name one of them." if below else "Check the path."
+            )
             raise RecordingError(
                 f"'{folder}' is not a data set: it has no {DATASET_FILE}. Expected a folder that `unlatch collect` "
-                "made. Check the path.",
+                f"made. {named}",
                 path=str(folder),
             )
         return cls(folder, **read_header(folder)._asdict(), worker=worker)

@@ -87,3 +87,12 @@ def test_a_file_of_ones_own_cannot_hide_behind_ours(tmp_path: Path):
     with pytest.raises(ConfigError, match=r"open_drawer\.yaml has the name of a file that comes with Unlatch") as e:
         compose_config("collect", CollectCfg, Request(["task=open_drawer"], [str(tmp_path)]))
     assert "task=my_open_drawer" in e.value.message
+
+
+def test_the_folder_of_one_kind_of_files_is_refused_with_the_one_that_is_meant(tmp_path: Path):
+    folder = tmp_path / "mine" / "task"
+    folder.mkdir(parents=True)
+    (folder / "pull_gently.yaml").write_text(TASK % "pull_gently")
+    with pytest.raises(ConfigError, match=rf"Use --config-dir {folder.parent}\.$"):
+        yaml_files("task", [str(folder)])
+    assert "pull_gently" in yaml_files("task", [str(folder.parent)])

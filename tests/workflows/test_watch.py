@@ -5,10 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 
 import unlatch
 from simcore.recording.episode import EpisodeRecord
 from simcore.recording.storage import DataSet
+from workflows import watch
 from workflows.console import BAD_INPUT, OK
 
 
@@ -24,6 +26,20 @@ def test_a_folder_of_sets_is_said_once_where_there_is_no_terminal(tmp_path: Path
     assert "0/1 = 0.0 %" in two
     assert "collision 1" in two
     assert "ago" in one
+
+
+def test_a_terminal_is_told_how_to_end_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+):
+    DataSet.create_or_resume(tmp_path / "one", header={"config": {}}).close()
+
+    def interrupted(seconds: float) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(watch, "result_console", lambda: Console(force_terminal=True, width=80))
+    monkeypatch.setattr(watch.time, "sleep", interrupted)
+    assert unlatch.main(["watch", str(tmp_path)]) == OK
+    assert "until Ctrl-C" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(

@@ -196,6 +196,12 @@ class TestResume:
                 DataSet.open(path)
         assert tree(tmp_path) == []
 
+    def test_open_names_the_data_sets_below(self, tmp_path):
+        for name in ("one", "two"):
+            DataSet.create_or_resume(tmp_path / name, header={}).close()
+        with pytest.raises(RecordingError, match=r"has data sets below it: one, two\. Name one of them\.$"):
+            DataSet.open(tmp_path)
+
     @pytest.mark.parametrize("worker", ["", "a/b", "../a", ".hidden", "a" * 65, "a\n"])
     def test_a_worker_name_must_name_a_file(self, tmp_path, worker):
         with pytest.raises(RecordingError, match="cannot name a file"):
