@@ -15,6 +15,7 @@ from typing import Any
 from hydra import compose, initialize_config_dir
 from hydra.core.config_search_path import ConfigSearchPath
 from hydra.core.config_store import ConfigStore
+from hydra.core.override_parser.types import Override
 from hydra.core.plugins import Plugins
 from hydra.errors import HydraException, MissingConfigException
 from hydra.plugins.search_path_plugin import SearchPathPlugin
@@ -57,6 +58,8 @@ SENSOR_GROUP = "sensor"
 SENSOR_LISTS = ("camera.cameras", "sensors")
 """Keys of the lists of such entries."""
 
+_IMAGES = "images.cameras"
+"""Key of the cameras of images that are made at the end of a run."""
 _NOTHING = f"nothing{SCHEMA_SUFFIX}"
 _GIVEN = f"given{SCHEMA_SUFFIX}"
 _OPTION = re.compile(r"[A-Za-z0-9_-]+\Z")
@@ -105,8 +108,10 @@ def compose_config(primary: str, schema: type, request: Request) -> DictConfig:
         with initialize_config_dir(config_dir=str(config_dir()), version_base="1.3"):
             cfg = compose(config_name=primary, overrides=[*plain, *search_path])
             _rename_stages(cfg)
-            for override in (None, *in_lists):
+            for override in (None, *sorted(in_lists, key=_is_of_images)):  # last: these may name sensors of others
                 if override is not None:
+                    if _is_of_images(override):
+                        _read_named_sensors(cfg, search_path, _IMAGES)
                     apply_in_list(cfg, override)
                 for key in SENSOR_LISTS:
                     _read_named_sensors(cfg, search_path, key)
@@ -223,11 +228,19 @@ def _rename_stages(cfg: DictConfig) -> None:
             cfg.skills[index] = {robot: stages}
 
 
+def _is_of_images(override: Override) -> bool:
+    return override.key_or_group.startswith(f"{_IMAGES}.")
+
+
 def _read_named_sensors(cfg: DictConfig, search_path: Sequence[str], key: str) -> None:
     """Puts the content of `sensor/<name>.yaml` in the place of every entry of a list of sensors that is a name."""
     entries = OmegaConf.select(cfg, key)
+    there = {str(item.get("name")): item for item in cfg.get("sensors") or () if isinstance(item, DictConfig)}
     for index, name in enumerate(entries if isinstance(entries, ListConfig) else ()):
         if not isinstance(name, str):
+            continue
+        if key == _IMAGES and name in there:
+            entries[index] = there[name]
             continue
         if not _OPTION.match(name):
             raise ConfigError(

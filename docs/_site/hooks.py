@@ -23,7 +23,7 @@ FROM_ROOT = {
 }
 """Pages that lie outside of `docs/`, by their place on the site."""
 CELL = re.compile(r"<td[ >].*?</td>", re.DOTALL)
-CODE = re.compile(r"(?<=<code>)[^<]+(?=</code>)")
+LONG_CODE = re.compile(r"(?<=<code>)[^<]{20,}(?=</code>)")
 LINK = re.compile(r"(?<=\]\()(?![a-z]+:|#)([^)#\s]+)")
 
 
@@ -61,7 +61,7 @@ def on_page_content(html: str, page: Page, config: MkDocsConfig, files: Files) -
     def breakable(name: re.Match[str]) -> str:
         return re.sub(r"(?<=\w)([._/=(]+)(?=\w)", r"\1<wbr>", name[0])
 
-    return CELL.sub(lambda cell: CODE.sub(breakable, cell[0]), html)
+    return CELL.sub(lambda cell: LONG_CODE.sub(breakable, cell[0]), html)
 
 
 def _targets(source: str) -> list[str]:

@@ -51,6 +51,14 @@ def test_a_named_sensor_can_be_changed_and_others_added():
     assert [sensor.name for sensor in cfg.sensors] == ["front", "imu", "still"]
 
 
+def test_a_named_camera_of_images_can_be_changed_alone_and_is_a_sensor_of_its_name():
+    cfg = read("images.cameras=[wrist,front]", "images.cameras.0.width=160", "sensors=[front]", "sensors.0.height=99")
+    wrist, front = cfg.images.cameras
+    assert (wrist["name"], wrist["type"], wrist["width"]) == ("wrist", "camera", 160)
+    assert front["height"] == 99
+    assert read("images.cameras=[wrist]").images.cameras == ["wrist"]
+
+
 def test_a_folder_of_the_user_adds_sensors_and_tasks_that_name_them(tmp_path: Path):
     for group in ("sensor", "task"):
         (tmp_path / group).mkdir()

@@ -18,6 +18,7 @@ import shlex
 import shutil
 import subprocess
 import sys
+import textwrap
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -32,7 +33,7 @@ FILES = ("python", "toml", "yaml")
 
 
 def blocks(path: Path) -> list[tuple[str, str]]:
-    return BLOCK.findall(path.read_text(encoding="utf-8"))
+    return [(kind, textwrap.dedent(text)) for kind, text in BLOCK.findall(path.read_text(encoding="utf-8"))]
 
 
 PAGES = [
