@@ -19,6 +19,33 @@ def needed() -> set[str]:
     return {re.split(r"[<>=\[;, ]", line)[0] for line in named}
 
 
+UNCOMMON = re.compile(r"GPL|General Public|MPL|Mozilla|Proprietary|Commercial|mosek|CDDL|EPL|CC-BY|CC BY", re.IGNORECASE)
+
+
+def brought_along() -> set[str]:
+    """What installed packages of ours need, and what that needs, by its own name."""
+    seen: set[str] = set()
+    queue = sorted(needed())
+    while queue:
+        name = queue.pop()
+        try:
+            metadata = importlib.metadata.metadata(name)
+        except importlib.metadata.PackageNotFoundError:
+            continue
+        if metadata["Name"] in seen:
+            continue
+        seen.add(metadata["Name"])
+        lines = importlib.metadata.requires(name) or []
+        queue += [re.split(r"[<>=!~\[;, (]", line)[0] for line in lines if "extra ==" not in line]
+    return seen
+
+
+def licence_of(package: str) -> str:
+    metadata = importlib.metadata.metadata(package)
+    classifiers = [line for line in metadata.get_all("Classifier") or [] if line.startswith("License ::")]
+    return " ".join([metadata.get("License-Expression") or (metadata.get("License") or "")[:200], *classifiers])
+
+
 def stated() -> dict[str, str]:
     text = (ROOT / "THIRD_PARTY.md").read_text(encoding="utf-8")
     return {name: licence for name, _, licence in ROW.findall(text) if name not in ("package", "robot")}
@@ -47,3 +74,10 @@ def test_the_licence_is_that_of_the_metadata(package: str):
         "ISC": "ISC",
     }.get(family, family)
     assert alike.lower() in found.lower(), found
+
+
+def test_what_comes_along_under_other_than_permissive_terms_is_named():
+    text = (ROOT / "THIRD_PARTY.md").read_text(encoding="utf-8")
+    found = {name for name in brought_along() if UNCOMMON.search(licence_of(name)) and name not in stated()}
+    assert found
+    assert [name for name in sorted(found) if f"`{name}`" not in text] == []
