@@ -19,7 +19,9 @@ def needed() -> set[str]:
     return {re.split(r"[<>=\[;, ]", line)[0] for line in named}
 
 
-UNCOMMON = re.compile(r"GPL|General Public|MPL|Mozilla|Proprietary|Commercial|mosek|CDDL|EPL|CC-BY|CC BY", re.IGNORECASE)
+UNCOMMON = re.compile(
+    r"GPL|General Public|MPL|Mozilla|Proprietary|Commercial|mosek|CDDL|EPL|CC-BY|CC BY", re.IGNORECASE
+)
 
 
 def brought_along() -> set[str]:

@@ -140,10 +140,3 @@ def test_a_command_that_fails_is_found(tmp_path: Path, commands: Commands):
     assert (code, "Did you mean 'collect'" in said) == (2, True)
     code, said = commands.run(["python", "-c", "import missing_module"], tmp_path)
     assert (code, "ModuleNotFoundError" in said) == (1, True)
-
-
-def test_links_of_the_readme_lead_somewhere():
-    text = (ROOT / "README.md").read_text(encoding="utf-8")
-    targets = [target for target in re.findall(r"\]\(([^)#]+)", text) if not target.startswith("http")]
-    assert targets
-    assert [target for target in targets if not (ROOT / target).exists()] == []
