@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, TypeVar
 
-from workflows.console import OK, guarded, say
+from workflows.console import OK, guarded
+from workflows.help_text import say_help
 
 if TYPE_CHECKING:
     from configs.composition import Request
@@ -38,7 +39,7 @@ def _main(
 
     line = parse_command_line(argv)
     if line.help:
-        say(help_text.rstrip())
+        say_help(help_text)
         return OK
     (path,), pairs = split_paths(word, line.overrides, count=1)
     inside = [pair for pair in pairs if pair.split("=")[0].startswith(("cameras.", "cameras["))]

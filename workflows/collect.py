@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 
 from simcore.errors import ConfigError
 from workflows.commandline import FLAGS, CommandLine, parse_command_line
-from workflows.console import OK, banner_hidden, guarded, note, say
+from workflows.console import OK, banner_hidden, guarded, note
 from workflows.executors.executor import EpisodeMaker, Outcome
+from workflows.help_text import say_help
 from workflows.run import keep_lost, make_data_set, output_folder, run_jobs, writer_name
 
 if TYPE_CHECKING:
@@ -51,7 +52,7 @@ def main(argv: Sequence[str]) -> int:
 
 def _main(line: CommandLine) -> int:
     if line.help:
-        say(HELP)
+        say_help(HELP)
         return OK
     from workflows.schema import CollectCfg
 

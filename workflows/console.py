@@ -72,7 +72,9 @@ def command(argv: Sequence[str], help_text: str, run: Callable[[list[str]], int]
     arguments = list(argv)
 
     def show_help() -> int:
-        say(help_text.rstrip())
+        from workflows.help_text import say_help
+
+        say_help(help_text)
         return OK
 
     wants_help = any(argument in ("-h", "--help") for argument in arguments)

@@ -9,8 +9,9 @@ from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING
 
 from workflows.commandline import FLAGS, CommandLine, parse_command_line
-from workflows.console import OK, banner_hidden, guarded, say
+from workflows.console import OK, banner_hidden, guarded
 from workflows.executors.executor import EpisodeMaker, Outcome
+from workflows.help_text import say_help
 from workflows.run import keep_lost, make_data_set, run_jobs, writer_name
 
 if TYPE_CHECKING:
@@ -46,7 +47,7 @@ def main(argv: Sequence[str]) -> int:
 
 def _main(line: CommandLine) -> int:
     if line.help:
-        say(HELP)
+        say_help(HELP)
         return OK
     from workflows.schema import EvaluateCfg
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from workflows.commandline import FLAGS, CommandLine, load_configs, parse_command_line
 from workflows.console import OK, banner_hidden, guarded, note, say
+from workflows.help_text import say_help
 
 if TYPE_CHECKING:
     from workflows.schema import PreviewCfg
@@ -35,7 +36,7 @@ def main(argv: Sequence[str]) -> int:
 
 def _main(line: CommandLine) -> int:
     if line.help:
-        say(HELP)
+        say_help(HELP)
         return OK
     from workflows.schema import PreviewCfg
 

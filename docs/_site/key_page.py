@@ -17,7 +17,10 @@ from simcore.assets.converters.mesh_converter import MeshConverterCfg
 from simcore.assets.converters.urdf_converter import UrdfConverterCfg
 from simcore.sim.sensors.catalog import SENSORS
 from skills.catalog import SKILLS
+from workflows.help_text import fitted
 
+COLUMNS = 92
+"""Of a block on the site that is as wide as a page."""
 HEAD = """# Keys of the configuration
 
 Every key that a YAML file or the command line can set, by the dataclass that reads it; made from the docstrings in the
@@ -46,7 +49,7 @@ def command_page() -> str:
         module, _, function = command.target.partition(":")
         with contextlib.redirect_stdout(io.StringIO()) as text:
             getattr(import_module(module), function)(["--help"])
-        parts.append(f"## {name}\n\n```text\n{text.getvalue().strip()}\n```\n")
+        parts.append(f"## {name}\n\n```text\n{fitted(text.getvalue().strip(), COLUMNS)}\n```\n")
     return "\n".join(parts)
 
 
