@@ -6,8 +6,8 @@ into its folder. `unlatch ... > FILE` keeps what is printed. A `yaml` block that
 schema is asked about it (`tests/architecture/test_code_blocks.py`).
 
 To be quick, commands run in copies of a process that has everything imported (`warm_commands.py`), collect in that
-process where they name no workers, and what one page has collected another one that says the same is given as a copy:
-who made a data set is not seen in it. `unlatch` as a process of its own, and its workers, are what the other files here
+process where they name no workers, and what one page has collected another one that says the same is given as a copy,
+with the images that it made of it: who made a data set is not seen in it. `unlatch` as a process of its own, and its workers, are what the other files here
 test.
 """
 
@@ -125,12 +125,14 @@ def test_code_blocks_run(page: str, tmp_path: Path, commands: Commands, collecte
                 continue
             out = data_set_of(argv)
             key = tuple(sorted(word for word in argv if not word.startswith("out=")))
-            if out and (made := collected.setdefault(key, tmp_path / out)) != tmp_path / out:
-                shutil.copytree(made, tmp_path / out, dirs_exist_ok=True)
+            if out and key in collected:
+                shutil.copytree(collected[key], tmp_path / out, dirs_exist_ok=True)
                 continue
             argv, kept = (argv[:-2], tmp_path / argv[-1]) if argv[-2:-1] == [">"] else (argv, None)
             code, said = commands.run(argv, tmp_path)
             assert code == 0, f"{shlex.join(argv)}\n{said}"
+            if out:
+                collected[key] = tmp_path / out
             if kept is not None:
                 kept.write_text(said, encoding="utf-8")
 
