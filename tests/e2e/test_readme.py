@@ -7,8 +7,8 @@ schema is asked about it (`tests/architecture/test_code_blocks.py`).
 
 To be quick, commands run in copies of a process that has everything imported (`warm_commands.py`), collect in that
 process where they name no workers, and what one page has collected another one that says the same is given as a copy,
-with the images that it made of it: who made a data set is not seen in it. `unlatch` as a process of its own, and its workers, are what the other files here
-test.
+with the images that it made of it: who made a data set is not seen in it. `unlatch` as a process of its own, and its
+workers, are what the other files here test.
 """
 
 import json
