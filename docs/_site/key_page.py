@@ -19,7 +19,7 @@ from simcore.sim.sensors.catalog import SENSORS
 from skills.catalog import SKILLS
 from workflows.help_text import fitted
 
-COLUMNS = 92
+COLUMNS = 80
 """Of a block on the site that is as wide as a page."""
 HEAD = """# Keys of the configuration
 
