@@ -122,12 +122,12 @@ def check_own_folders(folders: Sequence[str]) -> None:
                 f"--config-dir {folder} is not a folder. Expected a folder of YAML files. Check the path."
             )
         groups = group_names()
-        if folder.resolve().name in groups and any(folder.glob("*.yaml")):
-            if not any((folder / group).is_dir() for group in groups):
-                raise ConfigError(
-                    f"--config-dir {folder} is a folder of one kind of files. Expected the folder that it lies in. "
-                    f"Use --config-dir {folder.parent}."
-                )
+        is_group = folder.resolve().name in groups and any(folder.glob("*.yaml"))
+        if is_group and not any((folder / group).is_dir() for group in groups):
+            raise ConfigError(
+                f"--config-dir {folder} is a folder of one kind of files. Expected the folder that it lies in. "
+                f"Use --config-dir {folder.parent}."
+            )
         for group in groups:
             known = yaml_files(group)
             for path in sorted((folder / group).glob("*.yaml")):
