@@ -1,0 +1,85 @@
+"""What each annotator takes for one image of an episode.
+
+    python benchmarks/annotators.py [task=open_microwave] [seed=0] [frames=20] [width=320] [height=240] [renderer=tiny]
+
+Prints the median CPU time of the image and of every annotator over frames of one episode, with the robot annotated and
+with it left out.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from configs.cameras import read_looks, with_cameras
+from simcore.sim.annotators.annotations import annotate
+from simcore.sim.annotators.catalog import ANNOTATORS
+from simcore.sim.annotators.config import AnnotationCfg
+from simcore.sim.annotators.shot import take_shot
+from simcore.sim.renderers.catalog import RENDERERS
+from simcore.sim.world import World
+from workflows.commandline import CommandLine, load_configs, read_pairs
+from workflows.console import OK, guarded, say
+from workflows.runner import EpisodeRunner
+from workflows.scene_picture import open_record
+from workflows.schema import CollectCfg
+
+
+@dataclass
+class AnnotatorsCfg:
+    """What the benchmark takes."""
+
+    task: str = "open_microwave"
+    seed: int = 0
+    frames: int = 20
+    """Frames, evenly over the episode."""
+    width: int = 320
+    height: int = 240
+    renderer: str = "tiny"
+
+
+def main() -> int:
+    """Prints the table."""
+    given = read_pairs(AnnotatorsCfg, sys.argv[1:])
+    (job,) = load_configs(
+        "collect", CollectCfg, CommandLine(overrides=[f"task={given.task}", f"seed={given.seed}", "episodes=1"])
+    )
+    with EpisodeRunner(job.cfg) as runner:
+        record = runner.run(0)
+    cfg = with_cameras(job.cfg, read_looks(job.cfg, ["front"]).cameras)
+    times: dict[tuple[str, bool], list[float]] = {}
+    world = World(cfg.world, visuals=True, renderer=RENDERERS.load(given.renderer)())
+    with world, open_record(cfg, record, world=world) as shown:
+        (sensor,) = shown.episode.scene.scene.sensors.children.values()
+        camera = sensor.pinhole.from_fov(given.width, given.height, sensor.pinhole.fov_rad)
+        for frame in np.linspace(0, record.n_actions, given.frames + 1).astype(int):  # the first warms up
+            shown.show(int(frame))
+            for with_robot in (True, False):
+                asked = AnnotationCfg(leave_out=[] if with_robot else ["robot"])
+
+                def clocked(name: str, call: Callable[[], Any], with_robot: bool = with_robot) -> Any:
+                    started = time.process_time()
+                    found = call()
+                    times.setdefault((name, with_robot), []).append(1e3 * (time.process_time() - started))
+                    return found
+
+                def shoot(asked: AnnotationCfg = asked) -> Any:
+                    return take_shot(world, camera, sensor.T_world_sensor, near_m=0.02, far_m=10.0, cfg=asked)
+
+                shot = clocked("image", shoot)
+                for name in ANNOTATORS.names():
+                    clocked(name, lambda name=name, shot=shot: annotate(shot, [name]))
+    say(f"ms of CPU time a frame, {given.width}x{given.height}, {given.renderer}, median of {given.frames} frames")
+    say(f"{'':28}{'robot':>10}{'without':>10}")
+    for name in dict.fromkeys(name for name, _ in times):
+        say(f"{name:28}" + "".join(f"{np.median(times[name, kind][1:]):10.1f}" for kind in (True, False)))
+    return OK
+
+
+if __name__ == "__main__":
+    sys.exit(guarded(main))
