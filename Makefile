@@ -46,7 +46,8 @@ format: $(STAMP)
 fuzz: $(STAMP)
 	UNLATCH_FUZZ=2000 $(BIN)/python -m pytest -n 2 -m slow tests/configs/test_fuzz.py tests/workflows/test_annotate.py
 
-LEROBOT_PYTHON ?= python3.12
+# LeRobot needs Python 3.12 or later
+LEROBOT_PYTHON ?= $(shell for p in python3.12 python3.13; do $$p -c '' 2>/dev/null && echo $$p && break; done)
 LEROBOT_VENV ?= .venv-lerobot
 LEROBOT_DATA := data/check-lerobot
 
@@ -61,6 +62,9 @@ check-lerobot: $(STAMP) $(LEROBOT_VENV)/.installed
 		$(LEROBOT_VENV)/bin/lerobot-doctor check --ci --fail-on fail $(LEROBOT_DATA)/$$codec || exit 1; done
 
 $(LEROBOT_VENV)/.installed:
+	@if [ -z "$(LEROBOT_PYTHON)" ]; then \
+		echo "Makefile: no Python 3.12 found (LeRobot needs it). Install one, or run: make check-lerobot LEROBOT_PYTHON=/path/to/python3.12" >&2; \
+		exit 2; fi
 	$(LEROBOT_PYTHON) -m venv $(LEROBOT_VENV)
 	$(LEROBOT_VENV)/bin/python -m pip install $(PIP_FLAGS) 'lerobot[dataset]==0.6.1' lerobot-doctor
 	@touch $@
