@@ -17,6 +17,7 @@ from simcore.sim.light import Light
 from simcore.sim.look import Look, TextureStore
 from simcore.sim.rates import WorldCfg
 from simcore.sim.renderers.catalog import RENDERERS
+from simcore.sim.renderers.exposure import Exposure
 from simcore.sim.scenery import SOLIDS, add_panel, add_solid
 from simcore.sim.views.light_view import LightView
 from simcore.sim.views.look_view import LookView
@@ -134,7 +135,7 @@ def test_the_colour_of_one_link_is_seen_on_that_link_alone(shown: World, tmp_pat
 
     def means() -> dict[str, Array]:
         down = Pose(np.diag([1.0, -1.0, -1.0]), np.array([0.5, 0.0, 1.0]))
-        images = take_images(shown, Pinhole.from_fov(96, 72, 0.6), down, near_m=0.1, far_m=3.0)
+        images = take_images(shown, Exposure(Pinhole.from_fov(96, 72, 0.6), down, near_m=0.1, far_m=3.0))
         places = {label: place for place, (label, _) in enumerate(link_labels(shown), start=1)}
         return {name: images.rgb[images.link_ids == places[f"pair/{name}"]].mean(axis=0) for name in ("left", "right")}
 
