@@ -56,6 +56,7 @@ class ObjectCfg:
     category: str = MISSING
     """What it is: a generator's name, or a category of the data set."""
     source: ObjectSource = ObjectSource.procedural
+    """Where it comes from: made by a generator, a data set's, made by scene_synthesizer, or a URDF of your own."""
     root: str | None = None
     """Folder of the data set; without it the environment variable of the source says where. source=urdf: the URDF, or
     the folder of one object or of many; `object=PATH` on the command line sets it."""

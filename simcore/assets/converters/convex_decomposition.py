@@ -63,12 +63,17 @@ class ConvexDecompositionCfg:
     coacd_pieces: int = 12
     """Most pieces of a link that CoACD takes, the largest first; the others become boxes."""
     coacd_threshold: float = 0.05
+    """CoACD's `threshold`: a piece is cut until its hulls are concave by less than this share."""
     coacd_grid: int = 30
     """Cells a side of the grid by which CoACD closes an open piece: its faces, and the time, grow with the square."""
     coacd_resolution: int = 500
+    """CoACD's `resolution`: samples of a piece's surface by which concavity is measured."""
     coacd_mcts_nodes: int = 10
+    """CoACD's `mcts_nodes`: cuts that a step of its tree search tries."""
     coacd_mcts_iterations: int = 20
+    """CoACD's `mcts_iterations`: steps of that search before a cut is made."""
     coacd_mcts_depth: int = 2
+    """CoACD's `mcts_max_depth`: cuts that it looks ahead."""
     coacd_max_hulls: int = 24
     """Most hulls of one piece."""
     coacd_faces: int = 2000
@@ -76,11 +81,15 @@ class ConvexDecompositionCfg:
     coarse_below: float = 0.25
     """Pieces smaller than this (lock wheels, dials, handles) get the next two in place of threshold and grid."""
     coarse_threshold: float = 0.1
+    """`coacd_threshold` of these."""
     coarse_grid: int = 20
+    """`coacd_grid` of these."""
     many_faces: int = 1000
     """Pieces with more faces than this, and open ones, get the next two in place of nodes and iterations."""
     many_faces_mcts_nodes: int = 5
+    """`coacd_mcts_nodes` of these."""
     many_faces_mcts_iterations: int = 10
+    """`coacd_mcts_iterations` of these."""
     piece_limit_s: float = 900.0
     """A piece that takes CoACD longer than this is an error; far more than any piece needs, on a busy machine too."""
     hull_vertices: int = 64
