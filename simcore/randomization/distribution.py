@@ -75,7 +75,13 @@ class Distribution(ABC):
         Args:
             check: A bound method; it is forgotten with its object.
         """
-        self._watchers.append(WeakMethod(check))
+        asked = WeakMethod(check)
+        if asked not in self._watchers:
+            self._watchers.append(asked)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What a copy has: the parameters. Rules that draw from this one draw not from the copy."""
+        return {**vars(self), "_watchers": []}
 
     def _ask_watchers(self) -> None:
         self._watchers = [each for each in self._watchers if each() is not None]
@@ -296,6 +302,11 @@ class Combine(Distribution):
 
     def __init__(self, **values: Any) -> None:
         super().__init__(**values)
+        self._watch_parts()
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Has the copies of the parts watched."""
+        vars(self).update(state)
         self._watch_parts()
 
     def _checked(self, values: dict[str, Any]) -> dict[str, Any]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
 from typing import Any
 
 import numpy as np
@@ -147,3 +149,23 @@ def test_the_names_of_a_yaml_are_those_of_the_functions() -> None:
         "uniform": FACTORIES["uniform"](lower=1, upper=2),
     }
     assert {name: item.type for name, item in made.items()} == {name: name for name in FACTORIES}
+
+
+@pytest.mark.parametrize("copied", [copy.deepcopy, lambda whole: pickle.loads(pickle.dumps(whole))])
+def test_a_copy_is_one_of_its_own_whose_parts_are_watched(copied: Any) -> None:
+    whole = dr.distribution.combine([dr.distribution.uniform(0.0, 1.0), 2.0])
+    own = copied(whole)
+    asked: list[str] = []
+
+    class Rule:
+        def __init__(self, name: str, drawn: Distribution) -> None:
+            self.name = name
+            drawn.watch(self.check)
+
+        def check(self) -> None:
+            asked.append(self.name)
+
+    rules = [Rule("of the first", whole), Rule("of the copy", own)]
+    own.get("distributions")[0].set({"upper": 5.0})
+    assert asked == [rules[1].name]
+    assert (own.range()[1].tolist(), whole.range()[1].tolist()) == ([5.0, 2.0], [1.0, 2.0])
