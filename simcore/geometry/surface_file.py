@@ -45,13 +45,13 @@ def read_surface(path: Path) -> Surface:
     picture: Path | None = None
     try:
         for line in path.read_text(encoding="utf-8", errors="replace").splitlines():
-            word, _, rest = line.strip().partition(" ")
+            word, rest = _first_word(line)
             if word in values:
-                values[word].append([float(number) for number in rest.split()[: 2 if word == "vt" else 3]])
+                values[word].append(_numbers(rest, count=2 if word == "vt" else 3))
             elif word == "f":
                 _add_polygon(rest, values, corners)
             elif word == "mtllib" and picture is None:
-                picture = _picture_of(path.parent / rest.strip())
+                picture = _picture_of(path.parent / rest)
     except (OSError, ValueError, IndexError) as exc:
         raise AssetError(f"{path}: no readable OBJ mesh ({exc}).", path=str(path)) from exc
     faces = np.array(corners["v"], dtype=int).reshape(-1, 3)
@@ -60,9 +60,24 @@ def read_surface(path: Path) -> Surface:
         raise AssetError(
             f"{path}: a face names vertex {int(faces.max()) + 1} of {len(vertices)}. Mend the file.", path=str(path)
         )
+    if not np.all(np.isfinite(vertices)):
+        raise AssetError(f"{path}: a vertex is not finite. Mend the file.", path=str(path))
     uvs = _at_corners(values["vt"], corners["vt"], len(faces))
-    normals = _at_corners(values["vn"], corners["vn"], len(faces)) if min(corners["vn"], default=-1) >= 0 else None
+    whole = min(corners["vn"], default=-1) >= 0 and max(corners["vn"], default=0) < len(values["vn"])
+    normals = _at_corners(values["vn"], corners["vn"], len(faces)) if whole else None
     return Surface(vertices, faces, normals, uvs, None if uvs is None else picture)
+
+
+def _first_word(line: str) -> tuple[str, str]:
+    """What a line is about, and the rest of it."""
+    words = line.split(maxsplit=1)
+    return (words[0], words[1].strip()) if len(words) > 1 else ("", "")
+
+
+def _numbers(text: str, *, count: int) -> list[float]:
+    """The first numbers of a text; 0 for those that it leaves out."""
+    found = [float(number) for number in text.split()[:count]]
+    return found + [0.0] * (count - len(found))
 
 
 def _add_polygon(text: str, values: dict[str, list[list[float]]], corners: dict[str, list[int]]) -> None:
@@ -77,12 +92,13 @@ def _add_polygon(text: str, values: dict[str, list[list[float]]], corners: dict[
 
 
 def _at_corners(values: list[list[float]], places: list[int], count: int) -> Array | None:
-    """(F, 3, n) values, 0 at corners without any; None where no corner has one."""
+    """(F, 3, n) values, 0 at corners that name none, or one that is not there; None where no corner has one."""
     at: Array = np.array(places, dtype=int)
-    if not len(at) or at.max() < 0:
+    there = (at >= 0) & (at < len(values))
+    if not there.any():
         return None
     found = np.array(values, dtype=float)
-    return np.concatenate([found, np.zeros((1, found.shape[1]))])[at].reshape(count, 3, -1)
+    return np.concatenate([found, np.zeros((1, found.shape[1]))])[np.where(there, at, -1)].reshape(count, 3, -1)
 
 
 def _picture_of(library: Path) -> Path | None:
@@ -90,8 +106,8 @@ def _picture_of(library: Path) -> Path | None:
     if not library.is_file():
         return None
     for line in library.read_text(encoding="utf-8", errors="replace").splitlines():
-        word, _, rest = line.strip().partition(" ")
-        found = library.parent / rest.strip()
+        word, rest = _first_word(line)
+        found = library.parent / rest
         if word == "map_Kd" and found.is_file():
             return found
     return None

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from simcore.errors import WorldError
+from simcore.errors import AssetError, WorldError
 from simcore.geometry import Pinhole, Pose
 from simcore.geometry.surface_file import creased_normals, read_surface
 from simcore.sim.bodies import ROOT
@@ -162,6 +162,25 @@ def test_corners_without_a_place_or_normal_have_none_made_up(tmp_path: Path) -> 
     assert surface.uvs is not None
     np.testing.assert_array_equal(surface.uvs[:, 0], [[0.5, 0.5], [0.0, 0.0]])
     assert surface.picture is None
+
+
+@pytest.mark.parametrize("face", ["f 1/1 2/2 3/3", "f 1//1 2//2 3//3", "f 1/-9/-9 2/-9/-9 3/-9/-9"])
+@pytest.mark.parametrize("first", ["v 0 0 0", "v\t0 0 0"])
+def test_places_and_normals_that_are_not_there_are_none(tmp_path: Path, face: str, first: str) -> None:
+    (tmp_path / "m.obj").write_text(f"{first}\nv 1 0 0\nv 0 1 0\n{face}\n")
+    surface = read_surface(tmp_path / "m.obj")
+    assert (surface.normals, surface.uvs, surface.vertices.shape) == (None, None, (3, 3))
+
+
+def test_a_place_of_one_number_lies_on_the_lower_edge(tmp_path: Path) -> None:
+    (tmp_path / "m.obj").write_text("v 0 0 0\nv 1 0 0\nv 0 1 0\nvt 0.5\nvt 1 1\nf 1/1 2/2 3/7\n")
+    np.testing.assert_array_equal(read_surface(tmp_path / "m.obj").uvs, [[[0.5, 0.0], [1.0, 1.0], [0.0, 0.0]]])
+
+
+def test_a_vertex_that_is_not_finite_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "m.obj").write_text("v 0 0 nan\nv 1 0 0\nv 0 1 0\nf 1 2 3\n")
+    with pytest.raises(AssetError, match="a vertex is not finite"):
+        read_surface(tmp_path / "m.obj")
 
 
 def test_a_crease_parts_normals_and_a_bend_does_not() -> None:
