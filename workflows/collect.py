@@ -95,7 +95,11 @@ def check_images(cfg: CollectCfg, config_dirs: Sequence[str]) -> None:
     from workflows.render_config import AUTO
 
     if cfg.images.renderer != AUTO:
-        RENDERERS.entry(cfg.images.renderer)
+        with banner_hidden():
+            from simcore.sim.world import World
+
+            with World(cfg.world, visuals=True, renderer=RENDERERS.load(cfg.images.renderer)()):
+                pass  # one that does not work here says so, before hours of episodes
     request = Request(config_dirs=list(config_dirs))
     with banner_hidden():
         try:

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 import unlatch
+from simcore.errors import WorldError
 from simcore.recording.renders import RenderSet
 from simcore.recording.storage import DataSet
 from workflows.collect import collect
@@ -165,6 +166,17 @@ def test_a_renderer_that_does_not_work_here_is_told_before_anything_is_made(data
     assert code == 2
     assert "renderer=egl is not there" in err
     assert sorted(data_set.path.rglob("*")) == before
+
+
+def test_a_renderer_that_does_not_work_here_is_told_before_any_episode(tmp_path, monkeypatch):
+    from simcore.sim.renderers import embree
+
+    monkeypatch.setattr(embree, "find_spec", lambda name: None)
+    arguments = ["task=close_drawer", f"out={tmp_path / 'data'}", "render=true", "images.renderer=embree"]
+    (loaded,) = load_configs("collect", CollectCfg, CommandLine(overrides=arguments))
+    with pytest.raises(WorldError, match="renderer=embree is not there"):
+        collect(loaded.cfg)
+    assert not (tmp_path / "data").exists()
 
 
 def test_collect_renders_what_it_made(tmp_path, capsys):
