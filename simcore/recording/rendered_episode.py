@@ -128,6 +128,7 @@ class RenderedEpisode:
         Raises:
             RecordingError: There are no images `distance` of it, or they are damaged.
         """
+        _stream_of(self._streams, camera, "distance")
         track, about = self.tracks[camera], self._cameras[camera]
         width, height, distortion = int(about["width"]), int(about["height"]), about.get("distortion")
         known, rays = None, np.zeros((height, width, 3))

@@ -77,6 +77,8 @@ def test_a_fisheye_has_annotations_labels_and_points(rendered: Path):
     found = episode.annotations("fisheye")
     assert {len(rows) for rows in found.arrays.values()} == {record.n_actions + 1}
     # points of what is on the table's top lie on it
+    with pytest.raises(RecordingError, match=r"There are no images 'distance' of camera 'fisheyes'"):
+        next(episode.point_clouds("fisheyes"))
     points = next(episode.point_clouds("fisheye"))
     assert points.shape == (48, 48, 3)
     heights = points[np.isfinite(points[..., 2]), 2]
