@@ -235,7 +235,8 @@ def _is_of_images(override: Override) -> bool:
 def _read_named_sensors(cfg: DictConfig, search_path: Sequence[str], key: str) -> None:
     """Puts the content of `sensor/<name>.yaml` in the place of every entry of a list of sensors that is a name."""
     entries = OmegaConf.select(cfg, key)
-    there = {str(item.get("name")): item for item in cfg.get("sensors") or () if isinstance(item, DictConfig)}
+    listed = [item for own in SENSOR_LISTS for item in OmegaConf.select(cfg, own) or ()]
+    there = {str(item.get("name")): item for item in listed if isinstance(item, DictConfig)}
     for index, name in enumerate(entries if isinstance(entries, ListConfig) else ()):
         if not isinstance(name, str):
             continue

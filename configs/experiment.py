@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import yaml
@@ -15,7 +16,7 @@ from simcore.errors import ConfigError
 GROUP = "experiment"
 KEY = "sweep"
 _PACKAGE = "# @package _global_"
-_CHOSEN = re.compile(rf"\+{{0,2}}{GROUP}=(?P<name>[^,\s]+)\Z")
+_CHOSEN = re.compile(rf"\+{{0,2}}{GROUP}=(?P<names>[^\s]+)\Z")
 _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 
 
@@ -29,22 +30,36 @@ def sweep_overrides(overrides: Sequence[str], config_dirs: Sequence[str]) -> lis
         config_dirs: Folders of YAML files of the user's own.
 
     Raises:
-        ConfigError: The experiment's `sweep` is not lists of values by key, or its file lacks its package.
+        ConfigError: The experiment's `sweep` is not lists of values by key, its file lacks its package, or it is chosen
+            beside others.
     """
-    names = [match["name"] for match in map(_CHOSEN.match, overrides) if match]
-    path = yaml_files(GROUP, config_dirs).get(names[-1]) if names else None
-    if path is None:
-        return []  # there is none, or composing says that it is unknown
+    chosen = [match["names"] for match in map(_CHOSEN.match, overrides) if match]
+    names = chosen[-1].split(",") if chosen else []
+    files = yaml_files(GROUP, config_dirs) if names else {}
+    given = {_key(text) for text in overrides}
+    axes = {name: _axes_of_file(files[name]) for name in names if name in files}  # composing says what is unknown
+    for name, own in axes.items():
+        if own and len(names) > 1:
+            raise ConfigError(
+                f"{GROUP}={chosen[-1]} names several experiments, and {name} is a sweep itself. Expected it alone. "
+                f"Run {GROUP}={name} by itself.",
+                key=GROUP,
+            )
+    return [
+        f"{key}={_values(str(key), values)}" for own in axes.values() for key, values in own.items() if key not in given
+    ]
+
+
+def _axes_of_file(path: Path) -> dict[str, list[Any]]:
+    """The `sweep` that the file of an experiment states."""
     try:
         text = path.read_text(encoding="utf-8")
         content = yaml.safe_load(text)
     except (OSError, UnicodeDecodeError, yaml.YAMLError):
-        return []  # composing says what is wrong with the file
+        return {}  # composing says what is wrong with the file
     if not text.startswith(_PACKAGE):
         raise ConfigError(f"Expected '{_PACKAGE}' as the very first line of {path}. Put it there.", key=GROUP)
-    axes = content.get(KEY) if isinstance(content, Mapping) else None
-    given = {_key(text) for text in overrides}
-    return [f"{key}={_values(str(key), values)}" for key, values in axes_of(axes).items() if key not in given]
+    return axes_of(content.get(KEY) if isinstance(content, Mapping) else None)
 
 
 def axes_of(axes: Any) -> dict[str, list[Any]]:

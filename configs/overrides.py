@@ -37,6 +37,8 @@ _LISTS = frozenset(
     }
 )
 """Keys whose values are lists of entries."""
+_FOLLOWING = frozenset({"images.cameras"})
+"""Keys whose lists follow from others where they are not given."""
 _FREE = frozenset({"object.where"})
 """Keys whose mapping may have any key: what is given there is added."""
 _ALWAYS_ONE = frozenset(group_names()) - {"experiment"}
@@ -91,6 +93,8 @@ def split_by_place(overrides: Sequence[str]) -> tuple[list[str], list[Override]]
         if match and any(part.isdigit() for part in parts[1:]):
             in_lists.append(parse_override(f"{match['prefix']}{key}{match['rest']}"))
         else:
+            if parse_override(text).value() is None and text.partition("=")[0] == "experiment":
+                continue  # as it is
             if parse_override(text).value() is None and text.partition("=")[0] in _ALWAYS_ONE:
                 raise ConfigError(
                     f"{text} is no choice. Expected one of {', '.join(option_names(key))}. Name one of them.", key=key
@@ -152,6 +156,12 @@ def apply_in_list(cfg: DictConfig, override: Override) -> None:
             continue
         parent = ".".join(parts[:index])
         node = OmegaConf.select(cfg, parent)
+        if node is None and parent in _FOLLOWING:
+            raise ConfigError(
+                f"{parent} is not given, so that {key} has no entry to change. Expected names first. Add "
+                f"{parent}=[front].",
+                key=key,
+            )
         if not isinstance(node, ListConfig):
             raise ConfigError(f"{parent} is no list. Expected a key of it in place of '{part}' in {key}.", key=key)
         if int(part) == len(node) and override.is_add() and index == len(parts) - 1:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Any
 
+import numpy as np
 from hydra.core.object_type import ObjectType
 from hydra.plugins.config_source import ConfigResult, ConfigSource
 from omegaconf import OmegaConf
@@ -108,6 +109,8 @@ def _plain(value: Any, where: str = "") -> Any:
         return {key: _plain(item, f"{where}.{key}" if where else key) for key, item in value.items()}
     if isinstance(value, list | tuple):
         return [_plain(item, f"{where}[{index}]") for index, item in enumerate(value)]
+    if isinstance(value, np.generic):
+        return _plain(value.item(), where)
     if value is None or isinstance(value, bool | int | float | str):
         return value
     raise TypeError(f"a {type(value).__name__} in '{where}'")

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from dataclasses import dataclass, field, fields
+from typing import Any, TypeVar, cast
 
 from simcore.errors import ConfigError, close_matches
 from workflows.console import banner_hidden
@@ -123,7 +123,8 @@ def load_configs(primary: str, schema: type[T], line: CommandLine) -> list[Loade
     from configs.reading import read_dataclass
     from workflows.recorded_randomization import with_recorded
 
-    swept = sweep_overrides(line.overrides, line.config_dirs)
+    makes_runs = any(item.name == "sweep" for item in fields(cast(Any, schema)))
+    swept = sweep_overrides(line.overrides, line.config_dirs) if makes_runs else []
     if not line.multirun:
         refuse_single(swept)
     jobs = expand_sweep([*line.overrides, *swept]) if line.multirun else [line.overrides]
@@ -231,8 +232,6 @@ def read_pairs(schema: type[T], arguments: Sequence[str], *, beside: Sequence[st
 
 def _check_keys(schema: type, keys: Sequence[str], beside: Sequence[str]) -> None:
     """Raises where a key is unknown; first one that is nearly of those beside, which may say what the others are."""
-    from dataclasses import fields
-
     from configs.reading import unknown_key
 
     known = [item.name for item in fields(schema)]

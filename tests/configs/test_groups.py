@@ -103,6 +103,16 @@ def test_an_experiment_that_sweeps_is_every_combination():
     assert (one.cfg.randomization.name, more) == ("light", [])
 
 
+def test_several_experiments_are_a_run_each_unless_one_is_a_sweep():
+    assert [job.cfg.successes for job in jobs("-m experiment=smoke,training_set task=open_drawer")] == [None, 500]
+    with pytest.raises(ConfigError, match=r"and difficulty is a sweep itself\. Expected it alone"):
+        jobs("-m experiment=smoke,difficulty task=open_drawer")
+
+
+def test_no_experiment_can_be_said():
+    assert header_of(read("experiment=null")) == header_of(read(""))
+
+
 def test_a_job_of_a_sweep_runs_alone_whatever_its_experiment_says():
     job = jobs("-m experiment=difficulty task=open_drawer launcher=joblib")[1]
     job.cfg.out = "data/x"
@@ -154,7 +164,7 @@ def test_a_group_that_is_none_is_told_with_those_that_are_near(tmp_path: Path):
         jobs(f"task=mine --config-dir {tmp_path}")
 
 
-@pytest.mark.parametrize("words", ["experiment=smoke", "executor=serial"])
+@pytest.mark.parametrize("words", ["experiment=smoke", "experiment=difficulty", "executor=serial"])
 def test_what_is_of_runs_alone_is_told_to_who_makes_none(words: str):
     with pytest.raises(ConfigError, match=r"is no choice of this command, which makes no run\. Expected it with `coll"):
         load_configs("plan", PlanCfg, parse_command_line(["task=open_drawer", words]))

@@ -23,6 +23,7 @@ Install = Callable[..., None]
 
 MODULE = """
 import dataclasses
+import numpy as np
 from pathlib import Path
 from robots.franka_panda import franka_panda
 
@@ -33,6 +34,9 @@ def pull():
         "robot": {"base_height_m": 0.05},
     }
 
+def computed(): return {"defaults": ["open_drawer", "_self_"], "seed": np.int64(3), "skills": [
+    {"name": "open", "objects": ["drawer"], "part": "drawer", "contact_force_threshold_n": np.linspace(0.0, 5.0, 2)[1]}
+]}
 def misspelt(): return {"defaults": ["open_drawer", "_self_"], "task": {"settle": 1.0}}
 def with_path(): return {"task": {"name": Path("x")}}
 def with_number(): return {"task": {1: "x"}}
@@ -81,6 +85,12 @@ def test_a_task_made_in_python_is_used_like_a_file(install: Install):
     assert (job.cfg.task.name, job.cfg.task.settle_s, job.cfg.robot.base_height_m) == ("pull", 1.0, 0.05)
     assert job.cfg.task.regions[0].yaw_deg == 5.0
     assert job.cfg.skills[0].name == "open"
+
+
+def test_its_numbers_may_be_numpys(install: Install):
+    install(pull="computed")
+    (job,) = load_configs("collect", CollectCfg, CommandLine(["task=pull"]))
+    assert (job.cfg.seed, job.cfg.skills[0].contact_force_threshold_n) == (3, 5.0)
 
 
 def test_it_is_listed_completed_by_editors_and_not_imported_for_that(install: Install):

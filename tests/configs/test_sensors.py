@@ -59,6 +59,17 @@ def test_a_named_camera_of_images_can_be_changed_alone_and_is_a_sensor_of_its_na
     assert read("images.cameras=[wrist]").images.cameras == ["wrist"]
 
 
+def test_a_named_camera_of_images_is_the_one_of_the_set_of_cameras_when_it_is_changed():
+    cfg = read("camera=realsense", "images.cameras=[wrist]", "images.cameras.0.scale=0.5")
+    (wrist,) = cfg.images.cameras
+    assert (wrist["preset"], wrist["scale"]) == ("realsense_d405", 0.5)
+
+
+def test_a_camera_of_images_that_nobody_named_cannot_be_changed():
+    with pytest.raises(ConfigError, match=r"^images\.cameras is not given, .* Add images\.cameras=\[front\]"):
+        read("images.cameras.0.width=160")
+
+
 def test_a_folder_of_the_user_adds_sensors_and_tasks_that_name_them(tmp_path: Path):
     for group in ("sensor", "task"):
         (tmp_path / group).mkdir()
