@@ -41,8 +41,8 @@ _FOLLOWING = frozenset({"images.cameras"})
 """Keys whose lists follow from others where they are not given."""
 _FREE = frozenset({"object.where"})
 """Keys whose mapping may have any key: what is given there is added."""
-_ALWAYS_ONE = frozenset(group_names()) - {"experiment"}
-"""Groups of which one is always chosen."""
+_MAY_BE_NONE = frozenset({"experiment"})
+"""Groups of which none need be chosen."""
 
 
 def expand_sweep(overrides: Sequence[str]) -> list[list[str]]:
@@ -93,20 +93,23 @@ def split_by_place(overrides: Sequence[str]) -> tuple[list[str], list[Override]]
         if match and any(part.isdigit() for part in parts[1:]):
             in_lists.append(parse_override(f"{match['prefix']}{key}{match['rest']}"))
         else:
-            if parse_override(text).value() is None and text.partition("=")[0] == "experiment":
-                continue  # as it is
-            if parse_override(text).value() is None and text.partition("=")[0] in _ALWAYS_ONE:
-                raise ConfigError(
-                    f"{text} is no choice. Expected one of {', '.join(option_names(key))}. Name one of them.", key=key
-                )
-            if isinstance(parse_override(text).value(), list) and text.partition("=")[0] in group_names():
-                raise ConfigError(
-                    f"{text} chooses several files. Expected one of {', '.join(option_names(key))}; with -m, {key}=a,b "
-                    "makes a run of each. Name one.",
-                    key=key,
-                )
+            value = parse_override(text).value()
+            if text.partition("=")[0] in group_names():
+                if value is None and key in _MAY_BE_NONE:
+                    continue  # as it is
+                _check_choice(text, key, value)
             plain.append(text)
     return plain, in_lists
+
+
+def _check_choice(text: str, group: str, value: object) -> None:
+    if value is None:
+        wrong, advice = "is no choice", ". Name one of them."
+    elif isinstance(value, list):
+        wrong, advice = "chooses several files", f"; with -m, {group}=a,b makes a run of each. Name one."
+    else:
+        return
+    raise ConfigError(f"{text} {wrong}. Expected one of {', '.join(option_names(group))}{advice}", key=group)
 
 
 def misspelt_key(overrides: Sequence[str], schema: type) -> ConfigError | None:
