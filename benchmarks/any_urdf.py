@@ -40,6 +40,8 @@ from workflows.statistics import wilson_interval
 CATEGORIES = ("microwave", "drawer", "refrigerator", "safe", "oven", "door", "laptop")
 """Categories that are tried: names of folders begin with them."""
 SOURCES = ("derived", "hand")
+TASK = "task"
+"""In place of a skill: the job is a shipped task."""
 _LIMIT_S = 3600.0
 _STRICT_SHARE = 0.9
 _ROBOT = "franka_panda"
@@ -86,6 +88,14 @@ class Job:
     """What `object=` is."""
     robot: str = _ROBOT
     """What `robot=` is."""
+
+    @property
+    def words(self) -> list[str]:
+        """What `unlatch collect` is told to run."""
+        if self.skill == TASK:
+            return [f"task={self.source}", f"robot={self.robot}"]
+        robot = [f"robot={self.robot}"] if self.robot != _ROBOT else []
+        return [f"object={self.source}", f"skill={self.skill}", *robot]
 
 
 @dataclass
@@ -146,8 +156,7 @@ def run(job: Job, cfg: RunCfg) -> Result:
     """Runs the command of a job and reads what it left."""
     prefix = "" if job.robot == _ROBOT else f"{job.robot}-"
     folder = Path(cfg.out) / f"{prefix}{job.name.replace('/', '-')}-{job.skill}-{job.keypoints}-s{cfg.seed}"
-    command = [sys.executable, "-m", "unlatch", "collect", f"object={job.source}", f"skill={job.skill}"]
-    command += [f"robot={job.robot}"] if job.robot != _ROBOT else []
+    command = [sys.executable, "-m", "unlatch", "collect", *job.words]
     command += [f"episodes={cfg.n}", f"seed={cfg.seed}", "executor=serial", "pictures=0", f"out={folder}"]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=_LIMIT_S)
     if done.returncode not in (0, 1):

@@ -40,25 +40,34 @@ _KEYS = ("robot", "name", "skill", "seed")
 
 
 @dataclass
-class SkillMatrixCfg(RunCfg):
+class CountedCfg(RunCfg):
+    """Keys of a benchmark that counts successes of robots."""
+
+    robots: str = DEFAULT_ROBOT
+    """Robots, separated by commas."""
+    results: str | None = None
+    """File of counts; entries with as many episodes of this seed are taken from it, the others made and added."""
+
+    def __post_init__(self) -> None:
+        for name in self.robots.split(","):
+            ROBOTS.entry(name)
+
+
+@dataclass
+class SkillMatrixCfg(CountedCfg):
     """The benchmark's keys."""
 
     n: int = 100
     """Episodes of each category, skill and robot."""
     skills: str = "open,close,rotate"
     """Skills, separated by commas."""
-    robots: str = DEFAULT_ROBOT
-    """Robots, separated by commas."""
     picture: str | None = None
     """Where the heat map is written."""
-    results: str | None = None
-    """File of counts; entries with as many episodes of this seed are taken from it, the others made and added."""
     out: str = "data/bench-skill-matrix"
     """Folder of the data sets."""
 
     def __post_init__(self) -> None:
-        for name in self.robots.split(","):
-            ROBOTS.entry(name)
+        super().__post_init__()
         if self.picture is not None and not self.picture.endswith(".png"):
             raise ConfigError(f"picture={self.picture} is no PNG. Expected a name that ends in .png.", key="picture")
 
@@ -145,7 +154,7 @@ def draw(results: Sequence[Result], path: str) -> None:
     say(f"picture: {path}")
 
 
-def counted(jobs: Sequence[Job], cfg: SkillMatrixCfg) -> list[Result]:
+def counted(jobs: Sequence[Job], cfg: CountedCfg) -> list[Result]:
     """What came of the jobs, from the file of results where it has them; what is made is added to it, job by job."""
     if cfg.results is None:
         return run_all(jobs, cfg)

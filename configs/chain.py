@@ -11,6 +11,7 @@ import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from robots.catalog import ROBOTS
 from simcore.errors import ConfigError, close_matches
 from skills.config import SkillCfg
 
@@ -118,8 +119,21 @@ def _check_filled(key: str, value: Any, kind: type, expected: str) -> None:
         raise ConfigError(f"{key} {what}. Expected {expected}. Change it.", key=key)
 
 
+def _arms_of(stages: Any) -> set[str]:
+    """The arms that a robot's stages name."""
+    return {str(arm) for stage in stages if isinstance(stage, Mapping) for arm in stage}
+
+
 def _check_names(place: str, item: Mapping[str, Any], robot: str, arms: Sequence[str]) -> None:
     for name in item:
+        needed = _arms_of(item[name])
+        if name in ROBOTS.names() and name != robot and needed - set(arms):
+            raise ConfigError(
+                f"{place}.{name} uses the arms {', '.join(sorted(needed))} side by side, '{robot}' has only "
+                f"{', '.join(arms)}. Expected a robot with all of them. Set robot={name}.",
+                key=f"{place}.{name}",
+                available=list(arms),
+            )
         if name != robot:
             raise ConfigError(
                 f"{place}.{name} names no robot of this episode.{close_matches(str(name), [robot])} Expected "

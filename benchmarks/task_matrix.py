@@ -1,0 +1,51 @@
+"""How often each shipped task succeeds with each robot, and why where a robot cannot do one.
+
+Usage: python benchmarks/task_matrix.py [n=20] [seed=0] [workers=2] [only=TEXT]
+       [robots=franka_panda,dual_panda,xarm6,ur5,baxter] [out=data/bench-task-matrix] [results=FILE.json]
+
+Runs `unlatch collect task=TASK robot=ROBOT` for every task of `configs/task`. What each column counts is said in
+`skill_matrix.py`; a row without episodes says why the robot cannot run the task at all. Data sets stay in the folder;
+the same command again goes on where it was stopped, and `results=` keeps the counts.
+"""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+
+from any_urdf import TASK, Job
+from skill_matrix import CountedCfg, counted, matrix_table, robot_lines
+
+from configs.folders import option_names
+from workflows.commandline import read_pairs
+from workflows.console import OK, guarded, result_console, say
+
+
+@dataclass
+class TaskMatrixCfg(CountedCfg):
+    """The benchmark's keys."""
+
+    n: int = 20
+    """Episodes of each task and robot."""
+    robots: str = "franka_panda,dual_panda,xarm6,ur5,baxter"
+    """Robots, separated by commas."""
+    out: str = "data/bench-task-matrix"
+    """Folder of the data sets."""
+
+
+def main(arguments: list[str]) -> int:
+    """Runs every job and prints what came of them."""
+    cfg = read_pairs(TaskMatrixCfg, arguments)
+    wanted = [text for text in cfg.only.split(",") if text]
+    names = [name for name in option_names(TASK) if not wanted or any(text in name for text in wanted)]
+    results = counted(
+        [Job(name, TASK, "shipped", name, robot=robot) for robot in cfg.robots.split(",") for name in names], cfg
+    )
+    result_console().print(matrix_table(results))
+    for line in robot_lines(results):
+        say(line)
+    return OK
+
+
+if __name__ == "__main__":
+    sys.exit(guarded(lambda: main(sys.argv[1:])))
