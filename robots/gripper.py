@@ -46,6 +46,11 @@ class GripperCfg:
     """Links that may touch the part."""
     friction: float = 1.0
     """Friction coefficient of the finger pads (Bullet multiplies it with the object's)."""
+    pad_stiffness_n_m: float = 0.0
+    """Stiffness of a pad at each point that it touches with [N/m]; 0 = rigid. Between rigid pads on coupled fingers, a
+    part 0.1 mm beside the middle is pressed by one finger alone, with the force of both."""
+    pad_damping_n_s_m: float = 0.0
+    """Damping of a pad that yields, at each such point [N s/m]."""
     symmetric: bool = True
     """Whether turning the hand by pi about its approach axis gives the same grasp."""
 
@@ -56,6 +61,11 @@ class GripperCfg:
             if not getattr(self, key) > 0.0:
                 raise ConfigError(
                     f"gripper.{key}={getattr(self, key)} is out of range. Expected above 0. Change it.", key=key
+                )
+        for key in ("pad_stiffness_n_m", "pad_damping_n_s_m"):
+            if not getattr(self, key) >= 0.0:
+                raise ConfigError(
+                    f"gripper.{key}={getattr(self, key)} is out of range. Expected at least 0. Change it.", key=key
                 )
         for key in ("joints", "finger_links"):
             if not getattr(self, key):

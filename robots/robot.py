@@ -60,7 +60,14 @@ class Arm(Module):
                 max_force_n=_FINGER_COUPLING_N,
             )
         for link in gripper.finger_links:
-            body.set_contact_material(link, friction=gripper.friction, spinning_friction=0.005, friction_anchor=True)
+            body.set_contact_material(
+                link,
+                friction=gripper.friction,
+                spinning_friction=0.005,
+                friction_anchor=True,
+                stiffness_n_m=gripper.pad_stiffness_n_m,
+                damping_n_s_m=gripper.pad_damping_n_s_m,
+            )
         self.joint_positions = Buffer()
         self.joint_velocities = Buffer()
         self.joint_efforts = Buffer()

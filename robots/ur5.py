@@ -7,6 +7,8 @@ accelerations: these are our own, a stop within a fifth of a second.
 
 The package's gripper is three boxes that are fixed to the flange: a palm and two fingers 55 mm apart. Here the same
 boxes move, as those of a Robotiq Hand-E: stroke 50 mm, force 130 N at most, 20 to 150 mm/s (its manual), mass 1 kg.
+Its rubber pads yield: rubber of 2 MPa, 2 mm thick, that bears on 2 square centimetres has 2e5 N/m, shared by the four
+points at which Bullet lets two flat faces touch.
 """
 
 from __future__ import annotations
@@ -49,6 +51,8 @@ def ur5() -> RobotCfg:
         max_speed_m_s=0.05,
         finger_links=[f"{side}_finger" for side in _FINGERS],
         friction=1.2,
+        pad_stiffness_n_m=5e4,
+        pad_damping_n_s_m=200.0,
         symmetric=True,
     )
     arm = ArmCfg(

@@ -31,6 +31,8 @@ PICTURE = "preview.png"
 """Name of the picture in a data set."""
 _LATER_KEYS: dict[str, Any] = {"part": None, "instances": "random", "instance_count": None, "split": "all", "where": {}}
 """Keys of an object that were added, and what they mean where they are missing."""
+_LATER_PAD_KEYS = ("pad_stiffness_n_m", "pad_damping_n_s_m")
+"""Keys of a gripper that were added; without them pads are rigid."""
 _LATER_CAMERA_KEYS: dict[str, Any] = {
     "lens": "pinhole",
     "distortion": None,
@@ -181,6 +183,8 @@ def header_of(cfg: EpisodeCfg) -> dict[str, Any]:
     for arm in config["robot"]["arms"]:
         if not arm["counterbalance"]:
             del arm["counterbalance"]  # as data sets had it before springs were modelled
+        for key in [key for key in _LATER_PAD_KEYS if arm["gripper"][key] == 0.0]:
+            del arm["gripper"][key]
     if not config["task"]["relations"]:
         del config["task"]["relations"]
     for entry in config["skills"]:

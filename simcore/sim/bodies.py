@@ -335,14 +335,27 @@ class Body:
         friction: float,
         spinning_friction: float = 0.0,
         friction_anchor: bool = False,
+        stiffness_n_m: float = 0.0,
+        damping_n_s_m: float = 0.0,
     ) -> None:
-        """Sets the friction of one link; Bullet multiplies the coefficients of the two in contact."""
+        """Sets the friction of one link; Bullet multiplies the coefficients of the two in contact.
+
+        Args:
+            link: The link.
+            friction: Coefficient of sliding friction.
+            spinning_friction: Coefficient of friction about the contact's normal.
+            friction_anchor: Whether contacts that stick are held in place against drift.
+            stiffness_n_m: Stiffness of each contact point, as of a rubber pad [N/m]; 0 = rigid.
+            damping_n_s_m: Damping of each contact point that yields [N s/m].
+        """
+        soft = {"contactStiffness": stiffness_n_m, "contactDamping": damping_n_s_m} if stiffness_n_m > 0.0 else {}
         p.changeDynamics(
             self.body_id,
             self.link_index(link),
             lateralFriction=friction,
             spinningFriction=spinning_friction,
             frictionAnchor=int(friction_anchor),
+            **soft,
             physicsClientId=self.client,
         )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 import pybullet as p
@@ -200,13 +201,43 @@ def test_fingers_stay_symmetric_under_a_side_load(world: World, name: str) -> No
         world.add_box(
             f"cube_{arm.name}",
             size_m=(box, box, box),
-            T_world_box=Pose(T_world_ee.R, T_world_ee @ (head + 0.015 * across)),
+            T_world_box=Pose(T_world_ee.R, T_world_ee @ (head + 2e-4 * across)),
         )
         frames(world, robot, Action({arm.name: ArmAction(arm.q, 0.0, Pose.identity())}), 60)
         fingers = robot.body.joint_states(gripper.joints)[0]
         shares = (fingers - gripper.offsets()) / np.array(gripper.travel())
         assert np.ptp(shares) * gripper.max_width_m < 2e-3, fingers
         assert arm.gripper_opening_m > 0.015  # something was in the way
+
+
+@pytest.mark.parametrize("rigid", [False, True])
+@pytest.mark.parametrize("name", NAMES)
+def test_soft_pads_share_the_load_of_a_part_beside_the_middle(world: World, name: str, rigid: bool) -> None:
+    cfg: RobotCfg = ROBOTS.load(name)()
+    if not all(arm.gripper.pad_stiffness_n_m > 0.0 for arm in cfg.arms):
+        pytest.skip(f"the pads of '{name}' are rigid")
+    if rigid:
+        arms = [replace(arm, gripper=replace(arm.gripper, pad_stiffness_n_m=0.0)) for arm in cfg.arms]
+        cfg = replace(cfg, arms=arms)
+    robot = Robot(world, cfg, model_path(name), T_world_root=base_pose(cfg))
+    for arm in robot.arms.values():
+        arm.reset(arm.cfg.home, gripper_m=arm.cfg.gripper.max_width_m)
+        head, side = np.array(arm.cfg.keypoints["tool_head"]), np.array(arm.cfg.keypoints["tool_side"])
+        across = (side - head) / np.linalg.norm(side - head)
+        T_world_ee = robot.body.link_pose(arm.cfg.ee_link)
+        cube = world.add_box(
+            f"cube_{arm.name}",
+            size_m=(0.02, 0.02, 0.02),
+            T_world_box=Pose(T_world_ee.R, T_world_ee @ (head + 2e-4 * across)),
+        )
+        frames(world, robot, Action({arm.name: ArmAction(arm.q, 0.0, Pose.identity())}), 60)
+        points = p.getContactPoints(robot.body.body_id, cube.body_id, physicsClientId=world.client)
+        loads = [
+            sum(point[9] for point in points if point[3] == robot.body.link_index(link))
+            for link in arm.cfg.gripper.finger_links
+        ]
+        assert sum(loads) == pytest.approx(2.0 * arm.cfg.gripper.grip_force_n, rel=0.1)
+        assert (min(loads) == 0.0) if rigid else (min(loads) > 0.1 * max(loads)), loads
 
 
 @pytest.mark.parametrize("name", NAMES)
