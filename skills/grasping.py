@@ -26,6 +26,8 @@ EMPTY_GRIPPER_M = 0.002
 """Fingers that close further hold nothing [m]."""
 _LOST_S = 0.5
 """So long without a finger on the part, while it should move, is a slip."""
+_MEETS_S = 2.0
+"""A hook sets out with up to 10 mm between it and the part, and slowly: it has so long to meet it."""
 _OVERSHOOT = 1.2
 _HOOKED_SPEED = {True: 0.075, False: 0.25}
 """Of what slides [m/s], else [rad/s]: half the planner's own. A hook cannot brake: what every step of its targets
@@ -58,6 +60,7 @@ class GraspingSkill(ArticulationSkill):
         super().__init__(cfg, context)
         self._lost_frames = 0
         self._led_by: int | None = None
+        self._has_met = False
 
     def plan(self, rng: np.random.Generator) -> bool:
         """See `Skill.plan`; a knob that the fingers cannot span is not tried."""
@@ -144,10 +147,23 @@ class GraspingSkill(ArticulationSkill):
         touching = float(np.asarray(self.views.fingers_link.force_max_n.get_value())) > 0.0
         if self._led_by != self.executor.index:  # the fingers have just closed
             self._led_by, self._lost_frames = self.executor.index, 0
+            self._has_met = False
             if not self.closed_gripper:
                 self._check_grasp(touching=touching)
+        self._has_met = self._has_met or touching
         self._lost_frames = 0 if touching else self._lost_frames + 1
-        if self._lost_frames >= self.context.frames(_LOST_S):
+        on_its_way = self.closed_gripper and not self._has_met
+        if self._lost_frames < self.context.frames(_MEETS_S if on_its_way else _LOST_S):
+            return
+        if on_its_way:
+            self.fail(
+                "grasp_missed",
+                f"The hooking fingers met nothing of '{self.part.name}' in {_MEETS_S:g} s",
+                s=s,
+                expected=expected,
+                frames_without_contact=self._lost_frames,
+            )
+        else:
             self.fail(
                 "slipped",
                 f"The fingers lost '{self.part.name}' at joint position {s:.3f} "

@@ -159,6 +159,27 @@ def test_half_a_second_without_the_part_is_a_slip(planned: Open, record_hz: int,
     assert skill.failure.evidence["frames_without_contact"] == frames
 
 
+@pytest.mark.parametrize("has_met", [False, True])
+def test_a_hook_has_time_to_meet_the_part_and_none_to_lose_it(
+    planned: Open, monkeypatch: pytest.MonkeyPatch, has_met: bool
+) -> None:
+    skill = at_rate(planned, 30)
+    monkeypatch.setattr(Open, "closed_gripper", property(lambda _: True))
+    skill.executor.load([command for command in planned.commands if command.phase is Phase.follow])
+    force = skill.views.fingers_link.force_max_n
+    force.set_value(1.0 if has_met else 0.0)
+    skill._on_frame()
+    force.set_value(0.0)
+    frames = 15 if has_met else 59  # the first frame without it is the one above, where it was not met
+    for _ in range(frames - 1):
+        skill._on_frame()
+    assert skill.failure is None
+    skill._on_frame()
+    assert skill.failure is not None
+    assert skill.failure.code == ("slipped" if has_met else "grasp_missed")
+    assert has_met or skill.failure.message == "The hooking fingers met nothing of 'door' in 2 s"
+
+
 def test_no_plan_is_a_failure_with_the_planners_reason(
     planned: Open, skill: Open, monkeypatch: pytest.MonkeyPatch
 ) -> None:
