@@ -16,6 +16,10 @@ Array = np.ndarray
 _GRID_PER_WAYPOINT = 3
 _MIN_GRID = 30
 _MAX_STRETCHES = 8
+_FINE_GRID_PER_WAYPOINT = 40
+_MOST_STRETCH = 1.2
+"""A grid point beside a sharp corner does not see it, and the whole path would have to be stretched until the corner keeps
+the limits, ten times and more; beyond this a path is timed anew on a fine grid."""
 _MAX_REFINEMENTS = 6
 _LOOKS = 5
 """Places between two waypoints at which the spline is compared with the straight line."""
@@ -109,8 +113,6 @@ def _straight(start: Array, end: Array, velocity: Array, acceleration: Array, dt
 def _curve(path: Array, velocity: Array, acceleration: Array, dt: float, arm: ArmModel, deviation_rad: float) -> Array:
     import logging
 
-    from solver.planning.topp_ra import toppra
-
     logging.getLogger("toppra").setLevel(logging.ERROR)  # it reports each solve
     joints = arm.n_q
     # a path may begin outside the planner's limits, which are tighter than the robot's
@@ -119,7 +121,28 @@ def _curve(path: Array, velocity: Array, acceleration: Array, dt: float, arm: Ar
         np.maximum(arm.q_upper, path[:, :joints].max(axis=0)),
     )
     path, curve = _near_spline(path, velocity, joints, deviation_rad)
-    grid = np.linspace(0.0, 1.0, max(_MIN_GRID, _GRID_PER_WAYPOINT * len(path)))
+    used = math.inf
+    for points, most in ((_GRID_PER_WAYPOINT, _MOST_STRETCH), (_FINE_GRID_PER_WAYPOINT, math.inf)):
+        samples, used, stretch = _sampled(
+            path, curve, max(_MIN_GRID, points * len(path)), velocity, acceleration, dt, low, high
+        )
+        if used <= 1.0 and stretch <= most:
+            return samples
+    raise SolverError(
+        f"The timed path of {len(path)} waypoints still exceeds the limits by a factor of {used:.3f} after "
+        f"{_MAX_STRETCHES} stretches. Plan with smaller steps.",
+        waypoints=len(path),
+    )
+
+
+def _sampled(
+    path: Array, curve: Any, points: int, velocity: Array, acceleration: Array, dt: float, low: Array, high: Array
+) -> tuple[Array, float, float]:
+    """A curve timed on a grid of some points, every `dt`, by which factor it exceeds the limits, and its stretch."""
+    from solver.planning.topp_ra import toppra
+
+    joints = len(low)
+    grid = np.linspace(0.0, 1.0, points)
     algorithm = toppra.algorithm.TOPPRA(
         list(_limits(tuple(velocity.tolist()), tuple(acceleration.tolist()))),
         curve,
@@ -143,13 +166,9 @@ def _curve(path: Array, velocity: Array, acceleration: Array, dt: float, arm: Ar
         samples[0], samples[-1] = path[0], path[-1]  # rounding of the spline; nothing may move at the seams
         used = _largest_use(samples, velocity / _MARGIN, acceleration / _MARGIN, dt)
         if used <= 1.0:
-            return samples
+            break
         stretch *= 1.01 * used
-    raise SolverError(
-        f"The timed path of {len(path)} waypoints still exceeds the limits by a factor of {used:.3f} after "
-        f"{_MAX_STRETCHES} stretches. Plan with smaller steps.",
-        waypoints=len(path),
-    )
+    return samples, used, stretch
 
 
 def _near_spline(path: Array, velocity: Array, joints: int, deviation_rad: float) -> tuple[Array, Any]:

@@ -89,3 +89,18 @@ def test_a_timed_path_stays_near_its_straight_lines_and_inside_the_limits_where_
 def test_a_speed_scale_of_zero_is_refused(arm):
     with pytest.raises(SolverError, match=r"speed_scale=0.0 must lie in \(0, 1\]"):
         time_path(np.vstack([arm.q_home, arm.q_home]), arm, dt=DT, speed_scale=0.0)
+
+
+@pytest.mark.parametrize("count", [9, 25])
+def test_a_sharp_corner_that_must_not_be_cut_is_passed_slowly_and_the_rest_is_not(arm, count):
+    there = np.array([-0.0127, 0.0069, -0.0243, -0.0028, 0.0017, -0.0311, 0.0464])
+    on = np.array([0.0413, 0.0072, -0.0575, -0.0495, 0.0285, 0.0022, 0.0218])
+    steps = np.vstack([np.zeros((1, 7)), np.repeat([there], 2, axis=0), np.repeat([on], count, axis=0)])
+    q = arm.q_home + np.cumsum(steps, axis=0)
+    slow_arm = replace(
+        arm, max_velocity=np.array([0.9] * 4 + [2.4] * 3), max_acceleration=np.array([1.8] * 4 + [3.6] * 3)
+    )
+    samples, _ = time_path(q, slow_arm, dt=DT, deviation_rad=2e-4)
+    assert_inside_limits(samples, slow_arm.max_velocity, slow_arm.max_acceleration)
+    apart = len(time_path(q[:3], slow_arm, dt=DT)[0]) + len(time_path(q[2:], slow_arm, dt=DT)[0])
+    assert len(samples) < 1.2 * apart
