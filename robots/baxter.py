@@ -14,6 +14,8 @@ The springs that carry a part of the arm's weight at its second joint ("springs 
 50. The maker does not state them. With the rated payload of 2.2 kg at a reach of 1.04 m they carry at least 28 N m; we
 take 30.
 
+The tips are rubber, and yield as the UR5's pads do (`robots/ur5.py`).
+
 The torso stands 0.1 m above the height of the table, with the pedestal below, and 0.2 m behind the origin.
 """
 
@@ -108,6 +110,8 @@ def _arm(side: str) -> ArmCfg:
         max_speed_m_s=0.05,
         finger_links=_fingers(side),
         friction=1.2,
+        pad_stiffness_n_m=5e4,
+        pad_damping_n_s_m=200.0,
         symmetric=True,
     )
     return ArmCfg(

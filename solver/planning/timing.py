@@ -18,8 +18,8 @@ _MIN_GRID = 30
 _MAX_STRETCHES = 8
 _FINE_GRID_PER_WAYPOINT = 40
 _MOST_STRETCH = 1.2
-"""A grid point beside a sharp corner does not see it, and the whole path is stretched until the corner keeps the limits;
-beyond this it is timed anew on a fine grid."""
+"""A grid point beside a sharp corner does not see it, and the whole path is stretched until the corner keeps the
+limits; beyond this it is timed anew on a fine grid."""
 _MAX_REFINEMENTS = 6
 _LOOKS = 5
 """Places between two waypoints at which the spline is compared with the straight line."""
