@@ -32,7 +32,7 @@ PHASE_COLORS: dict[Phase, Rgb] = {
 _INK, _FAINT, _LINES, _PAPER = (30, 30, 30), (120, 120, 120), (215, 215, 215), (255, 255, 255)
 _GOOD, _BAD = (20, 110, 50), (190, 25, 25)
 _CURVES: tuple[Rgb, ...] = ((30, 60, 150), (160, 80, 20), (90, 30, 130))
-_TITLE_PX, _FONT_PX = 20, 17
+_TITLE_PX, _FONT_PX, _LEAST_FONT_PX = 20, 17, 8
 _LINE_PX = 24
 _CAPTION_PX = 25
 _GAP_PX = 4
@@ -147,7 +147,6 @@ def _line(text: str, width: int) -> Image.Image:
 def _row(tiles: Sequence[Tile], width: int, *, first: int) -> Image.Image:
     image = _paper(width, _CAPTION_PX + TILE_PX[1] + _GAP_PX)
     draw = ImageDraw.Draw(image)
-    font = _font(_FONT_PX)
     for column, tile in enumerate(tiles):
         x = _MARGIN_PX + column * (TILE_PX[0] + _GAP_PX)
         right = x + TILE_PX[0] - 1
@@ -158,8 +157,10 @@ def _row(tiles: Sequence[Tile], width: int, *, first: int) -> Image.Image:
         draw.rectangle([x, _CAPTION_PX, right, _CAPTION_PX + TILE_PX[1] - 1], outline=color, width=frame)
         draw.rectangle([x, _CAPTION_PX - 4, right, _CAPTION_PX], fill=color)
         ink = _BAD if tile.failed else _INK
-        draw.text((x + 2, 0), f"{first + column}  {tile.label}", fill=ink, font=font)
-        draw.text((right - 2, 0), f"{tile.time_s:.1f} s   {tile.opening}", fill=ink, font=font, anchor="ra")
+        what, when = f"{first + column}  {tile.label}", f"{tile.time_s:.1f} s   {tile.opening}"
+        font = fitting_font(what + "  " + when, TILE_PX[0] - 4)
+        draw.text((x + 2, 0), what, fill=ink, font=font)
+        draw.text((right - 2, 0), when, fill=ink, font=font, anchor="ra")
     return image
 
 
@@ -241,6 +242,14 @@ def _wrapped(text: str, font: ImageFont.ImageFont | ImageFont.FreeTypeFont, widt
 
 def _paper(width: int, height: int) -> Image.Image:
     return Image.new("RGB", (width, height), _PAPER)
+
+
+def fitting_font(text: str, width: int) -> ImageFont.ImageFont | ImageFont.FreeTypeFont:
+    """The font of captions, smaller where a text would be wider than some pixels."""
+    return next(
+        (font for size in range(_FONT_PX, _LEAST_FONT_PX, -1) if (font := _font(size)).getlength(text) <= width),
+        _font(_LEAST_FONT_PX),
+    )
 
 
 def _font(size: int) -> ImageFont.ImageFont | ImageFont.FreeTypeFont:

@@ -17,7 +17,7 @@ from simcore.recording.storage import DataSet
 from skills.command import Phase
 from workflows.commandline import CommandLine, load_configs
 from workflows.phase_moments import Turn, turns_of
-from workflows.phase_sheet import TILE_PX, Curve, PhaseSheet, Section, Tile, draw_sheet
+from workflows.phase_sheet import TILE_PX, Curve, PhaseSheet, Section, Tile, draw_sheet, fitting_font
 from workflows.runner import EpisodeRunner
 from workflows.scene_picture import open_record
 from workflows.schema import CollectCfg
@@ -141,6 +141,12 @@ def test_a_sheet_is_as_wide_as_its_rows(counts: list[int], columns: int, across:
     assert drawn.width == across * (TILE_PX[0] + 4) - 4 + 16
     rows = sum(-(-count // across) for count in counts)
     assert rows * TILE_PX[1] < drawn.height < rows * (TILE_PX[1] + 40) + 400
+
+
+@pytest.mark.parametrize("what", ["1  transit", "6  motion_blocked", "12  workspace_exceeded"])
+def test_a_caption_fits_above_its_picture(what: str):
+    text = what + "  14.2 s   0.33 rad"
+    assert fitting_font(text, TILE_PX[0] - 4).getlength(text) <= TILE_PX[0] - 4
 
 
 def test_a_failure_is_red():
