@@ -18,9 +18,9 @@ _MIN_GRID = 30
 _MAX_STRETCHES = 8
 _FINE_GRID_PER_WAYPOINT = 40
 _SLOW = 1.5
-"""Times the least time that the velocities allow, with one ramp (usual are 0.7 to 1.3). Slower paths are timed anew on a
-fine grid: a coarse one that misses a sharp corner has the whole path stretched until the corner keeps the limits, and
-now and then TOPP-RA crawls on one, 71 s for what takes 4."""
+"""Times the least time that the velocities allow, with one ramp (usual are 0.7 to 1.3). Slower paths are timed anew on
+a fine grid: a coarse one that misses a sharp corner has the whole path stretched until the corner keeps the limits,
+and now and then TOPP-RA crawls on one, 71 s for what takes 4."""
 _MAX_REFINEMENTS = 6
 _LOOKS = 5
 """Places between two waypoints at which the spline is compared with the straight line."""
