@@ -142,12 +142,16 @@ def draw(results: Sequence[Result], path: str) -> None:
                     continue
                 shares[row, column] = sum(result.all.values()) / len(result.all)
                 refused = f" ({result.refused})" if result.refused else ""
-                axis.text(column, row, f"{100 * shares[row, column]:.0f}{refused}", ha="center", va="center", size=7)
+                ink = "black" if 0.2 < shares[row, column] < 0.9 else "white"
+                text = f"{100 * shares[row, column]:.0f}{refused}"
+                axis.text(column, row, text, ha="center", va="center", size=7, color=ink)
         image = axis.imshow(shares, vmin=0.0, vmax=1.0, cmap="RdYlGn", aspect="auto")
         axis.set_xticks(range(len(skills)), skills, size=8)
         axis.set_yticks(range(len(names)), [name.replace("_", " ") for name in names], size=8)
-        count = max((len(r.all) for r in results if r.job.robot == robot), default=0)
-        axis.set_title(f"{robot}, n = {count}", size=9)
+        counts = sorted({len(r.all) for r in results if r.job.robot == robot and r.all})
+        axis.set_title(
+            f"{robot}, n = {' to '.join(str(count) for count in dict.fromkeys(counts[:1] + counts[-1:]))}", size=9
+        )
     figure.suptitle("successes in %, in brackets layouts that were refused", size=9)
     figure.colorbar(image, ax=axes[0].tolist(), shrink=0.5)
     figure.savefig(path, dpi=130, bbox_inches="tight")
