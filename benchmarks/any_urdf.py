@@ -68,6 +68,11 @@ class RunCfg:
     out: str = "data/bench-any-urdf"
     """Folder of the data sets."""
 
+    def wants(self, text: str) -> bool:
+        """Whether `only` takes a name or path."""
+        parts = [part for part in self.only.split(",") if part]
+        return not parts or any(part in text for part in parts)
+
 
 @dataclass
 class AnyUrdfCfg(RunCfg):
@@ -94,8 +99,7 @@ class Job:
         """What `unlatch collect` is told to run."""
         if self.skill == TASK:
             return [f"task={self.source}", f"robot={self.robot}"]
-        robot = [f"robot={self.robot}"] if self.robot != _ROBOT else []
-        return [f"object={self.source}", f"skill={self.skill}", *robot]
+        return [f"object={self.source}", f"skill={self.skill}", f"robot={self.robot}"]
 
 
 @dataclass
@@ -136,12 +140,11 @@ class Result:
         return {**self.closed, **self.ajar}
 
 
-def objects_of(root: Path, only: str) -> list[Path]:
+def objects_of(root: Path, cfg: RunCfg) -> list[Path]:
     """Folders of the objects that are tried."""
     found = sorted(path.parent for path in root.rglob(PARTNET_URDF))
     tried = [path for path in found if path.relative_to(root).parts[0].startswith(CATEGORIES)]
-    wanted = [text for text in only.split(",") if text]
-    return [path for path in tried if not wanted or any(text in str(path) for text in wanted)]
+    return [path for path in tried if cfg.wants(str(path))]
 
 
 def with_hand_made(folder: Path, out: Path) -> Path:
@@ -294,7 +297,7 @@ def main(arguments: list[str]) -> int:
     if not root:
         raise ConfigError("UNLATCH_PARTNET_DIR is not set. Set it to a folder of PartNet-Mobility objects.")
     jobs = []
-    for folder in objects_of(Path(root), cfg.only):
+    for folder in objects_of(Path(root), cfg):
         name = folder.relative_to(root).as_posix()
         for keypoints in cfg.keypoints.split(","):
             copy = Path(cfg.out) / "objects" / name

@@ -148,10 +148,9 @@ def draw(results: Sequence[Result], path: str) -> None:
         image = axis.imshow(shares, vmin=0.0, vmax=1.0, cmap="RdYlGn", aspect="auto")
         axis.set_xticks(range(len(skills)), skills, size=8)
         axis.set_yticks(range(len(names)), [name.replace("_", " ") for name in names], size=8)
-        counts = sorted({len(r.all) for r in results if r.job.robot == robot and r.all})
-        axis.set_title(
-            f"{robot}, n = {' to '.join(str(count) for count in dict.fromkeys(counts[:1] + counts[-1:]))}", size=9
-        )
+        counts = [len(r.all) for r in results if r.job.robot == robot and r.all] or [0]
+        least, most = min(counts), max(counts)
+        axis.set_title(f"{robot}, n = {least}" + (f" to {most}" if most > least else ""), size=9)
     figure.suptitle("successes in %, in brackets layouts that were refused", size=9)
     figure.colorbar(image, ax=axes[0].tolist(), shrink=0.5)
     figure.savefig(path, dpi=130, bbox_inches="tight")
@@ -183,8 +182,7 @@ def counted(jobs: Sequence[Job], cfg: CountedCfg) -> list[Result]:
 def main(arguments: list[str]) -> int:
     """Runs every job and prints what came of them."""
     cfg = read_pairs(SkillMatrixCfg, arguments)
-    wanted = [text for text in cfg.only.split(",") if text]
-    names = [name for name in GENERATORS.names() if not wanted or any(text in name for text in wanted)]
+    names = [name for name in GENERATORS.names() if cfg.wants(name)]
     jobs = [
         Job(name, skill, "generated", name, robot=robot)
         for robot in cfg.robots.split(",")

@@ -36,11 +36,9 @@ class TaskMatrixCfg(CountedCfg):
 def main(arguments: list[str]) -> int:
     """Runs every job and prints what came of them."""
     cfg = read_pairs(TaskMatrixCfg, arguments)
-    wanted = [text for text in cfg.only.split(",") if text]
-    names = [name for name in option_names(TASK) if not wanted or any(text in name for text in wanted)]
-    results = counted(
-        [Job(name, TASK, "shipped", name, robot=robot) for robot in cfg.robots.split(",") for name in names], cfg
-    )
+    names = [name for name in option_names(TASK) if cfg.wants(name)]
+    jobs = [Job(name, TASK, "shipped", name, robot=robot) for robot in cfg.robots.split(",") for name in names]
+    results = counted(jobs, cfg)
     result_console().print(matrix_table(results))
     for line in robot_lines(results):
         say(line)

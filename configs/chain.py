@@ -120,27 +120,32 @@ def _check_filled(key: str, value: Any, kind: type, expected: str) -> None:
 
 
 def _arms_of(stages: Any) -> set[str]:
-    """The arms that a robot's stages name."""
-    return {str(arm) for stage in stages if isinstance(stage, Mapping) for arm in stage}
+    """The arms that a robot's stages name; none where they are no list of stages."""
+    return (
+        {str(arm) for stage in stages if isinstance(stage, Mapping) for arm in stage}
+        if isinstance(stages, list)
+        else set()
+    )
 
 
 def _check_names(place: str, item: Mapping[str, Any], robot: str, arms: Sequence[str]) -> None:
-    for name in item:
-        needed = _arms_of(item[name])
-        if name in ROBOTS.names() and name != robot and needed - set(arms):
+    for name, stages in item.items():
+        if name == robot:
+            continue
+        needed = _arms_of(stages)
+        if name in ROBOTS.names() and needed - set(arms):
             raise ConfigError(
                 f"{place}.{name} uses the arms {', '.join(sorted(needed))} side by side, '{robot}' has only "
                 f"{', '.join(arms)}. Expected a robot with all of them. Set robot={name}.",
                 key=f"{place}.{name}",
                 available=list(arms),
             )
-        if name != robot:
-            raise ConfigError(
-                f"{place}.{name} names no robot of this episode.{close_matches(str(name), [robot])} Expected "
-                f"'{robot}'. Rename it, or set robot={name}.",
-                key=f"{place}.{name}",
-                available=[robot],
-            )
+        raise ConfigError(
+            f"{place}.{name} names no robot of this episode.{close_matches(str(name), [robot])} Expected '{robot}'. "
+            f"Rename it, or set robot={name}.",
+            key=f"{place}.{name}",
+            available=[robot],
+        )
     for key, number, arm, entry in _staged(place, item):
         if arm not in arms:
             where = f"{place}.{robot}[{number}].{arm}"

@@ -48,7 +48,7 @@ class GripperCfg:
     """Friction coefficient of the finger pads (Bullet multiplies it with the object's)."""
     pad_stiffness_n_m: float = 0.0
     """Stiffness of a pad at each point that it touches with [N/m]; 0 = rigid. Between rigid pads on coupled fingers, a
-    part 0.1 mm beside the middle is pressed by one finger alone, with the force of both."""
+    part 0.2 mm beside the middle is pressed by one finger alone, with the force of both."""
     pad_damping_n_s_m: float = 0.0
     """Damping of a pad that yields, at each such point [N s/m]."""
     symmetric: bool = True

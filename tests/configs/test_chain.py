@@ -160,6 +160,8 @@ def test_stages_of_a_robot_are_those_of_another_one_with_its_arms(both: Callable
             "skills.1.dual_panda.0.right.0={name: artpreplan, objects: [carton]}",
             "skills[1].dual_panda[0].right[0] is 'artpreplan', which looks for a layout",
         ),
+        ("skills.1={dual_panda: 5, baxter: [{left: []}]}", "skills[1].baxter names no robot of this episode."),
+        ("skills.1={baxter: 5, dual_panda: [{left: []}]}", "skills[1].baxter names no robot of this episode."),
         (
             "robot=franka_panda",
             "skills[1].dual_panda uses the arms left, right side by side, 'franka_panda' has only left. Expected",
