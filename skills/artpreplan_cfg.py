@@ -56,6 +56,11 @@ class PreplanReport:
     failures: list[dict[str, Any]] = field(default_factory=list)
     """Of each that failed: `candidate`, `skill` (index; -1: the layout itself), `name`, `code`, `message`."""
 
+    def begin(self, candidate: int) -> None:
+        """A candidate is tried, for the first time or once more: what it failed with before counts no longer."""
+        self.tried = max(self.tried, candidate + 1)
+        self.failures = [item for item in self.failures if item["candidate"] != candidate]
+
     def counts(self) -> dict[str, int]:
         """Failures by `skill index code`, the most frequent first."""
         found = Counter(_label(item) for item in self.failures)
@@ -68,7 +73,7 @@ class PreplanReport:
     def reason(self) -> str:
         """Why the last one failed that failed as most did, in its own words; empty where none failed.
 
-        The last ones are tried with all that a planner has, and say most.
+        The last ones were tried with all that a planner has, and say most.
         """
         most = next(iter(self.counts()), None)
         last = next((item for item in reversed(self.failures) if _label(item) == most), None)

@@ -34,7 +34,6 @@ from skills.config import SkillCfg, part_acted_on
 from skills.context import SkillContext
 from skills.failure import Failure, earliest
 from skills.skill import Skill
-from solver.planning.plan import PlanBudget
 from tasks.language import phrasing_draws, task_language
 from tasks.layout import Layout, sample_layout
 from workflows.doing import Doing, stage_values
@@ -226,18 +225,19 @@ class Episode:
         """The entry of the chain at an index once for each way to do it, as things are now; see `Ways`."""
         return self._ways.of(index)
 
-    def make_skill(self, entry: SkillCfg, *, budget: PlanBudget | None = None, beside: Sequence[Skill] = ()) -> Skill:
+    def make_skill(self, entry: SkillCfg, *, quick: bool = False, beside: Sequence[Skill] = ()) -> Skill:
         """A skill, made now.
 
         Args:
             entry: One of its `ways`.
-            budget: How much its planner tries; None = as much as it should.
+            quick: Whether its planner tries the first wave of starts only and works out no reason where that fails;
+                where it finds a plan, it is the one that it would find without.
             beside: Planned skills that other arms carry out at the same time.
         """
         context = self._context(self.scene.robot.arm(entry.arm).name)
-        context = replace(
-            context, budget=budget or context.budget, beside=tuple(planned_motion(skill) for skill in beside)
-        )
+        context = replace(context, beside=tuple(planned_motion(skill) for skill in beside))
+        if quick:
+            context = replace(context, budget=replace(context.budget, goal_waves=1), thorough=False)
         skill: Skill = SKILLS.load(entry.name)(entry, context)
         return skill
 

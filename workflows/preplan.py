@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 from itertools import zip_longest
 from typing import TYPE_CHECKING
 
@@ -20,10 +20,8 @@ from workflows.ways import planned_together
 if TYPE_CHECKING:
     from workflows.episode import Episode
 
-QUICK_CANDIDATES = 4
-"""So many candidates are planned with the first wave of starts alone: where that finds one, it is the whole budget's,
-and where it does not, another layout is mostly sooner found than the last few goals of this one. Where none of these
-plans, it is hard anywhere: the others are tried with all that the planner has."""
+THOROUGH_CANDIDATES = 8
+"""So many layouts at most are planned with all that the planner has, where none plans at a first look."""
 
 LAYOUT = -1
 """Index of what is no skill: the layout itself."""
@@ -50,8 +48,27 @@ class Found:
         return min(self.margins_rad, default=0.0)
 
 
+@dataclass(frozen=True)
+class Refused:
+    """A layout in which the chain did not plan at a first look."""
+
+    number: int
+    """Which candidate it is."""
+    layout: Layout
+    """Where things stand."""
+    index: int
+    """Place in the chain of the skill that did not plan."""
+    has_goals: bool
+    """Whether a way of it had goals that meet its constraints."""
+
+
 class Preplanner:
-    """Tries layouts in the world of an episode that has not begun."""
+    """Tries layouts in the world of an episode that has not begun.
+
+    All of them are looked at with the first wave of starts alone: where that finds a plan it is the whole budget's, and
+    where it does not, another layout is sooner found than the last few goals of this one. Where none of them plans, it
+    is hard anywhere: those that came furthest are tried once more with all that the planner has.
+    """
 
     def __init__(self, episode: Episode, cfg: ArtPreplanCfg, *, draw: Callable[[], Layout]) -> None:
         """Takes an episode.
@@ -65,16 +82,15 @@ class Preplanner:
         self.cfg = cfg
         self.draw = draw
         self.report = PreplanReport()
+        self.refused: list[Refused] = []
 
     def search(self) -> Layout | None:
         """The layout that is taken, or None where no candidate plans; `report` says why the others were not."""
-        found: list[Found] = []
-        for number in range(self.cfg.candidates):
-            candidate = self._try(number)
-            if candidate is not None:
-                found.append(candidate)
-            if len(found) == self.cfg.best_of:
-                break
+        found = self._first(((number, self.draw()) for number in range(self.cfg.candidates)), quick=True)
+        if not found:
+            promising = sorted(self.refused, key=lambda item: (-item.index, not item.has_goals))
+            again = promising[:THOROUGH_CANDIDATES]
+            found = self._first(((item.number, item.layout) for item in again), quick=False)
         if not found:
             return None
         best = found[0] if self.cfg.best_of == 1 else max(found, key=lambda item: item.margin_rad)
@@ -82,9 +98,19 @@ class Preplanner:
         self.report.strategies, self.report.arms = best.strategies, best.arms
         return best.layout
 
-    def _try(self, number: int) -> Found | None:
-        self.report.tried += 1
-        layout = self.draw()
+    def _first(self, layouts: Iterable[tuple[int, Layout]], *, quick: bool) -> list[Found]:
+        """Those of numbered layouts that plan, not more than are compared."""
+        found: list[Found] = []
+        for number, layout in layouts:
+            candidate = self._try(number, layout, quick=quick)
+            if candidate is not None:
+                found.append(candidate)
+            if len(found) == self.cfg.best_of:
+                break
+        return found
+
+    def _try(self, number: int, layout: Layout, *, quick: bool) -> Found | None:
+        self.report.begin(number)
         episode = self.episode
         overlap = episode.build(layout)
         if overlap is not None:
@@ -95,7 +121,7 @@ class Preplanner:
         for sequences in stages_of(episode.cfg.skills):
             holding: list[HoldingSkill] = []
             for indices in self._turns(sequences):
-                planned = self._plan(found, indices, holding)
+                planned = self._plan(found, indices, holding, quick=quick)
                 if planned is None:
                     return None
                 for skill in planned:
@@ -105,15 +131,18 @@ class Preplanner:
                 self._carry_out(skill)
         return found
 
-    def _plan(self, found: Found, indices: list[int], holding: Sequence[HoldingSkill]) -> list[Skill] | None:
+    def _plan(
+        self, found: Found, indices: list[int], holding: Sequence[HoldingSkill], *, quick: bool
+    ) -> list[Skill] | None:
         """Plans the skills of places in the chain, which begin together, and notes how; None where one does not."""
         episode = self.episode
-        budget = replace(episode.cfg.planner, goal_waves=1) if found.number < QUICK_CANDIDATES else None
-        planned = planned_together(episode, indices, budget=budget, beside=holding)
-        for index, (skill, _) in zip(indices, planned, strict=False):
+        planned = planned_together(episode, indices, quick=quick, beside=holding)
+        for index, (skill, refused) in zip(indices, planned, strict=False):
             if not skill.commands:
                 failure = skill.failure or Failure("plan_infeasible", "The skill gave no reason", 0.0)
                 self._note(found.number, index, failure)
+                has_goals = any(item["code"] != "plan_infeasible" for item in refused)
+                self.refused.append(Refused(found.number, found.layout, index, has_goals))
                 return None
             found.strategies[index] = skill.cfg.strategy
             if len(episode.cfg.robot.arms) > 1:

@@ -126,10 +126,7 @@ def explain_goal(
     evidence: dict[str, Any] = {
         "stage": "goal",
         "starts_tried": best.starts_tried,
-        "constraints": {
-            r.name: {"out_by": r.excess, "value": r.value, "tolerance": r.tolerance, "unit": r.unit}
-            for r in solution.residuals
-        },
+        "constraints": _out_by(solution),
         "workspace_out_by": {f: out for f, out in _faces_out(end).items() if out > SLACK},
         "active_bounds": list(solution.active_bounds),
         "contradictions": [c.to_dict() for c in pairs],
@@ -139,6 +136,29 @@ def explain_goal(
     }
     message = _message(solution, end, pairs, far, eased, together)
     return Diagnosis("plan_infeasible", message, evidence), solution
+
+
+def nearest_goal(best: Solution) -> Diagnosis:
+    """That no goal was found, and what the nearest end of the goal solve misses; costs nothing.
+
+    Args:
+        best: The nearest end of the goal solve.
+    """
+    out = [f"'{r.name}' is out by {amount(r.excess, r.unit)}" for r in best.residuals if not r.satisfied]
+    nearest = f"; the nearest that was found: {', '.join(out)}" if out else ""
+    return Diagnosis(
+        "plan_infeasible",
+        f"No arm configuration was found that meets all constraints ({best.starts_tried} starts){nearest}.",
+        {"stage": "goal", "starts_tried": best.starts_tried, "constraints": _out_by(best)},
+    )
+
+
+def _out_by(solution: Solution) -> dict[str, dict[str, Any]]:
+    """What each constraint is out by, as plain values."""
+    return {
+        r.name: {"out_by": r.excess, "value": r.value, "tolerance": r.tolerance, "unit": r.unit}
+        for r in solution.residuals
+    }
 
 
 def _problems(

@@ -53,13 +53,14 @@ class Furthest:
         self.add(lost.blocked(), progress=lost.share - 1.0, lost=lost)
         return lost.share
 
-    def diagnosis(self, goals: int) -> Diagnosis:
+    def diagnosis(self, goals: int, *, explain: bool = True) -> Diagnosis:
         """Why no goal could be carried out.
 
         Args:
             goals: How many goals met the constraints.
+            explain: Whether the exact end of a lost path is worked out (some 20 solves).
         """
-        kept = self._kept if self._lost is None else self._lost.explained()
+        kept = self._lost.explained() if explain and self._lost is not None else self._kept
         evidence: dict[str, Any] = {"stage": kept.stage, "goals": goals, "ended_at": dict(self._tally)}
         met = "1 goal meets" if goals == 1 else f"{goals} goals meet"
         return Diagnosis(

@@ -115,6 +115,9 @@ class PlanRequest:
     """Name of the asset, for `additional_labels`."""
     budget: PlanBudget = field(default_factory=PlanBudget)
     """How much is tried."""
+    thorough: bool = True
+    """Whether, where no wave of starts serves, slower solvers look for a goal that was missed and work out what exactly
+    is in the way; without, a plan that is not found costs a third, and its diagnosis says only how far it came."""
 
     def __post_init__(self) -> None:
         q = np.array(self.q_current, dtype=float)

@@ -13,7 +13,7 @@ import numpy as np
 
 from simcore.errors import SolverError
 from solver.collision import CollisionChecker, describe
-from solver.diagnosis.diagnosis import Diagnosis, explain_goal
+from solver.diagnosis.diagnosis import Diagnosis, explain_goal, nearest_goal
 from solver.goal.goal_solver import Goal
 from solver.goal.solution import Solution
 from solver.path.actuation_motions import pre_poses
@@ -90,7 +90,7 @@ class _Planner:
                     break
             if whole is not None:
                 break
-        if whole is None and self.goals.best is not None:
+        if whole is None and self.goals.best is not None and self.request.thorough:
             whole = self._first_whole(self.goals.moved(self._last_goals(self.goals.best)), self.budget.goal_waves)
         plan = self._plan(*whole) if whole is not None else self._refused()
         self.log.counts["queries"] = self.motion_queries + self.clearance.queries
@@ -218,10 +218,10 @@ class _Planner:
         best = self.goals.best
         if best is None:
             raise SolverError("The planner ran no start: goal_waves and goal_starts must be at least 1.")
-        if self.explained is not None and not best.found:
-            diagnosis = self.explained
+        if best.found:
+            diagnosis = self.log.furthest.diagnosis(self.log.counts["goals"], explain=self.request.thorough)
         else:
-            diagnosis = self.log.furthest.diagnosis(self.log.counts["goals"])
+            diagnosis = self.explained or nearest_goal(best)
         current = Keyframe(self.arm.kinematics.pose(self.request.q_current), self.request.q_current, "current", self.s0)
         return KeyframePlan(
             found=False,

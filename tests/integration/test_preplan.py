@@ -101,6 +101,30 @@ def test_an_episode_without_a_layout_that_plans_is_refused_with_counts(monkeypat
     assert check_record(record) == []
 
 
+def test_where_no_first_look_finds_a_plan_those_that_came_furthest_are_tried_with_all(monkeypatch: pytest.MonkeyPatch):
+    looks: list[tuple[float, bool, int]] = []
+    plan = Open.plan
+
+    def plan_thoroughly(self: Open, rng: np.random.Generator) -> bool:
+        q, waves = float(self.context.arm.q[0]), self.context.budget.goal_waves
+        looks.append((q, self.context.thorough, waves))
+        if not self.context.thorough:
+            self.fail("motion_blocked" if len(looks) == 2 else "plan_infeasible", "a first look")
+            return False
+        return plan(self, rng)
+
+    monkeypatch.setattr(Open, "plan", plan_thoroughly)
+    with EpisodeRunner(config(candidates=3)) as runner:
+        record = runner.run(0)
+    preplan = record.layout["preplan"]
+    assert (preplan["tried"], preplan["chosen"]) == (3, 1)
+    assert [item["candidate"] for item in preplan["failures"]] == [0, 2]
+    assert [thorough for _, thorough, _ in looks] == [False, False, False, True, True]
+    assert [waves for *_, waves in looks] == [1, 1, 1, 3, 3]
+    assert looks[3][0] == looks[4][0] == looks[1][0]  # the one with goals first, and the episode begins there
+    assert record.success
+
+
 def test_the_best_of_several_has_the_most_room():
     found = []
     for best_of in (1, 3):

@@ -7,10 +7,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy.spatial import ConvexHull
 
 from robots.made_model import made_model, mend_inertias
 from robots.model import distribution_file, model_path
 from robots.xarm6 import urdf_path
+from simcore.assets.surface import shape_triangles
 from simcore.assets.urdf_reader import read_urdf
 from simcore.errors import AssetError
 
@@ -54,6 +56,38 @@ def test_the_model_is_kept_with_its_meshes_and_made_again_alike(tmp_path: Path, 
     assert all(path is not None and path.is_relative_to(first.parent) for path in meshes)
     monkeypatch.setenv("UNLATCH_CACHE_DIR", str(tmp_path / "two"))
     assert urdf_path().read_bytes() == first.read_bytes()
+
+
+def test_colliders_are_the_hulls_that_bullet_would_make_of_them():
+    before, after = read_urdf(ORIGINAL), read_urdf(model_path("xarm6"))
+    checked = 0
+    for name, link in after.links.items():
+        for shape, original in zip(link.collisions, before.links[name].collisions, strict=True):
+            assert shape.T_link_shape.is_close(original.T_link_shape)
+            assert shape.size == original.size
+            if original.path is None or original.path.suffix.lower() != ".stl":
+                continue
+            corners, _ = shape_triangles(original)
+            hull = ConvexHull(shape_triangles(shape)[0])
+            outside = corners @ hull.equations[:, :3].T + hull.equations[:, 3]
+            assert outside.max() < 5e-5  # all of the file is in it, as nearly as in the hull that Bullet makes
+            apart = np.linalg.norm(hull.points[:, None] - corners[None, :: max(1, len(corners) // 4000)], axis=-1)
+            assert len(corners) > 4000 or apart.min(axis=1).max() < 5e-5  # and its corners are of the file
+            assert len(hull.points) < len(corners) / 10
+            checked += 1
+    assert checked == 8
+
+
+def test_a_flat_collider_is_left_as_it_is(tmp_path: Path):
+    corners = np.array([[0, 0, 0], [1, 0, 0], [0, 1, 0]], dtype="<f4")
+    triangle = np.concatenate([np.zeros(3, dtype="<f4"), corners.ravel()]).tobytes() + b"\0\0"
+    (tmp_path / "c.stl").write_bytes(b"\0" * 80 + (1).to_bytes(4, "little") + triangle)
+    geometry = '<collision><geometry><mesh filename="c.stl"/></geometry></collision>'
+    (tmp_path / "a.urdf").write_text(f'<robot name="a"><link name="b">{geometry}</link></robot>')
+    made = made_model("a", tmp_path / "a.urdf", mend_inertias)
+    (shape,) = read_urdf(made).links["b"].collisions
+    assert shape.path is not None
+    assert shape.path.suffix == ".stl"
 
 
 def test_a_mesh_that_is_missing_is_named(tmp_path: Path):

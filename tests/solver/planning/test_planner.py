@@ -178,6 +178,21 @@ def test_the_slower_solver_is_asked_where_goals_were_found_but_none_serves(reque
     assert result.found  # a search with a small budget had it from there: so has the plan with a larger one
 
 
+def test_a_first_look_says_how_far_it_came_and_asks_no_slower_solver(request_open, door, monkeypatch):
+    for name in ("exact", "adopt"):
+        monkeypatch.setattr(GoalStage, name, lambda *_: pytest.fail("a slower solver was asked"))
+    look = {"budget": PlanBudget(goal_waves=1), "thorough": False}
+    far = plan(request_open(scene=door(x=3.0), **look))
+    assert far.diagnosis.code == "plan_infeasible"
+    assert "(64 starts); the nearest that was found: 'fingers at the handle' is out by" in far.diagnosis.message
+    assert far.diagnosis.evidence["constraints"]["fingers at the handle"]["out_by"] > 0.5
+    lost = plan(request_open(scene=door(x=0.95), follow_to=-2.5, **look))
+    assert lost.diagnosis.code == "path_infeasible"
+    assert "the part can be led from 0.000 to -" in lost.diagnosis.message
+    assert "stopped_by" not in lost.diagnosis.evidence
+    assert plan(request_open(**look)).found
+
+
 def test_a_path_that_ends_early_says_where_and_why(arm, door, request_open):
     result = plan(request_open(scene=door(x=0.95), follow_to=-2.5, budget=PlanBudget(goal_waves=1)))
     assert not result.found

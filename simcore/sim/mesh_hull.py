@@ -1,0 +1,49 @@
+"""The convex hull that the engine makes of a mesh file."""
+
+from __future__ import annotations
+
+import tempfile
+import xml.etree.ElementTree as ET
+from pathlib import Path
+
+import numpy as np
+import pybullet as p
+
+from simcore.errors import WorldError
+
+Array = np.ndarray
+
+
+def hull_points(path: Path) -> Array:
+    """(V, 3) corners of the hull that Bullet makes of a collider's mesh file, in the file's own axes and unit.
+
+    Asked of Bullet itself, which reads STL and COLLADA in its own way.
+
+    Args:
+        path: The file: one that Bullet takes for a single hull, not an OBJ of several objects.
+
+    Raises:
+        WorldError: Bullet cannot read it.
+    """
+    robot = ET.Element("robot", name="mesh")
+    link = ET.SubElement(robot, "link", name="mesh")
+    inertial = ET.SubElement(link, "inertial")
+    ET.SubElement(inertial, "mass", value="1")
+    ET.SubElement(inertial, "inertia", ixx="1", iyy="1", izz="1", ixy="0", ixz="0", iyz="0")
+    geometry = ET.SubElement(ET.SubElement(link, "collision"), "geometry")
+    ET.SubElement(geometry, "mesh", filename=str(path.resolve()))
+    client = p.connect(p.DIRECT)
+    try:
+        with tempfile.TemporaryDirectory() as folder:
+            urdf = Path(folder) / "mesh.urdf"
+            ET.ElementTree(robot).write(urdf, encoding="unicode")
+            flags = p.URDF_IGNORE_VISUAL_SHAPES
+            body = p.loadURDF(str(urdf), useFixedBase=True, flags=flags, physicsClientId=client)
+        _, points = p.getMeshData(body, -1, physicsClientId=client)
+    except p.error as exc:
+        raise WorldError(
+            f"Bullet cannot read '{path}' ({exc}). Expected a mesh. Mend the file.", path=str(path)
+        ) from exc
+    finally:
+        p.disconnect(client)
+    return np.array(points, dtype=float).reshape(-1, 3)
