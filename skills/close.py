@@ -6,8 +6,10 @@ import math
 from dataclasses import replace
 from typing import ClassVar
 
+import numpy as np
+
 from skills.articulation import ArticulationSkill
-from skills.command import ManipCommand
+from skills.command import ManipCommand, Phase
 from solver.path.slip import Slide, Slip
 from solver.path.slip_mode import SlipMode
 from solver.planning.planner import KeyframePlan
@@ -17,6 +19,11 @@ _PAST_CLOSED_RAD = 0.02
 _PAST_CLOSED_M = 0.003
 _PUSH_LIMIT_RAD = math.radians(60.0)
 _SLIDER_LIMIT_RAD = math.radians(45.0)
+_PRESS_N = 20.0
+"""What the fingers press with while the part stands at its stop ends the push [N]: a stiff arm that went on would press
+with 100 to 400 N, which no real one may, and drag the part along as it draws back."""
+_AT_STOP_RAD = 0.01
+_AT_STOP_M = 0.002
 
 
 class Close(ArticulationSkill):
@@ -60,6 +67,18 @@ class Close(ArticulationSkill):
 
     def _commands_of(self, plan: KeyframePlan) -> list[ManipCommand]:
         return self._closed_commands(plan)
+
+    def _on_frame(self) -> None:
+        """Ends the push of a part that is at its stop; see `_PRESS_N`."""
+        if self.phase is not Phase.follow or abs(self.s - self.part.openness.closed) > self._at_stop:
+            return
+        if float(np.asarray(self.views.fingers_link.force_mean_n.get_value())) > _PRESS_N:
+            self.executor.end_motion()
+
+    @property
+    def _at_stop(self) -> float:
+        """So near closed the part stands at its stop [rad or m]."""
+        return _AT_STOP_M if self.object.body.joint(self.part.joint).prismatic else _AT_STOP_RAD
 
     def _holds_joint(self) -> bool:
         """Once it is closed far enough."""

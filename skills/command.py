@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from types import MappingProxyType
 from typing import Any
@@ -86,6 +86,15 @@ class JointMotion:
 
     def __len__(self) -> int:
         return len(self.q)
+
+    def begun_at(self, q: Array) -> JointMotion:
+        """The same from another start: what it is off by fades out over the motion, evenly.
+
+        Args:
+            q: (n,) joints where it begins [rad].
+        """
+        left = np.linspace(1.0, 0.0, len(self.q))[:, None]
+        return replace(self, q=self.q + left * (q - self.q[:1]))
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -45,6 +46,8 @@ class CommandExecutor:
         self._frame = 0
         self._q = arm.q_target
         self._gripper_m = arm.gripper_target_m
+        self._is_ended = False
+        """Whether the current motion ends before its last frame."""
         self._allowed_pairs: frozenset[tuple[str, str]] = frozenset()
         self._attached: frozenset[str] = frozenset()
         self._hold_vec_weight: tuple[float, ...] = _HOLDS_NOTHING
@@ -54,6 +57,7 @@ class CommandExecutor:
         self._commands = list(commands)
         self._index = 0
         self._frame = 0
+        self._is_ended = False
         self._q = self._arm.q_target
         self._gripper_m = self._arm.gripper_target_m
         self._tell_planner()
@@ -124,12 +128,23 @@ class CommandExecutor:
         self._index += 1
         self._frame = 0
         self._tell_planner()
+        command, was_ended = self.current, self._is_ended
+        self._is_ended = False
+        if was_ended and command is not None and command.motion is not None:
+            self._commands[self._index] = replace(command, motion=command.motion.begun_at(self._q))
+
+    def end_motion(self) -> None:
+        """Ends the current motion where the arm is: the next begins there, and is back on its own way by its end."""
+        self._is_ended = True
+        self._q = self._arm.q_read
 
     def is_subtask_done(self) -> bool:
         """Whether the current command is done: its frames are over and the arm has arrived, or has had its time."""
         command = self.current
         if command is None:
             return False
+        if self._is_ended:
+            return True
         length = (len(command.motion) if command.motion is not None else 0) + command.dwell_frames
         if self._frame < max(length, 1):
             return False

@@ -92,6 +92,20 @@ def test_a_door_is_pushed_a_little_more_than_a_degree_past_closed(config: Callab
         assert skill.default_target() == pytest.approx(skill.part.openness.closed - skill.opening_sign * 0.02)
 
 
+@pytest.mark.parametrize("task", ["close_drawer", "close_microwave"])
+def test_a_part_at_its_stop_is_let_go_of_at_once(config: Callable[..., CollectCfg], task: str) -> None:
+    with EpisodeRunner(config(task)) as runner:
+        record = runner.run(0)
+    assert record.success
+    (skill,) = record.skills
+    assert abs(skill["s_end"] - skill["s_closed"]) < 0.01
+    (forces,) = (record.arrays[key] for key in record.arrays if key.endswith(".fingers_link.force_mean_n"))
+    assert (forces > 0.5).sum() > 10  # it was pushed all the way
+    assert 1 <= (forces > 20.0).sum() <= 3  # 0.1 s; its plan, carried out to the end, would press for 0.5 s
+    s = record.arrays["objects." + skill["object"] + ".joint_positions"][:, skill["joint_index"]]
+    assert np.abs(s[-30:] - skill["s_closed"]).max() < 0.01
+
+
 def test_near_closed_is_closed_whatever_the_way_there(skill: Close) -> None:
     closed, allowed = skill.part.openness.closed, skill.cfg.planner_setting.success_threshold
     skill.object.set_joints({skill.part.joint: closed + skill.opening_sign * (allowed + 0.001)})

@@ -69,6 +69,27 @@ def test_a_motion_is_handed_out_row_by_row_then_the_next_command(arm: Arm) -> No
     assert all(np.array_equal(target, row) for (_, _, target), row in zip(seen, [*rows, rows[2], rows[2]], strict=True))
 
 
+def test_a_motion_that_is_ended_gives_way_to_the_next_which_begins_where_the_arm_is(arm: Arm) -> None:
+    away, back = arm.q + 0.1 * np.arange(6)[:, None], arm.q + 0.1 * np.arange(5, 0, -1)[:, None]
+    executor = CommandExecutor(arm, forward=forward, rates=WorldCfg())
+    executor.load(
+        [
+            ManipCommand(ManipKind.close_gripper, Pose.identity(), Phase.follow, motion=JointMotion(away)),
+            ManipCommand(ManipKind.close_gripper, Pose.identity(), Phase.retreat, motion=JointMotion(back)),
+        ]
+    )
+    executor.next_action()
+    executor.next_action()
+    executor.end_motion()
+    step(executor)
+    assert executor.phase is Phase.retreat
+    targets = np.array([executor.next_action().joint_targets for _ in range(5)])
+    assert np.allclose(targets[0], arm.q)  # where it is, not where it was told to be
+    assert np.array_equal(targets[-1], back[-1])
+    assert np.allclose(np.diff(targets, axis=0), (back[-1] - arm.q) / 4)
+    assert executor.is_subtask_done() == (float(np.abs(arm.q - back[-1]).max()) < 5e-3)
+
+
 @pytest.mark.parametrize(("record_hz", "waited"), [(20, 7), (30, 10), (60, 20)])
 def test_an_arm_that_does_not_arrive_is_waited_for_a_third_of_a_second(arm: Arm, record_hz: int, waited: int) -> None:
     executor = CommandExecutor(arm, forward=forward, rates=WorldCfg(record_hz=record_hz))
