@@ -15,7 +15,6 @@ from simcore.assets.cache import cache_root, intact_hash, replaced_folder, write
 from simcore.assets.package_paths import PACKAGE_PREFIX, package_path
 from simcore.assets.untrusted_xml import parse_xml
 from simcore.errors import AssetError
-from simcore.sim.mesh_hull import hull_points
 
 Array = np.ndarray
 
@@ -95,11 +94,12 @@ def _use_hulls(robot: ET.Element, folder: Path) -> None:
         robot: Root element of a URDF whose meshes lie in a folder; changed in place.
         folder: The folder; hulls are written beside the meshes.
     """
-    # imported on use: a model is made once, and scipy.spatial takes a while to import
+    # imported on use: a model is made once, and engine and scipy.spatial take a while to import
     from scipy.spatial import QhullError
 
     from simcore.assets.converters.convex_decomposition import convex_hull
     from simcore.assets.converters.mesh_store import surface_text
+    from simcore.sim.mesh_hull import hull_points
 
     for mesh in robot.iterfind("link/collision/geometry/mesh"):
         local = Path(mesh.get("filename", ""))

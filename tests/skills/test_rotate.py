@@ -17,7 +17,6 @@ from skills.rotate import Rotate
 from skills.skill import Skill
 from skills.turning import TurningPlan
 from solver.path.slip_mode import SlipMode
-from solver.planning.plan import PlanBudget
 from solver.planning.planner import Diagnosis, KeyframePlan
 from workflows.attempt import Attempt
 from workflows.runner import EpisodeRunner
@@ -152,8 +151,8 @@ def test_a_dial_that_is_taken_again_is_turned_all_the_way(
         attempt = Attempt(runner.episode(0))
         make = attempt.episode.make_skill
 
-        def make_narrow(entry: SkillCfg, *, budget: PlanBudget | None = None, beside: Sequence[Skill] = ()) -> Rotate:
-            skill = make(entry, budget=budget, beside=beside)
+        def make_narrow(entry: SkillCfg, *, quick: bool = False, beside: Sequence[Skill] = ()) -> Rotate:
+            skill = make(entry, quick=quick, beside=beside)
             assert isinstance(skill, Rotate)
             return with_narrow_wrist(skill, 1.2)
 
