@@ -116,8 +116,9 @@ class PlanRequest:
     budget: PlanBudget = field(default_factory=PlanBudget)
     """How much is tried."""
     thorough: bool = True
-    """Whether, where no wave of starts serves, slower solvers look for a goal that was missed and work out what exactly
-    is in the way; without, a plan that is not found costs a third, and its diagnosis says only how far it came."""
+    """Whether, where no goal of the waves serves, slower solvers look for another one and work out what exactly is in
+    the way. Without, they are asked for a goal only where the waves found none, and a diagnosis says only how far the
+    plan came: one that is not found costs a third."""
 
     def __post_init__(self) -> None:
         q = np.array(self.q_current, dtype=float)

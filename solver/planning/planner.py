@@ -90,8 +90,9 @@ class _Planner:
                     break
             if whole is not None:
                 break
-        if whole is None and self.goals.best is not None and self.request.thorough:
-            whole = self._first_whole(self.goals.moved(self._last_goals(self.goals.best)), self.budget.goal_waves)
+        best = self.goals.best
+        if whole is None and best is not None and (self.request.thorough or not best.found):
+            whole = self._first_whole(self.goals.moved(self._last_goals(best)), self.budget.goal_waves)
         plan = self._plan(*whole) if whole is not None else self._refused()
         self.log.counts["queries"] = self.motion_queries + self.clearance.queries
         plan.timings_ms.update(self.log.timings_ms, total=1e3 * (time.perf_counter() - began))
@@ -103,7 +104,7 @@ class _Planner:
         They are asked after waves that found goals too: a plan that a smaller budget found stays found by a larger one.
         """
         found = self.goals.exact()
-        if not found and not best.found:
+        if not found and not best.found and self.request.thorough:
             best = replace(best, starts_tried=self.log.counts["starts"])
             self.explained, compromise = explain_goal(self.goals.terms, self.arm, self.request.scene, best)
             found = self.goals.adopt(compromise)

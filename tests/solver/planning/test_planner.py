@@ -1,10 +1,13 @@
 """Whole motions: every part holds, the same request gives the same plan, and a refusal says why."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from simcore.errors import ConfigError
 from simcore.geometry import Pose
+from solver.goal.goal_solver import Goal
 from solver.path.path_solver import PathSolver, Slip, SlipMode
 from solver.planning.goals import GoalStage
 from solver.planning.planner import PlanBudget, PlanRequest, plan_keyframes
@@ -178,19 +181,29 @@ def test_the_slower_solver_is_asked_where_goals_were_found_but_none_serves(reque
     assert result.found  # a search with a small budget had it from there: so has the plan with a larger one
 
 
-def test_a_first_look_says_how_far_it_came_and_asks_no_slower_solver(request_open, door, monkeypatch):
-    for name in ("exact", "adopt"):
-        monkeypatch.setattr(GoalStage, name, lambda *_: pytest.fail("a slower solver was asked"))
+def test_a_first_look_says_how_far_it_came_and_works_nothing_out(request_open, door, monkeypatch):
     look = {"budget": PlanBudget(goal_waves=1), "thorough": False}
+    monkeypatch.setattr("solver.planning.planner.explain_goal", lambda *_: pytest.fail("a reason was worked out"))
     far = plan(request_open(scene=door(x=3.0), **look))
     assert far.diagnosis.code == "plan_infeasible"
-    assert "(64 starts); the nearest that was found: 'fingers at the handle' is out by" in far.diagnosis.message
+    assert "starts); the nearest that was found: 'fingers at the handle' is out by" in far.diagnosis.message
     assert far.diagnosis.evidence["constraints"]["fingers at the handle"]["out_by"] > 0.5
+    assert plan(request_open(**look)).found
+    wave = GoalStage.wave
+
+    def without_goals(stage: GoalStage, number: int) -> list[Goal]:
+        wave(stage, number)
+        stage.best = replace(stage.best, found=False)
+        return []
+
+    with monkeypatch.context() as missing:
+        missing.setattr(GoalStage, "wave", without_goals)
+        assert plan(request_open(follow_to=0.2, **look)).found  # the waves found no goal: a slower solver is asked
+    monkeypatch.setattr(GoalStage, "exact", lambda _: pytest.fail("a slower solver was asked, with goals at hand"))
     lost = plan(request_open(scene=door(x=0.95), follow_to=-2.5, **look))
     assert lost.diagnosis.code == "path_infeasible"
     assert "the part can be led from 0.000 to -" in lost.diagnosis.message
     assert "stopped_by" not in lost.diagnosis.evidence
-    assert plan(request_open(**look)).found
 
 
 def test_a_path_that_ends_early_says_where_and_why(arm, door, request_open):
