@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import shutil
 import xml.etree.ElementTree as ET
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import lru_cache
 from pathlib import Path
 
@@ -14,7 +14,8 @@ import numpy as np
 from simcore.assets.cache import cache_root, intact_hash, replaced_folder, write_manifest
 from simcore.assets.package_paths import PACKAGE_PREFIX, package_path
 from simcore.assets.untrusted_xml import parse_xml
-from simcore.errors import AssetError
+from simcore.errors import AssetError, WorldError
+from simcore.geometry.mesh_file import read_mesh
 
 Array = np.ndarray
 
@@ -53,7 +54,7 @@ def _made(root: Path, name: str, source: Path, change: Callable[[ET.Element], No
             (temporary / "meshes").mkdir()
             for local, path in files.items():
                 shutil.copyfile(path, temporary / local)
-            _use_hulls(robot, temporary)
+            _use_hulls(robot, temporary, files)
             (temporary / f"{name}.urdf").write_text(_text_of(robot), encoding="utf-8")
             write_manifest(temporary, key=key)
     return folder / f"{name}.urdf"
@@ -85,34 +86,64 @@ def _text_of(robot: ET.Element) -> str:
     return ET.tostring(robot, encoding="unicode") + "\n"
 
 
-def _use_hulls(robot: ET.Element, folder: Path) -> None:
+def _use_hulls(robot: ET.Element, folder: Path, sources: Mapping[str, Path]) -> None:
     """Has every collider of an STL or COLLADA file be its convex hull, which Bullet makes of each at every loading.
 
     The room that it takes is the same; the hand of an xArm 6 has 100,000 corners in its files and 2,000 in their hulls.
+    What a URDF calls concave is left alone.
 
     Args:
         robot: Root element of a URDF whose meshes lie in a folder; changed in place.
         folder: The folder; hulls are written beside the meshes.
+        sources: Where each mesh came from, for errors.
+
+    Raises:
+        AssetError: A mesh cannot be read.
     """
-    # imported on use: a model is made once, and engine and scipy.spatial take a while to import
+    # imported on use: a model is made once, and scipy.spatial takes a while to import
     from scipy.spatial import QhullError
 
     from simcore.assets.converters.convex_decomposition import convex_hull
     from simcore.assets.converters.mesh_store import surface_text
-    from simcore.sim.mesh_hull import hull_points
 
-    for mesh in robot.iterfind("link/collision/geometry/mesh"):
-        local = Path(mesh.get("filename", ""))
-        if local.suffix not in (".stl", ".dae"):
+    for collision in robot.iterfind("link/collision"):
+        mesh = collision.find("geometry/mesh")
+        local = Path("" if mesh is None else mesh.get("filename", ""))
+        if mesh is None or local.suffix not in (".stl", ".dae") or collision.get("concave") == "yes":
             continue
         hull = local.with_name(f"{local.stem}_hull.obj")
         if not (folder / hull).exists():
             try:
-                text = surface_text(convex_hull(hull_points(folder / local)))
-            except (QhullError, ValueError):  # it is flat
+                text = surface_text(convex_hull(_corners(folder / local, sources[local.as_posix()])))
+            except QhullError:  # it is flat
                 continue
             (folder / hull).write_text(text, encoding="utf-8")
         mesh.set("filename", hull.as_posix())
+
+
+def _corners(path: Path, source: Path) -> Array:
+    """(V, 3) corners of the hull that Bullet makes of a mesh, or of the file where Bullet reads none (ASCII STL)."""
+    from simcore.sim.mesh_hull import hull_points  # the engine is imported on use
+
+    try:
+        with path.open("rb") as file:
+            is_known = path.suffix != ".dae" or b"<COLLADA" in file.read(4096)
+        if is_known:  # of other XML under that name Bullet dies
+            points = hull_points(path)
+            if len(points):
+                return points
+        points, _ = read_mesh(path)
+    except (AssetError, WorldError) as exc:
+        raise _unreadable(source, " ".join(str(exc).replace(str(path), path.name).split())) from exc
+    if not len(points):
+        raise _unreadable(source, "it holds no triangles")
+    return np.unique(points, axis=0)
+
+
+def _unreadable(source: Path, reason: str) -> AssetError:
+    return AssetError(
+        f"{source}: no readable mesh, which is a collider of a robot: {reason}. Export it again.", path=str(source)
+    )
 
 
 def mend_inertias(robot: ET.Element) -> None:

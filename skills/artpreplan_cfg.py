@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -56,15 +56,19 @@ class PreplanReport:
     failures: list[dict[str, Any]] = field(default_factory=list)
     """Of each that failed: `candidate`, `skill` (index; -1: the layout itself), `name`, `code`, `message`."""
 
-    def begin(self, candidate: int) -> None:
+    thorough: set[int] = field(default_factory=set)
+    """Numbers of those that were tried once more, with all that a planner has."""
+
+    def begin(self, candidate: int, *, thorough: bool = False) -> None:
         """A candidate is tried, for the first time or once more: what it failed with before counts no longer."""
         self.tried = max(self.tried, candidate + 1)
+        if thorough:
+            self.thorough.add(candidate)
         self.failures = [item for item in self.failures if item["candidate"] != candidate]
 
     def counts(self) -> dict[str, int]:
         """Failures by `skill index code`, the most frequent first."""
-        found = Counter(_label(item) for item in self.failures)
-        return dict(sorted(found.items(), key=lambda item: (-item[1], item[0])))
+        return _counts(self.failures)
 
     def counts_text(self) -> str:
         """`1 open: path_infeasible 3, layout: invalid_layout 1`, or `none`."""
@@ -73,10 +77,11 @@ class PreplanReport:
     def reason(self) -> str:
         """Why the last one failed that failed as most did, in its own words; empty where none failed.
 
-        The last ones were tried with all that a planner has, and say most.
+        Of those that were tried with all that a planner has, where any were: they say most.
         """
-        most = next(iter(self.counts()), None)
-        last = next((item for item in reversed(self.failures) if _label(item) == most), None)
+        told = [item for item in self.failures if item["candidate"] in self.thorough] or self.failures
+        most = next(iter(_counts(told)), None)
+        last = next((item for item in reversed(told) if _label(item) == most), None)
         return "" if last is None else f"Number {last['candidate']}, {last['name']}: {last['message']}"
 
     def __str__(self) -> str:
@@ -97,6 +102,11 @@ class PreplanReport:
             "counts": self.counts(),
             "failures": [dict(item) for item in self.failures],
         }
+
+
+def _counts(failures: Iterable[Mapping[str, Any]]) -> dict[str, int]:
+    found = Counter(_label(item) for item in failures)
+    return dict(sorted(found.items(), key=lambda item: (-item[1], item[0])))
 
 
 def _label(item: Mapping[str, Any]) -> str:

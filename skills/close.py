@@ -22,8 +22,8 @@ _SLIDER_LIMIT_RAD = math.radians(45.0)
 _PRESS_N = 20.0
 """What the fingers press with while the part stands at its stop ends the push [N]: a stiff arm that went on would press
 with 100 to 400 N, which no real one may, and drag the part along as it draws back."""
-_AT_STOP_RAD = 0.01
-_AT_STOP_M = 0.002
+_AT_STOP_RAD = 0.002
+_AT_STOP_M = 0.0005
 
 
 class Close(ArticulationSkill):
@@ -70,15 +70,15 @@ class Close(ArticulationSkill):
 
     def _on_frame(self) -> None:
         """Ends the push of a part that is at its stop; see `_PRESS_N`."""
-        if self.phase is not Phase.follow or abs(self.s - self.part.openness.closed) > self._at_stop:
+        if self.phase is not Phase.follow or not self._is_at_stop():
             return
         if float(np.asarray(self.views.fingers_link.force_mean_n.get_value())) > _PRESS_N:
             self.executor.end_motion()
 
-    @property
-    def _at_stop(self) -> float:
-        """So near closed the part stands at its stop [rad or m]."""
-        return _AT_STOP_M if self.object.body.joint(self.part.joint).prismatic else _AT_STOP_RAD
+    def _is_at_stop(self) -> bool:
+        joint = self.object.body.joint(self.part.joint)
+        stop = min(max(self.part.openness.closed, joint.lower), joint.upper)
+        return self.opening_sign * (self.s - stop) <= (_AT_STOP_M if joint.prismatic else _AT_STOP_RAD)
 
     def _holds_joint(self) -> bool:
         """Once it is closed far enough."""

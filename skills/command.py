@@ -88,12 +88,12 @@ class JointMotion:
         return len(self.q)
 
     def begun_at(self, q: Array) -> JointMotion:
-        """The same from another start: what it is off by fades out over the motion, evenly.
+        """The same from another start: what it is off by fades out over the motion, evenly; a single row stays.
 
         Args:
             q: (n,) joints where it begins [rad].
         """
-        left = np.linspace(1.0, 0.0, len(self.q))[:, None]
+        left = np.linspace(1.0, 0.0, len(self.q))[:, None] if len(self.q) > 1 else np.zeros((1, 1))
         return replace(self, q=self.q + left * (q - self.q[:1]))
 
 

@@ -56,8 +56,8 @@ class Refused:
     """Which candidate it is."""
     layout: Layout
     """Where things stand."""
-    index: int
-    """Place in the chain of the skill that did not plan."""
+    planned: int
+    """How many skills planned before one that did not."""
     has_goals: bool
     """Whether a way of it had goals that meet its constraints."""
 
@@ -88,7 +88,7 @@ class Preplanner:
         """The layout that is taken, or None where no candidate plans; `report` says why the others were not."""
         found = self._first(((number, self.draw()) for number in range(self.cfg.candidates)), quick=True)
         if not found:
-            promising = sorted(self.refused, key=lambda item: (-item.index, not item.has_goals))
+            promising = sorted(self.refused, key=lambda item: (-item.planned, not item.has_goals))
             again = promising[:THOROUGH_CANDIDATES]
             found = self._first(((item.number, item.layout) for item in again), quick=False)
         if not found:
@@ -110,7 +110,7 @@ class Preplanner:
         return found
 
     def _try(self, number: int, layout: Layout, *, quick: bool) -> Found | None:
-        self.report.begin(number)
+        self.report.begin(number, thorough=not quick)
         episode = self.episode
         overlap = episode.build(layout)
         if overlap is not None:
@@ -142,7 +142,7 @@ class Preplanner:
                 failure = skill.failure or Failure("plan_infeasible", "The skill gave no reason", 0.0)
                 self._note(found.number, index, failure)
                 has_goals = any(item["code"] != "plan_infeasible" for item in refused)
-                self.refused.append(Refused(found.number, found.layout, index, has_goals))
+                self.refused.append(Refused(found.number, found.layout, len(found.strategies), has_goals))
                 return None
             found.strategies[index] = skill.cfg.strategy
             if len(episode.cfg.robot.arms) > 1:

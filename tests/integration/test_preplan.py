@@ -11,7 +11,7 @@ from configs.cross_checks import check_episode
 from simcore.errors import ConfigError
 from simcore.recording.check import check_record
 from simcore.recording.verdict import recompute_success
-from skills.artpreplan_cfg import ArtPreplanCfg
+from skills.artpreplan_cfg import ArtPreplanCfg, PreplanReport
 from skills.close import Close
 from skills.config import StrategyCfg
 from skills.open import Open
@@ -123,6 +123,21 @@ def test_where_no_first_look_finds_a_plan_those_that_came_furthest_are_tried_wit
     assert [waves for *_, waves in looks] == [1, 1, 1, 3, 3]
     assert looks[3][0] == looks[4][0] == looks[1][0]  # the one with goals first, and the episode begins there
     assert record.success
+
+
+def test_a_refusal_is_told_in_the_words_of_those_that_were_tried_with_all():
+    report = PreplanReport()
+    for candidate in range(5):
+        report.begin(candidate)
+        report.failures.append(
+            {"candidate": candidate, "skill": 1, "name": "open", "code": "plan_infeasible", "message": "a first look"}
+        )
+    report.begin(3, thorough=True)
+    report.failures.append(
+        {"candidate": 3, "skill": 1, "name": "open", "code": "path_infeasible", "message": "worked out"}
+    )
+    assert report.reason() == "Number 3, open: worked out"
+    assert (report.tried, report.counts()) == (5, {"1 open: plan_infeasible": 4, "1 open: path_infeasible": 1})
 
 
 def test_the_best_of_several_has_the_most_room():

@@ -13,6 +13,7 @@ from robots.made_model import made_model, mend_inertias
 from robots.model import distribution_file, model_path
 from robots.xarm6 import urdf_path
 from simcore.assets.surface import shape_triangles
+from simcore.assets.urdf_model import Shape
 from simcore.assets.urdf_reader import read_urdf
 from simcore.errors import AssetError
 
@@ -78,16 +79,58 @@ def test_colliders_are_the_hulls_that_bullet_would_make_of_them():
     assert checked == 8
 
 
-def test_a_flat_collider_is_left_as_it_is(tmp_path: Path):
-    corners = np.array([[0, 0, 0], [1, 0, 0], [0, 1, 0]], dtype="<f4")
-    triangle = np.concatenate([np.zeros(3, dtype="<f4"), corners.ravel()]).tobytes() + b"\0\0"
-    (tmp_path / "c.stl").write_bytes(b"\0" * 80 + (1).to_bytes(4, "little") + triangle)
-    geometry = '<collision><geometry><mesh filename="c.stl"/></geometry></collision>'
-    (tmp_path / "a.urdf").write_text(f'<robot name="a"><link name="b">{geometry}</link></robot>')
-    made = made_model("a", tmp_path / "a.urdf", mend_inertias)
-    (shape,) = read_urdf(made).links["b"].collisions
+TETRAHEDRON = np.array([[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]], dtype="<f4")
+
+
+def collider_of(folder: Path, name: str, data: bytes, attributes: str = "") -> Shape:
+    """The collider that a made model has for a mesh file."""
+    (folder / name).write_bytes(data)
+    geometry = f'<collision{attributes}><geometry><mesh filename="{name}"/></geometry></collision>'
+    (folder / "a.urdf").write_text(f'<robot name="a"><link name="b">{geometry}</link></robot>')
+    (shape,) = read_urdf(made_model("a", folder / "a.urdf", mend_inertias)).links["b"].collisions
+    return shape
+
+
+def binary_stl(triangles: np.ndarray) -> bytes:
+    rows = b"".join(np.concatenate([np.zeros((1, 3), dtype="<f4"), t]).tobytes() + b"\0\0" for t in triangles)
+    return b"\0" * 80 + len(triangles).to_bytes(4, "little") + rows
+
+
+def ascii_stl(triangles: np.ndarray) -> bytes:
+    facets = [
+        "facet normal 0 0 0\nouter loop\n" + "".join(f"vertex {x} {y} {z}\n" for x, y, z in t) + "endloop\nendfacet"
+        for t in triangles
+    ]
+    return "\n".join(["solid a", *facets, "endsolid a\n"]).encode()
+
+
+FACES = TETRAHEDRON[[[0, 2, 1], [0, 1, 3], [0, 3, 2], [1, 2, 3]]]
+
+
+@pytest.mark.parametrize("data", [binary_stl(FACES), ascii_stl(FACES)])
+def test_a_collider_is_kept_whichever_way_its_stl_is_written(tmp_path: Path, data: bytes):
+    shape = collider_of(tmp_path, "c.stl", data)
+    corners, _ = shape_triangles(shape)
+    assert shape.path is not None
+    assert shape.path.suffix == ".obj"
+    assert sorted(map(tuple, corners.round(6))) == sorted(map(tuple, TETRAHEDRON))
+
+
+@pytest.mark.parametrize(("triangles", "attributes"), [(FACES[:1], ""), (FACES, ' concave="yes"')])
+def test_what_is_flat_or_concave_is_left_as_it_is(tmp_path: Path, triangles: np.ndarray, attributes: str):
+    shape = collider_of(tmp_path, "c.stl", binary_stl(triangles), attributes)
     assert shape.path is not None
     assert shape.path.suffix == ".stl"
+
+
+@pytest.mark.parametrize(
+    ("name", "data"), [("c.stl", b""), ("c.stl", b"no mesh"), ("c.dae", b"<a/>"), ("c.dae", b"<a"), ("c.dae", b"")]
+)
+def test_a_collider_that_cannot_be_read_is_named(tmp_path: Path, name: str, data: bytes):
+    with pytest.raises(
+        AssetError, match=rf"{name}: no readable mesh, which is a collider of a robot: .*Export it again"
+    ):
+        collider_of(tmp_path, name, data)
 
 
 def test_a_mesh_that_is_missing_is_named(tmp_path: Path):
