@@ -15,7 +15,7 @@ from configs.folders import yaml_files
 from simcore.errors import ConfigError, close_matches
 from skills.catalog import SKILLS
 from workflows.commandline import read_pairs
-from workflows.console import OK, command, say
+from workflows.console import OK, banner_hidden, command, say
 
 HELP = """usage: unlatch new skill NAME [out=FOLDER]
        unlatch new plugin NAME [out=FOLDER]
@@ -64,7 +64,8 @@ class NewTaskCfg(NewCfg):
 def main(argv: Sequence[str]) -> int:
     """Runs the command; returns its exit code."""
     if list(argv[:1]) == ["robot"]:
-        from workflows.new_robot import main as new_robot
+        with banner_hidden():
+            from workflows.new_robot import main as new_robot
 
         return new_robot(argv)
     return command(argv, HELP, _main)
