@@ -125,19 +125,20 @@ def _corners(path: Path, source: Path) -> Array:
     """(V, 3) corners of the hull that Bullet makes of a mesh, or of the file where Bullet reads none (ASCII STL)."""
     from simcore.sim.mesh_hull import hull_points  # the engine is imported on use
 
-    try:
+    if path.suffix == ".dae":
         with path.open("rb") as file:
-            is_known = path.suffix != ".dae" or b"<COLLADA" in file.read(4096)
-        if is_known:  # of other XML under that name Bullet dies
-            points = hull_points(path)
-            if len(points):
-                return points
-        points, _ = read_mesh(path)
+            is_collada = b"<COLLADA" in file.read(4096)
+        if not is_collada:  # Bullet dies of other XML under that name
+            raise _unreadable(source, "it is no COLLADA document")
+    try:
+        points = hull_points(path)
+        if not len(points) and path.suffix == ".stl":
+            points = np.unique(read_mesh(path)[0], axis=0)
     except (AssetError, WorldError) as exc:
         raise _unreadable(source, " ".join(str(exc).replace(str(path), path.name).split())) from exc
     if not len(points):
         raise _unreadable(source, "it holds no triangles")
-    return np.unique(points, axis=0)
+    return points
 
 
 def _unreadable(source: Path, reason: str) -> AssetError:
