@@ -9,7 +9,9 @@ from pathlib import Path
 import numpy as np
 import pybullet as p
 
-from simcore.errors import WorldError
+from simcore.geometry import Pose
+from simcore.sim.rates import WorldCfg
+from simcore.sim.world import World
 
 Array = np.ndarray
 
@@ -32,18 +34,9 @@ def hull_points(path: Path) -> Array:
     ET.SubElement(inertial, "inertia", ixx="1", iyy="1", izz="1", ixy="0", ixz="0", iyz="0")
     geometry = ET.SubElement(ET.SubElement(link, "collision"), "geometry")
     ET.SubElement(geometry, "mesh", filename=str(path.resolve()))
-    client = p.connect(p.DIRECT)
-    try:
-        with tempfile.TemporaryDirectory() as folder:
-            urdf = Path(folder) / "mesh.urdf"
-            ET.ElementTree(robot).write(urdf, encoding="unicode")
-            flags = p.URDF_IGNORE_VISUAL_SHAPES
-            body = p.loadURDF(str(urdf), useFixedBase=True, flags=flags, physicsClientId=client)
-        _, points = p.getMeshData(body, -1, physicsClientId=client)
-    except p.error as exc:
-        raise WorldError(
-            f"Bullet cannot read '{path}' ({exc}). Expected a mesh. Mend the file.", path=str(path)
-        ) from exc
-    finally:
-        p.disconnect(client)
+    with World(WorldCfg()) as world, tempfile.TemporaryDirectory() as folder:
+        urdf = Path(folder) / "mesh.urdf"
+        ET.ElementTree(robot).write(urdf, encoding="unicode")
+        body = world.load_urdf(urdf, name="mesh", T_world_root=Pose.identity())
+        _, points = p.getMeshData(body.body_id, -1, physicsClientId=world.client)
     return np.array(points, dtype=float).reshape(-1, 3)

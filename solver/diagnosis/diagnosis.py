@@ -144,13 +144,21 @@ def nearest_goal(best: Solution) -> Diagnosis:
     Args:
         best: The nearest end of the goal solve.
     """
-    out = [f"'{r.name}' is out by {amount(r.excess, r.unit)}" for r in best.residuals if not r.satisfied]
-    nearest = f"; the nearest that was found: {', '.join(out)}" if out else ""
+    missed = _missed_by(best)
+    nearest = f"; the nearest that was found: {', '.join(missed)}" if missed else ""
     return Diagnosis(
         "plan_infeasible",
-        f"No arm configuration was found that meets all constraints ({best.starts_tried} starts){nearest}.",
+        f"{_none_found(best)}{nearest}.",
         {"stage": "goal", "starts_tried": best.starts_tried, "constraints": _out_by(best)},
     )
+
+
+def _none_found(solution: Solution) -> str:
+    return f"No arm configuration was found that meets all constraints ({solution.starts_tried} starts)"
+
+
+def _missed_by(solution: Solution) -> list[str]:
+    return [f"'{r.name}' is out by {amount(r.excess, r.unit)}" for r in solution.residuals if not r.satisfied]
 
 
 def _out_by(solution: Solution) -> dict[str, dict[str, Any]]:
@@ -240,7 +248,7 @@ def _message(
         rest = [" and ".join(f"'{label}'" for label in pair.labels) for pair in proved[1:]]
         also = f" So do {'; '.join(rest)}." if rest else ""
         return f"No grasp exists: {proved[0].message}.{also}{_ease(eased, together)}"
-    out = [f"'{r.name}' is out by {amount(r.excess, r.unit)}" for r in solution.residuals if not r.satisfied]
+    out = _missed_by(solution)
     out += [f"the hand is {v:.4g} m beyond workspace {f}" for f, v in _faces_out(end).items() if v > SLACK]
     bounds = f"; held back by {', '.join(solution.active_bounds)}" if solution.active_bounds else ""
     reasons = [*(u.message for u in far), *(pair.message for pair in pairs)]
@@ -248,10 +256,8 @@ def _message(
         reasons = ["No joint limit and no face of the workspace is in the way: the arm does not reach that combination"]
     away = max((u.out_by for u in far if u.unit == "m"), default=0.0)
     mend = f" It would take the object at least {away:.2f} m nearer." if away > _FAR_M else _ease(eased, together)
-    return (
-        f"No arm configuration was found that meets all constraints ({solution.starts_tried} starts); at the best "
-        f"compromise {', '.join(out)}{bounds}.{''.join(f' {reason}.' for reason in reasons)}{mend}"
-    )
+    why = "".join(f" {reason}." for reason in reasons)
+    return f"{_none_found(solution)}; at the best compromise {', '.join(out)}{bounds}.{why}{mend}"
 
 
 def _ease(eased: Sequence[Relaxation], together: Sequence[Relaxation]) -> str:
