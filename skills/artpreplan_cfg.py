@@ -59,6 +59,11 @@ class PreplanReport:
     thorough: set[int] = field(default_factory=set)
     """Numbers of those that were tried once more, with all that a planner has."""
 
+    @property
+    def at_first_look(self) -> bool:
+        """Whether the chain planned without all that a planner has."""
+        return self.chosen is not None and self.chosen not in self.thorough
+
     def begin(self, candidate: int, *, thorough: bool = False) -> None:
         """A candidate is tried, for the first time or once more: what it failed with before counts no longer."""
         self.tried = max(self.tried, candidate + 1)

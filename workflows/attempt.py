@@ -17,7 +17,7 @@ from skills.skill import Skill
 from workflows.doing import Doing
 from workflows.episode import Episode
 from workflows.stage import Stage
-from workflows.ways import planned_together
+from workflows.ways import Planned, planned_together
 
 
 @dataclass
@@ -93,12 +93,24 @@ class Attempt:
         stages = [episode.begin_stage(index, beside=beside) for index in indices]
         made = stages[0].skill
         if made.executes:
-            found = planned_together(episode, indices, made=made, beside=beside)
+            found = self._planned_as_searched(indices, beside)
+            if not found or not found[-1].skill.commands:
+                found = planned_together(episode, indices, made=made, beside=beside)
             for stage, planned in zip(stages, found, strict=False):
                 stage.skill, stage.refused = planned
         for lane, stage in zip(lanes, stages, strict=True):
             lane.stage = stage
         episode.timings_ms["plan"] += 1e3 * (time.perf_counter() - start)
+
+    def _planned_as_searched(self, indices: Sequence[int], beside: Sequence[Skill]) -> list[Planned]:
+        """Skills planned as a first look for a layout planned them; none where there was no such look.
+
+        With all that a planner has another grip may be found first, from which a later skill was never tried.
+        """
+        preplan = self.episode.preplan
+        if preplan is None or not preplan.at_first_look:
+            return []
+        return planned_together(self.episode, indices, quick=True, beside=beside)
 
     def _run_stage(self, sequences: Sequences) -> Failure | None:
         """One stage, from its plans to the end of its last skill; what went wrong beside the judge's rules."""

@@ -231,7 +231,7 @@ class Episode:
         Args:
             entry: One of its `ways`.
             quick: Whether its planner tries the first wave of starts only, the slower solver where that finds no goal,
-                and works out no reason; where it finds a plan, it is mostly the one that it would find without.
+                and works out no reason.
             beside: Planned skills that other arms carry out at the same time.
         """
         context = self._context(self.scene.robot.arm(entry.arm).name)

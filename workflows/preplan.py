@@ -65,9 +65,9 @@ class Refused:
 class Preplanner:
     """Tries layouts in the world of an episode that has not begun.
 
-    All of them are looked at with the first wave of starts alone: where that finds a plan it is the whole budget's, and
-    where it does not, another layout is sooner found than the last few goals of this one. Where none of them plans, it
-    is hard anywhere: those that came furthest are tried once more with all that the planner has.
+    All of them are looked at with the first wave of starts alone: where that finds no plan, another layout is sooner
+    found than the last few goals of this one. Where none of them plans, it is hard anywhere: those that came furthest
+    are tried once more with all that the planner has. The episode plans with the look that found its layout.
     """
 
     def __init__(self, episode: Episode, cfg: ArtPreplanCfg, *, draw: Callable[[], Layout]) -> None:

@@ -125,6 +125,28 @@ def test_where_no_first_look_finds_a_plan_those_that_came_furthest_are_tried_wit
     assert record.success
 
 
+@pytest.mark.parametrize(("lost", "expected"), [(False, [False, False]), (True, [False, False, True])])
+def test_the_episode_plans_with_the_look_that_found_its_layout(
+    monkeypatch: pytest.MonkeyPatch, lost: bool, expected: list[bool]
+):
+    looks: list[bool] = []
+    plan = Open.plan
+
+    def plan_seen(self: Open, rng: np.random.Generator) -> bool:
+        looks.append(self.context.thorough)
+        if len(looks) == 2 and lost:
+            self.fail("path_infeasible", "not as things are now")
+            return False
+        return plan(self, rng)
+
+    monkeypatch.setattr(Open, "plan", plan_seen)
+    with EpisodeRunner(config(candidates=3)) as runner:
+        record = runner.run(0)
+    assert looks == expected
+    assert record.success
+    assert record.skills[1]["refused"] == []
+
+
 def test_a_refusal_is_told_in_the_words_of_those_that_were_tried_with_all():
     report = PreplanReport()
     for candidate in range(5):
