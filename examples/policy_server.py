@@ -1,8 +1,10 @@
 """A policy server for `unlatch evaluate policy=tcp://127.0.0.1:5800`: one file, NumPy only, any Python from 3.8 on.
 
-Copy it beside a policy that needs another Python (LeRobot needs 3.12), and put that policy where `HoldStill` is:
+Copy it beside a policy that needs another Python, and put that policy where `HoldStill` is:
 
     python policy_server.py --port 5800
+
+For a policy that LeRobot trained, `lerobot_server.py` beside it has done so.
 
 A message is 4 bytes (big-endian length), a JSON header of that length, then the bytes of the arrays that it lists.
 The page docs/policies.md of unlatch has every message.
@@ -37,7 +39,6 @@ class HoldStill:
 
     def act(self, observation):
         """The next action (size,), or None when there is nothing more to do."""
-        # LeRobot, for instance: batch = {...}; return policy.select_action(batch).cpu().numpy()[0]
         return self.action
 
 
@@ -98,19 +99,24 @@ def serve(connection, make_policy):
                 send(connection, {"type": "error", "message": f"{type(exc).__name__}: {exc}"})
 
 
-def main():
-    """Listens until it is stopped."""
-    parser = argparse.ArgumentParser()
+def add_address(parser):
+    """Adds the options that say where to listen."""
     parser.add_argument("--host", default="127.0.0.1")
     parser.add_argument("--port", type=int, default=5800)
-    arguments = parser.parse_args()
-    server = socket.create_server((arguments.host, arguments.port))
-    print(f"listening on {arguments.host}:{server.getsockname()[1]}", flush=True)
+
+
+def listen(host, port, make_policy):
+    """Answers environments, each with a policy of its own, until it is stopped."""
+    server = socket.create_server((host, port))
+    print(f"listening on {host}:{server.getsockname()[1]}", flush=True)
     while True:
         connection, _ = server.accept()
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        threading.Thread(target=serve, args=(connection, HoldStill), daemon=True).start()
+        threading.Thread(target=serve, args=(connection, make_policy), daemon=True).start()
 
 
 if __name__ == "__main__":
-    main()
+    parser = argparse.ArgumentParser()
+    add_address(parser)
+    arguments = parser.parse_args()
+    listen(arguments.host, arguments.port, HoldStill)

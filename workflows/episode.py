@@ -60,6 +60,7 @@ class Episode:
         checker: BulletCollisionChecker,
         *,
         run_seed: int | None = None,
+        arms_may_move: bool = False,
     ) -> None:
         """Makes an episode; nothing is built yet.
 
@@ -69,6 +70,7 @@ class Episode:
             world: An open world, which is emptied.
             checker: An open collision checker.
             run_seed: Seed of the run in place of the configuration's.
+            arms_may_move: Whether it may succeed while targets of arms change.
         """
         self.cfg = cfg
         self.number = number
@@ -84,6 +86,7 @@ class Episode:
         self.preplan: PreplanReport | None = None
         """What came of the search for a layout, if the chain begins with one."""
         self._world = world
+        self._arms_may_move = arms_may_move
         self._checker = checker
         self._bug: Failure | None = None
         self._built = False
@@ -155,7 +158,7 @@ class Episode:
         self.randomization = randomized(self.scene, cfg.randomization, self.seed, visual_draw=self.visual_draw)
         if self.randomization is not None:
             self._layout = replace(layout, q_home=self.randomization.homes(layout.q_home))
-        self.judge = Judge(cfg, self.scene)
+        self.judge = Judge(cfg, self.scene, arms_may_move=self._arms_may_move)
         found = (self._overlap(arm.name) for arm in cfg.robot.arms)
         return next((failure for failure in found if failure is not None), None)
 

@@ -16,6 +16,7 @@ from workflows.run import keep_lost, make_data_set, run_jobs, writer_name
 
 if TYPE_CHECKING:
     from simcore.recording.storage import DataSet
+    from workflows.gym.config import SuccessWhen
     from workflows.gym.env import UnlatchEnv
     from workflows.policies import Policy
     from workflows.schema import EvaluateCfg
@@ -31,6 +32,7 @@ checks, success and failure codes. Every attempt goes into a data set of its own
   policy=random           uniform over the action space
   observation.keys=[...]  record keys that the policy sees; default: robots.*, objects.*.root_*, parts.*, keypoints.*
   action.mode=...         joint_position (as recorded), joint_delta or ee_delta
+  success_when=still      succeeds only once the arms stand still too, as demonstrations do; default: held
   episodes=20 seed=0      episodes 0 to 19 of the run with this seed
   workers=2               processes; each has a policy, or a connection, of its own
   out=DIR                 default: data/eval-<task>-<robot>-s<seed>
@@ -74,6 +76,7 @@ def evaluate(cfg: EvaluateCfg) -> int:
     with closing(make_env(cfg)) as env, closing(load_policy(cfg.policy, env, timeout_s=cfg.policy_timeout_s)):
         pass  # a policy that is not there is a mistake in the input: nothing is written
     of = {"evaluate": {key: plain(getattr(cfg, key)) for key in ("policy", "observation", "action")}}
+    of["evaluate"]["success_when"] = success_when(cfg).value
     return make_data_set(cfg, lambda data_set: EvaluateJob(cfg, data_set), prefix=_PREFIX, of=of)
 
 
@@ -87,7 +90,24 @@ def make_env(cfg: EvaluateCfg) -> UnlatchEnv:
         from workflows.gym.env import UnlatchEnv
     from workflows.schema import EnvCfg
 
-    return UnlatchEnv(cfg=EnvCfg(**{item.name: getattr(cfg, item.name) for item in fields(EnvCfg)}))
+    values = {item.name: getattr(cfg, item.name) for item in fields(EnvCfg)}
+    return UnlatchEnv(cfg=EnvCfg(**{**values, "success_when": success_when(cfg)}))
+
+
+def success_when(cfg: EvaluateCfg) -> SuccessWhen:
+    """When the policy of an evaluation has succeeded: recorded actions as they were recorded, unless told otherwise.
+
+    Args:
+        cfg: The evaluation.
+
+    Raises:
+        ConfigError: The policy cannot be read.
+    """
+    from workflows.gym.config import SuccessWhen
+    from workflows.policies import check_spec
+
+    default = SuccessWhen.still if check_spec(cfg.policy)[0] == "recorded" else SuccessWhen.held
+    return cfg.success_when or default
 
 
 @dataclass(frozen=True)

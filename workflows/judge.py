@@ -7,8 +7,8 @@ no other; forces are its affair until the next one of its arm begins, or one tha
 An episode succeeds in the frame in which
 
 - every stage is over or, for the last ones, nothing is missing;
-- the targets of all arms have not changed for `task.settle_s`;
-- the goal of the task holds at both ends of that time, and no joint acted on has moved in between.
+- the goal of the task has held for `task.settle_s`, at both ends of that time, and no joint acted on has moved in it;
+- in a demonstration, the targets of all arms have not changed in that time; a policy need not stand still.
 
 It fails at once on a forbidden force, a joint that is too fast, a state that is not finite, or when its time is up.
 """
@@ -28,6 +28,7 @@ from simcore.recording.evidence import MAX_JOINT_SPEED
 from simcore.recording.verdict import MIN_CONTACT_SHARE, MOVING_STEP
 from simcore.sim.contacts import ContactView
 from skills.chain import stages_of
+from skills.config import part_acted_on
 from skills.context import FrameSpeeds
 from skills.failure import Failure, earliest
 from skills.skill import Skill
@@ -42,12 +43,13 @@ _SETTLE_CHANGE = {True: 0.005, False: 0.02}
 class Judge:
     """Judges one episode."""
 
-    def __init__(self, cfg: EpisodeCfg, scene: EpisodeScene) -> None:
+    def __init__(self, cfg: EpisodeCfg, scene: EpisodeScene, *, arms_may_move: bool = False) -> None:
         """Begins with the scene at its start.
 
         Args:
             cfg: The episode's configuration.
             scene: Its scene, with the state read.
+            arms_may_move: Whether it may succeed while targets of arms change.
         """
         self.stages: list[Stage] = []
         """All that have begun, in this order."""
@@ -61,6 +63,7 @@ class Judge:
         self._cfg = cfg
         self._chain = stages_of(cfg.skills)
         self._scene = scene
+        self._arms_may_move = arms_may_move
         self._failures: list[Failure] = []
         self._frame = 0
         self._still_since: int | None = None
@@ -185,19 +188,36 @@ class Judge:
             return []
         if not self.stages:
             return [sequence[0] for sequence in self._chain[0]]
-        done = [stage for stage in self._open() if not self._missing(stage)]
         number = self.current[-1].number
         following = {a: b for sequence in self._chain[number] for a, b in pairwise(sequence)}
+        after = [sequence[0] for sequence in self._chain[number + 1]] if number + 1 < len(self._chain) else []
+        done = [
+            stage
+            for stage in self._open()
+            if not self._missing(stage)
+            and self._has_let_go(stage, [following[stage.entry]] if stage.entry in following else after)
+        ]
         going_on = [stage for stage in done if stage.entry in following]
         begun = {stage.entry for stage in self.stages}
         all_begun = all(entry in begun for sequence in self._chain[number] for entry in sequence)
         if not going_on and all_begun and len(done) == len(self._open()):
             for stage in done:
                 self.end_stage(stage)
-            return [sequence[0] for sequence in self._chain[number + 1]]
+            return after
         for stage in going_on:
             self.end_stage(stage)
         return [following[stage.entry] for stage in going_on]
+
+    def _has_let_go(self, stage: Stage, after: list[int]) -> bool:
+        """Whether an arm is done with a part that what comes after does not act on: until then it may touch it."""
+        if not stage.skill.executes:
+            return True
+        parts = set()
+        for entry in (self._cfg.skills[index] for index in after):
+            name = entry.objects[0]
+            articulation = self._scene.objects[name].asset.articulation
+            parts.add((name, part_acted_on(entry.name, entry.part, articulation).name))
+        return parts <= {(stage.object_name, stage.part)} or stage.free_frames >= self.settle_frames
 
     def _open(self) -> list[Stage]:
         return [stage for stage in self.current if stage.is_open]
@@ -206,7 +226,7 @@ class Judge:
         """What kept the scene from staying as it should since a frame; nothing if it did.
 
         Args:
-            frame_start: State frame since which every arm has stood still.
+            frame_start: State frame since which it should have.
         """
         hz = self._cfg.world.record_hz
         found = [self._goal_failure("not_reached", frame_start), self._goal_failure("unsettled", self._frame)]
@@ -231,7 +251,9 @@ class Judge:
 
     def _check_success(self) -> None:
         start = self._frame - self.settle_frames
-        if self._still_since is None or start < max(self._still_since, self.stages[-1].frame_start):
+        if start < self.stages[-1].frame_start:
+            return
+        if not self._arms_may_move and (self._still_since is None or start < self._still_since):
             return
         if len(self.stages) < len(self._cfg.skills) or any(self._missing(stage) for stage in self._open()):
             return
@@ -284,6 +306,7 @@ class Judge:
         s = self._positions[-1][(stage.object_name, stage.index)]
         moving = abs(s - stage.s) > MOVING_STEP
         stage.touching_frames += touching
+        stage.free_frames = 0 if touching else stage.free_frames + 1
         stage.moving_frames += moving
         stage.touching_while_moving += moving and touching
         stage.s = s

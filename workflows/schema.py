@@ -12,7 +12,7 @@ from configs.schema import EpisodeCfg
 from simcore.errors import ConfigError
 from simcore.recording.shards import MAX_NUMBER
 from workflows.executors.executor import WorkerLimits
-from workflows.gym.config import ActionCfg, ObservationCfg
+from workflows.gym.config import ActionCfg, ObservationCfg, SuccessWhen
 from workflows.render_config import ImagesCfg
 
 _SHARD = re.compile(r"([0-9]{1,9})/([0-9]{1,9})\Z")
@@ -213,6 +213,9 @@ class EvaluateCfg(RunCfg):
     """What the policy sees."""
     action: ActionCfg = field(default_factory=ActionCfg)
     """What it says."""
+    success_when: SuccessWhen | None = None
+    """`held`: the goal has held for `task.settle_s`; `still`: and no target of an arm has changed in that time, as in a
+    demonstration; null: `still` of recorded actions, else `held`."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -231,6 +234,9 @@ class EnvCfg(EpisodeCfg):
     """What a policy sees."""
     action: ActionCfg = field(default_factory=ActionCfg)
     """What it says."""
+    success_when: SuccessWhen = SuccessWhen.held
+    """`held`: the goal has held for `task.settle_s`; `still`: and no target of an arm has changed in that time, as in a
+    demonstration."""
 
 
 @dataclass

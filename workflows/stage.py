@@ -46,6 +46,8 @@ class Stage:
     touching_frames: int = 0
     moving_frames: int = 0
     touching_while_moving: int = 0
+    free_frames: int = 0
+    """For how many frames the fingers have not touched the part, up to the last one."""
     first_violation: Violation | None = None
     refused: list[dict[str, Any]] = field(default_factory=list)
     """Ways of the skill that did not plan, with code and message."""

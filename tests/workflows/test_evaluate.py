@@ -48,6 +48,7 @@ def test_recorded_actions_score_what_was_recorded(here: Path):
         assert evaluated.read(number).success == collected.read(number).success
     assert check_dataset("eval") == []
     assert evaluated.header["evaluate"]["policy"] == "recorded:data"
+    assert evaluated.header["evaluate"]["success_when"] == "still"
 
 
 @pytest.mark.integration
@@ -109,6 +110,7 @@ def test_a_policy_in_another_process_is_asked_over_tcp(here: Path, server: str):
     assert [data_set.read(number).code for number in (0, 1)] == ["timeout", "timeout"]
     q = data_set.read(0).arrays["robots.franka_panda.left.joint_positions"]
     assert np.abs(q[-1] - q[5]).max() < 0.01  # the example holds still
+    assert data_set.header["evaluate"]["success_when"] == "held"
 
 
 @pytest.mark.parametrize(

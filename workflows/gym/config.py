@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 
 from simcore.errors import ConfigError, close_matches
+from simcore.recording.export.config import ExportCfg, RotationForm, StateKind
 from simcore.state import Rendering
 
 
@@ -15,6 +16,15 @@ class ActionMode(Enum):
     joint_position = "joint_position"
     joint_delta = "joint_delta"
     ee_delta = "ee_delta"
+
+
+class SuccessWhen(Enum):
+    """When a policy has succeeded; the goal has held for `task.settle_s` in either case."""
+
+    held = "held"
+    """Whatever the arms do meanwhile."""
+    still = "still"
+    """And no target of an arm has changed in that time, as in a demonstration."""
 
 
 @dataclass
@@ -55,6 +65,13 @@ class ObservationCfg:
     images: list[str] = field(default_factory=list)
     """Kinds of images of the configured `sensors` that are made in every frame: `rgb`, `depth`, `segmentation`,
     `instance_id_segmentation`, `normals`. They are observed under `sensors.<name>.<kind>_image` and never recorded."""
+    columns: bool = False
+    """Whether the columns of an export are observed too, as `unlatch export` makes them: `observation.state`,
+    `observation.environment_state` and `observation.keypoints`, and with `images=[rgb]` `observation.images.<name>`."""
+    state: list[StateKind] = field(default_factory=lambda: [StateKind.joint_position, StateKind.gripper])
+    """What `observation.state` holds, as in the export that a policy was trained from."""
+    rotation: RotationForm | None = None
+    """How orientations in it are written, as in that export; null: `quat_xyzw`."""
 
     def __post_init__(self) -> None:
         kinds = [kind.name for kind in Rendering]
@@ -65,8 +82,17 @@ class ObservationCfg:
                     f"{', '.join(kinds)}. Change it.",
                     key="observation.images",
                 )
+        self.as_export()
         if not self.keys:
             raise ConfigError(
                 "observation.keys is empty. Expected record keys such as 'robots.*'. Name at least one.",
                 key="observation.keys",
             )
+
+    def as_export(self) -> ExportCfg:
+        """The columns as an export's configuration has them.
+
+        Raises:
+            ConfigError: `state` names nothing, or something twice.
+        """
+        return ExportCfg(state=self.state, rotation=self.rotation)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from fnmatch import fnmatchcase
@@ -11,6 +12,8 @@ import numpy as np
 
 from simcore.errors import ConfigError, PluginError, close_matches
 from simcore.recording.episode import EpisodeRecord
+from simcore.recording.export.columns import IMAGE, ObservationColumns, Part
+from simcore.recording.json_values import plain
 from simcore.sim.camera import take_picture
 from simcore.sim.collision import BulletCollisionChecker
 from simcore.sim.world import World
@@ -19,6 +22,7 @@ from workflows.asset_checks import check_assets
 from workflows.commandline import CommandLine, load_configs
 from workflows.episode import Episode
 from workflows.gym.actions import ActionDecoder
+from workflows.gym.config import SuccessWhen
 from workflows.schema import EnvCfg
 
 try:
@@ -34,6 +38,8 @@ Observation = dict[str, Array]
 
 IMAGES = ("rgb", "depth", "segmentation", "normals")
 """Tags of image buffers."""
+COLUMNS = "observation."
+"""What the keys of an export's columns begin with."""
 RENDER_SIZE = (480, 360)
 """Width and height of `render` [pixels]."""
 
@@ -86,6 +92,7 @@ class UnlatchEnv(gymnasium.Env[Any, Array]):
         self._run_seed = cfg.seed
         self._next_episode = 0
         self._decoder = ActionDecoder(cfg.action, cfg.robot)
+        self._columns = ObservationColumns(cfg.observation.as_export(), {"robot": plain(cfg.robot)})
         self._stack = ExitStack()
         self._world = self._stack.enter_context(
             World(cfg.world, visuals=render_mode is not None or bool(cfg.observation.images))
@@ -118,7 +125,8 @@ class UnlatchEnv(gymnasium.Env[Any, Array]):
     def _values(self) -> dict[str, Array]:
         """Everything that an observation may hold, by key."""
         episode = self.episode
-        acted_on = {(entry.objects[0], episode.part_of(index)) for index, entry in enumerate(self.cfg.skills)}
+        chosen = ((entry.objects[0], episode.part_of(index)) for index, entry in enumerate(self.cfg.skills))
+        acted_on = list(dict.fromkeys(chosen))
         values = {
             key: np.asarray(value)
             for key, value in episode.state.items()
@@ -127,14 +135,35 @@ class UnlatchEnv(gymnasium.Env[Any, Array]):
         for name, arm in episode.scene.robot.arms.items():
             key = f"robots.{self.cfg.robot.name}.{name}.joint_positions"
             values[key] = arm.signals.reading(values[key])  # a policy knows what the encoders read
-        for name, part in sorted(acted_on):
+        parts = []
+        for name, part in acted_on:
             item = episode.scene.objects[name]
             index = item.joint_index(item.asset.articulation.part(part).joint)
+            parts.append((name, part, index))
             for key, plural in (("joint_position", "joint_positions"), ("joint_velocity", "joint_velocities")):
                 values[f"parts.{name}.{part}.{key}"] = np.array(values[f"objects.{name}.{plural}"][index])
         if self.cfg.observation.images:
             values.update(episode.scene.scene.state_dict(include_tags=IMAGES))
+        if self.cfg.observation.columns:
+            values.update(self._columns_of(values, parts))
         return values
+
+    def _columns_of(self, values: Mapping[str, Array], parts: Sequence[Part]) -> dict[str, Array]:
+        """What a policy that was trained from an export saw there, of one frame."""
+        robot = self.cfg.robot
+        found = self._columns.make(
+            {key: value[None] for key, value in values.items()},
+            robot=robot.name,
+            arms=sorted(arm.name for arm in robot.arms),
+            parts=parts,
+            number=self.episode.number,
+        )
+        colour = re.compile(r"sensors\.(.+)\.rgb_image")
+        images = {match[1]: key for key in values if (match := colour.fullmatch(key))}
+        return {
+            **{key: column.values[0] for key, column in found.items()},
+            **{IMAGE + name: values[key] for name, key in images.items()},
+        }
 
     def _spaces_of(self, state: Mapping[str, Array]) -> dict[str, spaces.Box]:
         patterns = self.cfg.observation.keys
@@ -148,7 +177,7 @@ class UnlatchEnv(gymnasium.Env[Any, Array]):
         return {
             key: _space_of(value)
             for key, value in state.items()
-            if any(fnmatchcase(key, pattern) for pattern in patterns)
+            if key.startswith(COLUMNS) or any(fnmatchcase(key, pattern) for pattern in patterns)
         }
 
     @property
@@ -186,7 +215,14 @@ class UnlatchEnv(gymnasium.Env[Any, Array]):
             self._run_seed, self._next_episode = int(seed), 0
         number = int((options or {}).get("episode", self._next_episode))
         self._next_episode = number + 1
-        self._episode = episode = Episode(self.cfg, number, self._world, self._checker, run_seed=self._run_seed)
+        self._episode = episode = Episode(
+            self.cfg,
+            number,
+            self._world,
+            self._checker,
+            run_seed=self._run_seed,
+            arms_may_move=self.cfg.success_when is SuccessWhen.held,
+        )
         episode.begin()
         self._switch_images_on()
         if episode.failure is None:

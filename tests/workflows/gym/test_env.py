@@ -16,6 +16,9 @@ import unlatch  # noqa: E402
 from simcore.errors import ConfigError  # noqa: E402
 from simcore.recording.check import check_record  # noqa: E402
 from simcore.recording.episode import EpisodeRecord  # noqa: E402
+from simcore.recording.export import ExportCfg, RotationForm, StateKind  # noqa: E402
+from simcore.recording.export.trajectory import ACTION, TrajectoryMaker  # noqa: E402
+from simcore.recording.json_values import plain  # noqa: E402
 from simcore.sim.rates import WorldCfg  # noqa: E402
 from workflows.commandline import CommandLine, load_configs  # noqa: E402
 from workflows.episode import INITIAL_S  # noqa: E402
@@ -25,6 +28,7 @@ from workflows.schema import CollectCfg  # noqa: E402
 
 pytestmark = pytest.mark.integration
 ARM = "actions.franka_panda.left"
+STILL = "success_when=still"
 
 
 def recorded(task: str, *overrides: str, number: int = 0) -> EpisodeRecord:
@@ -56,12 +60,16 @@ def played(env: UnlatchEnv, record: EpisodeRecord) -> tuple[EpisodeRecord, dict[
     "task",
     [
         "open_microwave",
-        *(pytest.param(task, marks=pytest.mark.slow) for task in ("close_microwave", "open_drawer", "close_drawer")),
+        "open_cabinet_drawer",  # the hand is still on the door when nothing is missing of its stage
+        *(
+            pytest.param(task, marks=pytest.mark.slow)
+            for task in ("close_microwave", "open_drawer", "close_drawer", "open_drawers", "open_close_microwave")
+        ),
     ],
 )
 def test_recorded_actions_give_the_recorded_states_and_verdict(task: str):
     record = recorded(task, number=1)
-    env = UnlatchEnv(task)
+    env = UnlatchEnv(task, overrides=[STILL])
     again, info, over = played(env, record)
     env.close()
     assert record.success
@@ -85,7 +93,7 @@ def test_recorded_actions_give_the_recorded_states_and_verdict(task: str):
 )
 def test_failures_are_judged_as_in_collection(overrides: list[str], code: str | None):
     record = recorded("close_drawer", *overrides)
-    env = UnlatchEnv("close_drawer", overrides=overrides)
+    env = UnlatchEnv("close_drawer", overrides=[*overrides, STILL])
     again, _, _ = played(env, record)
     env.close()
     assert again.success == record.success
@@ -207,7 +215,7 @@ def test_an_action_of_another_size_is_refused():
 def test_images_of_the_sensors_are_observed_and_change_nothing_else():
     record = recorded("close_drawer")
     overrides = ["sensors=[front]", "sensors.0.width=64", "sensors.0.height=48", "observation.images=[rgb,depth]"]
-    env = UnlatchEnv("close_drawer", overrides=overrides)
+    env = UnlatchEnv("close_drawer", overrides=[*overrides, "observation.columns=true"])
     first, _ = env.reset(seed=5, options={"episode": 0})
     for action, _ in zip(actions_of(record), range(60), strict=False):
         last, *_ = env.step(action)
@@ -216,9 +224,59 @@ def test_images_of_the_sensors_are_observed_and_change_nothing_else():
     image = "sensors.front.rgb_image"
     assert first[image].shape == (48, 64, 3)
     assert first["sensors.front.depth_image_m"].dtype == np.float32
+    assert np.array_equal(first["observation.images.front"], first[image])
     assert (first[image] != last[image]).any()
     q = "robots.franka_panda.left.joint_positions"
     assert np.array_equal(last[q], record.arrays[q][WorldCfg().frames(INITIAL_S) + 60])
+
+
+@pytest.mark.parametrize(("when", "success"), [("held", True), ("still", False)])
+def test_a_policy_whose_targets_never_stand_still_succeeds_once_the_goal_has_held(when: str, success: bool):
+    record = recorded("close_drawer")
+    env = UnlatchEnv("close_drawer", overrides=[f"success_when={when}"])
+    env.reset(seed=5, options={"episode": 0})
+    jitter, over = 1e-3, False
+    for action in actions_of(record):
+        jitter = -jitter
+        _, _, terminated, truncated, info = env.step(action + jitter)
+        over = terminated or truncated
+        if over:
+            break
+    if not over:
+        env.finish()
+    made = env.record()
+    env.close()
+    assert (over, info["success"], made.success) == (success, success, success)
+    assert made.code == (None if success else "unsettled")
+    assert check_record(made) == []
+
+
+@pytest.mark.parametrize(
+    ("task", "conventions"),
+    [
+        ("close_drawer", {}),
+        ("open_cabinet_drawer", {"state": ["tcp_pose", "joint_velocity", "gripper"], "rotation": "rot6d"}),
+    ],
+)
+def test_the_columns_of_an_export_are_observed(task: str, conventions: dict[str, Any]):
+    record = recorded(task)
+    cfg = ExportCfg(
+        state=[StateKind[name] for name in conventions.get("state", ("joint_position", "gripper"))],
+        rotation=RotationForm[conventions["rotation"]] if "rotation" in conventions else None,
+    )
+    own = [f"observation.{key}={value}" for key, value in conventions.items()]
+    env = UnlatchEnv(task, overrides=[STILL, "observation.columns=true", *own])
+    exported = TrajectoryMaker(cfg, {"robot": plain(env.cfg.robot)}).make(record).columns
+    wanted = {key: column.values for key, column in exported.items() if key != ACTION}
+    observation, _ = env.reset(seed=5, options={"episode": 0})
+    first = WorldCfg().frames(INITIAL_S)
+    for index, action in enumerate(actions_of(record)):
+        assert {key for key in observation if key.startswith("observation.")} == set(wanted)
+        for key, values in wanted.items():
+            assert np.array_equal(observation[key], values[first + index]), (key, index)
+        observation, *_ = env.step(action)
+    assert index > 60
+    env.close()
 
 
 def test_a_policy_is_told_what_the_encoders_read():

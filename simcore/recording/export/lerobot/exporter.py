@@ -8,13 +8,14 @@ from pathlib import Path
 from typing import Any
 
 from simcore.errors import RecordingError
+from simcore.recording.export.columns import IMAGE
 from simcore.recording.export.exporter import Exporter
 from simcore.recording.export.lerobot import info as files
 from simcore.recording.export.lerobot.card import card
 from simcore.recording.export.lerobot.config import V30, LeRobotCfg
 from simcore.recording.export.lerobot.episode_rows import NUMBER, SOURCE, read_rows, told_as_damaged
 from simcore.recording.export.lerobot.features import BOOKKEEPING, Features, features_of
-from simcore.recording.export.lerobot.videos import KEY, encoded, video_feature
+from simcore.recording.export.lerobot.videos import encoded, video_feature
 from simcore.recording.export.lerobot.writer_v21 import WriterV21
 from simcore.recording.export.lerobot.writer_v30 import WriterV30
 from simcore.recording.export.source import Source
@@ -31,7 +32,7 @@ class LeRobotExporter(Exporter):
         self.cfg: LeRobotCfg = cfg
         layout = source.layout
         videos = {
-            KEY + name: video_feature(size, fps=layout.fps, codec=cfg.codec) for name, size in layout.cameras.items()
+            IMAGE + name: video_feature(size, fps=layout.fps, codec=cfg.codec) for name, size in layout.cameras.items()
         }
         self.features: Features = features_of(layout, float_type=cfg.float_type.name, videos=videos)
 
@@ -63,7 +64,7 @@ class LeRobotExporter(Exporter):
         """The video files of an episode, by key."""
         layout = self.source.layout
         return {
-            KEY + name: encoded(
+            IMAGE + name: encoded(
                 images,
                 parts / f"{trajectory.number:010d}.{name}.{images.digest[:16]}.mp4",
                 size=layout.cameras[name],

@@ -25,8 +25,6 @@ from simcore.recording.frame_video import CRF, H264_OPTIONS
 
 Array = np.ndarray
 
-KEY = "observation.images."
-"""What the key of a video begins with; the camera's name follows."""
 _SAMPLED = 100
 
 

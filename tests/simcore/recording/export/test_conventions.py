@@ -9,8 +9,9 @@ from scipy.spatial.transform import Rotation
 from simcore.errors import ConfigError
 from simcore.recording import EpisodeRecord
 from simcore.recording.export import ActionKind, DeltaFrom, ExportCfg, RotationForm, StateKind
+from simcore.recording.export.columns import STATE
 from simcore.recording.export.rotation import COMPONENTS, in_form
-from simcore.recording.export.trajectory import ACTION, STATE, TrajectoryMaker
+from simcore.recording.export.trajectory import ACTION, TrajectoryMaker
 
 MakeRecord = Callable[..., EpisodeRecord]
 LEFT = "panda.left"
