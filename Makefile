@@ -1,6 +1,6 @@
 # demo: 20 verified episodes.  test: the test suite.  check: format, lint, types, layers, tests.  format: mend the format.
 # fuzz: thousands of mutated task files and URDFs, about 20 minutes.  docs: the site, in build/site.
-# check-lerobot: an export opened by LeRobot itself, in an environment of its own (Python 3.12, 5.5 GB).
+# check-lerobot: an export opened by LeRobot itself, trained on, and the policy evaluated, in an environment of its own (Python 3.12, 5.5 GB).
 #   LEROBOT_PYTHON=/path/to/python3.12 where `python3.12` is none.
 # check-robomimic, check-maniskill: one opened by robomimic, or ManiSkill, itself, each in an environment of its own (torch, several GB).
 .PHONY: demo test check lint format fuzz docs check-lerobot check-robomimic check-maniskill clean
@@ -60,13 +60,14 @@ check-lerobot: $(STAMP) $(LEROBOT_VENV)/.installed
 	for codec in h264 av1; do \
 		$(LEROBOT_VENV)/bin/python tests/peers/check_lerobot.py $(LEROBOT_DATA)/record $(LEROBOT_DATA)/$$codec && \
 		$(LEROBOT_VENV)/bin/lerobot-doctor check --ci --fail-on fail $(LEROBOT_DATA)/$$codec || exit 1; done
+	$(BIN)/python tests/peers/check_lerobot_policy.py $(LEROBOT_VENV)/bin $(LEROBOT_DATA)/h264 $(LEROBOT_DATA)/policy
 
 $(LEROBOT_VENV)/.installed:
 	@if [ -z "$(LEROBOT_PYTHON)" ]; then \
 		echo "Makefile: no Python 3.12 found (LeRobot needs it). Install one, or run: make check-lerobot LEROBOT_PYTHON=/path/to/python3.12" >&2; \
 		exit 2; fi
 	$(LEROBOT_PYTHON) -m venv $(LEROBOT_VENV)
-	$(LEROBOT_VENV)/bin/python -m pip install $(PIP_FLAGS) 'lerobot[dataset]==0.6.1' lerobot-doctor
+	$(LEROBOT_VENV)/bin/python -m pip install $(PIP_FLAGS) 'lerobot[training]==0.6.1' lerobot-doctor
 	@touch $@
 
 ROBOMIMIC_VENV ?= .venv-robomimic

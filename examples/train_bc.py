@@ -10,7 +10,6 @@ policy for `unlatch evaluate`: `policy=train_bc:BehaviourCloning`, the file's pa
 from __future__ import annotations
 
 import os
-import re
 import sys
 from pathlib import Path
 
@@ -23,14 +22,6 @@ INPUTS = ("observation.state", "observation.environment_state", "observation.key
 CHUNK = 8
 """Actions that are foretold at once; the first is carried out, then it is asked again."""
 HIDDEN, BATCH, EPOCHS = 512, 256, 60
-STILL = 2e-3
-"""Change of an action below which the one before is repeated [rad, m]."""
-ORDER = (
-    *(r"\.joint_positions$", r"\.gripper_opening$"),  # observation.state
-    *(r"\.root_position$", r"\.root_quat_xyzw$", r"^parts\..*position$", r"^parts\..*velocity$"),
-    r"^keypoints\.",
-)
-"""Keys of an observation in the order in which the set has their numbers."""
 
 
 def read(root: Path) -> list[tuple[np.ndarray, np.ndarray]]:
@@ -112,27 +103,13 @@ class BehaviourCloning:
         seen, action = weights["seen_mean"], weights["action_mean"]
         self._network = Network(seen.expand(2, -1), action.expand(2, 1, -1))
         self._network.load_state_dict(weights)
-        self._last: np.ndarray | None = None
-
-    def reset(self, observation: dict[str, np.ndarray], info: dict[str, object]) -> None:
-        """Begins an episode."""
-        self._last = None
 
     def act(self, observation: dict[str, np.ndarray]) -> np.ndarray:
-        """The first of the actions that it foretells, or once more the last one where that is nearly the same.
-
-        An episode ends when targets stand still: numbers of a network never do by themselves.
-        """
-        seen = np.concatenate([self._part(observation, pattern) for pattern in ORDER])
+        """The first of the actions that it foretells."""
+        seen = np.concatenate([observation[key] for key in INPUTS])
         with torch.no_grad():
-            action = self._network.act(torch.tensor(seen, dtype=torch.float32)[None])[0, 0].numpy().astype(float)
-        if self._last is None or np.abs(action - self._last).max() > STILL:
-            self._last = action
-        return self._last
-
-    def _part(self, observation: dict[str, np.ndarray], pattern: str) -> np.ndarray:
-        keys = sorted(key for key in observation if re.search(pattern, key))
-        return np.concatenate([np.ravel(observation[key]) for key in keys])
+            action = self._network.act(torch.tensor(seen, dtype=torch.float32)[None])[0, 0]
+        return action.numpy().astype(float)
 
 
 if __name__ == "__main__":
