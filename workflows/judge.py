@@ -28,6 +28,7 @@ from simcore.recording.evidence import MAX_JOINT_SPEED
 from simcore.recording.verdict import MIN_CONTACT_SHARE, MOVING_STEP
 from simcore.sim.contacts import ContactView
 from skills.chain import stages_of
+from skills.command import Phase
 from skills.config import part_acted_on
 from skills.context import FrameSpeeds
 from skills.failure import Failure, earliest
@@ -336,12 +337,13 @@ class Judge:
         if stage.skill.cfg.collision_valid and stage.collision_valid:
             stage.collision_valid = False
             allowed_n = stage.skill.cfg.contact_force_threshold_n
+            phase = stage.skill.phase
+            while_in = "" if phase is Phase.idle else f" while in phase {phase.name}"
             failure = Failure(
                 "collision",
-                f"{hit.pair[0]} pressed {hit.pair[1]} with {hit.force_n:.1f} N (allowed {allowed_n:g} N) while in "
-                f"phase {stage.skill.phase.name}",
+                f"{hit.pair[0]} pressed {hit.pair[1]} with {hit.force_n:.1f} N (allowed {allowed_n:g} N){while_in}",
                 hit.time_s,
-                {**asdict(hit), "pair": list(hit.pair), "phase": stage.skill.phase.name},
+                {**asdict(hit), "pair": list(hit.pair), "phase": phase.name},
             )
             self._failures.append(stage.blamed(failure))
 

@@ -15,6 +15,8 @@ _FOLLOW_SHARES = 3
 """Pictures of the phase in which the part moves."""
 _LATER_TURN = (Phase.approach, Phase.grasp, Phase.follow, Phase.retreat)
 """What is shown of a turn after the first: its transit and its release look like those of the first."""
+_ACTING_SHARES = 5
+"""Pictures of a stage in which something else than a skill moved the arms: a policy has no phases."""
 _SAME_MOMENT_FRAMES = 1
 """Moments so near to the failure are the failure's."""
 
@@ -48,7 +50,8 @@ class Turn:
 def turns_of(record: EpisodeRecord) -> list[Turn]:
     """The moments to show of an episode, skill by skill and turn by turn; none where no arm moved.
 
-    Each phase is shown as it ended, the one in which the part moves after each third.
+    Each phase is shown as it ended, the one in which the part moves after each third; where a policy acted, which has
+    no phases, each fifth of a stage.
 
     Args:
         record: The episode, with its arrays.
@@ -58,6 +61,7 @@ def turns_of(record: EpisodeRecord) -> list[Turn]:
         for skill, spans in _spans(record)
         for number, span in enumerate(spans, start=1)
     ]
+    turns = turns or list(_without_phases(record))
     return turns if record.success or not turns else _with_failure(turns, record)
 
 
@@ -73,6 +77,19 @@ def last_finite_frame(record: EpisodeRecord) -> int:
         if array.dtype.kind == "f" and key.startswith(("robots.", "objects.")):
             good &= np.isfinite(array.reshape(len(array), -1)).all(axis=1)
     return int(np.flatnonzero(good)[-1]) if good.any() else 0
+
+
+def _without_phases(record: EpisodeRecord) -> Iterator[Turn]:
+    """By stage, moments of equal distance."""
+    last = last_finite_frame(record)
+    for skill, entry in enumerate(record.skills):
+        first, end = int(entry["frame_start"]), min(int(entry["frame_end"]), last)
+        if end - first < _ACTING_SHARES:
+            continue
+        shares = range(1, _ACTING_SHARES + 1)
+        frames = [first + (end - first) * share // _ACTING_SHARES for share in shares]
+        labels = [f"{share}/{_ACTING_SHARES}" for share in shares]
+        yield Turn(skill, 1, 1, tuple(map(Moment, frames, [Phase.idle] * _ACTING_SHARES, labels)))
 
 
 @dataclass(frozen=True)

@@ -107,6 +107,16 @@ def test_states_that_are_not_finite_are_not_shown():
     assert labels(turn) == ["transit", "diverged"]
 
 
+def test_what_a_policy_did_is_shown_stage_by_stage_at_equal_distances():
+    made = record((1, Phase.idle, 20), (2, Phase.idle, 30), code="collision", frame=41)
+    made.skills = [{"frame_start": a, "frame_end": b} for a, b in ((6, 6), (6, 26), (26, 55))]
+    first, second = turns_of(made)
+    assert (first.skill, second.skill) == (1, 2)
+    assert frames(first) == [10, 14, 18, 22, 26]
+    assert frames(second) == [31, 37, 41, 43, 49, 55]
+    assert labels(second) == ["1/5", "2/5", "collision", "3/5", "4/5", "5/5"]
+
+
 def test_nothing_is_shown_where_no_arm_moved():
     assert turns_of(record(code="plan_infeasible", frame=5)) == []
 
