@@ -76,10 +76,7 @@ class HydraLauncher:
         except Exception as exc:  # noqa: BLE001 - the launcher's own: a job was killed, a node went
             found = [_noted_code(codes, number) for number in range(n_jobs)]
             lost = [number for number, code in enumerate(found) if code is None]
-            note(
-                f"unlatch: the launcher lost {len(lost)} of {n_jobs} jobs before they had ended: {exc}. The same "
-                "command again makes what is missing."
-            )
+            note(f"unlatch: the launcher lost {len(lost)} of {n_jobs} jobs before they had ended: {exc}.")
             return [FAILED if code is None else code for code in found]
         return [_exit_code(result) for batch in returns for result in batch]
 

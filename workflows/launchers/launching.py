@@ -132,3 +132,8 @@ def _print_jobs(jobs: Sequence[SweepJob], codes: Sequence[int], folder: Path) ->
         place = folder / job.name
         table.add_row(job.name, str(code), data_line(place) if place.is_dir() else f"none; see {LOGS}/{job.name}.log")
     result_console().print(table)
+    if failed := sum(code != OK for code in codes):
+        note(
+            f"unlatch: {failed} of {len(codes)} jobs did not end well; what they had finished is kept, and the same "
+            "command again makes what is missing."
+        )

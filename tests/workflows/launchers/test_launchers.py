@@ -84,6 +84,15 @@ def test_a_launcher_that_loses_a_job_tells_what_became_of_the_others(
     assert "lost 1 of 3 jobs before they had ended: a worker was killed" in capsys.readouterr().err
 
 
+def test_jobs_that_did_not_end_well_are_counted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    monkeypatch.setattr(HydraLauncher, "launch", lambda *_, **__: [OK, -15])
+    words = ["collect", "-m", "task=close_drawer", "seed=1,2", "launcher=joblib", f"sweep_dir={tmp_path / 's'}"]
+    assert unlatch.main(words) == FAILED
+    assert "1 of 2 jobs did not end well; what they had finished is kept" in capsys.readouterr().err
+
+
 def test_every_launcher_has_its_file_and_its_file_its_launcher():
     names = {path.stem for path in (config_dir() / "launcher").glob("*.yaml")}
     assert names == {SERIAL, *LAUNCHERS}
