@@ -51,8 +51,8 @@ def with_derived(primary: str, schema: type, request: Request) -> Request:
     skill, part = choices.get("skill"), choices.get("part")
     _check_choices(choices)
     given = dict(request.given)
-    if _is_path(choices.get("object"), request.config_dirs):
-        given["object"] = _object_node(choices["object"], part)
+    if is_object_path(choices.get("object"), request.config_dirs):
+        given["object"] = object_node(choices["object"], part)
     elif "object" in choices:
         rest.insert(0, f"object={choices['object']}")
     if "task" in choices:
@@ -140,7 +140,7 @@ def _check_has_tasks(skill: str) -> None:
     )
 
 
-def _is_path(value: str | None, config_dirs: Sequence[str]) -> bool:
+def is_object_path(value: str | None, config_dirs: Sequence[str]) -> bool:
     """Whether the value of `object=` is a path: a URDF or a folder, and not the name of a YAML file."""
     if value is None or value in option_names("object"):
         return False
@@ -149,7 +149,16 @@ def _is_path(value: str | None, config_dirs: Sequence[str]) -> bool:
     return value.lower().endswith(".urdf") or bool(re.search(r"[/\\~]", value)) or Path(value).is_dir()
 
 
-def _object_node(value: str, part: str | None) -> dict[str, Any]:
+def object_node(value: str, part: str | None) -> dict[str, Any]:
+    """The `object` of a configuration that names one by its path.
+
+    Args:
+        value: The path of a URDF or a folder.
+        part: The part whose side is its front; None: the first one.
+
+    Raises:
+        ConfigError, AssetError: There is no such object.
+    """
     if "${" in value:
         raise ConfigError(f"object='{value}' holds a reference. Expected a plain path. Write it out.", key="object")
     path = Path(value).expanduser()

@@ -88,9 +88,10 @@ def _unknown_option(exc: MissingConfigException, origin: str) -> ConfigError:
     options = [option for option in (exc.options or []) if not option.endswith("_schema")]
     broken = broken_folders()
     missing = f" Left out: {'; '.join(broken)}." if broken else ""
+    own = ", or give the folder of yours: --config-dir FOLDER" if group == "task" else ""
     return ConfigError(
         f"Unknown {group or 'configuration file'} '{name}'{origin}.{close_matches(name, options)} "
-        f"Known: {', '.join(options) or 'none'}. Name one of them.{missing}",
+        f"Known: {', '.join(options) or 'none'}. Name one of them{own}.{missing}",
         key=group,
         available=options,
     )

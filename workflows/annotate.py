@@ -21,7 +21,7 @@ object, and writes articulation.yaml beside its URDF, with a picture. PATH is a 
 of PartNet-Mobility), or a folder of many. No screen and no simulator is needed.
 
   out=FOLDER         write there instead; of many objects, into a folder for each
-  force=false        replace an annotation that was made or changed by hand
+  force=false        replace an annotation that something else made, or that was changed since
   check=false        check the annotations that are there, write nothing
   edit=false         move keypoints in the browser and save (extra viz); port=8080
   picture=true       draw annotation.png as well

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -30,7 +31,7 @@ Writes a starting point that runs as it is; its comments say what to change.
   robot URDF    a robot's YAML and a picture, derived from its URDF; `unlatch new robot --help` tells more
 
   out=FOLDER    where to; default: NAME, and of tasks and robots `configs`
-  object=drawer skill=open part=...   of a task; part: default the first that the skill fits
+  object=drawer skill=open part=...   of a task; an object's name or a URDF; part: default the first that the skill fits
 
   unlatch new skill wiggle && pip install -e wiggle && unlatch collect task=wiggle_drawer episodes=4
 """
@@ -54,7 +55,7 @@ class NewTaskCfg(NewCfg):
     """What `unlatch new task` takes beside a name."""
 
     object: str = _SKILL_OBJECT
-    """Name of an object's YAML."""
+    """Name of an object's YAML, or the path of a URDF."""
     skill: str = "open"
     """Name of a skill for which tasks can be derived."""
     part: str | None = field(default=None)
@@ -93,13 +94,7 @@ def _main(arguments: list[str]) -> int:
 
 def _new_task(name: str, cfg: NewTaskCfg) -> int:
     _refuse_taken(name, yaml_files("task"), "task")
-    if cfg.object not in yaml_files("object"):
-        known = list(yaml_files("object"))
-        raise ConfigError(
-            f"object='{cfg.object}' is no object.{close_matches(cfg.object, known)} Known: {', '.join(known)}. "
-            "Name one of them.",
-            key="object",
-        )
+    category, lines = _object_lines(cfg.object)
     SKILLS.entry(cfg.skill)
     derived_as(cfg.skill)
     file = Path(cfg.out or "configs").expanduser() / "task" / f"{name}.yaml"
@@ -107,8 +102,8 @@ def _new_task(name: str, cfg: NewTaskCfg) -> int:
         raise ConfigError(f"{file} is there already. Expected a new file. Choose another name or out=.", key="out")
     words = {
         "task": name,
-        "object": cfg.object,
-        "object_words": cfg.object.replace("_", " "),
+        "object_lines": lines,
+        "object_words": category.replace("_", " "),
         "skill": cfg.skill,
         "skill_words": cfg.skill.replace("_", " "),
         "part": "" if cfg.part is None else f", part: {cfg.part}",
@@ -122,6 +117,29 @@ def _new_task(name: str, cfg: NewTaskCfg) -> int:
     say(f"task: {file}")
     say(f"next: unlatch collect task={name} --config-dir {folder} episodes=4 out=data/{name}")
     return OK
+
+
+def _object_lines(value: str) -> tuple[str, str]:
+    """What an object is, and the lines of a task that say which one: of a name, or of the path of a URDF."""
+    known = yaml_files("object")
+    if value in known:
+        return value, _named_object(value)
+    with banner_hidden():
+        from configs.derivation import is_object_path, object_node
+    if not is_object_path(value, ()):
+        raise ConfigError(
+            f"object='{value}' is no object.{close_matches(value, list(known))} Known: {', '.join(known)}. "
+            "Name one of them, or give the path of a URDF.",
+            key="object",
+        )
+    node = object_node(str(Path(value).expanduser().absolute()), None)
+    category = str(node["category"])
+    node["name"] = category if _NAME.match(category) else node["name"]
+    return category, "object:\n" + "".join(f"  {key}: {json.dumps(item)}\n" for key, item in node.items())
+
+
+def _named_object(name: str) -> str:
+    return f"defaults:\n  - override /object: {name}\n"
 
 
 def _check_part(name: str, text: str) -> None:
@@ -163,7 +181,12 @@ def _new_plugin(name: str, cfg: NewCfg, *, with_object: bool) -> int:
         package / "skill.py": _filled("skill", words),
         package / "configs" / "__init__.py": _filled("configs", words),
         package / "configs" / "task" / f"{task}.yaml": _filled(
-            "task", {**words, **in_task, "object_words": words["object"].replace("_", " ")}
+            "task",
+            {
+                **{**words, **in_task},
+                "object_lines": _named_object(words["object"]),
+                "object_words": words["object"].replace("_", " "),
+            },
         ),
         folder / "tests" / f"test_{name}.py": _filled("test", words),
     }

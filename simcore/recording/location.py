@@ -13,6 +13,9 @@ from simcore.recording.writer_area import FOLDER
 
 DATASET_FILE = "dataset.json"
 """Name of the file that makes a folder a data set."""
+_MOST_TOLD = 5
+"""Values that differ of which a message tells."""
+_TELLING = ("config.task.name", "config.robot.name", "config.object.category", "config.seed")
 _WORKER = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}\Z")
 
 
@@ -101,7 +104,11 @@ def check_same_header(
     """
     found = list(differences(there, wanted))
     if found:
-        listed = "; ".join(f"{key}: there {old}, now {new}" for key, old, new in found)
+        # what the run is about first: most else follows from it
+        found.sort(key=lambda item: _TELLING.index(item[0]) if item[0] in _TELLING else len(_TELLING))
+        listed = "; ".join(f"{key}: there {old}, now {new}" for key, old, new in found[:_MOST_TOLD])
+        if len(found) > _MOST_TOLD:
+            listed += f"; and {len(found) - _MOST_TOLD} more"
         raise RecordingError(
             f"{what} '{folder}' was made with another configuration; {len(found)} values differ: {listed}. "
             f"Expected the same values on resume. {advice}",

@@ -81,7 +81,8 @@ def test_what_was_made_by_hand_stays(cwd: Path, capsys: pytest.CaptureFixture[st
     capsys.readouterr()
     assert run("a") == 2
     assert capsys.readouterr().err == (
-        "unlatch: a/articulation.yaml was made or changed by hand. It stays as it is; force=true replaces it.\n"
+        "unlatch: a/articulation.yaml was not made by `unlatch annotate`, or changed since. It stays as it is; "
+        "force=true replaces it.\n"
     )
     assert path.read_bytes() == before
     assert not (cwd / "a" / "annotation.png").exists()

@@ -10,6 +10,7 @@ import pytest
 import yaml
 
 from workflows.commandline import CommandLine, load_configs
+from workflows.make_object import main as make_object
 from workflows.new import main
 from workflows.schema import CollectCfg
 
@@ -46,9 +47,18 @@ def test_a_task_is_one_that_can_be_composed(here: Path):
     assert loaded.cfg.skills[1].part == "door"
 
 
+def test_a_task_for_a_urdf_names_it_by_its_path_and_calls_it_what_its_annotation_says(here: Path):
+    assert make_object(["washing_machine", "seed=3", "out=found"]) == 0
+    assert main(["task", "open_found", "object=found/object.urdf"]) == 0
+    (loaded,) = load_configs("collect", CollectCfg, CommandLine(["task=open_found"], ["configs"]))
+    assert (loaded.cfg.object.name, loaded.cfg.object.category) == ("washing_machine", "washing_machine")
+    assert loaded.cfg.object.root == str(here / "found" / "object.urdf")
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
+        (["task", "x", "object=./nowhere.urdf"], "does not exist. Expected a URDF"),
         (["skil", "x"], "new got 'skil x'. Did you mean 'skill'"),
         (["skill"], "new got 'skill'. Expected one of plugin, robot, skill, task and a name"),
         (["skill", "Tap-It"], "'Tap-It' is no name of a skill. Expected small letters"),

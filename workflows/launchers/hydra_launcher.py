@@ -61,10 +61,8 @@ class HydraLauncher:
 
         from configs import config_dir
         from configs.explain import explain
-        from workflows.viewers.extra import import_extra
 
-        import_extra(self.module, extra=self.extra)
-        self._check_program()
+        self.check()
         codes = jobs.parent / ".launcher" / uuid.uuid4().hex
         overrides = self.overrides(jobs, n_jobs, settings, codes=codes, at_once=at_once)
         try:
@@ -99,7 +97,16 @@ class HydraLauncher:
             *limit,
         ]
 
-    def _check_program(self) -> None:
+    def check(self) -> None:
+        """Checks that it can be used here; nothing is written before.
+
+        Raises:
+            PluginError: The plugin is not installed.
+            ConfigError: What it submits by is not on this machine.
+        """
+        from workflows.viewers.extra import import_extra
+
+        import_extra(self.module, extra=self.extra)
         if self.program is not None and shutil.which(self.program) is None:
             raise ConfigError(
                 f"Program '{self.program}' is not on this machine. Expected a host that jobs are submitted from. "

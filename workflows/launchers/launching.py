@@ -94,6 +94,7 @@ def launch_jobs(command: str, jobs: Sequence[Loaded], folder: Path, *, config_di
     """
     cfg: LauncherCfg = jobs[0].cfg.launcher
     launcher = LAUNCHERS[cfg.name]
+    launcher.check()
     flags = [word for path in config_dirs for word in ("--config-dir", str(Path(path).expanduser().absolute()))]
     todo = [_job(command, job, flags) for job in jobs]
     share = cfg.settings.get("n_jobs")
@@ -130,7 +131,9 @@ def _print_jobs(jobs: Sequence[SweepJob], codes: Sequence[int], folder: Path) ->
     table = Table("job", "exit", "data set", box=SIMPLE, pad_edge=False)
     for job, code in zip(jobs, codes, strict=True):
         place = folder / job.name
-        table.add_row(job.name, str(code), data_line(place) if place.is_dir() else f"none; see {LOGS}/{job.name}.log")
+        log = f"{LOGS}/{job.name}.log"
+        said = data_line(place) if place.is_dir() else f"none; see {log}" if (folder / log).exists() else "not begun"
+        table.add_row(job.name, str(code), said)
     result_console().print(table)
     if failed := sum(code != OK for code in codes):
         note(

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from simcore.assets.annotation import ANNOTATION_FILE, read_articulation
 from simcore.assets.urdf_model import UrdfModel
 from simcore.assets.urdf_reader import folder_of, read_urdf
 from simcore.errors import AssetError
@@ -119,12 +121,21 @@ def read_source(path: Path, *, category: str | None = None, packages: bool = Fal
 
 
 def read_category(urdf: Path) -> str:
-    """What the object of a URDF is, see `category_of`; nothing else is read.
+    """What the object of a URDF is: what an annotation beside it says, else see `category_of`.
 
     Args:
         urdf: The URDF.
     """
     path = urdf.resolve()
+    annotated = path.parent / ANNOTATION_FILE
+    if annotated.is_file():
+        try:
+            there = read_articulation(annotated)
+        except AssetError:  # told where the object is loaded
+            return UNKNOWN_CATEGORY
+        said = there.extra.get("urdf")
+        if not isinstance(said, Mapping) or said.get("file") == path.name:
+            return there.category
     return category_of(path.parent, is_partnet=path.name == PARTNET_URDF) or UNKNOWN_CATEGORY
 
 

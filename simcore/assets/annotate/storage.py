@@ -85,7 +85,8 @@ def check_overwriting(path: Path, *, urdf: str, force: bool) -> None:
             )
     if hand_made:
         raise AssetError(
-            f"{path} was made or changed by hand. It stays as it is; force=true replaces it.", path=str(path)
+            f"{path} was not made by `unlatch annotate`, or changed since. It stays as it is; force=true replaces it.",
+            path=str(path),
         )
 
 

@@ -154,6 +154,17 @@ class TestResume:
         )
         assert tree(data_set.path) == before
 
+    def test_of_many_differences_five_are_told_the_task_first(self, tmp_path):
+        was, now = (
+            {f"a{n}": n + more for n in range(9)} | {"task": {"name": name}} for more, name in ((0, "x"), (1, "y"))
+        )
+        DataSet.create_or_resume(tmp_path / "d", header={"config": was}).close()
+        with pytest.raises(RecordingError) as e:
+            DataSet.create_or_resume(tmp_path / "d", header={"config": now})
+        assert '10 values differ: config.task.name: there "x", now "y"; config.a0: there 0, now 1;' in str(e.value)
+        assert "config.a3: there 3, now 4; and 5 more. Expected the same values on resume." in str(e.value)
+        assert len(e.value.values["differences"]) == 10
+
     def test_info_is_noted_once_and_may_differ(self, tmp_path):
         DataSet.create_or_resume(tmp_path / "d", header=HEADER, info={"host": "a"}).close()
         again = DataSet.create_or_resume(tmp_path / "d", header=HEADER, info={"host": "b"})

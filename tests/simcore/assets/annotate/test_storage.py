@@ -40,7 +40,10 @@ def test_a_changed_number_makes_it_hand_made(made: tuple[Path, Articulation]) ->
     assert is_hand_made(read_articulation(path))
     with pytest.raises(AssetError) as caught:
         check_overwriting(path, urdf="thing.urdf", force=False)
-    assert str(caught.value) == f"{path} was made or changed by hand. It stays as it is; force=true replaces it."
+    assert (
+        str(caught.value)
+        == f"{path} was not made by `unlatch annotate`, or changed since. It stays as it is; force=true replaces it."
+    )
     check_overwriting(path, urdf="thing.urdf", force=True)
 
 
@@ -49,7 +52,7 @@ def test_an_unreadable_file_and_one_of_another_urdf_stay(made: tuple[Path, Artic
     with pytest.raises(AssetError, match=r"is about thing\.urdf, not other\.urdf\. Give out=FOLDER, or force=true"):
         check_overwriting(path, urdf="other.urdf", force=False)
     path.write_text("notes: [")
-    with pytest.raises(AssetError, match="was made or changed by hand"):
+    with pytest.raises(AssetError, match="was not made by"):
         check_overwriting(path, urdf="thing.urdf", force=False)
 
 
