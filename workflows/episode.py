@@ -85,6 +85,8 @@ class Episode:
         self.recorder = EpisodeRecorder()
         self.preplan: PreplanReport | None = None
         """What came of the search for a layout, if the chain begins with one."""
+        self.acted_on: list[tuple[str, str]] = []
+        """Object and part that each skill of the chain acts on, once the scene is built."""
         self._world = world
         self._arms_may_move = arms_may_move
         self._checker = checker
@@ -151,14 +153,20 @@ class Episode:
             What is wrong with it, where things overlap.
         """
         self._layout, cfg, world = layout, self.cfg, self._world
-        acted_on = [(entry.objects[0], self.part_of(index)) for index, entry in enumerate(cfg.skills)]
+        self.acted_on = [(entry.objects[0], self.part_of(index)) for index, entry in enumerate(cfg.skills)]
         self.scene = build_scene(
-            world, cfg.robot, self._assets, layout, acted_on, sensors=list(cfg.all_sensors().values()), seed=self.seed
+            world,
+            cfg.robot,
+            self._assets,
+            layout,
+            self.acted_on,
+            sensors=list(cfg.all_sensors().values()),
+            seed=self.seed,
         )
         self.randomization = randomized(self.scene, cfg.randomization, self.seed, visual_draw=self.visual_draw)
         if self.randomization is not None:
             self._layout = replace(layout, q_home=self.randomization.homes(layout.q_home))
-        self.judge = Judge(cfg, self.scene, arms_may_move=self._arms_may_move)
+        self.judge = Judge(cfg, self.scene, self.acted_on, arms_may_move=self._arms_may_move)
         found = (self._overlap(arm.name) for arm in cfg.robot.arms)
         return next((failure for failure in found if failure is not None), None)
 

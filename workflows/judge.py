@@ -15,7 +15,7 @@ It fails at once on a forbidden force, a joint that is too fast, a state that is
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from itertools import pairwise
 from typing import Any
@@ -29,7 +29,6 @@ from simcore.recording.verdict import MIN_CONTACT_SHARE, MOVING_STEP
 from simcore.sim.contacts import ContactView
 from skills.chain import stages_of
 from skills.command import Phase
-from skills.config import part_acted_on
 from skills.context import FrameSpeeds
 from skills.failure import Failure, earliest
 from skills.skill import Skill
@@ -44,12 +43,15 @@ _SETTLE_CHANGE = {True: 0.005, False: 0.02}
 class Judge:
     """Judges one episode."""
 
-    def __init__(self, cfg: EpisodeCfg, scene: EpisodeScene, *, arms_may_move: bool = False) -> None:
+    def __init__(
+        self, cfg: EpisodeCfg, scene: EpisodeScene, parts: Sequence[tuple[str, str]], *, arms_may_move: bool = False
+    ) -> None:
         """Begins with the scene at its start.
 
         Args:
             cfg: The episode's configuration.
             scene: Its scene, with the state read.
+            parts: Object and part that each skill of the chain acts on.
             arms_may_move: Whether it may succeed while targets of arms change.
         """
         self.stages: list[Stage] = []
@@ -64,6 +66,7 @@ class Judge:
         self._cfg = cfg
         self._chain = stages_of(cfg.skills)
         self._scene = scene
+        self._parts = parts
         self._arms_may_move = arms_may_move
         self._failures: list[Failure] = []
         self._frame = 0
@@ -213,11 +216,7 @@ class Judge:
         """Whether an arm is done with a part that what comes after does not act on: until then it may touch it."""
         if not stage.skill.executes:
             return True
-        parts = set()
-        for entry in (self._cfg.skills[index] for index in after):
-            name = entry.objects[0]
-            articulation = self._scene.objects[name].asset.articulation
-            parts.add((name, part_acted_on(entry.name, entry.part, articulation).name))
+        parts = {self._parts[index] for index in after}
         return parts <= {(stage.object_name, stage.part)} or stage.free_frames >= self.settle_frames
 
     def _open(self) -> list[Stage]:

@@ -172,7 +172,14 @@ def _new_plugin(name: str, cfg: NewCfg, *, with_object: bool) -> int:
     words["object_entry"] = _filled("object_entry", words) if with_object else ""
     words["object_test"] = _filled("object_test", words) if with_object else ""
     task = words["task"]
-    in_task = {"skill": name, "skill_words": name.replace("_", " "), "part": "", "part_line": ""}
+    in_task = {
+        "object_lines": _named_object(words["object"]),
+        "object_words": words["object"].replace("_", " "),
+        "skill": name,
+        "skill_words": name.replace("_", " "),
+        "part": "",
+        "part_line": "",
+    }
     package = folder / f"unlatch_{name}"
     files = {
         folder / "pyproject.toml": _filled("pyproject", words),
@@ -180,14 +187,7 @@ def _new_plugin(name: str, cfg: NewCfg, *, with_object: bool) -> int:
         package / "__init__.py": _filled("package", words),
         package / "skill.py": _filled("skill", words),
         package / "configs" / "__init__.py": _filled("configs", words),
-        package / "configs" / "task" / f"{task}.yaml": _filled(
-            "task",
-            {
-                **{**words, **in_task},
-                "object_lines": _named_object(words["object"]),
-                "object_words": words["object"].replace("_", " "),
-            },
-        ),
+        package / "configs" / "task" / f"{task}.yaml": _filled("task", {**words, **in_task}),
         folder / "tests" / f"test_{name}.py": _filled("test", words),
     }
     if with_object:

@@ -162,6 +162,15 @@ class Articulation:
         """Joint positions at which every part is closed, by joint name [rad or m]."""
         return {part.joint: part.openness.closed for part in self.parts.values()}
 
+    def is_about(self, urdf: str) -> bool:
+        """Whether it is about a URDF beside it; one that names none is about any.
+
+        Args:
+            urdf: Name of the URDF's file.
+        """
+        said = self.extra.get("urdf")
+        return not isinstance(said, Mapping) or said.get("file") == urdf
+
     def part(self, name: str) -> Part:
         """A part by name.
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from fnmatch import fnmatchcase
@@ -125,8 +124,7 @@ class UnlatchEnv(gymnasium.Env[Any, Array]):
     def _values(self) -> dict[str, Array]:
         """Everything that an observation may hold, by key."""
         episode = self.episode
-        chosen = ((entry.objects[0], episode.part_of(index)) for index, entry in enumerate(self.cfg.skills))
-        acted_on = list(dict.fromkeys(chosen))
+        acted_on = list(dict.fromkeys(episode.acted_on))
         values = {
             key: np.asarray(value)
             for key, value in episode.state.items()
@@ -158,11 +156,10 @@ class UnlatchEnv(gymnasium.Env[Any, Array]):
             parts=parts,
             number=self.episode.number,
         )
-        colour = re.compile(r"sensors\.(.+)\.rgb_image")
-        images = {match[1]: key for key in values if (match := colour.fullmatch(key))}
+        images = {item.name: f"sensors.{item.name}.rgb_image" for item in self.cfg.all_sensors().values()}
         return {
             **{key: column.values[0] for key, column in found.items()},
-            **{IMAGE + name: values[key] for name, key in images.items()},
+            **{IMAGE + name: values[key] for name, key in images.items() if key in values},
         }
 
     def _spaces_of(self, state: Mapping[str, Array]) -> dict[str, spaces.Box]:

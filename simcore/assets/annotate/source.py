@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -133,8 +132,7 @@ def read_category(urdf: Path) -> str:
             there = read_articulation(annotated)
         except AssetError:  # told where the object is loaded
             return UNKNOWN_CATEGORY
-        said = there.extra.get("urdf")
-        if not isinstance(said, Mapping) or said.get("file") == path.name:
+        if there.is_about(path.name):
             return there.category
     return category_of(path.parent, is_partnet=path.name == PARTNET_URDF) or UNKNOWN_CATEGORY
 

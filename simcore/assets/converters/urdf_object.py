@@ -148,8 +148,7 @@ def _given_annotation(source: SourceObject, cfg: ObjectCfg) -> Articulation | No
     path = source.folder / ANNOTATION_FILE
     if not path.is_file():
         return None
-    said = read_articulation(path).extra.get("urdf")
-    if isinstance(said, Mapping) and said.get("file") != source.urdf:
+    if not read_articulation(path).is_about(source.urdf):
         return None
     found = load_annotation(path, urdf=source.folder / source.urdf).articulation
     scale = _scale_of(found)
