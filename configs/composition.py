@@ -116,10 +116,22 @@ def compose_config(primary: str, schema: type, request: Request) -> DictConfig:
                 for key in SENSOR_LISTS:
                     _read_named_sensors(cfg, search_path, key)
     except (HydraException, OmegaConfBaseException, YAMLError, UnicodeDecodeError) as exc:
-        raise misspelt_key(plain, schema) or explain(exc) from exc
+        raise misspelt_key(plain, schema) or _without_skill(plain, explain(exc)) from exc
     except (TypeError, ValueError) as exc:  # how Hydra takes a word for the index of a list, or a key without a name
         raise word_in_list(plain, exc) from exc
     return cfg
+
+
+def _without_skill(overrides: Sequence[str], error: ConfigError) -> ConfigError:
+    """The error, or what is missing where an object is named and nothing that is done with it."""
+    named = [text for text in overrides if text.startswith("object=")]
+    if error.values.get("key") != "task" or not named:
+        return error
+    return ConfigError(
+        f"skill is missing beside {named[-1]}. Expected skill=NAME, what is done with it: open, close or rotate "
+        f"(`unlatch list skills`). Add {named[-1]} skill=open, or name a task: task=NAME (`unlatch list tasks`).",
+        key="skill",
+    )
 
 
 def split_overrides(request: Request) -> tuple[list[str], list[str], list[str]]:

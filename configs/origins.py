@@ -20,12 +20,15 @@ from configs.composition import SCHEMA_SUFFIX, Request, split_overrides
 from configs.explain import explain
 from configs.folders import group_names
 from configs.plugin_source import PluginSource
+from robots.catalog import ROBOTS
+from simcore.registry import OURS
 
 DEFAULT = "default"
-"""Origin of what nobody states: the default of a dataclass, or of a robot's Python file."""
+"""Origin of what nobody states: the default of a dataclass."""
 COMMAND_LINE = "command line"
 _GIVEN = "given"
 _DERIVED = "derived"
+_ROBOTS = "robot/"
 
 
 def origins_of(primary: str, request: Request) -> dict[str, str]:
@@ -50,6 +53,8 @@ def origins_of(primary: str, request: Request) -> dict[str, str]:
             defaults = loader.compute_defaults_list(primary, [*plain, *search_path], RunMode.RUN).defaults
             for default in defaults:
                 path = str(default.config_path)
+                if path.startswith(_ROBOTS) and path.endswith(SCHEMA_SUFFIX):
+                    origins["robot"] = _python_file(path.removeprefix(_ROBOTS).removesuffix(SCHEMA_SUFFIX))
                 if not path.endswith(SCHEMA_SUFFIX) or path.endswith(f"{_GIVEN}{SCHEMA_SUFFIX}"):
                     for key, origin in _stated(loader, request.config_dirs, path, default.package or ""):
                         origins[key] = origin
@@ -93,6 +98,14 @@ def _stated(loader: ConfigLoader, own: Sequence[str], path: str, package: str) -
     for key, _ in leaves(content, base):
         if key != "defaults":
             yield key, name
+
+
+def _python_file(robot: str) -> str:
+    """What makes the values of a robot that its YAML file does not state."""
+    entry = ROBOTS.entry(robot)
+    if entry.origin != OURS:
+        return f"{entry.target} ({entry.origin})"
+    return f"{entry.target.partition(':')[0].replace('.', '/')}.py"
 
 
 def _called(folder: str, path: str) -> str:

@@ -7,13 +7,20 @@ The second line goes into another terminal, with the environment of unlatch. `po
 """
 
 import argparse
+import sys
 from functools import partial
 
 import numpy as np
-import torch
-from lerobot.configs.policies import PreTrainedConfig
-from lerobot.policies.factory import get_policy_class, make_pre_post_processors
 from policy_server import add_address, listen
+
+try:
+    import torch
+    from lerobot.configs.policies import PreTrainedConfig
+    from lerobot.policies.factory import get_policy_class, make_pre_post_processors
+except ModuleNotFoundError as exc:
+    sys.exit(
+        f"{exc}: this file runs in the environment of LeRobot. Activate it, or run pip install 'lerobot[training]'"
+    )
 
 
 class LeRobotPolicy:

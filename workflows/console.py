@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import shutil
 import sys
+import textwrap
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -17,10 +19,23 @@ FAILED = 1
 BAD_INPUT = 2
 INTERRUPTED = 130
 
+_GOES_ON = 4
+"""Blanks by which the rest of a broken line stands further right."""
+
 
 def say(text: str = "") -> None:
     """Writes a line of the result."""
     sys.stdout.write(text + "\n")
+
+
+def say_fitted(text: str) -> None:
+    """Writes a line of the result; on a terminal that is narrower, what goes on below is indented."""
+    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else 0
+    if len(text) <= width or not width:
+        say(text)
+        return
+    indent = " " * (len(text) - len(text.lstrip()) + _GOES_ON)
+    say(textwrap.fill(text, width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False))
 
 
 def note(text: str) -> None:

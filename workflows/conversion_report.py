@@ -48,7 +48,7 @@ def write_report(urdf_path: Path, target: Path) -> str:
     draw(urdf_path, target.with_name(f"{target.name}.report.png"))
     problems = report["problems"]
     found = f"{len(problems)} problems, the first: {problems[0]}" if problems else "no problem found"
-    return f"{report['parts']} parts, {report['mass_kg']:.2f} kg, {found}; {place.name}"
+    return f"{report['parts']} parts, {report['mass_kg']:.2f} kg, {found}; {place} and .png"
 
 
 def measure(urdf_path: Path) -> dict[str, Any]:

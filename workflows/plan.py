@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from workflows.commandline import FLAGS, CommandLine, load_configs, parse_command_line
-from workflows.console import FAILED, OK, banner_hidden, guarded, note, say
+from workflows.console import FAILED, OK, banner_hidden, guarded, note, say, say_fitted
 from workflows.help_text import say_help
 
 if TYPE_CHECKING:
@@ -88,10 +88,10 @@ def plan(cfg: PlanCfg) -> int:
         runner.warm_up()  # the times that are printed are those of an episode in a run
     with open_scene(cfg, cfg.episode, visuals=cfg.picture or cfg.out is not None) as scene:
         for text in scene.description():
-            say(text)
+            say_fitted(text)
         if scene.episode.randomization is not None:
             for text in scene.episode.randomization.lines():
-                say(text)
+                say_fitted(text)
         if scene.episode.failure is not None:
             return FAILED
         skills = Attempt(scene.episode).plan_stage()
@@ -99,7 +99,7 @@ def plan(cfg: PlanCfg) -> int:
             if len(skills) > 1:
                 say(f"{skill.context.arm.name}: {skill.cfg.name} '{skill.cfg.part}'")
             for text in plan_lines(skill):
-                say(text)
+                say_fitted(text)
         if cfg.picture or cfg.out is not None:
             path = Path(cfg.out or f"plan-{cfg.task.name}-s{cfg.seed}-{cfg.episode}.png").absolute()
             write_picture(_drawn(scene, skills), path)

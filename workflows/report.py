@@ -92,7 +92,8 @@ def write_report(paths: Sequence[str], cfg: ReportCfg) -> Path:
     numbers = json.dumps(report.to_dict(), indent=1, allow_nan=False).encode()
     _write(target, content)
     _write(target.with_suffix(".json"), numbers)
-    say(f"report: {target} ({len(content) / 1e6:.1f} MB, {time.perf_counter() - started:.1f} s)")
+    took = f"{len(content) / 1e6:.1f} MB, {time.perf_counter() - started:.1f} s"
+    say(f"report: {target} ({took}), its numbers beside it in {target.with_suffix('.json').name}")
     return target
 
 

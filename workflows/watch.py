@@ -25,6 +25,8 @@ once.
 
 MOST_EVERY_S = 3600.0
 _SHARE_OF_TIME = 0.1
+_WIDE = 120
+"""Columns from which on the times of stages have room."""
 
 
 @dataclass
@@ -72,25 +74,26 @@ def watch(paths: Sequence[str], cfg: WatchCfg) -> int:
 
     console = result_console()
     if cfg.once or not console.is_terminal:
-        console.print(growth_table(paths))
+        console.print(growth_table(paths, console.width))
         return OK
     console.print("every few seconds anew, until Ctrl-C")
-    with Live(growth_table(paths), console=console, auto_refresh=False) as live:
+    with Live(growth_table(paths, console.width), console=console, auto_refresh=False) as live:
         try:
             while True:
                 started = time.perf_counter()
-                live.update(growth_table(paths), refresh=True)
+                live.update(growth_table(paths, console.width), refresh=True)
                 took_s = time.perf_counter() - started
                 time.sleep(max(cfg.every_s, took_s / _SHARE_OF_TIME))
         except KeyboardInterrupt:
             return OK
 
 
-def growth_table(paths: Sequence[str]) -> Table:
+def growth_table(paths: Sequence[str], width: int) -> Table:
     """One row a data set: what is there now.
 
     Args:
         paths: Data sets, or folders that they lie below.
+        width: Columns that there are; with few, the times of stages are one sum.
 
     Raises:
         SimCoreError: There is none, or one cannot be read.
@@ -104,22 +107,25 @@ def growth_table(paths: Sequence[str]) -> Table:
     from workflows.reporting.pace import pace_of
     from workflows.statistics import RunStatistics
 
-    table = Table(box=SIMPLE, pad_edge=False)
-    for title in ("data set", "success", "failures", "an hour", "last", "median ms"):
+    table = Table(box=SIMPLE, pad_edge=False, padding=(0, 1, 0, 0))
+    for title in ("data set", "success (95 %)", "failures", "an hour", "last", "median ms"):
         table.add_column(title)
     folders = data_sets_in(paths)
     for name, folder in zip(short_names(folders), folders, strict=True):
         data_set = DataSet.open(folder)
         damaged = Damaged()
         statistics = RunStatistics.of(data_set.each_summary(damaged.add))
+        low, high = statistics.interval
+        medians = statistics.medians_ms
+        stages = [f"{stage} {value:.0f}" for stage, value in medians.items()] if width >= _WIDE else []
         pace = pace_of(data_set)
         table.add_row(
             name,
-            statistics.success_text(),
+            f"{statistics.successes}/{statistics.n} ({100.0 * low:.0f} to {100.0 * high:.0f} %)",
             ", ".join([statistics.codes_text(), *damaged.short()]),
             "-" if pace.per_hour is None else f"{pace.per_hour:,.0f}",
             "-" if pace.ended is None else f"{_ago(time.time() - pace.ended)} ago",
-            ", ".join(f"{stage} {value:.0f}" for stage, value in statistics.medians_ms.items()) or "-",
+            ", ".join(stages) or (f"{sum(medians.values()):,.0f}" if medians else "-"),
         )
     return table
 

@@ -151,5 +151,5 @@ def test_ways_are_tried_in_the_order_that_an_entry_states():
 def test_an_object_alone_is_previewed_where_it_would_be_opened():
     (loaded,) = load_configs("preview", PreviewCfg, CommandLine(overrides=["object=toilet"]))
     assert [entry.name for entry in loaded.cfg.skills] == ["artpreplan", "open"]
-    with pytest.raises(ConfigError, match="task is missing"):
+    with pytest.raises(ConfigError, match="skill is missing beside object=toilet"):
         config("object=toilet")

@@ -30,6 +30,7 @@ ROOT = Path(__file__).resolve().parents[2]
 BLOCK = re.compile(r"^ *```(\w+)\n(.*?)^ *```$", re.MULTILINE | re.DOTALL)
 FILE = re.compile(r"# ([\w./-]+\.(?:py|toml|yaml))\n")
 FILES = ("python", "toml", "yaml")
+OUTS = ("out=", "sweep_dir=")
 
 
 def blocks(path: Path) -> list[tuple[str, str]]:
@@ -91,7 +92,7 @@ def command_of(line: str) -> list[str]:
 
 def data_set_of(command: list[str]) -> str | None:
     """Where a command collects what depends on it alone, and on no file of its page."""
-    outs = [word.removeprefix("out=") for word in command if word.startswith("out=")]
+    outs = [word.partition("=")[2] for word in command if word.startswith(OUTS)]
     own = ("--config-dir", "shard=", "randomization.from=", "object=", "sensors=", "only=")
     return outs[0] if outs and "collect" in command and not any(word.startswith(own) for word in command) else None
 
@@ -124,7 +125,7 @@ def test_code_blocks_run(page: str, tmp_path: Path, commands: Commands, collecte
                 install(tmp_path, argv[2:])
                 continue
             out = data_set_of(argv)
-            key = tuple(sorted(word for word in argv if not word.startswith("out=")))
+            key = tuple(sorted(word for word in argv if not word.startswith(OUTS)))
             if out and key in collected:
                 shutil.copytree(collected[key], tmp_path / out, dirs_exist_ok=True)
                 continue

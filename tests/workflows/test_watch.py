@@ -21,11 +21,24 @@ def test_a_folder_of_sets_is_said_once_where_there_is_no_terminal(tmp_path: Path
                 data_set.write(EpisodeRecord(number=number, seed=0, success=code is None, code=code))
     assert unlatch.main(["watch", str(tmp_path)]) == OK
     _, _, one, two, *_ = [line for line in capsys.readouterr().out.splitlines() if line.strip()]
-    assert "2/3 = 66.7 %" in one
+    assert "2/3 (21 to 94 %)" in one
     assert "slipped 1" in one
-    assert "0/1 = 0.0 %" in two
+    assert "0/1 (0 to 79 %)" in two
     assert "collision 1" in two
     assert "ago" in one
+
+
+def test_a_terminal_of_80_columns_has_a_line_a_set(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    with DataSet.create_or_resume(tmp_path / "close_drawer", header={"config": {}}) as data_set:
+        for number in range(100):
+            timings = {"plan": 170.0, "reset": 107.0, "execute": 820.0}
+            data_set.write(EpisodeRecord(number=number, seed=0, success=True, code=None, timings_ms=timings))
+    console = Console(width=80)
+    console.print(watch.growth_table([str(tmp_path)], 80))
+    lines = [line for line in capsys.readouterr().out.splitlines() if line.strip()]
+    assert len(lines) == 3
+    assert lines[2].split()[:6] == ["close_drawer", "100/100", "(96", "to", "100", "%)"]
+    assert int(lines[2].split()[-1].replace(",", "")) >= 1097  # and what writing took
 
 
 def test_a_terminal_is_told_how_to_end_it(

@@ -1,12 +1,16 @@
 """Exports: data sets in the formats that policies are trained from, one exporter a file."""
 
-from simcore.recording.export.catalog import EXPORTERS
-from simcore.recording.export.columns import Column, ObservationColumns
-from simcore.recording.export.config import ActionKind, DeltaFrom, ExportCfg, RotationForm, StateKind
-from simcore.recording.export.exporter import Exporter
-from simcore.recording.export.run import ExportReport, run_export
-from simcore.recording.export.source import Layout, Source
-from simcore.recording.export.trajectory import Trajectory
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from simcore.recording.export.catalog import EXPORTERS
+    from simcore.recording.export.columns import Column, ObservationColumns
+    from simcore.recording.export.config import ActionKind, DeltaFrom, ExportCfg, RotationForm, StateKind
+    from simcore.recording.export.exporter import Exporter
+    from simcore.recording.export.run import ExportReport, run_export
+    from simcore.recording.export.source import Layout, Source
+    from simcore.recording.export.trajectory import Trajectory
 
 __all__ = [
     "EXPORTERS",
@@ -24,3 +28,27 @@ __all__ = [
     "Trajectory",
     "run_export",
 ]
+
+_HOMES = {
+    "EXPORTERS": "catalog",
+    "ActionKind": "config",
+    "Column": "columns",
+    "DeltaFrom": "config",
+    "ExportCfg": "config",
+    "ExportReport": "run",
+    "Exporter": "exporter",
+    "Layout": "source",
+    "ObservationColumns": "columns",
+    "RotationForm": "config",
+    "Source": "source",
+    "StateKind": "config",
+    "Trajectory": "trajectory",
+    "run_export": "run",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Imports on first use: every run's configuration names conventions of exports, few runs export."""
+    if name not in _HOMES:
+        raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
+    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
