@@ -72,6 +72,8 @@ def _force(view: str, meaning: str) -> tuple[KeySpec, KeySpec]:
     )
 
 
+_FINGERS = "Positions of the gripper's joints, in the order of `robot.arms[].gripper.joints`."
+_PHASES = "0 idle, 1 transit, 2 approach, 3 grasp, 4 follow, 5 release, 6 retreat, 7 settle, 8 hold."
 _ARM = "robots.<robot>.<arm>"
 _ARM_ACTION = "actions.<robot>.<arm>"
 _ARM_VIEW = "<robot>.<arm>.<object>"
@@ -85,10 +87,8 @@ KEYS: tuple[KeySpec, ...] = (
     _state(f"{_ARM}.ee_quat_xyzw", (4,), "-", "Orientation of the ee link, world frame."),
     _state(f"{_ARM}.tcp_position", (3,), "m", "The point between the fingertips, world frame."),
     _state(f"{_ARM}.tcp_quat_xyzw", (4,), "-", "Orientation of the tcp frame, world frame."),
-    KeySpec(f"{_ARM}.gripper_joint_positions", STATE, ("k",), "float64", "m", "Positions of the finger joints.", False),
-    KeySpec(
-        f"{_ARM}.gripper_joint_velocities", STATE, ("k",), "float64", "m/s", "Velocities of the finger joints.", False
-    ),
+    KeySpec(f"{_ARM}.gripper_joint_positions", STATE, ("k",), "float64", "m or rad", _FINGERS, False),
+    KeySpec(f"{_ARM}.gripper_joint_velocities", STATE, ("k",), "float64", "m/s or rad/s", "Their velocities.", False),
     _state(f"{_ARM}.gripper_opening", (1,), "m", "Distance between the finger pads."),
     _state(f"{_ARM}.gripper_target", (1,), "m", "Distance between the finger pads that was last asked for."),
     _state("objects.<object>.root_position", (3,), "m", "Origin of the object's root link, world frame."),
@@ -99,13 +99,13 @@ KEYS: tuple[KeySpec, ...] = (
     KeySpec("sensors.<sensor>.<value>", STATE, None, "float64", "-", "A value of a sensor (see sensors.md).", False),
     _state("skills.index", (), "-", "Index into the skills of episode.json; -1 before the first.", dtype="int64"),
     _state("skills.command_index", (), "-", "Index into the command list of that skill.", dtype="int64"),
-    _state("skills.phase", (), "-", "Phase inside the command, as the skill counts them.", dtype="int64"),
+    _state("skills.phase", (), "-", f"What the arm is doing: {_PHASES}", dtype="int64"),
     *(
         KeySpec(f"skills.<arm>.{name}", STATE, (), "int64", "-", f"Only of a robot with several arms: {meaning}", False)
         for name, meaning in (
             ("index", "index of the arm's skill in episode.json, -1 where it has none; `skills.index` is the last."),
             ("command_index", "index into the command list of that skill, -1 where it is done."),
-            ("phase", "phase inside the command, as the skill counts them."),
+            ("phase", "what the arm is doing, by the same numbers."),
         )
     ),
     _state("validity.collision_valid", (), "-", "False from the first forbidden contact on.", dtype="bool"),
