@@ -20,6 +20,8 @@ define NEW_VENV
 		echo "Makefile: no Python 3.10 or 3.11 found (PyBullet has wheels for these). Install one, or run: make PYTHON=/path/to/python3.11" >&2; \
 		exit 2; fi
 	$(PYTHON) -m venv $(VENV)
+	@# that of a Python 3.10 takes more than ten minutes to find versions for the tests' packages, a newer one 20 s
+	-$(BIN)/python -m pip install $(PIP_FLAGS) 'pip>=24.1'
 endef
 
 demo: $(RUNNABLE)
