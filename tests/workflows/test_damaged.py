@@ -35,7 +35,7 @@ def test_without_anybody_who_takes_notice_it_is_an_error(data_set: DataSet):
 def test_watch_and_list_count_it(data_set: DataSet, capsys: pytest.CaptureFixture[str]):
     assert unlatch.main(["watch", str(data_set.path)]) == OK
     watched = capsys.readouterr().out
-    assert "2/3 = 66.7 %" in watched
+    assert "2/3 (21 to 94 %)" in watched
     assert "damaged 1" in watched
     assert unlatch.main(["list", "data", str(data_set.path)]) == OK
     assert "2/3" in (listed := capsys.readouterr().out)
