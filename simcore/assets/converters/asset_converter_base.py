@@ -33,6 +33,8 @@ USD_SUFFIXES = (".usd", ".usda")
 MESHES_USD = "Props/instanceable_meshes.usd"
 """Shared meshes, relative to the folder of the USD file."""
 
+_CARRY_TRIES = 20
+"""How often a folder that other processes replace at the same time is read before that is an error."""
 _NOT_IN_KEY = ("asset_path", "usd_dir", "usd_file_name", "force_usd_conversion", "out_dir", "force_conversion", "usd")
 
 
@@ -297,6 +299,16 @@ def _refuse_foreign(folder: Path) -> None:
 
 def _carry_over(old: Path, new: Path) -> None:
     """Copies what others have put into an output folder, an annotation for example, to its successor."""
+    for tries_left in reversed(range(_CARRY_TRIES)):
+        try:
+            _carry_over_once(old, new)
+            return
+        except FileNotFoundError:  # another process has just put its own there, which has these files too
+            if not tries_left:
+                raise
+
+
+def _carry_over_once(old: Path, new: Path) -> None:
     try:
         listed = set(json.loads((old / MANIFEST_FILE).read_text(encoding="utf-8"))["files"])
     except (OSError, ValueError, KeyError, TypeError):
