@@ -34,7 +34,7 @@ def rotations(values: np.ndarray, form: RotationForm) -> Rotation:
 
 
 def assert_same(found: Rotation, wanted: Rotation) -> None:
-    assert (found * wanted.inv()).magnitude().max() < 1e-9
+    assert np.max((found * wanted.inv()).magnitude()) < 1e-9
 
 
 @pytest.mark.parametrize("form", RotationForm)
