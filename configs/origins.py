@@ -104,7 +104,7 @@ def _python_file(robot: str) -> str:
     """What makes the values of a robot that its YAML file does not state."""
     entry = ROBOTS.entry(robot)
     if entry.origin != OURS:
-        return f"{entry.target} ({entry.origin})"
+        return entry.called
     return f"{entry.target.partition(':')[0].replace('.', '/')}.py"
 
 

@@ -69,7 +69,7 @@ class PluginSource(ConfigSource):
         """What makes a name, as its origin is shown: `unlatch_press.tasks:press_button (unlatch-press)`."""
         group, name = _taken_apart(config_path)
         entry = TASKS.entry(name) if group == "task" else ROBOTS.entry(name.removesuffix(SCHEMA_SUFFIX))
-        return f"{entry.target} ({entry.origin})"
+        return entry.called
 
     def list(self, config_path: str, results_filter: ObjectType | None) -> list[str]:
         """Names in a group."""

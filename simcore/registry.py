@@ -30,6 +30,11 @@ class CatalogEntry:
     requires: str = ""
     """Which versions of ours that distribution was made for, as it says itself; empty where it does not."""
 
+    @property
+    def called(self) -> str:
+        """As an origin is shown: `unlatch_press.press:Press (unlatch-press)`."""
+        return f"{self.target} ({self.origin})"
+
 
 class Catalog:
     """Plugins of one kind by name: the built-in ones and those of other distributions.

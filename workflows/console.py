@@ -28,9 +28,14 @@ def say(text: str = "") -> None:
     sys.stdout.write(text + "\n")
 
 
+def terminal_width() -> int:
+    """Columns of the terminal that stdout is; 0 where it is none."""
+    return shutil.get_terminal_size().columns if sys.stdout.isatty() else 0
+
+
 def say_fitted(text: str) -> None:
     """Writes a line of the result; on a terminal that is narrower, what goes on below is indented."""
-    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else 0
+    width = terminal_width()
     if len(text) <= width or not width:
         say(text)
         return

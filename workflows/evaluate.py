@@ -31,7 +31,7 @@ checks, success and failure codes. Every attempt goes into a data set of its own
   policy=recorded:DATA    the actions of a data set
   policy=random           uniform over the action space
   observation.keys=[...]  record keys that the policy sees; default: robots.*, objects.*.root_*, parts.*, keypoints.*,
-                         sensors.*
+                          sensors.*
   action.mode=...         joint_position (as recorded), joint_delta or ee_delta
   success_when=still      succeeds only once the arms stand still too, as demonstrations do; default: held
   episodes=20 seed=0      episodes 0 to 19 of the run with this seed

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import re
-import shutil
-import sys
 import textwrap
 
-from workflows.console import say
+from workflows.console import say, terminal_width
 
 _MOST = 120
 """Columns of the texts as they are written."""
@@ -19,8 +17,7 @@ _KEY = re.compile(r"  \S.*?\s{2,}(?=\S)")
 
 def say_help(text: str) -> None:
     """Writes a help text to stdout; on a terminal that is narrower than the text, with its lines broken anew."""
-    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else _MOST
-    say(fitted(text.rstrip(), width))
+    say(fitted(text.rstrip(), terminal_width() or _MOST))
 
 
 def fitted(text: str, width: int) -> str:

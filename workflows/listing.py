@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
-import sys
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
@@ -11,7 +9,7 @@ from textwrap import wrap
 
 from simcore.errors import ConfigError, close_matches
 from workflows.commandline import parse_command_line
-from workflows.console import OK, command, say
+from workflows.console import OK, command, say, terminal_width
 
 HELP = """usage: unlatch list tasks|skills|robots|objects|sensors|cameras|planners|randomizations|experiments|executors|
                     launchers|annotators|renderers|terms|exporters [--config-dir FOLDER]
@@ -207,7 +205,7 @@ def _aligned(rows: Sequence[tuple[str, str]]) -> list[str]:
     """Names and summaries below one another; on a terminal, summaries that are longer go on in their column."""
     width = max((len(name) for name, _ in rows), default=0)
     lines = [f"{name:<{width}}  {summary}".rstrip() for name, summary in rows]
-    room = shutil.get_terminal_size().columns if sys.stdout.isatty() else 0
+    room = terminal_width()
     if room <= width + _LEAST_COLUMN:
         return lines
     return [part for line in lines for part in wrap(line, room, subsequent_indent=" " * (width + 2))]

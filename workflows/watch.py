@@ -73,15 +73,19 @@ def watch(paths: Sequence[str], cfg: WatchCfg) -> int:
     from rich.live import Live
 
     console = result_console()
+
+    def now() -> Table:
+        return growth_table(paths, console.width)
+
     if cfg.once or not console.is_terminal:
-        console.print(growth_table(paths, console.width))
+        console.print(now())
         return OK
     console.print("every few seconds anew, until Ctrl-C")
-    with Live(growth_table(paths, console.width), console=console, auto_refresh=False) as live:
+    with Live(now(), console=console, auto_refresh=False) as live:
         try:
             while True:
                 started = time.perf_counter()
-                live.update(growth_table(paths, console.width), refresh=True)
+                live.update(now(), refresh=True)
                 took_s = time.perf_counter() - started
                 time.sleep(max(cfg.every_s, took_s / _SHARE_OF_TIME))
         except KeyboardInterrupt:
