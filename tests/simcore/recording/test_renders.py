@@ -86,6 +86,12 @@ def test_images_come_back_as_they_were(tmp_path: Path, images: dict[str, list[np
             np.testing.assert_allclose(seen, image, rtol=0.0, atol=tolerance.get(kind, 0.0))
 
 
+def test_the_encoder_does_not_look_at_what_nobody_wrote(tmp_path: Path):
+    with FrameVideoWriter(tmp_path / "small.mp4", "h264", width=48, height=36, rate_hz=30) as video:
+        video.add(np.zeros((36, 48, 3), np.uint8))
+    assert b" mbtree=0 " in (tmp_path / "small.mp4").read_bytes()  # the encoder writes its options into the file
+
+
 def test_a_set_that_was_made_otherwise_is_refused_with_what_differs(tmp_path: Path):
     RenderSet.create_or_resume(tmp_path, "default", header()).close()
     with pytest.raises(RecordingError, match=r"rate_hz: there 30, now 15.*Choose another name="):
