@@ -103,12 +103,14 @@ class Attempt:
         episode.timings_ms["plan"] += 1e3 * (time.perf_counter() - start)
 
     def _planned_as_searched(self, indices: Sequence[int], beside: Sequence[Skill]) -> list[Planned]:
-        """Skills planned as a first look for a layout planned them; none where there was no such look.
+        """Skills planned as a first look for a layout planned them; none where there was no such look, or for the last.
 
-        With all that a planner has another grip may be found first, from which a later skill was never tried.
+        With all that a planner has another grip may be found first, from which a later skill was never tried. After the
+        last one nothing follows that could be lost, and its better grip is taken.
         """
         preplan = self.episode.preplan
-        if preplan is None or not preplan.at_first_look:
+        is_last = list(indices) == [len(self.episode.cfg.skills) - 1]
+        if preplan is None or not preplan.at_first_look or is_last:
             return []
         return planned_together(self.episode, indices, quick=True, beside=beside)
 
