@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from simcore.errors import AssetError
+from simcore.file_lock import locked_folder
 
 CACHE_VARIABLE = "UNLATCH_CACHE_DIR"
 """Environment variable that names the cache directory."""
@@ -43,7 +44,12 @@ def content_hash(files: Mapping[str, bytes]) -> str:
 
 
 @contextmanager
-def replaced_folder(folder: Path, *, is_good: Callable[[Path], bool] | None = None) -> Iterator[Path]:
+def replaced_folder(
+    folder: Path,
+    *,
+    is_good: Callable[[Path], bool] | None = None,
+    carry_over: Callable[[Path, Path], None] | None = None,
+) -> Iterator[Path]:
     """Gives a temporary folder and, if the block ends well, renames it into place.
 
     Two processes may do this at once, and end with one good result. A process that is killed leaves only a `.writing-`
@@ -52,6 +58,8 @@ def replaced_folder(folder: Path, *, is_good: Callable[[Path], bool] | None = No
     Args:
         folder: The place.
         is_good: Says of a folder that another process has put there meanwhile whether it stays; without it, it goes.
+        carry_over: Takes what stays from the folder that goes, if there is one, to the one that comes; nobody else
+            replaces the folder meanwhile.
 
     Raises:
         AssetError: The cache cannot be written.
@@ -63,8 +71,11 @@ def replaced_folder(folder: Path, *, is_good: Callable[[Path], bool] | None = No
         raise _unwritable(folder, exc) from exc
     try:
         yield temporary
-        if is_good is None or not is_good(folder):
-            _move_into_place(temporary, folder)
+        with locked_folder(folder.parent):
+            if is_good is None or not is_good(folder):
+                if carry_over is not None and folder.exists():
+                    carry_over(folder, temporary)
+                _move_into_place(temporary, folder)
     except OSError as exc:
         raise _unwritable(folder, exc) from exc
     finally:

@@ -18,11 +18,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from simcore.errors import AssetError
-
-try:
-    import fcntl
-except ImportError:  # no such locks on this system: leftovers are told by age alone
-    fcntl = None  # type: ignore[assignment]
+from simcore.file_lock import HAS_LOCKS, try_lock
 
 PREFIX = "unlatch-objects-"
 """Beginning of the folder's name, below the system's temporary folder."""
@@ -70,7 +66,7 @@ class ScratchArea:
             lock_path = self.folder / _LOCK_FILE
             self._lock = os.open(lock_path, os.O_RDWR | os.O_CREAT, 0o600)
             # who cleans up at this very moment may have taken the lock first and removed the folder: then once more
-            if _try_lock(self._lock) and lock_path.exists():
+            if try_lock(self._lock) and lock_path.exists():
                 break
             os.close(self._lock)
         self._closed = False
@@ -122,9 +118,11 @@ def _clean_one(folder: Path) -> bool:
         return False
     try:
         # without locks on this system, only age tells
-        if (fcntl is None and not _is_old(folder)) or not _try_lock(descriptor):
+        if (not HAS_LOCKS and not _is_old(folder)) or not try_lock(descriptor):
             return False
         return _remove(folder)
+    except OSError:  # a file system without locks
+        return False
     finally:
         os.close(descriptor)
 
@@ -132,16 +130,6 @@ def _clean_one(folder: Path) -> bool:
 def _remove(folder: Path) -> bool:
     shutil.rmtree(folder, ignore_errors=True)
     return not folder.exists()
-
-
-def _try_lock(descriptor: int) -> bool:
-    if fcntl is None:
-        return True
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        return False
-    return True
 
 
 def _is_old(folder: Path) -> bool:

@@ -15,10 +15,7 @@ import uuid
 from contextlib import suppress
 from pathlib import Path
 
-try:
-    import fcntl
-except ImportError:  # no such locks on this system: areas are told apart by age alone
-    fcntl = None  # type: ignore[assignment]
+from simcore.file_lock import HAS_LOCKS, try_lock
 
 logger = logging.getLogger(__name__)
 
@@ -100,7 +97,7 @@ def _clean_one(folder: Path, lock_path: Path) -> int:
         return 0
     try:
         # without locks on this system or file system, only age tells a dead writer
-        if (fcntl is None and _age_s(lock_path) < _STALE_S) or not try_lock(descriptor):
+        if (not HAS_LOCKS and _age_s(lock_path) < _STALE_S) or not try_lock(descriptor):
             return 0
         shutil.rmtree(folder, ignore_errors=True)
         lock_path.unlink(missing_ok=True)
@@ -110,17 +107,6 @@ def _clean_one(folder: Path, lock_path: Path) -> int:
     finally:
         os.close(descriptor)
     return 1
-
-
-def try_lock(descriptor: int) -> bool:
-    """Takes the lock of an open file; whether nobody else has it. Always true on a system without such locks."""
-    if fcntl is None:
-        return True
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True
 
 
 def _age_s(path: Path) -> float:

@@ -33,8 +33,6 @@ USD_SUFFIXES = (".usd", ".usda")
 MESHES_USD = "Props/instanceable_meshes.usd"
 """Shared meshes, relative to the folder of the USD file."""
 
-_CARRY_TRIES = 20
-"""How often a folder that other processes replace at the same time is read before that is an error."""
 _NOT_IN_KEY = ("asset_path", "usd_dir", "usd_file_name", "force_usd_conversion", "out_dir", "force_conversion", "usd")
 
 
@@ -266,18 +264,19 @@ class AssetConverterBase(ABC, Generic[CfgT]):
         for folder in {self._out, self._usd}:
             _refuse_foreign(folder)
         with ExitStack() as stack:
-            out = stack.enter_context(replaced_folder(self._out, is_good=self._is_good))
-            usd = out if self._usd == self._out else stack.enter_context(replaced_folder(self._usd))
+            out = stack.enter_context(replaced_folder(self._out, is_good=self._is_good, carry_over=_carry_over))
+            usd = out
+            if self._usd != self._out:
+                usd = stack.enter_context(replaced_folder(self._usd, carry_over=_carry_over))
             asset = self._convert_asset(out)
             self.notices = list(asset.notices)
             if self.cfg.wants_usd:
                 from simcore.assets.converters.usd_writer import write_usd
 
                 write_usd(asset, usd / self.usd_file_name, usd / MESHES_USD, instanceable=self.cfg.make_instanceable)
-            for written, place in {out: self._out, usd: self._usd}.items():
+            for written in {out, usd}:
                 (written / MARKER_FILE).write_text("Written by unlatch; replaced as a whole.\n", encoding="utf-8")
                 write_manifest(written, key=self._key)
-                _carry_over(place, written)
         self.was_converted = True
 
     def _is_good(self, folder: Path) -> bool:
@@ -299,16 +298,6 @@ def _refuse_foreign(folder: Path) -> None:
 
 def _carry_over(old: Path, new: Path) -> None:
     """Copies what others have put into an output folder, an annotation for example, to its successor."""
-    for tries_left in reversed(range(_CARRY_TRIES)):
-        try:
-            _carry_over_once(old, new)
-            return
-        except FileNotFoundError:  # another process has just put its own there, which has these files too
-            if not tries_left:
-                raise
-
-
-def _carry_over_once(old: Path, new: Path) -> None:
     try:
         listed = set(json.loads((old / MANIFEST_FILE).read_text(encoding="utf-8"))["files"])
     except (OSError, ValueError, KeyError, TypeError):

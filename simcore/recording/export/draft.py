@@ -8,9 +8,9 @@ from contextlib import suppress
 from pathlib import Path
 
 from simcore.errors import RecordingError
+from simcore.file_lock import try_lock
 from simcore.recording.files import not_writable, sync_folder
 from simcore.recording.location import missing_folders
-from simcore.recording.writer_area import try_lock
 
 _KEY = "export.json"
 

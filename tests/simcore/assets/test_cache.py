@@ -69,6 +69,28 @@ def test_many_writers_end_with_one_good_folder(tmp_path: Path) -> None:
     assert [p.name for p in tmp_path.iterdir()] == ["out"]
 
 
+def test_what_others_have_put_there_is_carried_over_by_every_one_of_many_writers(tmp_path: Path) -> None:
+    """Without a lock around carrying over and moving, most runs of this lost the note or found the folder away."""
+
+    def keep(old: Path, new: Path) -> None:
+        for path in old.iterdir():
+            if not (new / path.name).exists():
+                (new / path.name).write_bytes(path.read_bytes())
+
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "note.txt").write_text("of somebody else")
+
+    def write(number: int) -> None:
+        with replaced_folder(tmp_path / "out", carry_over=keep) as temporary:
+            (temporary / f"{number}.txt").write_text("mine")
+
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(write, range(64)))
+    expected = {"note.txt", *(f"{number}.txt" for number in range(64))}
+    assert {p.name for p in (tmp_path / "out").iterdir()} == expected
+    assert (tmp_path / "out" / "note.txt").read_text() == "of somebody else"
+
+
 def test_the_manifest_notices_every_change(tmp_path: Path) -> None:
     folder = tmp_path / "out"
     (folder / "sub").mkdir(parents=True)

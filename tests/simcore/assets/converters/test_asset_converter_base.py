@@ -13,7 +13,6 @@ from pathlib import Path
 import pytest
 
 from simcore.assets.cache import MANIFEST_FILE
-from simcore.assets.converters import asset_converter_base
 from simcore.assets.converters.asset_converter_base import MARKER_FILE, MissingAssetError
 from simcore.assets.converters.mesh_converter import MeshConverter, MeshConverterCfg
 from simcore.assets.converters.property_groups import MassPropertiesCfg
@@ -200,26 +199,6 @@ def test_an_asset_path_is_required():
 def test_a_usd_that_was_not_asked_for_has_no_path(brick: Path, tmp_path: Path):
     with pytest.raises(AssetError, match="No USD"):
         _ = convert_mesh(brick, tmp_path / "out").usd_path
-
-
-def test_a_folder_that_is_replaced_while_it_is_read_loses_nothing(
-    cabinet: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
-    made = convert_urdf(cabinet, tmp_path / "out")
-    (tmp_path / "out" / "note.txt").write_text("of somebody else")
-    carried, looks = asset_converter_base._carry_over_once, []
-
-    def vanishing(old: Path, new: Path) -> None:
-        looks.append(old)
-        if len(looks) == 1:
-            raise FileNotFoundError(old)
-        carried(old, new)
-
-    monkeypatch.setattr(asset_converter_base, "_carry_over_once", vanishing)
-    made.cfg.force_conversion = True
-    UrdfConverter(made.cfg)
-    assert len(looks) == 2
-    assert (tmp_path / "out" / "note.txt").read_text() == "of somebody else"
 
 
 @pytest.mark.slow
