@@ -27,7 +27,7 @@ def rendered(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
     out = tmp_path_factory.mktemp("set") / "d"
     size = ["sensors.0.width=96", "sensors.0.height=72"]
-    common = ["task=open_drawer", "episodes=1", "executor=serial", "pictures=0", "sensors=[front]", *size]
+    common = ["task=close_drawer", "episodes=1", "executor=serial", "pictures=0", "sensors=[front]", *size]
     assert collect([*common, f"out={out}"]) == 0
     asked = "modalities=[boxes_2d_tight,poses,keypoints,occlusion]"
     assert render([str(out), "cameras=[front]", asked, "leave_out=[robot]", "executor=serial"]) == 0
