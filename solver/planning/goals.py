@@ -65,29 +65,36 @@ class GoalStage:
         """The solution of least cost, or the best compromise."""
 
     def wave(self, wave: int) -> list[Goal]:
-        """The goals of one wave of starts, least cost first."""
-        batches = []
+        """The goals of one wave of starts, least cost first; where guides leave none, those without."""
+        variants = self.arm.tool_variants()
+        guides = {variant: self._guides(tool, wave) for variant, tool in variants}
         with self.log.clock("goal"):
-            variants = self.arm.tool_variants()
-            for variant, tool in variants:
-                rows = tuple(term.row(tool, self.scene) for term in [*self.terms, *self.costs])
-                guides = self._guides(tool, wave)
-                starts = self.request.budget.goal_starts * growth(wave) // len(guides)
-                batches += [
-                    self.solver.run(
-                        rows + guide, variant=variant, q_reference=self.request.q_current, starts=starts, wave=wave
-                    )
-                    for guide in guides
-                ]
+            batches = self._run(wave, guides)
+            if any(map(any, guides.values())) and not any(batch.solved.any() for batch in batches):
+                batches = self._run(wave, {variant: [()] for variant in guides})
             found = self.solver.goals(batches, self.request.q_current)
             nearest = found[0] if found else self.solver.nearest(batches)
             if not found and nearest.solved:  # the compromise turned out to be none
                 found = [nearest]
-        self.log.counts["starts"] += self.request.budget.goal_starts * growth(wave) * len(variants)
         self.log.counts["goals"] += len(found)
         if self.best is None or not self.best.found:
             self.best = self.solution(nearest)
         return found
+
+    def _run(self, wave: int, guides: Mapping[str, list[tuple[Row, ...]]]) -> list[GoalBatch]:
+        """One wave of starts, shared among the guides of each set of tool keypoints."""
+        batches = []
+        for variant, tool in self.arm.tool_variants():
+            rows = tuple(term.row(tool, self.scene) for term in [*self.terms, *self.costs])
+            starts = self.request.budget.goal_starts * growth(wave) // len(guides[variant])
+            batches += [
+                self.solver.run(
+                    rows + guide, variant=variant, q_reference=self.request.q_current, starts=starts, wave=wave
+                )
+                for guide in guides[variant]
+            ]
+            self.log.counts["starts"] += starts * len(guides[variant])
+        return batches
 
     def exact(self) -> list[Goal]:
         """The goal of least cost, by the solver that misses the fewest: for where the waves find none."""

@@ -21,9 +21,14 @@ def read(*overrides: str, config_dirs: tuple[str, ...] = ()) -> CollectCfg:
     return cfg
 
 
-@pytest.mark.parametrize("primary", PRIMARIES)
-@pytest.mark.parametrize("task", option_names("task"))
-def test_every_task_composes_for_every_command(primary: str, task: str):
+@pytest.mark.parametrize(
+    ("primary", "task"),
+    [
+        *(("collect", task) for task in option_names("task")),
+        *((primary, "open_microwave") for primary in PRIMARIES if primary != "collect"),
+    ],
+)
+def test_every_task_and_every_command_composes(primary: str, task: str):
     schema = PRIMARIES[primary]
     plain = to_plain(compose_config(primary, schema, Request([f"task={task}"])))
     cfg = read_dataclass(schema, plain, where="")

@@ -27,12 +27,13 @@ def read(*overrides: str, config_dirs: tuple[str, ...] = ()) -> CollectCfg:
 
 
 @pytest.mark.parametrize("robot", ROBOTS.names())
-@pytest.mark.parametrize("name", option_names("sensor"))
-def test_every_yaml_is_a_sensor_of_its_name_on_every_robot(name: str, robot: str):
-    (sensor,) = read(f"sensors=[{name}]", f"robot={robot}").sensors
-    assert sensor.name == name
-    assert sensor.type in SENSORS.names()
-    assert sensor.mount.body in (None, robot)
+def test_every_yaml_is_a_sensor_of_its_name_on_every_robot(robot: str):
+    names = option_names("sensor")
+    sensors = read(f"sensors=[{','.join(names)}]", f"robot={robot}").sensors
+    assert [sensor.name for sensor in sensors] == names
+    for sensor in sensors:
+        assert sensor.type in SENSORS.names()
+        assert sensor.mount.body in (None, robot)
 
 
 def test_an_entry_is_read_into_the_dataclass_of_its_type():

@@ -70,7 +70,7 @@ def test_a_run_leaves_a_whole_data_set_and_nothing_else(tmp_path: Path):
 
 
 def test_an_episode_depends_on_configuration_and_number_only(tmp_path: Path):
-    common = ["collect", "task=open_drawer", "seed=5", "pictures=0"]
+    common = ["collect", "task=close_drawer", "seed=5", "pictures=0"]
     for extra in (
         ["out=two", "workers=2", "episodes=4"],
         ["out=one", "workers=1", "episodes=4"],

@@ -142,6 +142,7 @@ def test_arms_and_bodies_that_a_reset_moves_are_where_the_planner_sees_them() ->
     assert np.array_equal(made.layout["q_home"]["left"], made.arrays[joints][0])
 
 
+@pytest.mark.slow
 def test_a_recorded_set_is_applied_again(record: EpisodeRecord, tmp_path: Path) -> None:
     cfg = with_rules(*RULES.values())
     with DataSet.create_or_resume(tmp_path / "data", header=header_of(cfg), info={}) as data_set:

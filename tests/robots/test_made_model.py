@@ -59,6 +59,7 @@ def test_the_model_is_kept_with_its_meshes_and_made_again_alike(tmp_path: Path, 
     assert urdf_path().read_bytes() == first.read_bytes()
 
 
+@pytest.mark.slow
 def test_colliders_are_the_hulls_that_bullet_would_make_of_them():
     before, after = read_urdf(ORIGINAL), read_urdf(model_path("xarm6"))
     checked = 0

@@ -93,6 +93,34 @@ def test_close_plan_pushes_with_closed_fingers(arm, door, close_setting, toy_che
     assert set(openings) == {0.0}
 
 
+def test_a_roll_between_those_that_a_push_prefers_is_found_at_a_first_look(arm, door, close_setting):
+    roll = {
+        "name": "fingers aslant",
+        "type": "frame_axis_parallel",
+        "axis_from_keypoint_name": "tool_head",
+        "axis_to_keypoint_name": "tool_side",
+        "target_axis": "link0_rot_axis",
+        "target_inner_product": 0.707,
+        "tolerance": 0.1,
+    }
+    result = plan(
+        PlanRequest(
+            arm=arm,
+            scene=door(x=0.85, s=0.8),
+            setting=changed({"success_threshold": 0.7}, constraint_list=[*close_setting.constraint_list, roll]),
+            q_current=arm.q_home,
+            follow_to=0.4,
+            closed_gripper=True,
+            thorough=False,
+            budget=PlanBudget(goal_waves=1),
+        )
+    )
+    assert result.found, result
+    assert result.counts["goals"] > 5  # not the one that the slower solver gives
+    # along and across the bar first, then as it may be
+    assert result.counts["starts"] == 2 * PlanBudget().goal_starts * len(arm.tool_variants())
+
+
 def test_drawer_is_pulled_along_its_axis(arm, drawer, open_setting):
     request = PlanRequest(arm=arm, scene=drawer(), setting=open_setting, q_current=arm.q_home, follow_to=0.2)
     result = plan(request)

@@ -95,7 +95,7 @@ def test_a_part_is_found_by_its_shape(write: Write, name: str) -> None:
 @pytest.mark.parametrize("name", EXPECTED)
 def test_what_is_found_does_not_depend_on_how_the_object_stands(write: Write, name: str) -> None:
     before = only_part(annotate_source(read_source(write(name))))
-    for yaw in (np.pi / 2, -2.0, 0.4):
+    for yaw in (np.pi / 2, -2.0):
         after = only_part(annotate_source(read_source(write(name, yaw=yaw))))
         assert (after.kind, after.handle.type) == (before.kind, before.handle.type), yaw
         assert after.openness == before.openness
