@@ -70,7 +70,8 @@ class GoalStage:
         guides = {variant: self._guides(tool, wave) for variant, tool in variants}
         with self.log.clock("goal"):
             batches = self._run(wave, guides)
-            if any(map(any, guides.values())) and not any(batch.solved.any() for batch in batches):
+            guided = any(rows for each in guides.values() for rows in each)
+            if guided and not any(batch.solved.any() for batch in batches):
                 batches = self._run(wave, {variant: [()] for variant in guides})
             found = self.solver.goals(batches, self.request.q_current)
             nearest = found[0] if found else self.solver.nearest(batches)
