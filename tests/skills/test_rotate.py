@@ -88,6 +88,7 @@ def test_fingers_open_as_wide_as_the_setting_says(planned: Rotate) -> None:
     assert release.params["width_m"] == pytest.approx(setting.approach_width_m)
 
 
+@pytest.mark.slow
 def test_a_turn_beyond_the_wrist_is_several_each_from_where_the_last_one_ended(planned: Rotate) -> None:
     skill = with_narrow_wrist(planned, 1.2)
     assert skill.plan(np.random.default_rng(0))

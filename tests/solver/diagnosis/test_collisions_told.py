@@ -39,6 +39,7 @@ def is_told(diagnosis, pair):
     assert all(name in diagnosis.message for name in pair)
 
 
+@pytest.mark.slow
 def test_a_wall_about_the_arm_blocks_the_transit(arm, refused):
     pair = ("panda_link3", "cage")
     diagnosis = refused(lambda q, *_: pair if 0.1 < np.linalg.norm(q - arm.q_home) < 0.35 else None)

@@ -336,6 +336,7 @@ def test_the_fingers_may_meet_the_part_at_a_listed_post_motion(arm, listed, toy_
         np.testing.assert_allclose(before.q[-1], after.q[0], atol=1e-8)
 
 
+@pytest.mark.slow
 def test_what_is_in_the_way_between_goal_and_a_later_contact_is_told(arm, drawer, listed, toy_checker):
     head = drawer().keypoints["articulated_object_head"]
 

@@ -218,6 +218,7 @@ def test_an_action_of_another_size_is_refused():
     env.close()
 
 
+@pytest.mark.slow
 def test_images_of_the_sensors_are_observed_and_change_nothing_else():
     record = recorded("close_drawer")
     overrides = ["sensors=[front]", "sensors.0.width=64", "sensors.0.height=48", "observation.images=[rgb,depth]"]
