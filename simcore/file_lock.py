@@ -36,7 +36,7 @@ def try_lock(descriptor: int) -> bool:
 
 @contextmanager
 def locked_folder(folder: Path) -> Iterator[None]:
-    """Waits until no other process or thread is in such a block for a folder; no file of it is touched.
+    """Waits until no other process or thread of this host is in such a block for a folder; no file of it is touched.
 
     Where the file system has no locks of folders, there is no waiting.
 
@@ -55,4 +55,6 @@ def locked_folder(folder: Path) -> Iterator[None]:
             fcntl.flock(descriptor, fcntl.LOCK_EX)
         yield
     finally:
+        with suppress(OSError):
+            fcntl.flock(descriptor, fcntl.LOCK_UN)  # a child that was forked meanwhile has the file open too
         os.close(descriptor)

@@ -24,6 +24,8 @@ MANIFEST_FILE = "manifest.json"
 
 _RENAME_TRIES = 1000
 """So often another process may be quicker before we give up."""
+_CARRY_TRIES = 20
+"""And so often one may replace a folder while it is read."""
 
 
 def cache_root(cache_dir: str | None = None) -> Path:
@@ -73,8 +75,8 @@ def replaced_folder(
         yield temporary
         with locked_folder(folder.parent):
             if is_good is None or not is_good(folder):
-                if carry_over is not None and folder.exists():
-                    carry_over(folder, temporary)
+                if carry_over is not None:
+                    _carry_over(carry_over, folder, temporary)
                 _move_into_place(temporary, folder)
     except OSError as exc:
         raise _unwritable(folder, exc) from exc
@@ -126,6 +128,18 @@ def _files(folder: Path) -> list[Path]:
 
 def _file_hash(path: Path) -> str:
     return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def _carry_over(carry_over: Callable[[Path, Path], None], folder: Path, temporary: Path) -> None:
+    for _ in range(_CARRY_TRIES):
+        if not folder.exists():
+            return
+        try:
+            carry_over(folder, temporary)
+        except FileNotFoundError:  # by another host, which the lock does not hold: what it put there counts
+            continue
+        return
+    carry_over(folder, temporary)
 
 
 def _move_into_place(temporary: Path, folder: Path) -> None:

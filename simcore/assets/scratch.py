@@ -56,7 +56,7 @@ class ScratchArea:
         """Makes and locks the folder, and removes those of processes that have ended.
 
         Raises:
-            OSError: The temporary folder cannot be written.
+            OSError: The temporary folder cannot be written, or has no locks.
         """
         root = Path(tempfile.gettempdir())
         clean_leftovers(root)
@@ -65,9 +65,14 @@ class ScratchArea:
             self.folder = Path(tempfile.mkdtemp(prefix=PREFIX, dir=root))
             lock_path = self.folder / _LOCK_FILE
             self._lock = os.open(lock_path, os.O_RDWR | os.O_CREAT, 0o600)
-            # who cleans up at this very moment may have taken the lock first and removed the folder: then once more
-            if try_lock(self._lock) and lock_path.exists():
-                break
+            try:
+                # who cleans up at this very moment may have taken the lock first and removed the folder: then once more
+                if try_lock(self._lock) and lock_path.exists():
+                    break
+            except OSError:
+                os.close(self._lock)
+                shutil.rmtree(self.folder, ignore_errors=True)
+                raise
             os.close(self._lock)
         self._closed = False
         self._kept: OrderedDict[str, Path] = OrderedDict()

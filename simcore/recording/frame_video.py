@@ -43,8 +43,8 @@ class Encoding:
 H264_OPTIONS = {"crf": str(CRF), "bf": "0", "g": "2", "preset": "veryfast", "mbtree": "0"}
 """Of the encoder: no frame depends on a later one, every second one on none.
 
-Without `mbtree`, which looks ahead to what later frames reuse: on small images it reads memory that nobody wrote, and
-one file in a hundred had other bytes.
+`mbtree`, which looks ahead to what later frames reuse, is off: on small images it reads memory that nobody wrote, and
+one or two files in a hundred had other bytes.
 """
 ENCODINGS = {
     "h264": Encoding("mp4", "libx264", "yuv420p", "rgb24", "uint8", H264_OPTIONS),

@@ -32,7 +32,7 @@ class WriterArea:
         """Makes and locks a new area.
 
         Raises:
-            OSError: The data set cannot be written.
+            OSError: The data set cannot be written, or its file system has no locks.
         """
         root = data_set / FOLDER
         root.mkdir(exist_ok=True)
@@ -42,9 +42,14 @@ class WriterArea:
             self.folder = root / name
             self._lock_path = root / f"{name}.lock"
             self._lock = os.open(self._lock_path, os.O_RDWR | os.O_CREAT | os.O_EXCL | _CLOEXEC, 0o644)
-            # who cleans up at this very moment may have taken the lock first and removed the file: then once more
-            if try_lock(self._lock) and self._lock_path.exists():
-                break
+            try:
+                # who cleans up at this very moment may have taken the lock first and removed the file: then once more
+                if try_lock(self._lock) and self._lock_path.exists():
+                    break
+            except OSError:
+                self._lock_path.unlink(missing_ok=True)
+                os.close(self._lock)
+                raise
             os.close(self._lock)
         try:
             self.folder.mkdir()

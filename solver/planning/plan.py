@@ -25,7 +25,8 @@ class PlanBudget:
     """How much is tried; counts only, so that a plan does not depend on the machine."""
 
     goal_starts: int = 32
-    """Starts of the first wave, for each set of tool keypoints; later waves take four times as many."""
+    """Starts of the first wave, for each set of tool keypoints; later waves take four times as many, and a push whose
+    constraints leave none of the rolls that are tried first takes as many again."""
     goal_waves: int = 3
     """Waves of starts while no whole plan is found."""
     candidates: int = 24

@@ -49,7 +49,7 @@ _ENCODERS = {
     Codec.h264: _Encoder(
         "libx264",
         H264_OPTIONS,
-        {"video.g": 2, "video.crf": CRF, "video.preset": "veryfast", "video.extra_options": {"bf": 0}},
+        {"video.g": 2, "video.crf": CRF, "video.preset": "veryfast", "video.extra_options": {"bf": 0, "mbtree": 0}},
     ),
     Codec.av1: _Encoder(
         "libsvtav1",
