@@ -53,7 +53,7 @@ _ENCODERS = {
     ),
     Codec.av1: _Encoder(
         "libsvtav1",
-        # without looking ahead it takes two thirds of the time, for a quarter more bytes; LeRobot tells of neither
+        # without looking ahead it is up to a third quicker, for a quarter more bytes; LeRobot tells of neither
         {"crf": "30", "g": "2", "preset": "12", "svtav1-params": "fast-decode=0:lookahead=0:pred-struct=1"},
         {"video.g": 2, "video.crf": 30, "video.preset": 12, "video.extra_options": {}},
     ),
