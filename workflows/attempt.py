@@ -51,7 +51,6 @@ class Attempt:
             episode: The episode.
         """
         self.episode = episode
-        self._begun: set[int] = set()
 
     def run(self) -> None:
         """The whole episode: every stage of the chain, then settling."""
@@ -77,7 +76,6 @@ class Attempt:
         stages = stages_of(self.episode.cfg.skills)
         sequences = next(each for each in stages if any(index in sequence for sequence in each))
         lanes = self._first([Lane(list(sequence)) for sequence in sequences])
-        self._begun.update(range(min(index for sequence in sequences for index in sequence)))
         self._begin(lanes, [])
         skills = [lane.skill for lane in lanes]
         return skills if all(skill.executes for skill in skills) else self.plan_stage(index + 1)
@@ -92,7 +90,6 @@ class Attempt:
         episode = self.episode
         start = time.perf_counter()
         indices = [lane.ahead.pop(0) for lane in lanes]
-        self._begun.update(indices)
         stages = [episode.begin_stage(index, beside=beside) for index in indices]
         made = stages[0].skill
         if made.executes:
@@ -113,7 +110,7 @@ class Attempt:
         no goal, later waves are tried before the one goal of the slower solver.
         """
         preplan = self.episode.preplan
-        is_last = len(indices) == 1 and len(self._begun) == len(self.episode.cfg.skills)
+        is_last = len(indices) == 1 and len(self.episode.judge.stages) == len(self.episode.cfg.skills)
         if preplan is None or not preplan.at_first_look or is_last:
             return []
         return planned_together(self.episode, indices, quick=True, beside=beside)

@@ -67,8 +67,8 @@ class Preplanner:
 
     All of them are looked at with the first wave of starts alone: where that finds no plan, another layout is sooner
     found than the last few goals of this one. Where none of them plans, it is hard anywhere: those that came furthest
-    are tried once more with all that the planner has. The episode plans what others follow with the look that found
-    its layout.
+    are tried once more with all that the planner has. What others are planned after or beside, the episode plans
+    with the look that found its layout.
     """
 
     def __init__(self, episode: Episode, cfg: ArtPreplanCfg, *, draw: Callable[[], Layout]) -> None:

@@ -14,19 +14,22 @@ from workflows.attempt import Attempt
 @pytest.mark.parametrize(
     ("begun", "indices", "as_searched"),
     [
-        ({0, 1}, [1], True),  # another one follows
-        ({0, 1, 2}, [2], False),
-        ({0, 2}, [2], True),  # one that holds, written after the one that it holds for
-        ({0, 1, 2}, [1, 2], True),  # two arms at once: the second was tried against the first
+        (2, [1], True),  # another one follows
+        (3, [2], False),
+        (2, [2], True),  # one that holds, written after the one that it holds for
+        (3, [1, 2], True),  # two arms at once: the second was tried against the first
     ],
 )
 def test_what_others_depend_on_is_planned_as_it_was_searched(
-    monkeypatch: pytest.MonkeyPatch, begun: set[int], indices: list[int], as_searched: bool
+    monkeypatch: pytest.MonkeyPatch, begun: int, indices: list[int], as_searched: bool
 ):
     monkeypatch.setattr(attempt, "planned_together", lambda episode, indices, *, quick, beside: [(indices, quick)])
-    episode: Any = SimpleNamespace(cfg=SimpleNamespace(skills=[None] * 3), preplan=SimpleNamespace(at_first_look=True))
+    episode: Any = SimpleNamespace(
+        cfg=SimpleNamespace(skills=[None] * 3),
+        judge=SimpleNamespace(stages=[None] * begun),
+        preplan=SimpleNamespace(at_first_look=True),
+    )
     made = Attempt(episode)
-    made._begun |= begun
     found = cast("list[Any]", made._planned_as_searched(indices, []))
     assert found == ([(indices, True)] if as_searched else [])
     episode.preplan.at_first_look = False

@@ -93,7 +93,7 @@ def test_close_plan_pushes_with_closed_fingers(arm, door, close_setting, toy_che
     assert set(openings) == {0.0}
 
 
-def test_a_roll_between_those_that_a_push_prefers_is_found_at_a_first_look(arm, door, close_setting):
+def test_a_roll_between_those_that_a_push_prefers_is_found_at_a_first_look(arm, door, request_open, close_setting):
     roll = {
         "name": "fingers aslant",
         "type": "frame_axis_parallel",
@@ -103,18 +103,9 @@ def test_a_roll_between_those_that_a_push_prefers_is_found_at_a_first_look(arm, 
         "target_inner_product": 0.707,
         "tolerance": 0.1,
     }
-    result = plan(
-        PlanRequest(
-            arm=arm,
-            scene=door(x=0.85, s=0.8),
-            setting=changed({"success_threshold": 0.7}, constraint_list=[*close_setting.constraint_list, roll]),
-            q_current=arm.q_home,
-            follow_to=0.4,
-            closed_gripper=True,
-            thorough=False,
-            budget=PlanBudget(goal_waves=1),
-        )
-    )
+    setting = changed({"success_threshold": 0.7}, constraint_list=[*close_setting.constraint_list, roll])
+    look = {"budget": PlanBudget(goal_waves=1), "thorough": False}
+    result = plan(request_open(setting, 0.4, door(x=0.85, s=0.8), closed_gripper=True, **look))
     assert result.found, result
     assert result.counts["goals"] > 5  # not the one that the slower solver gives
     # along and across the bar first, then as it may be
