@@ -20,14 +20,14 @@ from statistics import median
 
 import numpy as np
 
-from simcore.assets.annotate import AnnotateCfg, annotate_source, read_source
-from simcore.assets.annotate.peer_info import read_peer_info
-from simcore.assets.annotate.source import PARTNET_URDF
-from simcore.assets.annotation import Part
-from simcore.assets.rigid_links import rigid_shapes
-from simcore.assets.surface import surface_distance
-from simcore.errors import AssetError
-from workflows.statistics import wilson_interval
+from unlatch.objects.annotate import AnnotateCfg, annotate_source, read_source
+from unlatch.objects.annotate.peer_info import read_peer_info
+from unlatch.objects.annotate.source import PARTNET_URDF
+from unlatch.objects.annotation import Part
+from unlatch.simcore.errors import AssetError
+from unlatch.simcore.meshes.surface import surface_distance
+from unlatch.simcore.urdf.rigid_links import rigid_shapes
+from unlatch.workflows.runs.statistics import wilson_interval
 
 ON_PART_M = 0.01
 """A head lies on a part if it is this close to its surface [m], or within half the thickness of what is held."""

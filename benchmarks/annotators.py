@@ -16,18 +16,18 @@ from typing import Any
 
 import numpy as np
 
-from configs.cameras import read_looks, with_cameras
-from simcore.sim.annotators.annotations import annotate
-from simcore.sim.annotators.catalog import ANNOTATORS
-from simcore.sim.annotators.config import AnnotationCfg
-from simcore.sim.annotators.shot import take_shot
-from simcore.sim.renderers.catalog import RENDERERS
-from simcore.sim.world import World
-from workflows.commandline import CommandLine, load_configs, read_pairs
-from workflows.console import OK, guarded, say
-from workflows.runner import EpisodeRunner
-from workflows.scene_picture import open_record
-from workflows.schema import CollectCfg
+from unlatch.configs.cameras import read_looks, with_cameras
+from unlatch.simcore.sim.annotators.annotations import annotate
+from unlatch.simcore.sim.annotators.catalog import ANNOTATORS
+from unlatch.simcore.sim.annotators.config import AnnotationCfg
+from unlatch.simcore.sim.annotators.shot import take_shot
+from unlatch.simcore.sim.renderers.catalog import RENDERERS
+from unlatch.simcore.sim.world import World
+from unlatch.workflows.cli.arguments import CommandLine, load_configs, read_pairs
+from unlatch.workflows.cli.console import OK, guarded, say
+from unlatch.workflows.runs.runner import EpisodeRunner
+from unlatch.workflows.runs.schema import CollectCfg
+from unlatch.workflows.viewing.scene_picture import open_record
 
 
 @dataclass

@@ -27,15 +27,15 @@ import numpy as np
 from rich.box import MARKDOWN
 from rich.table import Table
 
-from simcore.assets.annotate import AnnotateCfg, annotate_source, read_source
-from simcore.assets.annotate.source import PARTNET_URDF
-from simcore.assets.annotate.storage import marked, write_whole
-from simcore.assets.annotation import ANNOTATION_FILE
-from simcore.errors import ConfigError
-from simcore.recording.storage import DataSet
-from workflows.commandline import read_pairs
-from workflows.console import OK, guarded, result_console, say
-from workflows.statistics import wilson_interval
+from unlatch.objects.annotate import AnnotateCfg, annotate_source, read_source
+from unlatch.objects.annotate.source import PARTNET_URDF
+from unlatch.objects.annotate.storage import marked, write_whole
+from unlatch.objects.annotation import ANNOTATION_FILE
+from unlatch.simcore.errors import ConfigError
+from unlatch.simcore.recording.data_set.data_set import DataSet
+from unlatch.workflows.cli.arguments import read_pairs
+from unlatch.workflows.cli.console import OK, guarded, result_console, say
+from unlatch.workflows.runs.statistics import wilson_interval
 
 CATEGORIES = ("microwave", "drawer", "refrigerator", "safe", "oven", "door", "laptop")
 """Categories that are tried: names of folders begin with them."""

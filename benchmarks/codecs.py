@@ -24,10 +24,10 @@ from typing import Any
 import av
 import numpy as np
 
-from simcore.recording.frame_video import H264_OPTIONS
-from simcore.recording.modality import RGB
-from simcore.recording.renders import RenderSet
-from workflows.commandline import read_pairs
+from unlatch.simcore.recording.images.frame_video import H264_OPTIONS
+from unlatch.simcore.recording.images.modality import RGB
+from unlatch.simcore.recording.images.renders import RenderSet
+from unlatch.workflows.cli.arguments import read_pairs
 
 AV1 = {"crf": "30", "g": "2", "preset": "12", "svtav1-params": "fast-decode=0:lookahead=0:pred-struct=1"}
 ENCODERS: dict[str, tuple[str, dict[str, str]]] = {

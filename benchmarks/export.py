@@ -24,13 +24,13 @@ from pathlib import Path
 import numpy as np
 import psutil
 
-from simcore.recording.export import Source, run_export
-from simcore.recording.export.lerobot.config import LeRobotCfg
-from simcore.recording.export.lerobot.exporter import LeRobotExporter
-from simcore.recording.modality import RGB
-from simcore.recording.renders import RenderSet
-from simcore.recording.storage import DataSet
-from workflows.commandline import read_pairs
+from unlatch.simcore.recording.data_set.data_set import DataSet
+from unlatch.simcore.recording.export import Source, run_export
+from unlatch.simcore.recording.export.lerobot.config import LeRobotCfg
+from unlatch.simcore.recording.export.lerobot.exporter import LeRobotExporter
+from unlatch.simcore.recording.images.modality import RGB
+from unlatch.simcore.recording.images.renders import RenderSet
+from unlatch.workflows.cli.arguments import read_pairs
 
 LONG_S = 15.0
 

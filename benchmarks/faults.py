@@ -26,9 +26,9 @@ from pathlib import Path
 import numpy as np
 import psutil
 
-from simcore.recording.storage import DataSet
-from workflows.commandline import read_pairs
-from workflows.console import guarded
+from unlatch.simcore.recording.data_set.data_set import DataSet
+from unlatch.workflows.cli.arguments import read_pairs
+from unlatch.workflows.cli.console import guarded
 
 
 @dataclass

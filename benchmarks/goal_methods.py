@@ -19,10 +19,10 @@ import kpam_problems as kpam
 import numpy as np
 from rich.console import Console
 
-from solver.goal.layout import Layout, Structure
-from solver.goal.row_model import RowModel, add_cost
-from solver.goal.start_library import library_of
-from solver.kinematics import Kinematics
+from unlatch.solver.goal.layout import Layout, Structure
+from unlatch.solver.goal.row_model import RowModel, add_cost
+from unlatch.solver.goal.start_library import library_of
+from unlatch.solver.kinematics import Kinematics
 
 Array = np.ndarray
 

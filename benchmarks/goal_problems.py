@@ -30,9 +30,9 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from solver.codegen import COMPILE_VARIABLE, has_compiler
-from solver.diagnosis.diagnosis import contradictions
-from solver.goal.goal_solver import GoalSolver
+from unlatch.solver.codegen import COMPILE_VARIABLE, has_compiler
+from unlatch.solver.diagnosis.diagnosis import contradictions
+from unlatch.solver.goal.goal_solver import GoalSolver
 
 Array = np.ndarray
 Solve = Callable[[Mapping[str, Any]], tuple["Array | None", float]]

@@ -13,12 +13,12 @@ from typing import Any
 
 import numpy as np
 
-from robots.franka_panda import franka_panda, urdf_path
-from simcore.geometry import Pose
-from solver.goal.layout import Nearness
-from solver.kinematics import Kinematics
-from solver.scene import ArmModel, JointGeometry, PlanningScene
-from solver.terms.row import AxisRow, PointRow, Row
+from unlatch.robots.franka_panda import franka_panda, urdf_path
+from unlatch.simcore.geometry import Pose
+from unlatch.solver.goal.layout import Nearness
+from unlatch.solver.kinematics import Kinematics
+from unlatch.solver.scene import ArmModel, JointGeometry, PlanningScene
+from unlatch.solver.terms.row import AxisRow, PointRow, Row
 
 Array = np.ndarray
 

@@ -24,11 +24,11 @@ from pathlib import Path
 
 import numpy as np
 
-from simcore.errors import SimCoreError
-from simcore.recording.episode import EpisodeRecord
-from simcore.recording.storage import DataSet
-from workflows.commandline import read_pairs
-from workflows.console import guarded
+from unlatch.simcore.errors import SimCoreError
+from unlatch.simcore.recording.data_set.data_set import DataSet
+from unlatch.simcore.recording.episode import EpisodeRecord
+from unlatch.workflows.cli.arguments import read_pairs
+from unlatch.workflows.cli.console import guarded
 
 HEADER = {"config": {"task": {"name": "many"}, "skills": [{"objects": ["box"]}]}}
 

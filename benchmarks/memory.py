@@ -16,11 +16,11 @@ from pathlib import Path
 
 import psutil
 
-from simcore.recording.storage import DataSet
-from workflows.commandline import CommandLine, load_configs, read_pairs
-from workflows.console import guarded
-from workflows.runner import EpisodeRunner
-from workflows.schema import CollectCfg
+from unlatch.simcore.recording.data_set.data_set import DataSet
+from unlatch.workflows.cli.arguments import CommandLine, load_configs, read_pairs
+from unlatch.workflows.cli.console import guarded
+from unlatch.workflows.runs.runner import EpisodeRunner
+from unlatch.workflows.runs.schema import CollectCfg
 
 MOST_GROWTH = 0.05
 

@@ -16,9 +16,9 @@ import sys
 import time
 from collections.abc import Callable
 
-from simcore.assets.procedural.catalog import GENERATORS
-from simcore.assets.procedural.dressing import dressed_files
-from simcore.assets.procedural.generated import GeneratedObject
+from unlatch.objects.procedural.building.dressing import dressed_files
+from unlatch.objects.procedural.building.generated import GeneratedObject
+from unlatch.objects.procedural.catalog import GENERATORS
 
 LIMIT_MS = 20.0
 COUNT = 100

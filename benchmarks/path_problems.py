@@ -18,13 +18,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 from path_scenes import Problem, panda, problems
 
-from solver.path.path_solver import PathSolver
-from solver.planning.candidates import CandidateStage
-from solver.planning.goals import GoalStage
-from solver.planning.plan import KeyframePlan
-from solver.planning.plan_log import PlanLog
-from solver.planning.planner import plan_keyframes
-from solver.scene import ArmModel
+from unlatch.solver.path.path_solver import PathSolver
+from unlatch.solver.planning.candidates import CandidateStage
+from unlatch.solver.planning.goals import GoalStage
+from unlatch.solver.planning.plan import KeyframePlan
+from unlatch.solver.planning.plan_log import PlanLog
+from unlatch.solver.planning.planner import plan_keyframes
+from unlatch.solver.scene import ArmModel
 
 Array = np.ndarray
 TASKS = ("open_microwave", "close_microwave", "open_drawer", "close_drawer")
@@ -113,9 +113,9 @@ def _outcome(kind: str, arm: ArmModel, plan: KeyframePlan) -> Outcome:
 
 def _planned_tasks(n: int, seed: int) -> Iterator[Outcome]:
     """Plans of the shipped tasks, in turn, against their objects."""
-    from workflows.commandline import CommandLine, load_configs
-    from workflows.runner import EpisodeRunner
-    from workflows.schema import CollectCfg
+    from unlatch.workflows.cli.arguments import CommandLine, load_configs
+    from unlatch.workflows.runs.runner import EpisodeRunner
+    from unlatch.workflows.runs.schema import CollectCfg
 
     for task in TASKS:
         (loaded,) = load_configs("collect", CollectCfg, CommandLine(overrides=[f"task={task}", f"seed={seed}"]))

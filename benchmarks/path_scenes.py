@@ -9,15 +9,15 @@ from typing import Any
 
 import numpy as np
 
-from robots.franka_panda import franka_panda, urdf_path
-from simcore.geometry import matrix_from_axis_angle
-from solver.kinematics import Kinematics
-from solver.path.slip import Slip
-from solver.path.slip_mode import SlipMode
-from solver.planning.plan import PlanBudget, PlanRequest
-from solver.scene import ArmModel, JointGeometry, PlanningScene
-from solver.settings.reader import read_planner_setting
-from solver.settings.setting import PlannerSettingCfg
+from unlatch.robots.franka_panda import franka_panda, urdf_path
+from unlatch.simcore.geometry import matrix_from_axis_angle
+from unlatch.solver.kinematics import Kinematics
+from unlatch.solver.path.slip import Slip
+from unlatch.solver.path.slip_mode import SlipMode
+from unlatch.solver.planning.plan import PlanBudget, PlanRequest
+from unlatch.solver.scene import ArmModel, JointGeometry, PlanningScene
+from unlatch.solver.settings.reader import read_planner_setting
+from unlatch.solver.settings.setting import PlannerSettingCfg
 
 Array = np.ndarray
 WAYPOINTS = 24

@@ -20,14 +20,14 @@ from pathlib import Path
 from rich.box import MARKDOWN
 from rich.table import Table
 
-from simcore.errors import ConfigError
-from simcore.recording.storage import DataSet
-from workflows.bench_success import TASKS
-from workflows.collect import collect
-from workflows.commandline import CommandLine, load_configs, read_pairs
-from workflows.console import guarded, result_console, say
-from workflows.schema import CollectCfg
-from workflows.statistics import RunStatistics
+from unlatch.simcore.errors import ConfigError
+from unlatch.simcore.recording.data_set.data_set import DataSet
+from unlatch.workflows.cli.arguments import CommandLine, load_configs, read_pairs
+from unlatch.workflows.cli.console import guarded, result_console, say
+from unlatch.workflows.commands.collect import collect
+from unlatch.workflows.runs.schema import CollectCfg
+from unlatch.workflows.runs.statistics import RunStatistics
+from unlatch.workflows.runs.success_bench import TASKS
 
 KINDS = {"position": "m", "keypoint": "m", "orientation": "deg"}
 """Kinds of noise, with the unit of their key."""

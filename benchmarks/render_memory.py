@@ -17,22 +17,22 @@ from pathlib import Path
 
 import psutil
 
-from configs.cameras import Looks, read_looks, with_cameras
-from configs.composition import Request
-from configs.schema import EpisodeCfg
-from simcore.recording.episode import EpisodeRecord
-from simcore.recording.renders import RenderSet
-from simcore.recording.storage import DataSet
-from simcore.sim.collision import BulletCollisionChecker
-from simcore.sim.renderers.catalog import RENDERERS
-from simcore.sim.world import World
-from workflows.collect import collect
-from workflows.commandline import CommandLine, load_configs, read_pairs
-from workflows.recorded import config_of
-from workflows.render import header_of
-from workflows.render_config import RenderCfg
-from workflows.render_job import RenderJob
-from workflows.schema import CollectCfg
+from unlatch.configs.cameras import Looks, read_looks, with_cameras
+from unlatch.configs.composition import Request
+from unlatch.configs.schema import EpisodeCfg
+from unlatch.simcore.recording.data_set.data_set import DataSet
+from unlatch.simcore.recording.episode import EpisodeRecord
+from unlatch.simcore.recording.images.renders import RenderSet
+from unlatch.simcore.sim.collision import BulletCollisionChecker
+from unlatch.simcore.sim.renderers.catalog import RENDERERS
+from unlatch.simcore.sim.world import World
+from unlatch.workflows.cli.arguments import CommandLine, load_configs, read_pairs
+from unlatch.workflows.commands.collect import collect
+from unlatch.workflows.commands.render import header_of
+from unlatch.workflows.images.render_config import RenderCfg
+from unlatch.workflows.images.render_job import RenderJob
+from unlatch.workflows.runs.recorded import config_of
+from unlatch.workflows.runs.schema import CollectCfg
 
 
 @dataclasses.dataclass

@@ -16,18 +16,18 @@ from pathlib import Path
 import numpy as np
 from PIL import Image, ImageDraw, ImageFont
 
-from simcore.errors import WorldError
-from simcore.recording.storage import DataSet
-from simcore.sim.camera import take_picture
-from simcore.sim.renderers.catalog import RENDERERS
-from simcore.sim.world import World
-from workflows.collect import collect
-from workflows.commandline import CommandLine, load_configs, read_pairs
-from workflows.console import banner_hidden
-from workflows.picture import contact_frame, write_picture
-from workflows.recorded import config_of
-from workflows.scene_picture import open_record
-from workflows.schema import CollectCfg
+from unlatch.simcore.errors import WorldError
+from unlatch.simcore.recording.data_set.data_set import DataSet
+from unlatch.simcore.sim.renderers.catalog import RENDERERS
+from unlatch.simcore.sim.visuals.pictures import take_picture
+from unlatch.simcore.sim.world import World
+from unlatch.workflows.cli.arguments import CommandLine, load_configs, read_pairs
+from unlatch.workflows.cli.console import banner_hidden
+from unlatch.workflows.commands.collect import collect
+from unlatch.workflows.runs.recorded import config_of
+from unlatch.workflows.runs.schema import CollectCfg
+from unlatch.workflows.viewing.picture import contact_frame, write_picture
+from unlatch.workflows.viewing.scene_picture import open_record
 
 LARGEST_FIRST = ("tiny", "egl", "embree")
 

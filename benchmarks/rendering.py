@@ -22,25 +22,25 @@ from typing import Any
 import numpy as np
 import pybullet as p
 
-from configs.cameras import read_looks, with_cameras
-from simcore.errors import WorldError
-from simcore.geometry import Pinhole
-from simcore.recording.renders import RenderSet
-from simcore.recording.storage import DataSet
-from simcore.sim.camera import take_images
-from simcore.sim.collision import BulletCollisionChecker
-from simcore.sim.renderers.catalog import RENDERERS
-from simcore.sim.renderers.exposure import Exposure
-from simcore.sim.renderers.renderer import Renderer
-from simcore.sim.world import World
-from workflows.collect import collect
-from workflows.commandline import CommandLine, load_configs
-from workflows.recorded import config_of
-from workflows.render import header_of
-from workflows.render_config import RenderCfg
-from workflows.render_job import RenderJob
-from workflows.scene_picture import open_record
-from workflows.schema import CollectCfg
+from unlatch.configs.cameras import read_looks, with_cameras
+from unlatch.simcore.errors import WorldError
+from unlatch.simcore.geometry import Pinhole
+from unlatch.simcore.recording.data_set.data_set import DataSet
+from unlatch.simcore.recording.images.renders import RenderSet
+from unlatch.simcore.sim.collision import BulletCollisionChecker
+from unlatch.simcore.sim.renderers.catalog import RENDERERS
+from unlatch.simcore.sim.renderers.exposure import Exposure
+from unlatch.simcore.sim.renderers.renderer import Renderer
+from unlatch.simcore.sim.visuals.pictures import take_images
+from unlatch.simcore.sim.world import World
+from unlatch.workflows.cli.arguments import CommandLine, load_configs
+from unlatch.workflows.commands.collect import collect
+from unlatch.workflows.commands.render import header_of
+from unlatch.workflows.images.render_config import RenderCfg
+from unlatch.workflows.images.render_job import RenderJob
+from unlatch.workflows.runs.recorded import config_of
+from unlatch.workflows.runs.schema import CollectCfg
+from unlatch.workflows.viewing.scene_picture import open_record
 
 SIZES = ((128, 96), (320, 240), (640, 480), (1280, 720))
 BULLETS = ("egl", "tiny")

@@ -9,7 +9,7 @@ from typing import Any
 
 from any_urdf import Job, Result
 
-from simcore.errors import ConfigError
+from unlatch.simcore.errors import ConfigError
 
 
 def read_results(path: Path) -> list[dict[str, Any]]:

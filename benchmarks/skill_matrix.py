@@ -27,12 +27,12 @@ from rich.box import MARKDOWN
 from rich.table import Table
 from saved_results import entry_of, read_results, result_of, write_results
 
-from robots.catalog import ROBOTS
-from simcore.assets.procedural.catalog import GENERATORS
-from simcore.errors import ConfigError
-from workflows.commandline import read_pairs
-from workflows.console import OK, guarded, result_console, say
-from workflows.statistics import wilson_interval
+from unlatch.objects.procedural.catalog import GENERATORS
+from unlatch.robots.catalog import ROBOTS
+from unlatch.simcore.errors import ConfigError
+from unlatch.workflows.cli.arguments import read_pairs
+from unlatch.workflows.cli.console import OK, guarded, result_console, say
+from unlatch.workflows.runs.statistics import wilson_interval
 
 DOES_NOT_FIT = "does not fit"
 DEFAULT_ROBOT = "franka_panda"

@@ -16,9 +16,9 @@ from dataclasses import dataclass
 from any_urdf import TASK, Job
 from skill_matrix import CountedCfg, counted, matrix_table, robot_lines
 
-from configs.folders import option_names
-from workflows.commandline import read_pairs
-from workflows.console import OK, guarded, result_console, say
+from unlatch.configs.folders import option_names
+from unlatch.workflows.cli.arguments import read_pairs
+from unlatch.workflows.cli.console import OK, guarded, result_console, say
 
 
 @dataclass

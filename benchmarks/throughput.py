@@ -23,20 +23,20 @@ from pathlib import Path
 
 import psutil
 
-from robots.franka_panda import urdf_path
-from simcore.geometry import Pose
-from simcore.recording.storage import DataSet
-from simcore.sim.rates import WorldCfg
-from simcore.sim.world import World
-from workflows.collect import CollectJob
-from workflows.commandline import CommandLine, load_configs, read_pairs
-from workflows.console import guarded
-from workflows.ending import Ending
-from workflows.executors.executor import EpisodeMaker, Outcome
-from workflows.executors.process import ProcessExecutor
-from workflows.progress import Progress
-from workflows.run import header_of
-from workflows.schema import CollectCfg
+from unlatch.robots.franka_panda import urdf_path
+from unlatch.simcore.geometry import Pose
+from unlatch.simcore.recording.data_set.data_set import DataSet
+from unlatch.simcore.sim.rates import WorldCfg
+from unlatch.simcore.sim.world import World
+from unlatch.workflows.cli.arguments import CommandLine, load_configs, read_pairs
+from unlatch.workflows.cli.console import guarded
+from unlatch.workflows.cli.progress import Progress
+from unlatch.workflows.commands.collect import CollectJob
+from unlatch.workflows.runs.executors.executor import EpisodeMaker, Outcome
+from unlatch.workflows.runs.executors.process import ProcessExecutor
+from unlatch.workflows.runs.run import header_of
+from unlatch.workflows.runs.schema import CollectCfg
+from unlatch.workflows.runs.stop_condition import Ending
 
 LEAST_PER_HOUR = 10_000
 LEAST_GAIN = 0.95

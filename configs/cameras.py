@@ -6,15 +6,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from configs.composition import Request, compose_beside
-from configs.cross_checks import check_sensors
-from configs.reading import read_dataclass
-from configs.schema import CamerasCfg, EpisodeCfg
-from simcore.errors import ConfigError
-from simcore.randomization.config import RandomizationCfg
-from simcore.recording.json_values import plain
-from simcore.sim.sensors.camera import CameraCfg
-from simcore.sim.sensors.config import SensorCfg
+from unlatch.configs.composition import Request, compose_beside
+from unlatch.configs.cross_checks import check_sensors
+from unlatch.configs.reading import read_dataclass
+from unlatch.configs.schema import CamerasCfg, EpisodeCfg
+from unlatch.simcore.errors import ConfigError
+from unlatch.simcore.randomization.config import RandomizationCfg
+from unlatch.simcore.recording.json_values import plain
+from unlatch.simcore.sim.sensors.camera import CameraCfg
+from unlatch.simcore.sim.sensors.config import SensorCfg
 
 KEY = "cameras"
 DEFAULT = ("front", "wrist")

@@ -11,9 +11,9 @@ import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from robots.catalog import ROBOTS
-from simcore.errors import ConfigError, close_matches
-from skills.config import SkillCfg
+from unlatch.robots.catalog import ROBOTS
+from unlatch.simcore.errors import ConfigError, close_matches
+from unlatch.skills.contract.config import SkillCfg
 
 _ENTRY_KEYS = frozenset(item.name for item in dataclasses.fields(SkillCfg))
 """What makes a mapping an entry."""

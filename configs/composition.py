@@ -23,10 +23,10 @@ from omegaconf import DictConfig, ListConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 from yaml import YAMLError
 
-from configs import config_dir
-from configs.explain import explain
-from configs.folders import check_each_name_once, check_own_folders, foreign_folders, option_names
-from configs.overrides import (
+from unlatch.configs import config_dir
+from unlatch.configs.explain import explain
+from unlatch.configs.folders import check_each_name_once, check_own_folders, foreign_folders, option_names
+from unlatch.configs.overrides import (
     apply_in_list,
     expand_sweep,
     misspelt_key,
@@ -34,10 +34,10 @@ from configs.overrides import (
     split_by_place,
     word_in_list,
 )
-from configs.plugin_source import PLUGIN_SCHEME, SCHEMA_SUFFIX, PluginSource
-from configs.schema import loosened
-from robots.catalog import ROBOTS
-from simcore.errors import ConfigError
+from unlatch.configs.plugin_source import PLUGIN_SCHEME, SCHEMA_SUFFIX, PluginSource
+from unlatch.configs.schema import loosened
+from unlatch.robots.catalog import ROBOTS
+from unlatch.simcore.errors import ConfigError
 
 __all__ = [
     "SCHEMA_SUFFIX",

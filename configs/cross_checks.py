@@ -5,23 +5,23 @@ from __future__ import annotations
 import string
 from collections.abc import Iterator, Mapping, Sequence
 
-from configs.chain import entry_keys
-from configs.derived_ways import WAY_NAMES
-from configs.schema import EpisodeCfg
-from robots.catalog import ROBOTS
-from simcore.errors import ConfigError, UnknownEntryError, close_matches
-from simcore.recording.keys import is_name
-from simcore.sim.sensors.camera_cfg import CameraCfg
-from simcore.sim.sensors.config import SensorCfg
-from skills.artpreplan_cfg import ArtPreplanCfg
-from skills.catalog import SKILLS
-from skills.chain import Sequences, stages_of
-from skills.config import SkillCfg
-from skills.hold_cfg import HoldCfg
-from tasks.language import FIELDS
-from tasks.relation import RelationCfg, in_order
-from tasks.scene_names import TABLE, plinth_of
-from tasks.task import GoalCfg, OpennessCfg, RegionCfg
+from unlatch.configs.chain import entry_keys
+from unlatch.configs.schema import EpisodeCfg
+from unlatch.robots.catalog import ROBOTS
+from unlatch.simcore.errors import ConfigError, UnknownEntryError, close_matches
+from unlatch.simcore.recording.keys import is_name
+from unlatch.simcore.sim.sensors.camera_cfg import CameraCfg
+from unlatch.simcore.sim.sensors.config import SensorCfg
+from unlatch.skills.artpreplan_cfg import ArtPreplanCfg
+from unlatch.skills.catalog import SKILLS
+from unlatch.skills.contract.chain import Sequences, stages_of
+from unlatch.skills.contract.config import SkillCfg
+from unlatch.skills.hold_cfg import HoldCfg
+from unlatch.skills.strategies.ranking import WAY_NAMES
+from unlatch.tasks.language import FIELDS
+from unlatch.tasks.relation import RelationCfg, in_order
+from unlatch.tasks.scene_names import TABLE, plinth_of
+from unlatch.tasks.task import GoalCfg, OpennessCfg, RegionCfg
 
 _ONE_A_STAGE = ("collision_valid", "process_valid", "contact_force_threshold_n")
 """What the judge must know of a stage as a whole: two arms share a robot and its surroundings."""

@@ -9,9 +9,9 @@ from typing import Any
 
 import yaml
 
-from configs.folders import yaml_files
-from configs.reading import wrong_type
-from simcore.errors import ConfigError
+from unlatch.configs.folders import yaml_files
+from unlatch.configs.reading import wrong_type
+from unlatch.simcore.errors import ConfigError
 
 GROUP = "experiment"
 KEY = "sweep"

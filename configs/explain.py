@@ -19,11 +19,11 @@ from omegaconf.errors import (
 )
 from yaml import MarkedYAMLError
 
-from configs.folders import broken_folders, group_names
-from configs.reading import describe, unknown_key, wrong_type
-from configs.schema import EpisodeCfg
-from configs.task_catalog import TASKS
-from simcore.errors import ConfigError, close_matches
+from unlatch.configs.folders import broken_folders, group_names
+from unlatch.configs.reading import describe, unknown_key, wrong_type
+from unlatch.configs.schema import EpisodeCfg
+from unlatch.configs.task_catalog import TASKS
+from unlatch.simcore.errors import ConfigError, close_matches
 
 _IN_FILE = re.compile(r"In '([^']+)': ")
 _NO_GROUP_CHOSEN = re.compile(r"You must specify '([^']+)'")

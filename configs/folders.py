@@ -8,10 +8,10 @@ from importlib.metadata import EntryPoint, entry_points
 from importlib.util import find_spec
 from pathlib import Path
 
-from configs import config_dir
-from configs.task_catalog import TASKS
-from robots.catalog import ROBOTS
-from simcore.errors import ConfigError, DuplicateEntryError
+from unlatch.configs import config_dir
+from unlatch.configs.task_catalog import TASKS
+from unlatch.robots.catalog import ROBOTS
+from unlatch.simcore.errors import ConfigError, DuplicateEntryError
 
 CONFIGS_GROUP = "unlatch.configs"
 """Entry-point group in which other distributions name their packages of YAML files."""
@@ -43,7 +43,7 @@ def broken_folders() -> list[str]:
 
 def group_names() -> list[str]:
     """The groups, sorted: our folders of YAML files."""
-    return sorted(path.name for path in config_dir().iterdir() if path.is_dir() and path.name[0].isalpha())
+    return sorted({path.parent.name for path in config_dir().glob("*/*.yaml")})
 
 
 def option_names(group: str, own: Sequence[str] = ()) -> list[str]:

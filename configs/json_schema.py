@@ -12,15 +12,15 @@ from functools import cache
 from itertools import pairwise
 from typing import Any, get_args, get_origin, get_type_hints
 
-from configs.folders import group_names, option_names
-from configs.schema import EpisodeCfg, optional_of
-from simcore.errors import PluginError
-from simcore.sim.sensors.catalog import SENSORS
-from simcore.sim.sensors.config import SensorCfg
-from skills.catalog import SKILLS
-from skills.config import SkillCfg
-from solver.settings.peer_form import IGNORED
-from solver.settings.setting import PlannerSettingCfg
+from unlatch.configs.folders import group_names, option_names
+from unlatch.configs.schema import EpisodeCfg, optional_of
+from unlatch.simcore.errors import PluginError
+from unlatch.simcore.sim.sensors.catalog import SENSORS
+from unlatch.simcore.sim.sensors.config import SensorCfg
+from unlatch.skills.catalog import SKILLS
+from unlatch.skills.contract.config import SkillCfg
+from unlatch.solver.settings.peer_form import IGNORED
+from unlatch.solver.settings.setting import PlannerSettingCfg
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 _REFERENCE = {"type": "string", "pattern": r"\$\{.+\}", "description": "a reference to another key: ${object.name}"}

@@ -15,13 +15,13 @@ from hydra.types import RunMode
 from omegaconf import OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
-from configs import config_dir
-from configs.composition import SCHEMA_SUFFIX, Request, split_overrides
-from configs.explain import explain
-from configs.folders import group_names
-from configs.plugin_source import PluginSource
-from robots.catalog import ROBOTS
-from simcore.registry import OURS
+from unlatch.configs import config_dir
+from unlatch.configs.composition import SCHEMA_SUFFIX, Request, split_overrides
+from unlatch.configs.explain import explain
+from unlatch.configs.folders import group_names
+from unlatch.configs.plugin_source import PluginSource
+from unlatch.robots.catalog import ROBOTS
+from unlatch.simcore.registry import OURS
 
 DEFAULT = "default"
 """Origin of what nobody states: the default of a dataclass."""

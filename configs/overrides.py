@@ -11,10 +11,10 @@ from hydra.core.override_parser.types import Override, ValueType
 from hydra.errors import HydraException
 from omegaconf import DictConfig, ListConfig, OmegaConf
 
-from configs.explain import explain
-from configs.folders import group_names, option_names
-from configs.reading import unknown_key
-from simcore.errors import ConfigError
+from unlatch.configs.explain import explain
+from unlatch.configs.folders import group_names, option_names
+from unlatch.configs.reading import unknown_key
+from unlatch.simcore.errors import ConfigError
 
 _KEY = re.compile(r"(?P<prefix>\+{0,2}|~)(?P<key>[^=]*)(?P<rest>(=.*)?)\Z", re.DOTALL)
 _INDEX = re.compile(r"\[(\d+)\]")

@@ -11,10 +11,10 @@ from hydra.core.object_type import ObjectType
 from hydra.plugins.config_source import ConfigResult, ConfigSource
 from omegaconf import OmegaConf
 
-from configs.task_catalog import TASKS
-from robots.catalog import ROBOTS
-from robots.description import RobotCfg
-from simcore.errors import PluginError
+from unlatch.configs.task_catalog import TASKS
+from unlatch.robots.catalog import ROBOTS
+from unlatch.robots.description import RobotCfg
+from unlatch.simcore.errors import PluginError
 
 SCHEMA_SUFFIX = "_schema"
 """Ending of the names of what is no option for users: dataclasses, and content that is put in place of a file."""

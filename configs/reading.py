@@ -9,15 +9,15 @@ from collections.abc import Callable, Iterable, Mapping
 from enum import Enum
 from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 
-from configs.chain import flat_entries
-from configs.schema import optional_of
-from simcore.errors import ConfigError, UnknownEntryError, close_matches
-from simcore.sim.sensors.catalog import SENSORS
-from simcore.sim.sensors.config import SensorCfg
-from skills.catalog import SKILLS
-from skills.config import SkillCfg
-from solver.settings.reader import read_planner_setting
-from solver.settings.setting import PlannerSettingCfg
+from unlatch.configs.chain import flat_entries
+from unlatch.configs.schema import optional_of
+from unlatch.simcore.errors import ConfigError, UnknownEntryError, close_matches
+from unlatch.simcore.sim.sensors.catalog import SENSORS
+from unlatch.simcore.sim.sensors.config import SensorCfg
+from unlatch.skills.catalog import SKILLS
+from unlatch.skills.contract.config import SkillCfg
+from unlatch.solver.settings.reader import read_planner_setting
+from unlatch.solver.settings.setting import PlannerSettingCfg
 
 T = TypeVar("T")
 

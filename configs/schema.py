@@ -7,17 +7,17 @@ import types
 from dataclasses import dataclass, field
 from typing import Any, Union, get_args, get_origin, get_type_hints
 
-from robots.description import RobotCfg
-from simcore.assets.library import ObjectCfg
-from simcore.errors import ConfigError
-from simcore.randomization.config import RandomizationCfg
-from simcore.randomization.distractors import DistractorsCfg
-from simcore.randomization.perception import PerceptionCfg
-from simcore.sim.rates import WorldCfg
-from simcore.sim.sensors.config import SensorCfg
-from skills.config import SkillCfg
-from solver.planning.plan import PlannerCfg
-from tasks.task import TaskCfg
+from unlatch.objects.library import ObjectCfg
+from unlatch.robots.description import RobotCfg
+from unlatch.simcore.errors import ConfigError
+from unlatch.simcore.randomization.config import RandomizationCfg
+from unlatch.simcore.randomization.distractors import DistractorsCfg
+from unlatch.simcore.randomization.perception import PerceptionCfg
+from unlatch.simcore.sim.rates import WorldCfg
+from unlatch.simcore.sim.sensors.config import SensorCfg
+from unlatch.skills.contract.config import SkillCfg
+from unlatch.solver.planning.plan import PlannerCfg
+from unlatch.tasks.task import TaskCfg
 
 
 @dataclass
@@ -75,8 +75,8 @@ def loosened(cls: type) -> type:
     """The dataclass as Hydra composes it: the same fields, lists of dataclasses as lists of anything.
 
     Hydra reports a mistake in a list entry without the entry's place, so entries are read by us, after composition,
-    with their full key (`configs.reading`). Mappings, numbers and words are typed from the start, so that a wrong key
-    or type stops the composition.
+    with their full key (`unlatch.configs.reading`). Mappings, numbers and words are typed from the start, so that a
+    wrong key or type stops the composition.
 
     Args:
         cls: A dataclass of configuration.

@@ -9,11 +9,11 @@ from omegaconf import OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 from yaml import YAMLError
 
-from configs.explain import explain
-from simcore.errors import ConfigError
-from solver.settings.peer_form import settings_in
-from solver.settings.reader import read_planner_setting
-from solver.settings.setting import PlannerSettingCfg
+from unlatch.configs.explain import explain
+from unlatch.simcore.errors import ConfigError
+from unlatch.solver.settings.peer_form import settings_in
+from unlatch.solver.settings.reader import read_planner_setting
+from unlatch.solver.settings.setting import PlannerSettingCfg
 
 _MAX_BYTES = 1_000_000
 

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from simcore.registry import Catalog
+from unlatch.simcore.registry import Catalog
 
 TASKS = Catalog("task", {}, group="unlatch.tasks", makes="collections.abc:Mapping")

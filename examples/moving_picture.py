@@ -12,14 +12,14 @@ from pathlib import Path
 import numpy as np
 from PIL import Image, ImageDraw, ImageFont
 
-from configs.reading import read_dataclass
-from simcore.randomization.config import RandomizationCfg
-from simcore.recording.storage import DataSet
-from simcore.sim.camera import View, framing_view, take_picture
-from workflows.console import banner_hidden
-from workflows.episode_randomization import VisualDraw
-from workflows.recorded import config_of
-from workflows.scene_picture import RecordedWorld, open_record
+from unlatch.configs.reading import read_dataclass
+from unlatch.simcore.randomization.config import RandomizationCfg
+from unlatch.simcore.recording.data_set.data_set import DataSet
+from unlatch.simcore.sim.visuals.pictures import View, framing_view, take_picture
+from unlatch.workflows.cli.console import banner_hidden
+from unlatch.workflows.episode.randomization.episode_randomization import VisualDraw
+from unlatch.workflows.runs.recorded import config_of
+from unlatch.workflows.viewing.scene_picture import RecordedWorld, open_record
 
 EPISODES = {
     "microwave": ["task=open_microwave"],

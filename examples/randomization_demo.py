@@ -6,15 +6,15 @@ import sys
 
 import numpy as np
 
-from robots.franka_panda import franka_panda, urdf_path
-from simcore import randomization as dr
-from simcore.geometry import Pose
-from simcore.sim.drives import DriveGroup, DriveMode, JointDrive
-from simcore.sim.rates import WorldCfg
-from simcore.sim.views.articulation_view import ArticulationView
-from simcore.sim.views.grid_cloner import GridCloner
-from simcore.sim.views.rigid_prim_view import RigidPrimView
-from simcore.sim.world import World
+from unlatch.robots.franka_panda import franka_panda, urdf_path
+from unlatch.simcore import randomization as dr
+from unlatch.simcore.geometry import Pose
+from unlatch.simcore.sim.drives import DriveGroup, DriveMode, JointDrive
+from unlatch.simcore.sim.rates import WorldCfg
+from unlatch.simcore.sim.views.articulation_view import ArticulationView
+from unlatch.simcore.sim.views.grid_cloner import GridCloner
+from unlatch.simcore.sim.views.rigid_prim_view import RigidPrimView
+from unlatch.simcore.sim.world import World
 
 
 def main(n_frames: int = 1000) -> None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import sys
 
-from simcore.recording.storage import DataSet
+from unlatch.simcore.recording.data_set.data_set import DataSet
 
 
 def main(path: str) -> None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from simcore.geometry import Pose
+from unlatch.simcore.geometry import Pose
 
 Array = np.ndarray
 

@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
-from simcore.registry import Catalog, CatalogEntry
+from unlatch.simcore.registry import Catalog, CatalogEntry
 
 ROBOTS = Catalog(
     "robot",
     {
         "baxter": CatalogEntry(
-            "robots.baxter:baxter", "Rethink Baxter, two arms of 7 axes, grippers of 42 mm (extra robots)"
+            "unlatch.robots.baxter:baxter", "Rethink Baxter, two arms of 7 axes, grippers of 42 mm (extra robots)"
         ),
         "dual_panda": CatalogEntry(
-            "robots.dual_panda:dual_panda", "two Franka Emika Pandas on one stand, arms left and right"
+            "unlatch.robots.dual_panda:dual_panda", "two Franka Emika Pandas on one stand, arms left and right"
         ),
         "franka_panda": CatalogEntry(
-            "robots.franka_panda:franka_panda", "Franka Emika Panda, 7 axes, parallel gripper of 80 mm"
+            "unlatch.robots.franka_panda:franka_panda", "Franka Emika Panda, 7 axes, parallel gripper of 80 mm"
         ),
         "ur5": CatalogEntry(
-            "robots.ur5:ur5", "Universal Robots UR5, 6 axes, two-finger gripper of 50 mm (extra robots)"
+            "unlatch.robots.ur5:ur5", "Universal Robots UR5, 6 axes, two-finger gripper of 50 mm (extra robots)"
         ),
-        "xarm6": CatalogEntry("robots.xarm6:xarm6", "UFACTORY xArm 6, 6 axes, linkage gripper of 84 mm"),
+        "xarm6": CatalogEntry("unlatch.robots.xarm6:xarm6", "UFACTORY xArm 6, 6 axes, linkage gripper of 84 mm"),
     },
     group="unlatch.robots",
-    makes="robots.description:RobotCfg",
+    makes="unlatch.robots.description:RobotCfg",
 )

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 
 from omegaconf import MISSING
 
-from robots.gripper import GripperCfg
-from simcore.errors import ConfigError, close_matches
+from unlatch.robots.gripper import GripperCfg
+from unlatch.simcore.errors import ConfigError, close_matches
 
 __all__ = ["ArmCfg", "GripperCfg", "RobotCfg"]
 

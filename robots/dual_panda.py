@@ -8,9 +8,9 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from robots.description import ArmCfg, RobotCfg
-from robots.dual_panda_model import BASE_Y_M, ROOT_LINK, dual_panda_path
-from robots.franka_panda import franka_panda
+from unlatch.robots.description import ArmCfg, RobotCfg
+from unlatch.robots.dual_panda_model import BASE_Y_M, ROOT_LINK, dual_panda_path
+from unlatch.robots.franka_panda import franka_panda
 
 
 def urdf_path() -> Path:

@@ -9,9 +9,9 @@ import xml.etree.ElementTree as ET
 from functools import lru_cache
 from pathlib import Path
 
-from robots.franka_panda import urdf_path as panda_path
-from simcore.assets.cache import cache_root, intact_hash, replaced_folder, write_manifest
-from simcore.assets.untrusted_xml import parse_xml
+from unlatch.robots.franka_panda import urdf_path as panda_path
+from unlatch.simcore.cache import cache_root, intact_hash, replaced_folder, write_manifest
+from unlatch.simcore.urdf.xml import parse_xml
 
 ROOT_LINK = "stand"
 """The plate that carries both arms."""

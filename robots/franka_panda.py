@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from robots.description import ArmCfg, GripperCfg, RobotCfg
+from unlatch.robots.description import ArmCfg, GripperCfg, RobotCfg
 
 
 def urdf_path() -> Path:

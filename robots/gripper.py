@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from omegaconf import MISSING
 
-from simcore.errors import ConfigError
+from unlatch.simcore.errors import ConfigError
 
 _LEAST_TRAVEL = 1e-6
 

@@ -10,14 +10,14 @@ from pathlib import Path
 
 import numpy as np
 
-from robots.description import ArmCfg, RobotCfg
-from robots.model import model_path
-from simcore.assets.converters.mesh_parts import TriangleMesh, surface_points
-from simcore.assets.surface import shape_triangles
-from simcore.assets.urdf_model import UrdfModel
-from simcore.assets.urdf_reader import read_urdf
-from simcore.errors import ConfigError
-from simcore.geometry import Pose, unit
+from unlatch.robots.description import ArmCfg, RobotCfg
+from unlatch.robots.model import model_path
+from unlatch.simcore.errors import ConfigError
+from unlatch.simcore.geometry import Pose, unit
+from unlatch.simcore.meshes.mesh_parts import TriangleMesh, surface_points
+from unlatch.simcore.meshes.surface import shape_triangles
+from unlatch.simcore.urdf.model import UrdfModel
+from unlatch.simcore.urdf.reader import read_urdf
 
 Array = np.ndarray
 

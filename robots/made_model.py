@@ -11,11 +11,11 @@ from pathlib import Path
 
 import numpy as np
 
-from simcore.assets.cache import cache_root, intact_hash, replaced_folder, write_manifest
-from simcore.assets.package_paths import PACKAGE_PREFIX, package_path
-from simcore.assets.untrusted_xml import parse_xml
-from simcore.errors import AssetError, WorldError
-from simcore.geometry.mesh_file import read_mesh
+from unlatch.simcore.cache import cache_root, intact_hash, replaced_folder, write_manifest
+from unlatch.simcore.errors import AssetError, WorldError
+from unlatch.simcore.meshes.mesh_file import read_mesh
+from unlatch.simcore.urdf.package_paths import PACKAGE_PREFIX, package_path
+from unlatch.simcore.urdf.xml import parse_xml
 
 Array = np.ndarray
 
@@ -103,8 +103,8 @@ def _use_hulls(robot: ET.Element, folder: Path, sources: Mapping[str, Path]) -> 
     # imported on use: a model is made once, and scipy.spatial takes a while to import
     from scipy.spatial import QhullError
 
-    from simcore.assets.converters.convex_decomposition import convex_hull
-    from simcore.assets.converters.mesh_store import surface_text
+    from unlatch.simcore.meshes.decomposition.convex_decomposition import convex_hull
+    from unlatch.simcore.meshes.mesh_store import surface_text
 
     for collision in robot.iterfind("link/collision"):
         mesh = collision.find("geometry/mesh")
@@ -123,7 +123,7 @@ def _use_hulls(robot: ET.Element, folder: Path, sources: Mapping[str, Path]) -> 
 
 def _corners(path: Path, source: Path) -> Array:
     """(V, 3) corners of the hull that Bullet makes of a mesh, or of the file where Bullet reads none (ASCII STL)."""
-    from simcore.sim.mesh_hull import hull_points  # the engine is imported on use
+    from unlatch.simcore.sim.mesh_hull import hull_points  # the engine is imported on use
 
     if path.suffix == ".dae":
         with path.open("rb") as file:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from importlib import import_module, metadata
 from pathlib import Path, PurePosixPath
 
-from robots.catalog import ROBOTS
-from robots.description import RobotCfg
-from robots.made_model import made_model, mend_inertias
-from simcore.errors import AssetError, PluginError
+from unlatch.robots.catalog import ROBOTS
+from unlatch.robots.description import RobotCfg
+from unlatch.robots.made_model import made_model, mend_inertias
+from unlatch.simcore.errors import AssetError, PluginError
 
 DISTRIBUTION = "distribution://"
 """Beginning of a path that names a file of an installed distribution: `distribution://NAME/PATH`."""

@@ -7,17 +7,17 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import ArrayLike
 
-from robots.action import Action, ArmAction
-from robots.description import ArmCfg, RobotCfg
-from robots.signals import ArmSignals, MotorTargets
-from simcore.errors import WorldError, close_matches
-from simcore.geometry import Pose
-from simcore.sim.bodies import Body
-from simcore.sim.drives import DriveGroup, DriveMode, JointDrive
-from simcore.sim.joint_coupling import couple_joints
-from simcore.sim.rates import WorldCfg
-from simcore.sim.world import World
-from simcore.state import Buffer, Module
+from unlatch.robots.action import Action, ArmAction
+from unlatch.robots.description import ArmCfg, RobotCfg
+from unlatch.robots.signals import ArmSignals, MotorTargets
+from unlatch.simcore.errors import WorldError, close_matches
+from unlatch.simcore.geometry import Pose
+from unlatch.simcore.sim.bodies import Body
+from unlatch.simcore.sim.drives import DriveGroup, DriveMode, JointDrive
+from unlatch.simcore.sim.joint_coupling import couple_joints
+from unlatch.simcore.sim.rates import WorldCfg
+from unlatch.simcore.sim.world import World
+from unlatch.simcore.state import Buffer, Module
 
 Array = np.ndarray
 _FINGER_COUPLING_N = 140.0

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from robots.robot import Arm
-from robots.signals import MAX_LATE_STEPS
-from simcore.sim.views.attribute import ViewAttribute
-from simcore.sim.views.attribute_view import AttributeView
+from unlatch.robots.robot import Arm
+from unlatch.robots.signals import MAX_LATE_STEPS
+from unlatch.simcore.sim.views.attribute import ViewAttribute
+from unlatch.simcore.sim.views.attribute_view import AttributeView
 
 Array = np.ndarray
 

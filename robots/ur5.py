@@ -17,10 +17,10 @@ import copy
 import xml.etree.ElementTree as ET
 from pathlib import Path
 
-from robots.description import ArmCfg, GripperCfg, RobotCfg
-from robots.made_model import made_model, mend_inertias
-from robots.model import example_robot
-from simcore.errors import AssetError
+from unlatch.robots.description import ArmCfg, GripperCfg, RobotCfg
+from unlatch.robots.made_model import made_model, mend_inertias
+from unlatch.robots.model import example_robot
+from unlatch.simcore.errors import AssetError
 
 _STROKE_M = 0.05
 _MASS_KG = {"palm": 0.9, "finger": 0.05}

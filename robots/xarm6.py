@@ -15,8 +15,8 @@ from __future__ import annotations
 from math import cos, pi, sin
 from pathlib import Path
 
-from robots.description import ArmCfg, GripperCfg, RobotCfg
-from robots.made_model import made_model, mend_inertias
+from unlatch.robots.description import ArmCfg, GripperCfg, RobotCfg
+from unlatch.robots.made_model import made_model, mend_inertias
 
 _CLOSED_RAD, _OPENED_RAD = 0.85, 0.0582
 """Drive joint with closed fingers, the model's upper limit, and at the maker's stroke."""

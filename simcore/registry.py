@@ -11,7 +11,7 @@ from typing import Any
 
 from packaging.requirements import InvalidRequirement, Requirement
 
-from simcore.errors import DuplicateEntryError, PluginError, UnknownEntryError, close_matches
+from unlatch.simcore.errors import DuplicateEntryError, PluginError, UnknownEntryError, close_matches
 
 OURS = "unlatch"
 """Name of this distribution."""

@@ -10,7 +10,7 @@ import hashlib
 
 import numpy as np
 
-from simcore.errors import ConfigError
+from unlatch.simcore.errors import ConfigError
 
 STREAMS = ("layout", "physics", "visuals", "planner", "sensors", "language")
 """The named streams of an episode; a name may go on after a dot (`planner.0.left.push`): a stream of its own."""

@@ -8,20 +8,20 @@ from typing import ClassVar
 
 import numpy as np
 
-from simcore.assets.annotation import Part
-from simcore.assets.scene_object import SceneObject
-from simcore.geometry import Pose
-from skills.command import JointMotion, ManipCommand, ManipKind, Phase
-from skills.config import SkillCfg, part_acted_on
-from skills.context import SkillContext, Views
-from skills.displacement import Displacement
-from skills.failure import Failure
-from skills.skill import Skill
-from solver.path.slip import Slip
-from solver.path.slip_mode import SlipMode
-from solver.planning.planner import KeyframePlan, PlanRequest, Segment, plan_keyframes
-from solver.scene import JointGeometry, PlanningScene
-from solver.settings.setting import PlannerSettingCfg, SuccessMode
+from unlatch.objects.annotation import Part
+from unlatch.objects.scene_object import SceneObject
+from unlatch.simcore.geometry import Pose
+from unlatch.skills.contract.command import JointMotion, ManipCommand, ManipKind, Phase
+from unlatch.skills.contract.config import SkillCfg, part_acted_on
+from unlatch.skills.contract.context import SkillContext, Views
+from unlatch.skills.contract.displacement import Displacement
+from unlatch.skills.contract.failure import Failure
+from unlatch.skills.contract.skill import Skill
+from unlatch.solver.path.slip import Slip
+from unlatch.solver.path.slip_mode import SlipMode
+from unlatch.solver.planning.planner import KeyframePlan, PlanRequest, Segment, plan_keyframes
+from unlatch.solver.scene import JointGeometry, PlanningScene
+from unlatch.solver.settings.setting import PlannerSettingCfg, SuccessMode
 
 Array = np.ndarray
 

@@ -6,17 +6,18 @@ from typing import ClassVar
 
 import numpy as np
 
-from skills.artpreplan_cfg import ArtPreplanCfg
-from skills.config import SkillCfg
-from skills.failure import Failure
-from skills.skill import Skill
+from unlatch.skills.artpreplan_cfg import ArtPreplanCfg
+from unlatch.skills.contract.config import SkillCfg
+from unlatch.skills.contract.failure import Failure
+from unlatch.skills.contract.skill import Skill
 
 
 class ArtPreplan(Skill):
     """The entry of a chain that stands for the search.
 
-    The search itself is made before the episode begins, where a layout can still be changed (`workflows.preplan`); by
-    the time that this skill is asked, it is over. It moves nothing and has no frames.
+    The search itself is made before the episode begins, where a layout can still be changed
+    (`unlatch.workflows.episode.preplan`); by the time that this skill is asked, it is over. It moves nothing and has no
+    frames.
     """
 
     cfg_type: ClassVar[type[SkillCfg]] = ArtPreplanCfg

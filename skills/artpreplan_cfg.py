@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from simcore.errors import ConfigError
-from skills.config import SkillCfg
+from unlatch.simcore.errors import ConfigError
+from unlatch.skills.contract.config import SkillCfg
 
 MAX_CANDIDATES = 1000
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from simcore.sim.sweep import PlannedMotion
-from skills.articulation import ArticulationSkill
-from skills.command import ManipKind
-from skills.holding import HoldingSkill
-from skills.skill import Skill
+from unlatch.simcore.sim.sweep import PlannedMotion
+from unlatch.skills.articulation import ArticulationSkill
+from unlatch.skills.contract.command import ManipKind
+from unlatch.skills.contract.skill import Skill
+from unlatch.skills.holding import HoldingSkill
 
 
 def planned_motion(skill: Skill) -> PlannedMotion:

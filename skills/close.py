@@ -8,12 +8,12 @@ from typing import ClassVar
 
 import numpy as np
 
-from skills.articulation import ArticulationSkill
-from skills.command import ManipCommand, Phase
-from solver.path.slip import Slide, Slip
-from solver.path.slip_mode import SlipMode
-from solver.planning.planner import KeyframePlan
-from solver.settings.setting import SuccessMode
+from unlatch.skills.articulation import ArticulationSkill
+from unlatch.skills.contract.command import ManipCommand, Phase
+from unlatch.solver.path.slip import Slide, Slip
+from unlatch.solver.path.slip_mode import SlipMode
+from unlatch.solver.planning.planner import KeyframePlan
+from unlatch.solver.settings.setting import SuccessMode
 
 _PAST_CLOSED_RAD = 0.02
 _PAST_CLOSED_M = 0.003

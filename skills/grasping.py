@@ -6,15 +6,15 @@ from abc import abstractmethod
 
 import numpy as np
 
-from robots.description import GripperCfg
-from simcore.assets.annotation import HandleType
-from skills.articulation import ArticulationSkill
-from skills.command import ManipCommand, ManipKind, Phase
-from skills.config import SkillCfg
-from skills.context import SkillContext
-from solver.path.slip import Slip
-from solver.planning.planner import KeyframePlan
-from solver.settings.setting import SuccessMode
+from unlatch.objects.annotation import HandleType
+from unlatch.robots.description import GripperCfg
+from unlatch.skills.articulation import ArticulationSkill
+from unlatch.skills.contract.command import ManipCommand, ManipKind, Phase
+from unlatch.skills.contract.config import SkillCfg
+from unlatch.skills.contract.context import SkillContext
+from unlatch.solver.path.slip import Slip
+from unlatch.solver.planning.planner import KeyframePlan
+from unlatch.solver.settings.setting import SuccessMode
 
 _GRASP_S = 0.85
 """Least time to close the fingers: 40 mm at 50 mm/s, and a little to settle."""

@@ -7,18 +7,18 @@ from typing import ClassVar
 
 import numpy as np
 
-from simcore.errors import SkillError
-from skills.articulation import ArticulationSkill
-from skills.command import ManipCommand, ManipKind, Phase
-from skills.config import SkillCfg
-from skills.context import SkillContext
-from skills.failure import Failure
-from skills.grasping import EMPTY_GRIPPER_M, closing_frames, release_frames
-from skills.hold_cfg import HoldCfg
-from skills.holding import HoldingSkill
-from solver.planning.planner import KeyframePlan
-from solver.scene import PlanningScene
-from solver.settings.setting import PlannerSettingCfg
+from unlatch.simcore.errors import SkillError
+from unlatch.skills.articulation import ArticulationSkill
+from unlatch.skills.contract.command import ManipCommand, ManipKind, Phase
+from unlatch.skills.contract.config import SkillCfg
+from unlatch.skills.contract.context import SkillContext
+from unlatch.skills.contract.failure import Failure
+from unlatch.skills.grasping import EMPTY_GRIPPER_M, closing_frames, release_frames
+from unlatch.skills.hold_cfg import HoldCfg
+from unlatch.skills.holding import HoldingSkill
+from unlatch.solver.planning.planner import KeyframePlan
+from unlatch.solver.scene import PlanningScene
+from unlatch.solver.settings.setting import PlannerSettingCfg
 
 HANDLE, HANDLE_END, HANDLE_OUT = "handle", "handle_end", "handle_out"
 """Keypoints of the handle: its middle, a point along its bar, and one away from the object."""

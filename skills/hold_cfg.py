@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from omegaconf import MISSING
 
-from skills.config import SkillCfg
+from unlatch.skills.contract.config import SkillCfg
 
 
 @dataclass

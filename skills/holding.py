@@ -6,10 +6,10 @@ from abc import abstractmethod
 
 import numpy as np
 
-from skills.command import Phase
-from skills.config import SkillCfg
-from skills.context import SkillContext
-from skills.skill import Skill
+from unlatch.skills.contract.command import Phase
+from unlatch.skills.contract.config import SkillCfg
+from unlatch.skills.contract.context import SkillContext
+from unlatch.skills.contract.skill import Skill
 
 
 class HoldingSkill(Skill):

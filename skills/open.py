@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from skills.grasping import GraspingSkill
-from solver.path.slip import Slip
-from solver.settings.setting import SuccessMode
+from unlatch.skills.grasping import GraspingSkill
+from unlatch.solver.path.slip import Slip
+from unlatch.solver.settings.setting import SuccessMode
 
 
 class Open(GraspingSkill):

@@ -10,14 +10,14 @@ from typing import ClassVar
 
 import numpy as np
 
-from simcore.assets.annotation import PartKind
-from skills.command import ManipCommand
-from skills.grasping import GraspingSkill
-from skills.turning import TurningPlan, plan_turns
-from solver.path.slip import Slip
-from solver.path.slip_mode import SlipMode
-from solver.planning.planner import KeyframePlan
-from solver.settings.setting import PlannerSettingCfg, SuccessMode
+from unlatch.objects.annotation import PartKind
+from unlatch.skills.contract.command import ManipCommand
+from unlatch.skills.grasping import GraspingSkill
+from unlatch.skills.turning import TurningPlan, plan_turns
+from unlatch.solver.path.slip import Slip
+from unlatch.solver.path.slip_mode import SlipMode
+from unlatch.solver.planning.planner import KeyframePlan
+from unlatch.solver.settings.setting import PlannerSettingCfg, SuccessMode
 
 Array = np.ndarray
 

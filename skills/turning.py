@@ -8,8 +8,8 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from solver.diagnosis.diagnosis import Diagnosis
-from solver.planning.planner import KeyframePlan
+from unlatch.solver.diagnosis.diagnosis import Diagnosis
+from unlatch.solver.planning.planner import KeyframePlan
 
 Array = np.ndarray
 _Number = TypeVar("_Number", int, float)

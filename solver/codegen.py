@@ -23,7 +23,7 @@ from typing import Any
 
 import numpy as np
 
-from simcore.assets.cache import cache_root
+from unlatch.simcore.cache import cache_root
 
 Array = np.ndarray
 

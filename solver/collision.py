@@ -1,4 +1,4 @@
-"""What the planner asks of a collision checker; implementations live elsewhere (`simcore.sim`)."""
+"""What the planner asks of a collision checker; implementations live elsewhere (`unlatch.simcore.sim`)."""
 
 from __future__ import annotations
 

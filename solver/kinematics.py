@@ -12,8 +12,8 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from simcore.errors import AssetError, FrameNotFoundError
-from simcore.geometry import Pose, matrix_from_rpy, unit
+from unlatch.simcore.errors import AssetError, FrameNotFoundError
+from unlatch.simcore.geometry import Pose, matrix_from_rpy, unit
 
 Array = np.ndarray
 T = TypeVar("T")

@@ -9,9 +9,9 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import ArrayLike
 
-from simcore.errors import ConfigError, close_matches
-from simcore.geometry import matrix_from_axis_angle, unit
-from solver.kinematics import Kinematics
+from unlatch.simcore.errors import ConfigError, close_matches
+from unlatch.simcore.geometry import matrix_from_axis_angle, unit
+from unlatch.solver.kinematics import Kinematics
 
 Array = np.ndarray
 

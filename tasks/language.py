@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from simcore.assets.articulated_object import ObjectAsset
-from simcore.rng import stream
-from tasks.part_words import PartWords, part_words
-from tasks.phrasings import step_phrasings, task_phrasings
+from unlatch.objects.articulated_object import ObjectAsset
+from unlatch.simcore.rng import stream
+from unlatch.tasks.part_words import PartWords, part_words
+from unlatch.tasks.phrasings import step_phrasings, task_phrasings
 
 FIELDS = ("object", "part", "side")
 """What `{...}` in a phrasing may name."""

@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from simcore.assets.annotation import Part, PartKind
-from simcore.assets.articulated_object import ObjectAsset
-from simcore.errors import ConfigError, GeometryError, RecordingError, close_matches
-from simcore.geometry import Pose
-from tasks.placing import Standing, free_place
-from tasks.relation import RelationCfg, in_order
-from tasks.task import OpennessCfg, RegionCfg, TaskCfg
+from unlatch.objects.annotation import Part, PartKind
+from unlatch.objects.articulated_object import ObjectAsset
+from unlatch.simcore.errors import ConfigError, GeometryError, RecordingError, close_matches
+from unlatch.simcore.geometry import Pose
+from unlatch.tasks.placing import Standing, free_place
+from unlatch.tasks.relation import RelationCfg, in_order
+from unlatch.tasks.task import OpennessCfg, RegionCfg, TaskCfg
 
 Array = np.ndarray
 

@@ -12,9 +12,9 @@ from enum import Enum
 
 import numpy as np
 
-from simcore.assets.annotation import FramedVector, Part, PartKind
-from simcore.assets.articulated_object import ObjectAsset
-from simcore.assets.urdf_model import UrdfModel
+from unlatch.objects.annotation import FramedVector, Part, PartKind
+from unlatch.objects.articulated_object import ObjectAsset
+from unlatch.simcore.urdf.model import UrdfModel
 
 Array = np.ndarray
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tasks.part_words import Manner
+from unlatch.tasks.part_words import Manner
 
 _TURNED = [
     "turn the {part} of the {object}",

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from simcore.assets.articulated_object import ObjectAsset
-from simcore.assets.rigid_links import rigid_links
-from simcore.assets.solids import Solids
-from simcore.geometry import Pose
-from tasks.relation import RelationCfg, RelationKind
+from unlatch.objects.articulated_object import ObjectAsset
+from unlatch.simcore.geometry import Pose
+from unlatch.simcore.meshes.solids import Solids
+from unlatch.simcore.urdf.rigid_links import rigid_links
+from unlatch.tasks.relation import RelationCfg, RelationKind
 
 Array = np.ndarray
 

@@ -8,7 +8,7 @@ from enum import Enum
 
 from omegaconf import MISSING
 
-from simcore.errors import ConfigError
+from unlatch.simcore.errors import ConfigError
 
 
 class RelationKind(Enum):

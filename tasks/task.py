@@ -8,8 +8,8 @@ from enum import Enum
 
 from omegaconf import MISSING
 
-from simcore.errors import ConfigError
-from tasks.relation import RelationCfg
+from unlatch.simcore.errors import ConfigError
+from unlatch.tasks.relation import RelationCfg
 
 _NAME = re.compile(r"[A-Za-z0-9_-]+\Z")
 

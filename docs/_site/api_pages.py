@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-PACKAGES = ("workflows", "configs", "skills", "tasks", "robots", "solver", "simcore")
+PACKAGES = ("workflows", "configs", "skills", "tasks", "robots", "objects", "solver", "simcore")
 
 
 def api_pages(root: Path) -> dict[str, str]:

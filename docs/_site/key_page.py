@@ -10,14 +10,14 @@ from enum import Enum
 from importlib import import_module
 from typing import Any, Union, get_args, get_origin, get_type_hints
 
-import unlatch
-import workflows.schema
-from configs.json_schema import field_docs
-from simcore.assets.converters.mesh_converter import MeshConverterCfg
-from simcore.assets.converters.urdf_converter import UrdfConverterCfg
-from simcore.sim.sensors.catalog import SENSORS
-from skills.catalog import SKILLS
-from workflows.help_text import fitted
+from unlatch import command_table
+from unlatch.configs.json_schema import field_docs
+from unlatch.objects.importers.mesh_converter import MeshConverterCfg
+from unlatch.objects.importers.urdf_converter import UrdfConverterCfg
+from unlatch.simcore.sim.sensors.catalog import SENSORS
+from unlatch.skills.catalog import SKILLS
+from unlatch.workflows.cli.help_text import fitted
+from unlatch.workflows.runs import schema
 
 COLUMNS = 80
 """Of a block on the site that is as wide as a page."""
@@ -33,7 +33,7 @@ is from.
 def key_page() -> str:
     """Markdown of all keys, a table for each dataclass."""
     seen: dict[type, None] = {}
-    run = [item for item in vars(workflows.schema).values() if isinstance(item, type) and item.__name__.endswith("Cfg")]
+    run = [item for item in vars(schema).values() if isinstance(item, type) and item.__name__.endswith("Cfg")]
     commands = [item for item in run if dataclasses.is_dataclass(item)]
     choices = [SKILLS.load(name).cfg_type for name in SKILLS.names()]
     choices += [SENSORS.load(name).cfg_type for name in SENSORS.names()]
@@ -45,7 +45,7 @@ def key_page() -> str:
 def command_page() -> str:
     """Markdown of what every command's `--help` prints."""
     parts = ["# Commands\n\nWhat `unlatch COMMAND --help` prints.\n"]
-    for name, command in unlatch.COMMANDS.items():
+    for name, command in command_table.COMMANDS.items():
         module, _, function = command.target.partition(":")
         with contextlib.redirect_stdout(io.StringIO()) as text:
             getattr(import_module(module), function)(["--help"])

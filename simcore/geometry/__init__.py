@@ -1,9 +1,9 @@
 """Poses, rotations and keypoints; NumPy and SciPy only."""
 
-from simcore.geometry.fisheye import Fisheye
-from simcore.geometry.pinhole import Pinhole
-from simcore.geometry.pose import Pose
-from simcore.geometry.rotations import (
+from unlatch.simcore.geometry.fisheye import Fisheye
+from unlatch.simcore.geometry.pinhole import Pinhole
+from unlatch.simcore.geometry.pose import Pose
+from unlatch.simcore.geometry.rotations import (
     angle_between,
     matrix_from_axis_angle,
     matrix_from_quat_xyzw,

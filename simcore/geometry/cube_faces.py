@@ -7,8 +7,8 @@ from functools import lru_cache
 
 import numpy as np
 
-from simcore.geometry.fisheye import Fisheye
-from simcore.geometry.pinhole import Pinhole
+from unlatch.simcore.geometry.fisheye import Fisheye
+from unlatch.simcore.geometry.pinhole import Pinhole
 
 Array = np.ndarray
 

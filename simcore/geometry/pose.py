@@ -7,8 +7,8 @@ from typing import overload
 import numpy as np
 from numpy.typing import ArrayLike
 
-from simcore.errors import GeometryError
-from simcore.geometry.rotations import (
+from unlatch.simcore.errors import GeometryError
+from unlatch.simcore.geometry.rotations import (
     matrix_from_quat_xyzw,
     matrix_from_rpy,
     quat_wxyz_from_xyzw,

@@ -7,7 +7,7 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike
 
-from simcore.errors import GeometryError
+from unlatch.simcore.errors import GeometryError
 
 Array = np.ndarray
 

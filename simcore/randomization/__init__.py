@@ -6,11 +6,11 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from simcore.randomization import distribution, gate, orchestrator, physics_view, trigger, utils
-    from simcore.randomization.firing import Firing
-    from simcore.randomization.node_graph import Graph, graph
-    from simcore.randomization.session import current, new_setup, use
-    from simcore.randomization.setup import Setup
+    from unlatch.simcore.randomization import distribution, gate, orchestrator, physics_view, trigger, utils
+    from unlatch.simcore.randomization.firing import Firing
+    from unlatch.simcore.randomization.node_graph import Graph, graph
+    from unlatch.simcore.randomization.session import current, new_setup, use
+    from unlatch.simcore.randomization.setup import Setup
 
 __all__ = [
     "Firing",

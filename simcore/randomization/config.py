@@ -7,11 +7,11 @@ from typing import Any
 
 from omegaconf import MISSING
 
-from simcore.errors import ConfigError
-from simcore.randomization.distractors import DistractorsCfg
-from simcore.randomization.perception import PerceptionCfg
-from simcore.randomization.rule_cfg import RuleCfg
-from simcore.sim.tendon_cfg import TendonCfg
+from unlatch.simcore.errors import ConfigError
+from unlatch.simcore.randomization.distractors import DistractorsCfg
+from unlatch.simcore.randomization.perception import PerceptionCfg
+from unlatch.simcore.randomization.rule_cfg import RuleCfg
+from unlatch.simcore.sim.properties.tendon_cfg import TendonCfg
 
 
 @dataclass

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from simcore.errors import ConfigError
+from unlatch.simcore.errors import ConfigError
 
 MOST_DISTRACTORS = 50
 """Most of them in one episode."""

@@ -10,8 +10,8 @@ from weakref import WeakMethod
 import numpy as np
 from numpy.typing import ArrayLike
 
-from simcore.errors import ConfigError, close_matches
-from simcore.randomization.parameter_values import check_order, numbers, rows_of, shown
+from unlatch.simcore.errors import ConfigError, close_matches
+from unlatch.simcore.randomization.parameter_values import check_order, numbers, rows_of, shown
 
 Array = np.ndarray
 _SIGMAS = 2.0

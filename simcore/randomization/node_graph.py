@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from simcore.randomization import session
-from simcore.randomization.distribution import Uniform
-from simcore.randomization.node_drawing import draw_graph
-from simcore.randomization.rule import SIMULATION_CONTEXT, Gate, Rule
-from simcore.randomization.setup import Setup
-from simcore.sim.views.articulation_view import ArticulationView
+from unlatch.simcore.randomization import session
+from unlatch.simcore.randomization.distribution import Uniform
+from unlatch.simcore.randomization.node_drawing import draw_graph
+from unlatch.simcore.randomization.rule import SIMULATION_CONTEXT, Gate, Rule
+from unlatch.simcore.randomization.setup import Setup
+from unlatch.simcore.sim.views.articulation_view import ArticulationView
 
 Array = np.ndarray
 

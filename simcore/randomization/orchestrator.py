@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from simcore.randomization import session
+from unlatch.simcore.randomization import session
 
 
 def run(rng: np.random.Generator) -> None:

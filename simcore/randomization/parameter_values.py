@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from simcore.errors import ConfigError
+from unlatch.simcore.errors import ConfigError
 
 Array = np.ndarray
 

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import radians
 
-from simcore.errors import ConfigError
-from simcore.randomization.rule_cfg import RuleCfg
+from unlatch.simcore.errors import ConfigError
+from unlatch.simcore.randomization.rule_cfg import RuleCfg
 
 _MOST = {"position_std_m": 0.5, "orientation_std_deg": 90.0, "keypoint_std_m": 0.5, "joint_std": 0.5}
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from simcore.randomization import session
-from simcore.randomization.distribution import Distribution
-from simcore.randomization.rule import SIMULATION_CONTEXT
-from simcore.sim.views.articulation_view import ArticulationView
-from simcore.sim.views.rigid_prim_view import RigidPrimView
-from simcore.sim.world import World
+from unlatch.simcore.randomization import session
+from unlatch.simcore.randomization.distribution import Distribution
+from unlatch.simcore.randomization.rule import SIMULATION_CONTEXT
+from unlatch.simcore.sim.views.articulation_view import ArticulationView
+from unlatch.simcore.sim.views.rigid_prim_view import RigidPrimView
+from unlatch.simcore.sim.world import World
 
 Value = Distribution | float | Sequence[float]
 """What an attribute is drawn from; numbers are constants."""

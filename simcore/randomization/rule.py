@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from simcore.errors import ConfigError
-from simcore.randomization.distribution import Distribution
-from simcore.sim.views.attribute import ViewAttribute
+from unlatch.simcore.errors import ConfigError
+from unlatch.simcore.randomization.distribution import Distribution
+from unlatch.simcore.sim.views.attribute import ViewAttribute
 
 Array = np.ndarray
 

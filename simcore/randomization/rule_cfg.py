@@ -8,8 +8,8 @@ from typing import Any
 
 from omegaconf import MISSING
 
-from simcore.errors import ConfigError, close_matches
-from simcore.randomization.distribution import FACTORIES, Distribution, as_distribution
+from unlatch.simcore.errors import ConfigError, close_matches
+from unlatch.simcore.randomization.distribution import FACTORIES, Distribution, as_distribution
 
 GATES = ("on_env_reset", "on_interval")
 OPERATIONS = ("direct", "additive", "scaling")

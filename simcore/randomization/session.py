@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextvars import ContextVar
 
-from simcore.randomization.setup import Setup
+from unlatch.simcore.randomization.setup import Setup
 
 _current: ContextVar[Setup | None] = ContextVar("randomization_setup", default=None)
 

@@ -8,17 +8,17 @@ from typing import Any
 
 import numpy as np
 
-from simcore.errors import ConfigError, close_matches
-from simcore.randomization.distribution import as_distribution
-from simcore.randomization.firing import Firing
-from simcore.randomization.rule import SIMULATION_CONTEXT, Gate, Operation, Rule, Slot
-from simcore.rng import stream
-from simcore.sim.views.articulation_view import ArticulationView
-from simcore.sim.views.attribute import ViewAttribute
-from simcore.sim.views.attribute_view import AttributeView
-from simcore.sim.views.rigid_prim_view import RigidPrimView
-from simcore.sim.views.simulation_context import gravity_of
-from simcore.sim.world import World
+from unlatch.simcore.errors import ConfigError, close_matches
+from unlatch.simcore.randomization.distribution import as_distribution
+from unlatch.simcore.randomization.firing import Firing
+from unlatch.simcore.randomization.rule import SIMULATION_CONTEXT, Gate, Operation, Rule, Slot
+from unlatch.simcore.rng import stream
+from unlatch.simcore.sim.views.articulation_view import ArticulationView
+from unlatch.simcore.sim.views.attribute import ViewAttribute
+from unlatch.simcore.sim.views.attribute_view import AttributeView
+from unlatch.simcore.sim.views.rigid_prim_view import RigidPrimView
+from unlatch.simcore.sim.views.simulation_context import gravity_of
+from unlatch.simcore.sim.world import World
 
 Array = np.ndarray
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import AbstractContextManager
 
-from simcore.randomization import session
+from unlatch.simcore.randomization import session
 
 
 def on_rl_frame(num_envs: int) -> AbstractContextManager[None]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from simcore.randomization.distribution import Distribution
+from unlatch.simcore.randomization.distribution import Distribution
 
 
 def set_distribution_params(distribution: Distribution, parameters: Mapping[str, Any]) -> None:

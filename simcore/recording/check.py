@@ -9,14 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from simcore.errors import RecordingError
-from simcore.recording import index
-from simcore.recording.episode import EPISODE_FILE, STATE_FILE, EpisodeRecord
-from simcore.recording.evidence import arms_beside, forbidden_rows, overspeed_rows, start_position
-from simcore.recording.keys import INTERVAL, KEYS, STATE, KeySpec, kind_of, match_key
-from simcore.recording.shards import EPISODES
-from simcore.recording.storage import DataSet
-from simcore.recording.verdict import recompute_success
+from unlatch.simcore.errors import RecordingError
+from unlatch.simcore.recording.data_set import index
+from unlatch.simcore.recording.data_set.data_set import DataSet
+from unlatch.simcore.recording.data_set.shards import EPISODES
+from unlatch.simcore.recording.episode import EPISODE_FILE, STATE_FILE, EpisodeRecord
+from unlatch.simcore.recording.evidence import arms_beside, forbidden_rows, overspeed_rows, start_position
+from unlatch.simcore.recording.keys import INTERVAL, KEYS, STATE, KeySpec, kind_of, match_key
+from unlatch.simcore.recording.verdict import recompute_success
 
 Array = np.ndarray
 

@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from simcore.errors import FormatVersionError, RecordingError
-from simcore.recording.codes import FAILURE_CODES
-from simcore.recording.files import read_bounded
-from simcore.recording.json_values import break_seal, decode_json_object, encode_sealed, plain
-from simcore.recording.keys import is_state_key
-from simcore.recording.state_file import MAX_STATE_BYTES, decode_state, encode_state
+from unlatch.simcore.errors import FormatVersionError, RecordingError
+from unlatch.simcore.files import read_bounded
+from unlatch.simcore.recording.codes import FAILURE_CODES
+from unlatch.simcore.recording.json_values import break_seal, decode_json_object, encode_sealed, plain
+from unlatch.simcore.recording.keys import is_state_key
+from unlatch.simcore.recording.state_file import MAX_STATE_BYTES, decode_state, encode_state
 
 Array = np.ndarray
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from simcore.errors import RecordingError
-from simcore.recording.episode import EpisodeRecord
+from unlatch.simcore.errors import RecordingError
+from unlatch.simcore.recording.episode import EpisodeRecord
 
 Array = np.ndarray
 

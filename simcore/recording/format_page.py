@@ -1,6 +1,6 @@
 """The page `docs/record_format.md`, made from the tables in `keys`.
 
-`python -m simcore.recording.format_page docs/record_format.md` writes it; a test says when it is out of date.
+`python -m unlatch.simcore.recording.format_page docs/record_format.md` writes it; a test says when it is out of date.
 """
 
 from __future__ import annotations
@@ -8,9 +8,18 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from simcore.recording.codes import FAILURE_CODES
-from simcore.recording.episode import FORMAT_VERSION
-from simcore.recording.keys import ACTION, GOAL_FIELDS, INTERVAL, KEYS, SETTLE_FIELDS, SKILL_FIELDS, STATE, KeySpec
+from unlatch.simcore.recording.codes import FAILURE_CODES
+from unlatch.simcore.recording.episode import FORMAT_VERSION
+from unlatch.simcore.recording.keys import (
+    ACTION,
+    GOAL_FIELDS,
+    INTERVAL,
+    KEYS,
+    SETTLE_FIELDS,
+    SKILL_FIELDS,
+    STATE,
+    KeySpec,
+)
 
 _EPISODE_FIELDS = {
     "format, format_version": "`unlatch-episode` and the version of this page.",
@@ -37,7 +46,7 @@ _EPISODE_FIELDS = {
 
 _HEAD = f"""# Record format, version {FORMAT_VERSION}
 
-This page is generated: `python -m simcore.recording.format_page docs/record_format.md`.
+This page is generated: `python -m unlatch.simcore.recording.format_page docs/record_format.md`.
 
 ```text
 dataset.json                                        format version, header (equal for all runs into it), info

@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from simcore.errors import RecordingError
-from simcore.geometry import Pose
+from unlatch.simcore.errors import RecordingError
+from unlatch.simcore.geometry import Pose
 
 SEAL = "sha256"
 """Key of the checksum in a sealed file."""

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import ArrayLike
 
-from simcore.errors import RecordingError
-from simcore.recording.keys import ACTION, INTERVAL, STATE, kind_of, match_key
+from unlatch.simcore.errors import RecordingError
+from unlatch.simcore.recording.keys import ACTION, INTERVAL, STATE, kind_of, match_key
 
 Array = np.ndarray
 

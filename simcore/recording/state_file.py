@@ -15,7 +15,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from simcore.errors import RecordingError
+from unlatch.simcore.errors import RecordingError
 
 Array = np.ndarray
 

@@ -33,10 +33,10 @@ from typing import Any
 
 import numpy as np
 
-from simcore.errors import RecordingError
-from simcore.recording.codes import CODE_ORDER
-from simcore.recording.episode import EpisodeRecord
-from simcore.recording.evidence import (
+from unlatch.simcore.errors import RecordingError
+from unlatch.simcore.recording.codes import CODE_ORDER
+from unlatch.simcore.recording.episode import EpisodeRecord
+from unlatch.simcore.recording.evidence import (
     MAX_JOINT_SPEED,
     arms_beside,
     check_entries,
@@ -49,7 +49,7 @@ from simcore.recording.evidence import (
     overspeed_rows,
     start_position,
 )
-from simcore.recording.keys import kind_of
+from unlatch.simcore.recording.keys import kind_of
 
 Array = np.ndarray
 

@@ -11,12 +11,12 @@ import numpy as np
 import pybullet as p
 from numpy.typing import ArrayLike
 
-from simcore.errors import FrameNotFoundError, WorldError, close_matches
-from simcore.geometry import Pose
-from simcore.geometry.surface_file import Surface
-from simcore.geometry.triangle_mesh import TriangleMesh
-from simcore.sim.link_masses import LinkMasses
-from simcore.sim.visual_shapes import VisualShape, read_visual_shapes
+from unlatch.simcore.errors import FrameNotFoundError, WorldError, close_matches
+from unlatch.simcore.geometry import Pose
+from unlatch.simcore.meshes.surface_file import Surface
+from unlatch.simcore.meshes.triangle_mesh import TriangleMesh
+from unlatch.simcore.sim.properties.link_masses import LinkMasses
+from unlatch.simcore.sim.visuals.visual_shapes import VisualShape, read_visual_shapes
 
 Array = np.ndarray
 ROOT = -1

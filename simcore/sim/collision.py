@@ -17,12 +17,12 @@ from typing import Any
 import numpy as np
 import pybullet as p
 
-from simcore.errors import WorldError
-from simcore.geometry import Pose
-from simcore.sim.bodies import Body, JointInfo
-from simcore.sim.rates import WorldCfg
-from simcore.sim.sweep import SWEPT_CLEARANCE_M, PlannedMotion, meets_copies, moved_links, sweep
-from simcore.sim.world import World
+from unlatch.simcore.errors import WorldError
+from unlatch.simcore.geometry import Pose
+from unlatch.simcore.sim.bodies import Body, JointInfo
+from unlatch.simcore.sim.rates import WorldCfg
+from unlatch.simcore.sim.sweep import SWEPT_CLEARANCE_M, PlannedMotion, meets_copies, moved_links, sweep
+from unlatch.simcore.sim.world import World
 
 Array = np.ndarray
 

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 import numpy as np
 import pybullet as p
 
-from simcore.sim.bodies import Body
-from simcore.sim.world import World
-from simcore.state import Buffer, Module
+from unlatch.simcore.sim.bodies import Body
+from unlatch.simcore.sim.world import World
+from unlatch.simcore.state import Buffer, Module
 
 Array = np.ndarray
 Pair = tuple[str, str]

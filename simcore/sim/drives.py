@@ -15,9 +15,9 @@ from enum import Enum
 import numpy as np
 import pybullet as p
 
-from simcore.errors import WorldError
-from simcore.sim.bodies import Body
-from simcore.sim.world import World
+from unlatch.simcore.errors import WorldError
+from unlatch.simcore.sim.bodies import Body
+from unlatch.simcore.sim.world import World
 
 Array = np.ndarray
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pybullet as p
 
-from simcore.sim.bodies import Body
+from unlatch.simcore.sim.bodies import Body
 
 
 def couple_joints(

@@ -9,9 +9,9 @@ from pathlib import Path
 import numpy as np
 import pybullet as p
 
-from simcore.geometry import Pose
-from simcore.sim.rates import WorldCfg
-from simcore.sim.world import World
+from unlatch.simcore.geometry import Pose
+from unlatch.simcore.sim.rates import WorldCfg
+from unlatch.simcore.sim.world import World
 
 Array = np.ndarray
 

@@ -9,11 +9,11 @@ from pathlib import Path
 import numpy as np
 import pybullet as p
 
-from simcore.geometry import Pose
-from simcore.sim.bodies import ROOT, Body
-from simcore.sim.drives import DriveGroup, DriveMode, JointDrive
-from simcore.sim.rates import WorldCfg
-from simcore.sim.world import World
+from unlatch.simcore.geometry import Pose
+from unlatch.simcore.sim.bodies import ROOT, Body
+from unlatch.simcore.sim.drives import DriveGroup, DriveMode, JointDrive
+from unlatch.simcore.sim.rates import WorldCfg
+from unlatch.simcore.sim.world import World
 
 SMALL_TORQUE_NM = 0.5
 """Effort of the free-motion check on a hinge [N m]."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from simcore.errors import ConfigError
+from unlatch.simcore.errors import ConfigError
 
 MAX_HZ = 100_000
 """Highest rate that is simulated [Hz]."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import pybullet as p
 
-from simcore.sim.world import World
+from unlatch.simcore.sim.world import World
 
 Array = np.ndarray
 

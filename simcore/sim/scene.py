@@ -6,11 +6,11 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from simcore.sim.contacts import ContactView
-from simcore.sim.sensors.config import SensorCfg
-from simcore.sim.sensors.sensor import Sensor
-from simcore.sim.world import World
-from simcore.state import Module
+from unlatch.simcore.sim.contacts import ContactView
+from unlatch.simcore.sim.sensors.config import SensorCfg
+from unlatch.simcore.sim.sensors.sensor import Sensor
+from unlatch.simcore.sim.world import World
+from unlatch.simcore.state import Module
 
 Array = np.ndarray
 

@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 import pybullet as p
 
-from simcore.errors import WorldError
-from simcore.geometry import Pose
-from simcore.sim.bodies import ROOT, Body
+from unlatch.simcore.errors import WorldError
+from unlatch.simcore.geometry import Pose
+from unlatch.simcore.sim.bodies import ROOT, Body
 
 Array = np.ndarray
 

@@ -9,14 +9,14 @@ import numpy as np
 import pybullet as p
 from numpy.typing import ArrayLike
 
-from simcore.errors import WorldError
-from simcore.geometry import Pose
-from simcore.sim.bodies import Body
-from simcore.sim.light import Light
-from simcore.sim.rates import WorldCfg
-from simcore.sim.renderers.renderer import Renderer
-from simcore.sim.renderers.tiny import TinyRenderer
-from simcore.sim.visual_shapes import Paint
+from unlatch.simcore.errors import WorldError
+from unlatch.simcore.geometry import Pose
+from unlatch.simcore.sim.bodies import Body
+from unlatch.simcore.sim.rates import WorldCfg
+from unlatch.simcore.sim.renderers.renderer import Renderer
+from unlatch.simcore.sim.renderers.tiny import TinyRenderer
+from unlatch.simcore.sim.visuals.light import Light
+from unlatch.simcore.sim.visuals.visual_shapes import Paint
 
 Array = np.ndarray
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 import numpy as np
 from numpy.typing import ArrayLike
 
-from simcore.errors import RecordingError
+from unlatch.simcore.errors import RecordingError
 
 Array = np.ndarray
 

@@ -7,9 +7,9 @@ from collections.abc import Collection, Iterator, Mapping
 
 import numpy as np
 
-from simcore.errors import RecordingError, close_matches
-from simcore.state.buffer import Buffer
-from simcore.state.rendering import Rendering, RenderingSwitches
+from unlatch.simcore.errors import RecordingError, close_matches
+from unlatch.simcore.state.buffer import Buffer
+from unlatch.simcore.state.rendering import Rendering, RenderingSwitches
 
 Array = np.ndarray
 

@@ -17,12 +17,19 @@ from typing import Any
 
 import numpy as np
 
-from simcore.geometry import angle_between
-from solver.diagnosis.so3 import AngleCondition, BoxCondition, Condition, SlabCondition, no_rotation, search_rotation
-from solver.goal.verify import SLACK
-from solver.scene import ArmModel, PlanningScene
-from solver.terms.row import AxisRow, ExpressionRow, GeometricRow, PlaneRow, PointRow, Row
-from solver.terms.term import Term
+from unlatch.simcore.geometry import angle_between
+from unlatch.solver.diagnosis.so3 import (
+    AngleCondition,
+    BoxCondition,
+    Condition,
+    SlabCondition,
+    no_rotation,
+    search_rotation,
+)
+from unlatch.solver.goal.verify import SLACK
+from unlatch.solver.scene import ArmModel, PlanningScene
+from unlatch.solver.terms.row import AxisRow, ExpressionRow, GeometricRow, PlaneRow, PointRow, Row
+from unlatch.solver.terms.term import Term
 
 Array = np.ndarray
 

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from solver.diagnosis.contradiction import Contradiction, contradictions, labels_of
-from solver.diagnosis.elastic import (
+from unlatch.solver.diagnosis.contradiction import Contradiction, contradictions, labels_of
+from unlatch.solver.diagnosis.elastic import (
     Compromise,
     Weights,
     best_of,
@@ -20,8 +20,8 @@ from solver.diagnosis.elastic import (
     face_name,
     promising_starts,
 )
-from solver.diagnosis.reach import Unreachable, unreachable
-from solver.diagnosis.relaxation import (
+from unlatch.solver.diagnosis.reach import Unreachable, unreachable
+from unlatch.solver.diagnosis.relaxation import (
     Element,
     Relaxation,
     amount,
@@ -31,12 +31,12 @@ from solver.diagnosis.relaxation import (
     joint_relaxation,
     relaxations,
 )
-from solver.diagnosis.text import diagnosis_lines
-from solver.goal.solution import Solution
-from solver.goal.verify import SLACK, residuals_of
-from solver.scene import ArmModel, PlanningScene
-from solver.terms.row import Row
-from solver.terms.term import Term
+from unlatch.solver.diagnosis.text import diagnosis_lines
+from unlatch.solver.goal.solution import Solution
+from unlatch.solver.goal.verify import SLACK, residuals_of
+from unlatch.solver.scene import ArmModel, PlanningScene
+from unlatch.solver.terms.row import Row
+from unlatch.solver.terms.term import Term
 
 Array = np.ndarray
 

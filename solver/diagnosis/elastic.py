@@ -21,11 +21,11 @@ from typing import Any
 
 import numpy as np
 
-from solver.goal.start_library import library_of
-from solver.goal.verify import excess
-from solver.kinematics import Kinematics
-from solver.scene import ArmModel
-from solver.terms.row import AxisRow, ExpressionRow, PlaneRow, PointRow, Row, RowKind
+from unlatch.solver.goal.start_library import library_of
+from unlatch.solver.goal.verify import excess
+from unlatch.solver.kinematics import Kinematics
+from unlatch.solver.scene import ArmModel
+from unlatch.solver.terms.row import AxisRow, ExpressionRow, PlaneRow, PointRow, Row, RowKind
 
 Array = np.ndarray
 

@@ -13,12 +13,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from simcore.geometry import unit
-from solver.diagnosis.elastic import HARD, METRE, Compromise, Weights, compromise
-from solver.diagnosis.relaxation import amount, bound_words, in_the_way
-from solver.path.waypoints import Waypoints
-from solver.scene import ArmModel
-from solver.terms.row import AxisRow, PlaneRow, PointRow, Row
+from unlatch.simcore.geometry import unit
+from unlatch.solver.diagnosis.elastic import HARD, METRE, Compromise, Weights, compromise
+from unlatch.solver.diagnosis.relaxation import amount, bound_words, in_the_way
+from unlatch.solver.path.waypoints import Waypoints
+from unlatch.solver.scene import ArmModel
+from unlatch.solver.terms.row import AxisRow, PlaneRow, PointRow, Row
 
 Array = np.ndarray
 
@@ -26,7 +26,7 @@ _HALVINGS = 7
 _SOLVES = 60
 """Elastic solves of one path at most."""
 _POINT_M, _ANGLE_RAD = 2e-4, 2e-3
-"""What a waypoint may be off, as in `solver.path.path_solver`."""
+"""What a waypoint may be off, as in `unlatch.solver.path.path_solver`."""
 _HOLDS = 2e-5
 _JUMP_RAD = 0.6
 """A joint that would have to change more in one step jumps."""

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from solver.diagnosis.elastic import FREE, HARD, METRE, Compromise, Weights, compromise, promising_starts
-from solver.diagnosis.relaxation import bound_words
-from solver.scene import ArmModel
-from solver.terms.row import PointRow, Row
+from unlatch.solver.diagnosis.elastic import FREE, HARD, METRE, Compromise, Weights, compromise, promising_starts
+from unlatch.solver.diagnosis.relaxation import bound_words
+from unlatch.solver.scene import ArmModel
+from unlatch.solver.terms.row import PointRow, Row
 
 Array = np.ndarray
 

@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from solver.diagnosis.elastic import HARD, METRE, Compromise, Weights, best_of, compromises, face_name
-from solver.goal.verify import tolerances
-from solver.scene import ArmModel
-from solver.terms.row import Row
+from unlatch.solver.diagnosis.elastic import HARD, METRE, Compromise, Weights, best_of, compromises, face_name
+from unlatch.solver.goal.verify import tolerances
+from unlatch.solver.scene import ArmModel
+from unlatch.solver.terms.row import Row
 
 Array = np.ndarray
 

@@ -16,7 +16,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from solver.goal.verify import SLACK, angles
+from unlatch.solver.goal.verify import SLACK, angles
 
 Array = np.ndarray
 

@@ -1,6 +1,6 @@
 """Goals: joints at which every constraint holds, from many starts at once.
 
-`GoalSolver.solve` gives the one of least cost, exactly (`solver.goal.least_cost`); `run` and `goals` give many
+`GoalSolver.solve` gives the one of least cost, exactly (`unlatch.solver.goal.least_cost`); `run` and `goals` give many
 different ones, of which the planner takes one that can be followed through.
 """
 
@@ -14,17 +14,17 @@ from typing import TypeAlias
 
 import numpy as np
 
-from simcore.errors import ConfigError
-from simcore.geometry import Pose
-from solver.goal.layout import Nearness
-from solver.goal.least_cost import RESTORE, WAVES, LeastCost
-from solver.goal.program import Program, Schedule, program_of
-from solver.goal.solution import Solution
-from solver.goal.start_library import library_of
-from solver.goal.verify import SLACK, active_bounds, box_excess, excess, residuals_of
-from solver.scene import ArmModel, PlanningScene
-from solver.terms.row import AxisRow, PointRow, Row
-from solver.terms.term import Term
+from unlatch.simcore.errors import ConfigError
+from unlatch.simcore.geometry import Pose
+from unlatch.solver.goal.layout import Nearness
+from unlatch.solver.goal.least_cost import RESTORE, WAVES, LeastCost
+from unlatch.solver.goal.program import Program, Schedule, program_of
+from unlatch.solver.goal.solution import Solution
+from unlatch.solver.goal.start_library import library_of
+from unlatch.solver.goal.verify import SLACK, active_bounds, box_excess, excess, residuals_of
+from unlatch.solver.scene import ArmModel, PlanningScene
+from unlatch.solver.terms.row import AxisRow, PointRow, Row
+from unlatch.solver.terms.term import Term
 
 Array = np.ndarray
 _Variant: TypeAlias = tuple[str, tuple[Row, ...]]

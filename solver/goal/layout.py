@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from simcore.geometry import Pose
-from solver.terms.row import AxisRow, ExpressionRow, PlaneRow, PointRow, Row, RowKind
+from unlatch.simcore.geometry import Pose
+from unlatch.solver.terms.row import AxisRow, ExpressionRow, PlaneRow, PointRow, Row, RowKind
 
 Array = np.ndarray
 

@@ -2,8 +2,8 @@
 
 One wave: starts from a table of configurations, by how near each comes to the constraints and to the reference;
 penalty steps with the cost in them, half of the starts on a slowly and half on a fast rising penalty; the ends in order
-of promise, finished exactly (`solver.goal.polish`). An end whose cost exceeds the best finished one is left out: inside
-one basin the penalised minimum costs less than the constrained one, so that it could only end above.
+of promise, finished exactly (`unlatch.solver.goal.polish`). An end whose cost exceeds the best finished one is left
+out: inside one basin the penalised minimum costs less than the constrained one, so that it could only end above.
 
 Where a wave finds nothing, the next one takes other starts and meets the constraints first, then lowers the cost.
 """
@@ -17,11 +17,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from solver.goal.layout import Nearness
-from solver.goal.program import Program, Schedule, program_of
-from solver.goal.start_library import StartLibrary, library_of
-from solver.scene import ArmModel
-from solver.terms.row import AxisRow, Row
+from unlatch.solver.goal.layout import Nearness
+from unlatch.solver.goal.program import Program, Schedule, program_of
+from unlatch.solver.goal.start_library import StartLibrary, library_of
+from unlatch.solver.scene import ArmModel
+from unlatch.solver.terms.row import AxisRow, Row
 
 Array = np.ndarray
 

@@ -18,11 +18,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from solver.codegen import Compiled
-from solver.goal.layout import Layout
-from solver.goal.ldl import ldl_solve
-from solver.goal.row_model import MU, RowModel, add_cost, add_rows
-from solver.kinematics import Kinematics
+from unlatch.solver.codegen import Compiled
+from unlatch.solver.goal.layout import Layout
+from unlatch.solver.goal.ldl import ldl_solve
+from unlatch.solver.goal.row_model import MU, RowModel, add_cost, add_rows
+from unlatch.solver.kinematics import Kinematics
 
 Array = np.ndarray
 

@@ -1,7 +1,7 @@
 """The compiled program: Gauss-Newton steps on rows, built once per arm and structure, run for many starts at once.
 
-A problem is a list of rows (`solver.terms.row`) with numbers; the program depends only on how many rows of each kind
-there are. Numbers go in as a parameter vector, so that keypoints, axes, tolerances and bounds cost no rebuild.
+A problem is a list of rows (`unlatch.solver.terms.row`) with numbers; the program depends only on how many rows of each
+kind there are. Numbers go in as a parameter vector, so that keypoints, axes, tolerances and bounds cost no rebuild.
 
 One step minimises, about the present q,
 
@@ -19,12 +19,12 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from solver.codegen import Compiled
-from solver.goal.layout import POINT_WEIGHT, Layout, Structure
-from solver.goal.ldl import ldl_solve
-from solver.goal.polish import Polish
-from solver.kinematics import Kinematics
-from solver.terms.row import Row
+from unlatch.solver.codegen import Compiled
+from unlatch.solver.goal.layout import POINT_WEIGHT, Layout, Structure
+from unlatch.solver.goal.ldl import ldl_solve
+from unlatch.solver.goal.polish import Polish
+from unlatch.solver.kinematics import Kinematics
+from unlatch.solver.terms.row import Row
 
 __all__ = ["POINT_WEIGHT", "Program", "Schedule", "Structure", "program_of"]
 

@@ -10,9 +10,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from solver.goal.layout import POINT_WEIGHT, Layout, unit_weight
-from solver.kinematics import Kinematics
-from solver.terms.row import RowKind
+from unlatch.solver.goal.layout import POINT_WEIGHT, Layout, unit_weight
+from unlatch.solver.kinematics import Kinematics
+from unlatch.solver.terms.row import RowKind
 
 MU = 1e4
 """Penalty of the augmented Lagrangian."""

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from simcore.errors import NoSolutionError
+from unlatch.simcore.errors import NoSolutionError
 
 Array = np.ndarray
 

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from solver.goal.layout import POINT_WEIGHT, is_cone, unit_weight
-from solver.scene import ArmModel
-from solver.terms.row import AxisRow, ExpressionRow, PlaneRow, PointRow, Row
+from unlatch.solver.goal.layout import POINT_WEIGHT, is_cone, unit_weight
+from unlatch.solver.scene import ArmModel
+from unlatch.solver.terms.row import AxisRow, ExpressionRow, PlaneRow, PointRow, Row
 
 Array = np.ndarray
 

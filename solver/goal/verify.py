@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from solver.goal.solution import ConstraintResidual
-from solver.scene import ArmModel
-from solver.terms.row import AxisRow, ExpressionRow, PointRow, Row
-from solver.terms.term import Term
+from unlatch.solver.goal.solution import ConstraintResidual
+from unlatch.solver.scene import ArmModel
+from unlatch.solver.terms.row import AxisRow, ExpressionRow, PointRow, Row
+from unlatch.solver.terms.term import Term
 
 Array = np.ndarray
 

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from simcore.geometry import Pose, matrix_from_axis_angle
-from solver.scene import PlanningScene
-from solver.settings.motions import MOTION_WORDS
+from unlatch.simcore.geometry import Pose, matrix_from_axis_angle
+from unlatch.solver.scene import PlanningScene
+from unlatch.solver.settings.motions import MOTION_WORDS
 
 Array = np.ndarray
 

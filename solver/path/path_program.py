@@ -29,8 +29,8 @@ from typing import Any
 
 import numpy as np
 
-from solver.goal.program import WISHED_MARGIN_RAD
-from solver.kinematics import Kinematics
+from unlatch.solver.goal.program import WISHED_MARGIN_RAD
+from unlatch.solver.kinematics import Kinematics
 
 Array = np.ndarray
 

@@ -11,15 +11,15 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from simcore.geometry import Pose
-from solver.goal.program import Schedule
-from solver.goal.verify import SLACK, active_bounds, box_excess, limit_margin
-from solver.path.path_with_goal import WAYPOINTS, solve_with_goal
-from solver.path.slip import Slide, Slip, bar_axis, inward_direction
-from solver.path.slip_mode import SlipMode
-from solver.path.waypoints import Grasp, Waypoints, on_part, on_poses, part_motions
-from solver.scene import ArmModel, PlanningScene
-from solver.terms.row import Row
+from unlatch.simcore.geometry import Pose
+from unlatch.solver.goal.program import Schedule
+from unlatch.solver.goal.verify import SLACK, active_bounds, box_excess, limit_margin
+from unlatch.solver.path.path_with_goal import WAYPOINTS, solve_with_goal
+from unlatch.solver.path.slip import Slide, Slip, bar_axis, inward_direction
+from unlatch.solver.path.slip_mode import SlipMode
+from unlatch.solver.path.waypoints import Grasp, Waypoints, on_part, on_poses, part_motions
+from unlatch.solver.scene import ArmModel, PlanningScene
+from unlatch.solver.terms.row import Row
 
 __all__ = ["PathSolution", "PathSolver", "Slide", "Slip", "SlipMode", "bar_axis", "inward_direction"]
 

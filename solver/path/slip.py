@@ -8,9 +8,9 @@ from enum import Enum
 
 import numpy as np
 
-from simcore.geometry import unit
-from solver.path.slip_mode import SlipMode
-from solver.scene import PlanningScene
+from unlatch.simcore.geometry import unit
+from unlatch.solver.path.slip_mode import SlipMode
+from unlatch.solver.scene import PlanningScene
 
 Array = np.ndarray
 

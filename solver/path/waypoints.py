@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from simcore.geometry import Pose, unit
-from solver.goal.program import POINT_WEIGHT, Program, Structure, program_of
-from solver.goal.verify import angles
-from solver.path.slip import Slip, bar_axis, slide_line
-from solver.path.slip_mode import SlipMode
-from solver.scene import ArmModel, PlanningScene
+from unlatch.simcore.geometry import Pose, unit
+from unlatch.solver.goal.program import POINT_WEIGHT, Program, Structure, program_of
+from unlatch.solver.goal.verify import angles
+from unlatch.solver.path.slip import Slip, bar_axis, slide_line
+from unlatch.solver.path.slip_mode import SlipMode
+from unlatch.solver.scene import ArmModel, PlanningScene
 
 Array = np.ndarray
 

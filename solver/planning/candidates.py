@@ -9,19 +9,19 @@ from typing import NamedTuple
 
 import numpy as np
 
-from simcore.geometry import Pose
-from solver.goal.goal_solver import Goal
-from solver.goal.verify import angles, limit_margin
-from solver.path.actuation_motions import pre_poses
-from solver.path.path_solver import PathSolution, PathSolver
-from solver.path.slip import Slide, Slip, inward_direction
-from solver.path.slip_mode import SlipMode
-from solver.path.waypoints import Grasp
-from solver.planning.goals import GoalStage, Reached, growth
-from solver.planning.lost import LostPath
-from solver.planning.plan import PlanRequest
-from solver.planning.plan_log import PlanLog
-from solver.terms.row import AxisRow
+from unlatch.simcore.geometry import Pose
+from unlatch.solver.goal.goal_solver import Goal
+from unlatch.solver.goal.verify import angles, limit_margin
+from unlatch.solver.path.actuation_motions import pre_poses
+from unlatch.solver.path.path_solver import PathSolution, PathSolver
+from unlatch.solver.path.slip import Slide, Slip, inward_direction
+from unlatch.solver.path.slip_mode import SlipMode
+from unlatch.solver.path.waypoints import Grasp
+from unlatch.solver.planning.goals import GoalStage, Reached, growth
+from unlatch.solver.planning.lost import LostPath
+from unlatch.solver.planning.plan import PlanRequest
+from unlatch.solver.planning.plan_log import PlanLog
+from unlatch.solver.terms.row import AxisRow
 
 Array = np.ndarray
 

@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from simcore.geometry import Pose
-from solver.collision import Collision, CollisionChecker
-from solver.planning.motion import RESOLUTION_RAD
+from unlatch.simcore.geometry import Pose
+from unlatch.solver.collision import Collision, CollisionChecker
+from unlatch.solver.planning.motion import RESOLUTION_RAD
 
 Array = np.ndarray
 

@@ -6,9 +6,9 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
-from solver.diagnosis.diagnosis import Diagnosis
-from solver.planning.clearance import Blocked
-from solver.planning.lost import Lost
+from unlatch.solver.diagnosis.diagnosis import Diagnosis
+from unlatch.solver.planning.clearance import Blocked
+from unlatch.solver.planning.lost import Lost
 
 STAGES = ("goal", "contact", "path", "approach", "follow", "retreat", "transit")
 """In the order in which a candidate passes them."""

@@ -8,16 +8,16 @@ from typing import NamedTuple
 
 import numpy as np
 
-from simcore.geometry import Pose, matrix_from_rpy, unit
-from solver.goal.goal_solver import Goal, GoalBatch, GoalSolver
-from solver.goal.solution import Solution
-from solver.goal.verify import box_excess, excess
-from solver.path.actuation_motions import apply_motion
-from solver.path.path_solver import PathSolver
-from solver.path.slip import bar_axis
-from solver.planning.plan import PlanRequest
-from solver.planning.plan_log import PlanLog
-from solver.terms.row import AxisRow, PointRow, Row
+from unlatch.simcore.geometry import Pose, matrix_from_rpy, unit
+from unlatch.solver.goal.goal_solver import Goal, GoalBatch, GoalSolver
+from unlatch.solver.goal.solution import Solution
+from unlatch.solver.goal.verify import box_excess, excess
+from unlatch.solver.path.actuation_motions import apply_motion
+from unlatch.solver.path.path_solver import PathSolver
+from unlatch.solver.path.slip import bar_axis
+from unlatch.solver.planning.plan import PlanRequest
+from unlatch.solver.planning.plan_log import PlanLog
+from unlatch.solver.terms.row import AxisRow, PointRow, Row
 
 Array = np.ndarray
 

@@ -9,12 +9,12 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from simcore.geometry import Pose
-from solver.diagnosis.path_end import PathEnd, holds_at, path_end
-from solver.path.path_solver import PathSolution
-from solver.path.waypoints import Grasp, Waypoints, on_part, on_poses, part_motions
-from solver.planning.clearance import Blocked, Clearance
-from solver.scene import ArmModel, PlanningScene
+from unlatch.simcore.geometry import Pose
+from unlatch.solver.diagnosis.path_end import PathEnd, holds_at, path_end
+from unlatch.solver.path.path_solver import PathSolution
+from unlatch.solver.path.waypoints import Grasp, Waypoints, on_part, on_poses, part_motions
+from unlatch.solver.planning.clearance import Blocked, Clearance
+from unlatch.solver.scene import ArmModel, PlanningScene
 
 Array = np.ndarray
 

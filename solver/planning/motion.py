@@ -12,8 +12,8 @@ from itertools import pairwise
 
 import numpy as np
 
-from solver.collision import Collision, CollisionChecker, describe
-from solver.scene import ArmModel
+from unlatch.solver.collision import Collision, CollisionChecker, describe
+from unlatch.solver.scene import ArmModel
 
 Array = np.ndarray
 

@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from simcore.errors import ConfigError
-from simcore.geometry import Pose
-from solver.diagnosis.diagnosis import Diagnosis
-from solver.goal.solution import Solution
-from solver.path.path_solver import Slip
-from solver.scene import ArmModel, PlanningScene
-from solver.settings.setting import PlannerSettingCfg
+from unlatch.simcore.errors import ConfigError
+from unlatch.simcore.geometry import Pose
+from unlatch.solver.diagnosis.diagnosis import Diagnosis
+from unlatch.solver.goal.solution import Solution
+from unlatch.solver.path.path_solver import Slip
+from unlatch.solver.scene import ArmModel, PlanningScene
+from unlatch.solver.settings.setting import PlannerSettingCfg
 
 Array = np.ndarray
 

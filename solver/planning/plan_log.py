@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from solver.planning.clearance import Blocked
-from solver.planning.furthest import Furthest
+from unlatch.solver.planning.clearance import Blocked
+from unlatch.solver.planning.furthest import Furthest
 
 _STAGES = ("goal", "path", "collision", "transit", "timing")
 _COUNTS = ("starts", "goals", "candidates", "rescues", "queries", "noise_draws")

@@ -11,21 +11,21 @@ from dataclasses import replace
 
 import numpy as np
 
-from simcore.errors import SolverError
-from solver.collision import CollisionChecker, describe
-from solver.diagnosis.diagnosis import Diagnosis, explain_goal, nearest_goal
-from solver.goal.goal_solver import Goal
-from solver.goal.solution import Solution
-from solver.path.actuation_motions import pre_poses
-from solver.path.path_solver import PathSolver
-from solver.planning.candidates import CandidateStage
-from solver.planning.clearance import Clearance, evidence_of
-from solver.planning.goals import GoalStage, Reached
-from solver.planning.motion import MotionResult, plan_motion, timed_motion_clear
-from solver.planning.plan import Keyframe, KeyframePlan, PlanBudget, PlanRequest, Segment
-from solver.planning.plan_log import PlanLog
-from solver.planning.segments import timed_segments
-from solver.planning.whole import Whole, WholeStage
+from unlatch.simcore.errors import SolverError
+from unlatch.solver.collision import CollisionChecker, describe
+from unlatch.solver.diagnosis.diagnosis import Diagnosis, explain_goal, nearest_goal
+from unlatch.solver.goal.goal_solver import Goal
+from unlatch.solver.goal.solution import Solution
+from unlatch.solver.path.actuation_motions import pre_poses
+from unlatch.solver.path.path_solver import PathSolver
+from unlatch.solver.planning.candidates import CandidateStage
+from unlatch.solver.planning.clearance import Clearance, evidence_of
+from unlatch.solver.planning.goals import GoalStage, Reached
+from unlatch.solver.planning.motion import MotionResult, plan_motion, timed_motion_clear
+from unlatch.solver.planning.plan import Keyframe, KeyframePlan, PlanBudget, PlanRequest, Segment
+from unlatch.solver.planning.plan_log import PlanLog
+from unlatch.solver.planning.segments import timed_segments
+from unlatch.solver.planning.whole import Whole, WholeStage
 
 __all__ = ["Diagnosis", "Keyframe", "KeyframePlan", "PlanBudget", "PlanRequest", "Segment", "plan_keyframes"]
 

@@ -7,9 +7,9 @@ from collections.abc import Callable
 
 import numpy as np
 
-from solver.path.path_solver import PathSolution
-from solver.planning.plan import PlanRequest, Segment
-from solver.planning.timing import DEVIATION_RAD, time_path
+from unlatch.solver.path.path_solver import PathSolution
+from unlatch.solver.planning.plan import PlanRequest, Segment
+from unlatch.solver.planning.timing import DEVIATION_RAD, time_path
 
 Array = np.ndarray
 

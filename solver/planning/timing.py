@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from simcore.errors import SolverError
-from solver.scene import ArmModel
+from unlatch.simcore.errors import SolverError
+from unlatch.solver.scene import ArmModel
 
 Array = np.ndarray
 
@@ -143,7 +143,7 @@ def _sampled(
     path: Array, curve: Any, points: int, velocity: Array, acceleration: Array, dt: float, low: Array, high: Array
 ) -> tuple[Array, float]:
     """A curve timed on a grid of some points, every `dt`, and by which factor it still exceeds the limits."""
-    from solver.planning.topp_ra import toppra
+    from unlatch.solver.planning.topp_ra import toppra
 
     joints = len(low)
     grid = np.linspace(0.0, 1.0, points)
@@ -187,7 +187,7 @@ def _near_spline(path: Array, velocity: Array, joints: int, deviation_rad: float
         joints: How many of the n are joints; a further coordinate may swing.
         deviation_rad: What a joint may be off the straight lines [rad].
     """
-    from solver.planning.topp_ra import toppra
+    from unlatch.solver.planning.topp_ra import toppra
 
     share = np.linspace(0.0, 1.0, _LOOKS + 2)[1:-1]
     for _ in range(_MAX_REFINEMENTS):
@@ -208,7 +208,7 @@ def _near_spline(path: Array, velocity: Array, joints: int, deviation_rad: float
 @lru_cache(maxsize=64)
 def _limits(velocity: tuple[float, ...], acceleration: tuple[float, ...]) -> tuple[Any, Any]:
     """TOPP-RA's constraints; kept, since making one writes its description, which takes longer than a solve's share."""
-    from solver.planning.topp_ra import toppra
+    from unlatch.solver.planning.topp_ra import toppra
 
     v, a = np.array(velocity), np.array(acceleration)
     return (

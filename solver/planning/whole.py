@@ -7,14 +7,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from simcore.geometry import Pose
-from solver.path.actuation_motions import post_poses, pre_poses, step_back
-from solver.path.path_solver import PathSolution, PathSolver
-from solver.planning.candidates import Candidate, CandidateStage
-from solver.planning.clearance import Clearance
-from solver.planning.lost import LostPoses, LostToCollision
-from solver.planning.plan import PlanRequest
-from solver.planning.plan_log import PlanLog
+from unlatch.simcore.geometry import Pose
+from unlatch.solver.path.actuation_motions import post_poses, pre_poses, step_back
+from unlatch.solver.path.path_solver import PathSolution, PathSolver
+from unlatch.solver.planning.candidates import Candidate, CandidateStage
+from unlatch.solver.planning.clearance import Clearance
+from unlatch.solver.planning.lost import LostPoses, LostToCollision
+from unlatch.solver.planning.plan import PlanRequest
+from unlatch.solver.planning.plan_log import PlanLog
 
 Array = np.ndarray
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from simcore.errors import ConfigError, close_matches
-from solver.terms.term import read_number
+from unlatch.simcore.errors import ConfigError, close_matches
+from unlatch.solver.terms.term import read_number
 
 MOTION_WORDS: dict[str, tuple[int, float]] = {
     "move-backward": (0, -0.1),

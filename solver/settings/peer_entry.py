@@ -9,8 +9,8 @@ from dataclasses import MISSING, fields
 from enum import Enum
 from typing import Any
 
-from solver.terms.catalog import COSTS, TERMS
-from solver.terms.term import Term
+from unlatch.solver.terms.catalog import COSTS, TERMS
+from unlatch.solver.terms.term import Term
 
 CONTACT_NAME = "fingers_contact_with_link0"
 """The name that meant a point constraint in the inherited form."""

@@ -11,10 +11,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields
 from typing import Any
 
-from simcore.errors import close_matches
-from solver.settings.motions import MOTION_WORDS
-from solver.settings.peer_entry import CONTACT_NAME, KEYPOINT_ALIASES, MEANINGS, Form, is_slip, rewrite_entry
-from solver.settings.setting import PlannerSettingCfg, RangeXyzCfg, SuccessMode
+from unlatch.simcore.errors import close_matches
+from unlatch.solver.settings.motions import MOTION_WORDS
+from unlatch.solver.settings.peer_entry import CONTACT_NAME, KEYPOINT_ALIASES, MEANINGS, Form, is_slip, rewrite_entry
+from unlatch.solver.settings.setting import PlannerSettingCfg, RangeXyzCfg, SuccessMode
 
 IGNORED = ("actuation_time", "mobile_move", "post_actuation_times", "pre_actuation_times")
 """Keys of the inherited form that have no effect."""

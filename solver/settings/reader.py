@@ -7,18 +7,18 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import asdict, fields
 from typing import TYPE_CHECKING, Any
 
-from simcore.errors import ConfigError, close_matches
-from solver.settings.peer_entry import Form
-from solver.settings.peer_form import form_of, read_exponents, rewrite_setting
-from solver.settings.setting import KeyposeRandomRangeCfg, PlannerSettingCfg, RangeXyzCfg, SuccessMode, left_out
-from solver.terms.term import Term, read_number
+from unlatch.simcore.errors import ConfigError, close_matches
+from unlatch.solver.settings.peer_entry import Form
+from unlatch.solver.settings.peer_form import form_of, read_exponents, rewrite_setting
+from unlatch.solver.settings.setting import KeyposeRandomRangeCfg, PlannerSettingCfg, RangeXyzCfg, SuccessMode, left_out
+from unlatch.solver.terms.term import Term, read_number
 
 if TYPE_CHECKING:
-    from solver.terms.axis import AxisAngle
+    from unlatch.solver.terms.axis import AxisAngle
 
 
 def read_planner_setting(raw: Mapping[str, Any], *, where: str) -> tuple[PlannerSettingCfg, list[str]]:
-    """Reads and checks one `planner_setting`: ours, or one of the peers' files as it is (`solver.settings.peer_form`).
+    """Reads and checks one `planner_setting`, in our form or in that of a peer's file (`solver.settings.peer_form`).
 
     Args:
         raw: Plain mapping, as from YAML.
@@ -146,7 +146,7 @@ def check_contradictions(terms: list[Term], *, where: str) -> None:
 
 
 def _contradictions(terms: list[Term], *, where: str) -> Iterator[ConfigError]:
-    from solver.terms.axis import AxisAngle
+    from unlatch.solver.terms.axis import AxisAngle
 
     axes = [(i, term) for i, term in enumerate(terms) if isinstance(term, AxisAngle)]
     for n, (i, first) in enumerate(axes):
@@ -206,7 +206,7 @@ def _known_angle(first: AxisAngle, second: AxisAngle) -> float | None:
         if isinstance(t.target_axis, list) and t.cross_target_axis1_from_keypoint_name is None
     ]
     if len(literal) == 2 and first.target_axis_frame == second.target_axis_frame:
-        from simcore.geometry import angle_between
+        from unlatch.simcore.geometry import angle_between
 
         return angle_between(literal[0], literal[1])
     return None

@@ -7,12 +7,12 @@ from dataclasses import asdict, dataclass, field, fields
 from enum import Enum
 from typing import Any
 
-from simcore.errors import ConfigError, PluginError, UnknownEntryError, close_matches
-from simcore.registry import Catalog
-from solver.path.slip_mode import SlipMode
-from solver.settings.motions import read_list, read_motion
-from solver.terms.catalog import COSTS, TERMS
-from solver.terms.term import Term, read_number, read_term
+from unlatch.simcore.errors import ConfigError, PluginError, UnknownEntryError, close_matches
+from unlatch.simcore.registry import Catalog
+from unlatch.solver.path.slip_mode import SlipMode
+from unlatch.solver.settings.motions import read_list, read_motion
+from unlatch.solver.terms.catalog import COSTS, TERMS
+from unlatch.solver.terms.term import Term, read_number, read_term
 
 MISSING: Any = "???"
 """OmegaConf's mark of a required value, written out so that OmegaConf is not imported here."""

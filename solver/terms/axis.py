@@ -9,11 +9,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from simcore.errors import ConfigError
-from simcore.geometry import unit
-from solver.scene import PlanningScene, axis_name
-from solver.terms.row import AxisRow
-from solver.terms.term import Term, tool_point, vector_in_base
+from unlatch.simcore.errors import ConfigError
+from unlatch.simcore.geometry import unit
+from unlatch.solver.scene import PlanningScene, axis_name
+from unlatch.solver.terms.row import AxisRow
+from unlatch.solver.terms.term import Term, tool_point, vector_in_base
 
 Array = np.ndarray
 

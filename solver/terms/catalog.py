@@ -2,42 +2,43 @@
 
 from __future__ import annotations
 
-from simcore.registry import Catalog, CatalogEntry
+from unlatch.simcore.registry import Catalog, CatalogEntry
 
 TERMS = Catalog(
     "constraint type",
     {
         "frame_axis_orthogonal": CatalogEntry(
-            "solver.terms.axis:FrameAxisOrthogonal", "tool axis at right angles to an axis of the object [rad]"
+            "unlatch.solver.terms.axis:FrameAxisOrthogonal", "tool axis at right angles to an axis of the object [rad]"
         ),
         "frame_axis_parallel": CatalogEntry(
-            "solver.terms.axis:FrameAxisParallel", "tool axis along an axis of the object [rad]"
+            "unlatch.solver.terms.axis:FrameAxisParallel", "tool axis along an axis of the object [rad]"
         ),
         "keypoint_axis_orthogonal": CatalogEntry(
-            "solver.terms.axis:KeypointAxisOrthogonal", "tool axis at right angles to a line of two keypoints [rad]"
+            "unlatch.solver.terms.axis:KeypointAxisOrthogonal",
+            "tool axis at right angles to a line of two keypoints [rad]",
         ),
         "keypoint_axis_parallel": CatalogEntry(
-            "solver.terms.axis:KeypointAxisParallel", "tool axis along a line of two keypoints [rad]"
+            "unlatch.solver.terms.axis:KeypointAxisParallel", "tool axis along a line of two keypoints [rad]"
         ),
         "point2plane_constraint": CatalogEntry(
-            "solver.terms.point2plane:Point2Plane", "tool keypoint in a plane through an object keypoint [m]"
+            "unlatch.solver.terms.point2plane:Point2Plane", "tool keypoint in a plane through an object keypoint [m]"
         ),
         "point2point_constraint": CatalogEntry(
-            "solver.terms.point2point:Point2Point", "tool keypoint at an object keypoint [m]"
+            "unlatch.solver.terms.point2point:Point2Point", "tool keypoint at an object keypoint [m]"
         ),
     },
     group="unlatch.terms",
-    contract="solver.terms.term:Term",
+    contract="unlatch.solver.terms.term:Term",
 )
 
 COSTS = Catalog(
     "cost type",
     {
         "point2plane_cost": CatalogEntry(
-            "solver.terms.point2plane:Point2PlaneCost", "squared distance of a tool keypoint to a plane [m^2]"
+            "unlatch.solver.terms.point2plane:Point2PlaneCost", "squared distance of a tool keypoint to a plane [m^2]"
         ),
         "point2point_cost": CatalogEntry(
-            "solver.terms.point2point:Point2PointCost",
+            "unlatch.solver.terms.point2point:Point2PointCost",
             "squared distance of a tool keypoint to an object keypoint [m^2]",
         ),
     },

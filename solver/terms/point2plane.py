@@ -8,10 +8,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from simcore.geometry import unit
-from solver.scene import PlanningScene
-from solver.terms.row import PlaneRow
-from solver.terms.term import Term, tool_point, vector_in_base
+from unlatch.simcore.geometry import unit
+from unlatch.solver.scene import PlanningScene
+from unlatch.solver.terms.row import PlaneRow
+from unlatch.solver.terms.term import Term, tool_point, vector_in_base
 
 Array = np.ndarray
 

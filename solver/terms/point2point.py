@@ -8,9 +8,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from solver.scene import PlanningScene
-from solver.terms.row import PointRow
-from solver.terms.term import Term, tool_point
+from unlatch.solver.scene import PlanningScene
+from unlatch.solver.terms.row import PointRow
+from unlatch.solver.terms.term import Term, tool_point
 
 Array = np.ndarray
 

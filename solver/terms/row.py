@@ -12,8 +12,8 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from simcore.errors import ConfigError
-from simcore.geometry import angle_between
+from unlatch.simcore.errors import ConfigError
+from unlatch.simcore.geometry import angle_between
 
 Array = np.ndarray
 

@@ -8,13 +8,13 @@ from collections.abc import Mapping
 from dataclasses import MISSING, dataclass, fields
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
-from simcore.errors import ConfigError, close_matches
+from unlatch.simcore.errors import ConfigError, close_matches
 
 if TYPE_CHECKING:  # the reader must stay quick to import: NumPy is loaded by the terms themselves
     import numpy as np
 
-    from solver.scene import PlanningScene
-    from solver.terms.row import Row
+    from unlatch.solver.scene import PlanningScene
+    from unlatch.solver.terms.row import Row
 
     Array = np.ndarray
 T = TypeVar("T", bound="Term")

@@ -7,22 +7,23 @@ import pkgutil
 import pytest
 import yaml
 
-from configs import config_dir
-from configs.composition import option_names
-from configs.task_catalog import TASKS
-from robots.catalog import ROBOTS
-from robots.description import RobotCfg
-from simcore.assets.procedural.catalog import GENERATORS
-from simcore.recording.export import EXPORTERS
-from simcore.registry import Catalog
-from simcore.sim.annotators.catalog import ANNOTATORS
-from simcore.sim.renderers.catalog import RENDERERS
-from simcore.sim.sensors.catalog import SENSORS
-from skills.catalog import SKILLS
-from skills.skill import Skill
-from solver.terms.catalog import COSTS, TERMS
-from workflows.executors import EXECUTORS
-from workflows.viewers import VIEWERS
+import unlatch.skills
+from unlatch.configs import config_dir
+from unlatch.configs.composition import option_names
+from unlatch.configs.task_catalog import TASKS
+from unlatch.objects.procedural.catalog import GENERATORS
+from unlatch.robots.catalog import ROBOTS
+from unlatch.robots.description import RobotCfg
+from unlatch.simcore.recording.export import EXPORTERS
+from unlatch.simcore.registry import Catalog
+from unlatch.simcore.sim.annotators.catalog import ANNOTATORS
+from unlatch.simcore.sim.renderers.catalog import RENDERERS
+from unlatch.simcore.sim.sensors.catalog import SENSORS
+from unlatch.skills.catalog import SKILLS
+from unlatch.skills.contract.skill import Skill
+from unlatch.solver.terms.catalog import COSTS, TERMS
+from unlatch.workflows.runs.executors import EXECUTORS
+from unlatch.workflows.viewing.viewers import VIEWERS
 
 CATALOGS = {
     "skills": SKILLS,
@@ -57,10 +58,9 @@ def test_an_entry_loads_and_says_what_it_is(kind: str, name: str):
 
 
 def test_every_skill_of_the_package_is_in_the_catalog():
-    import skills
 
     found = set()
-    for info in pkgutil.iter_modules(skills.__path__, "skills."):
+    for info in pkgutil.iter_modules(unlatch.skills.__path__, "unlatch.skills."):
         module = importlib.import_module(info.name)
         for _, cls in inspect.getmembers(module, inspect.isclass):
             # to Python 3.10, a list[list[int]] is a class

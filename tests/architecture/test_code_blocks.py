@@ -9,7 +9,7 @@ import jsonschema
 import pytest
 import yaml
 
-from configs.json_schema import task_schema
+from unlatch.configs.json_schema import task_schema
 
 ROOT = Path(__file__).resolve().parents[2]
 OUTSIDE = ("README.md", "CONTRIBUTING.md", "THIRD_PARTY.md", "examples/README.md", "examples/unlatch_plugin/README.md")

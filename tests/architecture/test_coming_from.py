@@ -13,16 +13,16 @@ from typing import Any, get_args, get_type_hints
 
 import pytest
 
-import unlatch
-from robots.franka_panda import franka_panda
-from simcore.assets import annotation
-from simcore.randomization import node_graph
-from simcore.recording.keys import KEYS
-from simcore.sim.annotators.catalog import ANNOTATORS
-from skills.catalog import SKILLS
-from solver.settings.peer_entry import CONTACT_NAME, MEANINGS
-from solver.terms.catalog import TERMS
-from workflows.schema import CollectCfg, EvaluateCfg
+from unlatch import command_table
+from unlatch.objects import annotation
+from unlatch.robots.franka_panda import franka_panda
+from unlatch.simcore.randomization import node_graph
+from unlatch.simcore.recording.keys import KEYS
+from unlatch.simcore.sim.annotators.catalog import ANNOTATORS
+from unlatch.skills.catalog import SKILLS
+from unlatch.solver.settings.peer_entry import CONTACT_NAME, MEANINGS
+from unlatch.solver.terms.catalog import TERMS
+from unlatch.workflows.runs.schema import CollectCfg, EvaluateCfg
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = sorted((ROOT / "docs" / "coming_from").glob("*.md"))
@@ -65,7 +65,7 @@ def dataclasses_in(hint: Any) -> list[type]:
 def is_python(path: str) -> bool:
     """Whether a path is a module, or what one holds: a class, a function, a method, a field, an attribute."""
     words = path.split(".")
-    if words[0] not in unlatch.PACKAGES:
+    if words[0] != "unlatch":
         return False
     for size in range(len(words), 0, -1):
         try:
@@ -87,7 +87,7 @@ def has(owner: Any, name: str) -> bool:
     return isinstance(owner, type) and any(
         f"self.{name} =" in source_of(base) or f"self.{name}:" in source_of(base)
         for base in owner.__mro__
-        if base.__module__.split(".")[0] in unlatch.PACKAGES
+        if base.__module__.split(".")[0] == "unlatch"
     )
 
 
@@ -97,7 +97,7 @@ source_of = cache(inspect.getsource)
 def is_randomization(path: str) -> bool:
     """`dr.physics_view.randomize_rigid_prim_view(mass)`: a function, and a parameter of it."""
     name, _, parameter = path.removesuffix(")").partition("(")
-    found: Any = importlib.import_module("simcore.randomization")
+    found: Any = importlib.import_module("unlatch.simcore.randomization")
     for word in name.removeprefix("dr.").split("."):
         found = getattr(found, word, None)
     return found is not None and (not parameter or parameter in inspect.signature(found).parameters)
@@ -106,9 +106,9 @@ def is_randomization(path: str) -> bool:
 def is_command(path: str) -> bool:
     """`unlatch replay mode=state`: a command, and a key of its help or its configuration."""
     _, command, *rest = path.split()
-    if command not in unlatch.COMMANDS:
+    if command not in command_table.COMMANDS:
         return False
-    module = unlatch.COMMANDS[command].target.partition(":")[0]
+    module = command_table.COMMANDS[command].target.partition(":")[0]
     text = (ROOT / f"{module.replace('.', '/')}.py").read_text(encoding="utf-8")
     return all(word in text for word in rest)
 
@@ -170,5 +170,11 @@ def test_every_row_is_read_and_says_why_there_is_nothing(page: Path):
 
 
 def test_what_does_not_exist_is_found():
-    wrong = ["skills.prat", "simcore.sim.world.World.stepp", "unlatch colect", "dr.gate.on_reset", "term: point"]
+    wrong = [
+        "skills.prat",
+        "unlatch.simcore.sim.world.World.stepp",
+        "unlatch colect",
+        "dr.gate.on_reset",
+        "term: point",
+    ]
     assert [name for name in wrong if exists(name)] == []

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-import unlatch
-from workflows import schema
+from unlatch import command_table
+from unlatch.workflows.runs import schema
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = sorted([ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").rglob("*.md")])
@@ -24,7 +24,7 @@ GROUPS = {"skill", "part", "launcher", "executor", "experiment"}
 @cache
 def known_keys(command: str) -> set[str]:
     """First words of the keys that a command takes: those of its help, and of configurations."""
-    module, _, function = unlatch.COMMANDS[command].target.partition(":")
+    module, _, function = command_table.COMMANDS[command].target.partition(":")
     with contextlib.redirect_stdout(io.StringIO()) as text:
         getattr(importlib.import_module(module), function)(["--help"])
     classes = [item for item in vars(schema).values() if dataclasses.is_dataclass(item)]
@@ -35,10 +35,10 @@ def known_keys(command: str) -> set[str]:
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 def test_commands_and_their_keys_exist(page: Path):
     for command, rest in LINE.findall(page.read_text(encoding="utf-8")):
-        assert command in unlatch.COMMANDS, command
+        assert command in command_table.COMMANDS, command
         assert [key for key in KEY.findall(rest) if key not in known_keys(command)] == [], (command, rest)
 
 
 def test_a_command_that_does_not_exist_is_found():
-    assert LINE.findall("    unlatch colect task=x\n")[0][0] not in unlatch.COMMANDS
+    assert LINE.findall("    unlatch colect task=x\n")[0][0] not in command_table.COMMANDS
     assert "taks" not in known_keys("collect")

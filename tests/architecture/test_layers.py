@@ -1,30 +1,120 @@
 """Who may import whom; the layers themselves are checked by import-linter (`make lint`)."""
 
+from __future__ import annotations
+
 import ast
+import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).resolve().parents[2]
-PACKAGES = ("configs", "robots", "simcore", "skills", "solver", "tasks", "workflows")
+PACKAGES = ("configs", "objects", "robots", "simcore", "skills", "solver", "tasks", "workflows")
+MOST_MODULES = 18
+"""In one folder, beside its `__init__.py`."""
+CATALOG_FOLDERS = {"objects/procedural", "workflows/commands"}
+"""Folders of one file for each entry of a catalog, which may hold more."""
+MOST_LOCAL_IMPORTS = 90
+"""Imports inside functions, of the whole product."""
 
 
-def imported_modules(path: Path) -> set[str]:
-    found: set[str] = set()
+def module_files() -> dict[str, Path]:
+    """Every module of the product by its dotted name."""
+    files = [*(ROOT / "unlatch").glob("*.py"), *(path for name in PACKAGES for path in (ROOT / name).rglob("*.py"))]
+    found = {}
+    for path in files:
+        parts = list(path.relative_to(ROOT).with_suffix("").parts)
+        if parts[0] != "unlatch":
+            parts.insert(0, "unlatch")
+        found[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
+    return found
+
+
+MODULES = module_files()
+
+
+def imports(path: Path) -> Iterator[str]:
+    """Modules that a file imports anywhere, in functions and for type checking too."""
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
-            found |= {alias.name for alias in node.names}
+            yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.module:
-            found.add(node.module)
-    return found
+            submodules = [f"{node.module}.{alias.name}" for alias in node.names]
+            yield from (name if name in MODULES else node.module for name in submodules)
 
 
 def files_importing(top_level: str) -> set[str]:
     return {
         path.relative_to(ROOT).as_posix()
-        for package in PACKAGES
-        for path in (ROOT / package).rglob("*.py")
-        if any(name.split(".")[0] == top_level for name in imported_modules(path))
+        for path in MODULES.values()
+        if any(name.split(".")[0] == top_level for name in imports(path))
     }
+
+
+def circles(graph: dict[str, set[str]]) -> list[list[str]]:
+    """Sets of modules that import each other in a circle (Tarjan's strongly connected components)."""
+    order: dict[str, int] = {}
+    lowest: dict[str, int] = {}
+    stack: list[str] = []
+    found: list[list[str]] = []
+
+    def visit(name: str) -> None:
+        order[name] = lowest[name] = len(order)
+        stack.append(name)
+        for other in graph[name]:
+            if other not in order:
+                visit(other)
+                lowest[name] = min(lowest[name], lowest[other])
+            elif other in stack:
+                lowest[name] = min(lowest[name], order[other])
+        if lowest[name] == order[name]:
+            members = stack[stack.index(name) :]
+            del stack[stack.index(name) :]
+            if len(members) > 1 or name in graph[name]:
+                found.append(sorted(members))
+
+    for name in graph:
+        if name not in order:
+            visit(name)
+    return found
+
+
+def test_no_modules_import_each_other_in_a_circle():
+    graph = {name: {other for other in imports(path) if other in MODULES} for name, path in MODULES.items()}
+    limit = sys.getrecursionlimit()
+    sys.setrecursionlimit(max(limit, 10_000))
+    try:
+        assert circles(graph) == []
+    finally:
+        sys.setrecursionlimit(limit)
+
+
+def test_a_circle_of_imports_is_found():
+    assert circles({"a": {"b"}, "b": {"c"}, "c": {"a"}, "d": {"a"}}) == [["a", "b", "c"]]
+
+
+def test_no_folder_holds_too_many_modules():
+    folders = {path.parent for path in MODULES.values()}
+    counts = {folder.relative_to(ROOT).as_posix(): len(list(folder.glob("[!_]*.py"))) for folder in folders}
+    assert {name: n for name, n in counts.items() if n > MOST_MODULES and name not in CATALOG_FOLDERS} == {}
+
+
+def test_workflows_holds_no_module_of_its_own():
+    assert [path.name for path in (ROOT / "workflows").glob("*.py")] == ["__init__.py"]
+
+
+def test_imports_inside_functions_are_few():
+    found = [
+        f"{path.relative_to(ROOT)}:{node.lineno}"
+        for path in MODULES.values()
+        for function in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef))
+        for node in ast.walk(function)
+        if isinstance(node, (ast.Import, ast.ImportFrom))
+    ]
+    assert len(set(found)) <= MOST_LOCAL_IMPORTS, "\n".join(sorted(set(found)))
 
 
 def test_only_the_simulation_layer_imports_the_engine():
@@ -37,9 +127,20 @@ def test_only_workflows_and_configs_import_hydra():
     assert not foreign
 
 
-def test_the_entry_point_needs_the_standard_library_only():
-    names = {name.split(".")[0] for name in imported_modules(ROOT / "unlatch.py")}
-    assert names <= set(sys.stdlib_module_names)
+def test_the_command_table_needs_the_standard_library_only():
+    names = {name.split(".")[0] for name in imports(ROOT / "unlatch" / "command_table.py")}
+    assert names <= {*sys.stdlib_module_names, "unlatch"}
+
+
+@pytest.mark.e2e
+def test_importing_unlatch_takes_less_than_a_tenth_of_a_second_and_no_heavy_package():
+    code = (
+        "import sys, time; start = time.process_time(); import unlatch; spent = time.process_time() - start; "
+        "print(spent); print(*sorted({'pybullet', 'casadi', 'numpy', 'gymnasium', 'hydra'} & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    spent, heavy = done.stdout.splitlines()
+    assert (float(spent) < 0.1, heavy) == (True, ""), done.stdout
 
 
 def test_no_package_imports_tests():
@@ -47,5 +148,10 @@ def test_no_package_imports_tests():
 
 
 def test_tests_hold_no_package_file():
-    # tests/solver/__init__.py alone would make `import solver` find the tests
+    # a file tests/solver/__init__.py would make `import solver` find the tests
     assert not list((ROOT / "tests").rglob("__init__.py"))
+
+
+def test_every_package_of_the_repository_is_linked_into_unlatch():
+    links = {path.name for path in (ROOT / "unlatch").iterdir() if path.is_symlink()}
+    assert links == set(PACKAGES)

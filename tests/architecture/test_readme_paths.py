@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-FOLDERS = "benchmarks|configs|docs|examples|robots|simcore|skills|solver|tasks|tests|workflows"
+FOLDERS = "benchmarks|configs|docs|examples|objects|robots|simcore|skills|solver|tasks|tests|workflows"
 PATHS = re.compile(rf"`((?:{FOLDERS})/[\w./-]*)`")
 
 

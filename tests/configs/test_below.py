@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from configs.reading import below
-from simcore.errors import ConfigError
+from unlatch.configs.reading import below
+from unlatch.simcore.errors import ConfigError
 
 KEYS = ("cameras", "modalities", "renderer")
 

@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from configs.chain import check_chain_form, entry_keys, flat_entries
-from configs.cross_checks import check_episode
-from simcore.errors import ConfigError
-from skills.chain import stages_of
-from skills.config import SkillCfg
-from workflows.commandline import CommandLine, load_configs
-from workflows.schema import CollectCfg
+from unlatch.configs.chain import check_chain_form, entry_keys, flat_entries
+from unlatch.configs.cross_checks import check_episode
+from unlatch.simcore.errors import ConfigError
+from unlatch.skills.contract.chain import stages_of
+from unlatch.skills.contract.config import SkillCfg
+from unlatch.workflows.cli.arguments import CommandLine, load_configs
+from unlatch.workflows.runs.schema import CollectCfg
 
 ROBOT = {"name": "dual_panda", "arms": [{"name": "left"}, {"name": "right"}]}
 

@@ -4,12 +4,12 @@ from pathlib import Path
 
 import pytest
 
-from configs.composition import Request, compose_config, expand_sweep, option_names, to_plain
-from configs.cross_checks import check_episode
-from configs.reading import read_dataclass
-from simcore.assets.library import ObjectSource
-from simcore.errors import ConfigError
-from workflows.schema import CollectCfg, PlanCfg, PreviewCfg
+from unlatch.configs.composition import Request, compose_config, expand_sweep, option_names, to_plain
+from unlatch.configs.cross_checks import check_episode
+from unlatch.configs.reading import read_dataclass
+from unlatch.objects.library import ObjectSource
+from unlatch.simcore.errors import ConfigError
+from unlatch.workflows.runs.schema import CollectCfg, PlanCfg, PreviewCfg
 
 PRIMARIES = {"collect": CollectCfg, "plan": PlanCfg, "preview": PreviewCfg}
 

@@ -6,9 +6,9 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from robots.catalog import ROBOTS
-from workflows.commandline import CommandLine, load_configs
-from workflows.schema import CollectCfg
+from unlatch.robots.catalog import ROBOTS
+from unlatch.workflows.cli.arguments import CommandLine, load_configs
+from unlatch.workflows.runs.schema import CollectCfg
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples" / "configs"
 

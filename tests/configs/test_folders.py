@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from configs.composition import Request, compose_config, option_names
-from configs.folders import broken_folders, foreign_folders, yaml_files
-from simcore.errors import ConfigError, DuplicateEntryError
-from workflows.listing import task_lines
-from workflows.schema import CollectCfg
+from unlatch.configs.composition import Request, compose_config, option_names
+from unlatch.configs.folders import broken_folders, foreign_folders, yaml_files
+from unlatch.simcore.errors import ConfigError, DuplicateEntryError
+from unlatch.workflows.commands.list import task_lines
+from unlatch.workflows.runs.schema import CollectCfg
 
 Install = Callable[..., Path]
 

@@ -16,10 +16,10 @@ import numpy as np
 import pytest
 import yaml
 
-from configs.folders import yaml_files
-from simcore.errors import SimCoreError
-from workflows.commandline import CommandLine, load_configs
-from workflows.schema import CollectCfg
+from unlatch.configs.folders import yaml_files
+from unlatch.simcore.errors import SimCoreError
+from unlatch.workflows.cli.arguments import CommandLine, load_configs
+from unlatch.workflows.runs.schema import CollectCfg
 
 pytestmark = pytest.mark.slow
 

@@ -6,15 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from configs.cameras import read_looks
-from configs.composition import option_names
-from simcore.errors import ConfigError
-from simcore.sim.sensors.camera import CameraCfg
-from solver.planning.plan import PlanBudget
-from workflows.commandline import Loaded, load_configs, parse_command_line
-from workflows.launchers.launching import _job
-from workflows.run import header_of
-from workflows.schema import CollectCfg, PlanCfg
+from unlatch.configs.cameras import read_looks
+from unlatch.configs.composition import option_names
+from unlatch.simcore.errors import ConfigError
+from unlatch.simcore.sim.sensors.camera import CameraCfg
+from unlatch.solver.planning.plan import PlanBudget
+from unlatch.workflows.cli.arguments import Loaded, load_configs, parse_command_line
+from unlatch.workflows.runs.launchers.launching import _job
+from unlatch.workflows.runs.run import header_of
+from unlatch.workflows.runs.schema import CollectCfg, PlanCfg
 
 
 def jobs(words: str) -> list[Loaded]:

@@ -11,8 +11,8 @@ import jsonschema
 import pytest
 import yaml
 
-from configs.folders import yaml_files
-from configs.json_schema import task_schema
+from unlatch.configs.folders import yaml_files
+from unlatch.configs.json_schema import task_schema
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 TASKS = [

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import pytest
 
-from simcore.errors import ConfigError
-from workflows.commandline import CommandLine, load_configs
-from workflows.schema import CollectCfg
+from unlatch.simcore.errors import ConfigError
+from unlatch.workflows.cli.arguments import CommandLine, load_configs
+from unlatch.workflows.runs.schema import CollectCfg
 
 
 @pytest.mark.parametrize(
     ("override", "message"),
     [
-        ("skills.open.name=x", "skills is a list, and 'open' is no place in it. Expected a number, from 0: skills.0"),
+        (
+            "skills.open.name=x",
+            "skills is a list, and 'open' is no place in it. Expected a number, from 0: skills.0",
+        ),
         ("robot.arms.left.home_std=0.1", "robot.arms is a list, and 'left' is no place in it"),
         ("task.regions.foo.yaw_deg=3", "task.regions is a list, and 'foo' is no place in it"),
         ("=5", "'=5' cannot be read. Expected key=value"),

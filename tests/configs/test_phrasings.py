@@ -10,19 +10,19 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from configs import config_dir
-from simcore.assets.articulated_object import ObjectAsset
-from simcore.assets.library import ObjectCfg, load_object
-from simcore.assets.procedural.catalog import GENERATORS
-from simcore.rng import stream
-from skills.artpreplan_cfg import ArtPreplanCfg
-from skills.catalog import SKILLS
-from skills.config import part_acted_on
-from tasks.language import step_language, task_language
-from tasks.part_words import Manner, part_words
-from tasks.phrasings import step_phrasings, task_phrasings
-from workflows.commandline import CommandLine, load_configs
-from workflows.schema import CollectCfg
+from unlatch.configs import config_dir
+from unlatch.objects.articulated_object import ObjectAsset
+from unlatch.objects.library import ObjectCfg, load_object
+from unlatch.objects.procedural.catalog import GENERATORS
+from unlatch.simcore.rng import stream
+from unlatch.skills.artpreplan_cfg import ArtPreplanCfg
+from unlatch.skills.catalog import SKILLS
+from unlatch.skills.contract.config import part_acted_on
+from unlatch.tasks.language import step_language, task_language
+from unlatch.tasks.part_words import Manner, part_words
+from unlatch.tasks.phrasings import step_phrasings, task_phrasings
+from unlatch.workflows.cli.arguments import CommandLine, load_configs
+from unlatch.workflows.runs.schema import CollectCfg
 
 TASKS = sorted(path.stem for path in (config_dir() / "task").glob("*.yaml"))
 SEEDS = range(4)

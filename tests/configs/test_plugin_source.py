@@ -9,15 +9,15 @@ from typing import Any
 
 import pytest
 
-from configs.composition import Request, compose_config, option_names
-from configs.json_schema import task_schema
-from configs.task_catalog import TASKS
-from robots.catalog import ROBOTS
-from simcore.errors import ConfigError, DuplicateEntryError, PluginError
-from workflows.commandline import CommandLine, load_configs
-from workflows.config import main as config_command
-from workflows.listing import robot_lines, task_lines
-from workflows.schema import CollectCfg
+from unlatch.configs.composition import Request, compose_config, option_names
+from unlatch.configs.json_schema import task_schema
+from unlatch.configs.task_catalog import TASKS
+from unlatch.robots.catalog import ROBOTS
+from unlatch.simcore.errors import ConfigError, DuplicateEntryError, PluginError
+from unlatch.workflows.cli.arguments import CommandLine, load_configs
+from unlatch.workflows.commands.config import main as config_command
+from unlatch.workflows.commands.list import robot_lines, task_lines
+from unlatch.workflows.runs.schema import CollectCfg
 
 Install = Callable[..., None]
 
@@ -25,7 +25,7 @@ MODULE = """
 import dataclasses
 import numpy as np
 from pathlib import Path
-from robots.franka_panda import franka_panda
+from unlatch.robots.franka_panda import franka_panda
 
 def pull():
     return {

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from configs.reading import describe, read_dataclass
-from configs.schema import loosened
-from simcore.errors import ConfigError
+from unlatch.configs.reading import describe, read_dataclass
+from unlatch.configs.schema import loosened
+from unlatch.simcore.errors import ConfigError
 
 
 class Kind(Enum):

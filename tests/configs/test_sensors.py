@@ -7,16 +7,16 @@ from pathlib import Path
 
 import pytest
 
-from configs.composition import Request, compose_config, option_names, to_plain
-from configs.cross_checks import check_episode
-from configs.reading import read_dataclass
-from configs.schema import EpisodeCfg
-from robots.catalog import ROBOTS
-from simcore.errors import ConfigError
-from simcore.recording.json_values import plain
-from simcore.sim.sensors.camera import CameraCfg
-from simcore.sim.sensors.catalog import SENSORS
-from workflows.schema import CollectCfg
+from unlatch.configs.composition import Request, compose_config, option_names, to_plain
+from unlatch.configs.cross_checks import check_episode
+from unlatch.configs.reading import read_dataclass
+from unlatch.configs.schema import EpisodeCfg
+from unlatch.robots.catalog import ROBOTS
+from unlatch.simcore.errors import ConfigError
+from unlatch.simcore.recording.json_values import plain
+from unlatch.simcore.sim.sensors.camera import CameraCfg
+from unlatch.simcore.sim.sensors.catalog import SENSORS
+from unlatch.workflows.runs.schema import CollectCfg
 
 
 def read(*overrides: str, config_dirs: tuple[str, ...] = ()) -> CollectCfg:
@@ -123,9 +123,9 @@ def test_a_header_is_read_back_with_its_sensors_and_without_any():
 THERMOMETER = '''
 from dataclasses import dataclass
 
-from simcore.sim.sensors.config import SensorCfg
-from simcore.sim.sensors.sensor import Sensor
-from simcore.state import Buffer
+from unlatch.simcore.sim.sensors.config import SensorCfg
+from unlatch.simcore.sim.sensors.sensor import Sensor
+from unlatch.simcore.state import Buffer
 
 
 @dataclass

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from configs.setting_file import read_setting_file
-from simcore.errors import ConfigError
+from unlatch.configs.setting_file import read_setting_file
+from unlatch.simcore.errors import ConfigError
 
 ROOT = Path(__file__).resolve().parents[2]
 PEERS = ROOT / "tests" / "data" / "peer_settings"

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from simcore.recording.check import check_dataset
-from simcore.recording.storage import DataSet
+from unlatch.simcore.recording.check import check_dataset
+from unlatch.simcore.recording.data_set.data_set import DataSet
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow]
 

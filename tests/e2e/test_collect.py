@@ -13,8 +13,8 @@ import psutil
 import pytest
 from PIL import Image
 
-from simcore.recording.check import check_dataset
-from simcore.recording.storage import DataSet
+from unlatch.simcore.recording.check import check_dataset
+from unlatch.simcore.recording.data_set.data_set import DataSet
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow]
 

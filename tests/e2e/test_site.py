@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-import unlatch
-from simcore.recording.codes import FAILURE_CODES
+from unlatch import command_table
+from unlatch.simcore.recording.codes import FAILURE_CODES
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow]
 
@@ -26,6 +26,6 @@ def test_the_site_is_built_in_strict_mode(tmp_path: Path):
     keys = (site / "reference" / "keys" / "index.html").read_text(encoding="utf-8")
     assert "solver_iterations" in keys
     commands = (site / "reference" / "commands" / "index.html").read_text(encoding="utf-8")
-    assert [name for name in unlatch.COMMANDS if f"usage: unlatch {name}" not in commands] == []
+    assert [name for name in command_table.COMMANDS if f"usage: unlatch {name}" not in commands] == []
     failures = (site / "failures" / "index.html").read_text(encoding="utf-8")
     assert [code for code in FAILURE_CODES if code not in failures] == []

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import unlatch
-from configs.composition import option_names
+from unlatch.configs.composition import option_names
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow]
 

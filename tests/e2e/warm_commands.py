@@ -16,19 +16,19 @@ import traceback
 from pathlib import Path
 
 import unlatch
+from unlatch import command_table
 
 LIMIT_S = 600
-WITH_THREADS = ("simcore.recording.export.lerobot.",)
+WITH_THREADS = ("unlatch.simcore.recording.export.lerobot.",)
 """What starts threads when it is imported (pyarrow): a fork takes over the one that called it only."""
 OTHERS = ("casadi", "matplotlib.pyplot", "pybullet_data")
 """What our modules import inside functions."""
 
 
 def warm_up() -> None:
-    for name in unlatch.PACKAGES:
-        for module in pkgutil.walk_packages(importlib.import_module(name).__path__, f"{name}."):
-            if not module.name.startswith(WITH_THREADS):
-                importlib.import_module(module.name)
+    for module in pkgutil.walk_packages(unlatch.__path__, "unlatch."):
+        if not module.name.startswith((*WITH_THREADS, "unlatch.__main__")):
+            importlib.import_module(module.name)
     for name in OTHERS:
         importlib.import_module(name)
     tasks = Path("/proc/self/task")
@@ -40,7 +40,7 @@ def run(argv: list[str]) -> int:
     program, *arguments = argv
     if program == "unlatch":
         sys.argv = ["unlatch", *arguments]
-        return unlatch.main(arguments)
+        return command_table.main(arguments)
     if arguments[0] == "-c":
         sys.argv = ["-c", *arguments[2:]]
         exec(compile(arguments[1], "<block of a page>", "exec"), {"__name__": "__main__"})

@@ -7,14 +7,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from simcore.recording.check import check_record
-from simcore.recording.verdict import recompute_success
-from skills.artpreplan_cfg import ArtPreplanCfg
-from skills.open import Open
-from workflows.commandline import CommandLine, load_configs
-from workflows.run import header_of
-from workflows.runner import EpisodeRunner
-from workflows.schema import CollectCfg
+from unlatch.simcore.recording.check import check_record
+from unlatch.simcore.recording.verdict import recompute_success
+from unlatch.skills.artpreplan_cfg import ArtPreplanCfg
+from unlatch.skills.open import Open
+from unlatch.workflows.cli.arguments import CommandLine, load_configs
+from unlatch.workflows.runs.run import header_of
+from unlatch.workflows.runs.runner import EpisodeRunner
+from unlatch.workflows.runs.schema import CollectCfg
 
 pytestmark = pytest.mark.integration
 

@@ -9,20 +9,20 @@ from typing import Any
 import numpy as np
 import pytest
 
-from robots.robot import Robot
-from simcore.assets.scene_object import SceneObject
-from simcore.recording.recorder import EpisodeRecorder
-from simcore.sim.contacts import ContactMonitor
-from simcore.sim.scene import Scene
-from simcore.sim.world import World
-from skills.close import Close
-from skills.skill import Skill
-from workflows import episode as episode_module
-from workflows.commandline import CommandLine, load_configs
-from workflows.episode import INITIAL_S
-from workflows.judge import Judge
-from workflows.runner import EpisodeRunner
-from workflows.schema import CollectCfg
+from unlatch.objects.scene_object import SceneObject
+from unlatch.robots.robot import Robot
+from unlatch.simcore.recording.recorder import EpisodeRecorder
+from unlatch.simcore.sim.contacts import ContactMonitor
+from unlatch.simcore.sim.scene import Scene
+from unlatch.simcore.sim.world import World
+from unlatch.skills.close import Close
+from unlatch.skills.contract.skill import Skill
+from unlatch.workflows.cli.arguments import CommandLine, load_configs
+from unlatch.workflows.episode import episode as episode_module
+from unlatch.workflows.episode.episode import INITIAL_S
+from unlatch.workflows.episode.judge import Judge
+from unlatch.workflows.runs.runner import EpisodeRunner
+from unlatch.workflows.runs.schema import CollectCfg
 
 pytestmark = pytest.mark.integration
 
@@ -96,7 +96,7 @@ def test_a_replay_moves_the_robot_by_the_same_calls(calls: list[str]):
 
 def test_the_environment_moves_the_robot_by_the_same_calls(calls: list[str]):
     pytest.importorskip("gymnasium")
-    from workflows.gym.env import UnlatchEnv
+    from unlatch.workflows.gym.env import UnlatchEnv
 
     env = UnlatchEnv("close_drawer")
     env.reset(seed=0)

@@ -7,12 +7,12 @@ import itertools
 import numpy as np
 import pytest
 
-from simcore.recording.check import check_record
-from simcore.recording.verdict import recompute_success
-from skills.close import Close
-from workflows.commandline import CommandLine, load_configs
-from workflows.runner import EpisodeRunner
-from workflows.schema import CollectCfg
+from unlatch.simcore.recording.check import check_record
+from unlatch.simcore.recording.verdict import recompute_success
+from unlatch.skills.close import Close
+from unlatch.workflows.cli.arguments import CommandLine, load_configs
+from unlatch.workflows.runs.runner import EpisodeRunner
+from unlatch.workflows.runs.schema import CollectCfg
 
 pytestmark = pytest.mark.integration
 

@@ -8,22 +8,22 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from robots.robot import Arm
-from simcore.assets.library import load_object
-from simcore.recording.check import check_record
-from simcore.recording.episode import EpisodeRecord
-from simcore.recording.verdict import recompute_success
-from simcore.rng import stream
-from simcore.sim.collision import BulletCollisionChecker
-from simcore.sim.world import World
-from skills.failure import Failure
-from skills.open import Open
-from tasks.language import phrasing_draws, step_language, task_language
-from workflows.attempt import Attempt
-from workflows.commandline import CommandLine, load_configs
-from workflows.episode import Episode
-from workflows.runner import EpisodeRunner
-from workflows.schema import CollectCfg
+from unlatch.objects.library import load_object
+from unlatch.robots.robot import Arm
+from unlatch.simcore.recording.check import check_record
+from unlatch.simcore.recording.episode import EpisodeRecord
+from unlatch.simcore.recording.verdict import recompute_success
+from unlatch.simcore.rng import stream
+from unlatch.simcore.sim.collision import BulletCollisionChecker
+from unlatch.simcore.sim.world import World
+from unlatch.skills.contract.failure import Failure
+from unlatch.skills.open import Open
+from unlatch.tasks.language import phrasing_draws, step_language, task_language
+from unlatch.workflows.cli.arguments import CommandLine, load_configs
+from unlatch.workflows.episode.attempt import Attempt
+from unlatch.workflows.episode.episode import Episode
+from unlatch.workflows.runs.runner import EpisodeRunner
+from unlatch.workflows.runs.schema import CollectCfg
 
 pytestmark = pytest.mark.integration
 

@@ -8,11 +8,11 @@ from contextlib import nullcontext
 import numpy as np
 import pytest
 
-from simcore.recording.episode import EpisodeRecord
-from skills.skill import Skill
-from workflows.commandline import CommandLine, load_configs
-from workflows.runner import EpisodeRunner
-from workflows.schema import CollectCfg
+from unlatch.simcore.recording.episode import EpisodeRecord
+from unlatch.skills.contract.skill import Skill
+from unlatch.workflows.cli.arguments import CommandLine, load_configs
+from unlatch.workflows.runs.runner import EpisodeRunner
+from unlatch.workflows.runs.schema import CollectCfg
 
 pytestmark = [pytest.mark.integration, pytest.mark.slow]
 

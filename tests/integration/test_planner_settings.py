@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from skills.command import ManipKind
-from skills.skill import Skill
-from workflows.commandline import CommandLine, load_configs
-from workflows.runner import EpisodeRunner
-from workflows.schema import CollectCfg
+from unlatch.skills.contract.command import ManipKind
+from unlatch.skills.contract.skill import Skill
+from unlatch.workflows.cli.arguments import CommandLine, load_configs
+from unlatch.workflows.runs.runner import EpisodeRunner
+from unlatch.workflows.runs.schema import CollectCfg
 
 pytestmark = pytest.mark.integration
 

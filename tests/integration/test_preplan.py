@@ -8,18 +8,18 @@ from itertools import groupby
 import numpy as np
 import pytest
 
-from configs.cross_checks import check_episode
-from simcore.errors import ConfigError
-from simcore.recording.check import check_record
-from simcore.recording.verdict import recompute_success
-from skills.articulation import ArticulationSkill
-from skills.artpreplan_cfg import ArtPreplanCfg, PreplanReport
-from skills.close import Close
-from skills.config import StrategyCfg
-from skills.open import Open
-from workflows.commandline import CommandLine, load_configs
-from workflows.runner import EpisodeRunner
-from workflows.schema import CollectCfg
+from unlatch.configs.cross_checks import check_episode
+from unlatch.simcore.errors import ConfigError
+from unlatch.simcore.recording.check import check_record
+from unlatch.simcore.recording.verdict import recompute_success
+from unlatch.skills.articulation import ArticulationSkill
+from unlatch.skills.artpreplan_cfg import ArtPreplanCfg, PreplanReport
+from unlatch.skills.close import Close
+from unlatch.skills.contract.config import StrategyCfg
+from unlatch.skills.open import Open
+from unlatch.workflows.cli.arguments import CommandLine, load_configs
+from unlatch.workflows.runs.runner import EpisodeRunner
+from unlatch.workflows.runs.schema import CollectCfg
 
 pytestmark = pytest.mark.integration
 

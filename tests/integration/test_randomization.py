@@ -9,19 +9,19 @@ import numpy as np
 import pytest
 import yaml
 
-from configs.reading import read_dataclass
-from simcore.errors import ConfigError, RecordingError
-from simcore.randomization.config import RandomizationCfg
-from simcore.randomization.distractors import DistractorsCfg
-from simcore.randomization.rule_cfg import RuleCfg
-from simcore.recording.check import check_record
-from simcore.recording.episode import EpisodeRecord
-from simcore.recording.storage import DataSet
-from workflows.commandline import CommandLine, load_configs
-from workflows.replay import ReplayMode, largest_deviation, replay_deviation
-from workflows.run import header_of
-from workflows.runner import EpisodeRunner
-from workflows.schema import CollectCfg
+from unlatch.configs.reading import read_dataclass
+from unlatch.simcore.errors import ConfigError, RecordingError
+from unlatch.simcore.randomization.config import RandomizationCfg
+from unlatch.simcore.randomization.distractors import DistractorsCfg
+from unlatch.simcore.randomization.rule_cfg import RuleCfg
+from unlatch.simcore.recording.check import check_record
+from unlatch.simcore.recording.data_set.data_set import DataSet
+from unlatch.simcore.recording.episode import EpisodeRecord
+from unlatch.workflows.cli.arguments import CommandLine, load_configs
+from unlatch.workflows.commands.replay import ReplayMode, largest_deviation, replay_deviation
+from unlatch.workflows.runs.run import header_of
+from unlatch.workflows.runs.runner import EpisodeRunner
+from unlatch.workflows.runs.schema import CollectCfg
 
 pytestmark = pytest.mark.integration
 

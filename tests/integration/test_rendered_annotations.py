@@ -7,23 +7,23 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from simcore.errors import RecordingError
-from simcore.recording.renders import RenderSet
-from simcore.recording.storage import DataSet
-from simcore.sim.annotators.annotations import annotate
-from simcore.sim.annotators.config import AnnotationCfg
-from simcore.sim.annotators.shot import take_shot
-from workflows.recorded import config_of
-from workflows.scene_picture import open_record
-from workflows.visual_views import cameras
+from unlatch.simcore.errors import RecordingError
+from unlatch.simcore.recording.data_set.data_set import DataSet
+from unlatch.simcore.recording.images.renders import RenderSet
+from unlatch.simcore.sim.annotators.annotations import annotate
+from unlatch.simcore.sim.annotators.config import AnnotationCfg
+from unlatch.simcore.sim.annotators.shot import take_shot
+from unlatch.workflows.episode.randomization.visual_views import cameras
+from unlatch.workflows.runs.recorded import config_of
+from unlatch.workflows.viewing.scene_picture import open_record
 
 pytestmark = [pytest.mark.integration, pytest.mark.slow]
 
 
 @pytest.fixture(scope="module")
 def rendered(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    from workflows.collect import main as collect
-    from workflows.render import main as render
+    from unlatch.workflows.commands.collect import main as collect
+    from unlatch.workflows.commands.render import main as render
 
     out = tmp_path_factory.mktemp("set") / "d"
     size = ["sensors.0.width=96", "sensors.0.height=72"]
@@ -66,8 +66,8 @@ def test_a_set_without_annotations_says_how_to_have_them(rendered: Path):
 
 
 def test_a_fisheye_has_annotations_labels_and_points(rendered: Path):
-    from workflows.label import main as label
-    from workflows.render import main as render
+    from unlatch.workflows.commands.label import main as label
+    from unlatch.workflows.commands.render import main as render
 
     small = ["cameras.0.width=48", "cameras.0.height=48"]
     asked = ["modalities=[boxes_2d_tight,keypoints,point_cloud,depth]", "name=wide", "executor=serial"]
@@ -94,10 +94,10 @@ def test_a_fisheye_has_annotations_labels_and_points(rendered: Path):
 
 
 def test_a_record_is_not_needed_to_say_what_a_plugin_may_add(monkeypatch: pytest.MonkeyPatch):
-    from simcore.recording.rendered_annotations import ANNOTATIONS, annotation_names
-    from simcore.registry import CatalogEntry
-    from simcore.sim.annotators.catalog import ANNOTATORS
-    from workflows.render_config import ImagesCfg
+    from unlatch.simcore.recording.images.rendered_annotations import ANNOTATIONS, annotation_names
+    from unlatch.simcore.registry import CatalogEntry
+    from unlatch.simcore.sim.annotators.catalog import ANNOTATORS
+    from unlatch.workflows.images.render_config import ImagesCfg
 
     entries = {**ANNOTATORS.entries(), "mine": CatalogEntry("a.b:C", "", origin="a-plugin")}
     monkeypatch.setattr(ANNOTATORS, "_all", entries)

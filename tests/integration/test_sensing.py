@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from simcore.recording.check import check_record
-from simcore.recording.episode import EpisodeRecord
-from simcore.recording.verdict import recompute_success
-from workflows.commandline import CommandLine, load_configs
-from workflows.replay import ReplayMode, replay_deviation
-from workflows.runner import EpisodeRunner
-from workflows.schema import CollectCfg
+from unlatch.simcore.recording.check import check_record
+from unlatch.simcore.recording.episode import EpisodeRecord
+from unlatch.simcore.recording.verdict import recompute_success
+from unlatch.workflows.cli.arguments import CommandLine, load_configs
+from unlatch.workflows.commands.replay import ReplayMode, replay_deviation
+from unlatch.workflows.runs.runner import EpisodeRunner
+from unlatch.workflows.runs.schema import CollectCfg
 
 pytestmark = pytest.mark.integration
 

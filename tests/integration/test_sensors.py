@@ -7,14 +7,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from simcore.recording.check import check_record
-from simcore.recording.episode import EpisodeRecord
-from simcore.sim.scene import NOT_RECORDED
-from simcore.sim.sensors.catalog import SENSORS
-from workflows.commandline import CommandLine, load_configs
-from workflows.runner import EpisodeRunner
-from workflows.scene_picture import open_scene
-from workflows.schema import CollectCfg
+from unlatch.simcore.recording.check import check_record
+from unlatch.simcore.recording.episode import EpisodeRecord
+from unlatch.simcore.sim.scene import NOT_RECORDED
+from unlatch.simcore.sim.sensors.catalog import SENSORS
+from unlatch.workflows.cli.arguments import CommandLine, load_configs
+from unlatch.workflows.runs.runner import EpisodeRunner
+from unlatch.workflows.runs.schema import CollectCfg
+from unlatch.workflows.viewing.scene_picture import open_scene
 
 pytestmark = pytest.mark.integration
 
@@ -24,8 +24,8 @@ SMALL = [
 ]
 
 ALTIMETER = """
-from simcore.sim.sensors.sensor import Sensor
-from simcore.state import Buffer
+from unlatch.simcore.sim.sensors.sensor import Sensor
+from unlatch.simcore.state import Buffer
 
 
 class Altimeter(Sensor):

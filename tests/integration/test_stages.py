@@ -8,13 +8,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from simcore.recording.check import check_record
-from simcore.recording.episode import EpisodeRecord
-from simcore.recording.verdict import recompute_success
-from skills.close import Close
-from workflows.commandline import CommandLine, load_configs
-from workflows.runner import EpisodeRunner
-from workflows.schema import CollectCfg
+from unlatch.simcore.recording.check import check_record
+from unlatch.simcore.recording.episode import EpisodeRecord
+from unlatch.simcore.recording.verdict import recompute_success
+from unlatch.skills.close import Close
+from unlatch.workflows.cli.arguments import CommandLine, load_configs
+from unlatch.workflows.runs.runner import EpisodeRunner
+from unlatch.workflows.runs.schema import CollectCfg
 
 pytestmark = pytest.mark.integration
 
@@ -191,7 +191,7 @@ def test_a_sequence_goes_on_while_the_other_arm_is_at_work():
 @pytest.mark.slow
 def test_a_policy_is_judged_by_both_stages(record: EpisodeRecord, tmp_path: Path):
     pytest.importorskip("gymnasium")
-    from workflows.gym.env import UnlatchEnv
+    from unlatch.workflows.gym.env import UnlatchEnv
 
     env = UnlatchEnv("close_carton_both", overrides=["object.instance=3", "seed=0"])
     env.reset(seed=0, options={"episode": 0})

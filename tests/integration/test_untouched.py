@@ -8,10 +8,10 @@ import numpy as np
 import pybullet as p
 import pytest
 
-from skills.close import Close
-from workflows.commandline import CommandLine, load_configs
-from workflows.runner import EpisodeRunner
-from workflows.schema import CollectCfg
+from unlatch.skills.close import Close
+from unlatch.workflows.cli.arguments import CommandLine, load_configs
+from unlatch.workflows.runs.runner import EpisodeRunner
+from unlatch.workflows.runs.schema import CollectCfg
 
 pytestmark = pytest.mark.integration
 

@@ -9,23 +9,23 @@ from typing import Any
 import numpy as np
 import pytest
 
-from simcore.errors import ConfigError
-from simcore.recording.episode import EpisodeRecord
-from simcore.sim.collision import BulletCollisionChecker
-from simcore.sim.sensors.camera import Camera
-from simcore.sim.world import World
-from simcore.state import Rendering
-from workflows.attempt import Attempt
-from workflows.commandline import CommandLine, load_configs
-from workflows.distractor_view import DistractorView
-from workflows.distractors import Distractor, read_distractors
-from workflows.episode import Episode
-from workflows.episode_randomization import VisualDraw, recorded_randomization
-from workflows.episode_scene import TABLE_CENTER_M, TABLE_SIZE_M
-from workflows.replay import ReplayMode, replay_deviation
-from workflows.runner import EpisodeRunner
-from workflows.scene_picture import RecordedWorld, open_record, open_scene
-from workflows.schema import CollectCfg
+from unlatch.simcore.errors import ConfigError
+from unlatch.simcore.recording.episode import EpisodeRecord
+from unlatch.simcore.sim.collision import BulletCollisionChecker
+from unlatch.simcore.sim.sensors.camera import Camera
+from unlatch.simcore.sim.world import World
+from unlatch.simcore.state import Rendering
+from unlatch.workflows.cli.arguments import CommandLine, load_configs
+from unlatch.workflows.commands.replay import ReplayMode, replay_deviation
+from unlatch.workflows.episode.attempt import Attempt
+from unlatch.workflows.episode.episode import Episode
+from unlatch.workflows.episode.randomization.distractor_view import DistractorView
+from unlatch.workflows.episode.randomization.distractors import Distractor, read_distractors
+from unlatch.workflows.episode.randomization.episode_randomization import VisualDraw, recorded_randomization
+from unlatch.workflows.episode.scene import TABLE_CENTER_M, TABLE_SIZE_M
+from unlatch.workflows.runs.runner import EpisodeRunner
+from unlatch.workflows.runs.schema import CollectCfg
+from unlatch.workflows.viewing.scene_picture import RecordedWorld, open_record, open_scene
 
 pytestmark = pytest.mark.integration
 

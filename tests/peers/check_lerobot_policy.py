@@ -11,7 +11,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from simcore.recording.storage import DataSet
+from unlatch.simcore.recording.data_set.data_set import DataSet
 
 ROOT = Path(__file__).resolve().parents[2]
 SMALL = "dim_model=32 dim_feedforward=32 n_encoder_layers=1 n_vae_encoder_layers=1 chunk_size=10 n_action_steps=5"

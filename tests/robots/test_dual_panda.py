@@ -7,14 +7,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from robots.dual_panda import dual_panda
-from robots.dual_panda_model import BASE_Y_M, dual_panda_path, two_arms
-from robots.franka_panda import franka_panda, urdf_path
-from robots.hand_shape import hand_shape
-from robots.model import model_path
-from simcore.assets.urdf_reader import read_urdf
-from solver.kinematics import Kinematics
-from workflows.robot_checks import check_robot
+from unlatch.robots.checks import check_robot
+from unlatch.robots.dual_panda import dual_panda
+from unlatch.robots.dual_panda_model import BASE_Y_M, dual_panda_path, two_arms
+from unlatch.robots.franka_panda import franka_panda, urdf_path
+from unlatch.robots.hand_shape import hand_shape
+from unlatch.robots.model import model_path
+from unlatch.simcore.urdf.reader import read_urdf
+from unlatch.solver.kinematics import Kinematics
 
 
 def test_each_arm_is_the_single_one_beside_the_middle():

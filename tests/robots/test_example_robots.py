@@ -7,11 +7,11 @@ from importlib import metadata
 import numpy as np
 import pytest
 
-from robots.baxter import baxter
-from robots.model import model_path
-from robots.ur5 import ur5
-from simcore.assets.urdf_reader import read_urdf
-from simcore.errors import AssetError
+from unlatch.robots.baxter import baxter
+from unlatch.robots.model import model_path
+from unlatch.robots.ur5 import ur5
+from unlatch.simcore.errors import AssetError
+from unlatch.simcore.urdf.reader import read_urdf
 
 
 def installed() -> bool:

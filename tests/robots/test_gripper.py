@@ -7,10 +7,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from robots.franka_panda import franka_panda
-from robots.gripper import GripperCfg
-from robots.xarm6 import pad_opening_m, xarm6
-from simcore.errors import ConfigError
+from unlatch.robots.franka_panda import franka_panda
+from unlatch.robots.gripper import GripperCfg
+from unlatch.robots.xarm6 import pad_opening_m, xarm6
+from unlatch.simcore.errors import ConfigError
 
 SLIDING = franka_panda().arms[0].gripper
 LEVERS = xarm6().arms[0].gripper

@@ -5,10 +5,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from robots.dual_panda import dual_panda
-from robots.franka_panda import franka_panda
-from robots.hand_shape import hand_shape, hand_shapes
-from simcore.errors import ConfigError
+from unlatch.robots.dual_panda import dual_panda
+from unlatch.robots.franka_panda import franka_panda
+from unlatch.robots.hand_shape import hand_shape, hand_shapes
+from unlatch.simcore.errors import ConfigError
 
 ARM = franka_panda().arms[0]
 

@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 from scipy.spatial import ConvexHull, cKDTree
 
-from robots.made_model import made_model, mend_inertias
-from robots.model import distribution_file, model_path
-from robots.xarm6 import urdf_path
-from simcore.assets.surface import shape_triangles
-from simcore.assets.urdf_model import Shape
-from simcore.assets.urdf_reader import read_urdf
-from simcore.errors import AssetError
+from unlatch.robots.made_model import made_model, mend_inertias
+from unlatch.robots.model import distribution_file, model_path
+from unlatch.robots.xarm6 import urdf_path
+from unlatch.simcore.errors import AssetError
+from unlatch.simcore.meshes.surface import shape_triangles
+from unlatch.simcore.urdf.model import Shape
+from unlatch.simcore.urdf.reader import read_urdf
 
 ORIGINAL = distribution_file("pybullet", "pybullet_data/xarm/xarm6_with_gripper.urdf", where="the test")
 

@@ -8,20 +8,20 @@ import numpy as np
 import pybullet as p
 import pytest
 
-from robots.action import Action, ArmAction
-from robots.catalog import ROBOTS
-from robots.description import RobotCfg
-from robots.model import model_path
-from robots.robot import Robot
-from simcore.assets.urdf_reader import read_urdf
-from simcore.errors import AssetError, ConfigError, UnknownEntryError, WorldError
-from simcore.geometry import Pose
-from simcore.sim.contacts import ContactMonitor, ContactView
-from simcore.sim.rates import WorldCfg
-from simcore.sim.world import World
-from solver.kinematics import Kinematics
-from workflows.episode_scene import base_pose
-from workflows.robot_reach import hand_poses, reach
+from unlatch.robots.action import Action, ArmAction
+from unlatch.robots.catalog import ROBOTS
+from unlatch.robots.description import RobotCfg
+from unlatch.robots.from_urdf.reach import hand_poses, reach
+from unlatch.robots.model import model_path
+from unlatch.robots.robot import Robot
+from unlatch.simcore.errors import AssetError, ConfigError, UnknownEntryError, WorldError
+from unlatch.simcore.geometry import Pose
+from unlatch.simcore.sim.contacts import ContactMonitor, ContactView
+from unlatch.simcore.sim.rates import WorldCfg
+from unlatch.simcore.sim.world import World
+from unlatch.simcore.urdf.reader import read_urdf
+from unlatch.solver.kinematics import Kinematics
+from unlatch.workflows.episode.scene import base_pose
 
 RAD = np.pi / 180.0
 DATA_SHEETS = {

@@ -2,13 +2,13 @@
 
 import numpy as np
 
-from robots.action import ArmAction
-from robots.franka_panda import franka_panda, urdf_path
-from robots.robot import Robot
-from robots.signals import ArmSignals, MotorTargets
-from simcore.geometry import Pose
-from simcore.sim.rates import WorldCfg
-from simcore.sim.world import World
+from unlatch.robots.action import ArmAction
+from unlatch.robots.franka_panda import franka_panda, urdf_path
+from unlatch.robots.robot import Robot
+from unlatch.robots.signals import ArmSignals, MotorTargets
+from unlatch.simcore.geometry import Pose
+from unlatch.simcore.sim.rates import WorldCfg
+from unlatch.simcore.sim.world import World
 
 
 def command(number: float) -> MotorTargets:

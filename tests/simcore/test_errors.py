@@ -4,8 +4,8 @@ import pickle
 
 import pytest
 
-from simcore import errors
-from simcore.errors import (
+from unlatch.simcore import errors
+from unlatch.simcore.errors import (
     ConfigError,
     FormatVersionError,
     GeometryError,

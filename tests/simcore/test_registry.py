@@ -5,9 +5,9 @@ from importlib.metadata import EntryPoint
 
 import pytest
 
-from simcore import registry
-from simcore.errors import DuplicateEntryError, PluginError, UnknownEntryError
-from simcore.registry import Catalog, CatalogEntry
+from unlatch.simcore import registry
+from unlatch.simcore.errors import DuplicateEntryError, PluginError, UnknownEntryError
+from unlatch.simcore.registry import Catalog, CatalogEntry
 
 
 class FakeDistribution:

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simcore.errors import ConfigError
-from simcore.rng import STREAMS, EpisodeStreams, episode_seed, stream
+from unlatch.simcore.errors import ConfigError
+from unlatch.simcore.rng import STREAMS, EpisodeStreams, episode_seed, stream
 
 SEEDS = st.integers(min_value=0, max_value=2**63 - 1)
 
@@ -22,7 +22,7 @@ def test_seeds_and_draws_are_what_they_were_when_data_was_recorded():
 
 
 def test_seed_of_an_episode_is_the_same_in_another_process():
-    code = "from simcore.rng import episode_seed; print(episode_seed(7, 3))"
+    code = "from unlatch.simcore.rng import episode_seed; print(episode_seed(7, 3))"
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=_root())
     assert int(out.stdout) == episode_seed(7, 3)
 
@@ -86,6 +86,4 @@ def test_a_negative_seed_is_refused():
 def _root():
     from pathlib import Path
 
-    import simcore.rng
-
-    return Path(simcore.rng.__file__).parents[1]
+    return Path(__file__).resolve().parents[2]

@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 import pytest
 
-from workflows.commandline import CommandLine, load_configs
-from workflows.schema import CollectCfg
+from unlatch.workflows.cli.arguments import CommandLine, load_configs
+from unlatch.workflows.runs.schema import CollectCfg
 
 
 @pytest.fixture(scope="session")

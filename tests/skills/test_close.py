@@ -8,13 +8,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from simcore.assets.annotation import Openness
-from skills.close import Close
-from skills.command import ManipKind, Phase
-from solver.settings.setting import SuccessMode
-from workflows.attempt import Attempt
-from workflows.runner import EpisodeRunner
-from workflows.schema import CollectCfg
+from unlatch.objects.annotation import Openness
+from unlatch.skills.close import Close
+from unlatch.skills.contract.command import ManipKind, Phase
+from unlatch.solver.settings.setting import SuccessMode
+from unlatch.workflows.episode.attempt import Attempt
+from unlatch.workflows.runs.runner import EpisodeRunner
+from unlatch.workflows.runs.schema import CollectCfg
 
 pytestmark = pytest.mark.integration
 

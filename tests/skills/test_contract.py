@@ -8,14 +8,14 @@ from typing import Any
 
 import pytest
 
-from robots.action import ArmAction
-from simcore.errors import SkillError
-from skills.catalog import SKILLS
-from skills.command import ManipCommand, ManipKind, Phase
-from skills.skill import Skill
-from workflows.episode_scene import EpisodeScene
-from workflows.runner import EpisodeRunner
-from workflows.schema import CollectCfg
+from unlatch.robots.action import ArmAction
+from unlatch.simcore.errors import SkillError
+from unlatch.skills.catalog import SKILLS
+from unlatch.skills.contract.command import ManipCommand, ManipKind, Phase
+from unlatch.skills.contract.skill import Skill
+from unlatch.workflows.episode.scene import EpisodeScene
+from unlatch.workflows.runs.runner import EpisodeRunner
+from unlatch.workflows.runs.schema import CollectCfg
 
 pytestmark = pytest.mark.integration
 

@@ -8,13 +8,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from simcore.recording.check import check_record
-from simcore.recording.episode import EpisodeRecord
-from simcore.recording.evidence import HOLD_PHASE
-from simcore.recording.verdict import recompute_success
-from skills.command import Phase
-from workflows.runner import EpisodeRunner
-from workflows.schema import CollectCfg
+from unlatch.simcore.recording.check import check_record
+from unlatch.simcore.recording.episode import EpisodeRecord
+from unlatch.simcore.recording.evidence import HOLD_PHASE
+from unlatch.simcore.recording.verdict import recompute_success
+from unlatch.skills.contract.command import Phase
+from unlatch.workflows.runs.runner import EpisodeRunner
+from unlatch.workflows.runs.schema import CollectCfg
 
 pytestmark = [pytest.mark.integration, pytest.mark.slow]
 

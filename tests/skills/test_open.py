@@ -9,16 +9,16 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from simcore.assets.annotation import Openness
-from simcore.sim.rates import WorldCfg
-from skills import articulation
-from skills.command import ManipKind, Phase
-from skills.open import Open
-from solver.planning.planner import Diagnosis
-from solver.settings.setting import SuccessMode
-from workflows.attempt import Attempt
-from workflows.runner import EpisodeRunner
-from workflows.schema import CollectCfg
+from unlatch.objects.annotation import Openness
+from unlatch.simcore.sim.rates import WorldCfg
+from unlatch.skills import articulation
+from unlatch.skills.contract.command import ManipKind, Phase
+from unlatch.skills.open import Open
+from unlatch.solver.planning.planner import Diagnosis
+from unlatch.solver.settings.setting import SuccessMode
+from unlatch.workflows.episode.attempt import Attempt
+from unlatch.workflows.runs.runner import EpisodeRunner
+from unlatch.workflows.runs.schema import CollectCfg
 
 pytestmark = pytest.mark.integration
 

@@ -9,18 +9,18 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from simcore.assets.annotation import Handle, HandleType, PartKind
-from skills import articulation
-from skills.command import ManipKind, Phase
-from skills.config import SkillCfg
-from skills.rotate import Rotate
-from skills.skill import Skill
-from skills.turning import TurningPlan
-from solver.path.slip_mode import SlipMode
-from solver.planning.planner import Diagnosis, KeyframePlan
-from workflows.attempt import Attempt
-from workflows.runner import EpisodeRunner
-from workflows.schema import CollectCfg
+from unlatch.objects.annotation import Handle, HandleType, PartKind
+from unlatch.skills import articulation
+from unlatch.skills.contract.command import ManipKind, Phase
+from unlatch.skills.contract.config import SkillCfg
+from unlatch.skills.contract.skill import Skill
+from unlatch.skills.rotate import Rotate
+from unlatch.skills.turning import TurningPlan
+from unlatch.solver.path.slip_mode import SlipMode
+from unlatch.solver.planning.planner import Diagnosis, KeyframePlan
+from unlatch.workflows.episode.attempt import Attempt
+from unlatch.workflows.runs.runner import EpisodeRunner
+from unlatch.workflows.runs.schema import CollectCfg
 
 pytestmark = pytest.mark.integration
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from simcore.geometry import Pose
-from skills.turning import LEAST_TURN_RAD, MOST_TURNS, PlanTurn, TurningPlan, plan_turns
-from solver.planning.planner import Diagnosis, Keyframe, KeyframePlan, Segment
+from unlatch.simcore.geometry import Pose
+from unlatch.skills.turning import LEAST_TURN_RAD, MOST_TURNS, PlanTurn, TurningPlan, plan_turns
+from unlatch.solver.planning.planner import Diagnosis, Keyframe, KeyframePlan, Segment
 
 START = np.zeros(7)
 

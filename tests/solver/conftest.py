@@ -9,10 +9,10 @@ import numpy as np
 import pybullet_data
 import pytest
 
-from simcore.geometry import matrix_from_axis_angle
-from solver.kinematics import Kinematics
-from solver.scene import ArmModel, JointGeometry, PlanningScene
-from solver.settings.reader import read_planner_setting
+from unlatch.simcore.geometry import matrix_from_axis_angle
+from unlatch.solver.kinematics import Kinematics
+from unlatch.solver.scene import ArmModel, JointGeometry, PlanningScene
+from unlatch.solver.settings.reader import read_planner_setting
 
 DATA = Path(pybullet_data.getDataPath())
 LINK = ("articulated_object_head", "articulated_object_tail", "link_contact_point", "link0_contact_axis")

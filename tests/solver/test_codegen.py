@@ -9,10 +9,10 @@ import casadi as ca
 import numpy as np
 import pytest
 
-from solver.codegen import COMPILE_VARIABLE, Compiled, compiled, has_compiler
-from solver.goal.layout import Layout, Structure
-from solver.goal.polish import Polish
-from solver.goal.program import Program
+from unlatch.solver.codegen import COMPILE_VARIABLE, Compiled, compiled, has_compiler
+from unlatch.solver.goal.layout import Layout, Structure
+from unlatch.solver.goal.polish import Polish
+from unlatch.solver.goal.program import Program
 
 needs_compiler = pytest.mark.skipif(not has_compiler(), reason="no C compiler on this machine")
 
@@ -160,7 +160,7 @@ def test_a_program_is_compiled_when_it_has_run_long_enough(cache, monkeypatch):
     x = np.array([[0.3, 0.2, 0.1]])
     before = program("one", lambda f: f, x)
     assert not program.is_machine_code
-    monkeypatch.setattr("solver.codegen._PAYS_AFTER_S", 0.0)
+    monkeypatch.setattr("unlatch.solver.codegen._PAYS_AFTER_S", 0.0)
     program("one", lambda f: f, x)
     assert program.is_machine_code
     assert program("one", lambda f: f, x).tobytes() == before.tobytes()
@@ -171,7 +171,7 @@ def test_a_program_is_compiled_when_it_has_run_long_enough(cache, monkeypatch):
 @pytest.mark.slow
 def test_processes_that_compile_the_same_at_once_all_get_it(tmp_path):
     code = (
-        "import casadi as ca\nfrom solver.codegen import compiled\nx = ca.SX.sym('x', 2)\n"
+        "import casadi as ca\nfrom unlatch.solver.codegen import compiled\nx = ca.SX.sym('x', 2)\n"
         "f = compiled(ca.Function('both', [x], [ca.sin(x)]))\nprint('External' in str(f), f([0.5, 1.0])[1])"
     )
     env = {**os.environ, "UNLATCH_CACHE_DIR": str(tmp_path), COMPILE_VARIABLE: "now"}

@@ -5,13 +5,13 @@ import textwrap
 import numpy as np
 import pytest
 
-from simcore.errors import ConfigError
-from simcore.registry import Catalog
-from solver.diagnosis.diagnosis import explain_goal
-from solver.goal.goal_solver import GoalSolver
-from solver.scene import PlanningScene
-from solver.settings.setting import PlannerSettingCfg
-from solver.terms import catalog
+from unlatch.simcore.errors import ConfigError
+from unlatch.simcore.registry import Catalog
+from unlatch.solver.diagnosis.diagnosis import explain_goal
+from unlatch.solver.goal.goal_solver import GoalSolver
+from unlatch.solver.scene import PlanningScene
+from unlatch.solver.settings.setting import PlannerSettingCfg
+from unlatch.solver.terms import catalog
 
 HEAD = "articulated_object_head"
 MODULE = '''
@@ -22,8 +22,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from solver.terms.row import ExpressionRow, RowKind
-from solver.terms.term import Term, tool_point
+from unlatch.solver.terms.row import ExpressionRow, RowKind
+from unlatch.solver.terms.term import Term, tool_point
 
 
 def _distance(R, p, numbers):
@@ -91,7 +91,7 @@ def installed(tmp_path, monkeypatch):
     monkeypatch.syspath_prepend(tmp_path)
     builtin = {name: entry for name, entry in catalog.TERMS.entries().items() if entry.origin == "unlatch"}
     found = Catalog("constraint type", builtin, group="unlatch.terms")
-    monkeypatch.setattr("solver.settings.setting.TERMS", found)
+    monkeypatch.setattr("unlatch.solver.settings.setting.TERMS", found)
     return found
 
 

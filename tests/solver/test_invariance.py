@@ -5,11 +5,11 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from simcore.geometry import Pose, matrix_from_axis_angle
-from simcore.sim.sighting import Sighting
-from skills.open import Open
-from solver.goal.goal_solver import GoalSolver
-from solver.settings.setting import PlannerSettingCfg
+from unlatch.simcore.geometry import Pose, matrix_from_axis_angle
+from unlatch.simcore.sim.pose_estimate_error import Sighting
+from unlatch.skills.open import Open
+from unlatch.solver.goal.goal_solver import GoalSolver
+from unlatch.solver.settings.setting import PlannerSettingCfg
 
 HEAD, TAIL = "articulated_object_head", "articulated_object_tail"
 POINT = {

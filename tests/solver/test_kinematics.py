@@ -5,9 +5,9 @@ import pybullet
 import pybullet_data
 import pytest
 
-from simcore.errors import AssetError, FrameNotFoundError
-from simcore.geometry import Pose, matrix_from_quat_xyzw
-from solver.kinematics import Kinematics
+from unlatch.simcore.errors import AssetError, FrameNotFoundError
+from unlatch.simcore.geometry import Pose, matrix_from_quat_xyzw
+from unlatch.solver.kinematics import Kinematics
 
 ROBOTS = {
     "panda": ("franka_panda/panda.urdf", "panda_link0", "panda_hand"),

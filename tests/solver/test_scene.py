@@ -5,9 +5,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from simcore.errors import ConfigError
-from simcore.geometry import Pose, matrix_from_axis_angle
-from solver.path.actuation_motions import apply_motion, post_poses, pre_poses
+from unlatch.simcore.errors import ConfigError
+from unlatch.simcore.geometry import Pose, matrix_from_axis_angle
+from unlatch.solver.path.actuation_motions import apply_motion, post_poses, pre_poses
 
 
 def test_link_things_turn_about_the_hinge_and_base_things_stay(door):

@@ -5,13 +5,13 @@ import math
 import numpy as np
 import pytest
 
-from simcore.errors import ConfigError
-from simcore.geometry import matrix_from_axis_angle
-from solver.goal.layout import Nearness
-from solver.goal.program import POINT_WEIGHT, Structure, program_of
-from solver.goal.verify import excess, tolerances, values
-from solver.settings.setting import PlannerSettingCfg
-from solver.terms.row import PlaneRow, PointRow
+from unlatch.simcore.errors import ConfigError
+from unlatch.simcore.geometry import matrix_from_axis_angle
+from unlatch.solver.goal.layout import Nearness
+from unlatch.solver.goal.program import POINT_WEIGHT, Structure, program_of
+from unlatch.solver.goal.verify import excess, tolerances, values
+from unlatch.solver.settings.setting import PlannerSettingCfg
+from unlatch.solver.terms.row import PlaneRow, PointRow
 
 HEAD, TAIL = "articulated_object_head", "articulated_object_tail"
 POINT = {

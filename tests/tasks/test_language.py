@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from simcore.assets.articulated_object import ObjectAsset
-from simcore.assets.library import ObjectCfg, load_object
-from simcore.rng import stream
-from tasks.language import FIELDS, chosen_first, fill_in, phrasing_draws, step_language, task_language
-from tasks.part_words import Manner, PartWords
+from unlatch.objects.articulated_object import ObjectAsset
+from unlatch.objects.library import ObjectCfg, load_object
+from unlatch.simcore.rng import stream
+from unlatch.tasks.language import FIELDS, chosen_first, fill_in, phrasing_draws, step_language, task_language
+from unlatch.tasks.part_words import Manner, PartWords
 
 MICROWAVE = PartWords("microwave", "door", "left-hinged", Manner.swing)
 

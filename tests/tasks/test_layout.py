@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from simcore.assets.articulated_object import ObjectAsset
-from simcore.assets.library import ObjectCfg, load_object
-from simcore.errors import AssetError, ConfigError
-from simcore.rng import stream
-from tasks.layout import Layout, sample_layout
-from tasks.task import OpennessCfg, RegionCfg, TaskCfg
+from unlatch.objects.articulated_object import ObjectAsset
+from unlatch.objects.library import ObjectCfg, load_object
+from unlatch.simcore.errors import AssetError, ConfigError
+from unlatch.simcore.rng import stream
+from unlatch.tasks.layout import Layout, sample_layout
+from unlatch.tasks.task import OpennessCfg, RegionCfg, TaskCfg
 
 HOMES = [("left", [0.0, -0.8, 0.0, -2.3, 0.0, 1.6, 0.8], 0.02)]
 

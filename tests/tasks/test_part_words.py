@@ -8,13 +8,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from simcore.assets.annotation import Articulation
-from simcore.assets.articulated_object import ObjectAsset
-from simcore.assets.library import ObjectCfg, load_object
-from simcore.assets.procedural.catalog import GENERATORS
-from simcore.errors import AssetError
-from simcore.rng import stream
-from tasks.part_words import Manner, _places, part_words
+from unlatch.objects.annotation import Articulation
+from unlatch.objects.articulated_object import ObjectAsset
+from unlatch.objects.library import ObjectCfg, load_object
+from unlatch.objects.procedural.catalog import GENERATORS
+from unlatch.simcore.errors import AssetError
+from unlatch.simcore.rng import stream
+from unlatch.tasks.part_words import Manner, _places, part_words
 
 SEEDS = range(6)
 

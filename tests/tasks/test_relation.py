@@ -7,15 +7,15 @@ import itertools
 import numpy as np
 import pytest
 
-from simcore.assets.articulated_object import ObjectAsset
-from simcore.assets.library import ObjectCfg, load_object
-from simcore.errors import ConfigError
-from simcore.geometry import Pose
-from simcore.rng import stream
-from tasks.layout import Layout, Placement, sample_layout
-from tasks.placing import Standing
-from tasks.relation import RelationCfg, RelationKind, in_order
-from tasks.task import OpennessCfg, RegionCfg, TaskCfg
+from unlatch.objects.articulated_object import ObjectAsset
+from unlatch.objects.library import ObjectCfg, load_object
+from unlatch.simcore.errors import ConfigError
+from unlatch.simcore.geometry import Pose
+from unlatch.simcore.rng import stream
+from unlatch.tasks.layout import Layout, Placement, sample_layout
+from unlatch.tasks.placing import Standing
+from unlatch.tasks.relation import RelationCfg, RelationKind, in_order
+from unlatch.tasks.task import OpennessCfg, RegionCfg, TaskCfg
 
 FEET_M = 0.004
 SEEDS = range(30)

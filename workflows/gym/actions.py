@@ -6,14 +6,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from robots.action import ArmAction
-from robots.description import RobotCfg
-from robots.robot import Robot
-from simcore.errors import ConfigError
-from simcore.geometry import matrix_from_axis_angle
-from solver.scene import ArmModel
-from workflows.episode_scene import arm_model
-from workflows.gym.config import ActionCfg, ActionMode
+from unlatch.robots.action import ArmAction
+from unlatch.robots.description import RobotCfg
+from unlatch.robots.robot import Robot
+from unlatch.simcore.errors import ConfigError
+from unlatch.simcore.geometry import matrix_from_axis_angle
+from unlatch.solver.scene import ArmModel
+from unlatch.workflows.episode.scene import arm_model
+from unlatch.workflows.gym.config import ActionCfg, ActionMode
 
 Array = np.ndarray
 

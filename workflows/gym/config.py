@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from enum import Enum
 
-from simcore.errors import ConfigError, close_matches
-from simcore.recording.export.config import ExportCfg, RotationForm, StateKind
-from simcore.state import Rendering
+from unlatch.simcore.errors import ConfigError, close_matches
+from unlatch.simcore.recording.export.config import ExportCfg, RotationForm, StateKind
+from unlatch.simcore.state import Rendering
 
 
 class ActionMode(Enum):

@@ -9,20 +9,20 @@ from typing import Any
 
 import numpy as np
 
-from simcore.errors import ConfigError, PluginError, close_matches
-from simcore.recording.episode import EpisodeRecord
-from simcore.recording.export.columns import IMAGE, ObservationColumns, Part
-from simcore.recording.json_values import plain
-from simcore.sim.camera import take_picture
-from simcore.sim.collision import BulletCollisionChecker
-from simcore.sim.world import World
-from simcore.state import Rendering
-from workflows.asset_checks import check_assets
-from workflows.commandline import CommandLine, load_configs
-from workflows.episode import Episode
-from workflows.gym.actions import ActionDecoder
-from workflows.gym.config import SuccessWhen
-from workflows.schema import EnvCfg
+from unlatch.simcore.errors import ConfigError, PluginError, close_matches
+from unlatch.simcore.recording.episode import EpisodeRecord
+from unlatch.simcore.recording.export.columns import IMAGE, ObservationColumns, Part
+from unlatch.simcore.recording.json_values import plain
+from unlatch.simcore.sim.collision import BulletCollisionChecker
+from unlatch.simcore.sim.visuals.pictures import take_picture
+from unlatch.simcore.sim.world import World
+from unlatch.simcore.state import Rendering
+from unlatch.workflows.cli.arguments import CommandLine, load_configs
+from unlatch.workflows.episode.asset_checks import check_assets
+from unlatch.workflows.episode.episode import Episode
+from unlatch.workflows.gym.actions import ActionDecoder
+from unlatch.workflows.gym.config import SuccessWhen
+from unlatch.workflows.runs.schema import EnvCfg
 
 try:
     import gymnasium

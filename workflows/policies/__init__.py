@@ -7,22 +7,28 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from simcore.errors import ConfigError
-from simcore.registry import Catalog, CatalogEntry
-from workflows.policies.policy import Policy
+from unlatch.simcore.errors import ConfigError
+from unlatch.simcore.registry import Catalog, CatalogEntry
+from unlatch.workflows.policies.policy import Policy
 
 if TYPE_CHECKING:
-    from workflows.gym.env import UnlatchEnv
+    from unlatch.workflows.gym.env import UnlatchEnv
 
 __all__ = ["POLICIES", "Policy", "check_spec", "load_policy"]
 
 POLICIES = Catalog(
     "policy kind",
     {
-        "module": CatalogEntry("workflows.policies.module:load", "module:name, a function or class of yours"),
-        "random": CatalogEntry("workflows.policies.random_actions:load", "random, uniform over the action space"),
-        "recorded": CatalogEntry("workflows.policies.recorded:load", "recorded:DATA, the actions of a data set"),
-        "tcp": CatalogEntry("workflows.policies.tcp:load", "tcp://host:port, a server of yours in another Python"),
+        "module": CatalogEntry("unlatch.workflows.policies.module:load", "module:name, a function or class of yours"),
+        "random": CatalogEntry(
+            "unlatch.workflows.policies.random_actions:load", "random, uniform over the action space"
+        ),
+        "recorded": CatalogEntry(
+            "unlatch.workflows.policies.recorded:load", "recorded:DATA, the actions of a data set"
+        ),
+        "tcp": CatalogEntry(
+            "unlatch.workflows.policies.tcp:load", "tcp://host:port, a server of yours in another Python"
+        ),
     },
 )
 """Kinds of policies: functions `load(place, env, *, timeout_s) -> Policy`."""

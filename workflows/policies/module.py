@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from simcore.errors import ConfigError, close_matches
-from workflows.gym.env import UnlatchEnv
+from unlatch.simcore.errors import ConfigError, close_matches
+from unlatch.workflows.gym.env import UnlatchEnv
 
 Array = np.ndarray
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from workflows.gym.env import UnlatchEnv
+from unlatch.workflows.gym.env import UnlatchEnv
 
 Array = np.ndarray
 

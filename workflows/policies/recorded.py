@@ -7,14 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from simcore.errors import ConfigError
-from simcore.recording.json_values import differences
-from simcore.recording.storage import DataSet
-from workflows.episode import INITIAL_S
-from workflows.gym.config import ActionMode
-from workflows.gym.env import UnlatchEnv
-from workflows.recorded import config_of
-from workflows.run import header_of
+from unlatch.simcore.errors import ConfigError
+from unlatch.simcore.recording.data_set.data_set import DataSet
+from unlatch.simcore.recording.json_values import differences
+from unlatch.workflows.episode.episode import INITIAL_S
+from unlatch.workflows.gym.config import ActionMode
+from unlatch.workflows.gym.env import UnlatchEnv
+from unlatch.workflows.runs.recorded import config_of
+from unlatch.workflows.runs.run import header_of
 
 Array = np.ndarray
 

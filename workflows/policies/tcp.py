@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from simcore.errors import ConfigError, SimCoreError
-from workflows.gym.env import UnlatchEnv
+from unlatch.simcore.errors import ConfigError, SimCoreError
+from unlatch.workflows.gym.env import UnlatchEnv
 
 Array = np.ndarray
 

@@ -8,15 +8,15 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from configs.reading import read_dataclass
-from simcore.errors import RecordingError
-from simcore.recording.export import EXPORTERS, ExportCfg, Exporter, Source, run_export
-from simcore.recording.storage import DataSet
-from workflows.commandline import CommandLine, load_configs
-from workflows.run import header_of
-from workflows.runner import EpisodeRunner
-from workflows.schema import CollectCfg
-from workflows.testing.promise import require
+from unlatch.configs.reading import read_dataclass
+from unlatch.simcore.errors import RecordingError
+from unlatch.simcore.recording.data_set.data_set import DataSet
+from unlatch.simcore.recording.export import EXPORTERS, ExportCfg, Exporter, Source, run_export
+from unlatch.workflows.cli.arguments import CommandLine, load_configs
+from unlatch.workflows.runs.run import header_of
+from unlatch.workflows.runs.runner import EpisodeRunner
+from unlatch.workflows.runs.schema import CollectCfg
+from unlatch.workflows.testing.promise import require
 
 _MADE_OF = ("task=close_drawer", "seed=1")
 _MOST_TRIED = 10

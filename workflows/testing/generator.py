@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from simcore.assets.procedural.catalog import GENERATORS
-from workflows.testing.promise import require
+from unlatch.objects.procedural.catalog import GENERATORS
+from unlatch.workflows.testing.promise import require
 
 
 def check_object(category: str, *, seeds: int = 3) -> None:

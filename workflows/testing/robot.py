@@ -6,21 +6,21 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from robots.catalog import ROBOTS
-from robots.description import ArmCfg, RobotCfg
-from robots.model import model_path
-from robots.robot import Robot
-from simcore.errors import ConfigError
-from simcore.geometry import Pose
-from simcore.sim.contacts import ContactMonitor, ContactView
-from simcore.sim.rates import WorldCfg
-from simcore.sim.world import World
-from solver.kinematics import Kinematics
-from workflows.commandline import CommandLine, load_configs
-from workflows.episode_scene import base_pose
-from workflows.robot_checks import check_robot as check_limits
-from workflows.schema import PlanCfg
-from workflows.testing.promise import require
+from unlatch.robots.catalog import ROBOTS
+from unlatch.robots.checks import check_robot as check_limits
+from unlatch.robots.description import ArmCfg, RobotCfg
+from unlatch.robots.model import model_path
+from unlatch.robots.robot import Robot
+from unlatch.simcore.errors import ConfigError
+from unlatch.simcore.geometry import Pose
+from unlatch.simcore.sim.contacts import ContactMonitor, ContactView
+from unlatch.simcore.sim.rates import WorldCfg
+from unlatch.simcore.sim.world import World
+from unlatch.solver.kinematics import Kinematics
+from unlatch.workflows.cli.arguments import CommandLine, load_configs
+from unlatch.workflows.episode.scene import base_pose
+from unlatch.workflows.runs.schema import PlanCfg
+from unlatch.workflows.testing.promise import require
 
 _OPENINGS = 4
 _SAME_M, _SAME_RAD = 1e-6, 1e-6

@@ -7,17 +7,17 @@ from typing import Any
 
 import numpy as np
 
-from configs.cross_checks import check_episode
-from configs.reading import read_dataclass
-from simcore.errors import RecordingError
-from simcore.sim.scene import NOT_RECORDED
-from simcore.sim.sensors.catalog import SENSORS
-from simcore.sim.sensors.config import SensorCfg
-from workflows.commandline import CommandLine, load_configs
-from workflows.episode import Episode
-from workflows.runner import EpisodeRunner
-from workflows.schema import PlanCfg
-from workflows.testing.promise import require
+from unlatch.configs.cross_checks import check_episode
+from unlatch.configs.reading import read_dataclass
+from unlatch.simcore.errors import RecordingError
+from unlatch.simcore.sim.scene import NOT_RECORDED
+from unlatch.simcore.sim.sensors.catalog import SENSORS
+from unlatch.simcore.sim.sensors.config import SensorCfg
+from unlatch.workflows.cli.arguments import CommandLine, load_configs
+from unlatch.workflows.episode.episode import Episode
+from unlatch.workflows.runs.runner import EpisodeRunner
+from unlatch.workflows.runs.schema import PlanCfg
+from unlatch.workflows.testing.promise import require
 
 Array = np.ndarray
 _Frames = list[dict[str, Array]]

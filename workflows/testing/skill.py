@@ -7,17 +7,17 @@ from typing import NamedTuple
 
 import numpy as np
 
-from simcore.errors import SkillError
-from simcore.recording.check import check_record
-from simcore.recording.episode import EpisodeRecord
-from skills.catalog import SKILLS
-from skills.skill import Skill
-from workflows.attempt import Attempt
-from workflows.commandline import CommandLine, load_configs
-from workflows.replay import ReplayMode, replay_deviation
-from workflows.runner import EpisodeRunner
-from workflows.schema import CollectCfg
-from workflows.testing.promise import require
+from unlatch.simcore.errors import SkillError
+from unlatch.simcore.recording.check import check_record
+from unlatch.simcore.recording.episode import EpisodeRecord
+from unlatch.skills.catalog import SKILLS
+from unlatch.skills.contract.skill import Skill
+from unlatch.workflows.cli.arguments import CommandLine, load_configs
+from unlatch.workflows.commands.replay import ReplayMode, replay_deviation
+from unlatch.workflows.episode.attempt import Attempt
+from unlatch.workflows.runs.runner import EpisodeRunner
+from unlatch.workflows.runs.schema import CollectCfg
+from unlatch.workflows.testing.promise import require
 
 
 class SkillReport(NamedTuple):

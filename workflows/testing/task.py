@@ -6,12 +6,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from workflows.asset_checks import check_assets
-from workflows.commandline import CommandLine, load_configs
-from workflows.goal import goal_conditions, goal_failure
-from workflows.runner import EpisodeRunner
-from workflows.schema import CollectCfg, PlanCfg, PreviewCfg
-from workflows.testing.promise import require
+from unlatch.workflows.cli.arguments import CommandLine, load_configs
+from unlatch.workflows.episode.asset_checks import check_assets
+from unlatch.workflows.episode.goal import goal_conditions, goal_failure
+from unlatch.workflows.runs.runner import EpisodeRunner
+from unlatch.workflows.runs.schema import CollectCfg, PlanCfg, PreviewCfg
+from unlatch.workflows.testing.promise import require
 
 _LEAST_PHRASINGS = 3
 

@@ -7,19 +7,19 @@ from typing import Any
 
 import numpy as np
 
-from simcore.errors import ConfigError
-from simcore.geometry import matrix_from_axis_angle
-from skills.articulation import ArticulationSkill
-from solver.goal.goal_solver import GoalSolver
-from solver.goal.verify import excess
-from solver.scene import ArmModel, PlanningScene
-from solver.terms.catalog import COSTS, TERMS
-from solver.terms.row import Row
-from solver.terms.term import Term, read_term
-from workflows.commandline import CommandLine, load_configs
-from workflows.runner import EpisodeRunner
-from workflows.schema import PlanCfg
-from workflows.testing.promise import require
+from unlatch.simcore.errors import ConfigError
+from unlatch.simcore.geometry import matrix_from_axis_angle
+from unlatch.skills.articulation import ArticulationSkill
+from unlatch.solver.goal.goal_solver import GoalSolver
+from unlatch.solver.goal.verify import excess
+from unlatch.solver.scene import ArmModel, PlanningScene
+from unlatch.solver.terms.catalog import COSTS, TERMS
+from unlatch.solver.terms.row import Row
+from unlatch.solver.terms.term import Term, read_term
+from unlatch.workflows.cli.arguments import CommandLine, load_configs
+from unlatch.workflows.runs.runner import EpisodeRunner
+from unlatch.workflows.runs.schema import PlanCfg
+from unlatch.workflows.testing.promise import require
 
 Array = np.ndarray
 

@@ -5,11 +5,11 @@ from collections.abc import Callable
 import pytest
 from unlatch_press.press import PressCfg
 
-from simcore.errors import ConfigError
-from workflows.commandline import CommandLine, load_configs
-from workflows.runner import EpisodeRunner
-from workflows.schema import CollectCfg
-from workflows.testing import check_skill, check_task
+from unlatch.simcore.errors import ConfigError
+from unlatch.workflows.cli.arguments import CommandLine, load_configs
+from unlatch.workflows.runs.runner import EpisodeRunner
+from unlatch.workflows.runs.schema import CollectCfg
+from unlatch.workflows.testing import check_skill, check_task
 
 
 def test_it_keeps_the_contract_of_a_skill_with_a_stapler_too() -> None:

@@ -10,13 +10,13 @@ from typing import ClassVar
 
 import numpy as np
 
-from simcore.errors import ConfigError
-from skills.close import Close
-from skills.command import ManipCommand, ManipKind, Phase
-from skills.config import SkillCfg
-from skills.context import SkillContext
-from skills.failure import Failure
-from solver.planning.plan import KeyframePlan
+from unlatch.simcore.errors import ConfigError
+from unlatch.skills.close import Close
+from unlatch.skills.contract.command import ManipCommand, ManipKind, Phase
+from unlatch.skills.contract.config import SkillCfg
+from unlatch.skills.contract.context import SkillContext
+from unlatch.skills.contract.failure import Failure
+from unlatch.solver.planning.plan import KeyframePlan
 
 _LEAST_SHARE = 0.8
 """Of the frames in which the part is to be kept pressed."""

@@ -10,13 +10,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from simcore.assets.annotation import Handle, HandleType
-from simcore.assets.procedural.assembly import HOLDING, Assembly, Held, lifting
-from simcore.assets.procedural.finishes import CHROME, DARK, PLASTICS
-from simcore.assets.procedural.generated import Colour, GeneratedObject, LinkBuilder, draw_colour, draw_m
-from simcore.assets.procedural.generator import ObjectGenerator
-from simcore.assets.procedural.panel import LID_BEHIND, PanelBuilder
-from simcore.geometry import Pose
+from unlatch.objects.annotation import Handle, HandleType
+from unlatch.objects.procedural.building.assembly import HOLDING, Assembly, Held, lifting
+from unlatch.objects.procedural.building.finishes import CHROME, DARK, PLASTICS
+from unlatch.objects.procedural.building.generated import Colour, GeneratedObject, LinkBuilder, draw_colour, draw_m
+from unlatch.objects.procedural.building.generator import ObjectGenerator
+from unlatch.objects.procedural.building.panel import LID_BEHIND, PanelBuilder
+from unlatch.simcore.geometry import Pose
 
 _GAP_M = 0.004
 

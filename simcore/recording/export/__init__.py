@@ -4,13 +4,13 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from simcore.recording.export.catalog import EXPORTERS
-    from simcore.recording.export.columns import Column, ObservationColumns
-    from simcore.recording.export.config import ActionKind, DeltaFrom, ExportCfg, RotationForm, StateKind
-    from simcore.recording.export.exporter import Exporter
-    from simcore.recording.export.run import ExportReport, run_export
-    from simcore.recording.export.source import Layout, Source
-    from simcore.recording.export.trajectory import Trajectory
+    from unlatch.simcore.recording.export.catalog import EXPORTERS
+    from unlatch.simcore.recording.export.columns import Column, ObservationColumns
+    from unlatch.simcore.recording.export.config import ActionKind, DeltaFrom, ExportCfg, RotationForm, StateKind
+    from unlatch.simcore.recording.export.exporter import Exporter
+    from unlatch.simcore.recording.export.run import ExportReport, run_export
+    from unlatch.simcore.recording.export.source import Layout, Source
+    from unlatch.simcore.recording.export.trajectory import Trajectory
 
 __all__ = [
     "EXPORTERS",

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from simcore.errors import RecordingError
-from simcore.recording.export.config import ExportCfg, StateKind
-from simcore.recording.export.rotation import COMPONENTS, in_form
+from unlatch.simcore.errors import RecordingError
+from unlatch.simcore.recording.export.config import ExportCfg, StateKind
+from unlatch.simcore.recording.export.rotation import COMPONENTS, in_form
 
 Array = np.ndarray
 Part = tuple[str, str, int]

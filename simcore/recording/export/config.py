@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from enum import Enum
 
-from simcore.errors import ConfigError
+from unlatch.simcore.errors import ConfigError
 
 
 class ActionKind(Enum):

@@ -7,10 +7,10 @@ import shutil
 from contextlib import suppress
 from pathlib import Path
 
-from simcore.errors import RecordingError
-from simcore.file_lock import try_lock
-from simcore.recording.files import not_writable, sync_folder
-from simcore.recording.location import missing_folders
+from unlatch.simcore.errors import RecordingError
+from unlatch.simcore.file_lock import try_lock
+from unlatch.simcore.files import not_writable, sync_folder
+from unlatch.simcore.recording.data_set.location import missing_folders
 
 _KEY = "export.json"
 

@@ -11,9 +11,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, ClassVar
 
-from simcore.recording.export.config import ExportCfg
-from simcore.recording.export.source import Source
-from simcore.recording.export.trajectory import Trajectory
+from unlatch.simcore.recording.export.config import ExportCfg
+from unlatch.simcore.recording.export.source import Source
+from unlatch.simcore.recording.export.trajectory import Trajectory
 
 
 class Exporter(ABC):

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from simcore.errors import PluginError
-from simcore.recording.export.images import Images, ImageSize
+from unlatch.simcore.errors import PluginError
+from unlatch.simcore.recording.export.images import Images, ImageSize
 
 Array = np.ndarray
 

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import numpy as np
 
-from simcore.errors import RecordingError, close_matches
-from simcore.recording.index import EpisodeSummary
-from simcore.recording.modality import RGB
-from simcore.recording.renders import RenderSet
+from unlatch.simcore.errors import RecordingError, close_matches
+from unlatch.simcore.recording.data_set.index import EpisodeSummary
+from unlatch.simcore.recording.images.modality import RGB
+from unlatch.simcore.recording.images.renders import RenderSet
 
 Array = np.ndarray
 
@@ -31,7 +31,7 @@ class Images:
         self._episode = renders.episode(number)
         self._camera = camera
         self.encoding = renders.streams[camera][RGB].encoding
-        """How they lie in the file, one of `simcore.recording.frame_video.ENCODINGS`."""
+        """How they lie in the file, one of `unlatch.simcore.recording.images.frame_video.ENCODINGS`."""
 
     @property
     def digest(self) -> str:

@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from simcore.recording.export.exporter import Exporter
-from simcore.recording.export.hdf5 import import_h5py, write_images
-from simcore.recording.export.source import Source
-from simcore.recording.export.trajectory import ACTION, Trajectory
+from unlatch.simcore.recording.export.exporter import Exporter
+from unlatch.simcore.recording.export.hdf5 import import_h5py, write_images
+from unlatch.simcore.recording.export.source import Source
+from unlatch.simcore.recording.export.trajectory import ACTION, Trajectory
 
 _NAME = "trajectory"
 

@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from simcore.errors import ConfigError
-from simcore.recording.export.config import ExportCfg
-from simcore.recording.export.exporter import Exporter
-from simcore.recording.export.hdf5 import import_h5py, write_images
-from simcore.recording.export.source import Source
-from simcore.recording.export.trajectory import ACTION, Trajectory
+from unlatch.simcore.errors import ConfigError
+from unlatch.simcore.recording.export.config import ExportCfg
+from unlatch.simcore.recording.export.exporter import Exporter
+from unlatch.simcore.recording.export.hdf5 import import_h5py, write_images
+from unlatch.simcore.recording.export.source import Source
+from unlatch.simcore.recording.export.trajectory import ACTION, Trajectory
 
 _ENV_TYPE = 2
 """robomimic's number for environments of Gymnasium."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.spatial.transform import Rotation
 
-from simcore.recording.export.config import RotationForm
+from unlatch.simcore.recording.export.config import RotationForm
 
 Array = np.ndarray
 

@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from simcore.errors import RecordingError
-from simcore.recording.export.draft import Draft
-from simcore.recording.export.exporter import Exporter
-from simcore.recording.export.trajectory import Trajectory
-from simcore.recording.files import not_writable
-from simcore.recording.json_values import plain
-from simcore.recording.location import absolute_folder
+from unlatch.simcore.errors import RecordingError
+from unlatch.simcore.files import not_writable
+from unlatch.simcore.recording.data_set.location import absolute_folder
+from unlatch.simcore.recording.export.draft import Draft
+from unlatch.simcore.recording.export.exporter import Exporter
+from unlatch.simcore.recording.export.trajectory import Trajectory
+from unlatch.simcore.recording.json_values import plain
 
 
 @dataclass(frozen=True)

@@ -8,12 +8,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from simcore.errors import RecordingError, close_matches
-from simcore.recording.export.config import ExportCfg
-from simcore.recording.export.images import ImageSize, ImageSource
-from simcore.recording.export.trajectory import Trajectory, TrajectoryMaker
-from simcore.recording.renders import RenderSet
-from simcore.recording.storage import DataSet
+from unlatch.simcore.errors import RecordingError, close_matches
+from unlatch.simcore.recording.data_set.data_set import DataSet
+from unlatch.simcore.recording.export.config import ExportCfg
+from unlatch.simcore.recording.export.images import ImageSize, ImageSource
+from unlatch.simcore.recording.export.trajectory import Trajectory, TrajectoryMaker
+from unlatch.simcore.recording.images.renders import RenderSet
 
 
 @dataclass(frozen=True)

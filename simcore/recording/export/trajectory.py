@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from simcore.errors import RecordingError
-from simcore.recording.episode import EpisodeRecord
-from simcore.recording.export.columns import AXES, Column, ObservationColumns, Part, array_of, joined, named
-from simcore.recording.export.config import ActionKind, DeltaFrom, ExportCfg
-from simcore.recording.export.images import Images
-from simcore.recording.export.rotation import COMPONENTS, change_between, in_form
+from unlatch.simcore.errors import RecordingError
+from unlatch.simcore.recording.episode import EpisodeRecord
+from unlatch.simcore.recording.export.columns import AXES, Column, ObservationColumns, Part, array_of, joined, named
+from unlatch.simcore.recording.export.config import ActionKind, DeltaFrom, ExportCfg
+from unlatch.simcore.recording.export.images import Images
+from unlatch.simcore.recording.export.rotation import COMPONENTS, change_between, in_form
 
 Array = np.ndarray
 

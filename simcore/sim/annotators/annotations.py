@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from simcore.sim.annotators.annotator import Annotator
-from simcore.sim.annotators.catalog import ANNOTATORS
-from simcore.sim.annotators.shot import Shot
+from unlatch.simcore.sim.annotators.annotator import Annotator
+from unlatch.simcore.sim.annotators.catalog import ANNOTATORS
+from unlatch.simcore.sim.annotators.shot import Shot
 
 Array = np.ndarray
 

@@ -8,7 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from simcore.sim.annotators.shot import Shot
+from unlatch.simcore.sim.annotators.shot import Shot
 
 Array = np.ndarray
 

@@ -6,11 +6,11 @@ from typing import ClassVar
 
 import numpy as np
 
-from simcore.geometry import Fisheye
-from simcore.geometry.silhouette import in_front
-from simcore.sim.annotators.annotator import Annotator, Output
-from simcore.sim.annotators.entity import Entity
-from simcore.sim.annotators.shot import Shot
+from unlatch.simcore.geometry import Fisheye
+from unlatch.simcore.meshes.silhouette import in_front
+from unlatch.simcore.sim.annotators.annotator import Annotator, Output
+from unlatch.simcore.sim.annotators.entity import Entity
+from unlatch.simcore.sim.annotators.shot import Shot
 
 Array = np.ndarray
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from simcore.registry import Catalog, CatalogEntry
+from unlatch.simcore.registry import Catalog, CatalogEntry
 
-_HERE = "simcore.sim.annotators"
+_HERE = "unlatch.simcore.sim.annotators"
 
 ANNOTATORS = Catalog(
     "annotator",
@@ -24,5 +24,5 @@ ANNOTATORS = Catalog(
         "semantic_segmentation": CatalogEntry(f"{_HERE}.segmentation:SemanticSegmentation", "which kind of thing"),
     },
     group="unlatch.annotators",
-    contract="simcore.sim.annotators.annotator:Annotator",
+    contract="unlatch.simcore.sim.annotators.annotator:Annotator",
 )

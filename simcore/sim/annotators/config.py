@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from simcore.errors import ConfigError, close_matches
-from simcore.geometry import Pose
-from simcore.sim.annotators.entity import SEMANTIC_TYPES
+from unlatch.simcore.errors import ConfigError, close_matches
+from unlatch.simcore.geometry import Pose
+from unlatch.simcore.sim.annotators.entity import SEMANTIC_TYPES
 
 
 @dataclass

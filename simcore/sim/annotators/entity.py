@@ -9,12 +9,12 @@ from itertools import product
 
 import numpy as np
 
-from simcore.geometry import Pose
-from simcore.geometry.triangle_mesh import TriangleMesh
-from simcore.sim.bodies import Body
-from simcore.sim.camera import link_labels
-from simcore.sim.visual_geometry import link_mesh
-from simcore.sim.world import World
+from unlatch.simcore.geometry import Pose
+from unlatch.simcore.meshes.triangle_mesh import TriangleMesh
+from unlatch.simcore.sim.bodies import Body
+from unlatch.simcore.sim.visuals.pictures import link_labels
+from unlatch.simcore.sim.visuals.visual_geometry import link_mesh
+from unlatch.simcore.sim.world import World
 
 Array = np.ndarray
 

@@ -6,9 +6,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from simcore.geometry import Pinhole
-from simcore.sim.annotators.annotator import Annotator, Output
-from simcore.sim.annotators.shot import Shot
+from unlatch.simcore.geometry import Pinhole
+from unlatch.simcore.sim.annotators.annotator import Annotator, Output
+from unlatch.simcore.sim.annotators.shot import Shot
 
 Array = np.ndarray
 

@@ -6,9 +6,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from simcore.sim.annotators.annotator import Annotator, Output
-from simcore.sim.annotators.entity import Entity
-from simcore.sim.annotators.shot import Shot
+from unlatch.simcore.sim.annotators.annotator import Annotator, Output
+from unlatch.simcore.sim.annotators.entity import Entity
+from unlatch.simcore.sim.annotators.shot import Shot
 
 Array = np.ndarray
 

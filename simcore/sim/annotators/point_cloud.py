@@ -6,8 +6,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from simcore.sim.annotators.annotator import Annotator, Output
-from simcore.sim.annotators.shot import Shot
+from unlatch.simcore.sim.annotators.annotator import Annotator, Output
+from unlatch.simcore.sim.annotators.shot import Shot
 
 Array = np.ndarray
 

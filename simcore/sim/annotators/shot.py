@@ -8,15 +8,15 @@ from functools import cached_property, lru_cache
 
 import numpy as np
 
-from simcore.geometry import Fisheye, Pinhole, Pose
-from simcore.geometry.silhouette import nearest_through
-from simcore.geometry.triangle_mesh import TriangleMesh
-from simcore.sim.annotators.config import AnnotationCfg
-from simcore.sim.annotators.entity import Entity, entities_of, links_of
-from simcore.sim.camera import link_labels, take_images
-from simcore.sim.renderers.exposure import Exposure
-from simcore.sim.renderers.renderer import RawImages
-from simcore.sim.world import World
+from unlatch.simcore.geometry import Fisheye, Pinhole, Pose
+from unlatch.simcore.meshes.silhouette import nearest_through
+from unlatch.simcore.meshes.triangle_mesh import TriangleMesh
+from unlatch.simcore.sim.annotators.config import AnnotationCfg
+from unlatch.simcore.sim.annotators.entity import Entity, entities_of, links_of
+from unlatch.simcore.sim.renderers.exposure import Exposure
+from unlatch.simcore.sim.renderers.renderer import RawImages
+from unlatch.simcore.sim.visuals.pictures import link_labels, take_images
+from unlatch.simcore.sim.world import World
 
 Array = np.ndarray
 

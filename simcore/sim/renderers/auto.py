@@ -10,9 +10,9 @@ from pathlib import Path
 _MESA_FROM_PX = 320 * 240
 _MESA_DEPTH_FROM_PX = 640 * 480
 _PROBE = """
-from simcore.sim.rates import WorldCfg
-from simcore.sim.renderers.egl import EglRenderer
-from simcore.sim.world import World
+from unlatch.simcore.sim.rates import WorldCfg
+from unlatch.simcore.sim.renderers.egl import EglRenderer
+from unlatch.simcore.sim.world import World
 with World(WorldCfg(), visuals=True, renderer=EglRenderer()):
     pass
 """

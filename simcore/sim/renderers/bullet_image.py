@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pybullet as p
 
-from simcore.geometry import Pose
-from simcore.sim.renderers.exposure import Exposure
-from simcore.sim.renderers.renderer import RawImages
+from unlatch.simcore.geometry import Pose
+from unlatch.simcore.sim.renderers.exposure import Exposure
+from unlatch.simcore.sim.renderers.renderer import RawImages
 
 if TYPE_CHECKING:
-    from simcore.sim.world import World
+    from unlatch.simcore.sim.world import World
 
 Array = np.ndarray
 

@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 import pybullet as p
 
-from simcore.errors import WorldError
-from simcore.sim.renderers.bullet_image import bullet_images
-from simcore.sim.renderers.exposure import Exposure
-from simcore.sim.renderers.renderer import RawImages, Renderer
+from unlatch.simcore.errors import WorldError
+from unlatch.simcore.sim.renderers.bullet_image import bullet_images
+from unlatch.simcore.sim.renderers.exposure import Exposure
+from unlatch.simcore.sim.renderers.renderer import RawImages, Renderer
 
 if TYPE_CHECKING:
-    from simcore.sim.world import World
+    from unlatch.simcore.sim.world import World
 
 _PLUGIN = "eglRenderer"
 _SPLIT_M = 0.4

@@ -12,20 +12,20 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 import pybullet as p
 
-from simcore.errors import WorldError
-from simcore.geometry import Fisheye, Pinhole
-from simcore.geometry.surface_file import Surface, read_surface
-from simcore.sim.bodies import Body
-from simcore.sim.renderers.exposure import Exposure
-from simcore.sim.renderers.ray_scene import Placed, Rays, RayScene, Tables
-from simcore.sim.renderers.ray_shading import normals_of, shaded
-from simcore.sim.renderers.ray_surface import Kept, RayShape, RaySurface
-from simcore.sim.renderers.renderer import RawImages, Renderer
-from simcore.sim.visual_geometry import primitive_mesh
-from simcore.sim.visual_shapes import Paint, VisualShape
+from unlatch.simcore.errors import WorldError
+from unlatch.simcore.geometry import Fisheye, Pinhole
+from unlatch.simcore.meshes.surface_file import Surface, read_surface
+from unlatch.simcore.sim.bodies import Body
+from unlatch.simcore.sim.renderers.exposure import Exposure
+from unlatch.simcore.sim.renderers.ray_scene import Placed, Rays, RayScene, Tables
+from unlatch.simcore.sim.renderers.ray_shading import normals_of, shaded
+from unlatch.simcore.sim.renderers.ray_surface import Kept, RayShape, RaySurface
+from unlatch.simcore.sim.renderers.renderer import RawImages, Renderer
+from unlatch.simcore.sim.visuals.visual_geometry import primitive_mesh
+from unlatch.simcore.sim.visuals.visual_shapes import Paint, VisualShape
 
 if TYPE_CHECKING:
-    from simcore.sim.world import World
+    from unlatch.simcore.sim.world import World
 
 Array = np.ndarray
 

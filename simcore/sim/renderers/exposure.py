@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from simcore.geometry import Fisheye, Pinhole, Pose
+from unlatch.simcore.geometry import Fisheye, Pinhole, Pose
 
 
 @dataclass(frozen=True)

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import numpy as np
 
-from simcore.geometry import Pinhole, Pose
-from simcore.sim.renderers.ray_surface import RaySurface
+from unlatch.simcore.geometry import Pinhole, Pose
+from unlatch.simcore.sim.renderers.ray_surface import RaySurface
 
 Array = np.ndarray
 

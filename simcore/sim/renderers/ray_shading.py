@@ -6,10 +6,10 @@ from pathlib import Path
 
 import numpy as np
 
-from simcore.geometry import Pose
-from simcore.sim.light import Light
-from simcore.sim.renderers.ray_picture import picture_of
-from simcore.sim.renderers.ray_scene import Hits, Rays, RayScene
+from unlatch.simcore.geometry import Pose
+from unlatch.simcore.sim.renderers.ray_picture import picture_of
+from unlatch.simcore.sim.renderers.ray_scene import Hits, Rays, RayScene
+from unlatch.simcore.sim.visuals.light import Light
 
 Array = np.ndarray
 

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from simcore.geometry import Pose
-from simcore.geometry.surface_file import Surface, creased_normals
+from unlatch.simcore.geometry import Pose
+from unlatch.simcore.meshes.surface_file import Surface, creased_normals
 
 Array = np.ndarray
 

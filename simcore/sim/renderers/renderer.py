@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from simcore.geometry import Fisheye, Pinhole
-from simcore.sim.renderers.exposure import Exposure
+from unlatch.simcore.geometry import Fisheye, Pinhole
+from unlatch.simcore.sim.renderers.exposure import Exposure
 
 if TYPE_CHECKING:
-    from simcore.sim.world import World
+    from unlatch.simcore.sim.world import World
 
 Array = np.ndarray
 

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, ClassVar
 
 import pybullet as p
 
-from simcore.sim.renderers.bullet_image import bullet_images
-from simcore.sim.renderers.exposure import Exposure
-from simcore.sim.renderers.renderer import RawImages, Renderer
+from unlatch.simcore.sim.renderers.bullet_image import bullet_images
+from unlatch.simcore.sim.renderers.exposure import Exposure
+from unlatch.simcore.sim.renderers.renderer import RawImages, Renderer
 
 if TYPE_CHECKING:
-    from simcore.sim.world import World
+    from unlatch.simcore.sim.world import World
 
 
 class TinyRenderer(Renderer):

@@ -7,17 +7,17 @@ from typing import ClassVar
 
 import numpy as np
 
-from simcore.errors import WorldError
-from simcore.geometry import Fisheye, Pinhole, Pose
-from simcore.rng import stream
-from simcore.sim.camera import link_labels, require_visuals, take_images
-from simcore.sim.renderers.exposure import Exposure
-from simcore.sim.renderers.renderer import RawImages
-from simcore.sim.sensors.camera_cfg import MAX_PIXELS, CameraCfg
-from simcore.sim.sensors.config import SensorCfg
-from simcore.sim.sensors.sensor import Sensor
-from simcore.sim.world import World
-from simcore.state import Buffer, Rendering
+from unlatch.simcore.errors import WorldError
+from unlatch.simcore.geometry import Fisheye, Pinhole, Pose
+from unlatch.simcore.rng import stream
+from unlatch.simcore.sim.renderers.exposure import Exposure
+from unlatch.simcore.sim.renderers.renderer import RawImages
+from unlatch.simcore.sim.sensors.camera_cfg import MAX_PIXELS, CameraCfg
+from unlatch.simcore.sim.sensors.config import SensorCfg
+from unlatch.simcore.sim.sensors.sensor import Sensor
+from unlatch.simcore.sim.visuals.pictures import link_labels, require_visuals, take_images
+from unlatch.simcore.sim.world import World
+from unlatch.simcore.state import Buffer, Rendering
 
 Array = np.ndarray
 

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from simcore.errors import ConfigError, GeometryError, close_matches
-from simcore.geometry import Fisheye, Pinhole
-from simcore.sim.sensors.camera_models import CAMERA_MODELS
-from simcore.sim.sensors.config import SensorCfg
-from simcore.sim.sensors.image_noise import ImageNoise
+from unlatch.simcore.errors import ConfigError, GeometryError, close_matches
+from unlatch.simcore.geometry import Fisheye, Pinhole
+from unlatch.simcore.sim.sensors.camera_models import CAMERA_MODELS
+from unlatch.simcore.sim.sensors.config import SensorCfg
+from unlatch.simcore.sim.sensors.image_noise import ImageNoise
 
 Array = np.ndarray
 

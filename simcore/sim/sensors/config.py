@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 import numpy as np
 from omegaconf import MISSING
 
-from simcore.errors import ConfigError
-from simcore.geometry import Pose
+from unlatch.simcore.errors import ConfigError
+from unlatch.simcore.geometry import Pose
 
 Array = np.ndarray
 

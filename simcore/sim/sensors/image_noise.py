@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.ndimage import gaussian_filter, uniform_filter
 
-from simcore.errors import ConfigError
+from unlatch.simcore.errors import ConfigError
 
 Array = np.ndarray
 

@@ -7,14 +7,14 @@ from typing import ClassVar
 
 import numpy as np
 
-from simcore.errors import ConfigError
-from simcore.geometry import Pose
-from simcore.rng import stream
-from simcore.sim.sensors.config import SensorCfg
-from simcore.sim.sensors.imu_noise import ImuNoise
-from simcore.sim.sensors.sensor import Sensor
-from simcore.sim.world import World
-from simcore.state import Buffer
+from unlatch.simcore.errors import ConfigError
+from unlatch.simcore.geometry import Pose
+from unlatch.simcore.rng import stream
+from unlatch.simcore.sim.sensors.config import SensorCfg
+from unlatch.simcore.sim.sensors.imu_noise import ImuNoise
+from unlatch.simcore.sim.sensors.sensor import Sensor
+from unlatch.simcore.sim.world import World
+from unlatch.simcore.state import Buffer
 
 Array = np.ndarray
 

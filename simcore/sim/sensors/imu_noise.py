@@ -6,7 +6,7 @@ from dataclasses import dataclass, fields
 
 import numpy as np
 
-from simcore.errors import ConfigError
+from unlatch.simcore.errors import ConfigError
 
 Array = np.ndarray
 

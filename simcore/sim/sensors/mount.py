@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from simcore.errors import ConfigError, FrameNotFoundError, close_matches
-from simcore.geometry import Pose
-from simcore.sim.bodies import Body
-from simcore.sim.sensors.config import MountCfg, looking_rotation
-from simcore.sim.world import World
+from unlatch.simcore.errors import ConfigError, FrameNotFoundError, close_matches
+from unlatch.simcore.geometry import Pose
+from unlatch.simcore.sim.bodies import Body
+from unlatch.simcore.sim.sensors.config import MountCfg, looking_rotation
+from unlatch.simcore.sim.world import World
 
 Array = np.ndarray
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import ClassVar, Generic, TypeVar
 
-from simcore.geometry import Pose
-from simcore.sim.sensors.config import SensorCfg
-from simcore.sim.sensors.mount import Mount
-from simcore.sim.world import World
-from simcore.state import Buffer, Module
+from unlatch.simcore.geometry import Pose
+from unlatch.simcore.sim.sensors.config import SensorCfg
+from unlatch.simcore.sim.sensors.mount import Mount
+from unlatch.simcore.sim.world import World
+from unlatch.simcore.state import Buffer, Module
 
 CfgT = TypeVar("CfgT", bound=SensorCfg, covariant=True)
 
@@ -18,8 +18,8 @@ class Sensor(Module, Generic[CfgT]):
 
     A subclass names its dataclass in `cfg_type`, makes its buffers in `__init__`, and fills them in `_measure`, which
     every `update_state` calls once, after the pose has been read. A sensor only reads: it neither moves nor steps
-    anything. Buffers without a tag of `simcore.sim.scene.NOT_RECORDED` are recorded in every frame, so they are filled
-    from the first `update_state` on and keep their shape.
+    anything. Buffers without a tag of `unlatch.simcore.sim.scene.NOT_RECORDED` are recorded in every frame, so they are
+    filled from the first `update_state` on and keep their shape.
 
     A sensor with images overrides `_switch_rendering` too, and makes them only while they are switched on.
     """

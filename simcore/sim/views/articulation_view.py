@@ -8,17 +8,17 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import pybullet as p
 
-from simcore.errors import WorldError
-from simcore.geometry import Pose
-from simcore.sim.bodies import ROOT, Body
-from simcore.sim.contact_material import ContactMaterial, ContactMaterials
-from simcore.sim.drives import DriveGroup, DriveMode, JointDrive
-from simcore.sim.tendon_cfg import TendonCfg
-from simcore.sim.tendons import Tendons
-from simcore.sim.views.attribute import ViewAttribute
-from simcore.sim.views.rigid_prim_view import LEAST_INERTIA_KG_M2, LEAST_MASS_KG
-from simcore.sim.views.view import View
-from simcore.sim.world import World
+from unlatch.simcore.errors import WorldError
+from unlatch.simcore.geometry import Pose
+from unlatch.simcore.sim.bodies import ROOT, Body
+from unlatch.simcore.sim.drives import DriveGroup, DriveMode, JointDrive
+from unlatch.simcore.sim.properties.contact_material import ContactMaterial, ContactMaterials
+from unlatch.simcore.sim.properties.tendon_cfg import TendonCfg
+from unlatch.simcore.sim.properties.tendons import Tendons
+from unlatch.simcore.sim.views.attribute import ViewAttribute
+from unlatch.simcore.sim.views.rigid_prim_view import LEAST_INERTIA_KG_M2, LEAST_MASS_KG
+from unlatch.simcore.sim.views.view import View
+from unlatch.simcore.sim.world import World
 
 Array = np.ndarray
 

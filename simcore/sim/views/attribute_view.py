@@ -6,8 +6,8 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from simcore.errors import ConfigError, close_matches
-from simcore.sim.views.attribute import ViewAttribute
+from unlatch.simcore.errors import ConfigError, close_matches
+from unlatch.simcore.sim.views.attribute import ViewAttribute
 
 Array = np.ndarray
 

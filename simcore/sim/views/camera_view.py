@@ -6,12 +6,12 @@ from dataclasses import fields, replace
 
 import numpy as np
 
-from simcore.geometry import Pose
-from simcore.geometry.rotations import rpy_from_matrix
-from simcore.sim.sensors.camera import Camera
-from simcore.sim.sensors.image_noise import MOST, ImageNoise
-from simcore.sim.views.attribute import ViewAttribute
-from simcore.sim.views.attribute_view import AttributeView
+from unlatch.simcore.geometry import Pose
+from unlatch.simcore.geometry.rotations import rpy_from_matrix
+from unlatch.simcore.sim.sensors.camera import Camera
+from unlatch.simcore.sim.sensors.image_noise import MOST, ImageNoise
+from unlatch.simcore.sim.views.attribute import ViewAttribute
+from unlatch.simcore.sim.views.attribute_view import AttributeView
 
 Array = np.ndarray
 

@@ -7,10 +7,10 @@ from collections.abc import Callable
 
 import pybullet as p
 
-from simcore.errors import WorldError
-from simcore.geometry import Pose
-from simcore.sim.bodies import ROOT
-from simcore.sim.world import World
+from unlatch.simcore.errors import WorldError
+from unlatch.simcore.geometry import Pose
+from unlatch.simcore.sim.bodies import ROOT
+from unlatch.simcore.sim.world import World
 
 
 class GridCloner:

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from simcore.sim.views.attribute import ViewAttribute
-from simcore.sim.views.attribute_view import AttributeView
-from simcore.sim.world import World
+from unlatch.simcore.sim.views.attribute import ViewAttribute
+from unlatch.simcore.sim.views.attribute_view import AttributeView
+from unlatch.simcore.sim.world import World
 
 Array = np.ndarray
 

@@ -7,14 +7,14 @@ from collections.abc import Sequence
 import numpy as np
 import pybullet as p
 
-from simcore.errors import WorldError
-from simcore.geometry import Pose
-from simcore.sim.bodies import ROOT, Body
-from simcore.sim.contact_material import ContactMaterial, ContactMaterials
-from simcore.sim.contact_offsets import ContactOffset
-from simcore.sim.views.attribute import ViewAttribute
-from simcore.sim.views.view import View
-from simcore.sim.world import World
+from unlatch.simcore.errors import WorldError
+from unlatch.simcore.geometry import Pose
+from unlatch.simcore.sim.bodies import ROOT, Body
+from unlatch.simcore.sim.properties.contact_material import ContactMaterial, ContactMaterials
+from unlatch.simcore.sim.properties.contact_offsets import ContactOffset
+from unlatch.simcore.sim.views.attribute import ViewAttribute
+from unlatch.simcore.sim.views.view import View
+from unlatch.simcore.sim.world import World
 
 Array = np.ndarray
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from simcore.sim.views.attribute import ViewAttribute
-from simcore.sim.world import World
+from unlatch.simcore.sim.views.attribute import ViewAttribute
+from unlatch.simcore.sim.world import World
 
 Array = np.ndarray
 

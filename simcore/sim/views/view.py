@@ -6,13 +6,13 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from simcore.errors import WorldError
-from simcore.geometry import Pose
-from simcore.geometry.rotations import rpy_from_matrix
-from simcore.sim.bodies import Body
-from simcore.sim.views.attribute import ViewAttribute
-from simcore.sim.views.attribute_view import AttributeView
-from simcore.sim.world import World
+from unlatch.simcore.errors import WorldError
+from unlatch.simcore.geometry import Pose
+from unlatch.simcore.geometry.rotations import rpy_from_matrix
+from unlatch.simcore.sim.bodies import Body
+from unlatch.simcore.sim.views.attribute import ViewAttribute
+from unlatch.simcore.sim.views.attribute_view import AttributeView
+from unlatch.simcore.sim.world import World
 
 Array = np.ndarray
 

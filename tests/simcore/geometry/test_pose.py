@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simcore.errors import GeometryError
-from simcore.geometry import Pose, matrix_from_axis_angle, unit
+from unlatch.simcore.errors import GeometryError
+from unlatch.simcore.geometry import Pose, matrix_from_axis_angle, unit
 
 NUMBER = st.floats(min_value=-3.0, max_value=3.0, allow_nan=False)
 VECTORS = st.tuples(NUMBER, NUMBER, NUMBER)

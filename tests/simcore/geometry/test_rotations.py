@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
-from simcore.errors import GeometryError
-from simcore.geometry import (
+from unlatch.simcore.errors import GeometryError
+from unlatch.simcore.geometry import (
     angle_between,
     matrix_from_axis_angle,
     matrix_from_quat_xyzw,

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from simcore import randomization as dr
-from simcore.errors import ConfigError
-from simcore.randomization.distribution import FACTORIES, Distribution
+from unlatch.simcore import randomization as dr
+from unlatch.simcore.errors import ConfigError
+from unlatch.simcore.randomization.distribution import FACTORIES, Distribution
 
 N = 3000
 
@@ -59,7 +59,7 @@ def test_sequence_goes_round_for_each_environment_by_itself() -> None:
 
 
 def test_a_constant_is_drawn_as_it_is() -> None:
-    from simcore.randomization.distribution import as_distribution
+    from unlatch.simcore.randomization.distribution import as_distribution
 
     assert np.all(draws(as_distribution([1.0, 2.0]), 2) == [1.0, 2.0])
     assert np.all(draws(as_distribution(3), 2) == 3.0)

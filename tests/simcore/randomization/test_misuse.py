@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from simcore import randomization as dr
-from simcore.errors import ConfigError
+from unlatch.simcore import randomization as dr
+from unlatch.simcore.errors import ConfigError
 
 pytestmark = pytest.mark.integration
 Stage = Any

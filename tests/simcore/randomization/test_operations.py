@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from simcore import randomization as dr
-from simcore.errors import ConfigError
-from simcore.geometry import Pose
+from unlatch.simcore import randomization as dr
+from unlatch.simcore.errors import ConfigError
+from unlatch.simcore.geometry import Pose
 
 pytestmark = pytest.mark.integration
 Stage = Any

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from simcore.errors import ConfigError
-from simcore.randomization.perception import PerceptionCfg
+from unlatch.simcore.errors import ConfigError
+from unlatch.simcore.randomization.perception import PerceptionCfg
 
 
 def test_each_number_is_one_rule_an_object():

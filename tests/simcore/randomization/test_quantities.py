@@ -6,25 +6,25 @@ import numpy as np
 import pytest
 from scipy.stats import kstest
 
-from robots.franka_panda import franka_panda, urdf_path
-from robots.robot import Robot
-from robots.signal_view import SignalView
-from simcore import randomization as dr
-from simcore.assets.procedural.numbered_texture import texture_file
-from simcore.errors import ConfigError
-from simcore.geometry import Pose
-from simcore.rng import stream
-from simcore.sim.look import Look, TextureStore
-from simcore.sim.rates import WorldCfg
-from simcore.sim.sensors.camera import Camera, CameraCfg
-from simcore.sim.sensors.config import MountCfg
-from simcore.sim.sighting import Sighting
-from simcore.sim.views.attribute_view import AttributeView
-from simcore.sim.views.camera_view import CameraView
-from simcore.sim.views.light_view import LightView
-from simcore.sim.views.look_view import LookView
-from simcore.sim.views.sighting_view import SightingView
-from simcore.sim.world import World
+from unlatch.objects.procedural.building.numbered_texture import texture_file
+from unlatch.robots.franka_panda import franka_panda, urdf_path
+from unlatch.robots.robot import Robot
+from unlatch.robots.signal_view import SignalView
+from unlatch.simcore import randomization as dr
+from unlatch.simcore.errors import ConfigError
+from unlatch.simcore.geometry import Pose
+from unlatch.simcore.rng import stream
+from unlatch.simcore.sim.pose_estimate_error import Sighting
+from unlatch.simcore.sim.rates import WorldCfg
+from unlatch.simcore.sim.sensors.camera import Camera, CameraCfg
+from unlatch.simcore.sim.sensors.config import MountCfg
+from unlatch.simcore.sim.views.appearance_view import LookView
+from unlatch.simcore.sim.views.attribute_view import AttributeView
+from unlatch.simcore.sim.views.camera_view import CameraView
+from unlatch.simcore.sim.views.light_view import LightView
+from unlatch.simcore.sim.views.pose_estimate_view import SightingView
+from unlatch.simcore.sim.visuals.appearance import Look, TextureStore
+from unlatch.simcore.sim.world import World
 
 N = 400
 RANGES = {

@@ -11,13 +11,13 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from simcore import randomization as dr
-from simcore.geometry import Pose
-from simcore.randomization import physics_view
-from simcore.sim.converted_body import load_converted
-from simcore.sim.rates import WorldCfg
-from simcore.sim.views.articulation_view import ArticulationView
-from simcore.sim.world import World
+from unlatch.simcore import randomization as dr
+from unlatch.simcore.geometry import Pose
+from unlatch.simcore.randomization import physics_view
+from unlatch.simcore.sim.converted_body import load_converted
+from unlatch.simcore.sim.rates import WorldCfg
+from unlatch.simcore.sim.views.articulation_view import ArticulationView
+from unlatch.simcore.sim.world import World
 
 Stage = Any
 

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from simcore import randomization as dr
-from simcore.errors import ConfigError
-from simcore.sim.tendon_cfg import TendonCfg
-from simcore.sim.views.articulation_view import ArticulationView
+from unlatch.simcore import randomization as dr
+from unlatch.simcore.errors import ConfigError
+from unlatch.simcore.sim.properties.tendon_cfg import TendonCfg
+from unlatch.simcore.sim.views.articulation_view import ArticulationView
 
 pytestmark = pytest.mark.integration
 Stage = Any

@@ -5,7 +5,7 @@ import shutil
 import numpy as np
 import pytest
 
-from simcore.recording import DataSet, check_dataset, check_record
+from unlatch.simcore.recording import DataSet, check_dataset, check_record
 
 QUAT = "objects.microwave.root_quat_xyzw"
 DOOR = "objects.microwave.joint_positions"

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simcore.errors import RecordingError
-from simcore.geometry import Pose
-from simcore.recording.json_values import break_seal, decode_json_object, differences, encode_sealed, plain
+from unlatch.simcore.errors import RecordingError
+from unlatch.simcore.geometry import Pose
+from unlatch.simcore.recording.json_values import break_seal, decode_json_object, differences, encode_sealed, plain
 
 PLAIN = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(max_size=8),

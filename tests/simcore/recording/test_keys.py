@@ -4,13 +4,12 @@ from pathlib import Path
 
 import pytest
 
-import simcore.recording
-from simcore.recording import FAILURE_CODES
-from simcore.recording.format_page import record_format_page
-from simcore.recording.keys import ACTION, INTERVAL, KEYS, STATE, is_state_key, kind_of, match_key
-from simcore.recording.verdict import ABORT_CODES
+from unlatch.simcore.recording import FAILURE_CODES
+from unlatch.simcore.recording.format_page import record_format_page
+from unlatch.simcore.recording.keys import ACTION, INTERVAL, KEYS, STATE, is_state_key, kind_of, match_key
+from unlatch.simcore.recording.verdict import ABORT_CODES
 
-PAGE = Path(simcore.recording.__file__).parents[2] / "docs" / "record_format.md"
+PAGE = Path(__file__).resolve().parents[3] / "docs" / "record_format.md"
 
 
 def example(pattern):
@@ -51,7 +50,8 @@ def test_a_word_that_is_none_of_ours_has_no_kind(key):
 
 def test_the_page_of_the_record_format_is_current():
     assert PAGE.read_text(encoding="utf-8") == record_format_page(), (
-        "docs/record_format.md is out of date. Run: python -m simcore.recording.format_page docs/record_format.md"
+        "docs/record_format.md is out of date. Run:\n"
+        "python -m unlatch.simcore.recording.format_page docs/record_format.md"
     )
 
 

@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from simcore.errors import RecordingError
-from simcore.recording import state_file
-from simcore.recording.state_file import decode_state, encode_state
+from unlatch.simcore.errors import RecordingError
+from unlatch.simcore.recording import state_file
+from unlatch.simcore.recording.state_file import decode_state, encode_state
 
 KEYS = st.from_regex(r"[a-z0-9_-]{1,4}(\.[a-z0-9_-]{1,4}){0,2}", fullmatch=True)
 DTYPES = st.sampled_from([np.float64, np.float32, np.int64, np.int32, np.uint8, np.bool_])

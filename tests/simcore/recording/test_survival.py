@@ -7,9 +7,9 @@ import time
 import numpy as np
 import pytest
 
-from simcore.errors import RecordingError
-from simcore.recording import DataSet, check_dataset
-from simcore.recording.writer_area import WriterArea, clean_areas
+from unlatch.simcore.errors import RecordingError
+from unlatch.simcore.recording import DataSet, check_dataset
+from unlatch.simcore.recording.data_set.writer_area import WriterArea, clean_areas
 
 HEADER = {"seed": 7}
 CALLS = ("open", "write", "fsync", "mkdir", "rename", "link", "unlink", "rmdir", "close")

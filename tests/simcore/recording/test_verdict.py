@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from simcore.errors import RecordingError
-from simcore.recording import FAILURE_CODES, recompute_success
-from simcore.recording.verdict import ABORT_CODES
+from unlatch.simcore.errors import RecordingError
+from unlatch.simcore.recording import FAILURE_CODES, recompute_success
+from unlatch.simcore.recording.verdict import ABORT_CODES
 
 DOOR = "objects.microwave.joint_positions"
 TOUCH = "contacts.panda.left.microwave.fingers_link.force_max_n"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from simcore.sim.renderers import auto
+from unlatch.simcore.sim.renderers import auto
 
 SMALL, LARGE = 128 * 96, 640 * 480
 

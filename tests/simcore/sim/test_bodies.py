@@ -9,10 +9,10 @@ import numpy as np
 import pybullet as p
 import pytest
 
-from simcore.errors import FrameNotFoundError, WorldError
-from simcore.geometry import Pose
-from simcore.sim.rates import WorldCfg
-from simcore.sim.world import World
+from unlatch.simcore.errors import FrameNotFoundError, WorldError
+from unlatch.simcore.geometry import Pose
+from unlatch.simcore.sim.rates import WorldCfg
+from unlatch.simcore.sim.world import World
 
 TWO_LINKS = """<robot name="two">
 <link name="root"><inertial><origin xyz="0.1 0.2 0.3" rpy="0.3 0 0.5"/><mass value="1"/>

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from robots.franka_panda import franka_panda
-from robots.model import model_path
-from simcore.geometry import Pose
-from simcore.sim.collision import BulletCollisionChecker, ObstacleModel, RobotModel
+from unlatch.robots.franka_panda import franka_panda
+from unlatch.robots.model import model_path
+from unlatch.simcore.geometry import Pose
+from unlatch.simcore.sim.collision import BulletCollisionChecker, ObstacleModel, RobotModel
 
 ARM = franka_panda().arms[0]
 HOME = np.array(ARM.home)

@@ -7,11 +7,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from simcore.geometry import Pose
-from simcore.sim.contacts import ContactMonitor, ContactView
-from simcore.sim.drives import DriveGroup, DriveMode, JointDrive
-from simcore.sim.rates import WorldCfg
-from simcore.sim.world import World
+from unlatch.simcore.geometry import Pose
+from unlatch.simcore.sim.contacts import ContactMonitor, ContactView
+from unlatch.simcore.sim.drives import DriveGroup, DriveMode, JointDrive
+from unlatch.simcore.sim.rates import WorldCfg
+from unlatch.simcore.sim.world import World
 
 SLIDER = """<robot name="slide">
 <link name="root"/>

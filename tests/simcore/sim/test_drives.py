@@ -8,11 +8,11 @@ import numpy as np
 import pybullet as p
 import pytest
 
-from simcore.errors import WorldError
-from simcore.geometry import Pose
-from simcore.sim.drives import DriveGroup, DriveMode, JointDrive
-from simcore.sim.rates import WorldCfg
-from simcore.sim.world import World
+from unlatch.simcore.errors import WorldError
+from unlatch.simcore.geometry import Pose
+from unlatch.simcore.sim.drives import DriveGroup, DriveMode, JointDrive
+from unlatch.simcore.sim.rates import WorldCfg
+from unlatch.simcore.sim.world import World
 
 SLIDER = """<robot name="slide">
 <link name="root"/>

@@ -9,19 +9,19 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from simcore.errors import AssetError, WorldError
-from simcore.geometry import Pinhole, Pose
-from simcore.geometry.surface_file import creased_normals, read_surface
-from simcore.sim.bodies import ROOT
-from simcore.sim.camera import take_images
-from simcore.sim.light import Light
-from simcore.sim.look import Look, TextureStore
-from simcore.sim.rates import WorldCfg
-from simcore.sim.renderers import embree
-from simcore.sim.renderers.catalog import RENDERERS
-from simcore.sim.renderers.exposure import Exposure
-from simcore.sim.scenery import add_panel
-from simcore.sim.world import World
+from unlatch.simcore.errors import AssetError, WorldError
+from unlatch.simcore.geometry import Pinhole, Pose
+from unlatch.simcore.meshes.surface_file import creased_normals, read_surface
+from unlatch.simcore.sim.bodies import ROOT
+from unlatch.simcore.sim.rates import WorldCfg
+from unlatch.simcore.sim.renderers import embree
+from unlatch.simcore.sim.renderers.catalog import RENDERERS
+from unlatch.simcore.sim.renderers.exposure import Exposure
+from unlatch.simcore.sim.visuals.appearance import Look, TextureStore
+from unlatch.simcore.sim.visuals.light import Light
+from unlatch.simcore.sim.visuals.pictures import take_images
+from unlatch.simcore.sim.visuals.scenery import add_panel
+from unlatch.simcore.sim.world import World
 
 pytestmark = pytest.mark.integration
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from simcore.errors import ConfigError
-from simcore.sim.rates import WorldCfg
+from unlatch.simcore.errors import ConfigError
+from unlatch.simcore.sim.rates import WorldCfg
 
 
 def test_steps_per_frame() -> None:

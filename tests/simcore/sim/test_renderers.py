@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from simcore.errors import WorldError
-from simcore.geometry import Pinhole, Pose, matrix_from_rpy
-from simcore.sim.rates import WorldCfg
-from simcore.sim.renderers.catalog import RENDERERS
-from simcore.sim.sensors.camera import Camera, CameraCfg
-from simcore.sim.sensors.config import MountCfg
-from simcore.sim.world import World
-from simcore.state import Rendering
+from unlatch.simcore.errors import WorldError
+from unlatch.simcore.geometry import Pinhole, Pose, matrix_from_rpy
+from unlatch.simcore.sim.rates import WorldCfg
+from unlatch.simcore.sim.renderers.catalog import RENDERERS
+from unlatch.simcore.sim.sensors.camera import Camera, CameraCfg
+from unlatch.simcore.sim.sensors.config import MountCfg
+from unlatch.simcore.sim.world import World
+from unlatch.simcore.state import Rendering
 
 pytestmark = pytest.mark.integration
 
@@ -43,7 +43,7 @@ def world(request: pytest.FixtureRequest) -> Iterator[World]:
 
 
 def look(world: World, lens: dict[str, Any]) -> tuple[Camera, dict[str, np.ndarray]]:
-    from simcore.sim.sensors.camera_cfg import Lens
+    from unlatch.simcore.sim.sensors.camera_cfg import Lens
 
     fields = {**lens, "lens": Lens[lens.get("lens", "pinhole")]}
     mount = MountCfg(position_m=T_WORLD_CAMERA.p.tolist(), rpy_deg=RPY_DEG)

@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from simcore.errors import RecordingError
-from simcore.recording.keys import INTERVAL, STATE, kind_of
-from simcore.sim.contacts import ContactView
-from simcore.sim.rates import WorldCfg
-from simcore.sim.scene import NOT_RECORDED, Scene
-from simcore.sim.sensors.imu import Imu, ImuCfg
-from simcore.sim.world import World
-from simcore.state import Buffer, Module
+from unlatch.simcore.errors import RecordingError
+from unlatch.simcore.recording.keys import INTERVAL, STATE, kind_of
+from unlatch.simcore.sim.contacts import ContactView
+from unlatch.simcore.sim.rates import WorldCfg
+from unlatch.simcore.sim.scene import NOT_RECORDED, Scene
+from unlatch.simcore.sim.sensors.imu import Imu, ImuCfg
+from unlatch.simcore.sim.world import World
+from unlatch.simcore.state import Buffer, Module
 
 pytestmark = pytest.mark.integration
 

@@ -8,14 +8,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from robots.description import ArmCfg
-from robots.dual_panda import dual_panda
-from robots.model import model_path
-from simcore.assets.library import ObjectCfg, load_object
-from simcore.assets.urdf_reader import read_urdf
-from simcore.geometry import Pose
-from simcore.sim.collision import BulletCollisionChecker, ObstacleModel, RobotModel
-from simcore.sim.sweep import PlannedMotion
+from unlatch.objects.library import ObjectCfg, load_object
+from unlatch.robots.description import ArmCfg
+from unlatch.robots.dual_panda import dual_panda
+from unlatch.robots.model import model_path
+from unlatch.simcore.geometry import Pose
+from unlatch.simcore.sim.collision import BulletCollisionChecker, ObstacleModel, RobotModel
+from unlatch.simcore.sim.sweep import PlannedMotion
+from unlatch.simcore.urdf.reader import read_urdf
 
 LEFT, RIGHT = dual_panda().arms
 

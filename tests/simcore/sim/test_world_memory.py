@@ -7,9 +7,9 @@ from pathlib import Path
 import psutil
 import pytest
 
-from simcore.geometry import Pose
-from simcore.sim.rates import WorldCfg
-from simcore.sim.world import World
+from unlatch.simcore.geometry import Pose
+from unlatch.simcore.sim.rates import WorldCfg
+from unlatch.simcore.sim.world import World
 
 BOX = (
     '<robot name="box"><link name="box"><collision><geometry><box size="1 1 1"/></geometry></collision></link></robot>'

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from simcore.errors import RecordingError
-from simcore.state import Buffer
+from unlatch.simcore.errors import RecordingError
+from unlatch.simcore.state import Buffer
 
 
 def test_a_new_buffer_is_empty_and_says_so():

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simcore.errors import RecordingError
-from simcore.state import Buffer, Module, Rendering
+from unlatch.simcore.errors import RecordingError
+from unlatch.simcore.state import Buffer, Module, Rendering
 
 
 class Camera(Module):

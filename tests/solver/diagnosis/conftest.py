@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from solver.kinematics import ChainJoint, Kinematics
-from solver.scene import ArmModel
+from unlatch.solver.kinematics import ChainJoint, Kinematics
+from unlatch.solver.scene import ArmModel
 
 X, Y, Z = np.eye(3)
 HEAD = np.array([0.1, 0.0, 0.0])

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from solver.path.path_solver import PathSolution
-from solver.planning.clearance import Clearance
-from solver.planning.lost import LostToCollision
-from solver.planning.planner import PlanBudget, PlanRequest, plan_keyframes
+from unlatch.solver.path.path_solver import PathSolution
+from unlatch.solver.planning.clearance import Clearance
+from unlatch.solver.planning.lost import LostToCollision
+from unlatch.solver.planning.planner import PlanBudget, PlanRequest, plan_keyframes
 
 WHERE = (0.41, -0.2, 0.55)
 

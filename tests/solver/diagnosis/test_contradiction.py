@@ -10,10 +10,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from simcore.geometry import unit
-from solver.diagnosis.contradiction import across_triangle, contradictions, contradictions_of, labels_of
-from solver.diagnosis.so3 import rotations
-from solver.terms.row import AxisRow, PlaneRow, PointRow
+from unlatch.simcore.geometry import unit
+from unlatch.solver.diagnosis.contradiction import across_triangle, contradictions, contradictions_of, labels_of
+from unlatch.solver.diagnosis.so3 import rotations
+from unlatch.solver.terms.row import AxisRow, PlaneRow, PointRow
 
 X, Y, Z = np.eye(3)
 BOX = np.array([[-0.3, -0.85, -0.1], [0.9, 0.85, 1.1]])

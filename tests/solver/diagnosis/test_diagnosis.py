@@ -11,11 +11,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pytest
 
-from solver.diagnosis.diagnosis import Diagnosis, explain_goal
-from solver.diagnosis.relaxation import constraint_elements, relaxations
-from solver.goal.solution import Solution
-from solver.settings.reader import read_planner_setting
-from solver.terms.row import AxisRow, PlaneRow, PointRow
+from unlatch.solver.diagnosis.diagnosis import Diagnosis, explain_goal
+from unlatch.solver.diagnosis.relaxation import constraint_elements, relaxations
+from unlatch.solver.goal.solution import Solution
+from unlatch.solver.settings.reader import read_planner_setting
+from unlatch.solver.terms.row import AxisRow, PlaneRow, PointRow
 
 X, Y, Z = np.eye(3)
 HEAD = np.array([0.1, 0.0, 0.0])

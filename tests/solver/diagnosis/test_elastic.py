@@ -5,8 +5,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from simcore.geometry import unit
-from solver.diagnosis.elastic import (
+from unlatch.simcore.geometry import unit
+from unlatch.solver.diagnosis.elastic import (
     best_of,
     compromise,
     compromises,
@@ -15,7 +15,7 @@ from solver.diagnosis.elastic import (
     measured,
     promising_starts,
 )
-from solver.terms.row import AxisRow, PlaneRow, PointRow
+from unlatch.solver.terms.row import AxisRow, PlaneRow, PointRow
 
 
 @pytest.fixture

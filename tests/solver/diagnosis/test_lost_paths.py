@@ -6,13 +6,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from solver.path.actuation_motions import step_back
-from solver.path.path_solver import PathSolution, PathSolver, Slip, SlipMode
-from solver.path.slip import Slide
-from solver.path.waypoints import Grasp
-from solver.planning.clearance import Blocked
-from solver.planning.furthest import Furthest
-from solver.planning.lost import LostPath, LostPoses
+from unlatch.solver.path.actuation_motions import step_back
+from unlatch.solver.path.path_solver import PathSolution, PathSolver, Slip, SlipMode
+from unlatch.solver.path.slip import Slide
+from unlatch.solver.path.waypoints import Grasp
+from unlatch.solver.planning.clearance import Blocked
+from unlatch.solver.planning.furthest import Furthest
+from unlatch.solver.planning.lost import LostPath, LostPoses
 
 X, Y, Z = np.eye(3)
 HEAD = np.array([0.1, 0.0, 0.0])

@@ -5,8 +5,15 @@ import math
 import numpy as np
 import pytest
 
-from simcore.geometry import matrix_from_axis_angle, unit
-from solver.diagnosis.so3 import AngleCondition, BoxCondition, SlabCondition, no_rotation, rotations, search_rotation
+from unlatch.simcore.geometry import matrix_from_axis_angle, unit
+from unlatch.solver.diagnosis.so3 import (
+    AngleCondition,
+    BoxCondition,
+    SlabCondition,
+    no_rotation,
+    rotations,
+    search_rotation,
+)
 
 X, Y, Z = np.eye(3)
 

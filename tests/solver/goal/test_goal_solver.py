@@ -8,13 +8,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from simcore.errors import ConfigError, NoSolutionError
-from simcore.geometry import angle_between
-from solver.goal.goal_solver import GoalSolver
-from solver.goal.program import program_of
-from solver.kinematics import Kinematics
-from solver.settings.setting import PlannerSettingCfg
-from solver.terms.row import AxisRow, ExpressionRow, RowKind
+from unlatch.simcore.errors import ConfigError, NoSolutionError
+from unlatch.simcore.geometry import angle_between
+from unlatch.solver.goal.goal_solver import GoalSolver
+from unlatch.solver.goal.program import program_of
+from unlatch.solver.kinematics import Kinematics
+from unlatch.solver.settings.setting import PlannerSettingCfg
+from unlatch.solver.terms.row import AxisRow, ExpressionRow, RowKind
 
 
 @pytest.fixture

@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from solver.diagnosis.contradiction import contradictions
-from solver.goal.goal_solver import GoalSolver
+from unlatch.solver.diagnosis.contradiction import contradictions
+from unlatch.solver.goal.goal_solver import GoalSolver
 
 GIVEN = os.environ.get("UNLATCH_KPAM_PROBLEMS")
 READER = Path(__file__).resolve().parents[3] / "benchmarks" / "kpam_problems.py"

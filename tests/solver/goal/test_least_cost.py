@@ -5,12 +5,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from simcore.geometry import angle_between
-from solver.goal.goal_solver import GoalSolver
-from solver.goal.layout import Nearness
-from solver.goal.least_cost import LeastCost
-from solver.goal.verify import box_excess, excess
-from solver.terms.row import AxisRow, PointRow
+from unlatch.simcore.geometry import angle_between
+from unlatch.solver.goal.goal_solver import GoalSolver
+from unlatch.solver.goal.layout import Nearness
+from unlatch.solver.goal.least_cost import LeastCost
+from unlatch.solver.goal.verify import box_excess, excess
+from unlatch.solver.terms.row import AxisRow, PointRow
 
 
 @pytest.fixture

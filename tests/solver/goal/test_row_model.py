@@ -4,12 +4,12 @@ import casadi as ca
 import numpy as np
 import pytest
 
-from simcore.geometry import Pose, matrix_from_rpy
-from solver.goal.layout import Layout, Nearness, Structure
-from solver.goal.row_model import MU, SCALE, RowModel, add_cost, add_rows
-from solver.kinematics import ChainJoint, Kinematics
-from solver.settings.setting import PlannerSettingCfg
-from solver.terms.row import AxisRow, ExpressionRow, PlaneRow, PointRow, RowKind
+from unlatch.simcore.geometry import Pose, matrix_from_rpy
+from unlatch.solver.goal.layout import Layout, Nearness, Structure
+from unlatch.solver.goal.row_model import MU, SCALE, RowModel, add_cost, add_rows
+from unlatch.solver.kinematics import ChainJoint, Kinematics
+from unlatch.solver.settings.setting import PlannerSettingCfg
+from unlatch.solver.terms.row import AxisRow, ExpressionRow, PlaneRow, PointRow, RowKind
 
 HEAD, TAIL = "articulated_object_head", "articulated_object_tail"
 POINT = {"keypoint_name": "tool_head", "target_keypoint_name": HEAD}

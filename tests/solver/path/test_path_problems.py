@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from benchmarks.path_scenes import MAX_STEP_RAD, panda, problems
-from simcore.geometry import angle_between
-from solver.path.slip import bar_axis, inward_direction, slide_line
-from solver.path.slip_mode import SlipMode
-from solver.planning.candidates import CandidateStage
-from solver.planning.plan import PlanBudget
-from solver.planning.planner import plan_keyframes
+from unlatch.simcore.geometry import angle_between
+from unlatch.solver.path.slip import bar_axis, inward_direction, slide_line
+from unlatch.solver.path.slip_mode import SlipMode
+from unlatch.solver.planning.candidates import CandidateStage
+from unlatch.solver.planning.plan import PlanBudget
+from unlatch.solver.planning.planner import plan_keyframes
 
 pytestmark = [pytest.mark.property, pytest.mark.slow]
 

@@ -5,13 +5,13 @@ import math
 import numpy as np
 import pytest
 
-from simcore.geometry import Pose, angle_between
-from solver.goal.goal_solver import GoalSolver
-from solver.goal.verify import excess
-from solver.path.actuation_motions import step_back
-from solver.path.path_solver import PathSolver, Slide, Slip, SlipMode, inward_direction
-from solver.path.slip import slide_line
-from solver.path.waypoints import Grasp
+from unlatch.simcore.geometry import Pose, angle_between
+from unlatch.solver.goal.goal_solver import GoalSolver
+from unlatch.solver.goal.verify import excess
+from unlatch.solver.path.actuation_motions import step_back
+from unlatch.solver.path.path_solver import PathSolver, Slide, Slip, SlipMode, inward_direction
+from unlatch.solver.path.slip import slide_line
+from unlatch.solver.path.waypoints import Grasp
 
 HEAD = np.array([0, 0, 0.1034])
 

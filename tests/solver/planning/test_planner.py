@@ -5,13 +5,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from simcore.errors import ConfigError
-from simcore.geometry import Pose
-from solver.goal.goal_solver import Goal
-from solver.path.path_solver import PathSolver, Slip, SlipMode
-from solver.planning.goals import GoalStage
-from solver.planning.planner import PlanBudget, PlanRequest, plan_keyframes
-from solver.settings.reader import read_planner_setting
+from unlatch.simcore.errors import ConfigError
+from unlatch.simcore.geometry import Pose
+from unlatch.solver.goal.goal_solver import Goal
+from unlatch.solver.path.path_solver import PathSolver, Slip, SlipMode
+from unlatch.solver.planning.goals import GoalStage
+from unlatch.solver.planning.planner import PlanBudget, PlanRequest, plan_keyframes
+from unlatch.solver.settings.reader import read_planner_setting
 
 
 @pytest.fixture
@@ -202,7 +202,9 @@ def test_the_slower_solver_is_asked_where_goals_were_found_but_none_serves(reque
 
 def test_a_first_look_says_how_far_it_came_and_works_nothing_out(request_open, door, monkeypatch):
     look = {"budget": PlanBudget(goal_waves=1), "thorough": False}
-    monkeypatch.setattr("solver.planning.planner.explain_goal", lambda *_: pytest.fail("a reason was worked out"))
+    monkeypatch.setattr(
+        "unlatch.solver.planning.planner.explain_goal", lambda *_: pytest.fail("a reason was worked out")
+    )
     far = plan(request_open(scene=door(x=3.0), **look))
     assert far.diagnosis.code == "plan_infeasible"
     assert "starts); the nearest that was found: 'fingers at the handle' is out by" in far.diagnosis.message

@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from simcore.errors import SolverError
-from solver.planning.timing import DEVIATION_RAD, time_path
+from unlatch.simcore.errors import SolverError
+from unlatch.solver.planning.timing import DEVIATION_RAD, time_path
 
 DT = 1 / 30
 

@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 import yaml
 
-from simcore.errors import ConfigError
-from solver.settings.motions import MOTION_WORDS
-from solver.settings.peer_entry import CONTACT_NAME, MEANINGS
-from solver.settings.peer_form import IGNORED, form_of, settings_in
-from solver.settings.reader import read_planner_setting
-from solver.settings.setting import PlannerSettingCfg, SuccessMode
-from solver.terms.catalog import COSTS, TERMS
+from unlatch.simcore.errors import ConfigError
+from unlatch.solver.settings.motions import MOTION_WORDS
+from unlatch.solver.settings.peer_entry import CONTACT_NAME, MEANINGS
+from unlatch.solver.settings.peer_form import IGNORED, form_of, settings_in
+from unlatch.solver.settings.reader import read_planner_setting
+from unlatch.solver.settings.setting import PlannerSettingCfg, SuccessMode
+from unlatch.solver.terms.catalog import COSTS, TERMS
 
 DATA = Path(__file__).resolve().parents[2] / "data" / "peer_settings"
 FILES = sorted(path.name for path in DATA.glob("*.yaml"))

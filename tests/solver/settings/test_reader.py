@@ -7,9 +7,9 @@ from dataclasses import asdict
 
 import pytest
 
-from simcore.errors import ConfigError
-from solver.settings.reader import check_names, read_planner_setting, triangle_excess
-from solver.settings.setting import SuccessMode
+from unlatch.simcore.errors import ConfigError
+from unlatch.solver.settings.reader import check_names, read_planner_setting, triangle_excess
+from unlatch.solver.settings.setting import SuccessMode
 
 WHERE = "skills[0].planner_setting"
 HEAD, TAIL = "articulated_object_head", "articulated_object_tail"
@@ -308,7 +308,7 @@ def test_unknown_keypoints_are_named_with_the_key():
 
 def test_reading_imports_nothing_heavy():
     code = (
-        "import sys, solver.settings.setting, solver.settings.reader; "
+        "import sys, unlatch.solver.settings.setting, unlatch.solver.settings.reader; "
         "print([m for m in ('numpy', 'casadi', 'ompl', 'toppra', 'scipy', 'omegaconf') if m in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -12,19 +12,19 @@ gymnasium = pytest.importorskip("gymnasium")
 
 from gymnasium.utils.env_checker import check_env  # noqa: E402
 
-import unlatch  # noqa: E402
-from simcore.errors import ConfigError  # noqa: E402
-from simcore.recording.check import check_record  # noqa: E402
-from simcore.recording.episode import EpisodeRecord  # noqa: E402
-from simcore.recording.export import ExportCfg, RotationForm, StateKind  # noqa: E402
-from simcore.recording.export.trajectory import ACTION, TrajectoryMaker  # noqa: E402
-from simcore.recording.json_values import plain  # noqa: E402
-from simcore.sim.rates import WorldCfg  # noqa: E402
-from workflows.commandline import CommandLine, load_configs  # noqa: E402
-from workflows.episode import INITIAL_S  # noqa: E402
-from workflows.gym.env import UnlatchEnv  # noqa: E402
-from workflows.runner import EpisodeRunner  # noqa: E402
-from workflows.schema import CollectCfg  # noqa: E402
+from unlatch.simcore.errors import ConfigError  # noqa: E402
+from unlatch.simcore.recording.check import check_record  # noqa: E402
+from unlatch.simcore.recording.episode import EpisodeRecord  # noqa: E402
+from unlatch.simcore.recording.export import ExportCfg, RotationForm, StateKind  # noqa: E402
+from unlatch.simcore.recording.export.trajectory import ACTION, TrajectoryMaker  # noqa: E402
+from unlatch.simcore.recording.json_values import plain  # noqa: E402
+from unlatch.simcore.sim.rates import WorldCfg  # noqa: E402
+from unlatch.workflows.cli.arguments import CommandLine, load_configs  # noqa: E402
+from unlatch.workflows.episode.episode import INITIAL_S  # noqa: E402
+from unlatch.workflows.gym.env import UnlatchEnv  # noqa: E402
+from unlatch.workflows.gym.registration import register_environments  # noqa: E402
+from unlatch.workflows.runs.runner import EpisodeRunner  # noqa: E402
+from unlatch.workflows.runs.schema import CollectCfg  # noqa: E402
 
 pytestmark = pytest.mark.integration
 ARM = "actions.franka_panda.left"
@@ -120,14 +120,14 @@ def test_a_plan_that_does_not_exist_is_a_failure_for_a_policy_too():
 
 
 def test_gymnasiums_checks_pass():
-    unlatch.register_envs()
+    register_environments()
     env = gymnasium.make("unlatch/CloseDrawer-v0")
     check_env(env.unwrapped, skip_render_check=True)
     env.close()
 
 
 def test_every_task_is_registered():
-    ids = unlatch.register_envs()
+    ids = register_environments()
     assert {"unlatch/OpenMicrowave-v0", "unlatch/CloseDrawer-v0"} <= set(ids)
     assert set(ids) <= set(gymnasium.registry)
 
@@ -145,7 +145,7 @@ def test_episodes_follow_each_other_and_a_seed_begins_anew():
 
 @pytest.mark.slow
 def test_several_at_once_are_each_like_one_alone():
-    unlatch.register_envs()
+    register_environments()
     envs = gymnasium.make_vec("unlatch/CloseDrawer-v0", num_envs=2, vectorization_mode="sync")
     observations, _ = envs.reset(seed=3)
     actions = np.stack([np.append(observations["robots.franka_panda.left.joint_positions"][i], 0.04) for i in (0, 1)])

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
-from simcore.errors import ConfigError
-from simcore.recording.export.config import ExportCfg
-from simcore.recording.export.lerobot.videos import Codec
+from unlatch.simcore.errors import ConfigError
+from unlatch.simcore.recording.export.config import ExportCfg
+from unlatch.simcore.recording.export.lerobot.videos import Codec
 
 V30 = "3.0"
 V21 = "2.1"

@@ -11,9 +11,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from simcore.errors import RecordingError
-from simcore.recording.export.lerobot.statistics import Statistics
-from simcore.recording.export.trajectory import Trajectory
+from unlatch.simcore.errors import RecordingError
+from unlatch.simcore.recording.export.lerobot.statistics import Statistics
+from unlatch.simcore.recording.export.trajectory import Trajectory
 
 Array = np.ndarray
 Row = dict[str, Any]

@@ -7,19 +7,19 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from simcore.errors import RecordingError
-from simcore.recording.export.columns import IMAGE
-from simcore.recording.export.exporter import Exporter
-from simcore.recording.export.lerobot import info as files
-from simcore.recording.export.lerobot.card import card
-from simcore.recording.export.lerobot.config import V30, LeRobotCfg
-from simcore.recording.export.lerobot.episode_rows import NUMBER, SOURCE, read_rows, told_as_damaged
-from simcore.recording.export.lerobot.features import BOOKKEEPING, Features, features_of
-from simcore.recording.export.lerobot.videos import encoded, video_feature
-from simcore.recording.export.lerobot.writer_v21 import WriterV21
-from simcore.recording.export.lerobot.writer_v30 import WriterV30
-from simcore.recording.export.source import Source
-from simcore.recording.export.trajectory import Trajectory
+from unlatch.simcore.errors import RecordingError
+from unlatch.simcore.recording.export.columns import IMAGE
+from unlatch.simcore.recording.export.exporter import Exporter
+from unlatch.simcore.recording.export.lerobot import info as files
+from unlatch.simcore.recording.export.lerobot.card import card
+from unlatch.simcore.recording.export.lerobot.config import V30, LeRobotCfg
+from unlatch.simcore.recording.export.lerobot.episode_rows import NUMBER, SOURCE, read_rows, told_as_damaged
+from unlatch.simcore.recording.export.lerobot.features import BOOKKEEPING, Features, features_of
+from unlatch.simcore.recording.export.lerobot.videos import encoded, video_feature
+from unlatch.simcore.recording.export.lerobot.writer_v21 import WriterV21
+from unlatch.simcore.recording.export.lerobot.writer_v30 import WriterV30
+from unlatch.simcore.recording.export.source import Source
+from unlatch.simcore.recording.export.trajectory import Trajectory
 
 
 class LeRobotExporter(Exporter):

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from simcore.recording.export.source import Layout
+from unlatch.simcore.recording.export.source import Layout
 
 Array = np.ndarray
 Features = dict[str, dict[str, Any]]

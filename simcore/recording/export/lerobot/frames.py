@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from simcore.recording.export.trajectory import ACTION, Trajectory
+from unlatch.simcore.recording.export.trajectory import ACTION, Trajectory
 
 Array = np.ndarray
 

@@ -10,9 +10,9 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from simcore.errors import RecordingError
-from simcore.recording.files import read_bounded
-from simcore.recording.json_values import decode_json_object
+from unlatch.simcore.errors import RecordingError
+from unlatch.simcore.files import read_bounded
+from unlatch.simcore.recording.json_values import decode_json_object
 
 INFO = "meta/info.json"
 STATS = "meta/stats.json"

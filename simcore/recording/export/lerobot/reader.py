@@ -10,12 +10,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from simcore.errors import FormatVersionError, RecordingError
-from simcore.recording.export.lerobot import info as files
-from simcore.recording.export.lerobot.episode_rows import Row, read_rows, told_as_damaged
-from simcore.recording.export.lerobot.features import VIDEO, column_array, in_table
-from simcore.recording.export.lerobot.videos import read_video
-from simcore.recording.location import absolute_folder
+from unlatch.simcore.errors import FormatVersionError, RecordingError
+from unlatch.simcore.recording.data_set.location import absolute_folder
+from unlatch.simcore.recording.export.lerobot import info as files
+from unlatch.simcore.recording.export.lerobot.episode_rows import Row, read_rows, told_as_damaged
+from unlatch.simcore.recording.export.lerobot.features import VIDEO, column_array, in_table
+from unlatch.simcore.recording.export.lerobot.videos import read_video
 
 Array = np.ndarray
 

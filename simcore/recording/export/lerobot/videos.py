@@ -16,12 +16,12 @@ import av
 import numpy as np
 from av.error import FFmpegError
 
-from simcore.errors import RecordingError
-from simcore.recording.export.images import Images, ImageSize
-from simcore.recording.export.lerobot.data_files import MIB, FilePlace
-from simcore.recording.export.lerobot.info import VIDEO_PATH
-from simcore.recording.export.lerobot.statistics import QUANTILES, Statistics
-from simcore.recording.frame_video import CRF, H264_OPTIONS
+from unlatch.simcore.errors import RecordingError
+from unlatch.simcore.recording.export.images import Images, ImageSize
+from unlatch.simcore.recording.export.lerobot.data_files import MIB, FilePlace
+from unlatch.simcore.recording.export.lerobot.info import VIDEO_PATH
+from unlatch.simcore.recording.export.lerobot.statistics import QUANTILES, Statistics
+from unlatch.simcore.recording.images.frame_video import CRF, H264_OPTIONS
 
 Array = np.ndarray
 

@@ -10,15 +10,15 @@ from typing import Any
 
 import pyarrow.parquet as pq
 
-from simcore.recording.export.lerobot import info as files
-from simcore.recording.export.lerobot.config import LeRobotCfg
-from simcore.recording.export.lerobot.data_files import FilePlace
-from simcore.recording.export.lerobot.episode_rows import row_of
-from simcore.recording.export.lerobot.features import VIDEO, Features, data_schema, data_table
-from simcore.recording.export.lerobot.frames import EpisodePlace, as_rows, frame_columns
-from simcore.recording.export.lerobot.statistics import Statistics, statistics_of
-from simcore.recording.export.lerobot.videos import copy_video, image_statistics
-from simcore.recording.export.trajectory import Trajectory
+from unlatch.simcore.recording.export.lerobot import info as files
+from unlatch.simcore.recording.export.lerobot.config import LeRobotCfg
+from unlatch.simcore.recording.export.lerobot.data_files import FilePlace
+from unlatch.simcore.recording.export.lerobot.episode_rows import row_of
+from unlatch.simcore.recording.export.lerobot.features import VIDEO, Features, data_schema, data_table
+from unlatch.simcore.recording.export.lerobot.frames import EpisodePlace, as_rows, frame_columns
+from unlatch.simcore.recording.export.lerobot.statistics import Statistics, statistics_of
+from unlatch.simcore.recording.export.lerobot.videos import copy_video, image_statistics
+from unlatch.simcore.recording.export.trajectory import Trajectory
 
 _DATA = "data/chunk-{episode_chunk:03d}/episode_{episode_index:06d}.parquet"
 _VIDEO = "videos/chunk-{episode_chunk:03d}/{video_key}/episode_{episode_index:06d}.mp4"

@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from simcore.recording.export.lerobot import info as files
-from simcore.recording.export.lerobot.config import LeRobotCfg
-from simcore.recording.export.lerobot.data_files import DATA_PATH, DataFiles, FilePlace, read_blocks
-from simcore.recording.export.lerobot.episode_rows import (
+from unlatch.simcore.recording.export.lerobot import info as files
+from unlatch.simcore.recording.export.lerobot.config import LeRobotCfg
+from unlatch.simcore.recording.export.lerobot.data_files import DATA_PATH, DataFiles, FilePlace, read_blocks
+from unlatch.simcore.recording.export.lerobot.episode_rows import (
     EpisodeTable,
     Row,
     read_rows,
@@ -22,11 +22,18 @@ from simcore.recording.export.lerobot.episode_rows import (
     statistics_in,
     told_as_damaged,
 )
-from simcore.recording.export.lerobot.features import VIDEO, Features, column_array, data_schema, data_table, in_table
-from simcore.recording.export.lerobot.frames import EpisodePlace, as_rows, frame_columns
-from simcore.recording.export.lerobot.statistics import RunningStatistics, Statistics, combined, statistics_of
-from simcore.recording.export.lerobot.videos import VideoFiles, image_statistics
-from simcore.recording.export.trajectory import Trajectory
+from unlatch.simcore.recording.export.lerobot.features import (
+    VIDEO,
+    Features,
+    column_array,
+    data_schema,
+    data_table,
+    in_table,
+)
+from unlatch.simcore.recording.export.lerobot.frames import EpisodePlace, as_rows, frame_columns
+from unlatch.simcore.recording.export.lerobot.statistics import RunningStatistics, Statistics, combined, statistics_of
+from unlatch.simcore.recording.export.lerobot.videos import VideoFiles, image_statistics
+from unlatch.simcore.recording.export.trajectory import Trajectory
 
 Array = np.ndarray
 

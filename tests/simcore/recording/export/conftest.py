@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
-from simcore.recording import DataSet, EpisodeRecord
+from unlatch.simcore.recording import DataSet, EpisodeRecord
 
 ARM = "panda.left"
 JOINTS = [f"panda_joint{index + 1}" for index in range(7)]

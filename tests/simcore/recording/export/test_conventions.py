@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
-from simcore.errors import ConfigError
-from simcore.recording import EpisodeRecord
-from simcore.recording.export import ActionKind, DeltaFrom, ExportCfg, RotationForm, StateKind
-from simcore.recording.export.columns import STATE
-from simcore.recording.export.rotation import COMPONENTS, in_form
-from simcore.recording.export.trajectory import ACTION, TrajectoryMaker
+from unlatch.simcore.errors import ConfigError
+from unlatch.simcore.recording import EpisodeRecord
+from unlatch.simcore.recording.export import ActionKind, DeltaFrom, ExportCfg, RotationForm, StateKind
+from unlatch.simcore.recording.export.columns import STATE
+from unlatch.simcore.recording.export.rotation import COMPONENTS, in_form
+from unlatch.simcore.recording.export.trajectory import ACTION, TrajectoryMaker
 
 MakeRecord = Callable[..., EpisodeRecord]
 LEFT = "panda.left"

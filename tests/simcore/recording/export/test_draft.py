@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from simcore.errors import RecordingError
-from simcore.recording.export.draft import Draft
+from unlatch.simcore.errors import RecordingError
+from unlatch.simcore.recording.export.draft import Draft
 
 
 @pytest.fixture

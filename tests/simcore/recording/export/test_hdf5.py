@@ -7,11 +7,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from simcore.errors import ConfigError, PluginError, RecordingError
-from simcore.recording import DataSet, EpisodeRecord
-from simcore.recording.export import ActionKind, DeltaFrom, ExportCfg, Source, StateKind, hdf5, run_export
-from simcore.recording.export.maniskill import ManiSkillExporter
-from simcore.recording.export.robomimic import RobomimicCfg, RobomimicExporter
+from unlatch.simcore.errors import ConfigError, PluginError, RecordingError
+from unlatch.simcore.recording import DataSet, EpisodeRecord
+from unlatch.simcore.recording.export import ActionKind, DeltaFrom, ExportCfg, Source, StateKind, hdf5, run_export
+from unlatch.simcore.recording.export.maniskill import ManiSkillExporter
+from unlatch.simcore.recording.export.robomimic import RobomimicCfg, RobomimicExporter
 
 h5py = pytest.importorskip("h5py")
 

@@ -11,9 +11,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import unlatch
-from simcore.recording import DataSet, EpisodeRecord
-from simcore.recording.export.lerobot.reader import LeRobotSet
+from unlatch import command_table
+from unlatch.simcore.recording import DataSet, EpisodeRecord
+from unlatch.simcore.recording.export.lerobot.reader import LeRobotSet
 
 pytestmark = pytest.mark.slow
 ROOT = Path(__file__).resolve().parents[4]
@@ -25,7 +25,7 @@ def test_a_killed_export_leaves_what_was_there_and_goes_on(
     out, drafted = tmp_path / "out", tmp_path / ".out.export" / "draft" / "data" / "chunk-000" / "file-001.parquet"
     arguments = ["export", str(tmp_path / "data"), f"out={out}"]
     make_set([0])
-    assert unlatch.main(arguments) == 0
+    assert command_table.main(arguments) == 0
     data_set = make_set([make_record(number, n_actions=400) for number in range(1, 20)])
     running = subprocess.Popen(
         [sys.executable, "-m", "unlatch", *arguments], cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
@@ -36,7 +36,7 @@ def test_a_killed_export_leaves_what_was_there_and_goes_on(
     assert running.wait() == -signal.SIGKILL
     assert drafted.exists()
     assert len(LeRobotSet.open(out)) == 1
-    assert unlatch.main(arguments) == 0
+    assert command_table.main(arguments) == 0
     found = LeRobotSet.open(out)
     assert [row["unlatch/number"] for row in found.episodes] == list(range(20))
     wanted = data_set.read(19).arrays["actions.panda.left.joint_targets"]

@@ -9,12 +9,12 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-from simcore.errors import ConfigError, FormatVersionError, RecordingError
-from simcore.recording import DataSet, EpisodeRecord
-from simcore.recording.export import ActionKind, ExportReport, Source, Trajectory, run_export
-from simcore.recording.export.lerobot.config import FloatType, LeRobotCfg
-from simcore.recording.export.lerobot.exporter import LeRobotExporter
-from simcore.recording.export.lerobot.reader import LeRobotSet
+from unlatch.simcore.errors import ConfigError, FormatVersionError, RecordingError
+from unlatch.simcore.recording import DataSet, EpisodeRecord
+from unlatch.simcore.recording.export import ActionKind, ExportReport, Source, Trajectory, run_export
+from unlatch.simcore.recording.export.lerobot.config import FloatType, LeRobotCfg
+from unlatch.simcore.recording.export.lerobot.exporter import LeRobotExporter
+from unlatch.simcore.recording.export.lerobot.reader import LeRobotSet
 
 ARM = "panda.left"
 MakeSet = Callable[..., DataSet]

@@ -12,18 +12,18 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-from simcore.errors import ConfigError, RecordingError
-from simcore.recording import DataSet
-from simcore.recording.export import ExportReport, Source, run_export
-from simcore.recording.export.lerobot.config import LeRobotCfg
-from simcore.recording.export.lerobot.exporter import LeRobotExporter
-from simcore.recording.export.lerobot.reader import LeRobotSet
-from simcore.recording.export.lerobot.statistics import QUANTILES
-from simcore.recording.export.lerobot.videos import Codec, image_statistics
-from simcore.recording.frame_video import FrameVideoWriter
-from simcore.recording.modality import Stream
-from simcore.recording.rendered_episode import stream_file
-from simcore.recording.renders import RenderSet
+from unlatch.simcore.errors import ConfigError, RecordingError
+from unlatch.simcore.recording import DataSet
+from unlatch.simcore.recording.export import ExportReport, Source, run_export
+from unlatch.simcore.recording.export.lerobot.config import LeRobotCfg
+from unlatch.simcore.recording.export.lerobot.exporter import LeRobotExporter
+from unlatch.simcore.recording.export.lerobot.reader import LeRobotSet
+from unlatch.simcore.recording.export.lerobot.statistics import QUANTILES
+from unlatch.simcore.recording.export.lerobot.videos import Codec, image_statistics
+from unlatch.simcore.recording.images.frame_video import FrameVideoWriter
+from unlatch.simcore.recording.images.modality import Stream
+from unlatch.simcore.recording.images.rendered_episode import stream_file
+from unlatch.simcore.recording.images.renders import RenderSet
 
 MakeSet = Callable[..., DataSet]
 KEY = "observation.images.front"

@@ -7,15 +7,15 @@ from pathlib import Path
 
 import pytest
 
-import unlatch
-from simcore.errors import DuplicateEntryError, PluginError
-from simcore.recording import DataSet
-from simcore.recording.export import catalog
+from unlatch import command_table
+from unlatch.simcore.errors import DuplicateEntryError, PluginError
+from unlatch.simcore.recording import DataSet
+from unlatch.simcore.recording.export import catalog
 
 MODULE = """
 import json
 from dataclasses import dataclass
-from simcore.recording.export import Exporter, ExportCfg
+from unlatch.simcore.recording.export import Exporter, ExportCfg
 
 @dataclass
 class LinesCfg(ExportCfg):
@@ -62,15 +62,15 @@ def test_a_format_of_another_distribution_is_used_like_ours(
 ):
     install("lines", "Lines")
     data_set = make_set([0, 1])
-    assert unlatch.main(["list", "exporters"]) == 0
+    assert command_table.main(["list", "exporters"]) == 0
     assert "lines (from their-format)" in capsys.readouterr().out
     out = tmp_path / "out.jsonl"
-    assert unlatch.main(["export", str(data_set.path), "format=lines", "digits=2", f"out={out}"]) == 0
+    assert command_table.main(["export", str(data_set.path), "format=lines", "digits=2", f"out={out}"]) == 0
     lines = [json.loads(line) for line in out.read_text().splitlines()]
     assert [line["number"] for line in lines] == [0, 1]
     wanted = data_set.read(1).arrays["actions.panda.left.joint_targets"].round(2)
     assert [row[:7] for row in lines[1]["actions"]] == wanted.tolist()
-    assert unlatch.main(["export", str(data_set.path), "format=lines", "digit=2", f"out={out}"]) == 2
+    assert command_table.main(["export", str(data_set.path), "format=lines", "digit=2", f"out={out}"]) == 2
     assert "digit is unknown. Did you mean 'digits'" in capsys.readouterr().err
 
 
@@ -87,7 +87,7 @@ def test_a_format_of_another_distribution_is_used_like_ours(
 def test_a_misspelt_key_is_told_with_those_that_are_near(
     make_set: Callable[..., DataSet], capsys: pytest.CaptureFixture[str], keys: list[str], message: str
 ):
-    assert unlatch.main(["export", str(make_set([0]).path), *keys]) == 2
+    assert command_table.main(["export", str(make_set([0]).path), *keys]) == 2
     assert message in capsys.readouterr().err
 
 
@@ -99,7 +99,7 @@ def test_a_format_made_for_another_version_is_refused(install: Callable[..., Non
 
 def test_what_is_no_exporter_is_refused(install: Callable[..., None]):
     install("lines", "not_a_class")
-    with pytest.raises(PluginError, match=r"Expected a subclass of simcore.recording.export.exporter.Exporter"):
+    with pytest.raises(PluginError, match=r"Expected a subclass of unlatch.simcore.recording.export.exporter.Exporter"):
         catalog.EXPORTERS.load("lines")
 
 

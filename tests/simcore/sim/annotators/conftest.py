@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from simcore.errors import WorldError
-from simcore.geometry import Pinhole, Pose
-from simcore.sim.annotators.config import AnnotationCfg
-from simcore.sim.annotators.shot import Shot, take_shot
-from simcore.sim.rates import WorldCfg
-from simcore.sim.renderers.catalog import RENDERERS
-from simcore.sim.world import World
+from unlatch.simcore.errors import WorldError
+from unlatch.simcore.geometry import Pinhole, Pose
+from unlatch.simcore.sim.annotators.config import AnnotationCfg
+from unlatch.simcore.sim.annotators.shot import Shot, take_shot
+from unlatch.simcore.sim.rates import WorldCfg
+from unlatch.simcore.sim.renderers.catalog import RENDERERS
+from unlatch.simcore.sim.world import World
 
 PINHOLE = Pinhole(160, 120, 150.0, 140.0, 77.0, 61.0)
 T_WORLD_CAMERA = Pose.from_rpy((0.3, -0.2, 0.5), (-1.9, 0.1, 0.3))

@@ -8,13 +8,13 @@ from itertools import product
 import numpy as np
 import pytest
 
-from simcore.geometry import Pose
-from simcore.sim.annotators.annotations import Annotations, annotate
-from simcore.sim.annotators.catalog import ANNOTATORS
-from simcore.sim.annotators.entity import CORNER_SIGNS, box_edges
-from simcore.sim.annotators.shot import Shot
-from simcore.sim.renderers.catalog import RENDERERS
-from simcore.sim.world import World
+from unlatch.simcore.geometry import Pose
+from unlatch.simcore.sim.annotators.annotations import Annotations, annotate
+from unlatch.simcore.sim.annotators.catalog import ANNOTATORS
+from unlatch.simcore.sim.annotators.entity import CORNER_SIGNS, box_edges
+from unlatch.simcore.sim.annotators.shot import Shot
+from unlatch.simcore.sim.renderers.catalog import RENDERERS
+from unlatch.simcore.sim.world import World
 
 pytestmark = pytest.mark.integration
 

@@ -9,13 +9,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from simcore.geometry import Pose
-from simcore.sim.annotators.annotations import annotate
-from simcore.sim.annotators.coco_file import CocoFile
-from simcore.sim.annotators.dope_file import dope_frame
-from simcore.sim.annotators.reference_nodes import dope_output, pose_output
-from simcore.sim.annotators.shot import Shot
-from simcore.sim.bodies import Body
+from unlatch.simcore.geometry import Pose
+from unlatch.simcore.sim.annotators.annotations import annotate
+from unlatch.simcore.sim.annotators.formats.coco_file import CocoFile
+from unlatch.simcore.sim.annotators.formats.dope_file import dope_frame
+from unlatch.simcore.sim.annotators.formats.reference_nodes import dope_output, pose_output
+from unlatch.simcore.sim.annotators.shot import Shot
+from unlatch.simcore.sim.bodies import Body
 
 pytestmark = pytest.mark.integration
 

@@ -7,13 +7,13 @@ from itertools import product
 import numpy as np
 import pytest
 
-from simcore.geometry import Fisheye, Pose
-from simcore.sim.annotators.annotations import annotate
-from simcore.sim.annotators.catalog import ANNOTATORS
-from simcore.sim.annotators.config import AnnotationCfg
-from simcore.sim.annotators.dope_file import dope_frame
-from simcore.sim.annotators.shot import take_shot
-from simcore.sim.world import World
+from unlatch.simcore.geometry import Fisheye, Pose
+from unlatch.simcore.sim.annotators.annotations import annotate
+from unlatch.simcore.sim.annotators.catalog import ANNOTATORS
+from unlatch.simcore.sim.annotators.config import AnnotationCfg
+from unlatch.simcore.sim.annotators.formats.dope_file import dope_frame
+from unlatch.simcore.sim.annotators.shot import take_shot
+from unlatch.simcore.sim.world import World
 
 pytestmark = pytest.mark.integration
 

@@ -7,14 +7,14 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from simcore.errors import ConfigError
-from simcore.geometry import Pose
-from simcore.sim.annotators.annotations import annotate
-from simcore.sim.annotators.config import AnnotationCfg
-from simcore.sim.annotators.shot import Shot
-from simcore.sim.bodies import Body
-from simcore.sim.renderers.catalog import RENDERERS
-from simcore.sim.world import World
+from unlatch.simcore.errors import ConfigError
+from unlatch.simcore.geometry import Pose
+from unlatch.simcore.sim.annotators.annotations import annotate
+from unlatch.simcore.sim.annotators.config import AnnotationCfg
+from unlatch.simcore.sim.annotators.shot import Shot
+from unlatch.simcore.sim.bodies import Body
+from unlatch.simcore.sim.renderers.catalog import RENDERERS
+from unlatch.simcore.sim.world import World
 
 pytestmark = pytest.mark.integration
 

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from simcore.geometry import Pose
-from simcore.sim.bodies import Body
-from simcore.sim.rates import WorldCfg
-from simcore.sim.world import World
+from unlatch.simcore.geometry import Pose
+from unlatch.simcore.sim.bodies import Body
+from unlatch.simcore.sim.rates import WorldCfg
+from unlatch.simcore.sim.world import World
 
 TURNTABLE = """<robot name="turntable">
 <link name="stand"><inertial><mass value="1"/>

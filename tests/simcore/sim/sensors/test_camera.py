@@ -5,15 +5,15 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from simcore.errors import ConfigError, WorldError
-from simcore.geometry import Pose
-from simcore.sim.bodies import Body
-from simcore.sim.rates import WorldCfg
-from simcore.sim.scene import NOT_RECORDED
-from simcore.sim.sensors.camera import Camera, CameraCfg
-from simcore.sim.sensors.config import MountCfg
-from simcore.sim.world import World
-from simcore.state import Rendering
+from unlatch.simcore.errors import ConfigError, WorldError
+from unlatch.simcore.geometry import Pose
+from unlatch.simcore.sim.bodies import Body
+from unlatch.simcore.sim.rates import WorldCfg
+from unlatch.simcore.sim.scene import NOT_RECORDED
+from unlatch.simcore.sim.sensors.camera import Camera, CameraCfg
+from unlatch.simcore.sim.sensors.config import MountCfg
+from unlatch.simcore.sim.world import World
+from unlatch.simcore.state import Rendering
 
 pytestmark = pytest.mark.integration
 

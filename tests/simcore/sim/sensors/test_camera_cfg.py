@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from simcore.errors import ConfigError
-from simcore.geometry import Fisheye, Pinhole
-from simcore.sim.sensors.camera_cfg import CameraCfg, Lens
-from simcore.sim.sensors.camera_models import CAMERA_MODELS
+from unlatch.simcore.errors import ConfigError
+from unlatch.simcore.geometry import Fisheye, Pinhole
+from unlatch.simcore.sim.sensors.camera_cfg import CameraCfg, Lens
+from unlatch.simcore.sim.sensors.camera_models import CAMERA_MODELS
 
 
 def camera(**fields: Any) -> CameraCfg:

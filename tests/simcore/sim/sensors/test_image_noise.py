@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from simcore.errors import ConfigError
-from simcore.sim.sensors.image_noise import ImageNoise
+from unlatch.simcore.errors import ConfigError
+from unlatch.simcore.sim.sensors.image_noise import ImageNoise
 
 SHAPE = (120, 160)
 

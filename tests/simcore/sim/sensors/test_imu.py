@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from simcore.sim.bodies import Body
-from simcore.sim.sensors.config import MountCfg
-from simcore.sim.sensors.imu import Imu, ImuCfg
-from simcore.sim.world import World
+from unlatch.simcore.sim.bodies import Body
+from unlatch.simcore.sim.sensors.config import MountCfg
+from unlatch.simcore.sim.sensors.imu import Imu, ImuCfg
+from unlatch.simcore.sim.world import World
 
 pytestmark = pytest.mark.integration
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from simcore.errors import ConfigError
-from simcore.sim.bodies import Body
-from simcore.sim.sensors.config import MountCfg
-from simcore.sim.sensors.imu import Imu, ImuCfg
-from simcore.sim.sensors.imu_noise import ImuNoise
-from simcore.sim.world import World
+from unlatch.simcore.errors import ConfigError
+from unlatch.simcore.sim.bodies import Body
+from unlatch.simcore.sim.sensors.config import MountCfg
+from unlatch.simcore.sim.sensors.imu import Imu, ImuCfg
+from unlatch.simcore.sim.sensors.imu_noise import ImuNoise
+from unlatch.simcore.sim.world import World
 
 DT_S = 1.0 / 30.0
 

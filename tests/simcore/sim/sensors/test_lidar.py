@@ -7,15 +7,15 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from simcore.errors import ConfigError
-from simcore.geometry import Pose
-from simcore.recording.json_values import plain
-from simcore.sim.bodies import Body
-from simcore.sim.rates import WorldCfg
-from simcore.sim.scene import NOT_RECORDED
-from simcore.sim.sensors.config import MountCfg
-from simcore.sim.sensors.lidar import Lidar, LidarCfg, LidarNoise, LidarPattern
-from simcore.sim.world import World
+from unlatch.simcore.errors import ConfigError
+from unlatch.simcore.geometry import Pose
+from unlatch.simcore.recording.json_values import plain
+from unlatch.simcore.sim.bodies import Body
+from unlatch.simcore.sim.rates import WorldCfg
+from unlatch.simcore.sim.scene import NOT_RECORDED
+from unlatch.simcore.sim.sensors.config import MountCfg
+from unlatch.simcore.sim.sensors.lidar import Lidar, LidarCfg, LidarNoise, LidarPattern
+from unlatch.simcore.sim.world import World
 
 pytestmark = pytest.mark.integration
 

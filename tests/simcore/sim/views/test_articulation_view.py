@@ -9,14 +9,14 @@ import numpy as np
 import pybullet as p
 import pytest
 
-from simcore.errors import ConfigError, WorldError
-from simcore.geometry import Pose
-from simcore.sim.bodies import Body
-from simcore.sim.drives import DriveMode
-from simcore.sim.tendon_cfg import TendonCfg
-from simcore.sim.views.articulation_view import ArticulationView
-from simcore.sim.views.rigid_prim_view import RigidPrimView
-from simcore.sim.world import World
+from unlatch.simcore.errors import ConfigError, WorldError
+from unlatch.simcore.geometry import Pose
+from unlatch.simcore.sim.bodies import Body
+from unlatch.simcore.sim.drives import DriveMode
+from unlatch.simcore.sim.properties.tendon_cfg import TendonCfg
+from unlatch.simcore.sim.views.articulation_view import ArticulationView
+from unlatch.simcore.sim.views.rigid_prim_view import RigidPrimView
+from unlatch.simcore.sim.world import World
 
 pytestmark = pytest.mark.integration
 Run = Callable[[float], None]
@@ -130,7 +130,7 @@ def test_root_pose_moves_a_body_with_its_joints(rig: Rig, put: Put) -> None:
 
 
 def test_root_velocities_move_a_free_body(world: World, tmp_path: Path, run: Run, put: Put) -> None:
-    from simcore.sim.converted_body import load_converted
+    from unlatch.simcore.sim.converted_body import load_converted
 
     path = tmp_path / "free.urdf"
     inertial = '<inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial>'

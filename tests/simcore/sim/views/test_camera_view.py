@@ -7,15 +7,15 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from simcore.geometry import Pose
-from simcore.geometry.rotations import rpy_from_matrix
-from simcore.sim.light import Light
-from simcore.sim.rates import WorldCfg
-from simcore.sim.sensors.camera import Camera, CameraCfg
-from simcore.sim.sensors.config import MountCfg
-from simcore.sim.views.camera_view import CameraView
-from simcore.sim.world import World
-from simcore.state import Rendering
+from unlatch.simcore.geometry import Pose
+from unlatch.simcore.geometry.rotations import rpy_from_matrix
+from unlatch.simcore.sim.rates import WorldCfg
+from unlatch.simcore.sim.sensors.camera import Camera, CameraCfg
+from unlatch.simcore.sim.sensors.config import MountCfg
+from unlatch.simcore.sim.views.camera_view import CameraView
+from unlatch.simcore.sim.visuals.light import Light
+from unlatch.simcore.sim.world import World
+from unlatch.simcore.state import Rendering
 
 pytestmark = pytest.mark.integration
 

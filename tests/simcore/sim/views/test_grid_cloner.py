@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from simcore.errors import WorldError
-from simcore.geometry import Pose
-from simcore.sim.views.grid_cloner import GridCloner
-from simcore.sim.world import World
+from unlatch.simcore.errors import WorldError
+from unlatch.simcore.geometry import Pose
+from unlatch.simcore.sim.views.grid_cloner import GridCloner
+from unlatch.simcore.sim.world import World
 
 pytestmark = pytest.mark.integration
 

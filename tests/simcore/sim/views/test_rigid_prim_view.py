@@ -7,13 +7,13 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from simcore.errors import ConfigError, WorldError
-from simcore.geometry import Pose
-from simcore.sim.bodies import Body
-from simcore.sim.views.articulation_view import ArticulationView
-from simcore.sim.views.rigid_prim_view import RigidPrimView
-from simcore.sim.views.simulation_context import gravity_of
-from simcore.sim.world import World
+from unlatch.simcore.errors import ConfigError, WorldError
+from unlatch.simcore.geometry import Pose
+from unlatch.simcore.sim.bodies import Body
+from unlatch.simcore.sim.views.articulation_view import ArticulationView
+from unlatch.simcore.sim.views.rigid_prim_view import RigidPrimView
+from unlatch.simcore.sim.views.simulation_context import gravity_of
+from unlatch.simcore.sim.world import World
 
 pytestmark = pytest.mark.integration
 Run = Callable[[float], None]

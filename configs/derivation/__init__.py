@@ -1,0 +1,1 @@
+"""Derives what a command line or a task file leaves out: tasks, regions, words and planner settings."""

@@ -1,0 +1,177 @@
+"""What a command line asks for without a file: `object=PATH`, `skill=open` in place of a task, `part=NAME`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from omegaconf import OmegaConf
+
+from unlatch.configs.composition import Request, compose_config, option_names, to_plain
+from unlatch.configs.derivation.task import derived_task, task_of_any
+from unlatch.configs.reading import read_dataclass
+from unlatch.objects.annotate.source import UNKNOWN_CATEGORY, find_urdf, read_category
+from unlatch.objects.importers.urdf_folder import is_urdf_folder
+from unlatch.objects.library import ObjectCfg, draws_instances, load_object
+from unlatch.robots.description import RobotCfg
+from unlatch.robots.hand_shape import hand_shapes
+from unlatch.simcore.errors import ConfigError, close_matches
+from unlatch.skills.catalog import SKILLS
+from unlatch.skills.contract.config import part_acted_on
+from unlatch.skills.strategies.ranking import SKILLS_WITH_WAYS, derived_as
+
+OBJECT_NAME = "object"
+"""Name in the scene of an object that is given by its path: one for all, so that their data sets have equal keys."""
+
+_CHOICE = re.compile(r"\+{0,2}(?P<key>object|task|skill|part)=(?P<value>.*)\Z", re.DOTALL)
+
+
+def with_derived(primary: str, schema: type, request: Request) -> Request:
+    """Puts in place of `object=PATH`, `skill=` and `part=` what they stand for.
+
+    Args:
+        primary: Name of the command's YAML file.
+        schema: Dataclass of its configuration.
+        request: What the command line asks for.
+
+    Returns:
+        The request with the content of the groups `object` and `task` where they are derived.
+
+    Raises:
+        ConfigError: The choices contradict each other, or the skill does not fit the part.
+        AssetError: There is no such object, it is damaged, or nothing of it moves.
+    """
+    choices, rest = _taken_apart(request.overrides)
+    if primary == "preview" and "object" in choices and "task" not in choices:
+        choices.setdefault("skill", "open")  # an object alone is looked at as it stands where it would be opened
+    skill, part = choices.get("skill"), choices.get("part")
+    _check_choices(choices)
+    given = dict(request.given)
+    if is_object_path(choices.get("object"), request.config_dirs):
+        given["object"] = object_node(choices["object"], part)
+    elif "object" in choices:
+        rest.insert(0, f"object={choices['object']}")
+    if "task" in choices:
+        rest.insert(0, f"task={choices['task']}")
+    found = replace(request, overrides=rest, given=given)
+    if skill is None:
+        return found
+    cfg, robot = _object_and_robot(primary, schema, found)
+    if draws_instances(cfg):
+        return replace(found, given={**given, "task": task_of_any(skill, cfg, part)})
+    asset = load_object(replace(cfg, part=None), rng=np.random.default_rng(0))
+    parts = asset.articulation.parts
+    if part is not None and part not in parts:
+        raise ConfigError(
+            f"part='{part}' is no part of {cfg.root or asset.name}.{close_matches(part, parts)} "
+            f"Parts: {', '.join(parts)}. Name one of them.",
+            key="part",
+            available=list(parts),
+        )
+    if cfg.part is not None:  # the side of that part is the front
+        asset = load_object(cfg, rng=np.random.default_rng(0))
+    acted_on = part_acted_on(skill, part, asset.articulation)
+    hand, *others = hand_shapes(robot)
+    # hands that differ take the part in different ways: which one acts is known in the episode
+    task = task_of_any(skill, cfg, acted_on.name) if others else derived_task(skill, asset, acted_on, hand)
+    return replace(found, given={**given, "task": task})
+
+
+def _taken_apart(overrides: Sequence[str]) -> tuple[dict[str, str], list[str]]:
+    """The choices by key, of several the last one, and the other overrides."""
+    choices: dict[str, str] = {}
+    rest = []
+    for text in overrides:
+        match = _CHOICE.match(text)
+        if match is None:
+            rest.append(text)
+        else:
+            choices[match["key"]] = _unquoted(match["value"])
+    return choices, rest
+
+
+def _unquoted(value: str) -> str:
+    if len(value) > 1 and value[0] == value[-1] and value[0] in "'\"":
+        return value[1:-1].replace(f"\\{value[0]}", value[0])
+    return value
+
+
+def _check_choices(choices: dict[str, str]) -> None:
+    skill = choices.get("skill")
+    if skill is None:
+        if "part" in choices:
+            raise ConfigError(
+                f"part={choices['part']} has no effect without skill. Expected skill=open or skill=close beside it; of "
+                "a task, the part is skills.0.part. Add or remove it.",
+                key="part",
+            )
+        return
+    _check_has_tasks(skill)
+    if "task" in choices:
+        raise ConfigError(
+            f"skill={skill} derives a task, and task={choices['task']} names one. Expected one of both. Remove one.",
+            key="skill",
+        )
+    if "object" not in choices:
+        raise ConfigError(
+            f"skill={skill} needs an object. Expected object=PATH with a URDF or the folder of an object. Add it.",
+            key="object",
+        )
+
+
+def _check_has_tasks(skill: str) -> None:
+    """Refuses a skill that no task can be derived for."""
+    if skill in SKILLS.names():
+        try:
+            derived_as(skill)
+        except ConfigError:
+            pass
+        else:
+            return
+    raise ConfigError(
+        f"skill='{skill}' has no task that could be derived.{close_matches(skill, SKILLS_WITH_WAYS)} "
+        f"Expected one of {', '.join(SKILLS_WITH_WAYS)}. Change it, or name a task.",
+        key="skill",
+        available=list(SKILLS_WITH_WAYS),
+    )
+
+
+def is_object_path(value: str | None, config_dirs: Sequence[str]) -> bool:
+    """Whether the value of `object=` is a path: a URDF or a folder, and not the name of a YAML file."""
+    if value is None or value in option_names("object"):
+        return False
+    if any((Path(folder).expanduser() / "object" / f"{value}.yaml").is_file() for folder in config_dirs):
+        return False
+    return value.lower().endswith(".urdf") or bool(re.search(r"[/\\~]", value)) or Path(value).is_dir()
+
+
+def object_node(value: str, part: str | None) -> dict[str, Any]:
+    """The `object` of a configuration that names one by its path.
+
+    Args:
+        value: The path of a URDF or a folder.
+        part: The part whose side is its front; None: the first one.
+
+    Raises:
+        ConfigError, AssetError: There is no such object.
+    """
+    if "${" in value:
+        raise ConfigError(f"object='{value}' holds a reference. Expected a plain path. Write it out.", key="object")
+    path = Path(value).expanduser()
+    category = UNKNOWN_CATEGORY if is_urdf_folder(path) else read_category(find_urdf(path))
+    node = {"name": OBJECT_NAME, "category": category, "source": "urdf", "root": value}
+    return node if part is None else {**node, "part": part}
+
+
+def _object_and_robot(primary: str, schema: type, request: Request) -> tuple[ObjectCfg, RobotCfg]:
+    """Object and robot alone, with the overrides of them."""
+    own = [text for text in request.overrides if re.match(r"(\+{0,2}|~)(object|robot|experiment)[.=]", text)]
+    composed = compose_config(primary, schema, replace(request, overrides=own, given={"task": {}, **request.given}))
+    values = to_plain(OmegaConf.create({"object": composed.object, "robot": composed.robot}))
+    cfg = read_dataclass(ObjectCfg, values["object"], where="object")
+    robot = read_dataclass(RobotCfg, values["robot"], where="robot")
+    return cfg, robot

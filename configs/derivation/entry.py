@@ -1,0 +1,113 @@
+"""What an episode derives once it knows its objects: planner settings that were left out, and what its task leaves out.
+
+A setting depends on the part, on how far it stands open and on the hand; of objects that are drawn anew in each episode
+none of it is known before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from unlatch.configs.derivation.task import derived_layout
+from unlatch.configs.reading import read_dataclass
+from unlatch.configs.schema import EpisodeCfg
+from unlatch.objects.annotation import Part
+from unlatch.objects.articulated_object import ObjectAsset
+from unlatch.robots.description import ArmCfg, RobotCfg
+from unlatch.robots.hand_shape import hand_shape, hand_shapes
+from unlatch.skills.artpreplan_cfg import ArtPreplanCfg
+from unlatch.skills.contract.config import SkillCfg, StrategyCfg, part_acted_on
+from unlatch.skills.hold_cfg import HoldCfg
+from unlatch.skills.strategies.hold import hold_setting
+from unlatch.skills.strategies.ranking import derived_as, derived_ways
+from unlatch.solver.settings.reader import read_planner_setting
+from unlatch.tasks.task import TaskCfg
+
+
+def with_setting(
+    entry: SkillCfg, asset: ObjectAsset, part: Part, *, robot: RobotCfg, arm: ArmCfg, s: float, wanted: float = 0.0
+) -> SkillCfg:
+    """An entry of `skills` with its planner setting and strategies: its own or, where they were left out, derived ones.
+
+    Args:
+        entry: The entry.
+        asset: The object that it acts on.
+        part: The part.
+        robot: The robot.
+        arm: The arm that acts.
+        s: Position of the part's joint [rad or m].
+        wanted: How far the task's goal wants it moved [rad or m]: a derived skill leads it at least so far.
+
+    Raises:
+        ConfigError: The skill does not fit the part, or has no settings to derive.
+    """
+    if not entry.planner_setting.derived:
+        return entry
+    if isinstance(entry, HoldCfg):
+        raw = hold_setting(asset.articulation.fixed_handle(entry.handle), hand_shape(robot, arm))
+        return replace(entry, strategy="hold", planner_setting=read_planner_setting(raw, where="planner_setting")[0])
+    opening = abs(s - part.openness.closed)
+    ways = derived_ways(entry.name, asset, part, hand_shape(robot, arm), (opening, opening))
+    if derived_as(entry.name) != "close":
+        ways = [(name, _led_at_least(raw, wanted)) for name, raw in ways]
+    found = [(name, read_planner_setting(raw, where="planner_setting")[0]) for name, raw in ways]
+    (first, setting), *others = found
+    return replace(
+        entry,
+        strategy=first,
+        planner_setting=setting,
+        strategies=[StrategyCfg(name=name, planner_setting=other) for name, other in others],
+    )
+
+
+def _led_at_least(raw: dict[str, Any], wanted: float) -> dict[str, Any]:
+    """A derived setting whose part is led as far as the goal wants, and a little on, where that is further."""
+    if wanted <= raw["success_threshold"]:
+        return raw
+    return {**raw, "success_threshold": wanted, "post_actuation_motions": {"follow_joint": {}}}
+
+
+def with_task(cfg: EpisodeCfg, assets: Mapping[str, ObjectAsset]) -> EpisodeCfg:
+    """An episode's configuration with what `task.derived` stands for: region, start, goal and words for its object.
+
+    What the task states itself is left as it is.
+
+    Args:
+        cfg: The configuration.
+        assets: The episode's objects by name.
+
+    Raises:
+        ConfigError: The skill does not fit the part.
+    """
+    derived = cfg.task.derived
+    if derived is None:
+        return cfg
+    asset = assets[cfg.object.name]
+    part = part_acted_on(derived.skill, derived.part, asset.articulation)
+    task = cfg.task
+    ranges = [entry.range for entry in task.openness if (entry.object, entry.part) == (asset.name, part.name)]
+    start = (float(ranges[0][0]), float(ranges[0][1])) if ranges else None
+    acting = next((entry.arm for entry in cfg.skills if entry.name == derived.skill), None)
+    layouts = [
+        derived_layout(derived.skill, asset, part, hand, start=start) for hand in hand_shapes(cfg.robot, arm=acting)
+    ]
+    made, _ = max(
+        layouts, key=lambda item: item[1]
+    )  # what stands open enough for one hand may be too little for another
+    found = read_dataclass(TaskCfg, {"name": task.name, **made}, where="task")
+    told = [entry for entry in cfg.skills if not isinstance(entry, ArtPreplanCfg)]
+    placed = {region.object for region in task.regions} | {relation.object for relation in task.relations}
+    opened = {(entry.object, entry.part) for entry in task.openness}
+    return replace(
+        cfg,
+        task=replace(
+            task,
+            regions=[*task.regions, *(entry for entry in found.regions if entry.object not in placed)],
+            openness=[*task.openness, *(e for e in found.openness if (e.object, e.part) not in opened)],
+            goal=list(task.goal) or found.goal,
+            language=list(task.language) or (found.language if len(told) == 1 else []),  # of a chain: of all its steps
+            max_duration_s=max(task.max_duration_s, found.max_duration_s),
+        ),
+    )

@@ -1,0 +1,258 @@
+"""The whole annotation of an object: every joint that a skill fits, the best one first."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from unlatch.objects.annotate.geometry import ObjectGeometry
+from unlatch.objects.annotate.grip.handle import HANDLE_NAMES, find_grip
+from unlatch.objects.annotate.joints import JointChoice, all_ends, fitting_joints, joint_choices
+from unlatch.objects.annotate.part import annotated_part
+from unlatch.objects.annotate.peer_info import PeerInfo, read_peer_info, with_peer_info
+from unlatch.objects.annotate.posing import Ends, PosedObject, pose_object
+from unlatch.objects.annotate.scaled_model import scaled_model, scaled_pose, shaped_base, shaped_link
+from unlatch.objects.annotate.size import LARGEST_EXTENT_M, check_extent, unit_scale
+from unlatch.objects.annotate.source import SourceObject
+from unlatch.objects.annotate.view import Grip, PartView, root_grip
+from unlatch.objects.annotation import Articulation, Part, PartKind
+from unlatch.objects.validation import articulation_problems, raise_problems
+from unlatch.simcore.errors import ConfigError
+from unlatch.simcore.urdf.model import UrdfModel
+
+PARTNET_LICENCE = "PartNet-Mobility (SAPIEN), non-commercial research"
+"""Terms of the data set."""
+
+GROWTH = (1.0, 1.25, 1.5, 1.75, 2.0, 2.25)
+"""Factors by which an object is made larger until a hand fits its handle."""
+MOST_GROWN = 1.3
+"""An object is grown to this multiple of its usual size at most."""
+_PART_NAMES = {
+    PartKind.hinge_vertical: "door",
+    PartKind.hinge_horizontal: "door",
+    PartKind.slider: "drawer",
+    PartKind.knob: "knob",
+    PartKind.lever: "lever",
+    PartKind.lid: "lid",
+}
+
+
+@dataclass(frozen=True)
+class AnnotateCfg:
+    """How an object is annotated."""
+
+    scale: float | None = None
+    """Metres per unit; without it `info.json`, the URDF itself or the category decides."""
+    size_m: float | None = None
+    """Largest extent of the closed object [m], instead of a scale."""
+    use_info: bool = True
+    """Whether keypoints that others set by hand, in `info.json`, are taken over."""
+
+    def __post_init__(self) -> None:
+        if self.scale is not None and self.size_m is not None:
+            raise ConfigError("scale and size_m are both set. They say the same: set one.", key="scale")
+        for key, value in (("scale", self.scale), ("size_m", self.size_m)):
+            if value is not None and not (np.isfinite(value) and 1e-6 <= value <= 1e6):
+                raise ConfigError(f"{key}={value} is out of range. Expected 1e-06 to 1e+06.", key=key)
+
+
+@dataclass(frozen=True)
+class PosedPart:
+    """A joint with its part posed, and where a hand takes it."""
+
+    choice: JointChoice
+    posed: PosedObject
+    view: PartView
+    grip: Grip
+    """In the work frame."""
+
+    @property
+    def root_grip(self) -> Grip:
+        """The grip in the root frame."""
+        return root_grip(self.grip, self.posed.R_root_work)
+
+
+@dataclass(frozen=True)
+class Annotated:
+    """What came of it."""
+
+    articulation: Articulation
+    """In the links of the source's own URDF, lengths in metres."""
+    model: UrdfModel
+    """The source's URDF in metres."""
+    size_m: np.ndarray
+    """(3,) extents of the closed object [m]."""
+    refused: dict[str, str]
+    """Joints that no skill fits, with the reason."""
+
+
+def annotate_source(source: SourceObject, cfg: AnnotateCfg | None = None) -> Annotated:
+    """Annotates an object in the frames of its own URDF.
+
+    Args:
+        source: The object.
+        cfg: How.
+
+    Raises:
+        AssetError: No joint can be annotated, a mesh is damaged, the size is absurd, or the result does not pass the
+            validator.
+    """
+    cfg = cfg or AnnotateCfg()
+    geometry = ObjectGeometry(source)
+    peer = read_peer_info(source) if cfg.use_info else None
+    choices = fitting_joints(geometry)
+    ends = all_ends(geometry)
+    parts = sized_parts(geometry, choices, ends, cfg, rigid_only=True)
+    scale = parts[0].posed.scale
+    used: list[str] = []
+    entries: list[Part] = []
+    for item in parts:
+        name = _entry_name(item, used)
+        used.append(name)
+        entries.append(_source_entry(geometry, item, name, peer, scale))
+    model = scaled_model(source.model, scale)
+    articulation = Articulation(
+        category=source.category,
+        source=_origin(source),
+        parts={entry.name: entry for entry in entries},
+        scale=scale,
+        extra={"urdf": {"file": source.urdf, "scale": scale}},
+    )
+    bounds = parts[0].posed.bounds
+    size = bounds[1] - bounds[0]
+    problems = articulation_problems(articulation, model, size_m=float(size.max()))
+    raise_problems(problems, where=str(source.folder))
+    chosen = {item.choice.joint.name for item in parts}
+    refused = {c.joint.name: c.refusal for c in joint_choices(geometry) if c.joint.name not in chosen}
+    return Annotated(articulation, model, size, refused)
+
+
+def sized_parts(
+    geometry: ObjectGeometry,
+    choices: Sequence[JointChoice],
+    ends: Ends,
+    cfg: AnnotateCfg,
+    *,
+    usual_m: float | None = None,
+    largest_m: float | None = None,
+    rigid_only: bool = False,
+) -> list[PosedPart]:
+    """Every part posed at the scale of the object, the best to act on first.
+
+    Without a given scale, an object with handles is made larger, step by step, until a hand can take one of them: a
+    data set of unit-size objects does not know how large they are.
+
+    Args:
+        geometry: The object.
+        choices: The joints.
+        ends: See `pose_object`.
+        cfg: Scale or size, if they are given.
+        usual_m: Largest extent of such an object [m], where neither it nor `info.json` says; without it, by category.
+        largest_m: How large the object may become [m]; without it, `MOST_GROWN` times its usual size.
+        rigid_only: See `pose_object`.
+
+    Raises:
+        AssetError: The size is absurd, or a part cannot be posed.
+    """
+    source = geometry.source
+    unit = pose_object(geometry, choices[0].joint, scale=1.0, ends=ends, names=choices[0].names)
+    extent = float(np.max(unit.bounds[1] - unit.bounds[0]))
+    base, is_given = base_scale(source, extent, cfg)
+    if usual_m is not None:
+        base = usual_m / extent
+    check_extent(base * extent, where=str(source.folder))
+    named = any(
+        shape.name.startswith(HANDLE_NAMES)
+        for choice in choices
+        for link in geometry.model.links
+        if geometry.is_below(link, choice.joint.child)
+        for shape in geometry.model.links[link].visuals
+    )
+    usual = max(base * extent, LARGEST_EXTENT_M.get(source.category, 0.0))
+    largest = largest_m if largest_m is not None else MOST_GROWN * usual
+    first: list[PosedPart] = []
+    for factor in GROWTH if named and not is_given else GROWTH[:1]:
+        if factor > 1.0 and base * factor * extent > largest:
+            break
+        parts = [_posed_part(geometry, choice, base * factor, ends, cfg, rigid_only=rigid_only) for choice in choices]
+        if not first:
+            first = parts
+        if any(item.grip.is_graspable for item in parts):
+            first = parts
+            break
+    return sorted(first, key=_rank)
+
+
+def base_scale(source: SourceObject, extent: float, cfg: AnnotateCfg) -> tuple[float, bool]:
+    """Metres per unit, and whether it is certain rather than usual for the category.
+
+    Args:
+        source: The object.
+        extent: Its largest extent, closed, in its own units.
+        cfg: Scale or size, if they are given.
+    """
+    if cfg.scale is not None:
+        return cfg.scale, True
+    if cfg.size_m is not None:
+        return cfg.size_m / extent, True
+    if source.info_scale is not None:
+        return source.info_scale, False
+    if source.is_metric:
+        return 1.0, True
+    return unit_scale(source.category, extent), False
+
+
+def _posed_part(
+    geometry: ObjectGeometry, choice: JointChoice, scale: float, ends: Ends, cfg: AnnotateCfg, *, rigid_only: bool
+) -> PosedPart:
+    posed = pose_object(geometry, choice.joint, scale=scale, ends=ends, names=choice.names, rigid_only=rigid_only)
+    view = PartView.of(posed, use_info=cfg.use_info)
+    return PosedPart(choice, posed, view, find_grip(view))
+
+
+def _source_entry(geometry: ObjectGeometry, item: PosedPart, name: str, peer: PeerInfo | None, scale: float) -> Part:
+    """The entry of a part in the frames of the source's own links."""
+    joint, model = item.choice.joint, geometry.model
+    link, T_child_link = shaped_link(model, joint.child)
+    base, T_parent_base = shaped_base(model, joint.parent)
+    part = annotated_part(
+        item.posed,
+        item.view,
+        item.grip,
+        name=name,
+        link=link,
+        base=base,
+        T_root_link=item.posed.T_root_link @ scaled_pose(T_child_link, scale),
+        T_root_base=item.posed.T_root_base @ scaled_pose(T_parent_base, scale),
+    )
+    return part if peer is None else with_peer_info(part, peer, geometry, scale)
+
+
+def _entry_name(item: PosedPart, used: list[str]) -> str:
+    """`door`, `drawer`, ..., numbered from the second one of its kind."""
+    name = _PART_NAMES[item.posed.kind]
+    if item.posed.kind is PartKind.slider and abs(float(item.posed.axis[2])) > 0.7:
+        name = "slider"
+    count = sum(bool(re.fullmatch(rf"{name}(_\d+)?", other)) for other in used)
+    return name if count == 0 else f"{name}_{count + 1}"
+
+
+def _rank(item: PosedPart) -> tuple[bool, bool, float]:
+    """What opens comes before what is only turned, what can be grasped closed before the rest, large before small."""
+    turns = item.posed.kind in (PartKind.knob, PartKind.lever)
+    return turns, not item.grip.is_graspable, -_face_area(item.view)
+
+
+def _face_area(view: PartView) -> float:
+    """Area of the part's bounding box as a hand sees it [m^2]."""
+    low, high = view.bounds
+    return float(np.prod((high - low)[1:]))
+
+
+def _origin(source: SourceObject) -> dict[str, str]:
+    if source.is_metric:
+        return {"dataset": "urdf", "id": source.instance}
+    return {"dataset": "partnet_mobility", "id": source.instance, "licence": PARTNET_LICENCE}

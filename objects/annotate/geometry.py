@@ -1,0 +1,105 @@
+"""The meshes of an object's links, read once, and what moves with what."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from unlatch.objects.annotate.source import SourceObject
+from unlatch.simcore.geometry import Pose
+from unlatch.simcore.meshes.mesh_parts import TriangleMesh
+from unlatch.simcore.meshes.surface import shape_triangles
+from unlatch.simcore.urdf.model import Shape
+
+
+@dataclass(frozen=True)
+class LinkMesh:
+    """One mesh of a link; a file that is both seen and touched is read once."""
+
+    shape: Shape
+    mesh: TriangleMesh
+    """In the link frame, in the units of the source."""
+    seen: bool
+    touched: bool
+
+
+class ObjectGeometry:
+    """Meshes by link and the tree of joints; lengths are those of the source."""
+
+    def __init__(self, source: SourceObject) -> None:
+        """Takes an object; its meshes are read when they are first asked for."""
+        self.source = source
+        self.model = source.model
+        self._meshes: dict[str, list[LinkMesh]] = {}
+
+    def meshes(self, link: str) -> list[LinkMesh]:
+        """The meshes of a link.
+
+        Raises:
+            AssetError: A file holds no mesh.
+        """
+        if link not in self._meshes:
+            self._meshes[link] = self._read(link)
+        return self._meshes[link]
+
+    def vertices(self, link: str) -> np.ndarray:
+        """(N, 3) vertices of a link, in its frame."""
+        found = [item.mesh.vertices for item in self.meshes(link)]
+        return np.concatenate(found) if found else np.zeros((0, 3))
+
+    def is_below(self, link: str, top: str) -> bool:
+        """Whether a link is another one, or hangs on it by joints of any kind."""
+        current: str | None = link
+        while current is not None:
+            if current == top:
+                return True
+            above = self.model.parent_joint(current)
+            current = above.parent if above is not None else None
+        return False
+
+    @cached_property
+    def fixed_links(self) -> list[str]:
+        """Links that no joint moves against the root."""
+        moved = [joint.child for joint in self.model.joints.values() if joint.moves]
+        return [name for name in self.model.links if not any(self.is_below(name, top) for top in moved)]
+
+    def _read(self, link: str) -> list[LinkMesh]:
+        entry = self.model.links[link]
+        seen, touched = _by_file(entry.visuals), _by_file(entry.collisions)
+        result = []
+        for key, shape in {**touched, **seen}.items():
+            vertices, faces = shape_triangles(shape)
+            if len(faces):
+                mesh = TriangleMesh(shape.T_link_shape @ vertices, faces)
+                # Some objects have no collision entries at all: what is seen is then touched.
+                result.append(LinkMesh(shape, mesh, key in seen or not seen, key in touched or not touched))
+        return result
+
+
+def motion(kind: str, origin: np.ndarray, axis: np.ndarray, position: float) -> Pose:
+    """The motion of a part from joint position 0 to another, in the root frame.
+
+    Args:
+        kind: URDF type of the joint.
+        origin: (3,) a point on its axis.
+        axis: (3,) unit axis.
+        position: [rad], or a length in the units of the source.
+    """
+    if kind == "prismatic":
+        return Pose.from_translation(axis * position)
+    half = position / 2
+    turn = Pose.from_quat_xyzw(np.zeros(3), [*(axis * np.sin(half)), float(np.cos(half))])
+    return Pose.from_translation(origin) @ turn @ Pose.from_translation(-origin)
+
+
+def _by_file(shapes: tuple[Shape, ...]) -> dict[tuple[str, bytes], Shape]:
+    # primitives have no file: their kind and size tell them apart
+    return {
+        (
+            shape.mesh or f"{shape.kind.name} {shape.size}",
+            np.round(shape.T_link_shape.matrix, 6).tobytes(),
+        ): shape
+        for shape in shapes
+    }

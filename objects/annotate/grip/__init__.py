@@ -1,0 +1,1 @@
+"""Finds where a hand can hold, hook or push a part."""

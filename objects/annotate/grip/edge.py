@@ -1,0 +1,156 @@
+"""Where to hold a part that has no handle: its free edge, its tip, or the part itself."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from unlatch.objects.annotate.grip.cross_section import cut, front_heights
+from unlatch.objects.annotate.view import FINGER_DEPTH_M, GRIP_MAX_M, SHEET_M, SIDE_MIN_M, Grip, PartView
+from unlatch.objects.annotation import HandleType
+from unlatch.simcore.meshes.mesh_parts import surface_points
+
+_TIP_SHARE = 0.9
+"""The tip of a lever begins at this share of its reach."""
+_STUB_M = 0.08
+"""A slider smaller than this across is held as a whole."""
+
+
+def door_edge(view: PartView) -> Grip:
+    """The free edge of a hinged part, at the middle of the hinge or at the height that is hinted at."""
+    mesh = view.whole
+    low, high = view.bounds
+    away = view.away
+    middle = (low[2] + high[2]) / 2
+    wanted = middle if view.hint is None else float(view.hint[2])
+    span = 0.35 * (high[2] - low[2])
+    heights = [float(np.clip(wanted, middle - span, middle + span)), middle, middle + span / 2, middle - span / 2]
+    for z in heights:
+        section = cut(mesh, axis=2, at=z + 1e-5)
+        if not len(section):
+            continue
+        edge = float((section[:, :, 1] * away).max()) * away
+        rim = section[(section[:, :, 1] * away).max(axis=1) >= edge * away - 0.02]
+        back, front = float(rim[:, :, 0].min()), float(rim[:, :, 0].max())
+        thickness = max(front - back, SHEET_M)
+        inset = min(FINGER_DEPTH_M, 0.2 * float(np.ptp(section[:, :, 1])))
+        return Grip(
+            type=HandleType.edge if thickness <= GRIP_MAX_M else HandleType.none,
+            centre=np.array([max((front + back) / 2, front - GRIP_MAX_M / 2), edge - away * inset, z]),
+            R_handle=np.column_stack([[0.0, away, 0.0], [-away, 0.0, 0.0], [0.0, 0.0, 1.0]]),
+            size=np.array([2 * inset, thickness, high[2] - low[2]]),
+        )
+    return Grip(HandleType.none, (low + high) / 2, np.eye(3), np.zeros(3))
+
+
+def slider_edge(view: PartView) -> Grip:
+    """The upper edge of a drawer's front panel, in its middle."""
+    mesh = view.whole
+    low, high = view.bounds
+    middle = (low[1] + high[1]) / 2
+    wanted = middle if view.hint is None else float(np.clip(view.hint[1], low[1], high[1]))
+    for y in (wanted, middle, low[1] + 0.35 * (high[1] - low[1])):
+        section = cut(mesh, axis=1, at=y + 1e-5)
+        front = section[section[:, :, 0].min(axis=1) >= high[0] - 0.04] if len(section) else section
+        if not len(front):
+            continue
+        top = float(front[:, :, 2].max())
+        rim = front[front[:, :, 2].max(axis=1) >= top - 0.02]
+        back, face = float(rim[:, :, 0].min()), float(rim[:, :, 0].max())
+        thickness = max(face - back, SHEET_M)
+        return Grip(
+            type=HandleType.edge,
+            centre=np.array([(face + back) / 2, y, top - FINGER_DEPTH_M]),
+            R_handle=np.column_stack([[0.0, 0.0, 1.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]),
+            size=np.array([2 * FINGER_DEPTH_M, thickness, high[1] - low[1]]),
+        )
+    return Grip(HandleType.none, np.array([high[0], middle, (low[2] + high[2]) / 2]), np.eye(3), np.zeros(3))
+
+
+def stub(view: PartView) -> Grip | None:
+    """A small slider, such as the lever of a toaster, held as a whole; None for a large one.
+
+    Much of such a part may run inside the body: only what stands clear of it can be held.
+    """
+    low, high = view.bounds
+    if not view.rises and float(np.min((high - low)[1:])) > _STUB_M:
+        return None  # a drawer: what stands clear of its cabinet is too flat a handle
+    points = surface_points(view.whole, spacing_m=0.004, most=20_000)
+    if len(view.rest.faces):
+        clear = points[_clear_of(view, points)]
+        points = clear if len(clear) >= 0.02 * len(points) else points
+    low, high = points.min(axis=0), points.max(axis=0)
+    extents = high - low
+    if float(np.min(extents[1:])) > _STUB_M or float(np.max(extents[1:])) > 2 * _STUB_M or extents[0] < SIDE_MIN_M:
+        return None
+    along = 2 if extents[2] >= extents[1] else 1
+    across = 3 - along
+    depth = min(FINGER_DEPTH_M, extents[0] / 2)
+    centre = (low + high) / 2
+    centre[0] = high[0] - depth
+    # of a curved piece the middle of its box may lie off it: the nearest point of its surface does not
+    nearest = points[int(np.argmin(np.linalg.norm(points - centre, axis=1)))]
+    if np.linalg.norm(nearest - centre) > np.min(extents) / 2 + 0.005:
+        centre = nearest
+    z = np.eye(3)[along]
+    return Grip(
+        type=HandleType.knob if extents[across] <= GRIP_MAX_M else HandleType.none,
+        centre=centre,
+        R_handle=np.column_stack([[1.0, 0.0, 0.0], np.cross(z, [1.0, 0.0, 0.0]), z]),
+        size=np.array([extents[0], max(extents[across], SHEET_M), extents[along]]),
+    )
+
+
+def turning_knob(view: PartView) -> Grip:
+    """A knob, held across its outer end; where it is flat, across its blade."""
+    points = surface_points(view.whole, spacing_m=0.002, most=40_000)
+    front = float(points[:, 0].max())
+    depth = min(FINGER_DEPTH_M, 0.5 * float(np.ptp(points[:, 0])))
+    head = points[points[:, 0] >= front - 2 * depth - 1e-6]
+    flat = head[:, 1:] - view.origin[1:]
+    angles = np.arange(36) * np.pi / 36
+    directions = np.stack([np.cos(angles), np.sin(angles)], axis=1)  # (36, 2)
+    widths = np.array([np.ptp(flat @ d) for d in directions])
+    # the axis of the knob first: of equal widths, that across the plane's y counts
+    best = int(np.argmin(np.round(widths, 3)))
+    y = np.array([0.0, *directions[best]])
+    z = np.cross([1.0, 0.0, 0.0], y)
+    middle = (flat @ y[1:]).min() / 2 + (flat @ y[1:]).max() / 2
+    centre = np.array([front - depth, *view.origin[1:]]) + y * float(middle)
+    return Grip(
+        type=HandleType.knob if widths[best] <= GRIP_MAX_M else HandleType.none,
+        centre=centre,
+        R_handle=np.column_stack([[1.0, 0.0, 0.0], y, z]),
+        size=np.array([2 * depth, max(float(widths[best]), SHEET_M), float(np.ptp(flat @ z[1:]))]),
+    )
+
+
+def lever_end(view: PartView) -> Grip:
+    """The far end of a lever, held across its motion."""
+    points = surface_points(view.whole, spacing_m=0.003, most=40_000)
+    relative = points - view.origin
+    # x of the work frame is the lever's own direction if it is a bail, whose axis is z; else z is
+    far = relative[:, 0] if abs(view.axis[2]) > 0.9 else relative[:, 2]
+    tip = points[far >= _TIP_SHARE * float(far.max())]
+    low, high = tip.min(axis=0), tip.max(axis=0)
+    centre = (low + high) / 2
+    nearest = tip[int(np.argmin(np.linalg.norm(tip - centre, axis=1)))]
+    thickness = float(high[1] - low[1])
+    if np.linalg.norm(nearest - centre) > 0.5 * max(thickness, float(high[0] - low[0])) + 0.002:
+        centre = nearest
+    return Grip(
+        type=HandleType.bar if thickness <= GRIP_MAX_M else HandleType.none,
+        centre=centre,
+        R_handle=np.eye(3),
+        size=np.array([high[0] - low[0], max(thickness, SHEET_M), high[2] - low[2]]),
+    )
+
+
+def _clear_of(view: PartView, points: np.ndarray) -> np.ndarray:
+    """(N,) whether points of the part stand clear of the body: outside its box, or seen along -x before it."""
+    low, high = view.rest.vertices.min(axis=0), view.rest.vertices.max(axis=0)
+    outside = np.any((points < low - 1e-4) | (points > high + 1e-4), axis=1)
+    if outside.any():
+        return outside
+    heights = front_heights(view.rest, points[:, 1:])
+    clear: np.ndarray = points[:, 0] > heights
+    return clear

@@ -1,0 +1,144 @@
+"""Finds where two fingers can hold a part: a named handle, what stands out of it, or its free edge."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from unlatch.objects.annotate.grip.cross_section import cut, front_heights, outermost_interval
+from unlatch.objects.annotate.grip.edge import door_edge, lever_end, slider_edge, stub, turning_knob
+from unlatch.objects.annotate.grip.protrusion import protrusions
+from unlatch.objects.annotate.view import (
+    FINGER_DEPTH_M,
+    GRIP_MAX_M,
+    GRIP_MIN_M,
+    PROTRUSION_MIN_M,
+    SIDE_MIN_M,
+    Grip,
+    NamedMesh,
+    PartView,
+)
+from unlatch.objects.annotation import HandleType, PartKind
+from unlatch.simcore.meshes.mesh_parts import TriangleMesh, join, surface_points
+
+HANDLE_NAMES = ("handle",)
+LOCK_NAMES = ("switch", "knob")
+"""Lock wheels and dials do not turn here: a door without a handle can be pulled by them."""
+_ROUNDING_M = 1e-5
+"""What is exactly as wide as a hand opens may come out of a mesh file a little wider."""
+_FLOATING_M = 0.005
+"""A handle that ends farther than this before the panel has no posts that belong to it."""
+
+
+def find_grip(view: PartView) -> Grip:
+    """The best named handle of the part, or what stands out of it, or its free edge."""
+    if view.kind is PartKind.knob:
+        return turning_knob(view)
+    if view.kind is PartKind.lever:
+        return lever_end(view)
+    others = (_named(view, LOCK_NAMES), protrusions(view))
+    for found in (_named(view, HANDLE_NAMES), *(_far_from_hinge(view, items) for items in others)):
+        grips = [grip for item in found if (grip := handle_grip(view, item)) is not None]
+        if grips:
+            return _best(view, grips)
+    if view.slides:
+        return stub(view) or slider_edge(view)
+    return door_edge(view)
+
+
+def handle_names(view: PartView) -> set[str]:
+    """Names of the meshes that a hand could hold, unless the part is nothing else."""
+    return {item.name for item in _named(view, HANDLE_NAMES + LOCK_NAMES)}
+
+
+def handle_grip(view: PartView, handle: NamedMesh) -> Grip | None:
+    """How to hold a mesh that stands out of the part; None if a hand cannot."""
+    mesh = handle.mesh
+    low, high = mesh.vertices.min(axis=0), mesh.vertices.max(axis=0)
+    face = _face_behind(view, handle, low, high)
+    if high[0] - face < PROTRUSION_MIN_M:
+        return None
+    # Feet and stray triangles lie on the panel: only what stands out says how long the handle is.
+    points = surface_points(mesh, spacing_m=0.003, most=40_000)
+    points = points[points[:, 0] > face + 0.35 * (high[0] - face)]
+    low, high = points.min(axis=0), points.max(axis=0)
+    extents = high - low
+    knob = float(extents[1:].max()) < 1.5 * float(extents[1:].min()) and float(extents[1:].max()) < 0.09
+    along = 2 if extents[2] >= extents[1] else 1
+    across = 3 - along
+    for share in (0.5, 0.42, 0.58, 0.3, 0.7, 0.2, 0.8):
+        at = float(low[along] + share * extents[along])
+        section = cut(mesh, axis=along, at=at)
+        depth = outermost_interval(section, axis=0)
+        if depth is None or depth[1] - face < PROTRUSION_MIN_M:
+            continue
+        outer = section[section[:, :, 0].max(axis=1) >= depth[0] - 1e-6]
+        thin, thick = float(outer[:, :, across].min()), float(outer[:, :, across].max())
+        if not GRIP_MIN_M <= thick - thin <= GRIP_MAX_M + _ROUNDING_M:
+            continue
+        if not handle.name and depth[1] - depth[0] < SIDE_MIN_M:
+            continue  # a sheet before the panel: no side for a finger to press on
+        centre = np.zeros(3)
+        centre[0] = min(max(depth[1] - min((depth[1] - depth[0]) / 2, FINGER_DEPTH_M), face + 0.012), depth[1] - 0.002)
+        centre[along], centre[across] = at, (thin + thick) / 2
+        z = np.eye(3)[along]
+        return Grip(
+            type=HandleType.knob if knob else HandleType.bar,
+            centre=centre,
+            R_handle=np.column_stack([[1.0, 0.0, 0.0], np.cross(z, [1.0, 0.0, 0.0]), z]),
+            size=np.array([depth[1] - depth[0], thick - thin, extents[along]]),
+            clearance_m=max(0.0, depth[0] - face),
+            name=handle.name,
+        )
+    return None
+
+
+def _best(view: PartView, grips: list[Grip]) -> Grip:
+    hint = view.hint
+    if hint is not None:
+        return min(grips, key=lambda grip: float(np.linalg.norm(grip.centre - hint)))
+    # A bar before a knob, and the longer one first.
+    return max(grips, key=lambda grip: (grip.type is HandleType.bar, float(grip.size[2])))
+
+
+def _named(view: PartView, prefixes: tuple[str, ...]) -> list[NamedMesh]:
+    """Meshes of the part by name, of those that a hand could hold; none if the part is nothing else."""
+    groups: dict[str, list[TriangleMesh]] = {}
+    for item in view.part:
+        if item.name.startswith(prefixes):
+            groups.setdefault(item.name, []).append(item.mesh)
+    if sum(len(meshes) for meshes in groups.values()) == len(view.part):
+        return []
+    return [NamedMesh(name, join(meshes)) for name, meshes in groups.items()]
+
+
+def _far_from_hinge(view: PartView, found: list[NamedMesh]) -> list[NamedMesh]:
+    """Of a hinged part, what lies in its free half: nearer to the hinge a pull has no leverage."""
+    if view.slides:
+        return found
+    low, high = view.bounds
+    half = 0.5 * float(high[1] - low[1])
+    middles = [(item.mesh.vertices.min(axis=0) + item.mesh.vertices.max(axis=0)) / 2 for item in found]
+    return [i for i, middle in zip(found, middles, strict=True) if abs(middle[1] - view.origin[1]) >= half]
+
+
+def _face_behind(view: PartView, handle: NamedMesh, low: np.ndarray, high: np.ndarray) -> float:
+    """Where the panel lies behind a handle [m along x]; the handle's own foot if nothing is there."""
+    others = [item.mesh for item in (*view.part, *view.body) if not handle.name or item.name != handle.name]
+    panel = join(others) if handle.name else _without(join(others), handle.mesh)
+    middle = (low + high)[1:] / 2
+    half = (high - low)[1:] / 2
+    points = [middle + half * np.array([u, v]) for u in (-0.8, 0.0, 0.8) for v in (-0.8, 0.0, 0.8)]
+    heights = front_heights(panel, np.array(points))
+    heights = heights[heights > low[0] - 0.05]
+    if not handle.name:  # found by its shape: its foot is the panel, unless its posts were not modelled
+        behind = heights[heights < low[0] - _FLOATING_M]
+        return float(np.median(behind)) if len(behind) == len(heights) > 0 else float(low[0])
+    return float(np.median(heights)) if len(heights) else float(low[0])
+
+
+def _without(mesh: TriangleMesh, piece: TriangleMesh) -> TriangleMesh:
+    """A mesh without the triangles of a piece of it."""
+    low, high = piece.vertices.min(axis=0) - _ROUNDING_M, piece.vertices.max(axis=0) + _ROUNDING_M
+    corners = mesh.triangles
+    inside = np.all((corners >= low) & (corners <= high), axis=(1, 2))
+    return TriangleMesh(mesh.vertices, mesh.faces[~inside])

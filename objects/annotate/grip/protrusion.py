@@ -1,0 +1,63 @@
+"""What stands out of a panel: handles that no name tells."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy import ndimage
+
+from unlatch.objects.annotate.grip.cross_section import front_heights
+from unlatch.objects.annotate.view import GRIP_MAX_M, PROTRUSION_MIN_M, NamedMesh, PartView
+from unlatch.simcore.meshes.mesh_parts import TriangleMesh
+
+CELLS = 48
+"""Of the grid over the front, along its longer side."""
+LARGEST_SHARE = 0.25
+"""What covers more of the front is not on it: it is a step of the panel."""
+
+
+def protrusions(view: PartView) -> list[NamedMesh]:
+    """Pieces of the part that stand out of its front by as much as fingers need, without a name; largest first.
+
+    The front is looked at along -x on a grid. Its level is the one that most of it has; connected cells that stand out
+    are a piece if they are few, and thin enough one way for a hand.
+    """
+    mesh = view.whole
+    low, high = view.bounds
+    step = float(max(high[1] - low[1], high[2] - low[2])) / CELLS
+    if step <= 0.0:
+        return []
+    axes = [np.arange(low[k] + step / 2, high[k], step) for k in (1, 2)]
+    grid = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1)  # (Y, Z, 2)
+    heights = front_heights(mesh, grid.reshape(-1, 2)).reshape(grid.shape[:2])
+    seen = np.isfinite(heights)
+    if not seen.any():
+        return []
+    level = _level(heights[seen])
+    labels, count = ndimage.label(seen & (heights > level + PROTRUSION_MIN_M), structure=np.ones((3, 3)))
+    found = []
+    for label in range(1, count + 1):
+        cells = grid[labels == label]
+        if len(cells) > LARGEST_SHARE * seen.sum():
+            continue
+        first, last = cells.min(axis=0) - step, cells.max(axis=0) + step
+        if float(np.min(last - first)) > GRIP_MAX_M + 2 * step:
+            continue
+        piece = _within(mesh, first, last, level + 0.002)
+        if len(piece.faces):
+            found.append((len(cells), NamedMesh("", piece)))
+    return [item for _, item in sorted(found, key=lambda pair: -pair[0])]
+
+
+def _level(heights: np.ndarray) -> float:
+    """The height that most cells share, to within the depth that fingers need."""
+    counts = [int(np.sum(np.abs(heights - h) < PROTRUSION_MIN_M / 2)) for h in heights]
+    return float(heights[int(np.argmax(counts))])
+
+
+def _within(mesh: TriangleMesh, first: np.ndarray, last: np.ndarray, above: float) -> TriangleMesh:
+    """The triangles over a rectangle of the y-z plane whose middle stands out."""
+    corners = mesh.triangles
+    middle = corners.mean(axis=1)
+    inside = np.all((corners[:, :, 1:] >= first) & (corners[:, :, 1:] <= last), axis=(1, 2)) & (middle[:, 0] > above)
+    used, faces = np.unique(mesh.faces[inside], return_inverse=True)
+    return TriangleMesh(mesh.vertices[used], faces.reshape(-1, 3))

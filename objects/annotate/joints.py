@@ -1,0 +1,118 @@
+"""Which joints of an object a skill fits."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+import numpy as np
+
+from unlatch.objects.annotate.geometry import ObjectGeometry
+from unlatch.objects.annotate.openness import joint_ends, limits
+from unlatch.simcore.errors import AssetError
+from unlatch.simcore.urdf.model import Joint
+
+MIN_RANGE_RAD = 0.3
+MIN_RANGE_SHARE = 0.05
+"""Joints that move less than this, sliders as a share of the object's largest extent, are buttons and play."""
+SMALLEST_UNITS, LARGEST_UNITS = 1e-4, 1e6
+"""Extents that some unit of length makes sense of."""
+MIN_PART_SHARE = 0.015
+"""Parts that are smaller, as a share of the object's largest extent, are screws and feet."""
+UNFIT_NAMES = ("button", "key", "wheel", "caster", "tray", "slot")
+"""Buttons and keys are pressed and spring back, wheels roll, trays lie behind a door: no skill fits them."""
+
+
+@dataclass(frozen=True)
+class JointChoice:
+    """What is to be done with one joint."""
+
+    joint: Joint
+    names: str
+    """What its files call the part, in lower case, words separated by blanks."""
+    refusal: str
+    """Why no skill fits; empty where one does."""
+
+
+def joint_choices(geometry: ObjectGeometry) -> list[JointChoice]:
+    """Every joint that moves, with the reason where it is left out, in the order of the file.
+
+    Raises:
+        AssetError: A mesh is damaged, or the object is of no size that any unit would make sense of.
+    """
+    points = [geometry.model.link_pose(n) @ geometry.vertices(n) for n in geometry.model.links]
+    points = [cloud for cloud in points if len(cloud)]
+    extent = float(np.max(np.ptp(np.concatenate(points), axis=0))) if points else 0.0
+    if points and not SMALLEST_UNITS <= extent <= LARGEST_UNITS:
+        raise AssetError(
+            f"{geometry.source.folder}: the largest extent is {extent:.4g} units, expected {SMALLEST_UNITS:g} to "
+            f"{LARGEST_UNITS:g}. Mend the scales and origins of the URDF.",
+            path=str(geometry.source.folder),
+        )
+    choices = []
+    for joint in geometry.model.joints.values():
+        if joint.moves:
+            names = part_names(geometry, joint)
+            choices.append(JointChoice(joint, names, _refusal(geometry, joint, names, extent)))
+    return choices
+
+
+def fitting_joints(geometry: ObjectGeometry) -> list[JointChoice]:
+    """The joints that a skill fits.
+
+    Raises:
+        AssetError: There is none; the message says of each why not.
+    """
+    choices = joint_choices(geometry)
+    fitting = [choice for choice in choices if not choice.refusal]
+    if not fitting:
+        joints = geometry.model.joints.values()
+        found = "; ".join(f"{c.joint.name}: {c.refusal}" for c in choices[:6]) or (
+            ", ".join(f"{j.name} ({j.kind})" for j in list(joints)[:6]) or "no joints at all"
+        )
+        raise AssetError(
+            f"{geometry.source.folder}: no movable joint that a skill fits ({found}). "
+            "Expected a revolute, continuous or prismatic joint with a part that can be seen.",
+            path=str(geometry.source.folder),
+        )
+    return fitting
+
+
+def all_ends(geometry: ObjectGeometry) -> dict[str, tuple[float, float]]:
+    """Closed and open position of every joint that moves, by its name."""
+    return {joint.name: joint_ends(geometry, joint) for joint in geometry.model.joints.values() if joint.moves}
+
+
+def part_names(geometry: ObjectGeometry, joint: Joint) -> str:
+    """What the files call the part that a joint moves: `semantics.txt`, else its visuals, else its link."""
+    said = geometry.source.semantics.get(joint.child)
+    if said:
+        return _words(said)
+    visuals = {_words(re.sub(r"-\d+$", "", shape.name)) for shape in geometry.model.links[joint.child].visuals}
+    visuals = {name for name in visuals if name}
+    return " ".join(sorted(visuals)) or _words(f"{joint.child} {joint.name}")
+
+
+def _words(name: str) -> str:
+    # `rotation_lid`, `translation_tray`: how it moves is said by the joint
+    words = (word for word in re.split(r"[^a-z]+", name.lower()) if word not in ("rotation", "translation"))
+    return " ".join(word for word in words if word)
+
+
+def _refusal(geometry: ObjectGeometry, joint: Joint, names: str, extent: float) -> str:
+    lower, upper = limits(joint)
+    least = MIN_RANGE_SHARE * extent if joint.kind == "prismatic" else MIN_RANGE_RAD
+    if upper - lower < least:
+        unit = "" if joint.kind == "prismatic" else " rad"
+        return f"moves by {max(upper - lower, 0.0):.3g}{unit}, expected at least {least:.3g}{unit}"
+    unfit = [word for word in names.split() if word in UNFIT_NAMES]
+    if unfit:
+        return f"is a {unfit[0]}"
+    moving = [name for name in geometry.model.links if geometry.is_below(name, joint.child)]
+    points = [geometry.vertices(name) for name in moving if len(geometry.vertices(name))]
+    if not points:
+        return "nothing can be seen of its part"
+    size = max(float(np.max(np.ptp(cloud, axis=0))) for cloud in points)
+    if size < MIN_PART_SHARE * extent:
+        return f"its part measures {size:.3g} of {extent:.3g}"
+    return ""

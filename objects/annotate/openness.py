@@ -1,0 +1,75 @@
+"""Where a joint is closed and where it is open."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from unlatch.objects.annotate.geometry import ObjectGeometry, motion
+from unlatch.simcore.urdf.model import Joint
+
+MAX_OPEN_RAD = 3.1416
+"""A door that turns further than half a circle meets its own cabinet: a data set may not say where."""
+_CONTINUOUS_RAD = float(np.pi / 2)
+"""What a joint without limits is taken to turn by."""
+_BOTH_WAYS_RAD = 0.1
+_FLUSH = 1e-3
+_SAME_BOX = 0.02
+"""Boxes that differ by less say nothing."""
+
+
+def limits(joint: Joint) -> tuple[float, float]:
+    """Lower and upper joint position [rad, or a length in the units of the source]."""
+    if joint.kind == "continuous":
+        return 0.0, _CONTINUOUS_RAD
+    return joint.lower, joint.upper
+
+
+def joint_ends(geometry: ObjectGeometry, joint: Joint) -> tuple[float, float]:
+    """The closed and the open position of a joint.
+
+    Closed is where the part and the body that no joint moves fill the smaller box: a lid, a door or a drawer is closed
+    where it adds least to its object. Where that says nothing, a part that slides up and down is closed below, where
+    its weight takes it, and any other is closed at its lower limit. A turning part opens by at most half a circle.
+    """
+    lower, upper = limits(joint)
+    model = geometry.model
+    moving = [name for name in model.links if geometry.is_below(name, joint.child)]
+    # What other joints move is left out of the body: it may stand open itself.
+    body = [name for name in geometry.fixed_links if len(geometry.vertices(name))]
+    body = body or [name for name in model.links if name not in moving]
+    fixed = _points(geometry, body)
+    moved = _points(geometry, moving)
+    T_root_joint = model.link_pose(joint.child)
+    axis = T_root_joint.rotate(joint.axis / np.linalg.norm(joint.axis))
+
+    rises = joint.kind == "prismatic" and abs(axis[2]) > 0.7
+    positions = [lower, upper]
+    if joint.kind == "prismatic" and not rises and lower < 0.0 < upper:
+        positions = [0.0, lower, upper]
+    if joint.kind != "prismatic" and lower < -_BOTH_WAYS_RAD and upper > _BOTH_WAYS_RAD:
+        # A door that turns both ways may be closed between, where the data set poses it.
+        positions = [0.0, lower, upper]
+    closed = positions[0]
+    if len(fixed) and len(moved) and joint.kind != "continuous":
+        volumes = {s: _box(fixed, motion(joint.kind, T_root_joint.p, axis, s) @ moved) for s in positions}
+        closed = min(volumes, key=lambda s: round(volumes[s], 6))
+        if joint.kind == "prismatic" and 0.0 in volumes and volumes[0.0] <= (1.0 + _FLUSH) * volumes[closed]:
+            closed = 0.0  # flush, as it was modelled: beyond that it would only be pushed inside
+        if rises:
+            least, most = sorted(volumes.values())
+            if most - least < _SAME_BOX * most:
+                closed = lower if axis[2] > 0 else upper
+    opened = max((lower, upper), key=lambda s: abs(s - closed))
+    if joint.kind == "revolute":
+        opened = closed + float(np.clip(opened - closed, -MAX_OPEN_RAD, MAX_OPEN_RAD))
+    return closed, opened
+
+
+def _points(geometry: ObjectGeometry, links: list[str]) -> np.ndarray:
+    """(N, 3) vertices of links in the root frame, every joint at 0."""
+    found = [geometry.model.link_pose(name) @ geometry.vertices(name) for name in links if len(geometry.vertices(name))]
+    return np.concatenate(found) if found else np.zeros((0, 3))
+
+
+def _box(fixed: np.ndarray, moved: np.ndarray) -> float:
+    return float(np.prod(np.ptp(np.concatenate([fixed, moved]), axis=0)))

@@ -1,0 +1,102 @@
+"""One entry of the annotation: keypoints, axes, kind, handle and openness of a posed part."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from unlatch.objects.annotate.grip.push import body_point, push_point
+from unlatch.objects.annotate.posing import PosedObject
+from unlatch.objects.annotate.view import GRIP_MAX_M, Grip, PartView, root_grip
+from unlatch.objects.annotation import FramedVector, Handle, Openness, Part, PartKind
+from unlatch.simcore.geometry import Pose
+
+TAIL_M = 0.05
+"""Distance from head to tail."""
+
+
+def annotated_part(
+    posed: PosedObject,
+    view: PartView,
+    grip: Grip,
+    *,
+    name: str,
+    link: str,
+    base: str,
+    T_root_link: Pose,
+    T_root_base: Pose,
+) -> Part:
+    """The entry of one part.
+
+    `cross(tail - head, contact axis)` is the outward direction; head to tail lies where the fingers close: at right
+    angles to the motion of what slides, and across the axis of what turns, or along it where a bar runs across.
+
+    Args:
+        posed: The object, closed, in the root frame.
+        view: The same in the work frame.
+        grip: Where to hold the part, in the work frame.
+        name: Name of the entry.
+        link: Link of the part.
+        base: Link that it moves against.
+        T_root_link: Frame of `link`, closed.
+        T_root_base: Frame of `base`.
+    """
+    T_link_root, T_base_root = T_root_link.inverse(), T_root_base.inverse()
+    held = root_grip(grip, posed.R_root_work)
+    across = posed.R_root_work @ across_of(view, grip)
+    if posed.kind is PartKind.slider:
+        moving = ("link0_move_axis", posed.axis * posed.opens)
+    else:
+        # Exactly at a right angle to the axis or along it: in the data set it leans by up to some hundredths.
+        along = float(across @ posed.axis)
+        across = posed.axis * np.sign(along) if abs(along) > 0.9 else across - posed.axis * along
+        across /= np.linalg.norm(across)
+        moving = ("link0_rot_axis", posed.axis)
+
+    def point(p_root: np.ndarray) -> FramedVector:
+        return FramedVector.of("link", T_link_root @ p_root)
+
+    def direction(v_root: np.ndarray) -> FramedVector:
+        return FramedVector.of("link", T_link_root.rotate(v_root / np.linalg.norm(v_root)))
+
+    body = body_point(posed)
+    return Part(
+        name=name,
+        joint=posed.joint.name,
+        link=link,
+        base=base,
+        kind=posed.kind,
+        keypoints={
+            "articulated_object_head": point(held.centre),
+            "articulated_object_tail": point(held.centre + TAIL_M * across),
+            "link_contact_point": point(posed.R_root_work @ push_point(view, grip)),
+            "base_contact_point": FramedVector.of("base", T_base_root @ (T_root_base.p if body is None else body)),
+        },
+        axes={
+            moving[0]: direction(moving[1]),
+            "link0_contact_axis": direction(np.cross(posed.outward, across)),
+            "base_front_axis": FramedVector.of("base", T_base_root.rotate(np.array([1.0, 0.0, 0.0]))),
+        },
+        handle=Handle(grip.type, grip.size, T_root_link.inverse() @ Pose(held.R_handle, held.centre)),
+        openness=Openness(closed=posed.closed, open=posed.open),
+    )
+
+
+def across_of(view: PartView, grip: Grip) -> np.ndarray:
+    """(3,) direction from head to tail in the work frame.
+
+    Of a slider it is where the fingers close: downwards at a horizontal bar; move axis x contact axis then points up.
+    Of a hinged part it runs from the hinge to the free side, unless a long bar does; of a knob across its blade, of a
+    lever along its motion.
+    """
+    if view.slides:
+        y = grip.R_handle[:, 1]
+        if abs(float(y[1])) > 0.5:
+            return y
+        return np.array([0.0, 0.0, -1.0])
+    if view.kind in (PartKind.knob, PartKind.lever):
+        return grip.R_handle[:, 1]
+    away = 1.0 if grip.centre[1] > view.origin[1] else -1.0
+    if abs(float(grip.R_handle[1, 2])) > 0.7 and grip.is_graspable and float(grip.size[2]) > GRIP_MAX_M:
+        # A bar from the hinge to the free side is too long to be held by its ends: the fingers close along the hinge.
+        return np.array([0.0, 0.0, -away])
+    return np.array([0.0, away, 0.0])

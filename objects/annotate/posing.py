@@ -1,0 +1,319 @@
+"""Brings an object into our frames for one acted joint: closed pose, scale, front, footprint."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from unlatch.objects.annotate.geometry import LinkMesh, ObjectGeometry
+from unlatch.objects.annotate.kinds import UPRIGHT, Spread, kind_of, spread_about
+from unlatch.objects.annotate.source import SourceObject
+from unlatch.objects.annotation import PartKind
+from unlatch.simcore.errors import AssetError
+from unlatch.simcore.geometry import Pose
+from unlatch.simcore.meshes.mesh_parts import TriangleMesh, join, surface_points
+from unlatch.simcore.urdf.model import Joint, Shape
+from unlatch.simcore.urdf.rigid_links import rigid_links
+
+Ends = Mapping[str, tuple[float, float]]
+"""Closed and open position by joint."""
+
+_ALIGNED = 0.05
+"""An axis that leans by less is taken for upright or level."""
+_FACING = 0.94
+"""Cosine within which faces look the same way."""
+_PANEL = 3.0
+"""A panel is this much longer than thick; of such a part the long way is known without regard to the frame."""
+
+
+@dataclass(frozen=True)
+class PosedMesh:
+    """One mesh of the object, in our root frame at the closed pose [m]."""
+
+    shape: Shape
+    mesh: TriangleMesh
+    T_root_mesh: Pose
+    """Pose of the mesh file's frame; the file's vertices are multiplied by `scale` first."""
+    scale: np.ndarray
+    """(3,) factors from the file to metres."""
+
+
+@dataclass(frozen=True)
+class PosedObject:
+    """The object with one moving part, closed, front along +x, standing on z = 0 over its footprint's middle [m]."""
+
+    source: SourceObject
+    joint: Joint
+    kind: PartKind
+    scale: float
+    origin: np.ndarray
+    """(3,) a point on the joint's axis."""
+    axis: np.ndarray
+    """(3,) unit axis of the joint."""
+    R_root_work: np.ndarray
+    """(3, 3) the frame that handles are looked for in: x is the direction in which a hand leaves with the part (out of
+    a door, up from a lid, along a slider), z the axis of a hinge, so that y runs across the part."""
+    lower: float
+    upper: float
+    closed: float
+    open: float
+    body_visuals: list[PosedMesh]
+    body_collisions: list[PosedMesh]
+    part_visuals: list[PosedMesh]
+    part_collisions: list[PosedMesh]
+    T_root_link: Pose
+    """Frame of the joint's child link in the source."""
+    T_root_base: Pose
+    """Frame of the joint's parent link in the source."""
+    info_head: np.ndarray | None
+    """(3,) the head of `info.json` on the closed object."""
+    bounds: np.ndarray
+    """(2, 3) of the closed object, every link of it [m]."""
+
+    @property
+    def opens(self) -> float:
+        """+1 where the joint position grows while the part opens, else -1."""
+        return 1.0 if self.open > self.closed else -1.0
+
+    @property
+    def outward(self) -> np.ndarray:
+        """(3,) direction in which a hand leaves with the part, root frame."""
+        direction: np.ndarray = self.R_root_work[:, 0]
+        return direction
+
+
+def pose_object(
+    geometry: ObjectGeometry, joint: Joint, *, scale: float, ends: Ends, names: str = "", rigid_only: bool = False
+) -> PosedObject:
+    """Poses the object for one acted joint; every other joint is held at its closed end.
+
+    Args:
+        geometry: The object.
+        joint: The joint that stays movable.
+        scale: Metres per unit.
+        ends: Closed and open position of every joint that moves.
+        names: What the files call the part, see `kind_of`.
+        rigid_only: Whether only what is fixed to the joint's links counts as part and body. Otherwise everything that
+            hangs on the part belongs to it, and the rest to the body, as if all other joints were fixed.
+
+    Raises:
+        AssetError: Nothing can be seen or touched of the part.
+    """
+    model, source = geometry.model, geometry.source
+    held = {name: end[0] for name, end in ends.items()}
+    closed, opened = ends[joint.name]
+    moving = {name for name in model.links if geometry.is_below(name, joint.child)}
+    poses = {name: model.link_pose(name, held) for name in model.links}
+    T_root_joint = poses[joint.child]
+    axis = T_root_joint.rotate(joint.axis / np.linalg.norm(joint.axis))
+    body = [(poses[name], item) for name in model.links if name not in moving for item in geometry.meshes(name)]
+    part = [(poses[name], item) for name in model.links if name in moving for item in geometry.meshes(name)]
+    around = [*body, *part]
+    if rigid_only:
+        with_child, with_parent = rigid_links(model, joint.child), rigid_links(model, joint.parent)
+        part = [(poses[name], item) for name in with_child for item in geometry.meshes(name)]
+        body = [(poses[name], item) for name in with_parent for item in geometry.meshes(name)] or body
+    if not part:
+        raise AssetError(
+            f"{source.folder}: joint '{joint.name}' has no meshes on its part '{joint.child}'.",
+            path=str(source.folder),
+        )
+    surface = join([TriangleMesh(pose @ item.mesh.vertices, item.mesh.faces) for pose, item in part])
+    # all over the surface: corners alone would favour curved pieces
+    points = surface_points(surface, spacing_m=float(np.max(surface.extents)) / 60.0, most=20_000)  # (N, 3)
+    opens = float(np.sign(opened - closed))
+    spread = spread_about(points, T_root_joint.p, axis)
+    outward = _outward(joint, T_root_joint.p, axis, opens, points, surface)
+    kind = kind_of(joint, names, spread, axis, outward)
+    middle = _middle([pose @ item.mesh.vertices for pose, item in (body or part)])
+    work = _work_frame(kind, spread, T_root_joint.p, axis, outward, points, middle)
+    R_front = _turn_to_front(kind, work, T_root_joint.p, axis, points, middle)
+
+    corners = np.concatenate([pose @ item.mesh.vertices for pose, item in around if item.touched])
+    turned = corners @ R_front.T * scale
+    low, high = turned.min(axis=0), turned.max(axis=0)
+    T_new = Pose(R_front, -np.array([(low[0] + high[0]) / 2, (low[1] + high[1]) / 2, low[2]]))
+    factor = scale if joint.kind == "prismatic" else 1.0
+    lower, upper = sorted((closed, opened)) if joint.kind == "continuous" else (joint.lower, joint.upper)
+    return PosedObject(
+        source=source,
+        joint=joint,
+        kind=kind,
+        scale=scale,
+        origin=T_new @ (T_root_joint.p * scale),
+        axis=T_new.rotate(axis),
+        R_root_work=R_front @ work,
+        lower=min(lower, closed, opened) * factor,
+        upper=max(upper, closed, opened) * factor,
+        closed=closed * factor,
+        open=opened * factor,
+        body_visuals=_placed(body, T_new, scale, visual=True),
+        body_collisions=_placed(body, T_new, scale, visual=False),
+        part_visuals=_placed(part, T_new, scale, visual=True),
+        part_collisions=_placed(part, T_new, scale, visual=False),
+        T_root_link=T_new @ Pose(T_root_joint.R, T_root_joint.p * scale),
+        T_root_base=T_new @ Pose(poses[joint.parent].R, poses[joint.parent].p * scale),
+        info_head=_info_head(source, joint, T_root_joint, T_new, scale),
+        bounds=np.stack([low + T_new.p, high + T_new.p]),
+    )
+
+
+_Item = tuple[Pose, LinkMesh]
+
+
+def _info_head(source: SourceObject, joint: Joint, T_root_link: Pose, T_new: Pose, scale: float) -> np.ndarray | None:
+    """The head of `info.json`, which is given in the first collision shape's frame of the first active joint's link."""
+    head = source.info_head
+    first = next((j for j in source.model.joints.values() if j.moves), None)
+    if head is None or first is None or first.name != joint.name:
+        return None
+    shapes = source.model.links[joint.child].collisions
+    point = shapes[0].T_link_shape @ head if shapes else head
+    return T_new @ ((T_root_link @ point) * scale)
+
+
+def _middle(clouds: list[np.ndarray]) -> np.ndarray:
+    points = np.concatenate(clouds)
+    middle: np.ndarray = (points.min(axis=0) + points.max(axis=0)) / 2
+    return middle
+
+
+def _outward(
+    joint: Joint, origin: np.ndarray, axis: np.ndarray, opens: float, points: np.ndarray, surface: TriangleMesh
+) -> np.ndarray:
+    """(3,) unit direction in which the part leaves its closed pose: of a panel, its normal."""
+    if joint.kind == "prismatic":
+        return axis * opens
+    arm = _middle([points]) - origin
+    arm = arm - axis * float(arm @ axis)
+    across = points - points.mean(axis=0)
+    across = across - np.outer(across @ axis, axis)
+    _, _, directions = np.linalg.svd(across, full_matrices=False)
+    along, thin = directions[0], directions[1]
+    if np.ptp(across @ along) > _PANEL * np.ptp(across @ thin):
+        along = np.cross(_mean_normal(surface, thin, axis), axis)
+        lever = along * float(np.sign(along @ arm) or 1.0)
+    else:
+        # A deep part: of its arm, the larger component along the axes of the object says which way it faces.
+        lever = arm.copy()
+        plane = [k for k in range(3) if abs(axis[k]) < 0.5]
+        if len(plane) == 2:
+            lever[min(plane, key=lambda k: abs(lever[k]))] = 0.0
+    direction = opens * np.cross(axis, _snapped(lever, axis))
+    length = float(np.linalg.norm(direction))
+    unit: np.ndarray = direction / length if length > 1e-9 else _any_across(axis)
+    return unit
+
+
+def _mean_normal(surface: TriangleMesh, thin: np.ndarray, axis: np.ndarray) -> np.ndarray:
+    """(3,) unit normal of a panel, at right angles to its hinge: that of the faces which look about the thin way.
+
+    A handle tilts the spread of a panel, but not its faces.
+    """
+    a, b, c = surface.triangles.swapaxes(0, 1)
+    normals = np.cross(b - a, c - a)  # (F, 3), twice the area long
+    normals -= np.outer(normals @ axis, axis)
+    normals *= np.sign(normals @ thin)[:, None]
+    lengths = np.linalg.norm(normals, axis=1)
+    facing = normals @ thin > _FACING * lengths
+    mean = normals[facing].sum(axis=0) if facing.any() else thin
+    length = float(np.linalg.norm(mean))
+    unit: np.ndarray = mean / length if length > 0.2 * float(lengths.sum()) else thin
+    return unit
+
+
+def _snapped(direction: np.ndarray, axis: np.ndarray) -> np.ndarray:
+    """A direction, or the coordinate axis within 15 degrees of it: a handle tilts a panel's spread."""
+    unit = direction / max(float(np.linalg.norm(direction)), 1e-12)
+    nearest = int(np.argmax(np.abs(unit)))
+    if abs(unit[nearest]) > 0.966 and abs(axis[nearest]) < _ALIGNED:
+        return np.eye(3)[nearest] * np.sign(unit[nearest])
+    return unit
+
+
+def _any_across(axis: np.ndarray) -> np.ndarray:
+    """(3,) unit vector at right angles to an axis, the same for the same axis."""
+    across = np.cross(axis, np.eye(3)[int(np.argmin(np.abs(axis)))])
+    unit: np.ndarray = across / np.linalg.norm(across)
+    return unit
+
+
+def _work_frame(
+    kind: PartKind,
+    spread: Spread,
+    origin: np.ndarray,
+    axis: np.ndarray,
+    outward: np.ndarray,
+    points: np.ndarray,
+    body_middle: np.ndarray,
+) -> np.ndarray:
+    """(3, 3) see `PosedObject.R_root_work`, in the root frame of the source."""
+    up = np.array([0.0, 0.0, 1.0])
+    if kind is PartKind.slider:
+        x = axis * float(np.sign(outward @ axis) or 1.0)
+        z = up - x * float(up @ x) if abs(float(x[2])) < 0.9 else _any_across(x)
+    elif kind in (PartKind.knob, PartKind.lever):
+        if kind is PartKind.lever and spread.along_far > 0.5 * spread.reach:
+            # A bail: its grip runs along the axis, and a hand comes from where the bail stands to.
+            x, z = spread.radial, axis
+        else:
+            # Turned in its own plane: a hand comes along the axis, from the side that looks away from the body.
+            away = _middle([points]) - body_middle
+            side = float(away @ axis)
+            if abs(side) < 0.1 * max(spread.reach, spread.along) and abs(axis[2]) > UPRIGHT:
+                side = float(axis[2])
+            x = axis * (1.0 if side >= 0 else -1.0)
+            z = spread.radial
+    else:
+        x = outward - axis * float(outward @ axis)
+        z = axis * float(np.sign(axis[int(np.argmax(np.abs(axis)))]))
+        if abs(z[2]) > 1.0 - _ALIGNED and np.linalg.norm(x[:2]) > 0.5:
+            z = up
+    x = x / np.linalg.norm(x)
+    z = z - x * float(z @ x)
+    z = z / np.linalg.norm(z)
+    return np.column_stack([x, np.cross(z, x), z])
+
+
+def _turn_to_front(
+    kind: PartKind, work: np.ndarray, origin: np.ndarray, axis: np.ndarray, points: np.ndarray, body_middle: np.ndarray
+) -> np.ndarray:
+    """(3, 3) turn about z, by a multiple of 90 degrees, that brings the object's front to +x.
+
+    The front is where the part opens to; of a lid, the side of its free edge; of what moves up and down or turns about
+    an upright axis, the side where the part stands out.
+    """
+    direction = work[:, 0].copy()
+    if abs(float(direction[2])) > 0.7:
+        if kind in (PartKind.knob, PartKind.slider):
+            direction = _middle([points]) - body_middle
+        elif kind is PartKind.lever:
+            direction = work[:, 2]
+        else:
+            direction = _middle([points]) - origin
+            direction = direction - axis * float(direction @ axis)
+    if float(np.linalg.norm(direction[:2])) < 1e-6:
+        direction = np.array([1.0, 0.0, 0.0])
+    quarter = round(float(np.arctan2(direction[1], direction[0])) / (np.pi / 2))
+    c, s = [(1, 0), (0, 1), (-1, 0), (0, -1)][quarter % 4]
+    return np.array([[c, s, 0.0], [-s, c, 0.0], [0.0, 0.0, 1.0]])
+
+
+def _placed(items: list[_Item], T_new: Pose, scale: float, *, visual: bool) -> list[PosedMesh]:
+    placed = []
+    for pose, item in items:
+        if not (item.seen if visual else item.touched):
+            continue
+        T_scaled = Pose(pose.R, pose.p * scale)
+        T_link_shape = Pose(item.shape.T_link_shape.R, item.shape.T_link_shape.p * scale)
+        placed.append(
+            PosedMesh(
+                shape=item.shape,
+                mesh=TriangleMesh((T_new @ T_scaled) @ (item.mesh.vertices * scale), item.mesh.faces),
+                T_root_mesh=T_new @ T_scaled @ T_link_shape,
+                scale=np.asarray(item.shape.size) * scale,
+            )
+        )
+    return placed

@@ -1,0 +1,84 @@
+"""How large objects are, by category: a data set whose objects are of unit size does not say."""
+
+from __future__ import annotations
+
+from unlatch.simcore.errors import AssetError
+
+LARGEST_EXTENT_M: dict[str, float] = {
+    "bottle": 0.25,
+    "box": 0.35,
+    "bucket": 0.40,
+    "cabinet": 0.50,
+    "camera": 0.16,
+    "cart": 0.90,
+    "chair": 1.00,
+    "clock": 0.35,
+    "coffeemachine": 0.40,
+    "dishwasher": 0.60,
+    "dispenser": 0.25,
+    "display": 0.60,
+    "door": 1.20,
+    "drawer": 0.50,
+    "eyeglasses": 0.15,
+    "fan": 0.50,
+    "faucet": 0.30,
+    "foldingchair": 0.90,
+    "globe": 0.35,
+    "kettle": 0.25,
+    "keyboard": 0.45,
+    "kitchenpot": 0.35,
+    "knife": 0.25,
+    "lamp": 0.50,
+    "laptop": 0.36,
+    "lighter": 0.08,
+    "microwave": 0.46,
+    "mouse": 0.12,
+    "oven": 0.60,
+    "pen": 0.15,
+    "phone": 0.16,
+    "pliers": 0.20,
+    "printer": 0.45,
+    "refrigerator": 0.80,
+    "remote": 0.20,
+    "safe": 0.45,
+    "scissors": 0.20,
+    "stapler": 0.15,
+    "storagefurniture": 0.50,
+    "suitcase": 0.55,
+    "switch": 0.12,
+    "table": 0.50,
+    "toaster": 0.32,
+    "toilet": 0.70,
+    "trashcan": 0.45,
+    "usb": 0.06,
+    "washingmachine": 0.60,
+    "window": 0.80,
+}
+"""Largest extent of the closed object [m]: what such a thing measures, of furniture, doors and refrigerators the small
+ones, since a fixed arm reaches over less than a metre."""
+
+UNKNOWN_EXTENT_M = 0.40
+"""Of a category that is not in the table: something that stands on a table."""
+
+SMALLEST_M, LARGEST_M = 0.01, 10.0
+"""Objects outside this range are no things that an arm opens."""
+
+
+def unit_scale(category: str, extent: float) -> float:
+    """Metres per unit for an object whose largest extent is `extent` units."""
+    return LARGEST_EXTENT_M.get(category, UNKNOWN_EXTENT_M) / extent
+
+
+def check_extent(extent_m: float, *, where: str) -> None:
+    """Refuses objects of absurd size.
+
+    Raises:
+        AssetError: The largest extent is out of range.
+    """
+    if not SMALLEST_M <= extent_m <= LARGEST_M:
+        raise AssetError(
+            f"{where}: the largest extent is {extent_m:.4g} m, expected {SMALLEST_M:g} to {LARGEST_M:g} m. "
+            "Give scale=METRES_PER_UNIT or size=LARGEST_EXTENT_M.",
+            path=where,
+            extent_m=extent_m,
+        )

@@ -1,0 +1,196 @@
+"""Reads an object as it was downloaded or written: its URDF, and what stands beside it."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from unlatch.objects.annotation import ANNOTATION_FILE, read_articulation
+from unlatch.simcore.errors import AssetError
+from unlatch.simcore.urdf.model import UrdfModel
+from unlatch.simcore.urdf.reader import folder_of, read_urdf
+
+PARTNET_URDF = "mobility.urdf"
+"""Name of the URDF in a folder of PartNet-Mobility."""
+
+UNKNOWN_CATEGORY = "object"
+"""What an object is of which nothing says it."""
+
+_MAX_TEXT_BYTES = 1_000_000
+_TASK_ENDINGS = ("_rotate", "_press", "_swing", "_move")
+"""GenSim2 names the folder of a category after what is done with it."""
+
+
+@dataclass(frozen=True)
+class SourceObject:
+    """One object, read but not converted."""
+
+    category: str
+    """What it is, in lower case, such as `microwave`; `object` where nothing says."""
+    instance: str
+    folder: Path
+    """The folder of its URDF, resolved."""
+    model: UrdfModel
+    semantics: dict[str, str]
+    """Part name by link, from `semantics.txt`."""
+    info: dict[str, Any] = field(default_factory=dict)
+    """`info.json`, or empty."""
+    urdf: str = PARTNET_URDF
+    """File name of its URDF."""
+    is_metric: bool = False
+    """Whether its lengths are metres: true of any URDF, not of PartNet-Mobility, whose objects are of unit size."""
+
+    @property
+    def asset_folder(self) -> Path:
+        """The folder in which all its files lie: that of its URDF or of the packages that the URDF names."""
+        return folder_of(self.folder / self.urdf, self.model)
+
+    @property
+    def info_scale(self) -> float | None:
+        """The scale that `info.json` gives [m per unit], if it does."""
+        value = self.info.get("scale")
+        scales = self.info.get("object_scale")
+        if isinstance(scales, list) and scales:
+            value = scales[0]
+        if isinstance(value, bool) or not isinstance(value, (int, float)):
+            return None
+        return float(value) if 0.001 <= value <= 100.0 else None
+
+    @property
+    def info_head(self) -> np.ndarray | None:
+        """(3,) unscaled `articulated_object_head` of GenSim2's `info.json`, in its own frame; None if there is none."""
+        keypoints = self.info.get("keypoints")
+        value = keypoints.get("articulated_object_head") if isinstance(keypoints, dict) else None
+        if not isinstance(value, list) or len(value) != 3 or not all(isinstance(v, (int, float)) for v in value):
+            return None
+        point = np.array(value, dtype=float)
+        return point if np.all(np.isfinite(point)) else None
+
+
+def find_urdf(path: Path) -> Path:
+    """The URDF that a path names: itself, `mobility.urdf` of its folder, or the only URDF there.
+
+    Raises:
+        AssetError: There is none, or it is not clear which.
+    """
+    if path.is_file():
+        if path.suffix.lower() != ".urdf":
+            raise AssetError(f"'{path}' is no URDF: its name ends in '{path.suffix}'. Expected .urdf.", path=str(path))
+        return path
+    if not path.is_dir():
+        raise AssetError(f"'{path}' does not exist. Expected a URDF or the folder of an object.", path=str(path))
+    if (path / PARTNET_URDF).is_file():
+        return path / PARTNET_URDF
+    found = sorted(path.glob("*.urdf"))
+    if len(found) == 1:
+        return found[0]
+    have = f"{len(found)} URDFs ({', '.join(p.name for p in found)})" if found else "no URDF"
+    raise AssetError(f"'{path}' holds {have}, expected one. Name the file.", path=str(path))
+
+
+def read_source(path: Path, *, category: str | None = None, packages: bool = False) -> SourceObject:
+    """Reads an object with everything that stands beside its URDF.
+
+    Args:
+        path: A URDF, or a folder that holds one.
+        category: What it is; without it, `meta.json` or the name of the folder above says.
+        packages: Whether its files may lie in the packages around it, see `SourceObject.asset_folder`.
+
+    Raises:
+        AssetError: There is no such URDF, it is damaged, or it names files that are missing or lie outside the folder.
+    """
+    urdf = find_urdf(Path(path)).resolve()
+    folder = urdf.parent
+    is_partnet = urdf.name == PARTNET_URDF
+    return SourceObject(
+        category=category or category_of(folder, is_partnet=is_partnet),
+        instance=folder.name if is_partnet else urdf.stem,
+        folder=folder,
+        model=read_urdf(urdf, packages=packages),
+        semantics=read_semantics(folder),
+        info=read_json(folder / "info.json"),
+        urdf=urdf.name,
+        is_metric=not is_partnet,
+    )
+
+
+def read_category(urdf: Path) -> str:
+    """What the object of a URDF is: what an annotation beside it says, else see `category_of`.
+
+    Args:
+        urdf: The URDF.
+    """
+    path = urdf.resolve()
+    annotated = path.parent / ANNOTATION_FILE
+    if annotated.is_file():
+        try:
+            there = read_articulation(annotated)
+        except AssetError:  # told where the object is loaded
+            return UNKNOWN_CATEGORY
+        if there.is_about(path.name):
+            return there.category
+    return category_of(path.parent, is_partnet=path.name == PARTNET_URDF) or UNKNOWN_CATEGORY
+
+
+def category_of(folder: Path, *, is_partnet: bool) -> str:
+    """What an object is: `model_cat` of its `meta.json`, else, in a data set, the name of the folder above it."""
+    said = read_json(folder / "meta.json").get("model_cat")
+    if isinstance(said, str) and said.strip():
+        return plain_category(said)
+    # numbers are ids, not categories; the folder above a URDF of one's own may be called anything
+    name = plain_category(folder.parent.name) if is_partnet else ""
+    return name if name and not name.isdigit() else UNKNOWN_CATEGORY
+
+
+def plain_category(name: str) -> str:
+    """A category in the form that our tables have: `storagefurniture`, `safe` for `safe_rotate`."""
+    plain = name.strip().lower()
+    for ending in _TASK_ENDINGS:
+        plain = plain.removesuffix(ending)
+    return re.sub(r"[^a-z0-9]", "", plain)
+
+
+def read_semantics(folder: Path) -> dict[str, str]:
+    """Part names by link, from the `semantics.txt` of a folder; empty where there is none."""
+    semantics: dict[str, str] = {}
+    for line in read_text(folder / "semantics.txt").splitlines():
+        words = line.split()
+        if len(words) == 3:
+            semantics[words[0]] = words[2]
+    return semantics
+
+
+def read_text(path: Path) -> str:
+    """The text of a small file; empty if it is not there.
+
+    Raises:
+        AssetError: It is not small.
+    """
+    if not path.is_file():
+        return ""
+    if path.stat().st_size > _MAX_TEXT_BYTES:
+        raise AssetError(f"{path}: more than {_MAX_TEXT_BYTES} bytes.", path=str(path))
+    return path.read_text(encoding="utf-8", errors="replace")
+
+
+def read_json(path: Path) -> dict[str, Any]:
+    """A JSON object from a small file; empty if the file is not there or empty.
+
+    Raises:
+        AssetError: It holds anything else.
+    """
+    text = read_text(path)
+    if not text:
+        return {}
+    try:
+        data = json.loads(text)
+    except (ValueError, RecursionError) as exc:
+        raise AssetError(f"{path}: no readable JSON ({exc}).", path=str(path)) from exc
+    if not isinstance(data, dict):
+        raise AssetError(f"{path}: expected a JSON object, got {type(data).__name__}.", path=str(path))
+    return data

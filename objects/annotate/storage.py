@@ -1,0 +1,161 @@
+"""Annotation files beside their URDF: who made them, writing them whole, reading them checked."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from unlatch.objects.annotate.scaled_model import scaled_model
+from unlatch.objects.annotation import ANNOTATION_FILE, Articulation, read_articulation
+from unlatch.objects.validation import articulation_problems, raise_problems
+from unlatch.simcore.errors import AssetError
+from unlatch.simcore.meshes.surface import shape_cloud
+from unlatch.simcore.urdf.model import UrdfModel
+from unlatch.simcore.urdf.reader import inside, read_urdf
+
+TOOL = "unlatch annotate"
+"""Stands in a file that was made by the command."""
+
+
+@dataclass(frozen=True)
+class AnnotatedUrdf:
+    """An annotation with the URDF that it is about."""
+
+    articulation: Articulation
+    model: UrdfModel
+    """In metres."""
+    path: Path
+    """The annotation file."""
+    size_m: float
+    """Largest extent of the closed object [m]."""
+
+    @property
+    def problems(self) -> list[str]:
+        """What the validator finds, one line each."""
+        return articulation_problems(self.articulation, self.model, size_m=self.size_m)
+
+
+def marked(articulation: Articulation) -> Articulation:
+    """The annotation with a mark that says that the command made it, and what it made."""
+    plain = _unmarked(articulation)
+    return replace(plain, extra={**plain.extra, "made_by": {"tool": TOOL, "digest": _digest(plain)}})
+
+
+def is_hand_made(articulation: Articulation) -> bool:
+    """Whether a person wrote the annotation, or changed one that the command had made."""
+    mark = articulation.extra.get("made_by")
+    if not isinstance(mark, Mapping) or mark.get("tool") != TOOL:
+        return True
+    return bool(mark.get("digest") != _digest(_unmarked(articulation)))
+
+
+def check_overwriting(path: Path, *, urdf: str, force: bool) -> None:
+    """Protects what a person has made, and what is about another URDF.
+
+    Args:
+        path: The annotation file that is about to be written.
+        urdf: File name of the URDF that it will be about.
+        force: Whether it may be replaced whatever it is.
+
+    Raises:
+        AssetError: There is an annotation that the command has not made, or that has been changed since, or of another
+            URDF.
+    """
+    if force or not path.exists():
+        return
+    try:
+        there = read_articulation(path)
+        hand_made = is_hand_made(there)
+    except AssetError:
+        hand_made = True  # whatever it is, it is not ours
+    else:
+        said = there.extra.get("urdf")
+        about = said.get("file") if isinstance(said, Mapping) else None
+        if not hand_made and about != urdf:
+            raise AssetError(
+                f"{path} is about {about}, not {urdf}. Give out=FOLDER, or force=true to replace it.", path=str(path)
+            )
+    if hand_made:
+        raise AssetError(
+            f"{path} was not made by `unlatch annotate`, or changed since. It stays as it is; force=true replaces it.",
+            path=str(path),
+        )
+
+
+def write_whole(path: Path, data: bytes) -> None:
+    """Writes a file beside its place and renames it: it is there whole or not at all.
+
+    Raises:
+        AssetError: It cannot be written.
+    """
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle, name = tempfile.mkstemp(prefix=".writing-", dir=path.parent)
+        temporary = Path(name)
+        try:
+            with os.fdopen(handle, "wb") as stream:
+                stream.write(data)
+            umask = os.umask(0)
+            os.umask(umask)
+            temporary.chmod(0o666 & ~umask)
+            temporary.replace(path)
+        finally:
+            temporary.unlink(missing_ok=True)
+    except OSError as exc:
+        raise AssetError(
+            f"{path} cannot be written ({exc.strerror or exc}). Give out=FOLDER, a folder that can.", path=str(path)
+        ) from exc
+
+
+def load_annotation(path: Path | str, *, urdf: Path | None = None, check: bool = True) -> AnnotatedUrdf:
+    """Reads an annotation file and the URDF beside it, in metres, and checks that they fit.
+
+    Args:
+        path: The file, or the folder that holds `articulation.yaml`.
+        urdf: The URDF, where it lies elsewhere.
+        check: Whether an annotation that does not fit is an error.
+
+    Raises:
+        AssetError: One of them is missing or damaged, or the annotation does not fit the URDF.
+    """
+    file = Path(path)
+    file = file / ANNOTATION_FILE if file.is_dir() else file
+    articulation = read_articulation(file)
+    said = articulation.extra.get("urdf", {})
+    name, scale = ("object.urdf", 1.0) if not isinstance(said, Mapping) else (said.get("file"), said.get("scale", 1.0))
+    if not said:
+        found = sorted(file.parent.glob("*.urdf"))
+        name = found[0].name if len(found) == 1 else "object.urdf"
+    if not isinstance(name, str) or isinstance(scale, bool) or not isinstance(scale, (int, float)) or not scale > 0:
+        raise AssetError(
+            f"{file}: urdf is {dict(said)!r}, expected {{file: NAME, scale: METRES_PER_UNIT}}.", path=str(file)
+        )
+    place = urdf if urdf is not None else inside(file.parent, name, where=str(file))
+    model = scaled_model(read_urdf(place), float(scale))
+    loaded = AnnotatedUrdf(articulation, model, file, model_extent(model, articulation))
+    if check:
+        raise_problems(loaded.problems, where=str(file))
+    return loaded
+
+
+def model_extent(model: UrdfModel, articulation: Articulation) -> float:
+    """Largest extent of an object with its parts closed [m]; 0 without shapes."""
+    points = shape_cloud(model, articulation.closed_positions())
+    return float(np.max(np.ptp(points, axis=0))) if len(points) else 0.0
+
+
+def _unmarked(articulation: Articulation) -> Articulation:
+    return replace(articulation, extra={k: v for k, v in articulation.extra.items() if k != "made_by"})
+
+
+def _digest(articulation: Articulation) -> str:
+    data: dict[str, Any] = articulation.to_dict()
+    return hashlib.sha256(json.dumps(data, sort_keys=True).encode()).hexdigest()[:16]

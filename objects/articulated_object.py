@@ -1,0 +1,76 @@
+"""What the library returns: an articulated object on disk with its annotation, before any simulator loads it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+
+from unlatch.objects.annotation import Articulation
+from unlatch.simcore.urdf.model import UrdfModel
+from unlatch.simcore.urdf.reader import read_urdf
+
+
+@dataclass(frozen=True)
+class ObjectAsset:
+    """An articulated object: URDF, annotation, bounds and the values that a URDF cannot hold for Bullet.
+
+    The root link frame has z up and +x out of the object's front, where its doors and drawers open to.
+    """
+
+    name: str
+    """Name of the object in the scene."""
+    category: str
+    instance: str
+    """Seed of a procedural object, id of a data set's object."""
+    source: str
+    """`procedural`, `partnet_mobility` or `urdf`."""
+    urdf_path: Path
+    """What is simulated and planned with."""
+    articulation: Articulation
+    content_hash: str
+    """SHA-256 of everything that the object consists of; recorded with the episode."""
+    bounds_obj: np.ndarray
+    """(2, 3) lower and upper corner of the closed object in its root link frame [m]."""
+    friction: dict[str, float] = field(default_factory=dict)
+    """Dry friction by joint name [N m or N]."""
+    damping: dict[str, float] = field(default_factory=dict)
+    """Viscous damping by joint name [N m s/rad or N s/m]."""
+    parameters: dict[str, float | str] = field(default_factory=dict)
+    """What the generator drew or the importer decided; recorded with the episode."""
+    dress: Callable[[], Path] | None = field(default=None, compare=False, repr=False)
+    """Writes the URDF to draw it from and returns its path; without it, the other one is drawn."""
+
+    def __post_init__(self) -> None:
+        bounds = np.array(self.bounds_obj, dtype=float).reshape(2, 3)
+        bounds.setflags(write=False)
+        object.__setattr__(self, "bounds_obj", bounds)
+
+    @cached_property
+    def model(self) -> UrdfModel:
+        """The URDF as it is read; read once."""
+        return read_urdf(self.urdf_path)
+
+    @property
+    def size_m(self) -> np.ndarray:
+        """(3,) extents of the closed object: depth, width, height [m]."""
+        extents: np.ndarray = self.bounds_obj[1] - self.bounds_obj[0]
+        return extents
+
+    def drawn_urdf(self) -> Path:
+        """The URDF to draw it from: the same links, joints and colliders, with textures where it has some.
+
+        Raises:
+            AssetError: Its files cannot be written.
+        """
+        return self.urdf_path if self.dress is None else self.dress()
+
+    def __repr__(self) -> str:
+        size = " x ".join(f"{v:.2f}" for v in self.size_m)
+        return (
+            f"ObjectAsset({self.name}: {self.category} {self.source}/{self.instance}, {size} m, "
+            f"parts: {', '.join(self.articulation.parts)}, hash {self.content_hash[:12]})"
+        )

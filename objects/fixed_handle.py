@@ -1,0 +1,75 @@
+"""A handle that stands still: what a hand may hold an object by while its parts move."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from unlatch.objects.mapping_reader import MappingReader
+
+_UNIT_TOLERANCE = 1e-3
+
+
+@dataclass(frozen=True)
+class FixedHandle:
+    """A round bar on a link that no joint of a part moves; everything in the frame of that link."""
+
+    link: str
+    """URDF link that it belongs to."""
+    middle: np.ndarray
+    """(3,) middle of the bar [m]."""
+    along: np.ndarray
+    """(3,) unit direction of the bar."""
+    out: np.ndarray
+    """(3,) unit direction away from the object, from where a hand comes."""
+    thickness_m: float
+    """Diameter of the bar [m]."""
+
+    def __post_init__(self) -> None:
+        for name in ("middle", "along", "out"):
+            values = np.array(getattr(self, name), dtype=float).reshape(3)
+            values.setflags(write=False)
+            object.__setattr__(self, name, values)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Its mapping in `articulation.yaml`, rounded to a nanometre."""
+        return {
+            "link": self.link,
+            "middle": _numbers(self.middle),
+            "along": _numbers(self.along),
+            "out": _numbers(self.out),
+            "thickness_m": round(float(self.thickness_m), 9),
+        }
+
+    @classmethod
+    def from_dict(cls, reader: MappingReader, raw: Any, key: str) -> FixedHandle:
+        """Reads its mapping.
+
+        Args:
+            reader: The reader of the file.
+            raw: What YAML gave.
+            key: Its full key.
+
+        Raises:
+            AssetError: A key is missing, or a value has the wrong type.
+        """
+        data = reader.mapping(raw, key)
+        vectors = {
+            name: reader.vector(reader.required(data, name, key), f"{key}.{name}")
+            for name in ("middle", "along", "out")
+        }
+        for name in ("along", "out"):
+            length = float(np.linalg.norm(vectors[name]))
+            if abs(length - 1.0) > _UNIT_TOLERANCE:
+                raise reader.fail(f"{key}.{name}", f"has length {length:.4f}, expected a unit vector.")
+        thickness_m = reader.number(reader.required(data, "thickness_m", key), f"{key}.thickness_m")
+        if thickness_m <= 0.0:
+            raise reader.fail(f"{key}.thickness_m", f"is {thickness_m}, expected a value above 0.")
+        return cls(link=reader.text(data, "link", key), thickness_m=thickness_m, **vectors)
+
+
+def _numbers(values: ArrayLike) -> list[float]:
+    return [round(float(v), 9) + 0.0 for v in np.asarray(values, dtype=float)]

@@ -1,0 +1,326 @@
+"""What all converters share: when a conversion is due, and how its output comes to lie where it belongs."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+import logging
+import shutil
+import tempfile
+import time
+from abc import ABC, abstractmethod
+from contextlib import ExitStack
+from dataclasses import dataclass
+from enum import Enum
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any, Generic, TypeVar
+
+from unlatch.objects.importers.converted_asset import PHYSICS_FILE, ConvertedAsset
+from unlatch.simcore.cache import MANIFEST_FILE, intact_hash, replaced_folder, write_manifest
+from unlatch.simcore.errors import AssetError, ConfigError
+
+logger = logging.getLogger(__name__)
+
+MISSING = "???"
+"""Value of a required field that was not given; OmegaConf's mark."""
+
+MARKER_FILE = ".unlatch-asset"
+"""Stands in every output folder: a folder without it that holds other files is never replaced."""
+
+USD_SUFFIXES = (".usd", ".usda")
+MESHES_USD = "Props/instanceable_meshes.usd"
+"""Shared meshes, relative to the folder of the USD file."""
+
+_NOT_IN_KEY = ("asset_path", "usd_dir", "usd_file_name", "force_usd_conversion", "out_dir", "force_conversion", "usd")
+
+
+class MissingAssetError(AssetError, ValueError):
+    """The asset to convert does not exist."""
+
+
+@dataclass
+class AssetConverterBaseCfg:
+    """What every converter takes."""
+
+    asset_path: str = MISSING
+    """The asset file to convert."""
+    usd_dir: str | None = None
+    """Folder of the USD output. None: `out_dir` if that is given, else a unique temporary folder. Given, a USD is
+    written; one folder holds one asset."""
+    usd_file_name: str | None = None
+    """Name of the USD file; `.usd` is appended unless it ends with `.usd` or `.usda`. None: the asset's name. Given, a
+    USD is written."""
+    force_usd_conversion: bool = False
+    """Convert even if the output is up to date, and overwrite it."""
+    make_instanceable: bool = True
+    """One mesh is shared by all its copies; False: every copy has its own."""
+    out_dir: str | None = None
+    """Folder of the URDF output. None: `usd_dir` if that is given, else a unique temporary folder."""
+    usd: bool = False
+    """Write a USD too, without naming its folder or file."""
+    force_conversion: bool = False
+    """As `force_usd_conversion`, under a name that fits both outputs."""
+
+    def __post_init__(self) -> None:
+        if self.asset_path == MISSING or not self.asset_path:
+            raise ConfigError("asset_path is missing. Give the path of the file to convert.", key="asset_path")
+        name = self.usd_file_name
+        if name is not None and (not name.strip() or Path(name).name != name or name in (".", "..")):
+            raise ConfigError(
+                f"usd_file_name='{name}' is no file name. Expected a name without folders. Set usd_dir for the folder.",
+                key="usd_file_name",
+            )
+        if self.usd_dir is not None and self.out_dir is not None:
+            usd, out = (Path(folder).expanduser().resolve() for folder in (self.usd_dir, self.out_dir))
+            if usd != out and (usd.is_relative_to(out) or out.is_relative_to(usd)):
+                raise ConfigError(
+                    f"usd_dir='{self.usd_dir}' and out_dir='{self.out_dir}' lie one inside the other. "
+                    "Give the same folder, or two that lie apart.",
+                    key="usd_dir",
+                )
+
+    @property
+    def wants_usd(self) -> bool:
+        """Whether a USD is written."""
+        return self.usd or self.usd_dir is not None or self.usd_file_name is not None
+
+
+CfgT = TypeVar("CfgT", bound=AssetConverterBaseCfg)
+
+
+class AssetConverterBase(ABC, Generic[CfgT]):
+    """Converts one asset file, or finds it converted; the output is there when the constructor returns.
+
+    Lazy where a folder is given: the asset is converted again only if it or any file that it references changed, the
+    configuration changed (other than its paths), the converter's version changed, or the output is missing or damaged.
+    The manifest with the hash is written last and the folder renamed into place, so an interrupted conversion never
+    counts, and of two processes that convert the same asset at once one good result stays. Files that others put into
+    the folder stay there. Without a folder, the output goes to a new temporary folder each time.
+
+    A subclass writes `VERSION`, `_source_files` (called first) and `_convert_asset` (called if a conversion is due).
+    """
+
+    VERSION: int
+    """Raised with every change that changes the output."""
+
+    def __init__(self, cfg: CfgT) -> None:
+        """Converts the asset if that is due.
+
+        Args:
+            cfg: What to convert, how, and where to.
+
+        Raises:
+            MissingAssetError: There is no such file; a ValueError too.
+            AssetError: The asset cannot be converted, or the output not written; nothing is left behind.
+        """
+        # configurations are plain dataclasses: what was set after they were made is checked here
+        self.cfg = dataclasses.replace(cfg)
+        self._asset = Path(cfg.asset_path).expanduser().absolute()
+        if not self._asset.is_file():
+            raise MissingAssetError(
+                f"The asset '{cfg.asset_path}' does not exist or is no file. Set asset_path to the file to convert.",
+                path=str(cfg.asset_path),
+            )
+        self._asset = self._asset.resolve()
+        self.notices: list[str] = []
+        """What the reader of a report should know, one line each; empty if nothing was converted."""
+        self.was_converted = False
+        """Whether this instance has converted the asset; False if the output was up to date."""
+        self._out, self._usd, lazy = self._folders(cfg)
+        self._is_temporary = not lazy
+        self._key = self._make_key()
+        if not (lazy and not cfg.force_usd_conversion and not cfg.force_conversion and self._is_up_to_date()):
+            self._convert()
+
+    @property
+    def out_dir(self) -> str:
+        """The absolute path of the folder with the URDF."""
+        return str(self._out)
+
+    @property
+    def urdf_path(self) -> str:
+        """The absolute path of the converted URDF."""
+        return str(self._out / self._urdf_name)
+
+    @property
+    def usd_dir(self) -> str:
+        """The absolute path of the folder with the USD files."""
+        return str(self._usd)
+
+    @property
+    def usd_file_name(self) -> str:
+        """The name of the USD file."""
+        name = self.cfg.usd_file_name or self._asset.stem
+        return name if name.endswith(USD_SUFFIXES) else f"{name}.usd"
+
+    @property
+    def usd_path(self) -> str:
+        """The absolute path of the USD file.
+
+        Raises:
+            AssetError: None was asked for.
+        """
+        if not self.cfg.wants_usd:
+            raise AssetError(
+                f"No USD of '{self._asset.name}' was asked for. Set usd=True, usd_dir or usd_file_name.",
+                path=str(self._asset),
+            )
+        return str(self._usd / self.usd_file_name)
+
+    @property
+    def usd_instanceable_meshes_path(self) -> str:
+        """The path of the USD file with the shared meshes, relative to `usd_dir`: the asset can be moved with it."""
+        return MESHES_USD
+
+    @property
+    def physics_path(self) -> str:
+        """The absolute path of the file with what a URDF cannot say: drives, self-collision, property groups."""
+        return str(self._out / PHYSICS_FILE)
+
+    @property
+    def content_hash(self) -> str:
+        """SHA-256 over the output that holds the URDF."""
+        return intact_hash(self._out, key=self._key, others=True) or ""
+
+    @abstractmethod
+    def _source_files(self) -> dict[str, Path]:
+        """Every file that the asset consists of, by a name that does not depend on where it lies."""
+
+    @abstractmethod
+    def _convert_asset(self, folder: Path) -> ConvertedAsset:
+        """Writes URDF, meshes and physics into an empty folder, and returns what was written.
+
+        Args:
+            folder: The folder; it is moved afterwards, so nothing may refer to its path.
+        """
+
+    @property
+    def _urdf_name(self) -> str:
+        return f"{self._asset.stem}.urdf"
+
+    def _folders(self, cfg: AssetConverterBaseCfg) -> tuple[Path, Path, bool]:
+        chosen = cfg.out_dir or cfg.usd_dir
+        if chosen is not None:
+            out = Path(chosen).expanduser().resolve()
+            usd = Path(cfg.usd_dir).expanduser().resolve() if cfg.usd_dir else out
+            for folder in (out, usd):
+                if self._asset.is_relative_to(folder):
+                    key = "usd_dir" if folder != out else "out_dir"
+                    raise ConfigError(
+                        f"{key}='{folder}' holds the asset itself, and an output folder is replaced as a whole. "
+                        "Name another folder.",
+                        key=key,
+                    )
+            return out, usd, True
+        stamp = time.strftime("%Y%m%d_%H%M%S")
+        out = Path(tempfile.mkdtemp(prefix=f"unlatch-usd_{stamp}_")) / self._asset.stem
+        return out, out, False
+
+    def _make_key(self) -> str:
+        """SHA-256 over what the output is made from: contents, configuration, versions; no paths."""
+        files = {}
+        for name, path in sorted(self._source_files().items()):
+            try:
+                files[name] = hashlib.sha256(path.read_bytes()).hexdigest()
+            except OSError as exc:
+                raise AssetError(f"{path}: the file cannot be read ({exc.strerror or exc}).", path=str(path)) from exc
+        made_of = {
+            "converter": type(self).__name__,
+            "version": self.VERSION,
+            "packages": {name: _version(name) for name in ("coacd", *(["usd-core"] if self.cfg.wants_usd else []))},
+            "files": files,
+            "name": self._asset.stem,
+            "cfg": {name: _plain(value) for name, value in vars(self.cfg).items() if name not in _NOT_IN_KEY},
+        }
+        return hashlib.sha256(json.dumps(made_of, sort_keys=True).encode()).hexdigest()
+
+    def _is_up_to_date(self) -> bool:
+        return all(self._is_intact(folder) for folder in {self._out, self._usd})
+
+    def _is_intact(self, folder: Path) -> bool:
+        if intact_hash(folder, key=self._key, others=True) is None:
+            return False
+        needed = [self._urdf_name] if folder == self._out else []
+        if self.cfg.wants_usd and folder == self._usd:
+            needed.append(self.usd_file_name)
+        return all((folder / name).is_file() for name in needed)
+
+    def _convert(self) -> None:
+        try:
+            self._write_output()
+        except BaseException:
+            if self._is_temporary:
+                shutil.rmtree(self._out.parent, ignore_errors=True)
+            raise
+
+    def _write_output(self) -> None:
+        if self.cfg.wants_usd:
+            # before minutes of work, not after them
+            from unlatch.objects.importers.usd.writer import require_usd
+
+            require_usd()
+        for folder in {self._out, self._usd}:
+            _refuse_foreign(folder)
+        with ExitStack() as stack:
+            out = stack.enter_context(replaced_folder(self._out, is_good=self._is_good, carry_over=_carry_over))
+            usd = out
+            if self._usd != self._out:
+                usd = stack.enter_context(replaced_folder(self._usd, carry_over=_carry_over))
+            asset = self._convert_asset(out)
+            self.notices = list(asset.notices)
+            if self.cfg.wants_usd:
+                from unlatch.objects.importers.usd.writer import write_usd
+
+                write_usd(asset, usd / self.usd_file_name, usd / MESHES_USD, instanceable=self.cfg.make_instanceable)
+            for written in {out, usd}:
+                (written / MARKER_FILE).write_text("Written by unlatch; replaced as a whole.\n", encoding="utf-8")
+                write_manifest(written, key=self._key)
+        self.was_converted = True
+
+    def _is_good(self, folder: Path) -> bool:
+        """Whether what another process has put there meanwhile may stay; who forces wants its own."""
+        return not (self.cfg.force_usd_conversion or self.cfg.force_conversion) and self._is_intact(folder)
+
+
+def _refuse_foreign(folder: Path) -> None:
+    """Refuses a folder that is not ours: it would be replaced."""
+    if folder.exists() and not folder.is_dir():
+        raise AssetError(f"'{folder}' is a file, expected a folder for the output. Name another one.", path=str(folder))
+    if folder.is_dir() and not (folder / MARKER_FILE).is_file() and any(folder.iterdir()):
+        raise AssetError(
+            f"The output folder '{folder}' holds files that no converter has written. An output folder is replaced as "
+            "a whole: name a new or empty one.",
+            path=str(folder),
+        )
+
+
+def _carry_over(old: Path, new: Path) -> None:
+    """Copies what others have put into an output folder, an annotation for example, to its successor."""
+    try:
+        listed = set(json.loads((old / MANIFEST_FILE).read_text(encoding="utf-8"))["files"])
+    except (OSError, ValueError, KeyError, TypeError):
+        listed = set()  # which files are ours cannot be told any more: better one too many than an annotation lost
+    for path in sorted(old.rglob("*")):
+        name = str(path.relative_to(old))
+        target = new / name
+        if path.is_file() and name != MANIFEST_FILE and name not in listed and not target.exists():
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(path, target)
+
+
+def _plain(value: Any) -> Any:
+    """A value of a configuration as JSON knows it."""
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return {item.name: _plain(getattr(value, item.name)) for item in dataclasses.fields(value)}
+    if isinstance(value, Enum):
+        return value.value
+    return [_plain(item) for item in value] if isinstance(value, (list, tuple)) else value
+
+
+def _version(package: str) -> str:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return "none"

@@ -1,0 +1,114 @@
+"""A URDF of any make in the form that scenes expect: one body as root, z up, the front towards +x."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+import numpy as np
+
+from unlatch.objects.annotation import Articulation, FramedVector, Handle, Part
+from unlatch.objects.importers.converted_asset import ConvertedLink
+from unlatch.objects.importers.fixed_joints import MergeLink, merge_fixed
+from unlatch.simcore.geometry import Pose
+from unlatch.simcore.meshes.surface import shape_cloud
+from unlatch.simcore.urdf.model import Inertial, Joint, Link, UrdfModel
+
+ROOT = "object_root"
+"""Name of the root link; with underscores behind it where the file uses it."""
+_LEVEL = 0.1
+_QUARTER_TURNS = ((1.0, 0.0), (0.0, 1.0), (-1.0, 0.0), (0.0, -1.0))
+"""Cosine and sine, exact."""
+_TOKEN_KG = 1e-3
+
+
+def front_turn(model: UrdfModel, part: Part) -> int:
+    """How many quarter turns about z, 0 to 3, lie between +x of the root and the front of a part.
+
+    Args:
+        model: The URDF.
+        part: The part; its `base_front_axis` says where the front is.
+    """
+    axis = part.axis("base_front_axis")
+    frame = {"link": part.link, "base": part.base}.get(axis.frame)
+    front = axis.xyz if frame is None else model.link_pose(frame, {part.joint: part.openness.closed}).rotate(axis.xyz)
+    if float(np.hypot(front[0], front[1])) < _LEVEL:
+        return 0
+    return round(float(np.arctan2(front[1], front[0])) / (np.pi / 2)) % 4
+
+
+def facing_model(
+    model: UrdfModel, articulation: Articulation, *, held: Mapping[str, float], turn: int
+) -> tuple[UrdfModel, Articulation]:
+    """Turns the front of an object to +x, and makes one link of all that no annotated joint moves.
+
+    Args:
+        model: The URDF in metres.
+        articulation: Its annotation.
+        held: Where joints that are not annotated stay for good, by name [rad or m].
+        turn: Quarter turns from +x to the front, see `front_turn`.
+
+    Returns:
+        The object, and the annotation in the frames of its new links.
+    """
+    root = ROOT
+    while root in model.links:
+        root += "_"
+    cosine, sine = _QUARTER_TURNS[turn]
+    T_root_source = Pose(np.array([[cosine, sine, 0.0], [-sine, cosine, 0.0], [0.0, 0.0, 1.0]]), np.zeros(3))
+    moving = {part.joint for part in articulation.parts.values()}
+    joints = {
+        name: joint
+        if name in moving
+        else replace(joint, kind="fixed", T_parent_joint=joint.child_pose(held.get(name, 0.0)))
+        for name, joint in model.joints.items()
+    }
+    standing = "stands_on_" + root
+    joints[standing] = Joint(standing, "fixed", root, model.root, T_root_source)
+    # a gram: Bullet gives a link without inertial a kilogram, and says so
+    body = Link(root, inertial=Inertial(_TOKEN_KG, np.zeros(3), np.eye(3) * 1e-7))
+    turned = UrdfModel(model.name, {root: body, **model.links}, joints)
+    links, kept = merge_fixed(
+        {name: MergeLink(link, ConvertedLink()) for name, link in turned.links.items()}, joints, kept=set()
+    )
+    facing = UrdfModel(model.name, {name: item.link for name, item in links.items()}, kept)
+    parts = {name: _moved_part(part, turned, T_root_source) for name, part in articulation.parts.items()}
+    return facing, replace(articulation, parts=parts)
+
+
+def closed_bounds(model: UrdfModel, articulation: Articulation) -> np.ndarray:
+    """(2, 3) corners of the object with its parts closed, root frame [m].
+
+    Args:
+        model: The object.
+        articulation: Its annotation.
+    """
+    points = shape_cloud(model, articulation.closed_positions())
+    return np.stack([points.min(axis=0), points.max(axis=0)])
+
+
+def _owner(model: UrdfModel, link: str) -> str:
+    """The link that takes in a link when fixed joints are merged."""
+    joint = model.parent_joint(link)
+    while joint is not None and not joint.moves:
+        link = joint.parent
+        joint = model.parent_joint(link)
+    return link
+
+
+def _moved_part(part: Part, turned: UrdfModel, T_root_source: Pose) -> Part:
+    link, base = _owner(turned, part.link), _owner(turned, part.base)
+    T_link = turned.link_pose(link).inverse() @ turned.link_pose(part.link)
+    T_base = turned.link_pose(base).inverse() @ turned.link_pose(part.base)
+    frames = {"link": T_link, "base": T_base, "obj": T_root_source}
+    handle = part.handle
+    if handle.T_link_handle is not None:
+        handle = Handle(handle.type, handle.size, T_link @ handle.T_link_handle)
+    return replace(
+        part,
+        link=link,
+        base=base,
+        keypoints={name: FramedVector(v.frame, frames[v.frame] @ v.xyz) for name, v in part.keypoints.items()},
+        axes={name: FramedVector(v.frame, frames[v.frame].rotate(v.xyz)) for name, v in part.axes.items()},
+        handle=handle,
+    )

@@ -1,0 +1,69 @@
+"""Friction and damping of an object's joints, where its file states none."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from unlatch.objects.annotation import Part, PartKind
+from unlatch.simcore.urdf.model import UrdfModel
+
+_GRAVITY_M_S2 = 9.81
+_HOLDING = 1.3
+"""A part that gravity would move is held by this much more than its weight takes: it stays where it is let go, as on
+the hinges of a laptop or an oven, and what an episode reached can be judged after it settled."""
+_TURNING, _SLIDING, _TURNED_BY_FINGERS = (0.3, 0.1), (1.5, 1.0), (0.2, 0.02)
+"""Friction and damping of doors and lids [N m, N m s/rad], drawers [N, N s/m], knobs and levers."""
+_LEAST_RAD, _LEAST_M = 0.2, 1.0
+"""With less, Bullet's joints drift under the contacts of a hand that only touches them [N m, N]."""
+
+
+def joint_friction(model: UrdfModel, part: Part) -> tuple[float, float]:
+    """Dry friction and viscous damping of the joint of a part: what the file says or, where it says nothing, by kind.
+
+    Args:
+        model: The object, root z up.
+        part: The part.
+
+    Returns:
+        (friction [N m or N], damping [N m s/rad or N s/m]).
+    """
+    joint = model.joints[part.joint]
+    if part.kind is PartKind.slider:
+        friction, damping = _SLIDING
+    else:
+        friction, damping = _TURNED_BY_FINGERS if part.kind in (PartKind.knob, PartKind.lever) else _TURNING
+    least = _LEAST_M if part.kind is PartKind.slider else _LEAST_RAD
+    needed = _HOLDING * _gravity_load(model, part)
+    return (
+        round(max(joint.friction, least) if joint.friction > 0.0 else max(friction, needed), 4),
+        round(joint.damping if joint.damping > 0.0 else damping, 4),
+    )
+
+
+def _gravity_load(model: UrdfModel, part: Part) -> float:
+    """The largest force along a joint or moment about it that the weight of what it carries has [N or N m]."""
+    joint = model.joints[part.joint]
+    mass, moment = 0.0, np.zeros(3)
+    for name, link in model.links.items():
+        if link.inertial is not None and _hangs_on(model, name, joint.child):
+            mass += link.inertial.mass_kg
+            moment += link.inertial.mass_kg * (model.link_pose(name) @ link.inertial.com_link)
+    if mass <= 0.0:
+        return 0.0
+    T_root_link = model.link_pose(joint.child)
+    axis = T_root_link.rotate(joint.axis / np.linalg.norm(joint.axis))
+    weight_n = mass * _GRAVITY_M_S2
+    if joint.kind == "prismatic":
+        return weight_n * abs(float(axis[2]))
+    lever = float(np.linalg.norm(np.cross(axis, moment / mass - T_root_link.p)))
+    level = float(np.hypot(axis[0], axis[1]))
+    return weight_n * lever * level if level > 1e-3 else 0.0
+
+
+def _hangs_on(model: UrdfModel, link: str, top: str) -> bool:
+    while link != top:
+        joint = model.parent_joint(link)
+        if joint is None:
+            return False
+        link = joint.parent
+    return True

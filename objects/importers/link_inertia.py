@@ -1,0 +1,102 @@
+"""Mass and inertia of links: from the file, from density and volume, or neither; and what is sane."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from unlatch.simcore.errors import AssetError
+from unlatch.simcore.geometry import Pose
+from unlatch.simcore.meshes.decomposition.collision_approximation import closed_volume
+from unlatch.simcore.meshes.decomposition.convex_decomposition import hull_volume
+from unlatch.simcore.meshes.hull_files import hulls_inertial
+from unlatch.simcore.meshes.mesh_parts import TriangleMesh
+from unlatch.simcore.urdf.model import Inertial
+
+DEFAULT_DENSITY_KG_M3 = 1000.0
+"""Density where neither file nor configuration gives one: that of `UsdPhysics`."""
+SMALLEST_M, LARGEST_M = 1e-3, 100.0
+"""Sizes of a whole object that are taken for one [m]."""
+
+_TINY_KG = 1e-3
+_LEAST_INERTIA = 1e-9
+
+
+def check_size(surfaces: Sequence[TriangleMesh], *, where: str) -> float:
+    """The largest extent of surfaces in one frame [m].
+
+    Raises:
+        AssetError: It is no size of an object: a unit is wrong.
+    """
+    low = np.min([s.vertices[np.unique(s.faces)].min(axis=0) for s in surfaces], axis=0)
+    high = np.max([s.vertices[np.unique(s.faces)].max(axis=0) for s in surfaces], axis=0)
+    size_m = float(np.max(high - low))
+    if not SMALLEST_M <= size_m <= LARGEST_M:
+        raise AssetError(
+            f"{where}: the object is {size_m:.4g} m large, expected {SMALLEST_M:g} to {LARGEST_M:g} m. "
+            "Its unit is probably not the metre: set scale.",
+            size_m=size_m,
+        )
+    return size_m
+
+
+def solid_inertial(
+    surface: Sequence[TriangleMesh], parts: Sequence[TriangleMesh], *, mass_kg: float | None, density: float | None
+) -> Inertial:
+    """Mass, centre and inertia of a link from its shape; a tiny ball for a link without one.
+
+    Args:
+        surface: What the link's colliders were made from; used if all of it is closed.
+        parts: Its convex colliders; used otherwise.
+        mass_kg: Its mass; None: density times volume [kg].
+        density: [kg/m^3]; None: `DEFAULT_DENSITY_KG_M3`.
+    """
+    solids = list(surface) if surface and all(closed_volume(mesh) is not None for mesh in surface) else list(parts)
+    volume = sum(hull_volume(mesh) for mesh in solids)
+    if volume <= 0.0:
+        mass = mass_kg if mass_kg is not None else _TINY_KG
+        return Inertial(mass, np.zeros(3), np.eye(3) * mass * 1e-4)
+    mass = mass_kg if mass_kg is not None else volume * (density or DEFAULT_DENSITY_KG_M3)
+    inertial = hulls_inertial(solids, mass)
+    return Inertial(mass, inertial.com_link, inertial.inertia + np.eye(3) * _LEAST_INERTIA)
+
+
+def moved(inertial: Inertial, T: Pose) -> Inertial:
+    """The same body in another frame, of which `T` is the pose of its own."""
+    return Inertial(inertial.mass_kg, T @ inertial.com_link, T.R @ inertial.inertia @ T.R.T)
+
+
+def combined(first: Inertial, second: Inertial) -> Inertial:
+    """Two bodies of one frame as one."""
+    mass = first.mass_kg + second.mass_kg
+    if mass <= 0.0:
+        return first
+    com = (first.mass_kg * first.com_link + second.mass_kg * second.com_link) / mass
+    inertia = np.zeros((3, 3))
+    for body in (first, second):
+        d = body.com_link - com
+        inertia += body.inertia + body.mass_kg * (d @ d * np.eye(3) - np.outer(d, d))
+    return Inertial(mass, com, inertia)
+
+
+def inertia_problem(inertial: Inertial) -> str | None:
+    """What no rigid body can have: a mass that is not positive, an inertia that is not, or breaks the triangle rule.
+
+    Args:
+        inertial: Mass, centre, inertia.
+
+    Returns:
+        One clause, or None if all is sane.
+    """
+    if inertial.mass_kg <= 0.0:
+        return f"mass {inertial.mass_kg:g} kg is not above 0"
+    moments = np.linalg.eigvalsh(inertial.inertia)
+    if moments[0] <= 0.0:
+        return f"its principal moments {moments[0]:.3g}, {moments[1]:.3g}, {moments[2]:.3g} are not all above 0"
+    if moments[0] + moments[1] < moments[2] * (1.0 - 1e-6):
+        return (
+            f"its principal moments {moments[0]:.3g}, {moments[1]:.3g}, {moments[2]:.3g} break the triangle rule: "
+            "two must add up to the third or more"
+        )
+    return None

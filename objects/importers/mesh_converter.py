@@ -1,0 +1,180 @@
+"""Makes a rigid object of one mesh file."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+from unlatch.objects.importers.asset_converter_base import AssetConverterBase, AssetConverterBaseCfg
+from unlatch.objects.importers.converted_asset import ConvertedAsset, ConvertedLink, VisualMesh, write_physics
+from unlatch.objects.importers.link_inertia import check_size
+from unlatch.objects.importers.property_groups import (
+    CollisionPropertiesCfg,
+    MassPropertiesCfg,
+    RigidBodyPropertiesCfg,
+    check_number,
+    given_values,
+)
+from unlatch.simcore.errors import ConfigError
+from unlatch.simcore.geometry import Pose, quat_xyzw_from_wxyz
+from unlatch.simcore.meshes.decomposition.collision_approximation import (
+    Colliders,
+    CollisionApproximation,
+    closed_volume,
+    hull_of,
+    make_colliders,
+)
+from unlatch.simcore.meshes.decomposition.convex_decomposition import ConvexDecompositionCfg, hull_volume
+from unlatch.simcore.meshes.hull_files import hulls_inertial
+from unlatch.simcore.meshes.material_colour import mesh_colour
+from unlatch.simcore.meshes.mesh_parts import TriangleMesh
+from unlatch.simcore.meshes.mesh_reader import mesh_dependencies, read_mesh
+from unlatch.simcore.meshes.mesh_store import MeshStore
+from unlatch.simcore.urdf.model import Inertial, Link, Shape, ShapeKind, UrdfModel
+
+LINK = "base_link"
+"""Name of the only link."""
+
+
+@dataclass
+class MeshConverterCfg(AssetConverterBaseCfg):
+    """What `MeshConverter` takes."""
+
+    mass_props: MassPropertiesCfg | None = None
+    """Mass properties to add. None: none are added, and the engine decides."""
+    rigid_props: RigidBodyPropertiesCfg | None = None
+    """Rigid body properties to add. None: none are added."""
+    collision_props: CollisionPropertiesCfg | None = None
+    """Properties of the colliders. None: none are added; the colliders are there all the same."""
+    collision_approximation: CollisionApproximation = CollisionApproximation.convexDecomposition
+    """How colliders follow the mesh; `none` makes none."""
+    translation: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    """Where the mesh's origin comes to lie in the object's frame [m]."""
+    rotation: tuple[float, float, float, float] = (1.0, 0.0, 0.0, 0.0)
+    """How the mesh is turned in the object's frame: a quaternion (w, x, y, z)."""
+    scale: tuple[float, float, float] = (1.0, 1.0, 1.0)
+    """Factors along the mesh's axes, applied first; negative ones mirror."""
+    convex_decomposition: ConvexDecompositionCfg = field(default_factory=ConvexDecompositionCfg)
+    """Settings of `convexDecomposition`."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        try:
+            self.collision_approximation = CollisionApproximation(self.collision_approximation)
+        except ValueError as exc:
+            raise ConfigError(
+                f"collision_approximation='{self.collision_approximation}' is unknown. "
+                f"Expected one of {', '.join(member.value for member in CollisionApproximation)}.",
+                key="collision_approximation",
+            ) from exc
+        for name, count in (("translation", 3), ("rotation", 4), ("scale", 3)):
+            values = getattr(self, name)
+            if isinstance(values, str) or not hasattr(values, "__len__") or len(values) != count:
+                raise ConfigError(f"{name}={values} has the wrong length. Expected {count} numbers.", key=name)
+            for value in values:
+                check_number(name, value)
+            setattr(self, name, tuple(float(value) for value in values))
+        if abs(float(np.linalg.norm(self.rotation)) - 1.0) > 1e-3:
+            raise ConfigError(
+                f"rotation={list(self.rotation)} is no unit quaternion (w, x, y, z). Expected length 1.", key="rotation"
+            )
+        if not all(abs(value) >= 1e-9 for value in self.scale):
+            raise ConfigError(f"scale={list(self.scale)} has a 0, which leaves no body. Change it.", key="scale")
+
+
+class MeshConverter(AssetConverterBase[MeshConverterCfg]):
+    """Converts a mesh in OBJ, STL, FBX, GLB, glTF, DAE or PLY into a URDF of one link, and a USD on request.
+
+    The frame is z up, metres: a file that says that y is up is turned; OBJ, STL and PLY say nothing and are taken as z
+    up. `translation`, `rotation` and `scale` apply to that frame.
+    """
+
+    VERSION = 3
+
+    def _source_files(self) -> dict[str, Path]:
+        folder = self._asset.parent
+        return {self._asset.name: self._asset, **mesh_dependencies(self._asset, folder)}
+
+    def _convert_asset(self, folder: Path) -> ConvertedAsset:
+        cfg, where = self.cfg, str(self._asset)
+        source = read_mesh(self._asset, turn_to_z_up=True)
+        pose = Pose.from_quat_xyzw(cfg.translation, quat_xyzw_from_wxyz(np.array(cfg.rotation)))
+        surface = placed(source.mesh, cfg.scale, pose)
+        size_m = check_size([surface], where=where)
+        colliders = make_colliders(
+            [surface], cfg.collision_approximation, size_m=size_m, where=where, settings=cfg.convex_decomposition
+        )
+        notices = []
+        if closed_volume(surface) is None:
+            notices.append("the surface is not closed; its volume is that of its colliders")
+        store = MeshStore(folder, self._asset.parent, shared=cfg.make_instanceable)
+        file = store.add(self._asset, source.mesh)
+        shape = Shape(ShapeKind.mesh, cfg.scale, pose, "geometry", source.rgba, mesh=file, path=self._asset)
+        rgba = mesh_colour(shape, self._asset.parent) if self._asset.suffix.lower() == ".obj" else source.rgba
+        visual = Shape(ShapeKind.mesh, cfg.scale, pose, "geometry", rgba, mesh=file, path=folder / file)
+        enabled = cfg.collision_props is None or cfg.collision_props.collision_enabled is not False
+        collisions = collision_shapes(colliders, store, "collision.obj") if enabled else ()
+        link = Link(LINK, (visual,), collisions, self._inertial(surface, colliders, where))
+        model = UrdfModel(self._asset.stem, {LINK: link}, {})
+        (folder / self._urdf_name).write_text(model.to_urdf(), encoding="utf-8")
+        physics = {
+            "self_collision": False,
+            "drives": {},
+            "mass": given_values(cfg.mass_props),
+            "rigid": given_values(cfg.rigid_props),
+            "collision": given_values(cfg.collision_props),
+        }
+        write_physics(physics, folder)
+        made = ConvertedLink(
+            (VisualMesh(source.mesh, cfg.scale, pose, rgba),),
+            tuple(colliders.convex),
+            colliders.triangles,
+            (surface,),
+            colliders.methods or {},
+        )
+        return ConvertedAsset(
+            model,
+            {LINK: made},
+            physics,
+            approximation=cfg.collision_approximation.value,
+            notices=tuple(notices),
+        )
+
+    def _inertial(self, surface: TriangleMesh, colliders: Colliders, where: str) -> Inertial | None:
+        props = self.cfg.mass_props
+        if props is None or (props.mass is None and props.density is None):
+            return None
+        solid = [surface] if closed_volume(surface) is not None else colliders.convex
+        solid = solid or [hull_of(surface, least_m=0.002, where=where)]
+        mass_kg = props.mass if props.mass is not None else (props.density or 0.0) * sum(map(hull_volume, solid))
+        return hulls_inertial(solid, mass_kg)
+
+
+def placed(mesh: TriangleMesh, scale: tuple[float, float, float], T: Pose) -> TriangleMesh:
+    """A mesh scaled along its own axes, then moved; triangles of a mirrored one are turned to face outwards again."""
+    faces = mesh.faces[:, ::-1] if float(np.prod(scale)) < 0 else mesh.faces
+    return TriangleMesh(T @ (mesh.vertices * np.asarray(scale)), faces)
+
+
+def collision_shapes(colliders: Colliders, store: MeshStore, name: str) -> tuple[Shape, ...]:
+    """The shapes of colliders in a URDF; their meshes are written.
+
+    Args:
+        colliders: The colliders, in the link frame.
+        store: Where meshes go.
+        name: File of the parts.
+    """
+    if colliders.primitive is not None:
+        return (colliders.primitive,)
+    one = (1.0, 1.0, 1.0)
+    if colliders.triangles is not None:
+        file = store.add_surface(colliders.triangles, kind="collision")
+        return (
+            Shape(ShapeKind.mesh, one, Pose.identity(), "triangles", mesh=file, path=store.folder / file, concave=True),
+        )
+    if not colliders.convex:
+        return ()
+    file = store.add_parts(tuple(colliders.convex), name)
+    return (Shape(ShapeKind.mesh, one, Pose.identity(), "hulls", mesh=file, path=store.folder / file),)

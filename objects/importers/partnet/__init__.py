@@ -1,0 +1,1 @@
+"""Objects of PartNet-Mobility, read from the folders that users download."""

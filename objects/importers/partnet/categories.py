@@ -1,0 +1,96 @@
+"""Categories of PartNet-Mobility: folders, sizes, masses, friction, and what a robot acts on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from unlatch.objects.annotation import PartKind
+
+
+@dataclass(frozen=True)
+class PartnetCategory:
+    """What the data set does not say about a category."""
+
+    folders: tuple[str, ...]
+    """Folder names under the root, the first one that holds the instance counts."""
+    part: str
+    """Name of the acted part in our annotation."""
+    kinds: tuple[PartKind, ...]
+    """Kinds that the acted joint may have, by its axis."""
+    semantics: tuple[str, ...]
+    """Part names in `semantics.txt` that qualify, best first; empty accepts any moving part."""
+    size_m: float
+    """Largest extent of the object where no `info.json` gives a scale [m]."""
+    largest_m: float
+    """An object whose handle is too small for a hand is made larger, up to this extent [m]."""
+    body_mass_kg: float
+    part_density_kg_m3: float
+    """Of the solid hulls of a moving part; its mass is clipped to `part_mass_kg`."""
+    part_mass_kg: tuple[float, float]
+    friction: float
+    """Dry friction of the joints [N m or N]."""
+    damping: float
+    summary: str
+
+
+_DOOR = (PartKind.hinge_vertical,)
+
+CATEGORIES: dict[str, PartnetCategory] = {
+    "drawer": PartnetCategory(
+        folders=("drawer", "StorageFurniture", "Table"),
+        part="drawer",
+        kinds=(PartKind.slider,),
+        semantics=("drawer",),
+        size_m=0.50,
+        largest_m=0.62,
+        body_mass_kg=15.0,
+        part_density_kg_m3=500.0,
+        part_mass_kg=(1.0, 4.0),
+        friction=1.5,
+        damping=1.0,
+        summary="cabinets and tables: the drawer with the best handle is acted on",
+    ),
+    "microwave": PartnetCategory(
+        folders=("microwave", "Microwave"),
+        part="door",
+        kinds=_DOOR,
+        semantics=("door",),
+        size_m=0.46,
+        largest_m=0.56,
+        body_mass_kg=11.0,
+        part_density_kg_m3=500.0,
+        part_mass_kg=(1.2, 2.5),
+        friction=0.3,
+        damping=0.1,
+        summary="microwave ovens with a side-hinged door",
+    ),
+    "refrigerator": PartnetCategory(
+        folders=("refrigerator", "Refrigerator"),
+        part="door",
+        kinds=_DOOR,
+        semantics=("door",),
+        size_m=0.80,
+        largest_m=1.00,
+        body_mass_kg=30.0,
+        part_density_kg_m3=200.0,
+        part_mass_kg=(3.0, 8.0),
+        friction=0.5,
+        damping=0.3,
+        summary="refrigerators: the door with the best handle is acted on",
+    ),
+    "safe": PartnetCategory(
+        folders=("safe", "safe_rotate", "Safe"),
+        part="door",
+        kinds=_DOOR,
+        semantics=("door",),
+        size_m=0.45,
+        largest_m=0.60,
+        body_mass_kg=25.0,
+        part_density_kg_m3=1500.0,
+        part_mass_kg=(3.0, 8.0),
+        friction=0.5,
+        damping=0.3,
+        summary="safes with a side-hinged door",
+    ),
+}
+"""Categories by name, sorted."""

@@ -1,0 +1,336 @@
+"""Makes objects of PartNet-Mobility ready for simulation: frames, scale, colliders, masses, annotation; cached."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+import shutil
+from collections.abc import Sequence
+from dataclasses import asdict
+from importlib.metadata import version
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from unlatch.objects.annotate.annotator import PARTNET_LICENCE, AnnotateCfg, PosedPart, sized_parts
+from unlatch.objects.annotate.geometry import ObjectGeometry
+from unlatch.objects.annotate.joints import JointChoice, all_ends, part_names
+from unlatch.objects.annotate.openness import limits
+from unlatch.objects.annotate.part import annotated_part
+from unlatch.objects.annotate.posing import Ends, PosedMesh, PosedObject, pose_object
+from unlatch.objects.annotate.source import SourceObject
+from unlatch.objects.annotate.view import Grip
+from unlatch.objects.annotation import ANNOTATION_FILE, Articulation, PartKind, read_articulation, write_articulation
+from unlatch.objects.articulated_object import ObjectAsset
+from unlatch.objects.importers.partnet.categories import PartnetCategory
+from unlatch.objects.importers.partnet.source import (
+    instance_folder,
+    partnet_category,
+    partnet_root,
+    read_partnet_object,
+    referenced_files,
+    source_hash,
+    source_state,
+)
+from unlatch.objects.validation import articulation_problems, raise_problems
+from unlatch.simcore.cache import cache_root, intact_hash, replaced_folder, write_manifest
+from unlatch.simcore.errors import AssetError
+from unlatch.simcore.geometry import Pose
+from unlatch.simcore.meshes.decomposition.convex_decomposition import (
+    ConvexDecompositionCfg,
+    Decomposition,
+    decompose,
+    hull_volume,
+)
+from unlatch.simcore.meshes.hull_files import hulls_inertial, write_hulls
+from unlatch.simcore.meshes.material_colour import mesh_colour
+from unlatch.simcore.meshes.mesh_parts import TriangleMesh
+from unlatch.simcore.urdf.model import Joint, Link, Shape, ShapeKind, UrdfModel
+
+if TYPE_CHECKING:
+    from unlatch.objects.library import ObjectCfg
+
+logger = logging.getLogger(__name__)
+
+CONVERTER_VERSION = 8
+"""Raised with every change that changes the output: cached objects are then made anew."""
+
+_URDF_FILE = "object.urdf"
+_FACTS_FILE = "asset.json"
+_SOURCE_FOLDER = "source"
+_MOST_CANDIDATES = 8
+MIN_RANGE_RAD = 0.5
+MIN_RANGE_UNITS = 0.12
+"""Joints that move less than this are no doors and drawers."""
+
+
+def load_partnet_object(cfg: ObjectCfg) -> ObjectAsset:
+    """Loads one object, converting it first if the cache does not hold it intact.
+
+    Args:
+        cfg: Which object; its instance is named.
+
+    Raises:
+        ConfigError: Unknown category, or no folder given.
+        AssetError: The object is missing, damaged or cannot be annotated.
+    """
+    partnet_category(cfg.category)
+    root = partnet_root(cfg.root)
+    folder = instance_folder(root, cfg.category, instance=cfg.instance)
+    source = read_partnet_object(folder, cfg.category)
+    converted, digest = convert_partnet_object(source, scale=cfg.scale, cache_dir=cfg.cache_dir)
+    facts = json.loads((converted / _FACTS_FILE).read_text(encoding="utf-8"))
+    return ObjectAsset(
+        name=cfg.name,
+        category=cfg.category,
+        instance=source.instance,
+        source=cfg.source.value,
+        urdf_path=converted / _URDF_FILE,
+        articulation=read_articulation(converted),
+        content_hash=digest,
+        bounds_obj=np.array(facts["bounds_obj"]),
+        friction=facts["friction"],
+        damping=facts["damping"],
+        parameters=facts["parameters"],
+    )
+
+
+def partnet_object_set(cfg: ObjectCfg, *, among: Sequence[str]) -> dict[str, Any]:
+    """What an object of an episode is drawn from and made with: see `object_set_of`.
+
+    Args:
+        cfg: Which object.
+        among: The instances that may be drawn, where none is named.
+
+    Raises:
+        ConfigError: Unknown category, or no folder given.
+        AssetError: There is no such object.
+    """
+    root = partnet_root(cfg.root)
+    names: list[str | None] = [*among] if among else [cfg.instance]
+    found = [instance_folder(root, cfg.category, instance=name) for name in names]
+    return {
+        "converter": CONVERTER_VERSION,
+        "coacd": version("coacd"),
+        "instances": {path.name: source_state(path)[:16] for path in found},
+    }
+
+
+def convert_partnet_object(
+    source: SourceObject,
+    *,
+    scale: float | None = None,
+    cache_dir: str | None = None,
+    decomposition: ConvexDecompositionCfg | None = None,
+) -> tuple[Path, str]:
+    """Converts an object, or finds it converted: same files, settings and converter version, and an intact result.
+
+    Args:
+        source: The object.
+        scale: Metres per unit; without it, `info.json` or the category decides.
+        cache_dir: Where results are kept.
+        decomposition: Settings of the colliders.
+
+    Returns:
+        The folder with URDF and annotation, and the hash of its content.
+
+    Raises:
+        AssetError: The object cannot be converted or annotated.
+    """
+    settings = decomposition or ConvexDecompositionCfg()
+    key = _cache_key(source, scale, settings)
+    folder = cache_root(cache_dir) / "partnet_mobility" / source.category / f"{source.instance}-{key[:16]}"
+    digest = intact_hash(folder, key=key)
+    if digest is None:
+        if folder.exists():
+            logger.warning("The converted object in %s is damaged and is made anew.", folder)
+        with replaced_folder(folder, is_good=lambda path: intact_hash(path, key=key) is not None) as temporary:
+            _convert(source, temporary, scale=scale, settings=settings)
+            write_manifest(temporary, key=key)
+        digest = intact_hash(folder, key=key) or ""
+    return folder, digest
+
+
+def _cache_key(source: SourceObject, scale: float | None, settings: ConvexDecompositionCfg) -> str:
+    category = partnet_category(source.category)
+    made_of = [CONVERTER_VERSION, version("coacd"), source_hash(source), scale, asdict(settings), repr(category)]
+    text = json.dumps(made_of, sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _convert(source: SourceObject, folder: Path, *, scale: float | None, settings: ConvexDecompositionCfg) -> None:
+    category = partnet_category(source.category)
+    best = _best_part(source, category, scale)
+    posed = best.posed
+    if not posed.body_collisions:
+        raise AssetError(
+            f"{source.folder}: joint '{posed.joint.name}' has no meshes on the body.", path=str(source.folder)
+        )
+    size_m = float(np.max(posed.bounds[1] - posed.bounds[0]))
+    joint = Joint(
+        name=posed.joint.name,
+        kind="prismatic" if posed.kind is PartKind.slider else "revolute",
+        parent="body",
+        child=category.part,
+        T_parent_joint=Pose.from_translation(posed.origin),
+        axis=posed.axis,
+        lower=posed.lower,
+        upper=posed.upper,
+        friction=category.friction,
+        damping=category.damping,
+    )
+    T_root_link = joint.child_pose(posed.closed)
+    _copy_sources(source, folder)
+    where = str(source.folder)
+    body_hulls = _hulls(posed.body_collisions, Pose.identity(), settings, size_m=size_m, where=where)
+    part_hulls = _hulls(posed.part_collisions, T_root_link, settings, size_m=size_m, where=where)
+    part_mass_kg = category.part_density_kg_m3 * sum(hull_volume(hull) for hull in part_hulls.hulls)
+    part_mass_kg = float(np.clip(part_mass_kg, *category.part_mass_kg))
+    body = _link(
+        "body",
+        posed.body_visuals,
+        body_hulls,
+        Pose.identity(),
+        folder,
+        source=source.folder,
+        mass_kg=category.body_mass_kg,
+    )
+    part = _link(
+        category.part, posed.part_visuals, part_hulls, T_root_link, folder, source=source.folder, mass_kg=part_mass_kg
+    )
+    model = UrdfModel(f"{source.category}_{source.instance}", {"body": body, category.part: part}, {joint.name: joint})
+    articulation = Articulation(
+        category=source.category,
+        source={"dataset": "partnet_mobility", "id": source.instance, "licence": PARTNET_LICENCE},
+        parts={
+            category.part: annotated_part(
+                posed,
+                best.view,
+                best.grip,
+                name=category.part,
+                link=category.part,
+                base="body",
+                T_root_link=T_root_link,
+                T_root_base=Pose.identity(),
+            )
+        },
+        scale=posed.scale,
+    )
+    (folder / _URDF_FILE).write_text(model.to_urdf(), encoding="utf-8")
+    write_articulation(articulation, folder / ANNOTATION_FILE)
+    facts = {
+        "bounds_obj": posed.bounds.round(6).tolist(),
+        "friction": {joint.name: category.friction},
+        "damping": {joint.name: category.damping},
+        "parameters": _parameters(source, posed, best.root_grip, {"body": body_hulls, "part": part_hulls}),
+    }
+    (folder / _FACTS_FILE).write_text(json.dumps(facts, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+    raise_problems(articulation_problems(articulation, model, size_m=size_m), where=where)
+
+
+def _best_part(source: SourceObject, category: PartnetCategory, scale: float | None) -> PosedPart:
+    """The acted part at the scale of the object: one that can be grasped, at the smallest scale where it can."""
+    geometry = ObjectGeometry(source)
+    ends = all_ends(geometry)
+    choices = _candidates(geometry, category, ends)
+    size_m = category.size_m if source.info_scale is None and scale is None else None
+    cfg = AnnotateCfg(scale=scale, use_info=True)
+    return sized_parts(geometry, choices, ends, cfg, usual_m=size_m, largest_m=category.largest_m)[0]
+
+
+def _candidates(geometry: ObjectGeometry, category: PartnetCategory, ends: Ends) -> list[JointChoice]:
+    """The joints that may be acted on, in the order of the file; those that fit the category's part names first.
+
+    Raises:
+        AssetError: No joint fits.
+    """
+    source = geometry.source
+    fitting = []
+    for joint in source.model.joints.values():
+        if not joint.moves:
+            continue
+        lower, upper = limits(joint)
+        least = MIN_RANGE_UNITS if joint.kind == "prismatic" else MIN_RANGE_RAD
+        choice = JointChoice(joint, part_names(geometry, joint), "")
+        if upper - lower > least and _kind(geometry, choice, ends) in category.kinds:
+            fitting.append(choice)
+    named = [c for c in fitting if source.semantics.get(c.joint.child) in category.semantics]
+    if not fitting:
+        kinds = ", ".join(kind.name for kind in category.kinds)
+        raise AssetError(
+            f"{source.folder}: no joint of kind {kinds} that moves. Joints: "
+            + ", ".join(f"{joint.name} ({joint.kind})" for joint in source.model.joints.values())
+            + ".",
+            path=str(source.folder),
+        )
+    return (named or fitting)[:_MOST_CANDIDATES]
+
+
+def _kind(geometry: ObjectGeometry, choice: JointChoice, ends: Ends) -> PartKind | None:
+    try:
+        return pose_object(geometry, choice.joint, scale=1.0, ends=ends, names=choice.names).kind
+    except AssetError:  # nothing can be seen of it
+        return None
+
+
+def _hulls(
+    placed: list[PosedMesh], T_root_link: Pose, settings: ConvexDecompositionCfg, *, size_m: float, where: str
+) -> Decomposition:
+    """The convex pieces of a link, in its frame."""
+    T_link_root = T_root_link.inverse()
+    meshes = [TriangleMesh(T_link_root @ p.mesh.vertices, p.mesh.faces) for p in placed]
+    return decompose(meshes, settings, size_m=size_m, where=where)
+
+
+def _link(
+    name: str,
+    visuals: list[PosedMesh],
+    found: Decomposition,
+    T_root_link: Pose,
+    folder: Path,
+    *,
+    source: Path,
+    mass_kg: float,
+) -> Link:
+    T_link_root = T_root_link.inverse()
+    seen = tuple(
+        Shape(
+            ShapeKind.mesh,
+            (float(p.scale[0]), float(p.scale[1]), float(p.scale[2])),
+            T_link_root @ p.T_root_mesh,
+            p.shape.name,
+            mesh_colour(p.shape, source),
+            mesh=f"{_SOURCE_FOLDER}/{p.shape.mesh}",
+        )
+        for p in visuals
+    )
+    file = f"collision_{name}.obj"
+    write_hulls(found.hulls, folder / file)
+    collider = Shape(ShapeKind.mesh, (1.0, 1.0, 1.0), Pose.identity(), "hulls", mesh=file, path=folder / file)
+    return Link(name, seen, (collider,), hulls_inertial(found.hulls, mass_kg))
+
+
+def _parameters(
+    source: SourceObject, posed: PosedObject, grip: Grip, reports: dict[str, Decomposition]
+) -> dict[str, float | str]:
+    values: dict[str, Any] = {
+        "scale": round(posed.scale, 6),
+        "scale_of_info": source.info_scale if source.info_scale is not None else "none",
+        "handle_name": grip.name or "none",
+        "handle_clearance_m": round(grip.clearance_m, 4),
+    }
+    if posed.info_head is not None:
+        values["head_to_info_head_m"] = round(float(np.linalg.norm(grip.centre - posed.info_head)), 4)
+    for name, report in reports.items():
+        values[f"{name}_hulls"] = float(len(report.hulls))
+        values[f"{name}_methods"] = ", ".join(f"{method} {count}" for method, count in report.methods.items())
+    return values
+
+
+def _copy_sources(source: SourceObject, folder: Path) -> None:
+    for name, path in referenced_files(source).items():
+        target = folder / _SOURCE_FOLDER / name
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(path, target)

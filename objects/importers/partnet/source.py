@@ -1,0 +1,231 @@
+"""Finds objects of PartNet-Mobility as the user downloaded them, and reads what stands beside their URDF."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+from unlatch.objects.annotate.source import PARTNET_URDF, SourceObject, read_json, read_source
+from unlatch.objects.importers.partnet.categories import CATEGORIES, PartnetCategory
+from unlatch.simcore.errors import AssetError, ConfigError, close_matches
+from unlatch.simcore.urdf.reader import check_bytes
+
+ROOT_VARIABLE = "UNLATCH_PARTNET_DIR"
+"""Environment variable that names the folder of the data set."""
+
+URDF_NAME = PARTNET_URDF
+_SIDE_FILES = ("info.json", "semantics.txt")
+_MESH_SUFFIXES = (".obj", ".mtl")
+
+
+def partnet_category(name: str) -> PartnetCategory:
+    """The category of a name.
+
+    Raises:
+        ConfigError: It is not one of ours.
+    """
+    if name not in CATEGORIES:
+        raise ConfigError(
+            f"object.category='{name}' is not known for source=partnet_mobility.{close_matches(name, CATEGORIES)} "
+            f"Known: {', '.join(CATEGORIES)}.",
+            key="object.category",
+        )
+    return CATEGORIES[name]
+
+
+def partnet_root(root: str | None) -> Path:
+    """The folder of the data set: the argument, else the environment variable.
+
+    Raises:
+        ConfigError: Neither is set.
+        AssetError: It is no folder.
+    """
+    chosen = root or os.environ.get(ROOT_VARIABLE)
+    both = f"Set object.root=FOLDER or the environment variable {ROOT_VARIABLE}"
+    if not chosen:
+        raise ConfigError(f"No folder of PartNet-Mobility objects is given. {both}.", key="object.root")
+    path = Path(chosen).expanduser()
+    if not path.is_dir():
+        raise AssetError(f"The folder of PartNet-Mobility objects '{chosen}' does not exist. {both}.", path=str(path))
+    return path.resolve()
+
+
+def partnet_instances(root: Path, category: str) -> dict[str, Path]:
+    """Folders by instance id, sorted: `<category>/<id>/` or, as downloaded, `<id>/` with a `meta.json`."""
+    return {name: path for name, path in _folders(root, category).items() if (path / URDF_NAME).is_file()}
+
+
+def check_candidates(root: Path, category: str, *, among: Sequence[str] | None = None) -> None:
+    """Looks at every object that may be drawn, without converting it: its URDF is there, its side files are readable.
+
+    Args:
+        root: Folder of the data set.
+        category: Category by our name.
+        among: Ids of those that may be drawn; None = all.
+
+    Raises:
+        AssetError: Some are damaged; each is named.
+    """
+    folders = [path for name, path in _folders(root, category).items() if among is None or name in among]
+    problems = [problem for path in folders if (problem := _visible_damage(path))]
+    if problems:
+        more = f" And {len(problems) - 3} more." if len(problems) > 3 else ""
+        raise AssetError(
+            f"{len(problems)} objects of category '{category}' are damaged: {' '.join(problems[:3])}{more} "
+            "Restore or remove these folders, or set object.instance to the id of another one.",
+            path=str(root),
+            problems=problems,
+        )
+
+
+def source_state(folder: Path) -> str:
+    """A hash of what can be read of an object quickly: URDF and side files in full, meshes by name and size.
+
+    Args:
+        folder: Folder of the object.
+    """
+    digest = hashlib.sha256()
+    for name in (URDF_NAME, *_SIDE_FILES):
+        path = folder / name
+        digest.update(f"{name}\0{path.stat().st_size if path.is_file() else -1}\0".encode())
+        digest.update(path.read_bytes() if path.is_file() else b"")
+    for path in sorted(p for p in folder.rglob("*") if p.suffix in _MESH_SUFFIXES):
+        digest.update(f"{_relative(path, folder)}\0{path.stat().st_size}\0".encode())
+    return digest.hexdigest()
+
+
+def _folders(root: Path, category: str) -> dict[str, Path]:
+    """Folders of a category by id, sorted by id: those with a URDF, and those that have the name of an object."""
+    names = partnet_category(category).folders
+    found: dict[str, Path] = {}
+    for name in names:
+        if (root / name).is_dir():
+            inside_it = {p.name: p for p in (root / name).iterdir() if p.is_dir()}
+            found = {**inside_it, **found}
+    found = {name: path for name, path in found.items() if name.isdigit() or (path / URDF_NAME).is_file()}
+    if not any((path / URDF_NAME).is_file() for path in found.values()):
+        found |= {path.name: path for path in root.iterdir() if (path / URDF_NAME).is_file() and _is_of(path, names)}
+    return {name: found[name] for name in sorted(found, key=lambda n: (len(n), n))}
+
+
+def _is_of(folder: Path, names: Sequence[str]) -> bool:
+    """Whether the `meta.json` of a folder names one of some categories; a damaged one names none."""
+    try:
+        return read_json(folder / "meta.json").get("model_cat") in names
+    except AssetError:
+        return False
+
+
+def _visible_damage(folder: Path) -> str | None:
+    urdf = folder / URDF_NAME
+    if not urdf.is_file():
+        return f"{folder} has no {URDF_NAME}."
+    if not urdf.stat().st_size:
+        return f"{urdf} is empty."
+    try:
+        read_json(folder / "info.json")
+    except AssetError as exc:
+        return exc.message
+    return None
+
+
+def instance_folder(root: Path, category: str, *, instance: str | None) -> Path:
+    """The folder of an instance.
+
+    Args:
+        root: Folder of the data set.
+        category: Category by our name.
+        instance: Id; None where there is none to be drawn, which the error says.
+
+    Raises:
+        AssetError: There is no such instance, or none at all.
+    """
+    instances = partnet_instances(root, category)
+    if not instances or instance is None:
+        names = ", ".join(partnet_category(category).folders)
+        raise AssetError(
+            f"No object of category '{category}' in {root} (looked for folders {names}). "
+            f"Set object.root=FOLDER or {ROOT_VARIABLE} to the folder that holds them.",
+            path=str(root),
+        )
+    if instance not in instances:
+        raise AssetError(
+            f"No {category} '{instance}' in {root}.{close_matches(instance, instances)} "
+            f"Set object.instance to one of: {', '.join(instances)}.",
+            name=instance,
+            available=list(instances),
+        )
+    return instances[instance]
+
+
+def read_partnet_object(folder: Path, category: str) -> SourceObject:
+    """Reads URDF, semantics and `info.json` of one object.
+
+    Raises:
+        AssetError: The URDF is damaged, or names files that are missing or lie outside the folder.
+    """
+    return read_source(folder / URDF_NAME, category=category)
+
+
+def referenced_files(source: SourceObject) -> dict[str, Path]:
+    """Every file that the object consists of, by its path in the object's folder: meshes, materials, textures."""
+    files: dict[str, Path] = {}
+    for link in source.model.links.values():
+        for shape in (*link.visuals, *link.collisions):
+            if shape.path is not None:
+                files[_relative(shape.path, source.folder)] = shape.path
+    materials = {path for mesh in files.values() for path in material_files(mesh, source.folder)}
+    textures = {path for material in materials for path in texture_files(material, source.folder)}
+    files |= {_relative(path, source.folder): path for path in (*materials, *textures)}
+    return dict(sorted(files.items()))
+
+
+def material_files(mesh: Path, folder: Path) -> list[Path]:
+    """The material libraries that an OBJ names and that exist."""
+    names = [
+        line[7:].strip()
+        for line in mesh.read_text(encoding="utf-8", errors="replace").splitlines()
+        if line.startswith("mtllib ")
+    ]
+    return [path for name in names if (path := _optional(mesh.parent, name, folder)) is not None]
+
+
+def texture_files(material: Path, folder: Path) -> list[Path]:
+    """The diffuse textures that a material library names and that exist."""
+    return [
+        path
+        for line in material.read_text(encoding="utf-8", errors="replace").splitlines()
+        if line.strip().startswith("map_Kd ")
+        and (path := _optional(material.parent, line.strip()[7:].strip(), folder)) is not None
+    ]
+
+
+def source_hash(source: SourceObject) -> str:
+    """SHA-256 over the URDF, the side files and every referenced file, names included."""
+    digest = hashlib.sha256()
+    files = {URDF_NAME: source.folder / URDF_NAME, **referenced_files(source)}
+    for name in _SIDE_FILES:
+        if (source.folder / name).is_file():
+            files[name] = source.folder / name
+    for name in sorted(files):
+        data = files[name].read_bytes()
+        digest.update(f"{name}\0{len(data)}\0".encode())
+        digest.update(data)
+    return digest.hexdigest()
+
+
+def _optional(base: Path, name: str, folder: Path) -> Path | None:
+    """A side file of a mesh; one that is missing only costs a colour, one outside the folder is refused."""
+    path = (base / name).resolve()
+    if not path.is_relative_to(folder):
+        raise AssetError(f"{base}: '{name}' leads out of the asset's folder {folder}. Keep files inside it.", file=name)
+    if not path.is_file():
+        return None
+    check_bytes(path, name, where=str(base))
+    return path
+
+
+def _relative(path: Path, folder: Path) -> str:
+    return path.relative_to(folder).as_posix()

@@ -1,0 +1,113 @@
+"""Objects that `scene-synthesizer` generates (extra `synthesizer`): written as a URDF, then made ready as any URDF.
+
+Note:
+    It needs the package `triangle`, whose licence bars commercial use: hence an extra, imported on use alone.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+from collections.abc import Mapping
+from dataclasses import replace
+from importlib.metadata import version
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from unlatch.objects.articulated_object import ObjectAsset
+from unlatch.objects.importers.urdf_object import load_urdf_object, urdf_object_set
+from unlatch.simcore.cache import cache_root, intact_hash, replaced_folder, write_manifest
+from unlatch.simcore.errors import AssetError, ConfigError, close_matches
+from unlatch.simcore.meshes.mesh_reader import import_reader
+
+if TYPE_CHECKING:
+    from unlatch.objects.library import ObjectCfg
+
+PACKAGE = "scene_synthesizer"
+EXTRA = "synthesizer"
+VERSION = 1
+"""Raised with every change that changes the URDF: objects are then generated anew."""
+
+GENERATORS: Mapping[str, str] = {
+    "base_cabinet": "BaseCabinetAsset",
+    "dishwasher": "DishwasherAsset",
+    "range": "RangeAsset",
+    "refrigerator": "RefrigeratorAsset",
+    "sink_cabinet": "SinkCabinetAsset",
+    "wall_cabinet": "WallCabinetAsset",
+}
+"""Classes of `scene_synthesizer.procedural_assets` that take a seed, by our category."""
+
+_URDF = "object.urdf"
+
+
+def load_synthesized_object(cfg: ObjectCfg) -> ObjectAsset:
+    """Generates an object, or finds it generated, and loads it.
+
+    Args:
+        cfg: Which object; its instance is the seed.
+
+    Raises:
+        ConfigError: No such category.
+        AssetError: The extra is not installed, or the object cannot be generated, converted or annotated.
+    """
+    asset = load_urdf_object(_as_urdf(cfg))
+    return replace(asset, instance=cfg.instance or "0", source=cfg.source.value)
+
+
+def synthesized_object_set(cfg: ObjectCfg) -> dict[str, Any]:
+    """What objects are made with: see `object_set_of`.
+
+    Args:
+        cfg: Which object.
+
+    Raises:
+        ConfigError: No such category.
+        AssetError: The extra is not installed.
+    """
+    _generator(cfg)
+    made = {"synthesizer": version("scene-synthesizer"), "urdf": VERSION}
+    if cfg.instance is None:
+        return made
+    return {**urdf_object_set(_as_urdf(cfg)), **made}
+
+
+def _as_urdf(cfg: ObjectCfg) -> ObjectCfg:
+    """The object as that of a URDF in the cache."""
+    generator = _generator(cfg)
+    seed = int(cfg.instance or 0)
+    key = f"{PACKAGE} {version('scene-synthesizer')} {VERSION} {cfg.category} {seed}"
+    folder = cache_root(cfg.cache_dir) / PACKAGE / f"{cfg.category}-{seed}-{version('scene-synthesizer')}-{VERSION}"
+    if intact_hash(folder, key=key) is None:
+        with replaced_folder(folder, is_good=lambda path: intact_hash(path, key=key) is not None) as temporary:
+            _generate(generator, seed, temporary, category=cfg.category)
+            write_manifest(temporary, key=key)
+    sources = type(cfg.source)
+    named = cfg.at(str(seed))
+    return replace(named, source=sources.urdf, root=str(folder / _URDF), instance=None)
+
+
+def _generator(cfg: ObjectCfg) -> Any:
+    if cfg.category not in GENERATORS:
+        raise ConfigError(
+            f"object.category='{cfg.category}' is not known for source={cfg.source.value}."
+            f"{close_matches(cfg.category, GENERATORS)} Known: {', '.join(GENERATORS)}.",
+            key="object.category",
+            available=list(GENERATORS),
+        )
+    module = import_reader(f"{PACKAGE}.procedural_assets", extra=EXTRA, what=f"source={cfg.source.value}")
+    return getattr(module, GENERATORS[cfg.category])
+
+
+def _generate(generator: Any, seed: int, folder: Path, *, category: str) -> None:
+    try:
+        # it reports its progress on the console
+        with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
+            generator.random(seed=seed).scene().export(str(folder / _URDF))
+    except (ValueError, TypeError, KeyError, IndexError, AttributeError, RuntimeError) as exc:
+        raise AssetError(
+            f"scene-synthesizer cannot make {category} {seed}: {type(exc).__name__}: {exc}. Set object.instance to "
+            "another seed.",
+            category=category,
+            seed=seed,
+        ) from exc

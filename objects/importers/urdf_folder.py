@@ -1,0 +1,79 @@
+"""A folder of objects: every URDF in it, or every folder with one, is an instance."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from pathlib import Path
+
+from unlatch.objects.annotate.source import PARTNET_URDF
+from unlatch.simcore.errors import AssetError
+
+_DEPTH = 3
+"""Folders below the given one that are looked at: a data set's category, its object, and a folder of its URDF."""
+_MOST_ENTRIES = 100_000
+
+
+def is_urdf_folder(path: Path) -> bool:
+    """Whether a path is a folder of many objects, and not a URDF or the folder of one."""
+    if not path.is_dir() or (path / PARTNET_URDF).is_file():
+        return False
+    beside = len(_urdfs(path))
+    return beside > 1 or (not beside and next(_found(path, path, _DEPTH, [0]), None) is not None)
+
+
+def urdf_instances(root: Path) -> dict[str, Path]:
+    """URDFs by instance id, sorted; the id is the path from the folder, such as `oven_3` or `drawer/19179`.
+
+    Args:
+        root: A folder of many objects.
+
+    Raises:
+        AssetError: There is none in it, or it holds more than anybody would look through.
+    """
+    found = dict(_found(root, root, _DEPTH, [0]))
+    if not found:
+        raise AssetError(
+            f"'{root}' holds no URDF, {_DEPTH} folders deep. Expected URDFs, or folders with one each. Name another "
+            "folder, or a file.",
+            path=str(root),
+        )
+    return {name: found[name] for name in sorted(found, key=lambda n: (len(n), n))}
+
+
+def urdf_state(urdf: Path) -> str:
+    """A hash of what can be read of an object quickly: its URDF in full, what lies beside it by name and size.
+
+    Args:
+        urdf: The URDF.
+    """
+    digest = hashlib.sha256(urdf.read_bytes())
+    for path in sorted(p for p in urdf.parent.rglob("*") if p.is_file() and p.suffix != ".urdf"):
+        digest.update(f"{path.relative_to(urdf.parent).as_posix()}\0{path.stat().st_size}\0".encode())
+    return digest.hexdigest()
+
+
+def _found(folder: Path, root: Path, depth: int, seen: list[int]) -> Iterator[tuple[str, Path]]:
+    """Instances below a folder; `seen` counts what was looked at."""
+    entries = sorted(folder.iterdir())
+    seen[0] += len(entries)
+    if seen[0] > _MOST_ENTRIES:
+        raise AssetError(
+            f"'{root}' holds more than {_MOST_ENTRIES} files and folders. Expected a folder of objects. Name one "
+            "further down.",
+            path=str(root),
+        )
+    inside = folder.relative_to(root)
+    urdfs = [folder / PARTNET_URDF] if (folder / PARTNET_URDF).is_file() else _urdfs(folder)
+    if urdfs:
+        alone = len(urdfs) == 1 and folder != root
+        yield from ((inside.as_posix() if alone else (inside / p.stem).as_posix(), p) for p in urdfs)
+        if folder != root:
+            return
+    for path in entries:
+        if depth and path.is_dir() and not path.name.startswith("."):
+            yield from _found(path, root, depth - 1, seen)
+
+
+def _urdfs(folder: Path) -> list[Path]:
+    return sorted(path for path in folder.glob("*.urdf") if path.is_file())

@@ -1,0 +1,274 @@
+"""Any URDF as an object of a scene: converted and annotated on first use, kept by content."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+import re
+import shutil
+from collections.abc import Mapping, Sequence
+from importlib.metadata import version
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from unlatch.objects.annotate.annotator import AnnotateCfg, annotate_source
+from unlatch.objects.annotate.geometry import ObjectGeometry
+from unlatch.objects.annotate.joints import all_ends
+from unlatch.objects.annotate.source import UNKNOWN_CATEGORY, SourceObject, read_category, read_source
+from unlatch.objects.annotate.storage import load_annotation
+from unlatch.objects.annotation import ANNOTATION_FILE, Articulation, read_articulation
+from unlatch.objects.articulated_object import ObjectAsset
+from unlatch.objects.importers.facing_model import closed_bounds, facing_model, front_turn
+from unlatch.objects.importers.joint_friction import joint_friction
+from unlatch.objects.importers.urdf_converter import UrdfConverter, UrdfConverterCfg
+from unlatch.objects.importers.urdf_folder import is_urdf_folder, urdf_instances, urdf_state
+from unlatch.simcore.cache import cache_root, intact_hash, replaced_folder, write_manifest
+from unlatch.simcore.errors import ConfigError, close_matches
+from unlatch.simcore.meshes.mesh_reader import mesh_dependencies
+from unlatch.simcore.urdf.reader import read_urdf
+
+if TYPE_CHECKING:
+    from unlatch.objects.library import ObjectCfg
+
+logger = logging.getLogger(__name__)
+
+VERSION = 4
+"""Raised with every change that changes the output: cached objects are then made anew."""
+
+DENSITY_KG_M3 = 400.0
+"""Of links without an inertial: furniture and appliances are boards and hollows, not solid."""
+
+_FACTS_FILE = "asset.json"
+_MODEL_FOLDER = "model"
+_SIDE_FILES = ("info.json", "semantics.txt", "meta.json")
+
+
+def load_urdf_object(cfg: ObjectCfg) -> ObjectAsset:
+    """Loads an object from the URDF at `cfg.root`, converting and annotating it first if the cache does not hold it.
+
+    An `articulation.yaml` beside the URDF, if it is about it, is used as it is. Joints that the annotation does not
+    name are fixed where they are closed.
+
+    Args:
+        cfg: Which object.
+
+    Raises:
+        ConfigError: It has no such part, or two scales are given.
+        AssetError: There is no such URDF, it is damaged, or it has no joint that a skill fits.
+    """
+    source = _source(cfg)
+    given = _given_annotation(source, cfg)
+    key = _key(source, cfg, given=given is not None)
+    folder = cache_root(cfg.cache_dir) / "urdf" / f"{_plain(source.instance)}-{key[:16]}"
+    digest = intact_hash(folder, key=key)
+    if digest is None:
+        if folder.exists():
+            logger.warning("The converted object in %s is damaged and is made anew.", folder)
+        with replaced_folder(folder, is_good=lambda path: intact_hash(path, key=key) is not None) as temporary:
+            _convert(source, cfg, given, temporary)
+            write_manifest(temporary, key=key)
+        digest = intact_hash(folder, key=key) or ""
+    facts = json.loads((folder / _FACTS_FILE).read_text(encoding="utf-8"))
+    turn = facts["turns"][_part_name(facts["turns"], cfg)]
+    facing = facts["facing"][str(turn)]
+    return ObjectAsset(
+        name=cfg.name,
+        category=source.category,
+        instance=cfg.instance or source.instance,
+        source=cfg.source.value,
+        urdf_path=folder / _MODEL_FOLDER / f"facing_{turn}.urdf",
+        articulation=read_articulation(folder / f"articulation_{turn}.yaml"),
+        content_hash=digest,
+        bounds_obj=np.array(facing["bounds_obj"]),
+        friction=facing["friction"],
+        damping=facing["damping"],
+        parameters=facts["parameters"],
+    )
+
+
+def urdf_object_set(cfg: ObjectCfg, *, among: Sequence[str] = ()) -> dict[str, Any]:
+    """What the object is made from and with: see `object_set_of`.
+
+    Args:
+        cfg: Which object.
+        among: The instances of a folder that may be drawn, where none is named.
+
+    Raises:
+        AssetError: There is no such URDF, or it is damaged.
+    """
+    if among:
+        urdfs = urdf_instances(Path(cfg.root or "").expanduser())
+        instances = {name: urdf_state(urdfs[name])[:16] for name in among}
+        return {"converter": VERSION, "coacd": version("coacd"), "instances": instances}
+    source = _source(cfg)
+    given = _given_annotation(source, cfg) is not None
+    return {"converter": VERSION, "coacd": version("coacd"), "files": _source_hash(source, given=given)[:16]}
+
+
+def _source(cfg: ObjectCfg) -> SourceObject:
+    if not cfg.root:
+        raise ConfigError(
+            "object.root is missing. Expected the path of a URDF, or of the folder of one object. Set it, or write "
+            "object=PATH.",
+            key="object.root",
+        )
+    path = Path(cfg.root).expanduser()
+    if is_urdf_folder(path):
+        return _of_folder(path, cfg)
+    source = read_source(path, category=cfg.category, packages=True)
+    if cfg.instance not in (None, source.instance):
+        raise ConfigError(
+            f"object.instance='{cfg.instance}' is not at {cfg.root}, which is '{source.instance}'. Remove "
+            "object.instance, or change object.root.",
+            key="object.instance",
+        )
+    return source
+
+
+def _of_folder(folder: Path, cfg: ObjectCfg) -> SourceObject:
+    """The instance of a folder of objects, each of which says what it is where the configuration does not."""
+    urdfs = urdf_instances(folder)
+    if cfg.instance not in urdfs:
+        raise ConfigError(
+            f"object.instance='{cfg.instance}' is not in {cfg.root}.{close_matches(cfg.instance or '', urdfs)} "
+            f"It has {len(urdfs)}, such as {', '.join(list(urdfs)[:5])}. Name one of them.",
+            key="object.instance",
+            available=list(urdfs),
+        )
+    urdf = urdfs[cfg.instance]
+    category = read_category(urdf) if cfg.category == UNKNOWN_CATEGORY else cfg.category
+    return read_source(urdf, category=category, packages=True)
+
+
+def _given_annotation(source: SourceObject, cfg: ObjectCfg) -> Articulation | None:
+    """The annotation beside the URDF, checked; None if there is none, or it says that it is about another URDF."""
+    path = source.folder / ANNOTATION_FILE
+    if not path.is_file():
+        return None
+    if not read_articulation(path).is_about(source.urdf):
+        return None
+    found = load_annotation(path, urdf=source.folder / source.urdf).articulation
+    scale = _scale_of(found)
+    if cfg.scale is not None and cfg.scale != scale:
+        raise ConfigError(
+            f"object.scale={cfg.scale:g} and the scale {scale:g} of {path} contradict each other. Remove object.scale, "
+            "or the file.",
+            key="object.scale",
+        )
+    return found
+
+
+def _scale_of(articulation: Articulation) -> float:
+    """Metres per unit of the URDF that an annotation stands beside."""
+    said = articulation.extra.get("urdf")
+    return float(said.get("scale", 1.0)) if isinstance(said, Mapping) else 1.0
+
+
+def _source_hash(source: SourceObject, *, given: bool) -> str:
+    """SHA-256 over the URDF, what stands beside it and every file that it refers to, names included."""
+    names = (source.urdf, *_SIDE_FILES, *((ANNOTATION_FILE,) if given else ()))
+    files = {name: source.folder / name for name in names if (source.folder / name).is_file()}
+    root = source.asset_folder
+    for link in source.model.links.values():
+        for shape in (*link.visuals, *link.collisions):
+            if shape.path is not None and shape.path.relative_to(root).as_posix() not in files:
+                files |= mesh_dependencies(shape.path, root)
+                files[shape.path.relative_to(root).as_posix()] = shape.path
+    digest = hashlib.sha256()
+    for name in sorted(files):
+        data = files[name].read_bytes()
+        digest.update(f"{name}\0{len(data)}\0".encode())
+        digest.update(data)
+    return digest.hexdigest()
+
+
+def _key(source: SourceObject, cfg: ObjectCfg, *, given: bool) -> str:
+    made_of = [
+        VERSION,
+        UrdfConverter.VERSION,
+        version("coacd"),
+        _source_hash(source, given=given),
+        source.instance,
+        source.category,
+        cfg.scale,
+    ]
+    return hashlib.sha256(json.dumps(made_of).encode()).hexdigest()
+
+
+def _convert(source: SourceObject, cfg: ObjectCfg, given: Articulation | None, folder: Path) -> None:
+    # annotated first: what cannot be acted on is refused before minutes of convex decomposition
+    # keypoints of others' `info.json` are left out: they lie on faces and beside handles, as their own skills want them
+    annotation = given or annotate_source(source, AnnotateCfg(scale=cfg.scale, use_info=False)).articulation
+    scale = _scale_of(annotation)
+    model = read_urdf(_converted(source, cfg, scale, folder / _MODEL_FOLDER))
+    held = {
+        name: ends[0] * (scale if model.joints[name].kind == "prismatic" else 1.0)
+        for name, ends in all_ends(ObjectGeometry(source)).items()
+    }
+    turns = {name: front_turn(model, part) for name, part in annotation.parts.items()}
+    facing: dict[str, Any] = {}
+    for turn in sorted(set(turns.values())):
+        turned, articulation = facing_model(model, annotation, held=held, turn=turn)
+        (folder / _MODEL_FOLDER / f"facing_{turn}.urdf").write_text(turned.to_urdf(), encoding="utf-8")
+        (folder / f"articulation_{turn}.yaml").write_text(articulation.to_yaml(), encoding="utf-8")
+        parts = articulation.parts.values()
+        dynamics = {part.joint: joint_friction(turned, part) for part in parts}
+        facing[str(turn)] = {
+            "bounds_obj": closed_bounds(turned, articulation).round(6).tolist(),
+            "friction": {joint: values[0] for joint, values in dynamics.items()},
+            "damping": {joint: values[1] for joint, values in dynamics.items()},
+        }
+    facts = {"turns": turns, "facing": facing, "parameters": _parameters(annotation, given=given is not None)}
+    # parts stay in their order: the first one is acted on where none is named
+    (folder / _FACTS_FILE).write_text(json.dumps(facts, indent=1) + "\n", encoding="utf-8")
+
+
+def _converted(source: SourceObject, cfg: ObjectCfg, scale: float, folder: Path) -> Path:
+    """The URDF of the converted object, copied into a folder.
+
+    The converter keeps its own, by content: another annotation of the same object needs no other colliders.
+    """
+    made_of = [_source_hash(source, given=False), UrdfConverter.VERSION, version("coacd"), scale]
+    name = f"{_plain(source.instance)}-{hashlib.sha256(json.dumps(made_of).encode()).hexdigest()[:16]}"
+    made = UrdfConverter(
+        UrdfConverterCfg(
+            asset_path=str(source.folder / source.urdf),
+            out_dir=str(cache_root(cfg.cache_dir) / "colliders" / name),
+            fix_base=False,
+            convex_decompose_mesh=True,
+            link_density=DENSITY_KG_M3,
+            scale=scale,
+        )
+    )
+    urdf = Path(made.urdf_path)
+    shutil.copytree(urdf.parent, folder)
+    return folder / urdf.name
+
+
+def _parameters(annotation: Articulation, *, given: bool) -> dict[str, float | str]:
+    return {
+        "annotation": "given" if given else "derived",
+        "scale": round(_scale_of(annotation), 6),
+        "handles": ", ".join(f"{name} {part.handle.type.value}" for name, part in annotation.parts.items()),
+    }
+
+
+def _part_name(turns: Mapping[str, int], cfg: ObjectCfg) -> str:
+    if cfg.part is None:
+        return next(iter(turns))
+    if cfg.part not in turns:
+        raise ConfigError(
+            f"object.part='{cfg.part}' is no part of {cfg.root}.{close_matches(cfg.part, turns)} "
+            f"Parts: {', '.join(turns)}. Name one of them.",
+            key="object.part",
+            available=list(turns),
+        )
+    return cfg.part
+
+
+def _plain(name: str) -> str:
+    """A name that can be a folder's, on every system."""
+    return re.sub(r"[^A-Za-z0-9_-]", "_", name)[:64]

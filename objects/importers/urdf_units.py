@@ -1,0 +1,122 @@
+"""Checks of a URDF's values beyond its grammar, and scaling."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+from unlatch.simcore.errors import AssetError
+from unlatch.simcore.geometry import Pose
+from unlatch.simcore.urdf.model import Inertial, Joint, Link, Shape, ShapeKind, UrdfModel
+from unlatch.simcore.urdf.xml import parse_xml
+
+_KINDS = ("continuous", "fixed", "prismatic", "revolute")
+_MOST_LINKS = 2000
+
+
+def check_model(path: Path, model: UrdfModel) -> None:
+    """Checks what no simulation can use: negative masses, sizes of 0, inverted limits, unknown joints.
+
+    Args:
+        path: The URDF, for messages and for masses that stand without an inertia.
+        model: What was read from it.
+
+    Raises:
+        AssetError: The first thing that is wrong, by the name of its element.
+    """
+    if len(model.links) > _MOST_LINKS:
+        raise AssetError(f"{path}: {len(model.links)} links, at most {_MOST_LINKS} are converted.", path=str(path))
+    for element in parse_xml(path).findall("link"):
+        mass = element.find("inertial/mass")
+        text = mass.get("value", "0") if mass is not None else "0"
+        try:
+            value = float(text)
+        except ValueError:
+            value = float("nan")
+        if not 0.0 <= value < 1e9:
+            raise AssetError(
+                f"{path}: link '{element.get('name')}' has a mass of {text} kg. Expected 0 or more. Mend the file.",
+                path=str(path),
+            )
+    for link in model.links.values():
+        for shape in (*link.visuals, *link.collisions):
+            problem = _size_problem(shape)
+            if problem is not None:
+                raise AssetError(f"{path}: a {shape.kind.value} of link '{link.name}' {problem}.", path=str(path))
+    for joint in model.joints.values():
+        if joint.kind not in _KINDS:
+            raise AssetError(
+                f"{path}: joint '{joint.name}' is of type '{joint.kind}'. Expected {', '.join(_KINDS)}.", path=str(path)
+            )
+        if joint.moves and joint.kind != "continuous" and joint.lower > joint.upper:
+            raise AssetError(
+                f"{path}: joint '{joint.name}' has the lower limit {joint.lower:g} above the upper one "
+                f"{joint.upper:g}. Swap them.",
+                path=str(path),
+            )
+        for name in ("damping", "friction", "effort", "velocity"):
+            if joint.moves and getattr(joint, name) < 0.0:
+                raise AssetError(
+                    f"{path}: joint '{joint.name}' has {name}={getattr(joint, name):g}. Expected 0 or more.",
+                    path=str(path),
+                )
+
+
+def scaled_model(model: UrdfModel, factor: float) -> UrdfModel:
+    """A model with all lengths multiplied; densities stay, so masses grow with the third power.
+
+    Args:
+        model: The model.
+        factor: Above 0.
+    """
+    if factor == 1.0:
+        return model
+    links = {
+        name: Link(
+            name,
+            tuple(_scaled_shape(shape, factor) for shape in link.visuals),
+            tuple(_scaled_shape(shape, factor) for shape in link.collisions),
+            _scaled_inertial(link.inertial, factor),
+        )
+        for name, link in model.links.items()
+    }
+    return UrdfModel(model.name, links, {name: _scaled_joint(joint, factor) for name, joint in model.joints.items()})
+
+
+def _size_problem(shape: Shape) -> str | None:
+    if shape.kind is ShapeKind.mesh:
+        if any(abs(value) < 1e-9 for value in shape.size):
+            return f"has scale {_listed(shape.size)}, and a 0 leaves no body"
+        return None
+    if any(value <= 0.0 for value in shape.size):
+        return f"has size {_listed(shape.size)}, expected numbers above 0"
+    return None
+
+
+def _listed(values: tuple[float, ...]) -> str:
+    return " ".join(f"{value:g}" for value in values)
+
+
+def _scaled_pose(pose: Pose, factor: float) -> Pose:
+    return Pose(pose.R, pose.p * factor)
+
+
+def _scaled_shape(shape: Shape, factor: float) -> Shape:
+    size = tuple(value * factor for value in shape.size)
+    return replace(shape, size=size, T_link_shape=_scaled_pose(shape.T_link_shape, factor))
+
+
+def _scaled_inertial(inertial: Inertial | None, factor: float) -> Inertial | None:
+    if inertial is None:
+        return None
+    return Inertial(inertial.mass_kg * factor**3, inertial.com_link * factor, inertial.inertia * factor**5)
+
+
+def _scaled_joint(joint: Joint, factor: float) -> Joint:
+    limits = factor if joint.kind == "prismatic" else 1.0
+    return replace(
+        joint,
+        T_parent_joint=_scaled_pose(joint.T_parent_joint, factor),
+        lower=joint.lower * limits,
+        upper=joint.upper * limits,
+    )

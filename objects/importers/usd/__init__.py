@@ -1,0 +1,1 @@
+"""Writes converted objects as USD files (extra `usd`)."""

@@ -1,0 +1,97 @@
+"""Looks of a USD: a UsdPreviewSurface for each colour, with a picture where a surface carries one."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from unlatch.simcore.meshes.textured_surface import TexturedSurface, linear_light
+
+TEXTURE_FOLDER = "textures"
+"""Where pictures lie, beside the USD."""
+_ROUGHNESS = 0.6
+
+Colour = tuple[float, float, float, float]
+
+
+class UsdLooks:
+    """Makes the materials of an asset; colours are those of a URDF (sRGB), written in linear light, as USD wants."""
+
+    def __init__(self, folder: Path) -> None:
+        """Starts with nothing made.
+
+        Args:
+            folder: Folder of the USD; pictures are copied below it.
+        """
+        self._folder = folder
+        self._pictures: dict[Path, Path] = {}
+
+    def bind(self, prim: Any, path: str, rgba: Colour, surface: TexturedSurface | None) -> None:
+        """Gives a mesh its material.
+
+        Args:
+            prim: The mesh; with a picture, it gets texture coordinates, one for each of its points.
+            path: Where the material lies; one that is there already is taken.
+            rgba: Colour and opacity.
+            surface: What the mesh was made of, if it carries a picture.
+        """
+        from pxr import Sdf, UsdGeom, UsdShade, Vt
+
+        stage = prim.GetStage()
+        material = UsdShade.Material.Get(stage, path)
+        if not material:
+            material = self._define(stage, path, rgba, surface)
+        UsdShade.MaterialBindingAPI.Apply(prim).Bind(material)
+        if surface is not None:
+            api = UsdGeom.PrimvarsAPI(prim)
+            uvs = api.CreatePrimvar("st", Sdf.ValueTypeNames.TexCoord2fArray, UsdGeom.Tokens.vertex)
+            uvs.Set(Vt.Vec2fArray.FromNumpy(np.ascontiguousarray(surface.uvs, dtype=np.float32)))
+
+    def _define(self, stage: Any, path: str, rgba: Colour, surface: TexturedSurface | None) -> Any:
+        from pxr import Gf, Sdf, UsdShade
+
+        types = Sdf.ValueTypeNames
+        material = UsdShade.Material.Define(stage, path)
+        shader = UsdShade.Shader.Define(stage, f"{path}/surface")
+        shader.CreateIdAttr("UsdPreviewSurface")
+        shader.CreateInput("roughness", types.Float).Set(_ROUGHNESS)
+        shader.CreateInput("metallic", types.Float).Set(0.0)
+        shader.CreateInput("opacity", types.Float).Set(float(rgba[3]))
+        colour = shader.CreateInput("diffuseColor", types.Color3f)
+        red, green, blue = (linear_light(value) for value in rgba[:3])
+        if surface is None:
+            colour.Set(Gf.Vec3f(red, green, blue))
+        else:
+            reader = UsdShade.Shader.Define(stage, f"{path}/places")
+            reader.CreateIdAttr("UsdPrimvarReader_float2")
+            reader.CreateInput("varname", types.String).Set("st")
+            picture = UsdShade.Shader.Define(stage, f"{path}/picture")
+            picture.CreateIdAttr("UsdUVTexture")
+            picture.CreateInput("file", types.Asset).Set(Sdf.AssetPath(self._file(stage, surface.picture)))
+            picture.CreateInput("sourceColorSpace", types.Token).Set("sRGB")
+            picture.CreateInput("scale", types.Float4).Set(Gf.Vec4f(red, green, blue, 1.0))
+            for wrap in ("wrapS", "wrapT"):
+                picture.CreateInput(wrap, types.Token).Set("repeat")
+            places = reader.CreateOutput("result", types.Float2)
+            picture.CreateInput("st", types.Float2).ConnectToSource(places)
+            colour.ConnectToSource(picture.CreateOutput("rgb", types.Float3))
+        material.CreateSurfaceOutput().ConnectToSource(shader.CreateOutput("surface", types.Token))
+        return material
+
+    def _file(self, stage: Any, picture: Path) -> str:
+        """Path of the copy of a picture, relative to the file of a stage."""
+        if picture not in self._pictures:
+            folder = self._folder / TEXTURE_FOLDER
+            folder.mkdir(parents=True, exist_ok=True)
+            target, number = folder / picture.name, 1
+            while target.exists():
+                target, number = folder / f"{picture.stem}_{number}{picture.suffix}", number + 1
+            shutil.copyfile(picture, target)
+            self._pictures[picture] = target
+        layer = Path(stage.GetRootLayer().realPath).parent
+        relative = os.path.relpath(self._pictures[picture].resolve(), layer.resolve()).replace(os.sep, "/")
+        return f"./{relative}"

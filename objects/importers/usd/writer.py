@@ -1,0 +1,397 @@
+"""Writes converted assets as USD with the physics schema of OpenUSD; needs the extra `usd`.
+
+Written with `usd-core` itself: `urdf-usd-converter` brings an OpenUSD of its own that overwrites `usd-core` in the same
+environment, and knows neither our configuration nor our colliders. Values that only PhysX has (damping, offsets,
+self-collision) are written as the attributes of its schema, which other engines ignore.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+from unlatch.objects.importers.converted_asset import ConvertedAsset, ConvertedLink
+from unlatch.objects.importers.usd.material import UsdLooks
+from unlatch.simcore.errors import AssetError
+from unlatch.simcore.geometry import Pose
+from unlatch.simcore.meshes.mesh_parts import TriangleMesh
+from unlatch.simcore.meshes.mesh_reader import import_reader
+from unlatch.simcore.meshes.textured_surface import TexturedSurface, linear_light
+from unlatch.simcore.urdf.model import Inertial, Joint
+
+_EXTRA = "usd"
+LOOKS = "looks"
+"""Where materials lie: below the root prim, or of a shared mesh beside it."""
+
+
+def require_usd() -> ModuleType:
+    """Imports OpenUSD.
+
+    Raises:
+        AssetError: It is not installed; the message names the extra.
+    """
+    return import_reader("pxr", extra=_EXTRA, what="USD output")
+
+
+def write_usd(asset: ConvertedAsset, path: Path, meshes_path: Path, *, instanceable: bool) -> None:
+    """Writes an asset as one USD file and, if meshes are shared, one with the meshes.
+
+    The root prim is an Xform; a single body has its physics there and its surface under `geometry`, an articulation has
+    one Xform a link and its joints under `joints`. Metres, kilograms, z up.
+
+    Args:
+        asset: What was converted.
+        path: The file; its ending says whether it is text (`.usda`).
+        meshes_path: The file of the shared meshes.
+        instanceable: Whether meshes are shared by reference.
+
+    Raises:
+        AssetError: OpenUSD is not installed, or cannot write there.
+    """
+    require_usd()
+    path.parent.mkdir(parents=True, exist_ok=True)
+    writer = _UsdWriter(asset, path, meshes_path, instanceable=instanceable)
+    writer.write()
+
+
+def usd_name(name: str, taken: set[str]) -> str:
+    """A name that USD takes for a prim, not taken yet; it is noted as taken.
+
+    Args:
+        name: Any text.
+        taken: Names in use beside it.
+    """
+    plain = re.sub(r"[^A-Za-z0-9_]", "_", name) or "_"
+    plain = f"_{plain}" if plain[0].isdigit() else plain
+    unique, number = plain, 1
+    while unique in taken:
+        unique, number = f"{plain}_{number}", number + 1
+    taken.add(unique)
+    return unique
+
+
+@dataclass
+class _Prototypes:
+    """The file of the shared meshes."""
+
+    stage: Any
+    reference: str
+    """Its path relative to the main file."""
+    by_key: dict[object, str] = field(default_factory=dict)
+    names: set[str] = field(default_factory=set)
+
+
+class _UsdWriter:
+    def __init__(self, asset: ConvertedAsset, path: Path, meshes_path: Path, *, instanceable: bool) -> None:
+        from pxr import Usd
+
+        self.asset = asset
+        self.stage: Any = _new_stage(Usd, path)
+        self.looks = UsdLooks(path.parent)
+        self._look_names: dict[object, str] = {}
+        self.shared: _Prototypes | None = None
+        if instanceable:
+            meshes_path.parent.mkdir(parents=True, exist_ok=True)
+            reference = os.path.relpath(meshes_path, path.parent).replace(os.sep, "/")
+            self.shared = _Prototypes(_new_stage(Usd, meshes_path), f"./{reference}")
+
+    def write(self) -> None:
+        from pxr import UsdGeom
+
+        root = UsdGeom.Xform.Define(self.stage, f"/{usd_name(self.asset.model.name, set())}").GetPrim()
+        self.stage.SetDefaultPrim(root)
+        if self.asset.model.joints or self.asset.approximation is None:
+            self._articulation(root)
+        else:
+            (name,) = self.asset.model.links
+            self._rigid_body(root, name)
+        for stage in (self.stage, self.shared.stage if self.shared is not None else None):
+            if stage is not None:
+                stage.GetRootLayer().Save()
+
+    def _rigid_body(self, root: Any, name: str) -> None:
+        from pxr import UsdPhysics
+
+        physics, link = self.asset.physics, self.asset.model.links[name]
+        if physics["rigid"]:
+            self._rigid_api(root, physics["rigid"])
+        if physics["mass"]:
+            _mass_api(root, link.inertial, physics["mass"])
+        (visual,) = self.asset.links[name].visuals
+        collision = physics["collision"]
+
+        def collider(prim: Any) -> None:
+            if self.asset.approximation == "none":
+                return
+            api = UsdPhysics.CollisionAPI.Apply(prim)
+            if "collision_enabled" in collision:
+                api.CreateCollisionEnabledAttr(bool(collision["collision_enabled"]))
+            UsdPhysics.MeshCollisionAPI.Apply(prim).CreateApproximationAttr(self.asset.approximation)
+            for key, attribute in (("contact_offset", "contactOffset"), ("rest_offset", "restOffset")):
+                if key in collision:
+                    _physx(prim, "PhysxCollisionAPI", f"physxCollision:{attribute}", float(collision[key]))
+
+        self._mesh(
+            f"{root.GetPath()}/geometry",
+            visual.mesh,
+            visual.T_link_mesh,
+            visual.scale,
+            visual.rgba,
+            finish=collider,
+            key=("geometry",),
+            texture=visual.texture,
+        )
+
+    def _rigid_api(self, prim: Any, values: dict[str, Any]) -> None:
+        from pxr import UsdPhysics
+
+        api = UsdPhysics.RigidBodyAPI.Apply(prim)
+        if "kinematic" in values:
+            api.CreateKinematicEnabledAttr(bool(values["kinematic"]))
+        for key, attribute in _RIGID.items():
+            if key in values:
+                value = values[key]
+                if key == "max_angular_velocity":
+                    value = float(np.degrees(value))  # USD's angles are degrees
+                _physx(prim, "PhysxRigidBodyAPI", f"physxRigidBody:{attribute}", value)
+
+    def _articulation(self, root: Any) -> None:
+        from pxr import UsdGeom, UsdPhysics
+
+        model, names = self.asset.model, {"joints", LOOKS}
+        paths: dict[str, str] = {}
+        for name, link in model.links.items():
+            if self.asset.fix_base and name == model.root and not self.asset.links[name].parts:
+                continue  # the world is no prim
+            paths[name] = f"{root.GetPath()}/{usd_name(name, names)}"
+            xform = UsdGeom.Xform.Define(self.stage, paths[name])
+            _place(xform, model.link_pose(name))
+            UsdPhysics.RigidBodyAPI.Apply(xform.GetPrim())
+            if link.inertial is not None and link.inertial.mass_kg > 0:
+                _mass_api(xform.GetPrim(), link.inertial, {"mass": link.inertial.mass_kg})
+            self._link_geometry(paths[name], self.asset.links[name])
+        UsdGeom.Scope.Define(self.stage, f"{root.GetPath()}/joints")
+        taken: set[str] = set()
+        for joint in model.joints.values():
+            self._joint(f"{root.GetPath()}/joints/{usd_name(joint.name, taken)}", joint, paths)
+        UsdPhysics.ArticulationRootAPI.Apply(root)
+        _physx(
+            root,
+            "PhysxArticulationAPI",
+            "physxArticulation:enabledSelfCollisions",
+            bool(self.asset.physics["self_collision"]),
+        )
+
+    def _link_geometry(self, path: str, link: ConvertedLink) -> None:
+        from pxr import UsdGeom, UsdPhysics
+
+        def collider(prim: Any) -> None:
+            UsdPhysics.CollisionAPI.Apply(prim)
+            UsdPhysics.MeshCollisionAPI.Apply(prim).CreateApproximationAttr("convexHull")
+            UsdGeom.Imageable(prim).CreatePurposeAttr("guide")
+
+        if link.visuals:
+            UsdGeom.Scope.Define(self.stage, f"{path}/visuals")
+        for number, visual in enumerate(link.visuals):
+            self._mesh(
+                f"{path}/visuals/visual_{number}",
+                visual.mesh,
+                visual.T_link_mesh,
+                visual.scale,
+                visual.rgba,
+                key=("visual", id(visual.mesh), visual.rgba),
+                texture=visual.texture,
+            )
+        if link.parts:
+            UsdGeom.Scope.Define(self.stage, f"{path}/collisions")
+        for number, part in enumerate(link.parts):
+            key = ("part", part.vertices.tobytes(), part.faces.tobytes())
+            self._mesh(
+                f"{path}/collisions/part_{number}",
+                part,
+                Pose.identity(),
+                (1.0, 1.0, 1.0),
+                None,
+                finish=collider,
+                key=key,
+            )
+
+    def _joint(self, path: str, joint: Joint, paths: dict[str, str]) -> None:
+        from pxr import Gf, UsdPhysics
+
+        kind = {"revolute": UsdPhysics.RevoluteJoint, "continuous": UsdPhysics.RevoluteJoint}.get(
+            joint.kind, UsdPhysics.PrismaticJoint if joint.kind == "prismatic" else UsdPhysics.FixedJoint
+        )
+        prim = kind.Define(self.stage, path)
+        if joint.parent in paths:
+            prim.CreateBody0Rel().SetTargets([paths[joint.parent]])
+        prim.CreateBody1Rel().SetTargets([paths[joint.child]])
+        R_joint_x = _turn_x_to(joint.axis) if joint.moves else np.eye(3)
+        first = Pose(joint.T_parent_joint.R @ R_joint_x, joint.T_parent_joint.p)
+        prim.CreateLocalPos0Attr(Gf.Vec3f(*(float(v) for v in first.p)))
+        prim.CreateLocalRot0Attr(_quatf(first))
+        prim.CreateLocalPos1Attr(Gf.Vec3f(0.0, 0.0, 0.0))
+        prim.CreateLocalRot1Attr(_quatf(Pose(R_joint_x, np.zeros(3))))
+        if not joint.moves:
+            return
+        prim.CreateAxisAttr("X")
+        angular = joint.kind != "prismatic"
+        unit = float(np.degrees(1.0)) if angular else 1.0
+        if joint.kind != "continuous":
+            prim.CreateLowerLimitAttr(joint.lower * unit)
+            prim.CreateUpperLimitAttr(joint.upper * unit)
+        drive = self.asset.physics["drives"][joint.name]
+        api = UsdPhysics.DriveAPI.Apply(prim.GetPrim(), "angular" if angular else "linear")
+        api.CreateTypeAttr("force")
+        api.CreateStiffnessAttr(drive["stiffness"] / unit)
+        api.CreateDampingAttr(drive["damping"] / unit)
+        if drive["max_effort"] > 0:
+            api.CreateMaxForceAttr(drive["max_effort"])
+        _physx(prim.GetPrim(), "PhysxJointAPI", "physxJoint:maxJointVelocity", drive["max_velocity"] * unit)
+        _physx(prim.GetPrim(), "PhysxJointAPI", "physxJoint:jointFriction", joint.friction)
+
+    def _mesh(
+        self,
+        path: str,
+        mesh: TriangleMesh,
+        T: Pose,
+        scale: tuple[float, ...],
+        rgba: tuple[float, float, float, float] | None,
+        *,
+        key: object,
+        finish: Any = None,
+        texture: TexturedSurface | None = None,
+    ) -> None:
+        """A mesh under a prim of its own: there, or as an instance of a shared one."""
+        from pxr import UsdGeom
+
+        if texture is not None:  # the same triangles, and corners that differ in texture coordinates apart
+            mesh = TriangleMesh(texture.vertices, texture.faces)
+        if self.shared is None:
+            _place(UsdGeom.Xform.Define(self.stage, path), T, scale)
+            prim = self._define_mesh(self.stage, f"{path}/mesh", mesh, rgba, finish)
+            if rgba is not None:
+                self.looks.bind(prim, self._look_path(rgba, texture), rgba, texture)
+            return
+        if key not in self.shared.by_key:
+            name = usd_name(path.rpartition("/")[2], self.shared.names)
+            prototype = UsdGeom.Xform.Define(self.shared.stage, f"/{name}").GetPrim()
+            if not self.shared.by_key:
+                self.shared.stage.SetDefaultPrim(prototype)
+            self.shared.by_key[key] = f"/{name}"
+            prim = self._define_mesh(self.shared.stage, f"/{name}/mesh", mesh, rgba, finish)
+            if rgba is not None:  # what an instance shows lies below its prototype
+                self.looks.bind(prim, f"/{name}/{LOOKS}", rgba, texture)
+        xform = UsdGeom.Xform.Define(self.stage, path)
+        _place(xform, T, scale)
+        xform.GetPrim().GetReferences().AddReference(self.shared.reference, self.shared.by_key[key])
+        xform.GetPrim().SetInstanceable(True)
+
+    def _look_path(self, rgba: tuple[float, float, float, float], texture: TexturedSurface | None) -> str:
+        """Where the material of a colour and picture lies, one for all that share it."""
+        from pxr import UsdGeom
+
+        key = (rgba, None if texture is None else texture.picture)
+        name = self._look_names.setdefault(key, f"look_{len(self._look_names)}")
+        scope = UsdGeom.Scope.Define(self.stage, f"{self.stage.GetDefaultPrim().GetPath()}/{LOOKS}")
+        return f"{scope.GetPath()}/{name}"
+
+    @staticmethod
+    def _define_mesh(stage: Any, path: str, mesh: TriangleMesh, rgba: Any, finish: Any) -> Any:
+        from pxr import Gf, UsdGeom, Vt
+
+        prim = UsdGeom.Mesh.Define(stage, path)
+        points = np.ascontiguousarray(mesh.vertices, dtype=np.float32)
+        prim.CreatePointsAttr(Vt.Vec3fArray.FromNumpy(points))
+        prim.CreateFaceVertexCountsAttr(Vt.IntArray.FromNumpy(np.full(len(mesh.faces), 3, dtype=np.int32)))
+        prim.CreateFaceVertexIndicesAttr(
+            Vt.IntArray.FromNumpy(np.ascontiguousarray(mesh.faces.reshape(-1), dtype=np.int32))
+        )
+        prim.CreateSubdivisionSchemeAttr("none")
+        prim.CreateExtentAttr(Vt.Vec3fArray.FromNumpy(np.stack([points.min(axis=0), points.max(axis=0)])))
+        if rgba is not None:
+            prim.CreateDisplayColorAttr([Gf.Vec3f(*(linear_light(float(c)) for c in rgba[:3]))])
+            prim.CreateDisplayOpacityAttr([float(rgba[3])])
+        if finish is not None:
+            finish(prim.GetPrim())
+        return prim.GetPrim()
+
+
+_RIGID = {
+    "disable_gravity": "disableGravity",
+    "linear_damping": "linearDamping",
+    "angular_damping": "angularDamping",
+    "max_linear_velocity": "maxLinearVelocity",
+    "max_angular_velocity": "maxAngularVelocity",
+}
+
+
+def _new_stage(usd: Any, path: Path) -> Any:
+    from pxr import Tf, UsdGeom, UsdPhysics
+
+    try:
+        stage = usd.Stage.CreateNew(str(path))
+    except Tf.ErrorException as exc:
+        raise AssetError(f"USD '{path}' cannot be written ({exc}). Check the folder.", path=str(path)) from exc
+    UsdGeom.SetStageUpAxis(stage, UsdGeom.Tokens.z)
+    UsdGeom.SetStageMetersPerUnit(stage, 1.0)
+    UsdPhysics.SetStageKilogramsPerUnit(stage, 1.0)
+    return stage
+
+
+def _place(xform: Any, T: Pose, scale: tuple[float, ...] = (1.0, 1.0, 1.0)) -> None:
+    from pxr import Gf
+
+    x, y, z, w = (float(v) for v in T.quat_xyzw)
+    xform.AddTranslateOp().Set(Gf.Vec3d(*(float(v) for v in T.p)))
+    xform.AddOrientOp().Set(Gf.Quatf(w, x, y, z))
+    xform.AddScaleOp().Set(Gf.Vec3f(*(float(v) for v in scale)))
+
+
+def _quatf(T: Pose) -> Any:
+    from pxr import Gf
+
+    x, y, z, w = (float(v) for v in T.quat_xyzw)
+    return Gf.Quatf(w, x, y, z)
+
+
+def _mass_api(prim: Any, inertial: Inertial | None, given: dict[str, Any]) -> None:
+    from pxr import Gf, UsdPhysics
+
+    api = UsdPhysics.MassAPI.Apply(prim)
+    if "mass" in given:
+        api.CreateMassAttr(float(given["mass"]))
+    if "density" in given:
+        api.CreateDensityAttr(float(given["density"]))
+    if inertial is None or "mass" not in given:
+        return
+    moments, axes = np.linalg.eigh(inertial.inertia)
+    if np.linalg.det(axes) < 0:
+        axes[:, 0] *= -1
+    api.CreateCenterOfMassAttr(Gf.Vec3f(*(float(v) for v in inertial.com_link)))
+    api.CreateDiagonalInertiaAttr(Gf.Vec3f(*(float(v) for v in moments)))
+    api.CreatePrincipalAxesAttr(_quatf(Pose(axes, np.zeros(3))))
+
+
+def _physx(prim: Any, schema: str, name: str, value: Any) -> None:
+    from pxr import Sdf
+
+    kind = Sdf.ValueTypeNames.Bool if isinstance(value, bool) else Sdf.ValueTypeNames.Float
+    if schema not in prim.GetAppliedSchemas():
+        prim.AddAppliedSchema(schema)
+    prim.CreateAttribute(name, kind).Set(value)
+
+
+def _turn_x_to(axis: np.ndarray) -> np.ndarray:
+    """(3, 3) rotation that turns x to an axis."""
+    x = axis / np.linalg.norm(axis)
+    helper = np.array([0.0, 0.0, 1.0]) if abs(x[2]) < 0.9 else np.array([0.0, 1.0, 0.0])
+    y = np.cross(helper, x)
+    y /= np.linalg.norm(y)
+    return np.column_stack([x, y, np.cross(x, y)])

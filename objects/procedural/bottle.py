@@ -1,0 +1,196 @@
+"""A bottle or a jar with a screw cap.
+
+Caps are those of the finishes that are usual in catalogues of bottles (GPI: 28 and 38 mm with 1.5 or 2 turns of thread
+for bottles, 48 to 58 mm with 1 turn for jars), in the tall form that a hand takes, 22 to 30 mm; bodies those of bottles
+of 0.3 to 1 l, 66 to 90 mm across, and of jars of 0.25 to 0.7 l.
+
+Note:
+    The cap turns in its place: a joint of a URDF does not rise as a thread does. The bottle stands fixed, as all
+    objects here do.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from unlatch.objects.annotation import HandleType, PartKind
+from unlatch.objects.procedural.building.assembly import Assembly, Moving
+from unlatch.objects.procedural.building.finishes import darker, draw_contrast, mark_on
+from unlatch.objects.procedural.building.generated import Colour, GeneratedObject, LinkBuilder, draw_colour, draw_m
+from unlatch.objects.procedural.building.generator import ObjectGenerator
+from unlatch.objects.procedural.building.panel import LID_BEHIND, PanelBuilder
+from unlatch.objects.procedural.building.panel_handles import standing_out
+from unlatch.simcore.geometry import Pose
+
+_GAP_M = 0.002
+_RIDGES = 24
+_SHOULDERS = 10
+_HELD_M = 0.010
+"""Depth of the grip below the top of the cap."""
+_BODIES: tuple[Colour, ...] = (
+    (0.32, 0.52, 0.36, 1.0),
+    (0.46, 0.28, 0.14, 1.0),
+    (0.72, 0.84, 0.88, 1.0),
+    (0.90, 0.90, 0.88, 1.0),
+    (0.84, 0.42, 0.16, 1.0),
+    (0.55, 0.14, 0.16, 1.0),
+)
+"""Green and brown glass, clear, milk, juice, jam."""
+_CAPS: tuple[Colour, ...] = (
+    (0.88, 0.88, 0.86, 1.0),
+    (0.16, 0.36, 0.68, 1.0),
+    (0.75, 0.16, 0.14, 1.0),
+    (0.84, 0.66, 0.26, 1.0),
+    (0.14, 0.14, 0.15, 1.0),
+)
+_LABELS: tuple[Colour, ...] = (
+    (0.95, 0.94, 0.89, 1.0),
+    (0.86, 0.24, 0.20, 1.0),
+    (0.20, 0.42, 0.62, 1.0),
+    (0.93, 0.76, 0.28, 1.0),
+    (0.24, 0.46, 0.30, 1.0),
+)
+
+
+@dataclass(frozen=True)
+class BottleParameters:
+    """Everything that varies between bottles."""
+
+    kind: str
+    """`bottle` or `jar`."""
+    radius_m: float
+    height_m: float
+    """Of the straight body."""
+    shoulder_m: float
+    """Height of the shoulder."""
+    neck_m: float
+    """Free height of the neck under the cap."""
+    cap_m: float
+    """Diameter of the cap."""
+    cap_height_m: float
+    label_share: float
+    """Of the body's height."""
+    range_rad: float
+    friction_n_m: float
+    damping_n_m_s: float
+    density_kg_m3: float
+    colour: Colour
+    cap_colour: Colour
+    label_colour: Colour
+    stripe_colour: Colour
+
+
+def draw_parameters(rng: np.random.Generator) -> BottleParameters:
+    """Draws a bottle or a jar."""
+    jar = rng.random() < 0.4
+    colour, label = draw_colour(rng, _BODIES), draw_colour(rng, _LABELS)
+    cap = draw_m(rng, 0.048, 0.058) if jar else draw_m(rng, 0.030, 0.042)
+    return BottleParameters(
+        kind="jar" if jar else "bottle",
+        radius_m=round(cap / 2 + draw_m(rng, 0.008, 0.016), 4) if jar else draw_m(rng, 0.033, 0.045),
+        height_m=draw_m(rng, 0.075, 0.12) if jar else draw_m(rng, 0.11, 0.17),
+        shoulder_m=draw_m(rng, 0.008, 0.014) if jar else draw_m(rng, 0.035, 0.055),
+        neck_m=draw_m(rng, 0.006, 0.010) if jar else draw_m(rng, 0.010, 0.025),
+        cap_m=cap,
+        cap_height_m=draw_m(rng, 0.024, 0.030),
+        label_share=draw_m(rng, 0.45, 0.65),
+        # from a little less than one turn of thread to two
+        range_rad=draw_m(rng, 4.7, 6.3) if jar else draw_m(rng, 7.8, 12.6),
+        friction_n_m=draw_m(rng, 0.2, 0.45),
+        damping_n_m_s=draw_m(rng, 0.0002, 0.0005),
+        density_kg_m3=draw_m(rng, 1000.0, 1300.0),
+        colour=colour,
+        cap_colour=draw_contrast(rng, _CAPS, colour),
+        label_colour=label,
+        stripe_colour=draw_contrast(rng, _LABELS, label),
+    )
+
+
+def build(assembly: Assembly, p: BottleParameters) -> GeneratedObject:
+    """Builds a bottle.
+
+    The root frame lies at the middle of the bottom, z up, x out of the front, which has the label. The cap's frame lies
+    on its axis, at its lower edge, parallel to the root frame.
+    """
+    body = LinkBuilder("body")
+    seat = _add_body(body, p)
+    assembly.add_body(body, mass_kg=round(body.volume_m3 * p.density_kg_m3, 4))
+
+    cap, radius = PanelBuilder("cap", LID_BEHIND), p.cap_m / 2
+    top = _GAP_M + p.cap_height_m
+    cap.cylinder(
+        "shell", (0, 0, (_GAP_M + top) / 2), axis="out", radius=radius, length=p.cap_height_m, rgba=p.cap_colour
+    )
+    ridge, low, high = darker(p.cap_colour, 0.78), _GAP_M + 0.004, top - 0.004
+    for number in range(_RIDGES):
+        angle = 2 * np.pi * number / _RIDGES
+        c, s = float(np.cos(angle)), float(np.sin(angle))
+        R = np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]])
+        pose = Pose(R, np.round([c * radius, s * radius, (low + high) / 2], 7))
+        cap.turned_box(f"ridge_{number}", (0.0012, 0.0022, high - low), pose, rgba=ridge, collide=False)
+    centre = (0, 0, top + 0.0004)
+    cap.cylinder(
+        "top", centre, axis="out", radius=radius * 0.86, length=0.0008, rgba=darker(p.cap_colour, 0.9), collide=False
+    )
+    mark = mark_on(p.cap_colour)
+    lower, upper = (radius * 0.3, -0.002, top + 0.0008), (radius * 0.78, 0.002, top + 0.0014)
+    cap.box("mark", lower, upper, rgba=mark, collide=False)
+    depth = min(_HELD_M, p.cap_height_m / 2)
+    held = standing_out(
+        LID_BEHIND, HandleType.knob, at=(0.0, 0.0), out=top - depth, size=(p.cap_height_m, p.cap_m, p.cap_m)
+    )
+    moving = Moving(
+        PartKind.knob,
+        "body",
+        (0.0, 0.0, seat),
+        (0.0, 0.0, 1.0),
+        p.range_rad,  # against the clock, as a right-handed thread opens
+        p.friction_n_m,
+        p.damping_n_m_s,
+    )
+    assembly.add_part(
+        cap,
+        LID_BEHIND,
+        moving,
+        held,
+        mass_kg=round(cap.volume_m3 * 900.0, 5),
+        push=LID_BEHIND.at(radius * 0.5, 0.0, top),
+        base_point=(p.radius_m, 0.0, p.height_m),
+    )
+    return assembly.finish(p)
+
+
+generate = ObjectGenerator("bottle", draw_parameters, build)
+
+
+def _add_body(body: LinkBuilder, p: BottleParameters) -> float:
+    """Body, shoulder, neck and label; returns the height of the neck's upper end [m]."""
+    radius, neck = p.radius_m, p.cap_m / 2 - 0.003
+    body.cylinder("heel", (0, 0, 0.002), axis="z", radius=radius - 0.003, length=0.004, rgba=darker(p.colour, 0.85))
+    body.cylinder(
+        "body", (0, 0, (0.004 + p.height_m) / 2), axis="z", radius=radius, length=p.height_m - 0.004, rgba=p.colour
+    )
+    for number in range(_SHOULDERS):
+        # a quarter of a wave from the body's side to the neck's
+        share = (number + 0.5) / _SHOULDERS
+        wide = neck + (radius - neck) * (1 + float(np.cos(np.pi * share))) / 2
+        low, length = p.height_m + p.shoulder_m * number / _SHOULDERS, p.shoulder_m / _SHOULDERS
+        body.cylinder(
+            f"shoulder_{number}", (0, 0, low + length / 2), axis="z", radius=wide, length=length, rgba=p.colour
+        )
+    foot = p.height_m + p.shoulder_m
+    seat = foot + p.neck_m
+    body.cylinder("neck", (0, 0, (foot + seat) / 2), axis="z", radius=neck, length=p.neck_m, rgba=p.colour)
+    body.cylinder("ring", (0, 0, seat - 0.0015), axis="z", radius=neck + 0.002, length=0.003, rgba=p.cap_colour)
+    half, middle = p.label_share * p.height_m / 2, 0.52 * p.height_m
+    for name, wide, low, high, rgba in (
+        ("label", 0.0006, middle - half, middle + half, p.label_colour),
+        ("stripe", 0.0018, middle + 0.35 * half, middle + 0.62 * half, p.stripe_colour),
+        ("thin_stripe", 0.0018, middle - 0.86 * half, middle - 0.78 * half, p.stripe_colour),
+    ):
+        body.cylinder(
+            name, (0, 0, (low + high) / 2), axis="z", radius=radius + wide, length=high - low, rgba=rgba, collide=False
+        )
+    return seat

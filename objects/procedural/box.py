@@ -1,0 +1,163 @@
+"""A storage box with a hinged lid, of wood or of plastic.
+
+Sizes are those in catalogues of keepsake and storage boxes: 24 to 42 cm wide, 17 to 30 cm deep, 10 to 24 cm high.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from unlatch.objects.procedural.building.assembly import HOLDING, Assembly, lifting
+from unlatch.objects.procedural.building.carcass import Carcass
+from unlatch.objects.procedural.building.finishes import (
+    BRASS,
+    CHROME,
+    DARK,
+    PLASTICS,
+    WOODS,
+    board,
+    darker,
+    draw_contrast,
+)
+from unlatch.objects.procedural.building.generated import Colour, GeneratedObject, LinkBuilder, draw_colour, draw_m
+from unlatch.objects.procedural.building.generator import ObjectGenerator
+from unlatch.objects.procedural.building.panel import LID_BEHIND, PanelBuilder
+from unlatch.objects.procedural.building.panel_handles import (
+    PanelHandle,
+    add_handle,
+    draw_handle,
+    handle_record,
+    push_point,
+)
+
+_GAP_M = 0.002
+
+
+@dataclass(frozen=True)
+class BoxParameters:
+    """Everything that varies between boxes, but the handle."""
+
+    width_m: float
+    depth_m: float
+    height_m: float
+    """Without the lid."""
+    wall_m: float
+    lid_m: float
+    overhang_m: float
+    """Of the lid, in front and at the sides."""
+    material: str
+    limit_rad: float
+    holding: float
+    """Friction of the hinge over the moment of gravity."""
+    damping_n_m_s: float
+    density_kg_m3: float
+    colour: Colour
+    lid_colour: Colour
+    trim_colour: Colour
+    handle_colour: Colour
+
+
+Box = tuple[BoxParameters, PanelHandle]
+
+
+def draw_parameters(rng: np.random.Generator) -> Box:
+    """Draws a box and the handle of its lid."""
+    wooden = rng.random() < 0.5
+    wood, plastic = WOODS[int(rng.integers(2))], draw_colour(rng, PLASTICS)
+    lid_colour = wood[1] if wooden else darker(plastic, 1.15 if rng.random() < 0.5 else 0.8)
+    metal = draw_contrast(rng, (CHROME, BRASS, DARK), lid_colour)
+    parameters = BoxParameters(
+        width_m=draw_m(rng, 0.24, 0.42),
+        depth_m=draw_m(rng, 0.18, 0.30),
+        height_m=draw_m(rng, 0.10, 0.22),
+        wall_m=draw_m(rng, 0.008, 0.012),
+        lid_m=draw_m(rng, 0.010, 0.018),
+        overhang_m=draw_m(rng, 0.010, 0.018),
+        material="wood" if wooden else "plastic",
+        limit_rad=draw_m(rng, 1.6, 2.0),
+        holding=draw_m(rng, HOLDING, 1.6),
+        damping_n_m_s=draw_m(rng, 0.02, 0.08),
+        density_kg_m3=draw_m(rng, 450.0, 700.0) if wooden else draw_m(rng, 500.0, 900.0),
+        colour=wood[0] if wooden else plastic,
+        lid_colour=lid_colour,
+        trim_colour=BRASS if wooden else DARK,
+        handle_colour=metal,
+    )
+    handle = draw_handle(rng, {"edge": 0.5, "knob": 0.25, "bar": 0.25}, length=(0.09, 0.14))
+    return parameters, handle
+
+
+def build(assembly: Assembly, box: Box) -> GeneratedObject:
+    """Builds a box.
+
+    The root frame lies at the middle of the footprint, z up from the bottom, x out of the front. The lid's frame lies
+    on the hinge, at the upper back edge of the box, parallel to the root frame when closed.
+    """
+    p, handle = box
+    x0, x1, half = -p.depth_m / 2, p.depth_m / 2, p.width_m / 2
+    body = LinkBuilder("body")
+    Carcass((x0, -half, 0.0), (x1, half, p.height_m), p.wall_m, opening="z").build(
+        body, rgba=p.colour, lining=darker(p.colour, 0.8)
+    )
+    _add_trim(body, p)
+    assembly.add_body(body, mass_kg=round(body.volume_m3 * p.density_kg_m3, 4))
+
+    lid = PanelBuilder("lid", LID_BEHIND)
+    depth, side, face = p.depth_m + p.overhang_m, half + p.overhang_m / 2, _GAP_M + p.lid_m
+    lid.box("board", (0.0, -side, _GAP_M), (depth, side, face), rgba=p.lid_colour)
+    rgba = darker(p.lid_colour, 0.85)
+    if p.material == "plastic":  # a raised field, as lids that stack have it
+        lid.border("rim", (0.006, depth - 0.006), side - 0.006, width=0.016, out=(face, face + 0.002), rgba=rgba)
+    else:
+        for number, along in enumerate((-0.33, 0.33)):
+            lower = (0.0, along * side - 0.0008, face)
+            lid.box(f"seam_{number}", lower, (depth, along * side + 0.0008, face + 0.0004), rgba=rgba, collide=False)
+    at = (depth - 0.035, 0.0)
+    held = add_handle(
+        lid, handle, at=at, face=face, thickness=p.lid_m, edge=depth, length=2 * side, rgba=p.handle_colour
+    )
+    moving = lifting(LID_BEHIND, (x0, 0.0, p.height_m), p)
+    assembly.add_part(
+        lid,
+        LID_BEHIND,
+        moving,
+        held,
+        mass_kg=round(lid.volume_m3 * p.density_kg_m3, 4),
+        push=push_point(LID_BEHIND, handle, at=at, edge=depth, face=face),
+        base_point=(x1 - p.wall_m / 2, 0.0, p.height_m),
+    )
+    if p.material == "wood":
+        for rgba in (p.colour, p.lid_colour, darker(p.colour, 0.8)):
+            assembly.covers(board(rgba), rgba)
+    return assembly.finish(p, **handle_record(handle))
+
+
+generate = ObjectGenerator("box", draw_parameters, build)
+
+
+def _add_trim(body: LinkBuilder, p: BoxParameters) -> None:
+    """Straps on a wooden box, a label and grips on a plastic one, hinges on both."""
+    x0, x1, half = -p.depth_m / 2, p.depth_m / 2, p.width_m / 2
+    for number, sign in enumerate((-1.0, 1.0)):
+        y, skin = sign * 0.55 * half, 0.0012
+        centre = (x0 - 0.003, y, p.height_m - 0.004)
+        body.cylinder(
+            f"hinge_{number}", centre, axis="y", radius=0.004, length=0.035, rgba=p.trim_colour, collide=False
+        )
+        if p.material == "wood":
+            lower, upper = (x1, y - 0.011, 0.0), (x1 + skin, y + 0.011, p.height_m)
+            body.box(f"strap_{number}", lower, upper, rgba=p.trim_colour, collide=False)
+        side = sign * half
+        grip = (
+            (-0.035, min(side, side + sign * skin), 0.62 * p.height_m),
+            (0.035, max(side, side + sign * skin), 0.62 * p.height_m + 0.022),
+        )
+        body.box(f"grip_{number}", *grip, rgba=darker(p.colour, 0.45), collide=False)
+    if p.material == "wood":
+        lower = (x1, -0.014, p.height_m - 0.035)
+        body.box("lock", lower, (x1 + 0.003, 0.014, p.height_m - 0.003), rgba=p.trim_colour, collide=False)
+    else:
+        low, high = 0.3 * p.height_m, 0.65 * p.height_m
+        body.box("label", (x1, -0.045, low), (x1 + 0.0008, 0.045, high), rgba=(0.93, 0.92, 0.88, 1.0), collide=False)

@@ -1,0 +1,1 @@
+"""Building blocks that the generators of objects share: panels, handles, textures, assemblies."""

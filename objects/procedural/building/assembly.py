@@ -1,0 +1,304 @@
+"""Puts links, joints and annotated parts together."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Protocol
+
+import numpy as np
+
+from unlatch.objects.annotation import Articulation, FramedVector, Handle, Openness, Part, PartKind
+from unlatch.objects.fixed_handle import FixedHandle
+from unlatch.objects.procedural.building.generated import Colour, GeneratedObject, LinkBuilder, model_bounds, recorded
+from unlatch.objects.procedural.building.panel import FLAP_BELOW, PanelFrame
+from unlatch.objects.procedural.building.textures import TextureKind
+from unlatch.simcore.geometry import Pose
+from unlatch.simcore.urdf.model import Joint, Link, UrdfModel
+
+LICENCE = "Apache-2.0"
+TAIL_M = 0.05
+"""Distance from head to tail."""
+HOLDING = 1.3
+"""Friction of what stays where it is let go, as a multiple of the largest moment of gravity."""
+LEAST_FRICTION_N_M = 0.2
+_GRAVITY_M_S2 = 9.81
+_SAMPLES = 25
+
+
+@dataclass(frozen=True)
+class Held:
+    """Where a hand holds a panel; everything in the frame of its link."""
+
+    handle: Handle
+    head: np.ndarray
+    """(3,) middle of the graspable cross-section [m]."""
+
+
+@dataclass(frozen=True)
+class Moving:
+    """How a part is joined to what it moves against."""
+
+    kind: PartKind
+    parent: str
+    at: Sequence[float]
+    """(3,) origin of the part's link in the frame of its parent [m]."""
+    axis: Sequence[float]
+    """(3,) unit axis of the joint."""
+    opens: float
+    """Joint position of the open part [rad or m]; closed is 0."""
+    friction: float
+    """[N m or N]; of a part that holds against gravity, the share over what it needs is `holding`."""
+    damping: float
+    """[N m s/rad or N s/m]."""
+    holding: float = 0.0
+    """At least this multiple of the largest moment of gravity is its friction."""
+
+
+def hinged(
+    frame: PanelFrame,
+    *,
+    kind: PartKind,
+    at: Sequence[float],
+    limit_rad: float,
+    friction: float,
+    damping: float,
+    parent: str = "body",
+    holding: float = 0.0,
+) -> Moving:
+    """The motion of a panel that turns about its `along` axis, out of the closed pose.
+
+    Args:
+        frame: How the panel lies.
+        kind: Of the part.
+        at: (3,) a point on the hinge, the origin of the panel's link [m].
+        limit_rad: How far it opens.
+        friction: Dry friction [N m].
+        damping: [N m s/rad].
+        parent: What it is hinged to.
+        holding: See `Moving`.
+    """
+    axis = np.abs(frame.along)
+    opens = -float(np.sign(frame.along @ axis)) * limit_rad  # about -along, across turns towards out
+    return Moving(kind, parent, at, axis.tolist(), opens, friction, damping, holding)
+
+
+class SwingParameters(Protocol):
+    """What the parameters of a door on a vertical hinge hold."""
+
+    @property
+    def limit_rad(self) -> float:
+        """How far it opens."""
+
+    @property
+    def friction_n_m(self) -> float:
+        """Dry friction."""
+
+    @property
+    def damping_n_m_s(self) -> float:
+        """Viscous damping."""
+
+
+class LidParameters(Protocol):
+    """What the parameters of a lid hold."""
+
+    @property
+    def limit_rad(self) -> float:
+        """How far it opens."""
+
+    @property
+    def holding(self) -> float:
+        """Friction over the moment of gravity."""
+
+    @property
+    def damping_n_m_s(self) -> float:
+        """Viscous damping."""
+
+
+def swinging(frame: PanelFrame, at: Sequence[float], p: SwingParameters) -> Moving:
+    """The motion of a door on a vertical hinge at `at` (3,) [m]."""
+    kind = PartKind.hinge_vertical
+    return hinged(frame, kind=kind, at=at, limit_rad=p.limit_rad, friction=p.friction_n_m, damping=p.damping_n_m_s)
+
+
+def lifting(frame: PanelFrame, at: Sequence[float], p: LidParameters) -> Moving:
+    """The motion of a lid on a hinge at `at` (3,) [m]; it stays where it is let go."""
+    moving = hinged(frame, kind=PartKind.lid, at=at, limit_rad=p.limit_rad, friction=0.0, damping=p.damping_n_m_s)
+    return replace(moving, holding=p.holding)
+
+
+class FlapParameters(Protocol):
+    """What the parameters of a door that is hinged below hold."""
+
+    @property
+    def holding(self) -> float:
+        """Friction over the moment of gravity."""
+
+    @property
+    def damping_n_m_s(self) -> float:
+        """Viscous damping."""
+
+
+def dropping(at: Sequence[float], p: FlapParameters, *, limit_rad: float) -> Moving:
+    """The motion of a door that is hinged below, in the front, at `at` (3,) [m]; it stays where it is let go."""
+    kind = PartKind.hinge_horizontal
+    moving = hinged(FLAP_BELOW, kind=kind, at=at, limit_rad=limit_rad, friction=0.0, damping=p.damping_n_m_s)
+    return replace(moving, holding=p.holding)
+
+
+class Assembly:
+    """Collects what an object consists of; the first link is the root."""
+
+    def __init__(self, category: str, *, name: str, seed: int) -> None:
+        """Starts with nothing.
+
+        Args:
+            category: Of the annotation.
+            name: Name of the robot element in the URDF.
+            seed: Recorded as the instance.
+        """
+        self._category, self._name, self._seed = category, name, seed
+        self._shape_names: set[str] = set()
+        self.renames_shapes = True
+        """Whether a shape that is called as one of another link gets the link's name too, as MuJoCo wants it."""
+        self.links: dict[str, Link] = {}
+        self.joints: dict[str, Joint] = {}
+        self.parts: dict[str, Part] = {}
+        self.handles: dict[str, FixedHandle] = {}
+        """What the object can be held by while its parts move."""
+        self._textures: dict[Colour, TextureKind] = {}
+
+    def add_body(self, builder: LinkBuilder, *, mass_kg: float) -> None:
+        """Adds the link that stands still."""
+        self._add_link(builder.build(mass_kg=mass_kg))
+
+    def add_part(
+        self,
+        builder: LinkBuilder,
+        frame: PanelFrame,
+        moving: Moving,
+        held: Held,
+        *,
+        mass_kg: float,
+        push: np.ndarray,
+        base_point: Sequence[float],
+    ) -> None:
+        """Adds a moving link with its joint and its annotation; the part is called as its link.
+
+        Args:
+            builder: Its shapes, in the frame of the joint.
+            frame: How it lies there.
+            moving: How it moves.
+            held: Where it is held.
+            mass_kg: Its mass.
+            push: (3,) a clear spot of its outer face [m].
+            base_point: (3,) a point of its parent, at the upper front edge, in that link's frame [m].
+        """
+        name = builder.name
+        link = builder.build(mass_kg=mass_kg)
+        slides = moving.kind is PartKind.slider
+        joint = Joint(
+            name=f"{name}_slide" if slides else f"{name}_hinge",
+            kind="prismatic" if slides else "revolute",
+            parent=moving.parent,
+            child=name,
+            T_parent_joint=Pose.from_translation(np.round(np.asarray(moving.at, dtype=float), 6)),
+            axis=np.asarray(moving.axis, dtype=float),
+            lower=min(0.0, moving.opens),
+            upper=max(0.0, moving.opens),
+            effort=200.0 if slides else 50.0,
+            velocity=5.0 if slides else 10.0,
+            friction=moving.friction,
+            damping=moving.damping,
+        )
+        if moving.holding:
+            needed = round(moving.holding * gravity_moment(link, joint), 4)
+            joint = replace(joint, friction=max(joint.friction, needed, LEAST_FRICTION_N_M))
+        opening = joint.axis * np.sign(moving.opens) if slides else joint.axis
+        self._add_link(link)
+        self.joints[joint.name] = joint
+        self.parts[name] = Part(
+            name=name,
+            joint=joint.name,
+            link=name,
+            base=moving.parent,
+            kind=moving.kind,
+            keypoints={
+                "articulated_object_head": FramedVector.of("link", held.head),
+                "articulated_object_tail": FramedVector.of("link", held.head + TAIL_M * np.asarray(frame.across)),
+                "link_contact_point": FramedVector.of("link", push),
+                "base_contact_point": FramedVector.of("base", base_point),
+            },
+            axes={
+                "link0_move_axis" if slides else "link0_rot_axis": FramedVector.of("link", opening),
+                "link0_contact_axis": FramedVector.of("link", frame.along),
+                "base_front_axis": FramedVector.of("base", [1.0, 0.0, 0.0]),
+            },
+            handle=held.handle,
+            openness=Openness(closed=0.0, open=moving.opens),
+        )
+
+    def covers(self, kind: TextureKind | None, *colours: Colour) -> None:
+        """Says that everything of these colours is made of something; of None, that it is plain."""
+        if kind is not None:
+            self._textures |= dict.fromkeys(colours, kind)
+
+    def _add_link(self, link: Link) -> None:
+        """Adds a link; see `renames_shapes`."""
+        taken = self._shape_names & {shape.name for shape in (*link.visuals, *link.collisions)}
+        if taken and self.renames_shapes:
+            visuals, collisions = (
+                tuple(replace(s, name=f"{s.name}_{link.name}") if s.name in taken else s for s in shapes)
+                for shapes in (link.visuals, link.collisions)
+            )
+            link = replace(link, visuals=visuals, collisions=collisions)
+        self._shape_names |= {shape.name for shape in link.visuals}
+        self.links[link.name] = link
+
+    def finish(self, *parameters: Any, **more: float | str) -> GeneratedObject:
+        """The object; the record holds the fields of the parameters, and what is given by name."""
+        model = UrdfModel(self._name, self.links, self.joints)
+        values: dict[str, float | str] = {}
+        for item in parameters:
+            values |= recorded(item)
+        return GeneratedObject(
+            model=model,
+            articulation=Articulation(
+                category=self._category,
+                source={"dataset": "procedural", "id": str(self._seed), "licence": LICENCE},
+                parts=self.parts,
+                handles=self.handles,
+            ),
+            bounds_obj=model_bounds(model),
+            friction={joint.name: joint.friction for joint in self.joints.values()},
+            damping={joint.name: joint.damping for joint in self.joints.values()},
+            parameters=values | more,
+            textures=self._textures,
+        )
+
+
+def gravity_moment(link: Link, joint: Joint) -> float:
+    """The largest moment of gravity about a hinge over its range, its parent upright [N m]."""
+    if link.inertial is None:
+        return 0.0
+    T_down = np.array([0.0, 0.0, -_GRAVITY_M_S2 * link.inertial.mass_kg])
+    moments = []
+    for position in np.linspace(joint.lower, joint.upper, _SAMPLES):
+        arm = joint.child_pose(float(position)).rotate(link.inertial.com_link)
+        moments.append(abs(float(np.cross(arm, T_down) @ joint.axis)))
+    return max(moments)
+
+
+def flap_limit(*, far_m: float, out_m: float, height_m: float, most_rad: float) -> float:
+    """How far a door that is hinged below may open before its handle touches the ground [rad].
+
+    Args:
+        far_m: From the hinge to the far side of the handle, along the door [m].
+        out_m: How far the handle stands out from the hinge's plane [m].
+        height_m: Of the hinge over the ground, clearance taken off [m].
+        most_rad: Never farther.
+    """
+    # far cos(a) - out sin(a) = -height at the angle where it touches
+    reach = float(np.hypot(far_m, out_m))
+    touching = float(np.arccos(np.clip(-height_m / reach, -1.0, 1.0)) - np.arctan2(out_m, far_m))
+    return round(min(most_rad, touching), 4)

@@ -1,0 +1,158 @@
+"""Hollow boxes, feet and rings of staves: what bodies are made of."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from unlatch.objects.procedural.building.finishes import RUBBER, darker
+from unlatch.objects.procedural.building.generated import Colour, LinkBuilder
+from unlatch.simcore.geometry import Pose
+
+Corner = tuple[float, float, float]
+_SKIN_M = 0.0008
+
+
+@dataclass(frozen=True)
+class Carcass:
+    """A box of boards that is open in front (+x) or above (+z)."""
+
+    low: Corner
+    high: Corner
+    wall_m: float
+    opening: str = "x"
+    """`x` or `z`."""
+    back_m: float | None = None
+    """Thickness of the side across from the opening; None: as the walls."""
+
+    @property
+    def inner(self) -> tuple[Corner, Corner]:
+        """Lower and upper corner of the hollow [m]."""
+        w, back = self.wall_m, self.wall_m if self.back_m is None else self.back_m
+        (x0, y0, z0), (x1, y1, z1) = self.low, self.high
+        if self.opening == "x":
+            return (x0 + back, y0 + w, z0 + w), (x1, y1 - w, z1 - w)
+        return (x0 + w, y0 + w, z0 + back), (x1 - w, y1 - w, z1)
+
+    def build(self, builder: LinkBuilder, *, rgba: Colour, lining: Colour | None = None) -> None:
+        """Adds the boards, and on request a lining of another colour.
+
+        Args:
+            builder: The link that gets them.
+            rgba: Colour of the boards.
+            lining: Colour of the hollow.
+        """
+        (x0, y0, z0), (x1, y1, z1) = self.low, self.high
+        (a0, b0, c0), (a1, b1, c1) = self.inner
+        boards = {
+            "side_low_y": ((x0, y0, z0), (x1, b0, z1)),
+            "side_high_y": ((x0, b1, z0), (x1, y1, z1)),
+            "floor": ((x0, b0, z0), (x1, b1, c0)),
+            "back": ((x0, b0, c0), (a0, b1, c1)),
+        }
+        if self.opening == "x":
+            boards["ceiling"] = ((x0, b0, c1), (x1, b1, z1))
+        else:
+            boards["front"] = ((a1, b0, c0), (x1, b1, c1))
+        for name, (low, high) in boards.items():
+            builder.box(name, low, high, rgba=rgba)
+        if lining is None:
+            return
+        s = _SKIN_M
+        skins = {
+            "low_y": ((a0, b0, c0), (a1, b0 + s, c1)),
+            "high_y": ((a0, b1 - s, c0), (a1, b1, c1)),
+            "floor": ((a0, b0, c0), (a1, b1, c0 + s)),
+            "back": ((a0, b0, c0), (a0 + s, b1, c1)),
+        }
+        if self.opening == "x":
+            skins["ceiling"] = ((a0, b0, c1 - s), (a1, b1, c1))
+        else:
+            skins["front"] = ((a1 - s, b0, c0), (a1, b1, c1))
+        for name, (low, high) in skins.items():
+            builder.box(f"lining_{name}", low, high, rgba=lining, collide=False)
+
+
+def add_feet(
+    builder: LinkBuilder,
+    *,
+    depth: tuple[float, float],
+    width: tuple[float, float],
+    height_m: float,
+    radius_m: float,
+    rgba: Colour = RUBBER,
+) -> None:
+    """Adds four round feet.
+
+    Args:
+        builder: The link that gets them.
+        depth: Their middles in x, behind and in front [m].
+        width: Their middles in y [m].
+        height_m: They reach from 0 up to it.
+        radius_m: Of each.
+        rgba: Colour.
+    """
+    for number, (x, y) in enumerate((x, y) for x in depth for y in width):
+        builder.cylinder(f"foot_{number}", (x, y, height_m / 2), axis="z", radius=radius_m, length=height_m, rgba=rgba)
+
+
+def add_base(
+    builder: LinkBuilder, style: str, *, depth: tuple[float, float], half_m: float, height_m: float, rgba: Colour
+) -> None:
+    """Adds what a piece of furniture stands on.
+
+    Args:
+        builder: The link that gets it.
+        style: `legs`, or a closed `plinth` that stands back.
+        depth: From and to in x [m].
+        half_m: Half of the width [m].
+        height_m: It reaches from 0 up to it.
+        rgba: Colour of the furniture; what is below is darker.
+    """
+    (x0, x1), inset = depth, 0.03
+    if style == "legs":
+        across, colour = (-half_m + inset, half_m - inset), darker(rgba)
+        middles = (x0 + inset, x1 - inset)
+        add_feet(builder, depth=middles, width=across, height_m=height_m, radius_m=0.014, rgba=colour)
+        return
+    lower, upper = (x0, -half_m + 0.01, 0.0), (x1 - 0.02, half_m - 0.01, height_m)
+    builder.box("plinth", lower, upper, rgba=darker(rgba, 0.6))
+
+
+def add_ring_wall(
+    builder: LinkBuilder,
+    name: str,
+    *,
+    radius_m: float,
+    wall_m: float,
+    height: tuple[float, float],
+    rgba: Colour,
+    count: int = 20,
+    collide: bool = True,
+    T_link_ring: Pose | None = None,
+) -> None:
+    """Adds a tube of flat staves about the z axis of the ring.
+
+    Args:
+        builder: The link that gets it.
+        name: Beginning of the staves' names.
+        radius_m: Outer radius, at the middle of a stave.
+        wall_m: Thickness.
+        height: From and to [m].
+        rgba: Colour.
+        count: Number of staves.
+        collide: Whether it can be touched.
+        T_link_ring: Where it lies; without it, it stands upright in the link frame.
+    """
+    low, high = height
+    width = 2 * radius_m * float(np.tan(np.pi / count))
+    for number in range(count):
+        angle = 2 * np.pi * (number + 0.5) / count
+        c, s = float(np.cos(angle)), float(np.sin(angle))
+        R = np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]])
+        middle = radius_m - wall_m / 2
+        pose = Pose(R, np.round([c * middle, s * middle, (low + high) / 2], 7))
+        if T_link_ring is not None:
+            pose = T_link_ring @ pose
+        builder.turned_box(f"{name}_{number}", (wall_m, width, high - low), pose, rgba=rgba, collide=collide)

@@ -1,0 +1,101 @@
+"""The files of a generated object, with textures on what is seen.
+
+In a URDF, neither Bullet nor MuJoCo draws a texture on a primitive: what carries one becomes an OBJ with texture
+coordinates. What is touched stays a primitive, and a simulation without pictures never loads these files.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from unlatch.objects.procedural.building.generated import Colour, GeneratedObject
+from unlatch.objects.procedural.building.textured_mesh import textured_mesh
+from unlatch.objects.procedural.building.textures import Texture, TextureKind, draw_texture
+from unlatch.simcore.geometry import Pose
+from unlatch.simcore.rng import stream
+from unlatch.simcore.scratch import scratch_files
+from unlatch.simcore.urdf.model import Link, Shape, ShapeKind, UrdfModel
+
+MATERIAL_FILE = "object.mtl"
+
+
+def dressed_files(made: GeneratedObject) -> tuple[UrdfModel, dict[str, bytes]]:
+    """The model with textures on its visuals, and the files that it names: OBJ, MTL and PNG, all beside the URDF.
+
+    They are drawn from a stream of their own, so that size, mass and joints of a seed do not depend on them. Without
+    textures, the model is the object's own and there are no files.
+
+    Args:
+        made: The object.
+    """
+    if not made.textures:
+        return made.model, {}
+    articulation = made.articulation
+    rng = stream(int(articulation.source["id"]), f"assets.procedural.{articulation.category}.textures")
+    # in the order of the enum, whatever the order of the parts
+    pictures = {kind: draw_texture(kind, rng) for kind in TextureKind if kind in made.textures.values()}
+    files = {f"{kind.value}.png": texture.png for kind, texture in pictures.items()}
+    materials: list[str] = []
+    links = {}
+    for name, link in made.model.links.items():
+        groups: dict[Colour, list[Shape]] = defaultdict(list)
+        for shape in link.visuals:
+            if shape.rgba in made.textures:
+                groups[shape.rgba].append(shape)
+        meshes: dict[Colour, Shape] = {}
+        for number, (rgba, shapes) in enumerate(groups.items()):
+            texture = pictures[made.textures[rgba]]
+            label, tinted = f"{name}_{texture.kind.value}_{number}", _tinted(rgba, texture)
+            file = f"{label}.obj"
+            files[file] = _obj(shapes, texture, rng, material=label).encode()
+            materials += _material(label, tinted, texture)
+            meshes[rgba] = Shape(ShapeKind.mesh, (1.0, 1.0, 1.0), Pose.identity(), label, tinted, mesh=file)
+        links[name] = _with_meshes(link, meshes)
+    files[MATERIAL_FILE] = "\n".join([*materials, ""]).encode()
+    return UrdfModel(made.model.name, links, made.model.joints), files
+
+
+def write_dressed(made: GeneratedObject, name: str, urdf_file: str) -> Path:
+    """Writes the URDF to draw an object from to the scratch folder, and returns its path.
+
+    Args:
+        made: The object.
+        name: Name of its folder there, made from its content.
+        urdf_file: Name of the URDF.
+
+    Raises:
+        AssetError: The temporary folder cannot be written.
+    """
+    model, files = dressed_files(made)
+    return scratch_files(f"{name}-drawn", {urdf_file: model.to_urdf().encode(), **files}) / urdf_file
+
+
+def _with_meshes(link: Link, meshes: dict[Colour, Shape]) -> Link:
+    """The link with one mesh in place of all visuals of its colour."""
+    plain = tuple(shape for shape in link.visuals if shape.rgba not in meshes)
+    return replace(link, visuals=(*meshes.values(), *plain))
+
+
+def _tinted(rgba: Colour, texture: Texture) -> Colour:
+    """The colour that looks, under the shades of a texture, as bright as the given one without."""
+    red, green, blue = (min(1.0, round(value / mean, 4)) for value, mean in zip(rgba, texture.mean, strict=False))
+    return (red, green, blue, rgba[3])
+
+
+def _obj(shapes: list[Shape], texture: Texture, rng: np.random.Generator, *, material: str) -> str:
+    lines, count = [f"mtllib {MATERIAL_FILE}", f"usemtl {material}"], 1
+    for shape in shapes:
+        mesh = textured_mesh(shape, texture, rng)
+        lines += mesh.obj_lines(count)
+        count += len(mesh.vertices)
+    return "\n".join([*lines, ""])
+
+
+def _material(label: str, rgba: Colour, texture: Texture) -> list[str]:
+    """The colour stands in the URDF too: Bullet takes it from there alone, other software from here."""
+    colour = " ".join(f"{value:g}" for value in rgba[:3])
+    return [f"newmtl {label}", f"Kd {colour}", "Ks 0 0 0", f"d {rgba[3]:g}", f"map_Kd {texture.kind.value}.png"]

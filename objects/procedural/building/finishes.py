@@ -1,0 +1,106 @@
+"""Colours of what generated objects are made of."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from unlatch.objects.procedural.building.generated import Colour, draw_colour
+from unlatch.objects.procedural.building.textures import TextureKind
+
+WHITE: Colour = (0.93, 0.93, 0.91, 1.0)
+LINING: Colour = (0.86, 0.87, 0.87, 1.0)
+DARK: Colour = (0.15, 0.15, 0.16, 1.0)
+RUBBER: Colour = (0.17, 0.17, 0.18, 1.0)
+GLASS: Colour = (0.07, 0.08, 0.09, 1.0)
+SHELF: Colour = (0.74, 0.83, 0.85, 1.0)
+WIRE: Colour = (0.60, 0.61, 0.63, 1.0)
+CHROME: Colour = (0.80, 0.81, 0.83, 1.0)
+BRASS: Colour = (0.86, 0.72, 0.42, 1.0)
+DISPLAY: Colour = (0.12, 0.62, 0.52, 1.0)
+MARK: Colour = (0.96, 0.96, 0.94, 1.0)
+
+APPLIANCES: tuple[Colour, ...] = (
+    WHITE,
+    (0.34, 0.35, 0.37, 1.0),
+    (0.70, 0.72, 0.74, 1.0),
+    (0.72, 0.20, 0.17, 1.0),
+    (0.62, 0.76, 0.72, 1.0),
+    (0.91, 0.86, 0.74, 1.0),
+)
+"""White, anthracite, steel, red, mint, cream."""
+
+WOODS: tuple[tuple[Colour, Colour], ...] = (
+    ((0.76, 0.60, 0.40, 1.0), (0.85, 0.71, 0.51, 1.0)),
+    ((0.40, 0.27, 0.18, 1.0), (0.51, 0.35, 0.24, 1.0)),
+    ((0.86, 0.86, 0.84, 1.0), (0.95, 0.95, 0.94, 1.0)),
+    ((0.33, 0.40, 0.47, 1.0), (0.46, 0.54, 0.61, 1.0)),
+    ((0.43, 0.53, 0.43, 1.0), (0.56, 0.66, 0.55, 1.0)),
+)
+"""Carcass and front: beech, walnut, white, blue-grey, green."""
+
+PAINTS: tuple[Colour, ...] = (
+    (0.30, 0.32, 0.35, 1.0),
+    (0.20, 0.27, 0.24, 1.0),
+    (0.55, 0.57, 0.58, 1.0),
+    (0.22, 0.26, 0.36, 1.0),
+)
+"""Of steel: grey, green, light grey, blue."""
+
+PLASTICS: tuple[Colour, ...] = (
+    (0.28, 0.46, 0.66, 1.0),
+    (0.79, 0.30, 0.24, 1.0),
+    (0.86, 0.86, 0.83, 1.0),
+    (0.32, 0.55, 0.40, 1.0),
+    (0.35, 0.36, 0.38, 1.0),
+)
+"""Blue, red, white, green, grey."""
+
+METALS: tuple[Colour, ...] = (CHROME, (0.66, 0.67, 0.69, 1.0), (0.16, 0.16, 0.17, 1.0), (0.78, 0.62, 0.38, 1.0))
+"""Chrome, brushed steel, black, brass."""
+
+
+def darker(colour: Colour, factor: float = 0.8) -> Colour:
+    """The same colour in shade."""
+    r, g, b, a = colour
+    return (round(r * factor, 4), round(g * factor, 4), round(b * factor, 4), a)
+
+
+def draw_contrast(rng: np.random.Generator, colours: Sequence[Colour], ground: Colour) -> Colour:
+    """One of the colours that stand out from the ground they are seen on; the clearest if none does."""
+    clear = [colour for colour in colours if abs(_brightness(colour) - _brightness(ground)) > _CLEAR]
+    return draw_colour(rng, clear or [max(colours, key=lambda c: abs(_brightness(c) - _brightness(ground)))])
+
+
+def mark_on(ground: Colour) -> Colour:
+    """Light marks on a dark ground, dark ones on a light one."""
+    return MARK if _brightness(ground) < 0.5 else DARK
+
+
+def board(colour: Colour) -> TextureKind:
+    """What a board of a colour shows: browns their grain, other colours what comes through paint."""
+    return TextureKind.wood if colour[0] - colour[2] > _BROWN else TextureKind.painted_wood
+
+
+def sheet(colour: Colour) -> TextureKind | None:
+    """What a casing of a colour shows: steel is brushed, enamel and plastic are plain."""
+    return TextureKind.brushed_metal if colour in _STEELS else None
+
+
+_STEELS: tuple[Colour, ...] = (
+    CHROME,
+    (0.66, 0.67, 0.69, 1.0),
+    (0.70, 0.72, 0.74, 1.0),
+    (0.72, 0.74, 0.76, 1.0),
+    (0.73, 0.74, 0.76, 1.0),
+    (0.74, 0.75, 0.77, 1.0),
+)
+_BROWN = 0.1
+"""Red over blue from which a colour is one of wood."""
+_CLEAR = 0.25
+"""Difference in brightness from which a thing is seen at a glance."""
+
+
+def _brightness(colour: Colour) -> float:
+    return 0.3 * colour[0] + 0.6 * colour[1] + 0.1 * colour[2]

@@ -1,0 +1,36 @@
+"""From a seed to an object: what the generators of all categories have in common."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+import numpy as np
+
+from unlatch.objects.procedural.building.assembly import Assembly
+from unlatch.objects.procedural.building.generated import GeneratedObject
+from unlatch.simcore.rng import stream
+
+Drawn = TypeVar("Drawn")
+
+
+@dataclass(frozen=True)
+class ObjectGenerator(Generic[Drawn]):
+    """The generator of one category: draws parameters, then builds the object of them."""
+
+    category: str
+    draw: Callable[[np.random.Generator], Drawn]
+    """Draws everything that varies, from a stream that is the seed's and the category's own."""
+    build: Callable[[Assembly, Drawn], GeneratedObject]
+    """Fills an empty assembly and finishes it; nothing is drawn there."""
+
+    def __call__(self, seed: int, *, name: str | None = None) -> GeneratedObject:
+        """Generates the object of a seed.
+
+        Args:
+            seed: Any whole number from 0; the same seed gives the same bytes.
+            name: Name of the robot element in the URDF; without it, the category.
+        """
+        drawn = self.draw(stream(seed, f"assets.procedural.{self.category}"))
+        return self.build(Assembly(self.category, name=name or self.category, seed=seed), drawn)

@@ -1,0 +1,258 @@
+"""Handles on panels: bar, knob, cup, or nothing but the free edge."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from unlatch.objects.annotation import Handle, HandleType
+from unlatch.objects.procedural.building.assembly import Held
+from unlatch.objects.procedural.building.generated import Colour, draw_m, recorded
+from unlatch.objects.procedural.building.handles import BarParameters, KnobParameters, Section, draw_bar, draw_knob
+from unlatch.objects.procedural.building.panel import PanelBuilder, PanelFrame
+from unlatch.simcore.geometry import Pose
+
+FINGER_DEPTH_M = 0.012
+"""How deep the middle between the fingertips lies in an edge."""
+PUSH_GAP_M = 0.065
+"""From the side of a handle to where the part is pushed: more than half of a hand's thickness."""
+EDGE_PUSH_M = 0.075
+"""The same from an edge that is held."""
+_PUSH_INSET_M = 0.025
+"""From the side of a panel to where it is pushed beside its bar."""
+PUSH_ROOM_M = _PUSH_INSET_M + 0.05
+"""So much a bar leaves free at either end for that."""
+
+
+@dataclass(frozen=True)
+class CupParameters:
+    """A cup pull: a shell that is open below, with a thick lip."""
+
+    length_m: float
+    height_m: float
+    """Across, where the fingers close."""
+    depth_m: float
+    """From the front to the outside of the lip."""
+    lip_m: float
+
+
+@dataclass(frozen=True)
+class EdgeParameters:
+    """No handle: the free edge of the panel is held."""
+
+
+PanelHandle = BarParameters | KnobParameters | CupParameters | EdgeParameters
+
+_NAMES = {BarParameters: "bar", KnobParameters: "knob", CupParameters: "cup", EdgeParameters: "edge"}
+
+
+def draw_handle(
+    rng: np.random.Generator,
+    shares: dict[str, float],
+    *,
+    length: tuple[float, float],
+    thickness: tuple[float, float] = (0.010, 0.018),
+) -> PanelHandle:
+    """Draws a handle.
+
+    Args:
+        rng: Source of the draws.
+        shares: How often it is a `bar`, `knob`, `cup` or `edge`; they add up to 1.
+        length: Range of the length of a bar or a cup [m].
+        thickness: Range of the thickness of a bar [m].
+    """
+    names = list(shares)
+    chosen = names[int(rng.choice(len(names), p=list(shares.values())))]
+    if chosen == "bar":
+        return draw_bar(rng, length=length, thickness=thickness)
+    if chosen == "knob":
+        return draw_knob(rng)
+    if chosen == "cup":
+        return CupParameters(
+            length_m=draw_m(rng, max(0.07, min(length) * 0.8), min(0.11, max(length))),
+            height_m=draw_m(rng, 0.028, 0.036),
+            depth_m=draw_m(rng, 0.030, 0.036),
+            lip_m=draw_m(rng, 0.010, 0.012),
+        )
+    return EdgeParameters()
+
+
+def handle_record(handle: PanelHandle) -> dict[str, float | str]:
+    """What is recorded of a handle."""
+    values: dict[str, float | str] = {"handle_kind": _NAMES[type(handle)]}
+    return values | {f"handle_{key}": value for key, value in recorded(handle).items()}
+
+
+def handle_reach(handle: PanelHandle) -> float:
+    """How far a handle stands out of its panel [m]."""
+    if isinstance(handle, BarParameters):
+        return handle.standoff_m + handle.depth_m
+    if isinstance(handle, KnobParameters):
+        return handle.stem_m + handle.head_m
+    return handle.depth_m if isinstance(handle, CupParameters) else 0.0
+
+
+def half_across(handle: PanelHandle) -> float:
+    """Half of a handle's extent across the panel [m]."""
+    if isinstance(handle, BarParameters):
+        return handle.thickness_m / 2
+    if isinstance(handle, KnobParameters):
+        return handle.diameter_m / 2
+    return handle.height_m / 2 if isinstance(handle, CupParameters) else 0.0
+
+
+def half_along(handle: PanelHandle) -> float:
+    """Half of a handle's extent along the panel [m]."""
+    if isinstance(handle, KnobParameters):
+        return handle.diameter_m / 2
+    return 0.0 if isinstance(handle, EdgeParameters) else handle.length_m / 2
+
+
+def add_handle(
+    panel: PanelBuilder,
+    handle: PanelHandle,
+    *,
+    at: tuple[float, float],
+    face: float,
+    thickness: float,
+    edge: float,
+    length: float,
+    rgba: Colour,
+) -> Held:
+    """Adds a handle to a panel and says where it is held.
+
+    Args:
+        panel: The link that gets it.
+        handle: What it is.
+        at: Its middle, across and along [m].
+        face: Where the outer face lies, outwards [m].
+        thickness: Of the panel at its free edge [m].
+        edge: Where the free edge lies, across [m].
+        length: Of the free edge [m].
+        rgba: Colour.
+    """
+    if isinstance(handle, BarParameters):
+        return _bar(panel, handle, at, face, rgba)
+    if isinstance(handle, KnobParameters):
+        return _knob(panel, handle, at, face, rgba)
+    if isinstance(handle, CupParameters):
+        return _cup(panel, handle, at, face, rgba)
+    return held_at_edge(panel.frame, edge=edge, along=at[1], face=face, thickness=thickness, length=length)
+
+
+def held_at_edge(frame: PanelFrame, *, edge: float, along: float, face: float, thickness: float, length: float) -> Held:
+    """The free edge of a panel; of a drawer's front, whose `across` runs down, the upper one.
+
+    Args:
+        frame: How the panel lies.
+        edge: Where the edge lies, across [m].
+        along: Where it is held [m].
+        face: Where the outer face lies, outwards [m].
+        thickness: Of the panel [m].
+        length: Of the edge [m].
+    """
+    outward = 1.0 if edge > 0 else -1.0
+    head = frame.at(edge - outward * FINGER_DEPTH_M, along, face - thickness / 2)
+    x = outward * np.asarray(frame.across)
+    R_link_handle = np.column_stack([x, np.cross(frame.along, x), frame.along])
+    size = np.array([2 * FINGER_DEPTH_M, thickness, length])
+    return Held(Handle(HandleType.edge, size, Pose(R_link_handle, head)), head)
+
+
+def standing_out(
+    frame: PanelFrame, kind: HandleType, *, at: tuple[float, float], out: float, size: Sequence[float]
+) -> Held:
+    """What stands out of a panel and is held about its middle.
+
+    Args:
+        frame: How the panel lies; the fingers close across.
+        kind: Bar or knob.
+        at: The middle, across and along [m].
+        out: The middle, outwards [m].
+        size: (3,) depth outwards, thickness across, length along [m].
+    """
+    head = frame.at(*at, out)
+    R_link_handle = np.column_stack([frame.out, frame.across, frame.along])
+    return Held(Handle(kind, np.asarray(size, dtype=float), Pose(R_link_handle, head)), head)
+
+
+def push_point(
+    frame: PanelFrame, handle: PanelHandle, *, at: tuple[float, float], edge: float, face: float
+) -> np.ndarray:
+    """(3,) where the face of a hinged panel is pushed: beside the handle, towards the hinge [m].
+
+    Args:
+        frame: How the panel lies.
+        handle: The handle.
+        at: Its middle, across and along [m].
+        edge: Where the free edge lies, across [m].
+        face: Where the face lies, outwards [m].
+    """
+    if isinstance(handle, EdgeParameters):
+        return frame.at(edge - EDGE_PUSH_M, 0.0, face)
+    return frame.at(at[0] - half_across(handle) - PUSH_GAP_M, 0.0, face)
+
+
+def push_beside(
+    frame: PanelFrame, handle: PanelHandle, *, at: tuple[float, float], edge: float, half: float, face: float
+) -> np.ndarray:
+    """(3,) where a door that is hinged below is pushed: beside the bar, since a hand from below would meet it [m].
+
+    Args:
+        frame: How the panel lies.
+        handle: The handle.
+        at: Its middle, across and along [m].
+        edge: Where the free edge lies, across [m].
+        half: Half of the panel's extent along [m].
+        face: Where the face lies, outwards [m].
+    """
+    if isinstance(handle, EdgeParameters):
+        return push_point(frame, handle, at=at, edge=edge, face=face)
+    return frame.at(at[0], half - _PUSH_INSET_M, face)
+
+
+def _bar(panel: PanelBuilder, bar: BarParameters, at: tuple[float, float], face: float, rgba: Colour) -> Held:
+    across, along = at
+    middle, half = face + bar.reach_m, bar.length_m / 2
+    if bar.section is Section.round:
+        panel.cylinder(
+            "handle_bar", (across, along, middle), axis="along", radius=bar.thickness_m / 2, length=2 * half, rgba=rgba
+        )
+    else:
+        lower = (across - bar.thickness_m / 2, along - half, middle - bar.depth_m / 2)
+        upper = (across + bar.thickness_m / 2, along + half, middle + bar.depth_m / 2)
+        panel.box("handle_bar", lower, upper, rgba=rgba)
+    post = min(bar.thickness_m, 0.014) / 2
+    for number, sign in enumerate((-1.0, 1.0)):
+        centre = along + sign * (half - bar.post_m)
+        lower = (across - post, centre - bar.post_m / 2, face)
+        panel.box(f"handle_post_{number}", lower, (across + post, centre + bar.post_m / 2, middle), rgba=rgba)
+    size = (bar.depth_m, bar.thickness_m, bar.length_m - 4 * bar.post_m)
+    return standing_out(panel.frame, HandleType.bar, at=at, out=middle, size=size)
+
+
+def _knob(panel: PanelBuilder, knob: KnobParameters, at: tuple[float, float], face: float, rgba: Colour) -> Held:
+    middle = face + knob.reach_m
+    for name, centre, radius, length in (
+        ("handle_stem", face + knob.stem_m / 2, 0.007, knob.stem_m),
+        ("handle_head", middle, knob.diameter_m / 2, knob.head_m),
+    ):
+        panel.cylinder(name, (*at, centre), axis="out", radius=radius, length=length, rgba=rgba)
+    size = (knob.head_m, knob.diameter_m, knob.diameter_m)
+    return standing_out(panel.frame, HandleType.knob, at=at, out=middle, size=size)
+
+
+def _cup(panel: PanelBuilder, cup: CupParameters, at: tuple[float, float], face: float, rgba: Colour) -> Held:
+    """Closed above, behind and at its ends; the lip hangs down before the hollow; fingers close on it and the top."""
+    (across, along), half, wall = at, cup.length_m / 2, 0.004
+    top, low, front = across - cup.height_m / 2, across + cup.height_m / 2, face + cup.depth_m
+    panel.box("handle_top", (top, along - half, face), (top + wall, along + half, front), rgba=rgba)
+    panel.box("handle_lip", (top + wall, along - half, front - cup.lip_m), (low, along + half, front), rgba=rgba)
+    for number, sign in enumerate((-1.0, 1.0)):
+        side = along + sign * (half - wall / 2)
+        lower = (top + wall, side - wall / 2, face)
+        panel.box(f"handle_end_{number}", lower, (low, side + wall / 2, front - cup.lip_m), rgba=rgba)
+    size = (cup.lip_m, cup.height_m, cup.length_m)
+    return standing_out(panel.frame, HandleType.bar, at=at, out=front - cup.lip_m / 2, size=size)

@@ -1,0 +1,130 @@
+"""Knobs that turn: a round or a bladed one on a panel, with a mark that shows where it stands."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from unlatch.objects.annotation import HandleType, PartKind
+from unlatch.objects.procedural.building.assembly import Assembly, Moving
+from unlatch.objects.procedural.building.finishes import MARK
+from unlatch.objects.procedural.building.generated import Colour, draw_m
+from unlatch.objects.procedural.building.panel import PanelBuilder, PanelFrame
+from unlatch.objects.procedural.building.panel_handles import standing_out
+
+_GAP_M = 0.002
+_SKIRT_M = 0.004
+
+
+@dataclass(frozen=True)
+class TurningKnobParameters:
+    """A knob on an axis that stands on its panel."""
+
+    style: str
+    """`round`, or `blade`: a bar across a disc."""
+    diameter_m: float
+    depth_m: float
+    """How far it stands out."""
+    blade_m: float
+    """Thickness of a blade."""
+    range_rad: float
+    friction_n_m: float
+    damping_n_m_s: float
+
+    @property
+    def grip_m(self) -> float:
+        """Across, where the fingers close [m]."""
+        return self.blade_m if self.style == "blade" else self.diameter_m
+
+
+def draw_turning_knob(
+    rng: np.random.Generator, *, diameter: tuple[float, float], depth: tuple[float, float] = (0.030, 0.036)
+) -> TurningKnobParameters:
+    """Draws a knob.
+
+    Args:
+        rng: Source of the draws.
+        diameter: Range [m].
+        depth: Range of how far it stands out [m].
+    """
+    return TurningKnobParameters(
+        style="blade" if rng.random() < 0.65 else "round",
+        diameter_m=draw_m(rng, *diameter),
+        depth_m=draw_m(rng, *depth),
+        blade_m=draw_m(rng, 0.010, 0.014),
+        range_rad=draw_m(rng, 3.6, 5.0),
+        friction_n_m=draw_m(rng, 0.2, 0.24),
+        damping_n_m_s=draw_m(rng, 0.0002, 0.001),
+    )
+
+
+def add_turning_knob(
+    assembly: Assembly,
+    name: str,
+    knob: TurningKnobParameters,
+    *,
+    frame: PanelFrame,
+    parent: str,
+    at: Sequence[float],
+    base_point: Sequence[float],
+    rgba: Colour,
+    mark: Colour = MARK,
+    density_kg_m3: float = 1400.0,
+) -> None:
+    """Adds a knob that opens clockwise, as seen by the hand.
+
+    Args:
+        assembly: The object.
+        name: Of the part and its link.
+        knob: Its dimensions.
+        frame: `out` is the axis; the fingers close `across`.
+        parent: The link that it sits on.
+        at: (3,) where its axis meets the panel, in the frame of the parent [m].
+        base_point: (3,) see `Assembly.add_part`.
+        rgba: Colour.
+        mark: Colour of the mark.
+        density_kg_m3: Of its plastic or metal.
+    """
+    builder = PanelBuilder(name, frame)
+    radius, depth = knob.diameter_m / 2, knob.depth_m
+    skirt = _GAP_M + _SKIRT_M
+    middle, wide = (_GAP_M + skirt) / 2, radius if knob.style == "blade" else radius * 1.12
+    builder.cylinder("skirt", (0, 0, middle), axis="out", radius=wide, length=_SKIRT_M, rgba=rgba)
+    if knob.style == "blade":
+        half = knob.blade_m / 2
+        builder.box("blade", (-half, -radius * 0.96, skirt), (half, radius * 0.96, depth), rgba=rgba)
+        lower = (-0.0015, -radius * 0.9, depth)
+    else:
+        middle = (skirt + depth) / 2
+        builder.cylinder("grip", (0, 0, middle), axis="out", radius=radius, length=depth - skirt, rgba=rgba)
+        lower = (-0.0018, -radius * 0.9, depth)
+    builder.box("mark", lower, (-lower[0], -radius * 0.2, depth + 0.002), rgba=mark, collide=False)
+    axis = np.abs(np.asarray(frame.out))
+    clockwise = -float(np.sign(np.asarray(frame.out) @ axis))
+    held_depth = min(0.010, (depth - skirt) / 2)
+    held = standing_out(
+        frame,
+        HandleType.knob,
+        at=(0.0, 0.0),
+        out=depth - held_depth,
+        size=(depth - skirt, knob.grip_m, knob.diameter_m),
+    )
+    assembly.add_part(
+        builder,
+        frame,
+        Moving(
+            PartKind.knob,
+            parent,
+            at,
+            axis.tolist(),
+            clockwise * knob.range_rad,
+            knob.friction_n_m,
+            knob.damping_n_m_s,
+        ),
+        held,
+        mass_kg=round(builder.volume_m3 * density_kg_m3, 5),
+        push=frame.at(0.0, radius * 0.5, depth),
+        base_point=base_point,
+    )

@@ -1,0 +1,109 @@
+"""Which generated objects take part: those whose parameters are as wanted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from unlatch.objects.procedural.building.generated import GeneratedObject
+from unlatch.objects.procedural.catalog import GENERATORS
+from unlatch.simcore.errors import ConfigError, close_matches
+from unlatch.simcore.rng import stream
+
+MOST_TRIES = 1000
+"""So many seeds are looked at for one that is wanted."""
+_SEEDS = 2**31
+
+
+def read_wanted(value: Any) -> dict[str, Any]:
+    """`object.where` as it is kept.
+
+    Args:
+        value: As it stands in a YAML: by parameter a value, a list of values, or `{min, max}`.
+
+    Raises:
+        ConfigError: It is none of these.
+    """
+    if not isinstance(value, Mapping):
+        raise ConfigError(
+            f"object.where={value} is no mapping. Expected parameters with a value, a list of values, or "
+            "{min: ..., max: ...}. Change it.",
+            key="object.where",
+        )
+    for name, wanted in value.items():
+        key = f"object.where.{name}"
+        if isinstance(wanted, Mapping):
+            ends = [wanted.get("min", wanted.get("max")), wanted.get("max", wanted.get("min"))]
+            good = bool(wanted) and set(wanted) <= {"min", "max"} and all(_is_number(end) for end in ends)
+            if not good or ends[0] > ends[1]:
+                raise ConfigError(
+                    f"{key}={dict(wanted)} is no range. Expected numbers as min, max or both, min <= max. Change it.",
+                    key=key,
+                )
+        elif not (isinstance(wanted, list) and wanted) and not _is_value(wanted):
+            raise ConfigError(
+                f"{key}={wanted} is no choice. Expected a value, a list of values, or {{min: ..., max: ...}}. "
+                "Change it.",
+                key=key,
+            )
+    return {str(name): wanted for name, wanted in value.items()}
+
+
+def first_wanted(category: str, wanted: Mapping[str, Any], seed: int, *, takes: Callable[[str], bool]) -> str:
+    """The given seed if its object is as wanted, else the first of those that follow from it.
+
+    Args:
+        category: A generator's name.
+        wanted: By parameter a value, a list of values, or `{min, max}`.
+        seed: The seed that was drawn.
+        takes: Whether a seed is of the split.
+
+    Raises:
+        ConfigError: The category has no such parameter, or none of `MOST_TRIES` objects is as wanted.
+    """
+    generate: Callable[..., GeneratedObject] = GENERATORS.load(category)
+    rng = stream(seed, "assets.wanted")
+    seen: dict[str, set[float | str]] = {name: set() for name in wanted}
+    for _ in range(MOST_TRIES):
+        parameters = generate(seed, name=category).parameters if takes(str(seed)) else {}
+        if parameters:
+            for name in wanted:
+                if name not in parameters:
+                    raise ConfigError(
+                        f"object.where.{name} is no parameter of '{category}'.{close_matches(name, parameters)} "
+                        f"Parameters: {', '.join(sorted(parameters))}. Name one of them.",
+                        key=f"object.where.{name}",
+                    )
+                seen[name].add(parameters[name])
+            if all(_fits(want, parameters[name]) for name, want in wanted.items()):
+                return str(seed)
+        seed = int(rng.integers(_SEEDS))
+    met = "; ".join(f"{name} {_told(values)}" for name, values in seen.items())
+    raise ConfigError(
+        f"object.where={dict(wanted)} leaves none of {MOST_TRIES} objects of '{category}'. They had {met}. Loosen it.",
+        key="object.where",
+    )
+
+
+def _fits(wanted: Any, value: float | str) -> bool:
+    if isinstance(wanted, Mapping):
+        low, high = wanted.get("min", -float("inf")), wanted.get("max", float("inf"))
+        return isinstance(value, int | float) and low <= value <= high
+    if isinstance(wanted, list):
+        return any(_fits(one, value) for one in wanted)
+    return bool(wanted == value)
+
+
+def _told(values: set[float | str]) -> str:
+    numbers = sorted(v for v in values if isinstance(v, int | float))
+    if len(numbers) > 6:
+        return f"from {numbers[0]:g} to {numbers[-1]:g}"
+    return ", ".join(sorted(f"{v:g}" if isinstance(v, int | float) else v for v in values)[:8]) or "nothing"
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _is_value(value: Any) -> bool:
+    return isinstance(value, str | bool | int | float)

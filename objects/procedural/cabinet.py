@@ -1,0 +1,173 @@
+"""A low cabinet with one or two doors on vertical hinges, as a nightstand or a wall unit.
+
+Sizes are those in catalogues of nightstands and bathroom units: 34 to 60 cm wide, 25 to 38 cm deep, 36 to 62 cm high,
+boards of 15 to 20 mm.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from unlatch.objects.procedural.building.assembly import Assembly, swinging
+from unlatch.objects.procedural.building.carcass import Carcass, add_base
+from unlatch.objects.procedural.building.finishes import WOODS, board, darker, draw_contrast
+from unlatch.objects.procedural.building.generated import HANDLE_COLOURS, Colour, GeneratedObject, LinkBuilder, draw_m
+from unlatch.objects.procedural.building.generator import ObjectGenerator
+from unlatch.objects.procedural.building.panel import PanelBuilder, door_frame
+from unlatch.objects.procedural.building.panel_handles import (
+    PanelHandle,
+    add_handle,
+    draw_handle,
+    handle_record,
+    push_point,
+)
+
+_GAP_M = 0.003
+_INSIDE: Colour = (0.88, 0.83, 0.74, 1.0)
+
+
+@dataclass(frozen=True)
+class CabinetParameters:
+    """Everything that varies between cabinets, but the handle."""
+
+    width_m: float
+    depth_m: float
+    """Of the carcass, without the doors."""
+    height_m: float
+    """Feet included."""
+    wall_m: float
+    feet_m: float
+    foot_style: str
+    """`legs`, or a closed `plinth`."""
+    doors: int
+    hinge_side: str
+    """Of a single door."""
+    front: str
+    """`plain`, or `framed` by a raised border."""
+    door_thickness_m: float
+    limit_rad: float
+    handle_inset_m: float
+    handle_rise_m: float
+    """Of the handle over the middle of the door."""
+    friction_n_m: float
+    damping_n_m_s: float
+    density_kg_m3: float
+    shelves: int
+    colour: Colour
+    front_colour: Colour
+    handle_colour: Colour
+
+
+Cabinet = tuple[CabinetParameters, PanelHandle]
+
+
+def draw_parameters(rng: np.random.Generator) -> Cabinet:
+    """Draws a cabinet and the handle of its doors."""
+    doors = 1 if rng.random() < 0.45 else 2
+    height = draw_m(rng, 0.38, 0.62)
+    wood = WOODS[int(rng.integers(len(WOODS)))]
+    thickness = draw_m(rng, 0.016, 0.022)
+    parameters = CabinetParameters(
+        width_m=draw_m(rng, 0.34, 0.45) if doors == 1 else draw_m(rng, 0.46, 0.60),
+        depth_m=draw_m(rng, 0.25, 0.38),
+        height_m=height,
+        wall_m=draw_m(rng, 0.015, 0.020),
+        feet_m=draw_m(rng, 0.03, 0.10),
+        foot_style="legs" if rng.random() < 0.5 else "plinth",
+        doors=doors,
+        hinge_side="left" if rng.random() < 0.5 else "right",
+        front="framed" if rng.random() < 0.5 else "plain",
+        door_thickness_m=thickness,
+        limit_rad=draw_m(rng, 1.6, 2.2),
+        handle_inset_m=draw_m(rng, 0.026, 0.038),
+        handle_rise_m=draw_m(rng, 0.0, 0.08),
+        friction_n_m=draw_m(rng, 0.2, 0.8),
+        damping_n_m_s=draw_m(rng, 0.05, 0.25),
+        density_kg_m3=draw_m(rng, 550.0, 750.0),
+        shelves=int(rng.integers(0, 3)),
+        colour=wood[0],
+        front_colour=wood[1],
+        handle_colour=draw_contrast(rng, HANDLE_COLOURS, wood[1]),
+    )
+    handle = draw_handle(rng, {"bar": 0.5, "knob": 0.3, "edge": 0.2}, length=(0.10, min(0.20, 0.4 * height)))
+    return parameters, handle
+
+
+def build(assembly: Assembly, cabinet: Cabinet) -> GeneratedObject:
+    """Builds a cabinet.
+
+    The root frame lies at the middle of the footprint, z up from the bottom, x out of the front. The frame of a door
+    lies on its hinge, in the plane of the carcass' front at the door's mid height, parallel to the root frame.
+    """
+    p, handle = cabinet
+    body = LinkBuilder("body")
+    _add_body(body, p)
+    assembly.add_body(body, mass_kg=round(body.volume_m3 * p.density_kg_m3, 3))
+    sides = [p.hinge_side] if p.doors == 1 else ["right", "left"]
+    for number, side in enumerate(sides):
+        _add_door(assembly, "door" if number == 0 else f"door_{number + 1}", side, p, handle)
+    for rgba in (p.colour, p.front_colour, _INSIDE, darker(p.colour), darker(p.front_colour, 0.9)):
+        assembly.covers(board(rgba), rgba)
+    return assembly.finish(p, **handle_record(handle))
+
+
+generate = ObjectGenerator("cabinet", draw_parameters, build)
+
+
+def _add_body(builder: LinkBuilder, p: CabinetParameters) -> None:
+    x0, x1, half = -p.depth_m / 2, p.depth_m / 2, p.width_m / 2
+    add_base(builder, p.foot_style, depth=(x0, x1), half_m=half, height_m=p.feet_m, rgba=p.colour)
+    top = p.height_m - 0.018
+    room = Carcass((x0, -half, p.feet_m), (x1, half, top), p.wall_m, back_m=0.010)
+    room.build(builder, rgba=p.colour, lining=_INSIDE)
+    front = x1 + _GAP_M + p.door_thickness_m + 0.006
+    builder.box("top", (x0, -half - 0.006, top), (front, half + 0.006, p.height_m), rgba=p.colour)
+    (a0, b0, c0), (a1, b1, c1) = room.inner
+    for shelf in range(p.shelves):
+        z = c0 + (c1 - c0) * (shelf + 1) / (p.shelves + 1)
+        builder.box(f"shelf_{shelf}", (a0, b0, z), (a1 - 0.03, b1, z + 0.014), rgba=_INSIDE)
+
+
+def _add_door(assembly: Assembly, name: str, side: str, p: CabinetParameters, handle: PanelHandle) -> None:
+    frame = door_frame(side)
+    low, high = p.feet_m + _GAP_M / 2, p.height_m - 0.018 - _GAP_M
+    width, half = p.width_m / p.doors - _GAP_M / 2, (high - low) / 2
+    face = _GAP_M + p.door_thickness_m
+    door = PanelBuilder(name, frame)
+    door.box("slab", (0.0, -half, _GAP_M), (width, half, face), rgba=p.front_colour)
+    if p.front == "framed":
+        rgba = darker(p.front_colour, 0.88)
+        door.box(
+            "field",
+            (0.055, -half + 0.055, face),
+            (width - 0.055, half - 0.055, face + 0.0006),
+            rgba=rgba,
+            collide=False,
+        )
+        door.border(
+            "bead", (0.05, width - 0.05), half - 0.05, width=0.006, out=(face, face + 0.003), rgba=p.front_colour
+        )
+    up = float(frame.along[2])
+    at = (width - p.handle_inset_m, up * min(p.handle_rise_m, 0.4 * half))
+    held = add_handle(
+        door,
+        handle,
+        at=at,
+        face=face,
+        thickness=p.door_thickness_m,
+        edge=width,
+        length=2 * half,
+        rgba=p.handle_colour,
+    )
+    moving = swinging(frame, (p.depth_m / 2, -frame.across[1] * p.width_m / 2, (low + high) / 2), p)
+    assembly.add_part(
+        door,
+        frame,
+        moving,
+        held,
+        mass_kg=round(door.volume_m3 * p.density_kg_m3, 4),
+        push=push_point(frame, handle, at=at, edge=width, face=face),
+        base_point=(p.depth_m / 2 - 0.05, 0.0, p.height_m),
+    )

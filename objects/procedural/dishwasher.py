@@ -1,0 +1,194 @@
+"""A tabletop dishwasher: a door hinged below, controls over it, a basket with plates inside.
+
+Sizes are those in catalogues of tabletop dishwashers for 6 settings: 50 to 56 cm wide, 43 to 50 cm high, 42 to 50 cm
+deep. A built-in one, 82 cm high, opens at the height of its upper edge, which is out of the reach of an arm on a
+table.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from unlatch.objects.procedural.building.assembly import HOLDING, Assembly, dropping, flap_limit
+from unlatch.objects.procedural.building.carcass import Carcass, add_feet
+from unlatch.objects.procedural.building.finishes import (
+    APPLIANCES,
+    CHROME,
+    DARK,
+    DISPLAY,
+    WHITE,
+    WIRE,
+    draw_contrast,
+    mark_on,
+    sheet,
+)
+from unlatch.objects.procedural.building.generated import Colour, GeneratedObject, LinkBuilder, draw_colour, draw_m
+from unlatch.objects.procedural.building.generator import ObjectGenerator
+from unlatch.objects.procedural.building.panel import FLAP_BELOW, PanelBuilder
+from unlatch.objects.procedural.building.panel_handles import (
+    PUSH_ROOM_M,
+    PanelHandle,
+    add_handle,
+    draw_handle,
+    half_across,
+    handle_reach,
+    handle_record,
+    push_beside,
+)
+
+_GAP_M = 0.003
+_TUB: Colour = (0.66, 0.68, 0.70, 1.0)
+_TRIM: Colour = (0.52, 0.54, 0.56, 1.0)
+
+
+@dataclass(frozen=True)
+class DishwasherParameters:
+    """Everything that varies between dishwashers, but the handle."""
+
+    width_m: float
+    depth_m: float
+    """Of the body, without the door."""
+    height_m: float
+    wall_m: float
+    sill_m: float
+    """Height of the hinge, feet included."""
+    fascia_m: float
+    """Height of the control strip over the door."""
+    door_thickness_m: float
+    most_open_rad: float
+    handle_inset_m: float
+    holding: float
+    """Friction of the hinge over the moment of gravity: springs balance a real door."""
+    damping_n_m_s: float
+    door_density_kg_m3: float
+    body_density_kg_m3: float
+    plates: int
+    colour: Colour
+    fascia_colour: Colour
+    handle_colour: Colour
+
+
+Dishwasher = tuple[DishwasherParameters, PanelHandle]
+
+
+def draw_parameters(rng: np.random.Generator) -> Dishwasher:
+    """Draws a dishwasher and the handle of its door."""
+    colour = draw_colour(rng, APPLIANCES[:3])
+    width = draw_m(rng, 0.50, 0.56)
+    parameters = DishwasherParameters(
+        width_m=width,
+        depth_m=draw_m(rng, 0.40, 0.46),
+        height_m=draw_m(rng, 0.43, 0.48),
+        wall_m=draw_m(rng, 0.025, 0.035),
+        sill_m=draw_m(rng, 0.055, 0.075),
+        fascia_m=draw_m(rng, 0.055, 0.070),
+        door_thickness_m=draw_m(rng, 0.028, 0.036),
+        most_open_rad=draw_m(rng, 1.45, 1.57),
+        handle_inset_m=draw_m(rng, 0.030, 0.042),
+        holding=draw_m(rng, HOLDING, 1.5),
+        damping_n_m_s=draw_m(rng, 0.1, 0.4),
+        door_density_kg_m3=draw_m(rng, 350.0, 550.0),
+        body_density_kg_m3=draw_m(rng, 350.0, 500.0),
+        plates=int(rng.integers(3, 8)),
+        colour=colour,
+        fascia_colour=DARK if rng.random() < 0.6 else colour,
+        handle_colour=draw_contrast(rng, (CHROME, DARK, _TRIM), colour),
+    )
+    handle = draw_handle(
+        rng, {"bar": 0.65, "edge": 0.35}, length=(0.18, width - 2 * PUSH_ROOM_M), thickness=(0.012, 0.020)
+    )
+    return parameters, handle
+
+
+def build(assembly: Assembly, dishwasher: Dishwasher) -> GeneratedObject:
+    """Builds a dishwasher.
+
+    The root frame lies at the middle of the footprint, z up from the bottom, x out of the front. The door's frame lies
+    on its hinge, in the plane of the body's front, parallel to the root frame when closed.
+    """
+    p, handle = dishwasher
+    body = LinkBuilder("body")
+    _add_body(body, p)
+    assembly.add_body(body, mass_kg=round(body.volume_m3 * p.body_density_kg_m3, 3))
+
+    height, half, t = _door_height(p), p.width_m / 2 - 0.001, p.door_thickness_m
+    door = PanelBuilder("door", FLAP_BELOW)
+    door.box("slab", (0.0, -half, _GAP_M), (height, half, t), rgba=p.colour)
+    door.box(
+        "inside", (0.02, -half + 0.03, _GAP_M - 0.001), (height - 0.02, half - 0.03, _GAP_M), rgba=_TUB, collide=False
+    )
+    door.box(
+        "soap", (0.4 * height, -0.05, _GAP_M - 0.002), (0.62 * height, 0.03, _GAP_M - 0.001), rgba=_TRIM, collide=False
+    )
+    at = (height - p.handle_inset_m, 0.0)
+    if not handle_reach(handle):  # a strip along the edge that is taken
+        low = (height - 0.014, -half + 0.01, t)
+        door.box("strip", low, (height, half - 0.01, t + 0.0008), rgba=p.handle_colour, collide=False)
+    held = add_handle(door, handle, at=at, face=t, thickness=t, edge=height, length=2 * half, rgba=p.handle_colour)
+    limit = flap_limit(
+        far_m=at[0] + half_across(handle),
+        out_m=t + handle_reach(handle),
+        height_m=p.sill_m - 0.004,
+        most_rad=p.most_open_rad,
+    )
+    moving = dropping((p.depth_m / 2, 0.0, p.sill_m), p, limit_rad=limit)
+    assembly.add_part(
+        door,
+        FLAP_BELOW,
+        moving,
+        held,
+        mass_kg=round(door.volume_m3 * p.door_density_kg_m3, 4),
+        push=push_beside(FLAP_BELOW, handle, at=at, edge=height, half=half, face=t),
+        base_point=(p.depth_m / 2 - 0.05, 0.0, p.height_m),
+    )
+    assembly.covers(sheet(p.colour), p.colour)
+    return assembly.finish(p, **handle_record(handle))
+
+
+generate = ObjectGenerator("dishwasher", draw_parameters, build)
+
+
+def _door_height(p: DishwasherParameters) -> float:
+    return p.height_m - p.fascia_m - _GAP_M - p.sill_m
+
+
+def _add_body(builder: LinkBuilder, p: DishwasherParameters) -> None:
+    x0, x1, half, h = -p.depth_m / 2, p.depth_m / 2, p.width_m / 2, p.height_m
+    feet, front, low = 0.018, x1 + p.door_thickness_m, h - p.fascia_m
+    add_feet(builder, depth=(x0 + 0.04, x1 - 0.04), width=(-half + 0.04, half - 0.04), height_m=feet, radius_m=0.018)
+    builder.box("bottom", (x0, -half, feet), (x1, half, p.sill_m - 0.004), rgba=p.colour)
+    tub = Carcass((x0, -half, p.sill_m - 0.004), (x1, half, low), p.wall_m)
+    tub.build(builder, rgba=p.colour, lining=_TUB)
+    builder.box("roof", (x0, -half, low), (x1, half, h), rgba=p.colour)
+    builder.box("fascia", (x1, -half, low), (front, half, h), rgba=p.fascia_colour)
+    middle, skin, mark = low + p.fascia_m / 2, 0.001, mark_on(p.fascia_colour)
+    lower = (front, -0.045, middle - 0.012)
+    builder.box("display", lower, (front + skin, 0.045, middle + 0.012), rgba=DISPLAY, collide=False)
+    for number in range(5):
+        y = 0.10 + 0.028 * number
+        builder.cylinder(
+            f"button_{number}", (front, y, middle), axis="x", radius=0.007, length=0.004, rgba=mark, collide=False
+        )
+    lower = (front, -half + 0.03, middle - 0.005)
+    builder.box("name", lower, (front + skin, -half + 0.11, middle + 0.005), rgba=mark, collide=False)
+    _add_basket(builder, tub, p)
+
+
+def _add_basket(builder: LinkBuilder, tub: Carcass, p: DishwasherParameters) -> None:
+    """A basket of wire with plates that stand in it; to be seen only."""
+    (a0, b0, c0), (a1, b1, _) = tub.inner
+    low, high, front = c0 + 0.03, c0 + 0.085, a1 - 0.03
+    for number, z in enumerate((low, high)):
+        lower = (front, b0 + 0.02, z)
+        builder.box(f"wire_{number}", lower, (front + 0.004, b1 - 0.02, z + 0.004), rgba=WIRE, collide=False)
+    for number, y in enumerate(np.linspace(b0 + 0.02, b1 - 0.024, 11)):
+        lower = (front, float(y), low)
+        builder.box(f"post_{number}", lower, (front + 0.004, float(y) + 0.004, high), rgba=WIRE, collide=False)
+        lower = (a0 + 0.02, float(y), low)
+        builder.box(f"floor_{number}", lower, (front, float(y) + 0.003, low + 0.003), rgba=WIRE, collide=False)
+    for number in range(p.plates):
+        y = b0 + 0.08 + (b1 - b0 - 0.16) * number / 7
+        centre = ((a0 + front) / 2, y, low + 0.09)
+        builder.cylinder(f"plate_{number}", centre, axis="y", radius=0.10, length=0.007, rgba=WHITE, collide=False)

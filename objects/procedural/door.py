@@ -1,0 +1,213 @@
+"""A small door in a frame, with a lever handle.
+
+The handle has the size of a real one (levers of 10 to 14 cm, 45 to 60 mm off the leaf, as in catalogues of door
+furniture). The leaf is that of a hatch or of a bench for practice, 36 to 48 cm wide and 50 to 66 cm high: the handle
+of a door of two metres is out of the reach of an arm on a table.
+
+Note:
+    The lever turns freely and no latch holds the door.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from unlatch.objects.annotation import HandleType, PartKind
+from unlatch.objects.procedural.building.assembly import Assembly, Moving, swinging
+from unlatch.objects.procedural.building.carcass import Carcass
+from unlatch.objects.procedural.building.finishes import BRASS, CHROME, DARK, WOODS, board, darker, draw_contrast
+from unlatch.objects.procedural.building.generated import Colour, GeneratedObject, LinkBuilder, draw_m
+from unlatch.objects.procedural.building.generator import ObjectGenerator
+from unlatch.objects.procedural.building.inset_door import InsetDoor
+from unlatch.objects.procedural.building.panel import DRAWER_FRONT, PanelBuilder
+from unlatch.objects.procedural.building.panel_handles import held_at_edge, standing_out
+
+_PLATE_M = 0.006
+
+
+@dataclass(frozen=True)
+class DoorParameters:
+    """Everything that varies between doors."""
+
+    width_m: float
+    """Of the frame."""
+    height_m: float
+    depth_m: float
+    """Of the frame."""
+    frame_m: float
+    """Width of the frame's posts."""
+    leaf_m: float
+    """Thickness of the leaf."""
+    hinge_side: str
+    limit_rad: float
+    lever_m: float
+    """From the lever's axis to its end."""
+    standoff_m: float
+    """Free gap between leaf and lever."""
+    lever_height_m: float
+    """Across the lever, where fingers close."""
+    lever_depth_m: float
+    backset_m: float
+    """From the free edge to the lever's axis."""
+    lever_rise_m: float
+    """Of the lever's axis over the middle of the leaf."""
+    lever_range_rad: float
+    lever_style: str
+    """`round` or `flat`."""
+    panels: int
+    """Fields on the leaf."""
+    friction_n_m: float
+    damping_n_m_s: float
+    lever_friction_n_m: float
+    lever_damping_n_m_s: float
+    density_kg_m3: float
+    colour: Colour
+    leaf_colour: Colour
+    metal: Colour
+
+
+def draw_parameters(rng: np.random.Generator) -> DoorParameters:
+    """Draws a door."""
+    wood = WOODS[int(rng.integers(len(WOODS)))]
+    style = "round" if rng.random() < 0.5 else "flat"
+    height = draw_m(rng, 0.016, 0.022)
+    return DoorParameters(
+        width_m=draw_m(rng, 0.44, 0.56),
+        height_m=draw_m(rng, 0.56, 0.74),
+        depth_m=draw_m(rng, 0.09, 0.13),
+        frame_m=draw_m(rng, 0.035, 0.05),
+        leaf_m=draw_m(rng, 0.028, 0.036),
+        hinge_side="left" if rng.random() < 0.5 else "right",
+        limit_rad=draw_m(rng, 1.5, 1.9),
+        lever_m=draw_m(rng, 0.105, 0.135),
+        standoff_m=draw_m(rng, 0.036, 0.046),
+        lever_height_m=height,
+        lever_depth_m=height if style == "round" else draw_m(rng, 0.010, 0.014),
+        backset_m=draw_m(rng, 0.045, 0.06),
+        lever_rise_m=draw_m(rng, -0.04, 0.04),
+        lever_range_rad=draw_m(rng, 0.6, 0.9),
+        lever_style=style,
+        panels=int(rng.integers(0, 3)),
+        friction_n_m=draw_m(rng, 0.3, 1.0),
+        damping_n_m_s=draw_m(rng, 0.1, 0.4),
+        lever_friction_n_m=draw_m(rng, 0.4, 1.0),
+        lever_damping_n_m_s=draw_m(rng, 0.005, 0.02),
+        density_kg_m3=draw_m(rng, 450.0, 650.0),
+        colour=wood[0],
+        leaf_colour=wood[1],
+        metal=draw_contrast(rng, (CHROME, BRASS, DARK), wood[1]),
+    )
+
+
+def build(assembly: Assembly, p: DoorParameters) -> GeneratedObject:
+    """Builds a door.
+
+    The root frame lies at the middle of the footprint, z up from the bottom, x out of the front. The door's frame lies
+    on its hinge, at the outer edge of its face at mid height, parallel to the root frame when closed; the lever's on
+    its axis, where that meets the leaf.
+    """
+    half = p.width_m / 2
+    opening = Carcass((-p.depth_m / 2, -half, 0.0), (p.depth_m / 2, half, p.height_m), p.frame_m)
+    inset = InsetDoor.of(opening, hinge_side=p.hinge_side, thickness_m=p.leaf_m)
+    body = LinkBuilder("body")
+    _add_frame(body, p, opening)
+    inset.add_hinges(body, rgba=p.metal)
+    assembly.add_body(body, mass_kg=round(body.volume_m3 * p.density_kg_m3, 3))
+
+    frame, high, half_z = inset.frame, inset.span[1], inset.half_along
+    leaf = PanelBuilder("door", frame)
+    inset.add_slab(leaf, rgba=p.leaf_colour)
+    _add_fields(leaf, p, inset)
+    up = float(frame.along[2])
+    axis_at = (high - p.backset_m, up * p.lever_rise_m)
+    # the edge is held clear of the lever, under it
+    along = -up * min(0.16 - p.lever_rise_m, half_z - 0.05)
+    held = held_at_edge(frame, edge=high, along=along, face=0.0, thickness=p.leaf_m, length=2 * half_z)
+    moving = swinging(frame, inset.at, p)
+    assembly.add_part(
+        leaf,
+        frame,
+        moving,
+        held,
+        mass_kg=round(leaf.volume_m3 * p.density_kg_m3, 4),
+        push=frame.at(0.78 * high, axis_at[1] - up * 0.12, 0.0),
+        base_point=(p.depth_m / 2, 0.0, p.height_m),
+    )
+    _add_lever(
+        assembly, p, frame.at(*axis_at, 0.001), toward=-frame.across[1], top=frame.at(high / 2, up * half_z, 0.0)
+    )
+    for rgba in (p.colour, p.leaf_colour, darker(p.leaf_colour, 0.86), darker(p.colour, 0.8), darker(p.colour)):
+        assembly.covers(board(rgba), rgba)
+    return assembly.finish(p, handle_kind="lever")
+
+
+generate = ObjectGenerator("door", draw_parameters, build)
+
+
+def _add_frame(body: LinkBuilder, p: DoorParameters, opening: Carcass) -> None:
+    """Two posts, a head, a sill, and feet that stand before and behind."""
+    (x0, y0, _), (x1, y1, z1) = opening.low, opening.high
+    (_, b0, c0), (_, b1, c1) = opening.inner
+    for number, (a, b) in enumerate(((y0, b0), (b1, y1))):
+        body.box(f"post_{number}", (x0, a, 0.0), (x1, b, z1), rgba=p.colour)
+        for side, (c, d) in {"behind": (x0 - 0.06, x0), "front": (x1, x1 + 0.06)}.items():
+            body.box(f"foot_{side}_{number}", (c, a, 0.0), (d, b, 0.03), rgba=darker(p.colour, 0.8))
+    body.box("head", (x0, b0, c1), (x1, b1, z1), rgba=p.colour)
+    body.box("sill", (x0, b0, 0.0), (x1, b1, c0), rgba=p.colour)
+    # the leaf closes against these strips, which are not touched: it must not stick to them
+    stop = x1 - p.leaf_m - 0.004
+    for number, (a, b) in enumerate(((b0, b0 + 0.012), (b1 - 0.012, b1))):
+        body.box(f"stop_{number}", (stop - 0.012, a, c0), (stop, b, c1), rgba=darker(p.colour), collide=False)
+
+
+def _add_fields(leaf: PanelBuilder, p: DoorParameters, inset: InsetDoor) -> None:
+    (low, high), half = inset.span, inset.half_along
+    for number in range(p.panels):
+        size = 2 * half / p.panels
+        a, b = -half + number * size + 0.035, -half + (number + 1) * size - 0.035
+        field = ((low + 0.05, a, 0.0), (high - p.backset_m - 0.045, b, 0.0006))
+        leaf.box(f"field_{number}", *field, rgba=darker(p.leaf_colour, 0.86), collide=False)
+
+
+def _add_lever(assembly: Assembly, p: DoorParameters, at: np.ndarray, *, toward: float, top: np.ndarray) -> None:
+    """The lever points to the hinge; its end goes down."""
+    frame = DRAWER_FRONT
+    lever = PanelBuilder("lever", frame)
+    middle = _PLATE_M + p.standoff_m + p.lever_depth_m / 2
+    height, depth = p.lever_height_m / 2, p.lever_depth_m / 2
+    lever.cylinder("rose", (0, 0, _PLATE_M / 2), axis="out", radius=0.026, length=_PLATE_M, rgba=p.metal)
+    lever.cylinder("neck", (0, 0, middle / 2), axis="out", radius=0.009, length=middle, rgba=p.metal)
+    if p.lever_style == "round":
+        centre = (0, toward * p.lever_m / 2, middle)
+        lever.cylinder("handle", centre, axis="along", radius=height, length=p.lever_m + 0.018, rgba=p.metal)
+    else:
+        ends = sorted((-toward * 0.010, toward * p.lever_m))
+        lever.box("handle", (-height, ends[0], middle - depth), (height, ends[1], middle + depth), rgba=p.metal)
+    held = standing_out(
+        frame,
+        HandleType.bar,
+        at=(0.0, toward * (p.lever_m - 0.018)),
+        out=middle,
+        size=(2 * depth, 2 * height, 0.045),
+    )
+    moving = Moving(
+        PartKind.lever,
+        "door",
+        at.tolist(),
+        (1.0, 0.0, 0.0),
+        # about +x, y turns to z: down where the lever points to -y
+        -toward * p.lever_range_rad,
+        p.lever_friction_n_m,
+        p.lever_damping_n_m_s,
+    )
+    assembly.add_part(
+        lever,
+        frame,
+        moving,
+        held,
+        mass_kg=round(lever.volume_m3 * 4000.0, 4),
+        push=frame.at(-height, toward * (p.lever_m - 0.05), middle),
+        base_point=top.tolist(),
+    )

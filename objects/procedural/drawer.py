@@ -1,0 +1,179 @@
+"""A low cabinet with one or two drawers; the one that is acted on is the part `drawer`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from unlatch.objects.annotation import PartKind
+from unlatch.objects.procedural.building.assembly import Assembly, Held, Moving
+from unlatch.objects.procedural.building.finishes import board
+from unlatch.objects.procedural.building.generated import (
+    HANDLE_COLOURS,
+    Colour,
+    GeneratedObject,
+    LinkBuilder,
+    draw_colour,
+    draw_m,
+)
+from unlatch.objects.procedural.building.generator import ObjectGenerator
+from unlatch.objects.procedural.building.handles import (
+    BarParameters,
+    KnobParameters,
+    add_bar,
+    add_knob,
+    draw_bar,
+    draw_knob,
+)
+from unlatch.objects.procedural.building.panel import DRAWER_FRONT
+from unlatch.objects.procedural.building.panel_handles import handle_record
+
+_WOODS: tuple[tuple[Colour, Colour], ...] = (
+    ((0.78, 0.62, 0.42, 1.0), (0.86, 0.72, 0.52, 1.0)),
+    ((0.42, 0.28, 0.19, 1.0), (0.52, 0.36, 0.25, 1.0)),
+    ((0.90, 0.90, 0.88, 1.0), (0.96, 0.96, 0.95, 1.0)),
+    ((0.36, 0.42, 0.48, 1.0), (0.47, 0.54, 0.60, 1.0)),
+    ((0.45, 0.55, 0.45, 1.0), (0.86, 0.72, 0.52, 1.0)),
+)
+"""Carcass and front: beech, walnut, white, blue-grey, green with beech."""
+_INSIDE: Colour = (0.88, 0.83, 0.74, 1.0)
+_GAP_M = 0.003
+_PANEL_M = 0.012
+
+
+@dataclass(frozen=True)
+class DrawerParameters:
+    """Everything that varies between cabinets."""
+
+    width_m: float
+    depth_m: float
+    """Of the carcass, without the fronts."""
+    plinth_m: float
+    """Height of the closed base under the lowest drawer."""
+    front_height_m: float
+    """Of each drawer front, gap included."""
+    wall_m: float
+    count: int
+    """One or two drawers, above one another."""
+    acted: int
+    """Index from below of the part `drawer`."""
+    front_thickness_m: float
+    travel_m: float
+    drawer_mass_kg: float
+    body_mass_kg: float
+    friction_n: float
+    damping_n_s_m: float
+    colour: Colour
+    front_colour: Colour
+    handle_colour: Colour
+
+    @property
+    def height_m(self) -> float:
+        """Of the whole cabinet [m]."""
+        return self.plinth_m + self.count * self.front_height_m + self.wall_m
+
+
+Drawer = tuple[DrawerParameters, BarParameters | KnobParameters]
+
+
+def draw_parameters(rng: np.random.Generator) -> Drawer:
+    """Draws one cabinet and the handle of its drawers."""
+    count = 1 if rng.random() < 0.5 else 2
+    acted = 1 if count == 2 and rng.random() < 0.75 else 0
+    width = draw_m(rng, 0.34, 0.48)
+    travel = draw_m(rng, 0.22, 0.32)
+    # The hand is 20 cm wide across a horizontal bar: the middle of a low front stays 13 cm over the ground.
+    front_height = draw_m(rng, 0.13, 0.17) if count == 2 else draw_m(rng, 0.15, 0.20)
+    plinth_low = max(0.035, 0.135 - (acted + 0.5) * front_height)
+    wood = _WOODS[int(rng.integers(len(_WOODS)))]
+    parameters = DrawerParameters(
+        width_m=width,
+        depth_m=round(travel + draw_m(rng, 0.10, 0.15), 4),
+        plinth_m=draw_m(rng, plinth_low, plinth_low + 0.04),
+        front_height_m=front_height,
+        wall_m=draw_m(rng, 0.015, 0.02),
+        count=count,
+        acted=acted,
+        front_thickness_m=draw_m(rng, 0.018, 0.024),
+        travel_m=travel,
+        drawer_mass_kg=draw_m(rng, 1.2, 3.0),
+        body_mass_kg=draw_m(rng, 8.0, 16.0),
+        friction_n=draw_m(rng, 1.0, 5.0),
+        damping_n_s_m=draw_m(rng, 0.5, 4.0),
+        colour=wood[0],
+        front_colour=wood[1],
+        handle_colour=draw_colour(rng, HANDLE_COLOURS),
+    )
+    if rng.random() < 0.25:
+        return parameters, draw_knob(rng)
+    return parameters, draw_bar(rng, length=(0.12, min(0.22, width - 0.20)), thickness=(0.01, 0.018))
+
+
+def build(assembly: Assembly, drawer: Drawer) -> GeneratedObject:
+    """Builds a cabinet.
+
+    The root frame lies at the middle of the footprint, z up from the bottom, x out of the front. A drawer's frame lies
+    at the middle of the back of its front panel, parallel to the root frame.
+    """
+    p, handle = drawer
+    assembly.renames_shapes = False  # the names it has had from the start: same seed, same bytes
+    body = LinkBuilder("body")
+    _add_body(body, p)
+    assembly.add_body(body, mass_kg=p.body_mass_kg)
+    for index in sorted(range(p.count), key=lambda i: i != p.acted):
+        _add_drawer(assembly, "drawer" if index == p.acted else "drawer_2", index, p, handle)
+    for rgba in (p.colour, p.front_colour, _INSIDE):
+        assembly.covers(board(rgba), rgba)
+    return assembly.finish(p, **handle_record(handle))
+
+
+generate = ObjectGenerator("drawer", draw_parameters, build)
+
+
+def _add_body(builder: LinkBuilder, p: DrawerParameters) -> None:
+    x0, x1 = -p.depth_m / 2, p.depth_m / 2
+    y0, y1 = -p.width_m / 2, p.width_m / 2
+    h, w = round(p.height_m, 6), p.wall_m
+    builder.box("plinth", (x0, y0 + 0.01, 0.0), (x1 - 0.015, y1 - 0.01, p.plinth_m - w), rgba=(0.15, 0.15, 0.15, 1.0))
+    builder.box("bottom", (x0, y0, p.plinth_m - w), (x1, y1, p.plinth_m), rgba=p.colour)
+    builder.box("top", (x0, y0, h - w), (x1 + p.front_thickness_m, y1, h), rgba=p.colour)
+    builder.box("side_low_y", (x0, y0, p.plinth_m), (x1, y0 + w, h - w), rgba=p.colour)
+    builder.box("side_high_y", (x0, y1 - w, p.plinth_m), (x1, y1, h - w), rgba=p.colour)
+    builder.box("back", (x0, y0 + w, p.plinth_m), (x0 + _PANEL_M, y1 - w, h - w), rgba=p.colour)
+
+
+def _add_drawer(
+    assembly: Assembly, label: str, index: int, p: DrawerParameters, handle: BarParameters | KnobParameters
+) -> None:
+    t = p.front_thickness_m
+    half_w, half_h = p.width_m / 2 - _GAP_M / 2, p.front_height_m / 2 - _GAP_M / 2
+    box_w, box_h = p.width_m / 2 - p.wall_m - 0.008, half_h - 0.018
+    back = -(p.depth_m - _PANEL_M - 0.012)
+    builder = LinkBuilder(label)
+    builder.box("front", (0.0, -half_w, -half_h), (t, half_w, half_h), rgba=p.front_colour)
+    builder.box("bottom", (back, -box_w, -box_h), (0.0, box_w, -box_h + 0.008), rgba=_INSIDE)
+    builder.box("side_low_y", (back, -box_w, -box_h + 0.008), (0.0, -box_w + _PANEL_M, box_h), rgba=_INSIDE)
+    builder.box("side_high_y", (back, box_w - _PANEL_M, -box_h + 0.008), (0.0, box_w, box_h), rgba=_INSIDE)
+    builder.box(
+        "back", (back, -box_w + _PANEL_M, -box_h + 0.008), (back + _PANEL_M, box_w - _PANEL_M, box_h), rgba=_INSIDE
+    )
+    if isinstance(handle, KnobParameters):
+        held = add_knob(builder, handle, at_front=(t, 0.0, 0.0), rgba=p.handle_colour)
+        half_handle = handle.diameter_m / 2
+    else:
+        held = add_bar(builder, handle, at_front=(t, 0.0, 0.0), along="y", rgba=p.handle_colour)
+        half_handle = handle.length_m / 2
+    # Beside the handle by more than half the thickness of a hand, which is wider than the fingers are long.
+    push_y = min(half_handle + 0.06, half_w - 0.03)
+    z = p.plinth_m + (index + 0.5) * p.front_height_m
+    at = (p.depth_m / 2, 0.0, z)
+    assembly.add_part(
+        builder,
+        DRAWER_FRONT,
+        Moving(PartKind.slider, "body", at, (1.0, 0.0, 0.0), p.travel_m, p.friction_n, p.damping_n_s_m),
+        Held(held, np.array([t + handle.reach_m, 0.0, 0.0])),
+        mass_kg=p.drawer_mass_kg,
+        push=np.array([t, push_y, 0.0]),
+        base_point=(p.depth_m / 2 - 0.05, 0.0, p.height_m),
+    )

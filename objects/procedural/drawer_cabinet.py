@@ -1,0 +1,172 @@
+"""A chest with one to four drawers over one another, each of which can be opened.
+
+Sizes are those in catalogues of nightstands and desk units: 34 to 50 cm wide, 34 to 45 cm deep, drawers of 12 to 19 cm
+that come out by 20 to 30 cm.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from unlatch.objects.annotation import PartKind
+from unlatch.objects.procedural.building.assembly import Assembly, Moving
+from unlatch.objects.procedural.building.carcass import Carcass, add_base
+from unlatch.objects.procedural.building.finishes import WOODS, board, darker, draw_contrast
+from unlatch.objects.procedural.building.generated import HANDLE_COLOURS, Colour, GeneratedObject, LinkBuilder, draw_m
+from unlatch.objects.procedural.building.generator import ObjectGenerator
+from unlatch.objects.procedural.building.panel import DRAWER_FRONT, PanelBuilder
+from unlatch.objects.procedural.building.panel_handles import (
+    PanelHandle,
+    add_handle,
+    draw_handle,
+    half_along,
+    handle_record,
+)
+
+_GAP_M = 0.003
+_BOARD_M = 0.010
+_INSIDE: Colour = (0.88, 0.83, 0.74, 1.0)
+
+
+@dataclass(frozen=True)
+class DrawerCabinetParameters:
+    """Everything that varies between chests, but the handles."""
+
+    width_m: float
+    depth_m: float
+    """Of the carcass, without the fronts."""
+    feet_m: float
+    foot_style: str
+    """`legs`, or a closed `plinth`."""
+    count: int
+    front_height_m: float
+    """Of each front, gap included."""
+    wall_m: float
+    front_thickness_m: float
+    travel_m: float
+    friction_n: float
+    damping_n_s_m: float
+    density_kg_m3: float
+    colour: Colour
+    front_colour: Colour
+    handle_colour: Colour
+
+    @property
+    def height_m(self) -> float:
+        """Of the whole chest [m]."""
+        return round(self.feet_m + self.count * self.front_height_m + 2 * self.wall_m, 6)
+
+
+DrawerCabinet = tuple[DrawerCabinetParameters, PanelHandle]
+
+
+def draw_parameters(rng: np.random.Generator) -> DrawerCabinet:
+    """Draws a chest and the handle of its drawers."""
+    count = int(rng.integers(1, 5))
+    width = draw_m(rng, 0.34, 0.50)
+    wood = WOODS[int(rng.integers(len(WOODS)))]
+    travel = draw_m(rng, 0.20, 0.30)
+    parameters = DrawerCabinetParameters(
+        width_m=width,
+        depth_m=round(travel + draw_m(rng, 0.10, 0.15), 4),
+        feet_m=draw_m(rng, 0.05, 0.12),
+        foot_style="legs" if rng.random() < 0.5 else "plinth",
+        count=count,
+        front_height_m=draw_m(rng, 0.13, 0.19) if count < 3 else draw_m(rng, 0.115, 0.15),
+        wall_m=draw_m(rng, 0.015, 0.020),
+        front_thickness_m=draw_m(rng, 0.016, 0.022),
+        travel_m=travel,
+        friction_n=draw_m(rng, 1.0, 5.0),
+        damping_n_s_m=draw_m(rng, 0.5, 4.0),
+        density_kg_m3=draw_m(rng, 500.0, 700.0),
+        colour=wood[0],
+        front_colour=wood[1],
+        handle_colour=draw_contrast(rng, HANDLE_COLOURS, wood[1]),
+    )
+    handle = draw_handle(
+        rng, {"bar": 0.45, "knob": 0.2, "cup": 0.2, "edge": 0.15}, length=(0.10, min(0.22, width - 0.22))
+    )
+    return parameters, handle
+
+
+def build(assembly: Assembly, drawer_cabinet: DrawerCabinet) -> GeneratedObject:
+    """Builds a chest.
+
+    The root frame lies at the middle of the footprint, z up from the bottom, x out of the front. A drawer's frame lies
+    at the middle of the back of its front panel, parallel to the root frame. The uppermost one is `drawer`.
+    """
+    p, handle = drawer_cabinet
+    body = LinkBuilder("body")
+    _add_body(body, p)
+    assembly.add_body(body, mass_kg=round(body.volume_m3 * p.density_kg_m3, 3))
+    for number in range(p.count):
+        _add_drawer(assembly, "drawer" if number == 0 else f"drawer_{number + 1}", number, p, handle)
+    for rgba in (p.colour, p.front_colour, _INSIDE, darker(p.colour), darker(p.colour, 0.6)):
+        assembly.covers(board(rgba), rgba)
+    return assembly.finish(p, **handle_record(handle))
+
+
+generate = ObjectGenerator("drawer_cabinet", draw_parameters, build)
+
+
+def _add_body(builder: LinkBuilder, p: DrawerCabinetParameters) -> None:
+    x0, x1, half = -p.depth_m / 2, p.depth_m / 2, p.width_m / 2
+    add_base(builder, p.foot_style, depth=(x0, x1), half_m=half, height_m=p.feet_m, rgba=p.colour)
+    box = Carcass((x0, -half, p.feet_m), (x1, half, p.height_m - p.wall_m), p.wall_m, back_m=_BOARD_M)
+    box.build(builder, rgba=p.colour)
+    front = x1 + _GAP_M + p.front_thickness_m + 0.006
+    builder.box("top", (x0, -half - 0.006, p.height_m - p.wall_m), (front, half + 0.006, p.height_m), rgba=p.colour)
+
+
+def _add_drawer(assembly: Assembly, label: str, number: int, p: DrawerCabinetParameters, handle: PanelHandle) -> None:
+    drawer = PanelBuilder(label, DRAWER_FRONT)
+    face = _GAP_M + p.front_thickness_m
+    half_w, half_h = p.width_m / 2 - _GAP_M / 2, p.front_height_m / 2 - _GAP_M / 2
+    drawer.box("front", (-half_h, -half_w, _GAP_M), (half_h, half_w, face), rgba=p.front_colour)
+    _add_tray(drawer, p, half_h)
+    held = add_handle(
+        drawer,
+        handle,
+        at=(0.0, 0.0),
+        face=face,
+        thickness=p.front_thickness_m,
+        edge=-half_h,
+        length=2 * half_w,
+        rgba=p.handle_colour,
+    )
+    if half_along(handle):
+        # beside the handle by more than half the thickness of a hand, which is wider than the fingers are long
+        push = DRAWER_FRONT.at(0.0, min(half_along(handle) + 0.06, half_w - 0.025), face)
+    else:
+        push = DRAWER_FRONT.at(0.016, 0.0, face)  # below the middle: the upper edge is held
+    z = p.height_m - 2 * p.wall_m - (number + 0.5) * p.front_height_m
+    moving = Moving(
+        PartKind.slider,
+        "body",
+        (p.depth_m / 2, 0.0, z),
+        (1.0, 0.0, 0.0),
+        p.travel_m,
+        p.friction_n,
+        p.damping_n_s_m,
+    )
+    assembly.add_part(
+        drawer,
+        DRAWER_FRONT,
+        moving,
+        held,
+        mass_kg=round(drawer.volume_m3 * p.density_kg_m3, 4),
+        push=push,
+        base_point=(p.depth_m / 2 - 0.05, 0.0, p.height_m),
+    )
+
+
+def _add_tray(drawer: PanelBuilder, p: DrawerCabinetParameters, half_h: float) -> None:
+    """Floor, sides and back of the drawer; across runs down."""
+    half = p.width_m / 2 - p.wall_m - 0.008
+    back, top, low, b = -(p.depth_m - _BOARD_M - 0.012), -half_h + 0.022, half_h - 0.026, _BOARD_M
+    drawer.box("floor", (low - 0.008, -half, back), (low, half, _GAP_M), rgba=_INSIDE)
+    drawer.box("side_0", (top, -half, back), (low - 0.008, -half + b, _GAP_M), rgba=_INSIDE)
+    drawer.box("side_1", (top, half - b, back), (low - 0.008, half, _GAP_M), rgba=_INSIDE)
+    drawer.box("back", (top, -half + b, back), (low - 0.008, half - b, back + b), rgba=_INSIDE)

@@ -1,0 +1,221 @@
+"""A faucet on a piece of worktop: a mixer with a lever, or a spout between two knobs.
+
+Sizes are those in catalogues of basin and kitchen faucets: 15 to 32 cm high, spouts reaching 12 to 20 cm, levers of 10
+to 13 cm, cross and round handles of 38 to 50 mm.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from unlatch.objects.annotation import HandleType, PartKind
+from unlatch.objects.procedural.building.assembly import Assembly, Moving
+from unlatch.objects.procedural.building.finishes import DARK, METALS, darker
+from unlatch.objects.procedural.building.generated import Colour, GeneratedObject, LinkBuilder, draw_colour, draw_m
+from unlatch.objects.procedural.building.generator import ObjectGenerator
+from unlatch.objects.procedural.building.panel import LID_BEHIND, PanelBuilder, PanelFrame
+from unlatch.objects.procedural.building.panel_handles import standing_out
+from unlatch.objects.procedural.building.textures import TextureKind
+from unlatch.objects.procedural.building.turning_knob import TurningKnobParameters, add_turning_knob, draw_turning_knob
+
+_ABOVE = PanelFrame(across=(0.0, -1.0, 0.0), out=(0.0, 0.0, 1.0))
+"""A hand comes from above and closes along y; along is +x, out of the front."""
+_WOOD: Colour = (0.66, 0.52, 0.38, 1.0)
+_TOPS: tuple[Colour, ...] = ((0.86, 0.85, 0.82, 1.0), (0.34, 0.34, 0.35, 1.0), _WOOD)
+_RED: Colour = (0.80, 0.16, 0.14, 1.0)
+_BLUE: Colour = (0.15, 0.32, 0.78, 1.0)
+_DECK_M = 0.02
+
+
+@dataclass(frozen=True)
+class FaucetParameters:
+    """Everything that varies between faucets, but the knobs."""
+
+    kind: str
+    """`lever` or `knobs`."""
+    column_m: float
+    """Radius of the column."""
+    height_m: float
+    """Of the lever's axis, or of the spout's bend, over the worktop."""
+    reach_m: float
+    """Of the spout."""
+    spout_m: float
+    """Radius of the spout."""
+    lever_m: float
+    """From the lever's axis to its end."""
+    lever_width_m: float
+    """Where fingers close."""
+    lever_height_m: float
+    lever_range_rad: float
+    post_m: float
+    """Height of the posts of the knobs."""
+    spread_m: float
+    """From the spout to a knob."""
+    friction_n_m: float
+    damping_n_m_s: float
+    metal: Colour
+    top_colour: Colour
+
+
+Faucet = tuple[FaucetParameters, TurningKnobParameters]
+
+
+def draw_parameters(rng: np.random.Generator) -> Faucet:
+    """Draws a faucet and its knobs."""
+    kind = "lever" if rng.random() < 0.5 else "knobs"
+    column = draw_m(rng, 0.022, 0.027) if kind == "lever" else draw_m(rng, 0.014, 0.018)
+    parameters = FaucetParameters(
+        kind=kind,
+        column_m=column,
+        height_m=draw_m(rng, 0.12, 0.20) if kind == "lever" else draw_m(rng, 0.12, 0.18),
+        reach_m=draw_m(rng, 0.12, 0.18),
+        spout_m=draw_m(rng, 0.011, 0.014),
+        lever_m=draw_m(rng, 0.10, 0.13),
+        lever_width_m=draw_m(rng, 0.016, 0.024),
+        lever_height_m=draw_m(rng, 0.010, 0.014),
+        lever_range_rad=draw_m(rng, 1.0, 1.5),
+        post_m=draw_m(rng, 0.045, 0.065),
+        spread_m=draw_m(rng, 0.10, 0.12),
+        friction_n_m=draw_m(rng, 0.2, 0.6),
+        damping_n_m_s=draw_m(rng, 0.002, 0.01),
+        metal=draw_colour(rng, METALS),
+        top_colour=draw_colour(rng, _TOPS),
+    )
+    knob = draw_turning_knob(rng, diameter=(0.038, 0.050), depth=(0.030, 0.038))
+    return parameters, replace(knob, range_rad=round(min(knob.range_rad, 4.2), 4))
+
+
+def build(assembly: Assembly, faucet: Faucet) -> GeneratedObject:
+    """Builds a faucet.
+
+    The root frame lies at the middle of the worktop's piece, z up from the bottom, x to where the water runs. The frame
+    of a lever or knob lies on its axis, where that meets what it sits on, parallel to the root frame.
+    """
+    p, knob = faucet
+    body = LinkBuilder("body")
+    x = -p.reach_m / 2
+    half = (p.spread_m if p.kind == "knobs" else 0.06) + 0.05
+    assembly.covers(TextureKind.wood if p.top_colour == _WOOD else TextureKind.stone, p.top_colour)
+    body.box("worktop", (x - 0.06, -half, 0.0), (-x + 0.06, half, _DECK_M), rgba=p.top_colour)
+    body.cylinder("hole", (-x, 0.0, _DECK_M), axis="z", radius=0.022, length=0.001, rgba=DARK, collide=False)
+    body.cylinder(
+        "drain", (-x, 0.0, _DECK_M + 0.0005), axis="z", radius=0.016, length=0.001, rgba=darker(p.metal), collide=False
+    )
+    edge = (-x + 0.05, 0.0, _DECK_M)
+    if p.kind == "lever":
+        _add_mixer(body, p, x)
+        assembly.add_body(body, mass_kg=round(body.volume_m3 * 2500.0, 3))
+        _add_lever(assembly, p, x, edge)
+        return assembly.finish(p)
+    _add_gooseneck(body, p, x)
+    for number, sign in enumerate((-1.0, 1.0)):
+        y, colour = sign * p.spread_m, _RED if number == 0 else _BLUE
+        top = _DECK_M + p.post_m
+        body.cylinder(f"flange_{number}", (x, y, _DECK_M + 0.004), axis="z", radius=0.026, length=0.008, rgba=p.metal)
+        body.cylinder(
+            f"post_{number}", (x, y, (_DECK_M + top) / 2), axis="z", radius=0.013, length=p.post_m, rgba=p.metal
+        )
+        body.cylinder(
+            f"band_{number}", (x, y, top - 0.008), axis="z", radius=0.0136, length=0.006, rgba=colour, collide=False
+        )
+    assembly.add_body(body, mass_kg=round(body.volume_m3 * 2500.0, 3))
+    for number, sign in enumerate((-1.0, 1.0)):
+        add_turning_knob(
+            assembly,
+            "knob" if number == 0 else "knob_2",
+            replace(knob, friction_n_m=p.friction_n_m),
+            frame=LID_BEHIND,  # closed on from behind and in front: beside the knob stands the spout
+            parent="body",
+            at=(x, sign * p.spread_m, _DECK_M + p.post_m),
+            base_point=edge,
+            rgba=p.metal,
+            mark=_RED if number == 0 else _BLUE,
+            density_kg_m3=4500.0,
+        )
+    return assembly.finish(p, knob_style=knob.style, knob_diameter_m=knob.diameter_m)
+
+
+generate = ObjectGenerator("faucet", draw_parameters, build)
+
+
+def _add_mixer(body: LinkBuilder, p: FaucetParameters, x: float) -> None:
+    """A thick column, a spout that rises out of it, a mouth that looks down."""
+    top = _DECK_M + p.height_m
+    body.cylinder("flange", (x, 0, _DECK_M + 0.004), axis="z", radius=p.column_m + 0.006, length=0.008, rgba=p.metal)
+    body.cylinder("column", (x, 0, (_DECK_M + top) / 2), axis="z", radius=p.column_m, length=p.height_m, rgba=p.metal)
+    root, end = (
+        np.array([x, 0.0, _DECK_M + 0.52 * p.height_m]),
+        np.array([x + p.reach_m, 0.0, _DECK_M + 0.72 * p.height_m]),
+    )
+    body.rod("spout", root, end, radius=p.spout_m, rgba=p.metal)
+    body.sphere("bend", end, radius=p.spout_m, rgba=p.metal)
+    mouth = end - np.array([-0.004, 0.0, 0.028])
+    body.rod("mouth", end, mouth, radius=p.spout_m, rgba=p.metal)
+    body.rod("aerator", mouth, mouth - np.array([0.0, 0.0, 0.005]), radius=p.spout_m * 0.8, rgba=DARK)
+
+
+def _add_gooseneck(body: LinkBuilder, p: FaucetParameters, x: float) -> None:
+    """A slender column that bends over in half a circle."""
+    radius, top = p.reach_m / 2, _DECK_M + p.height_m
+    body.cylinder("flange", (x, 0, _DECK_M + 0.005), axis="z", radius=0.028, length=0.010, rgba=p.metal)
+    body.cylinder("foot", (x, 0, _DECK_M + 0.035), axis="z", radius=p.column_m + 0.003, length=0.06, rgba=p.metal)
+    body.cylinder("column", (x, 0, (_DECK_M + top) / 2), axis="z", radius=p.spout_m, length=p.height_m, rgba=p.metal)
+    angles = np.linspace(np.pi, 0.0, 11)
+    bend = np.stack(
+        [x + radius + radius * np.cos(angles), np.zeros(11), top + radius * np.sin(angles)], axis=1
+    )  # (11, 3)
+    for number in range(10):
+        body.rod(f"bend_{number}", bend[number], bend[number + 1], radius=p.spout_m, rgba=p.metal)
+        if number:
+            body.sphere(f"joint_{number}", bend[number], radius=p.spout_m, rgba=p.metal, collide=False)
+    end = bend[-1] - np.array([0.0, 0.0, 0.035])
+    body.rod("mouth", bend[-1], end, radius=p.spout_m, rgba=p.metal)
+    body.rod("aerator", end, end - np.array([0.0, 0.0, 0.008]), radius=p.spout_m + 0.002, rgba=darker(p.metal))
+
+
+def _add_lever(assembly: Assembly, p: FaucetParameters, x: float, edge: tuple[float, float, float]) -> None:
+    """A cap on the column with a lever that points over the spout, a little upwards."""
+    lever = PanelBuilder("lever", _ABOVE)
+    rise, cap = 0.022, 0.030
+    lever.cylinder("cap", (0, 0, 0.002 + cap / 2), axis="out", radius=p.column_m, length=cap, rgba=p.metal)
+    end = np.array([p.lever_m, 0.0, cap - p.lever_height_m / 2 + rise])
+    root = np.array([0.0, 0.0, cap - p.lever_height_m / 2])
+    knee = root + 0.42 * (end - root) + np.array([0.0, 0.0, 0.006])
+    lever.rod("neck", root, knee, radius=p.lever_height_m / 2, rgba=p.metal)
+    lever.sphere("knee", knee, radius=p.lever_height_m / 2, rgba=p.metal, collide=False)
+    half_h, half_w = p.lever_height_m / 2, p.lever_width_m / 2
+    lever.box("handle", (-half_w, knee[0], end[2] - half_h), (half_w, end[0], end[2] + half_h), rgba=p.metal)
+    lever.cylinder("tip", (0, end[0], end[2]), axis="out", radius=half_w, length=2 * half_h, rgba=p.metal)
+    side = p.column_m * 0.96
+    for number, (colour, y) in enumerate(((_RED, 0.003), (_BLUE, -0.003))):
+        lower = (y - 0.003, side, cap * 0.35)
+        lever.box(
+            f"dot_{number}", lower, (y + 0.003, p.column_m + 0.0008, cap * 0.35 + 0.006), rgba=colour, collide=False
+        )
+    held = standing_out(
+        _ABOVE,
+        HandleType.bar,
+        at=(0.0, float(end[0]) - 0.016),
+        out=float(end[2]),
+        size=(p.lever_height_m, p.lever_width_m, 0.03),
+    )
+    moving = Moving(
+        PartKind.lever,
+        "body",
+        (x, 0.0, _DECK_M + p.height_m),
+        (0.0, 0.0, 1.0),
+        p.lever_range_rad,
+        p.friction_n_m,
+        p.damping_n_m_s,
+    )
+    assembly.add_part(
+        lever,
+        _ABOVE,
+        moving,
+        held,
+        mass_kg=round(lever.volume_m3 * 4500.0, 4),
+        push=_ABOVE.at(half_w, float(end[0]) - 0.03, float(end[2])),
+        base_point=edge,
+    )

@@ -1,0 +1,219 @@
+"""A microwave oven: a hollow body, a door on a vertical hinge with a bar handle."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from unlatch.objects.annotation import Handle, PartKind
+from unlatch.objects.procedural.building.assembly import Assembly, Held, hinged
+from unlatch.objects.procedural.building.finishes import sheet
+from unlatch.objects.procedural.building.generated import (
+    BODY_COLOURS,
+    HANDLE_COLOURS,
+    Colour,
+    GeneratedObject,
+    LinkBuilder,
+    draw_colour,
+    draw_m,
+    recorded,
+)
+from unlatch.objects.procedural.building.generator import ObjectGenerator
+from unlatch.objects.procedural.building.handles import BarParameters, add_bar, draw_bar
+from unlatch.objects.procedural.building.panel import door_frame
+
+_GLASS: Colour = (0.05, 0.06, 0.07, 1.0)
+_INSIDE: Colour = (0.85, 0.85, 0.82, 1.0)
+_DARK: Colour = (0.09, 0.09, 0.10, 1.0)
+_DISPLAY: Colour = (0.10, 0.55, 0.45, 1.0)
+
+
+@dataclass(frozen=True)
+class MicrowaveParameters:
+    """Everything that varies between microwaves, within the sizes of common products."""
+
+    width_m: float
+    depth_m: float
+    """Of the body, without the door."""
+    height_m: float
+    wall_m: float
+    panel_m: float
+    """Width of the control panel beside the door; the body behind it is solid."""
+    hinge_side: str
+    """`left` or `right`, seen by who stands in front."""
+    door_thickness_m: float
+    door_mass_kg: float
+    body_mass_kg: float
+    upper_limit_rad: float
+    handle_inset_m: float
+    """From the free edge of the door to the axis of the bar."""
+    handle_rise_m: float
+    """Of the bar's middle over the door's middle."""
+    friction_n_m: float
+    damping_n_m_s: float
+    colour: Colour
+    handle_colour: Colour
+
+    @property
+    def door_width_m(self) -> float:
+        """From the hinge to the free edge [m]."""
+        return round(self.width_m - self.panel_m, 6)
+
+
+Microwave = tuple[MicrowaveParameters, BarParameters]
+
+
+def draw_parameters(rng: np.random.Generator) -> Microwave:
+    """Draws one microwave and its handle."""
+    height = draw_m(rng, 0.27, 0.33)
+    parameters = MicrowaveParameters(
+        width_m=draw_m(rng, 0.44, 0.54),
+        depth_m=draw_m(rng, 0.30, 0.40),
+        height_m=height,
+        wall_m=draw_m(rng, 0.018, 0.028),
+        panel_m=draw_m(rng, 0.08, 0.13),
+        hinge_side="left" if rng.random() < 0.5 else "right",
+        door_thickness_m=draw_m(rng, 0.03, 0.04),
+        door_mass_kg=draw_m(rng, 1.2, 2.4),
+        body_mass_kg=draw_m(rng, 9.0, 14.0),
+        upper_limit_rad=draw_m(rng, 1.6, 2.0),
+        handle_inset_m=draw_m(rng, 0.028, 0.045),
+        handle_rise_m=draw_m(rng, -0.01, 0.02),
+        friction_n_m=draw_m(rng, 0.2, 1.0),
+        damping_n_m_s=draw_m(rng, 0.05, 0.3),
+        colour=draw_colour(rng, BODY_COLOURS),
+        handle_colour=draw_colour(rng, HANDLE_COLOURS),
+    )
+    bar = draw_bar(rng, length=(0.15, min(0.22, height - 0.06)), thickness=(0.012, 0.022))
+    return parameters, bar
+
+
+def build(assembly: Assembly, microwave: Microwave) -> GeneratedObject:
+    """Builds a microwave.
+
+    The root frame lies at the middle of the footprint, z up from the bottom, x out of the front. The door's frame lies
+    on the hinge axis, at the body's front plane and the door's mid height, parallel to the root frame when closed.
+    """
+    p, bar = microwave
+    frame = door_frame(p.hinge_side)
+    away = frame.across[1]
+    body = LinkBuilder("body")
+    _add_body(body, p, away)
+    assembly.add_body(body, mass_kg=p.body_mass_kg)
+    door = LinkBuilder("door")
+    handle = _add_door(door, p, bar, away)
+    head = np.array([p.door_thickness_m + bar.reach_m, away * (p.door_width_m - p.handle_inset_m), p.handle_rise_m])
+    moving = hinged(
+        frame,
+        kind=PartKind.hinge_vertical,
+        at=(p.depth_m / 2, -away * p.width_m / 2, p.height_m / 2),
+        limit_rad=p.upper_limit_rad,
+        friction=p.friction_n_m,
+        damping=p.damping_n_m_s,
+    )
+    assembly.add_part(
+        door,
+        frame,
+        moving,
+        Held(handle, head),
+        mass_kg=p.door_mass_kg,
+        push=np.array([p.door_thickness_m, head[1] - away * (bar.thickness_m / 2 + 0.065), 0.0]),
+        base_point=(p.depth_m / 2 - 0.05, 0.0, p.height_m),
+    )
+    values = {f"handle_{key}": value for key, value in recorded(bar).items()}
+    assembly.covers(sheet(p.colour), p.colour)
+    return assembly.finish(p, **values)
+
+
+generate = ObjectGenerator("microwave", draw_parameters, build)
+
+
+def _add_body(builder: LinkBuilder, p: MicrowaveParameters, away: float) -> None:
+    x0, x1 = -p.depth_m / 2, p.depth_m / 2
+    y0, y1 = -p.width_m / 2, p.width_m / 2
+    h, w = p.height_m, p.wall_m
+    builder.box("floor", (x0, y0, 0.0), (x1, y1, w), rgba=p.colour)
+    builder.box("ceiling", (x0, y0, h - w), (x1, y1, h), rgba=p.colour)
+    builder.box("back", (x0, y0, w), (x0 + w, y1, h - w), rgba=p.colour)
+    thin = (x0 + w, -away * p.width_m / 2), (x1, -away * (p.width_m / 2 - w))
+    thick = (x0 + w, away * (p.width_m / 2 - p.panel_m)), (x1, away * p.width_m / 2)
+    for label, (a, b) in (("side_hinge", thin), ("side_panel", thick)):
+        low, high = min(a[1], b[1]), max(a[1], b[1])
+        builder.box(label, (a[0], low, w), (b[0], high, h - w), rgba=p.colour)
+    _cavity_lining(builder, p, away)
+    # The control panel fills the front beside the door, so that door and panel lie flush.
+    inner, outer = away * (p.width_m / 2 - p.panel_m) + away * 0.002, away * p.width_m / 2
+    low, high = min(inner, outer), max(inner, outer)
+    front = x1 + p.door_thickness_m
+    builder.box("panel", (x1, low, 0.0), (front, high, h), rgba=p.colour)
+    middle, half = (low + high) / 2, (high - low) / 2 - 0.012
+    skin = front + 0.001
+    builder.box("panel_face", (front, low + 0.006, 0.015), (skin, high - 0.006, h - 0.015), rgba=_DARK, collide=False)
+    builder.box(
+        "display",
+        (skin, middle - half, h - 0.065),
+        (skin + 0.001, middle + half, h - 0.03),
+        rgba=_DISPLAY,
+        collide=False,
+    )
+    for row in range(4):
+        for column in (-1, 0, 1):
+            y, z = middle + column * half * 0.68, h - 0.095 - row * 0.028
+            builder.box(
+                f"button_{row}_{column + 1}",
+                (skin, y - half * 0.25, z - 0.009),
+                (skin + 0.0015, y + half * 0.25, z + 0.009),
+                rgba=(0.55, 0.56, 0.58, 1.0),
+                collide=False,
+            )
+    builder.cylinder(
+        "dial",
+        (skin + 0.005, middle, 0.055),
+        axis="x",
+        radius=0.018,
+        length=0.01,
+        rgba=p.handle_colour,
+        collide=False,
+    )
+
+
+def _cavity_lining(builder: LinkBuilder, p: MicrowaveParameters, away: float) -> None:
+    """Light inner faces and a turntable, to be seen only."""
+    x0, x1, w, h, skin = -p.depth_m / 2 + p.wall_m, p.depth_m / 2, p.wall_m, p.height_m, 0.0008
+    a, b = sorted((-away * (p.width_m / 2 - w), away * (p.width_m / 2 - p.panel_m)))
+    faces = {
+        "lining_floor": ((x0, a, w), (x1 - 0.01, b, w + skin)),
+        "lining_ceiling": ((x0, a, h - w - skin), (x1 - 0.01, b, h - w)),
+        "lining_back": ((x0, a, w), (x0 + skin, b, h - w)),
+        "lining_low_y": ((x0, a, w), (x1 - 0.01, a + skin, h - w)),
+        "lining_high_y": ((x0, b - skin, w), (x1 - 0.01, b, h - w)),
+    }
+    for name, (low, high) in faces.items():
+        builder.box(name, low, high, rgba=_INSIDE, collide=False)
+    radius = 0.42 * min(b - a, x1 - x0)
+    builder.cylinder(
+        "turntable",
+        ((x0 + x1) / 2, (a + b) / 2, w + 0.006),
+        axis="z",
+        radius=radius,
+        length=0.006,
+        rgba=(0.70, 0.78, 0.80, 1.0),
+        collide=False,
+    )
+
+
+def _add_door(builder: LinkBuilder, p: MicrowaveParameters, bar: BarParameters, away: float) -> Handle:
+    width, t, half = p.door_width_m, p.door_thickness_m, p.height_m / 2
+
+    def span(a: float, b: float) -> tuple[float, float]:
+        return (away * a, away * b) if away > 0 else (away * b, away * a)
+
+    low, high = span(0.0, width)
+    builder.box("slab", (0.0, low, -half), (t, high, half), rgba=p.colour)
+    low, high = span(0.035, width - 0.075)
+    builder.box("window", (t, low, -half + 0.045), (t + 0.001, high, half - 0.045), rgba=_GLASS, collide=False)
+    low, high = span(0.03, width - 0.03)
+    builder.box("seal", (-0.001, low, -half + 0.03), (0.0, high, half - 0.03), rgba=_DARK, collide=False)
+    handle_y = away * (width - p.handle_inset_m)
+    return add_bar(builder, bar, at_front=(t, handle_y, p.handle_rise_m), along="z", rgba=p.handle_colour)

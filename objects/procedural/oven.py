@@ -1,0 +1,255 @@
+"""A countertop oven: a door hinged below with a window and a bar, and knobs beside or above it.
+
+Sizes are those in catalogues of countertop and mini ovens of 20 to 45 l: 40 to 55 cm wide, 26 to 37 cm high, 30 to 42
+cm deep. A built-in oven, 60 cm wide and a metre off the ground, is out of the reach of an arm on a table.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from unlatch.objects.procedural.building.assembly import HOLDING, Assembly, dropping, flap_limit
+from unlatch.objects.procedural.building.carcass import Carcass, add_feet
+from unlatch.objects.procedural.building.finishes import (
+    APPLIANCES,
+    CHROME,
+    DARK,
+    GLASS,
+    WIRE,
+    draw_contrast,
+    mark_on,
+    sheet,
+)
+from unlatch.objects.procedural.building.generated import Colour, GeneratedObject, LinkBuilder, draw_colour, draw_m
+from unlatch.objects.procedural.building.generator import ObjectGenerator
+from unlatch.objects.procedural.building.handles import BarParameters, draw_bar
+from unlatch.objects.procedural.building.panel import FLAP_BELOW, FRONT, PanelBuilder
+from unlatch.objects.procedural.building.panel_handles import (
+    PUSH_ROOM_M,
+    add_handle,
+    handle_reach,
+    handle_record,
+    push_beside,
+)
+from unlatch.objects.procedural.building.turning_knob import TurningKnobParameters, add_turning_knob, draw_turning_knob
+
+_GAP_M = 0.003
+_CAVITY: Colour = (0.30, 0.30, 0.31, 1.0)
+
+
+@dataclass(frozen=True)
+class OvenParameters:
+    """Everything that varies between ovens, but the handle and the knobs."""
+
+    width_m: float
+    depth_m: float
+    """Of the body, without the door."""
+    height_m: float
+    """Feet included."""
+    wall_m: float
+    feet_m: float
+    sill_m: float
+    """Height of the hinge over the feet."""
+    panel: str
+    """Where the knobs are: `right` of the door or `above` it."""
+    panel_m: float
+    """Width or height of the control panel."""
+    knobs: int
+    door_thickness_m: float
+    most_open_rad: float
+    handle_inset_m: float
+    """From the door's upper edge to the bar."""
+    holding: float
+    """Friction of the hinge over the moment of gravity: a spring balances the door of a real oven."""
+    damping_n_m_s: float
+    door_density_kg_m3: float
+    body_density_kg_m3: float
+    colour: Colour
+    front_colour: Colour
+    handle_colour: Colour
+    knob_colour: Colour
+
+
+Oven = tuple[OvenParameters, BarParameters, TurningKnobParameters]
+
+
+def draw_parameters(rng: np.random.Generator) -> Oven:
+    """Draws an oven, its handle and its knobs."""
+    above = rng.random() < 0.35
+    width = draw_m(rng, 0.40, 0.55)
+    height = draw_m(rng, 0.32, 0.37) if above else draw_m(rng, 0.26, 0.34)
+    most = 4 if above else 3 if height > 0.28 else 2
+    colour = draw_colour(rng, APPLIANCES)
+    front = colour if rng.random() < 0.5 else DARK
+    parameters = OvenParameters(
+        width_m=width,
+        depth_m=draw_m(rng, 0.30, 0.42),
+        height_m=height,
+        wall_m=draw_m(rng, 0.015, 0.022),
+        feet_m=draw_m(rng, 0.012, 0.02),
+        sill_m=draw_m(rng, 0.022, 0.034),
+        panel="above" if above else "right",
+        panel_m=draw_m(rng, 0.066, 0.078) if above else draw_m(rng, 0.095, 0.12),
+        knobs=int(rng.integers(2, most + 1)),
+        door_thickness_m=draw_m(rng, 0.02, 0.03),
+        most_open_rad=draw_m(rng, 1.45, 1.57),
+        handle_inset_m=draw_m(rng, 0.024, 0.034),
+        holding=draw_m(rng, HOLDING, 1.5),
+        damping_n_m_s=draw_m(rng, 0.05, 0.2),
+        door_density_kg_m3=draw_m(rng, 700.0, 1000.0),
+        body_density_kg_m3=draw_m(rng, 500.0, 800.0),
+        colour=colour,
+        front_colour=front,
+        handle_colour=draw_contrast(rng, (CHROME, DARK), GLASS),
+        knob_colour=draw_contrast(rng, (DARK, CHROME), front),
+    )
+    # beside the bar there is room to push
+    door = width if above else width - parameters.panel_m
+    bar = draw_bar(rng, length=(0.12, door - 2 * PUSH_ROOM_M), thickness=(0.012, 0.020))
+    return parameters, bar, draw_turning_knob(rng, diameter=(0.032, 0.040))
+
+
+def build(assembly: Assembly, oven: Oven) -> GeneratedObject:
+    """Builds an oven.
+
+    The root frame lies at the middle of the footprint, z up from the bottom, x out of the front. The door's frame lies
+    on its hinge, in the plane of the body's front, parallel to the root frame when closed; a knob's on its axis, where
+    that meets the panel.
+    """
+    p, bar, knob = oven
+    body = LinkBuilder("body")
+    _add_body(body, p)
+    assembly.add_body(body, mass_kg=round(body.volume_m3 * p.body_density_kg_m3, 3))
+    _add_door(assembly, p, bar)
+    for number, (y, z) in enumerate(_knob_places(p)):
+        add_turning_knob(
+            assembly,
+            "knob" if number == 0 else f"knob_{number + 1}",
+            knob,
+            frame=FRONT,
+            parent="body",
+            at=(p.depth_m / 2 + p.door_thickness_m, y, z),
+            base_point=_upper_edge(p),
+            rgba=p.knob_colour,
+            mark=mark_on(p.knob_colour),
+        )
+    assembly.covers(sheet(p.colour), p.colour)
+    assembly.covers(sheet(p.front_colour), p.front_colour)
+    return assembly.finish(p, **handle_record(bar), knob_style=knob.style, knob_diameter_m=knob.diameter_m)
+
+
+generate = ObjectGenerator("oven", draw_parameters, build)
+
+
+def _upper_edge(p: OvenParameters) -> tuple[float, float, float]:
+    return p.depth_m / 2 - 0.05, 0.0, p.height_m
+
+
+def _door_span(p: OvenParameters) -> tuple[float, float, float, float]:
+    """Of the door: lowest and highest y, hinge and upper edge z [m]."""
+    half = p.width_m / 2
+    low = p.feet_m + p.sill_m
+    # who looks along -x has +y to the right
+    if p.panel == "right":
+        return -half, half - p.panel_m - _GAP_M, low, p.height_m - 0.004
+    return -half, half, low, p.height_m - p.panel_m - _GAP_M
+
+
+def _knob_places(p: OvenParameters) -> list[tuple[float, float]]:
+    """(y, z) of the knobs [m]."""
+    if p.panel == "above":
+        reach = 0.68 * p.width_m / 2
+        return [(float(y), p.height_m - p.panel_m / 2) for y in np.linspace(-reach, reach, p.knobs)]
+    y = p.width_m / 2 - p.panel_m / 2
+    low, high = p.feet_m + p.sill_m + 0.03, p.height_m - 0.05
+    return [(y, float(z)) for z in np.linspace(high, low, p.knobs)]
+
+
+def _add_body(builder: LinkBuilder, p: OvenParameters) -> None:
+    y0, y1, z0, z1 = _door_span(p)
+    x0, x1, half, h = -p.depth_m / 2, p.depth_m / 2, p.width_m / 2, p.height_m
+    front = x1 + p.door_thickness_m
+    add_feet(
+        builder,
+        depth=(x0 + 0.03, x1 - 0.03),
+        width=(-half + 0.03, half - 0.03),
+        height_m=p.feet_m,
+        radius_m=0.014,
+    )
+    builder.box("bottom", (x0, -half, p.feet_m), (x1, half, z0 - 0.004), rgba=p.colour)
+    high = h if p.panel == "right" else z1 + _GAP_M
+    cavity = Carcass((x0, y0, z0 - 0.004), (x1, y1, high), p.wall_m)
+    cavity.build(builder, rgba=p.colour, lining=_CAVITY)
+    if p.panel == "right":
+        builder.box("controls", (x0, y1, z0 - 0.004), (x1, half, h), rgba=p.colour)
+        lower, upper = (x1, y1 + _GAP_M, p.feet_m), (front, half, h)
+    else:
+        builder.box("controls", (x0, -half, high), (x1, half, h), rgba=p.colour)
+        lower, upper = (x1, -half, z1 + _GAP_M), (front, half, h)
+    builder.box("fascia", lower, upper, rgba=p.front_colour)
+    _add_rack(builder, cavity)
+    _add_dial_marks(builder, p, front)
+
+
+def _add_rack(builder: LinkBuilder, cavity: Carcass) -> None:
+    (a0, b0, c0), (a1, b1, c1) = cavity.inner
+    z = c0 + 0.4 * (c1 - c0)
+    for number, y in enumerate(np.linspace(b0 + 0.02, b1 - 0.02, 9)):
+        lower = (a0 + 0.01, float(y) - 0.0015, z)
+        builder.box(f"rack_{number}", lower, (a1 - 0.02, float(y) + 0.0015, z + 0.003), rgba=WIRE, collide=False)
+    for number, x in enumerate((a0 + 0.02, a1 - 0.025)):
+        lower = (x, b0 + 0.002, z)
+        builder.box(f"rail_{number}", lower, (x + 0.005, b1 - 0.002, z + 0.005), rgba=WIRE, collide=False)
+
+
+def _add_dial_marks(builder: LinkBuilder, p: OvenParameters, front: float) -> None:
+    """Ticks around each knob, from its stop on the left to that on the right."""
+    rgba = mark_on(p.front_colour)
+    for number, (y, z) in enumerate(_knob_places(p)):
+        for tick, angle in enumerate(np.linspace(-2.3, 2.3, 7)):
+            across, up = 0.029 * float(np.sin(angle)), 0.029 * float(np.cos(angle))
+            lower = (front, y + across - 0.0014, z + up - 0.0014)
+            upper = (front + 0.0006, y + across + 0.0014, z + up + 0.0014)
+            builder.box(f"tick_{number}_{tick}", lower, upper, rgba=rgba, collide=False)
+
+
+def _add_door(assembly: Assembly, p: OvenParameters, bar: BarParameters) -> None:
+    y0, y1, z0, z1 = _door_span(p)
+    height, half, t = z1 - z0, (y1 - y0) / 2 - 0.001, p.door_thickness_m
+    door = PanelBuilder("door", FLAP_BELOW)
+    door.box("slab", (0.0, -half, _GAP_M), (height, half, t), rgba=p.front_colour)
+    low, high = 0.035, height - p.handle_inset_m - 0.024
+    door.box("window", (low, -half + 0.035, t), (high, half - 0.035, t + 0.0008), rgba=GLASS, collide=False)
+    for number, share in enumerate((0.42, 0.5)):  # the rack, seen through the glass
+        a = low + share * (high - low)
+        lower = (a, -half + 0.05, t + 0.0008)
+        door.box(
+            f"seen_{number}", lower, (a + 0.003, half - 0.05, t + 0.0012), rgba=(0.33, 0.34, 0.35, 1.0), collide=False
+        )
+    door.box(
+        "inside",
+        (0.012, -half + 0.012, _GAP_M - 0.001),
+        (height - 0.012, half - 0.012, _GAP_M),
+        rgba=DARK,
+        collide=False,
+    )
+    at = (height - p.handle_inset_m, 0.0)
+    held = add_handle(door, bar, at=at, face=t, thickness=t, edge=height, length=2 * half, rgba=p.handle_colour)
+    limit = flap_limit(
+        far_m=at[0] + bar.thickness_m / 2,
+        out_m=t + handle_reach(bar),
+        height_m=z0 - 0.004,
+        most_rad=p.most_open_rad,
+    )
+    moving = dropping((p.depth_m / 2, (y0 + y1) / 2, z0), p, limit_rad=limit)
+    assembly.add_part(
+        door,
+        FLAP_BELOW,
+        moving,
+        held,
+        mass_kg=round(door.volume_m3 * p.door_density_kg_m3, 4),
+        push=push_beside(FLAP_BELOW, bar, at=at, edge=height, half=half, face=t),
+        base_point=_upper_edge(p),
+    )

@@ -1,0 +1,145 @@
+"""A cooking pot with two handles and a lid that is hinged behind.
+
+Sizes are those in catalogues of pots of 2 to 5 l: 18 to 25 cm across, 9 to 15 cm high. Most lids lie loose; a hinged
+one, as on kettles and some rice cookers, is what a task with a joint needs.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from unlatch.objects.fixed_handle import FixedHandle
+from unlatch.objects.procedural.building.assembly import HOLDING, Assembly, lifting
+from unlatch.objects.procedural.building.finishes import BRASS, CHROME, DARK, darker, draw_contrast, sheet
+from unlatch.objects.procedural.building.generated import Colour, GeneratedObject, LinkBuilder, draw_colour, draw_m
+from unlatch.objects.procedural.building.generator import ObjectGenerator
+from unlatch.objects.procedural.building.panel import LID_BEHIND, PanelBuilder
+from unlatch.objects.procedural.building.panel_handles import PanelHandle, add_handle, draw_handle, handle_record
+from unlatch.objects.procedural.building.round_lid import RoundLid
+
+_POTS: tuple[Colour, ...] = (
+    (0.74, 0.75, 0.77, 1.0),
+    (0.72, 0.18, 0.14, 1.0),
+    (0.24, 0.25, 0.27, 1.0),
+    (0.18, 0.33, 0.50, 1.0),
+    (0.90, 0.86, 0.76, 1.0),
+)
+_EAR_RADIUS_M = 0.0055
+_GLASS: Colour = (0.70, 0.79, 0.82, 1.0)
+
+
+@dataclass(frozen=True)
+class PotParameters:
+    """Everything that varies between pots, but the lid's handle."""
+
+    radius_m: float
+    height_m: float
+    """Of the rim."""
+    wall_m: float
+    lid_m: float
+    lid_style: str
+    """`glass` with a metal rim, or `solid`."""
+    dome_m: float
+    """Height of one of the two steps of the lid's dome."""
+    ear_m: float
+    """How far a side handle stands out."""
+    ear_width_m: float
+    limit_rad: float
+    holding: float
+    """Friction of the hinge over the moment of gravity."""
+    damping_n_m_s: float
+    density_kg_m3: float
+    colour: Colour
+    trim_colour: Colour
+    handle_colour: Colour
+
+
+Pot = tuple[PotParameters, PanelHandle]
+
+
+def draw_parameters(rng: np.random.Generator) -> Pot:
+    """Draws a pot and the handle of its lid."""
+    colour = draw_colour(rng, _POTS)
+    style = "glass" if rng.random() < 0.5 else "solid"
+    ground = _GLASS if style == "glass" else colour
+    radius = draw_m(rng, 0.09, 0.125)
+    parameters = PotParameters(
+        radius_m=radius,
+        height_m=draw_m(rng, 0.09, 0.15),
+        wall_m=draw_m(rng, 0.004, 0.006),
+        lid_m=draw_m(rng, 0.008, 0.010),
+        lid_style=style,
+        dome_m=draw_m(rng, 0.004, 0.008),
+        ear_m=draw_m(rng, 0.035, 0.045),
+        ear_width_m=draw_m(rng, 0.07, 0.09),
+        limit_rad=draw_m(rng, 1.5, 1.9),
+        holding=draw_m(rng, HOLDING, 1.6),
+        damping_n_m_s=draw_m(rng, 0.01, 0.05),
+        density_kg_m3=draw_m(rng, 1500.0, 2500.0),
+        colour=colour,
+        trim_colour=draw_contrast(rng, (CHROME, DARK, BRASS), colour),
+        handle_colour=draw_contrast(rng, (CHROME, DARK, BRASS), ground),
+    )
+    return parameters, draw_handle(rng, {"knob": 0.65, "bar": 0.35}, length=(0.08, 0.10))
+
+
+def build(assembly: Assembly, pot: Pot) -> GeneratedObject:
+    """Builds a pot.
+
+    The root frame lies at the middle of the bottom, z up, x away from the hinge. The lid's frame lies on the hinge, at
+    the height of the rim, parallel to the root frame when closed.
+    """
+    p, handle = pot
+    vessel = RoundLid(p.radius_m, p.wall_m, 0.0, p.height_m, p.lid_m, 0.004)
+    body = LinkBuilder("body")
+    vessel.add_vessel(body, rgba=p.colour, inside=(0.62, 0.63, 0.64, 1.0))
+    vessel.add_hinge(body, rgba=p.trim_colour)
+    assembly.handles |= _add_ears(body, p)
+    assembly.add_body(body, mass_kg=round(body.volume_m3 * p.density_kg_m3, 4))
+
+    lid = PanelBuilder("lid", LID_BEHIND)
+    glass = p.lid_style == "glass"
+    vessel.add_disc(lid, rgba=CHROME if glass else p.colour)
+    rgba = _GLASS if glass else darker(p.colour, 1.08)
+    top = vessel.add_dome(lid, shares=(0.88, 0.62), step_m=p.dome_m, rgba=rgba)
+    at = (vessel.lid_radius_m, 0.0)
+    lid.cylinder(
+        "plate", (*at, top + 0.001), axis="out", radius=0.026, length=0.002, rgba=p.handle_colour, collide=False
+    )
+    edge = 2 * vessel.lid_radius_m
+    held = add_handle(lid, handle, at=at, face=top, thickness=p.lid_m, edge=edge, length=0.0, rgba=p.handle_colour)
+    moving = lifting(LID_BEHIND, vessel.hinge, p)
+    assembly.add_part(
+        lid,
+        LID_BEHIND,
+        moving,
+        held,
+        mass_kg=round(lid.volume_m3 * p.density_kg_m3 * 0.6, 4),
+        push=LID_BEHIND.at(edge - 0.014, 0.0, vessel.face_m),
+        base_point=(p.radius_m - p.wall_m / 2, 0.0, p.height_m),
+    )
+    assembly.covers(sheet(p.colour), p.colour)
+    return assembly.finish(p, **handle_record(handle))
+
+
+generate = ObjectGenerator("pot", draw_parameters, build)
+
+
+def _add_ears(body: LinkBuilder, p: PotParameters) -> dict[str, FixedHandle]:
+    """A loop on either side, called as who stands before the pot sees them."""
+    handles = {}
+    z, half = 0.72 * p.height_m, p.ear_width_m / 2
+    foot = float(np.sqrt(p.radius_m**2 - half**2)) + 0.002
+    out = p.radius_m + p.ear_m
+    for number, (side_name, sign) in enumerate((("left_handle", -1.0), ("right_handle", 1.0))):
+        corners = [(-half, foot), (-half * 0.8, out), (half * 0.8, out), (half, foot)]
+        points = [np.array([x, sign * y, z]) for x, y in corners]
+        for side in range(3):
+            body.rod(f"ear_{number}_{side}", points[side], points[side + 1], radius=_EAR_RADIUS_M, rgba=p.trim_colour)
+        for side in (1, 2):
+            body.sphere(f"bend_{number}_{side}", points[side], radius=_EAR_RADIUS_M, rgba=p.trim_colour, collide=False)
+        middle, outward = (points[1] + points[2]) / 2, np.array([0.0, sign, 0.0])
+        handles[side_name] = FixedHandle("body", middle, np.array([1.0, 0.0, 0.0]), outward, 2 * _EAR_RADIUS_M)
+    return handles

@@ -1,0 +1,199 @@
+"""A small refrigerator with one door, or with a freezer's door over it.
+
+Sizes are those in catalogues of mini bars and table-top refrigerators: 44 to 50 cm wide, 42 to 50 cm deep, 48 to 85 cm
+high. The handles of a kitchen's tall one, 60 cm wide and 1.5 m high, are out of the reach of an arm on a table.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from unlatch.objects.procedural.building.assembly import Assembly, swinging
+from unlatch.objects.procedural.building.carcass import Carcass, add_feet
+from unlatch.objects.procedural.building.finishes import (
+    APPLIANCES,
+    BRASS,
+    CHROME,
+    DARK,
+    LINING,
+    RUBBER,
+    SHELF,
+    WHITE,
+    draw_contrast,
+    mark_on,
+    sheet,
+)
+from unlatch.objects.procedural.building.generated import Colour, GeneratedObject, LinkBuilder, draw_colour, draw_m
+from unlatch.objects.procedural.building.generator import ObjectGenerator
+from unlatch.objects.procedural.building.panel import PanelBuilder, door_frame
+from unlatch.objects.procedural.building.panel_handles import (
+    EdgeParameters,
+    PanelHandle,
+    add_handle,
+    draw_handle,
+    handle_record,
+    push_point,
+)
+
+_SEAL_M = 0.008
+"""Between the body and the doors, filled by the seal."""
+_GAP_M = 0.006
+"""Between two doors."""
+
+
+@dataclass(frozen=True)
+class RefrigeratorParameters:
+    """Everything that varies between refrigerators, but the handle."""
+
+    width_m: float
+    depth_m: float
+    """Of the body, without the doors."""
+    height_m: float
+    wall_m: float
+    feet_m: float
+    doors: int
+    freezer_share: float
+    """Of the height, of the upper of two doors."""
+    hinge_side: str
+    door_thickness_m: float
+    limit_rad: float
+    handle_inset_m: float
+    """From the free edge to the middle of the handle."""
+    friction_n_m: float
+    damping_n_m_s: float
+    door_density_kg_m3: float
+    body_density_kg_m3: float
+    shelves: int
+    colour: Colour
+    door_colour: Colour
+    handle_colour: Colour
+
+
+Refrigerator = tuple[RefrigeratorParameters, PanelHandle]
+
+
+def draw_parameters(rng: np.random.Generator) -> Refrigerator:
+    """Draws a refrigerator and the handle of its doors."""
+    height = draw_m(rng, 0.48, 0.85)
+    doors = 2 if height > 0.62 and rng.random() < 0.6 else 1
+    colour = draw_colour(rng, APPLIANCES)
+    door_colour = colour if rng.random() < 0.75 else APPLIANCES[2]
+    parameters = RefrigeratorParameters(
+        width_m=draw_m(rng, 0.44, 0.50),
+        depth_m=draw_m(rng, 0.40, 0.47),
+        height_m=height,
+        wall_m=draw_m(rng, 0.035, 0.045),
+        feet_m=draw_m(rng, 0.015, 0.03),
+        doors=doors,
+        freezer_share=draw_m(rng, 0.34, 0.42),
+        hinge_side="left" if rng.random() < 0.5 else "right",
+        door_thickness_m=draw_m(rng, 0.030, 0.038),
+        limit_rad=draw_m(rng, 1.6, 2.1),
+        handle_inset_m=draw_m(rng, 0.030, 0.045),
+        friction_n_m=draw_m(rng, 0.3, 1.2),
+        damping_n_m_s=draw_m(rng, 0.1, 0.4),
+        door_density_kg_m3=draw_m(rng, 250.0, 400.0),
+        body_density_kg_m3=draw_m(rng, 300.0, 450.0),
+        shelves=int(rng.integers(1, 3)),
+        colour=colour,
+        door_colour=door_colour,
+        handle_colour=draw_contrast(rng, (CHROME, DARK, BRASS), door_colour),
+    )
+    upper = parameters.freezer_share if doors == 2 else 1.0
+    longest = min(0.30, 0.7 * upper * height - 0.02)
+    handle = draw_handle(rng, {"bar": 0.7, "edge": 0.3}, length=(0.10, longest), thickness=(0.012, 0.022))
+    return parameters, handle
+
+
+def build(assembly: Assembly, refrigerator: Refrigerator) -> GeneratedObject:
+    """Builds a refrigerator.
+
+    The root frame lies at the middle of the footprint, z up from the bottom, x out of the front. The frame of a door
+    lies on its hinge, in the plane of the body's front at the door's mid height, parallel to the root frame.
+    """
+    p, handle = refrigerator
+    body = LinkBuilder("body")
+    _add_body(body, p)
+    assembly.add_body(body, mass_kg=round(body.volume_m3 * p.body_density_kg_m3, 3))
+    for number, span in enumerate(_door_spans(p)):
+        _add_door(assembly, "door" if number == 0 else f"door_{number + 1}", p, handle, span)
+    assembly.covers(sheet(p.colour), p.colour)
+    assembly.covers(sheet(p.door_colour), p.door_colour)
+    return assembly.finish(p, **handle_record(handle))
+
+
+generate = ObjectGenerator("refrigerator", draw_parameters, build)
+
+
+def _door_spans(p: RefrigeratorParameters) -> list[tuple[float, float]]:
+    """Lower and upper z of the doors, the largest first [m]."""
+    low, high = p.feet_m + 0.004, p.height_m - 0.012
+    if p.doors == 1:
+        return [(low, high)]
+    middle = high - p.freezer_share * (high - low)
+    return [(low, middle - _GAP_M / 2), (middle + _GAP_M / 2, high)]
+
+
+def _add_body(builder: LinkBuilder, p: RefrigeratorParameters) -> None:
+    x0, x1, half, h = -p.depth_m / 2, p.depth_m / 2, p.width_m / 2, p.height_m
+    add_feet(
+        builder,
+        depth=(x0 + 0.04, x1 - 0.04),
+        width=(-half + 0.04, half - 0.04),
+        height_m=p.feet_m,
+        radius_m=0.018,
+    )
+    front = x1 + _SEAL_M + p.door_thickness_m
+    builder.box("top", (x0, -half, h - 0.010), (front, half, h), rgba=p.colour)
+    spans = _door_spans(p)
+    rooms = [(spans[0][0], h - 0.010)] if p.doors == 1 else [(spans[0][0], spans[1][0]), (spans[1][0], h - 0.010)]
+    for number, (low, high) in enumerate(rooms):
+        room = Carcass((x0, -half, low - 0.004 * (number == 0)), (x1, half, high), p.wall_m)
+        room.build(builder, rgba=p.colour, lining=LINING)
+        (a0, b0, c0), (a1, b1, c1) = room.inner
+        for shelf in range(p.shelves if number == 0 else 0):
+            z = c0 + (c1 - c0) * (shelf + 1) / (p.shelves + 1)
+            builder.box(f"shelf_{shelf}", (a0, b0, z), (a1 - 0.06, b1, z + 0.006), rgba=SHELF)
+
+
+def _add_door(
+    assembly: Assembly, name: str, p: RefrigeratorParameters, handle: PanelHandle, span: tuple[float, float]
+) -> None:
+    frame = door_frame(p.hinge_side)
+    width, half = p.width_m, (span[1] - span[0]) / 2
+    face, t = _SEAL_M + p.door_thickness_m, p.door_thickness_m
+    door = PanelBuilder(name, frame)
+    door.box("slab", (0.0, -half, _SEAL_M), (width, half, face), rgba=p.door_colour)
+    door.border("seal", (0.014, width - 0.014), half - 0.014, width=0.02, out=(0.001, _SEAL_M), rgba=RUBBER)
+    door.box("inside", (0.034, -half + 0.034, 0.002), (width - 0.034, half - 0.034, _SEAL_M), rgba=WHITE, collide=False)
+    up = float(frame.along[2])
+    is_main = name == "door"
+    # who opens the lower door of two takes it high, the upper one low
+    rise = 0.0 if p.doors == 1 else 0.25 * half * (1.0 if is_main else -1.0)
+    at = (width - p.handle_inset_m, up * rise)
+    if is_main:
+        low = (width * 0.12, up * (half - 0.050), face)
+        badge = (width * 0.12 + 0.09, up * (half - 0.036), face + 0.001)
+        door.box("badge", low, badge, rgba=CHROME if mark_on(p.door_colour) == DARK else WHITE, collide=False)
+    if isinstance(handle, EdgeParameters):  # a pocket at the edge that is taken
+        pocket = 0.35 * half
+        low, high = (width - 0.028, at[1] - pocket, face), (width - 0.004, at[1] + pocket, face + 0.0008)
+        door.box("pocket", low, high, rgba=DARK, collide=False)
+    for number in range(2 if is_main else 0):  # bins in the door
+        foot = up * (-half + 0.05 + number * 0.9 * half)
+        lower, upper = (0.06, min(foot, foot + up * 0.07), -0.045), (width - 0.06, max(foot, foot + up * 0.07), 0.002)
+        door.box(f"bin_{number}", lower, upper, rgba=SHELF, collide=False)
+    held = add_handle(door, handle, at=at, face=face, thickness=t, edge=width, length=2 * half, rgba=p.handle_colour)
+    away = frame.across[1]
+    moving = swinging(frame, (p.depth_m / 2, -away * p.width_m / 2, (span[0] + span[1]) / 2), p)
+    assembly.add_part(
+        door,
+        frame,
+        moving,
+        held,
+        mass_kg=round(door.volume_m3 * p.door_density_kg_m3, 4),
+        push=push_point(frame, handle, at=at, edge=width, face=face),
+        base_point=(p.depth_m / 2 - 0.05, 0.0, p.height_m),
+    )

@@ -1,0 +1,157 @@
+"""A small safe: a thick door that lies in the front, with a bar and a dial.
+
+Sizes are those in catalogues of home and hotel safes: 31 to 43 cm wide, 25 to 36 cm deep, 22 to 40 cm high.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from unlatch.objects.procedural.building.assembly import Assembly, swinging
+from unlatch.objects.procedural.building.carcass import Carcass
+from unlatch.objects.procedural.building.finishes import BRASS, CHROME, DARK, PAINTS, darker, mark_on
+from unlatch.objects.procedural.building.generated import Colour, GeneratedObject, LinkBuilder, draw_colour, draw_m
+from unlatch.objects.procedural.building.generator import ObjectGenerator
+from unlatch.objects.procedural.building.handles import BarParameters, draw_bar
+from unlatch.objects.procedural.building.inset_door import InsetDoor
+from unlatch.objects.procedural.building.panel import PanelBuilder
+from unlatch.objects.procedural.building.panel_handles import add_handle, handle_record, push_point
+from unlatch.objects.procedural.building.textures import TextureKind
+from unlatch.objects.procedural.building.turning_knob import TurningKnobParameters, add_turning_knob, draw_turning_knob
+
+_TICKS = 20
+
+
+@dataclass(frozen=True)
+class SafeParameters:
+    """Everything that varies between safes, but the handle and the dial."""
+
+    width_m: float
+    depth_m: float
+    height_m: float
+    wall_m: float
+    hinge_side: str
+    door_thickness_m: float
+    limit_rad: float
+    handle_inset_m: float
+    dial_share: float
+    """Where the dial sits between hinge and bar, as a share of the door's width."""
+    dial_rise_m: float
+    friction_n_m: float
+    damping_n_m_s: float
+    density_kg_m3: float
+    colour: Colour
+    metal: Colour
+
+
+Safe = tuple[SafeParameters, BarParameters, TurningKnobParameters]
+
+
+def draw_parameters(rng: np.random.Generator) -> Safe:
+    """Draws a safe, its handle and its dial."""
+    height = draw_m(rng, 0.24, 0.40)
+    parameters = SafeParameters(
+        width_m=draw_m(rng, 0.33, 0.43),
+        depth_m=draw_m(rng, 0.25, 0.36),
+        height_m=height,
+        wall_m=draw_m(rng, 0.022, 0.032),
+        hinge_side="left" if rng.random() < 0.6 else "right",
+        door_thickness_m=draw_m(rng, 0.026, 0.036),
+        limit_rad=draw_m(rng, 1.6, 2.0),
+        handle_inset_m=draw_m(rng, 0.040, 0.055),
+        dial_share=draw_m(rng, 0.36, 0.44),
+        dial_rise_m=draw_m(rng, 0.0, 0.03),
+        friction_n_m=draw_m(rng, 0.4, 1.5),
+        damping_n_m_s=draw_m(rng, 0.1, 0.5),
+        density_kg_m3=draw_m(rng, 2200.0, 3500.0),
+        colour=draw_colour(rng, PAINTS),
+        metal=draw_colour(rng, (CHROME, BRASS)),
+    )
+    bar = draw_bar(rng, length=(0.11, min(0.16, height - 0.1)), thickness=(0.014, 0.022))
+    dial = draw_turning_knob(rng, diameter=(0.048, 0.058), depth=(0.038, 0.046))
+    return parameters, bar, dial
+
+
+def build(assembly: Assembly, safe: Safe) -> GeneratedObject:
+    """Builds a safe.
+
+    The root frame lies at the middle of the footprint, z up from the bottom, x out of the front. The door's frame lies
+    on its hinge, at the outer edge of its face at mid height, parallel to the root frame; the dial's on its axis, where
+    that meets the door.
+    """
+    p, bar, dial = safe
+    x0, x1, half = -p.depth_m / 2, p.depth_m / 2, p.width_m / 2
+    body = LinkBuilder("body")
+    box = Carcass((x0, -half, 0.0), (x1, half, p.height_m), p.wall_m)
+    box.build(body, rgba=p.colour, lining=darker(p.colour, 0.55))
+    inset = InsetDoor.of(box, hinge_side=p.hinge_side, thickness_m=p.door_thickness_m)
+    inset.add_hinges(body, rgba=p.metal)
+    assembly.add_body(body, mass_kg=round(body.volume_m3 * p.density_kg_m3, 3))
+
+    frame, (low, high), half_z = inset.frame, inset.span, inset.half_along
+    door = PanelBuilder("door", frame)
+    inset.add_slab(door, rgba=darker(p.colour, 1.12))
+    inner = (
+        (low + 0.015, -half_z + 0.015, -p.door_thickness_m - 0.0008),
+        (high - 0.015, half_z - 0.015, -p.door_thickness_m),
+    )
+    door.box("lining", *inner, rgba=DARK, collide=False)
+    door.border(
+        "groove",
+        (low + 0.012, high - 0.012),
+        half_z - 0.012,
+        width=0.003,
+        out=(0.0, 0.0006),
+        rgba=darker(p.colour, 0.6),
+    )
+    at = (high - p.handle_inset_m, 0.0)
+    held = add_handle(door, bar, at=at, face=0.0, thickness=p.door_thickness_m, edge=high, length=0.0, rgba=p.metal)
+    up = float(frame.along[2])
+    spot = (p.dial_share * high, up * p.dial_rise_m)
+    _add_ticks(door, spot, dial, p)
+    moving = swinging(frame, inset.at, p)
+    push = push_point(frame, bar, at=at, edge=high, face=0.0) - frame.along * up * 0.32 * half_z * 2
+    assembly.add_part(
+        door,
+        frame,
+        moving,
+        held,
+        mass_kg=round(door.volume_m3 * p.density_kg_m3, 4),
+        push=push,
+        base_point=(x1 - 0.05, 0.0, p.height_m),
+    )
+    add_turning_knob(
+        assembly,
+        "knob",
+        dial,
+        frame=frame,
+        parent="door",
+        at=frame.at(*spot, 0.001).tolist(),
+        base_point=frame.at((low + high) / 2, up * half_z, 0.0).tolist(),
+        rgba=p.metal,
+        mark=DARK,
+        density_kg_m3=2700.0,
+    )
+    assembly.covers(TextureKind.hammered_metal, p.colour, darker(p.colour, 1.12), darker(p.colour, 0.55))
+    return assembly.finish(p, **handle_record(bar), dial_style=dial.style, dial_diameter_m=dial.diameter_m)
+
+
+generate = ObjectGenerator("safe", draw_parameters, build)
+
+
+def _add_ticks(door: PanelBuilder, spot: tuple[float, float], dial: TurningKnobParameters, p: SafeParameters) -> None:
+    """A dark ring with ticks around the dial, every fourth one longer."""
+    radius = dial.diameter_m / 2 * 1.12
+    centre = (*spot, 0.0005)
+    door.cylinder("ring", centre, axis="out", radius=radius + 0.016, length=0.001, rgba=DARK, collide=False)
+    for number in range(_TICKS):
+        angle = 2 * np.pi * number / _TICKS
+        long = number % 4 == 0
+        middle = radius + (0.0075 if long else 0.006)
+        across = spot[0] + middle * float(np.cos(angle))
+        along = spot[1] + middle * float(np.sin(angle))
+        side = 0.0030 if long else 0.0016
+        lower, upper = (across - side, along - side, 0.001), (across + side, along + side, 0.0030)
+        door.box(f"tick_{number}", lower, upper, rgba=mark_on(DARK), collide=False)

@@ -1,0 +1,213 @@
+"""A toaster with a lever at its end, which goes up and down.
+
+Sizes are those in catalogues of toasters for two and four slices: 27 to 36 cm long, 16 to 20 cm wide (four slots side
+by side: 27 to 31 cm), 17 to 21 cm high.
+
+Note:
+    As in the data sets, what slides up and down is closed below: `open` lifts the lever, `close` presses it down.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from unlatch.objects.annotation import Handle, HandleType, PartKind
+from unlatch.objects.procedural.building.assembly import Assembly, Held, Moving
+from unlatch.objects.procedural.building.carcass import add_feet
+from unlatch.objects.procedural.building.finishes import APPLIANCES, CHROME, DARK, draw_contrast, mark_on, sheet
+from unlatch.objects.procedural.building.generated import Colour, GeneratedObject, LinkBuilder, draw_colour, draw_m
+from unlatch.objects.procedural.building.generator import ObjectGenerator
+from unlatch.objects.procedural.building.panel import PanelBuilder, PanelFrame
+from unlatch.simcore.geometry import Pose
+
+_UPWARDS = PanelFrame(across=(0.0, -1.0, 0.0), out=(0.0, 0.0, 1.0))
+"""The lever leaves upwards; the fingers close along y, and along is +x, out of the front."""
+_TOAST: Colour = (0.80, 0.58, 0.32, 1.0)
+_CRUST: Colour = (0.55, 0.34, 0.16, 1.0)
+_GAP_M = 0.003
+
+
+@dataclass(frozen=True)
+class ToasterParameters:
+    """Everything that varies between toasters."""
+
+    length_m: float
+    """Along x, from the back to the end with the lever."""
+    width_m: float
+    height_m: float
+    feet_m: float
+    rounding_m: float
+    """Radius of the upper edges."""
+    slots: int
+    slot_m: float
+    """Width of a slot."""
+    slices: str
+    """`none`, or `bread` that looks out of the slots."""
+    lever_width_m: float
+    """Where fingers close."""
+    lever_depth_m: float
+    lever_height_m: float
+    low_m: float
+    """Height of the lever pressed down."""
+    travel_m: float
+    friction_n: float
+    damping_n_s_m: float
+    colour: Colour
+    end_colour: Colour
+    lever_colour: Colour
+
+
+def draw_parameters(rng: np.random.Generator) -> ToasterParameters:
+    """Draws a toaster."""
+    slots = 2 if rng.random() < 0.7 else 4
+    colour = draw_colour(rng, APPLIANCES)
+    end = DARK if rng.random() < 0.5 else colour
+    low = draw_m(rng, 0.055, 0.065)
+    return ToasterParameters(
+        length_m=draw_m(rng, 0.27, 0.36),
+        width_m=draw_m(rng, 0.16, 0.20) if slots == 2 else draw_m(rng, 0.27, 0.31),
+        height_m=draw_m(rng, 0.175, 0.21),
+        feet_m=draw_m(rng, 0.008, 0.014),
+        rounding_m=draw_m(rng, 0.02, 0.035),
+        slots=slots,
+        slot_m=draw_m(rng, 0.028, 0.034),
+        slices="bread" if rng.random() < 0.5 else "none",
+        lever_width_m=draw_m(rng, 0.026, 0.038),
+        lever_depth_m=draw_m(rng, 0.024, 0.032),
+        lever_height_m=draw_m(rng, 0.014, 0.020),
+        low_m=low,
+        travel_m=draw_m(rng, 0.055, 0.075),
+        friction_n=draw_m(rng, 1.0, 3.0),
+        damping_n_s_m=draw_m(rng, 0.5, 2.0),
+        colour=colour,
+        end_colour=end,
+        lever_colour=draw_contrast(rng, (CHROME, DARK), end),
+    )
+
+
+def build(assembly: Assembly, p: ToasterParameters) -> GeneratedObject:
+    """Builds a toaster.
+
+    The root frame lies at the middle of the footprint, z up from the bottom, x out of the end with the lever. The
+    lever's frame lies in that end's plane, in the middle of the lever when it is pressed down.
+    """
+    body = LinkBuilder("body")
+    _add_body(body, p)
+    assembly.add_body(body, mass_kg=round(body.volume_m3 * 220.0, 3))
+
+    lever = PanelBuilder("slider", _UPWARDS)
+    half_w, half_h = p.lever_width_m / 2, p.lever_height_m / 2
+    lever.box("stem", (-0.003, -0.004, -half_h * 0.6), (0.003, _GAP_M, half_h * 0.6), rgba=DARK, collide=False)
+    lever.box("handle", (-half_w, _GAP_M, -half_h), (half_w, _GAP_M + p.lever_depth_m, half_h), rgba=p.lever_colour)
+    lever.box(
+        "rib",
+        (-half_w, _GAP_M + p.lever_depth_m, -0.002),
+        (half_w, _GAP_M + p.lever_depth_m + 0.001, 0.002),
+        rgba=mark_on(p.lever_colour),
+        collide=False,
+    )
+    # held from the front and a little above, by its outer end
+    out = _GAP_M + p.lever_depth_m - min(0.012, p.lever_depth_m / 2)
+    head = _UPWARDS.at(0.0, out, 0.0)
+    R_link_handle = np.column_stack([_UPWARDS.out, _UPWARDS.across, _UPWARDS.along])
+    size = np.array([p.lever_height_m, p.lever_width_m, p.lever_depth_m])
+    moving = Moving(
+        PartKind.slider,
+        "body",
+        (p.length_m / 2, 0.0, p.low_m),
+        (0.0, 0.0, 1.0),
+        p.travel_m,
+        p.friction_n,
+        p.damping_n_s_m,
+    )
+    assembly.add_part(
+        lever,
+        _UPWARDS,
+        moving,
+        Held(Handle(HandleType.knob, size, Pose(R_link_handle, head)), head),
+        mass_kg=round(max(lever.volume_m3 * 1500.0, 0.02), 4),
+        push=_UPWARDS.at(0.0, out, half_h),
+        base_point=(p.length_m / 2 - 0.03, 0.0, p.height_m),
+    )
+    assembly.covers(sheet(p.colour), p.colour)
+    return assembly.finish(p)
+
+
+generate = ObjectGenerator("toaster", draw_parameters, build)
+
+
+def _add_body(builder: LinkBuilder, p: ToasterParameters) -> None:
+    """A block with rounded upper edges between two end plates, slots on top, a dial and keys below the lever."""
+    x0, x1, half, h, r = -p.length_m / 2, p.length_m / 2, p.width_m / 2, p.height_m, p.rounding_m
+    add_feet(
+        builder, depth=(x0 + 0.04, x1 - 0.04), width=(-half + 0.03, half - 0.03), height_m=p.feet_m, radius_m=0.012
+    )
+    a0, a1 = x0 + 0.012, x1 - 0.012
+    for label, (low, high), rgba, inset in (
+        ("middle", (a0, a1), p.colour, 0.0),
+        ("back", (x0, a0), p.end_colour, 0.004),
+        ("front", (a1, x1), p.end_colour, 0.004),
+    ):
+        side, top = half - inset, h - inset
+        builder.box(f"{label}_lower", (low, -side, p.feet_m), (high, side, top - r), rgba=rgba)
+        builder.box(f"{label}_upper", (low, -side + r, top - r), (high, side - r, top), rgba=rgba)
+        for number, sign in enumerate((-1.0, 1.0)):
+            centre = ((low + high) / 2, sign * (side - r), top - r)
+            name = f"{label}_edge_{number}"
+            if label == "middle":
+                builder.cylinder(name, centre, axis="x", radius=r, length=high - low, rgba=rgba)
+            else:  # a plate with its corners cut: a square on its tip
+                edge = r * float(np.sqrt(2.0))
+                pose = Pose.from_rpy(centre, (np.pi / 4, 0.0, 0.0))
+                builder.turned_box(name, (high - low, edge, edge), pose, rgba=rgba)
+    _add_slots(builder, p, (a0 + 0.02, a1 - 0.02))
+    skin = 0.0008
+    lower = (x1, -0.005, p.low_m - 0.012)
+    builder.box(
+        "track",
+        lower,
+        (x1 + skin, 0.005, p.low_m + p.travel_m + 0.012),
+        rgba=DARK if p.end_colour != DARK else (0.03, 0.03, 0.03, 1.0),
+        collide=False,
+    )
+    mark = mark_on(p.end_colour)
+    builder.cylinder(
+        "dial",
+        (x1 + 0.004, 0.3 * p.width_m, 0.05),
+        axis="x",
+        radius=0.014,
+        length=0.008,
+        rgba=p.lever_colour,
+        collide=False,
+    )
+    lower = (x1 + 0.008, 0.3 * p.width_m - 0.0012, 0.052)
+    builder.box(
+        "dial_mark", lower, (x1 + 0.0086, 0.3 * p.width_m + 0.0012, 0.062), rgba=mark_on(p.lever_colour), collide=False
+    )
+    for number in range(3):
+        z, y = 0.045 + 0.022 * number, -0.3 * p.width_m
+        builder.box(f"key_{number}", (x1, y - 0.011, z), (x1 + 0.002, y + 0.011, z + 0.009), rgba=mark, collide=False)
+
+
+def _add_slots(builder: LinkBuilder, p: ToasterParameters, span: tuple[float, float]) -> None:
+    pitch = (p.width_m - 2 * p.rounding_m) / p.slots
+    rim = 0.004
+    for number in range(p.slots):
+        y = (number - (p.slots - 1) / 2) * pitch
+        side, top = p.slot_m / 2, p.height_m
+        lower, upper = (span[0] - rim, y - side - rim, top), (span[1] + rim, y + side + rim, top + 0.0006)
+        builder.box(f"rim_{number}", lower, upper, rgba=CHROME, collide=False)
+        lower, upper = (span[0], y - side, top + 0.0006), (span[1], y + side, top + 0.0012)
+        builder.box(f"slot_{number}", lower, upper, rgba=(0.03, 0.03, 0.03, 1.0), collide=False)
+        if p.slices == "bread" and number % 2 == 0:
+            middle, half = (span[0] + span[1]) / 2, min(0.055, (span[1] - span[0]) / 2 - 0.01)
+            lower, upper = (middle - half, y - 0.0075, top), (middle + half, y + 0.0075, top + 0.034)
+            builder.box(f"slice_{number}", lower, upper, rgba=_TOAST, collide=False)
+            for end, sign in enumerate((-1.0, 1.0)):
+                a = middle + sign * half
+                low, high = (a - 0.0025, y - 0.008, top), (a + 0.0025, y + 0.008, top + 0.034)
+                builder.box(f"crust_{number}_{end}", low, high, rgba=_CRUST, collide=False)
+            low, high = (middle - half, y - 0.008, top + 0.032), (middle + half, y + 0.008, top + 0.036)
+            builder.box(f"crust_{number}_top", low, high, rgba=_CRUST, collide=False)

@@ -1,0 +1,303 @@
+"""A children's toilet with a lid that is hinged behind, with a tank or before a wall that hides it.
+
+The seat stands at about the 26 cm that are recommended for day nurseries up to the age of three; widths and depths are
+those in catalogues of training toilets, 26 to 29 cm by 33 to 51 cm. The lid of one for adults, 42 cm off the ground,
+opens up to 85 cm: an arm on the same ground leads it no farther than half way.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from unlatch.objects.procedural.building.assembly import HOLDING, Assembly, lifting
+from unlatch.objects.procedural.building.carcass import add_ring_wall
+from unlatch.objects.procedural.building.finishes import CHROME, DARK, RUBBER, darker
+from unlatch.objects.procedural.building.generated import Colour, GeneratedObject, LinkBuilder, draw_colour, draw_m
+from unlatch.objects.procedural.building.generator import ObjectGenerator
+from unlatch.objects.procedural.building.panel import LID_BEHIND, PanelBuilder
+from unlatch.objects.procedural.building.panel_handles import EDGE_PUSH_M, held_at_edge
+from unlatch.simcore.geometry import Pose
+
+_GAP_M = 0.006
+"""Between seat and lid, as the lid's buffers keep it."""
+_STAVES = 24
+_BOARDS = 13
+_STEPS = (0.92, 0.80, 0.70, 0.64)
+"""Widths of the foot from above, as shares of the bowl's."""
+_BEHIND_M = 0.05
+"""From the hinge to what stands behind it."""
+_WATER: Colour = (0.62, 0.78, 0.84, 1.0)
+_CERAMICS: tuple[Colour, ...] = (
+    (0.95, 0.95, 0.94, 1.0),
+    (0.93, 0.90, 0.83, 1.0),
+    (0.72, 0.83, 0.86, 1.0),
+    (0.80, 0.86, 0.78, 1.0),
+)
+"""White, cream, pale blue, pale green."""
+_SEATS: tuple[Colour, ...] = (
+    (0.95, 0.95, 0.94, 1.0),
+    (0.78, 0.24, 0.20, 1.0),
+    (0.95, 0.77, 0.22, 1.0),
+    (0.30, 0.58, 0.38, 1.0),
+    (0.27, 0.50, 0.72, 1.0),
+    (0.62, 0.42, 0.26, 1.0),
+)
+"""White, red, yellow, green, blue, wood."""
+
+
+@dataclass(frozen=True)
+class ToiletParameters:
+    """Everything that varies between toilets."""
+
+    tank: str
+    """`low` behind the seat, or `none`: it stands before a wall."""
+    width_m: float
+    length_m: float
+    """Of the lid; more than the width, so that the round front ends before the hinge."""
+    height_m: float
+    """Of the bowl's rim."""
+    tank_m: float
+    """Depth of the tank, or of what stands behind the seat."""
+    tank_width_m: float
+    tank_height_m: float
+    """Over the rim."""
+    wall_m: float
+    """Thickness of the bowl."""
+    seat_m: float
+    lid_m: float
+    most_open_rad: float
+    holding: float
+    """Friction of the hinge over the moment of gravity."""
+    damping_n_m_s: float
+    body_density_kg_m3: float
+    lid_density_kg_m3: float
+    colour: Colour
+    lid_colour: Colour
+    seat_colour: Colour
+
+    @property
+    def behind_m(self) -> float:
+        """From the hinge to the back [m]."""
+        return _BEHIND_M + (self.tank_m if self.tank == "low" else 0.0)
+
+    @property
+    def hinge_x_m(self) -> float:
+        """Where the hinge lies in x [m]."""
+        return -(self.length_m - self.behind_m) / 2
+
+    @property
+    def limit_rad(self) -> float:
+        """How far the lid opens: to where it leans on the tank, just before it."""
+        if self.tank == "none":
+            return self.most_open_rad
+        room = _BEHIND_M - _GAP_M - self.lid_m - 0.006
+        return round(min(self.most_open_rad, float(np.pi / 2 + np.arcsin(room / self.length_m))), 4)
+
+
+def draw_parameters(rng: np.random.Generator) -> ToiletParameters:
+    """Draws a toilet."""
+    colour, lid = draw_colour(rng, _CERAMICS), draw_colour(rng, _SEATS)
+    width = draw_m(rng, 0.26, 0.29)
+    return ToiletParameters(
+        tank="low" if rng.random() < 0.65 else "none",
+        width_m=width,
+        length_m=round(width + draw_m(rng, 0.02, 0.045), 4),
+        height_m=draw_m(rng, 0.24, 0.28),
+        tank_m=draw_m(rng, 0.10, 0.13),
+        tank_width_m=draw_m(rng, 0.26, 0.32),
+        tank_height_m=draw_m(rng, 0.20, 0.26),
+        wall_m=draw_m(rng, 0.024, 0.030),
+        seat_m=draw_m(rng, 0.014, 0.018),
+        lid_m=draw_m(rng, 0.014, 0.020),
+        most_open_rad=draw_m(rng, 1.6, 1.75),
+        holding=draw_m(rng, HOLDING, 1.6),
+        damping_n_m_s=draw_m(rng, 0.05, 0.2),
+        body_density_kg_m3=draw_m(rng, 900.0, 1400.0),
+        lid_density_kg_m3=draw_m(rng, 600.0, 900.0),
+        colour=colour,
+        lid_colour=lid,
+        seat_colour=lid if rng.random() < 0.5 else _SEATS[0],
+    )
+
+
+def build(assembly: Assembly, p: ToiletParameters) -> GeneratedObject:
+    """Builds a toilet.
+
+    The root frame lies at the middle of the footprint, z up from the bottom, x to who sits on it. The lid's frame lies
+    on its hinge, at the height of the seat's upper side, parallel to the root frame when closed.
+    """
+    radius, hinge_x = p.width_m / 2, p.hinge_x_m
+    front = hinge_x + p.length_m
+    middle, top = front - radius, p.height_m + p.seat_m
+    body = LinkBuilder("body")
+    _add_bowl(body, p, middle)
+    _add_seat(body, p, middle)
+    _add_back(body, p)
+    assembly.add_body(body, mass_kg=round(body.volume_m3 * p.body_density_kg_m3, 3))
+
+    lid = PanelBuilder("lid", LID_BEHIND)
+    face, side = _GAP_M + p.lid_m, radius + 0.003
+    edge = p.length_m + 0.003
+    lid.box("board", (0.0, -side, _GAP_M), (edge - side, side, face), rgba=p.lid_colour)
+    _add_round(lid, p, middle=edge - side, side=side)
+    area = 2 * side * (edge - side) + np.pi / 2 * side**2
+    for number, sign in enumerate((-1.0, 1.0)):
+        lid.cylinder(
+            f"barrel_{number}",
+            (0.0, sign * 0.5 * side, 0.5 * face),
+            axis="along",
+            radius=0.009,
+            length=0.04,
+            rgba=CHROME,
+            collide=False,
+        )
+        spot = (edge - 0.06, sign * 0.3 * side, _GAP_M / 2 + 0.001)
+        lid.cylinder(f"buffer_{number}", spot, axis="out", radius=0.007, length=0.004, rgba=RUBBER, collide=False)
+    held = held_at_edge(LID_BEHIND, edge=edge, along=0.0, face=face, thickness=p.lid_m, length=0.4 * radius)
+    assembly.add_part(
+        lid,
+        LID_BEHIND,
+        lifting(LID_BEHIND, (hinge_x, 0.0, top), p),
+        held,
+        mass_kg=round(area * p.lid_m * p.lid_density_kg_m3, 4),
+        push=LID_BEHIND.at(edge - EDGE_PUSH_M, 0.0, face),
+        base_point=(front - p.wall_m / 2, 0.0, p.height_m),
+    )
+    return assembly.finish(p, handle_kind="edge")
+
+
+generate = ObjectGenerator("toilet", draw_parameters, build)
+
+
+def _add_round(lid: PanelBuilder, p: ToiletParameters, *, middle: float, side: float) -> None:
+    """The lid's round front: a fan of boards, since renderers shade the flat end of a cylinder as if it were a cone.
+
+    Args:
+        lid: The lid's link.
+        p: Dimensions.
+        middle: Where the round front begins, across [m].
+        side: Half of the lid's width [m].
+    """
+    wide = 2 * side * float(np.tan(np.pi / (2 * _BOARDS)))
+    for number in range(_BOARDS):
+        yaw = np.pi * ((number + 0.5) / _BOARDS - 0.5)
+        centre = [middle + side / 2 * float(np.cos(yaw)), side / 2 * float(np.sin(yaw)), _GAP_M + p.lid_m / 2]
+        T_lid_board = Pose.from_rpy(np.round(centre, 7), [0.0, 0.0, yaw])
+        lid.turned_box(f"round_{number}", (side, wide, p.lid_m), T_lid_board, rgba=p.lid_colour)
+
+
+def _add_bowl(body: LinkBuilder, p: ToiletParameters, middle: float) -> None:
+    """A hollow bowl, round in front, which narrows to its foot in steps."""
+    radius, rim, back = p.width_m / 2, p.height_m, p.hinge_x_m - _BEHIND_M
+    deep = 0.58 * rim
+    _add_horseshoe(body, "bowl", p, span=(back, middle), width=p.wall_m, height=(deep, rim), rgba=p.colour)
+    heights = np.linspace(deep, 0.02, len(_STEPS) + 1)
+    for number, share in enumerate(_STEPS):
+        high, low = (float(z) for z in heights[number : number + 2])
+        _add_step(body, f"step_{number}", p, span=(back, middle), share=share, height=(low, high))
+    _add_step(body, "foot", p, span=(back - 0.01, middle + 0.005), share=_STEPS[-1] + 0.04, height=(0.0, 0.02))
+    inner, ring = radius - p.wall_m, Pose.from_translation([middle, 0.0, 0.0])
+    body.cylinder(
+        "water", (middle, 0.0, deep + 0.004), axis="z", radius=inner, length=0.008, rgba=_WATER, collide=False
+    )
+    for number, (share, rise) in enumerate(((0.40, 0.016), (0.24, 0.034), (0.10, 0.060))):  # slopes down to the water
+        add_ring_wall(
+            body,
+            f"slope_{number}",
+            radius_m=inner + 0.002,
+            wall_m=share * inner,
+            height=(deep, deep + rise),
+            rgba=darker(p.colour, 0.96),
+            count=_STAVES,
+            collide=False,
+            T_link_ring=ring,
+        )
+
+
+def _add_seat(body: LinkBuilder, p: ToiletParameters, middle: float) -> None:
+    height = (p.height_m, p.height_m + p.seat_m)
+    _add_horseshoe(body, "seat", p, span=(p.hinge_x_m + 0.008, middle), width=0.044, height=height, rgba=p.seat_colour)
+
+
+def _add_horseshoe(
+    body: LinkBuilder,
+    name: str,
+    p: ToiletParameters,
+    *,
+    span: tuple[float, float],
+    width: float,
+    height: tuple[float, float],
+    rgba: Colour,
+) -> None:
+    """A wall around the hollow: round in front, straight at the sides, closed behind.
+
+    Args:
+        body: The body's link.
+        name: Beginning of the names.
+        p: Dimensions.
+        span: x of its back and of the middle of its round front [m].
+        width: Thickness of the wall [m].
+        height: From and to [m].
+        rgba: Colour.
+    """
+    (back, middle), (low, high), radius = span, height, p.width_m / 2
+    add_ring_wall(
+        body,
+        name,
+        radius_m=radius,
+        wall_m=width,
+        height=height,
+        rgba=rgba,
+        count=_STAVES,
+        T_link_ring=Pose.from_translation([middle, 0.0, 0.0]),
+    )
+    for number, sign in enumerate((-1.0, 1.0)):
+        a, b = sorted((sign * radius, sign * (radius - width)))
+        body.box(f"{name}_side_{number}", (back, a, low), (middle, b, high), rgba=rgba)
+    flat = middle - 0.62 * (radius - width)
+    inner = radius - width
+    body.box(f"{name}_back", (back, -inner, low), (flat, inner, high), rgba=rgba)
+
+
+def _add_step(
+    body: LinkBuilder,
+    name: str,
+    p: ToiletParameters,
+    *,
+    span: tuple[float, float],
+    share: float,
+    height: tuple[float, float],
+) -> None:
+    """A solid slice of the foot, as wide as its share of the bowl."""
+    (back, middle), (low, high), half = span, height, share * p.width_m / 2
+    body.box(f"{name}_box", (back, -half, low), (middle, half, high), rgba=p.colour)
+    centre = (middle, 0.0, (low + high) / 2)
+    body.cylinder(f"{name}_round", centre, axis="z", radius=half, length=high - low, rgba=p.colour)
+
+
+def _add_back(body: LinkBuilder, p: ToiletParameters) -> None:
+    """What stands behind the seat: a tank on a block, or the block alone."""
+    x0, x1, rim = p.hinge_x_m - p.behind_m, p.hinge_x_m, p.height_m
+    half = p.width_m / 2 if p.tank == "none" else min(p.tank_width_m, p.width_m) / 2
+    body.box("block", (x0, -half, 0.55 * rim), (x1, half, rim), rgba=p.colour)
+    body.box("pipe", (x0, -0.4 * half, 0.1 * rim), (x1, 0.4 * half, 0.55 * rim), rgba=darker(p.colour, 0.97))
+    for number, sign in enumerate((-1.0, 1.0)):
+        y = sign * 0.5 * p.width_m / 2
+        centre = (x1, y, rim + p.seat_m / 2)
+        body.cylinder(f"bolt_{number}", centre, axis="z", radius=0.012, length=p.seat_m, rgba=CHROME, collide=False)
+    if p.tank == "none":
+        return
+    side, top = p.tank_width_m / 2, rim + p.tank_height_m
+    end = x0 + p.tank_m
+    body.box("tank", (x0, -side, rim), (end - 0.006, side, top - 0.022), rgba=p.colour)
+    body.box("tank_lid", (x0, -side - 0.004, top - 0.022), (end, side + 0.004, top), rgba=p.colour)
+    body.box(
+        "seam", (x0 + 0.01, -side - 0.0005, top - 0.024), (end - 0.0055, side + 0.0005, top - 0.022),
+        rgba=darker(p.colour, 0.6), collide=False,
+    )  # fmt: skip
+    centre = ((x0 + end) / 2, 0.0, top + 0.003)
+    body.cylinder("button", centre, axis="z", radius=0.022, length=0.006, rgba=CHROME, collide=False)
+    lower, upper = (x0 + p.tank_m / 2 - 0.018, -0.0008, top + 0.006), (x0 + p.tank_m / 2 + 0.018, 0.0008, top + 0.0065)
+    body.box("button_split", lower, upper, rgba=DARK, collide=False)

@@ -1,0 +1,145 @@
+"""A small bin with a pedal and a lid that is hinged behind, round or square.
+
+Sizes are those in catalogues of pedal bins of 3 to 15 l: 19 to 27 cm across, 26 to 42 cm high.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from unlatch.objects.procedural.building.assembly import HOLDING, Assembly, lifting
+from unlatch.objects.procedural.building.carcass import Carcass
+from unlatch.objects.procedural.building.finishes import CHROME, DARK, PLASTICS, RUBBER, darker, draw_contrast, sheet
+from unlatch.objects.procedural.building.generated import Colour, GeneratedObject, LinkBuilder, draw_colour, draw_m
+from unlatch.objects.procedural.building.generator import ObjectGenerator
+from unlatch.objects.procedural.building.panel import LID_BEHIND, PanelBuilder
+from unlatch.objects.procedural.building.panel_handles import (
+    PanelHandle,
+    add_handle,
+    draw_handle,
+    handle_record,
+    push_point,
+)
+from unlatch.objects.procedural.building.round_lid import GAP_M, RoundLid
+
+_CANS: tuple[Colour, ...] = (CHROME, (0.66, 0.67, 0.69, 1.0), *PLASTICS)
+_BAG: Colour = (0.22, 0.22, 0.23, 1.0)
+
+
+@dataclass(frozen=True)
+class TrashCanParameters:
+    """Everything that varies between bins, but the lid's handle."""
+
+    shape: str
+    """`round` or `square`."""
+    radius_m: float
+    """Outer radius, or half of the width."""
+    height_m: float
+    """Of the rim."""
+    wall_m: float
+    foot_m: float
+    """Height of the dark ring at the bottom."""
+    lid_m: float
+    overhang_m: float
+    limit_rad: float
+    holding: float
+    """Friction of the hinge over the moment of gravity."""
+    damping_n_m_s: float
+    density_kg_m3: float
+    colour: Colour
+    lid_colour: Colour
+    handle_colour: Colour
+
+
+TrashCan = tuple[TrashCanParameters, PanelHandle]
+
+
+def draw_parameters(rng: np.random.Generator) -> TrashCan:
+    """Draws a bin and the handle of its lid."""
+    colour = draw_colour(rng, _CANS)
+    lid_colour = DARK if rng.random() < 0.5 else darker(colour, 0.9)
+    parameters = TrashCanParameters(
+        shape="round" if rng.random() < 0.6 else "square",
+        radius_m=draw_m(rng, 0.095, 0.13),
+        height_m=draw_m(rng, 0.25, 0.40),
+        wall_m=draw_m(rng, 0.005, 0.008),
+        foot_m=draw_m(rng, 0.02, 0.035),
+        lid_m=draw_m(rng, 0.012, 0.022),
+        overhang_m=draw_m(rng, 0.006, 0.012),
+        limit_rad=draw_m(rng, 1.3, 1.6),
+        holding=draw_m(rng, HOLDING, 1.6),
+        damping_n_m_s=draw_m(rng, 0.01, 0.05),
+        density_kg_m3=draw_m(rng, 700.0, 1100.0),
+        colour=colour,
+        lid_colour=lid_colour,
+        handle_colour=draw_contrast(rng, (CHROME, DARK), lid_colour),
+    )
+    return parameters, draw_handle(rng, {"edge": 0.7, "bar": 0.3}, length=(0.08, 0.11))
+
+
+def build(assembly: Assembly, trash_can: TrashCan) -> GeneratedObject:
+    """Builds a bin.
+
+    The root frame lies at the middle of the bottom, z up, x away from the hinge. The lid's frame lies on the hinge, at
+    the height of the rim, parallel to the root frame when closed.
+    """
+    p, handle = trash_can
+    vessel = RoundLid(p.radius_m, p.wall_m, p.foot_m, p.height_m, p.lid_m, p.overhang_m)
+    body = LinkBuilder("body")
+    lid = PanelBuilder("lid", LID_BEHIND)
+    reach, face = 2 * vessel.lid_radius_m, vessel.face_m
+    if p.shape == "round":
+        body.cylinder("foot", (0, 0, p.foot_m / 2), axis="z", radius=p.radius_m + 0.002, length=p.foot_m, rgba=RUBBER)
+        vessel.add_vessel(body, rgba=p.colour, inside=_BAG)
+        vessel.add_disc(lid, rgba=p.lid_colour)
+        face = vessel.add_dome(lid, shares=(0.74,), step_m=0.006, rgba=p.lid_colour)
+    else:
+        r, side = p.radius_m, vessel.lid_radius_m
+        body.box("foot", (-r - 0.002, -r - 0.002, 0.0), (r + 0.002, r + 0.002, p.foot_m), rgba=RUBBER)
+        Carcass((-r, -r, p.foot_m), (r, r, p.height_m), p.wall_m, opening="z").build(body, rgba=p.colour, lining=_BAG)
+        lid.box("board", (0.0, -side, GAP_M), (reach, side, face), rgba=p.lid_colour)
+        lid.box("field", (0.03, -side + 0.03, face), (reach - 0.03, side - 0.03, face + 0.004), rgba=p.lid_colour)
+        face += 0.004
+    vessel.add_hinge(body, rgba=DARK)
+    _add_pedal(body, p)
+    assembly.add_body(body, mass_kg=round(body.volume_m3 * p.density_kg_m3, 4))
+
+    at = (0.72 * reach, 0.0)
+    handle_face = vessel.face_m if handle_record(handle)["handle_kind"] == "edge" else face
+    held = add_handle(
+        lid,
+        handle,
+        at=at,
+        face=handle_face,
+        thickness=p.lid_m,
+        edge=reach,
+        length=2 * vessel.lid_radius_m * (1.0 if p.shape == "square" else 0.4),
+        rgba=p.handle_colour,
+    )
+    moving = lifting(LID_BEHIND, vessel.hinge, p)
+    assembly.add_part(
+        lid,
+        LID_BEHIND,
+        moving,
+        held,
+        mass_kg=round(lid.volume_m3 * p.density_kg_m3 * 0.7, 4),
+        push=push_point(LID_BEHIND, handle, at=at, edge=reach, face=face),
+        base_point=(p.radius_m - p.wall_m / 2, 0.0, p.height_m),
+    )
+    assembly.covers(sheet(p.colour), p.colour, darker(p.colour, 0.9))
+    return assembly.finish(p, **handle_record(handle))
+
+
+generate = ObjectGenerator("trash_can", draw_parameters, build)
+
+
+def _add_pedal(body: LinkBuilder, p: TrashCanParameters) -> None:
+    """A slot in front, the pedal's arm out of it, and its plate."""
+    x = p.radius_m
+    lower, upper = (x, -0.028, p.foot_m * 0.3), (x + 0.004, 0.028, p.foot_m + 0.012)
+    body.box("slot", lower, upper, rgba=(0.05, 0.05, 0.05, 1.0), collide=False)
+    middle = p.foot_m * 0.62
+    body.box("arm", (x - 0.004, -0.012, middle - 0.003), (x + 0.03, 0.012, middle + 0.003), rgba=CHROME)
+    body.box("pedal", (x + 0.022, -0.032, middle - 0.005), (x + 0.052, 0.032, middle + 0.005), rgba=DARK)

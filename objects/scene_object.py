@@ -1,0 +1,175 @@
+"""An articulated object in a world, as a Module."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from unlatch.objects.annotation import PartKind
+from unlatch.objects.articulated_object import ObjectAsset
+from unlatch.simcore.geometry import Pose
+from unlatch.simcore.sim.bodies import Body
+from unlatch.simcore.sim.drives import DriveGroup, DriveMode, JointDrive
+from unlatch.simcore.sim.pose_estimate_error import Sighting
+from unlatch.simcore.sim.world import World
+from unlatch.simcore.state import Buffer, Module
+
+Array = np.ndarray
+
+SPINDLE_KG_M2 = 3e-5
+"""Inertia of what turns with a knob or lever behind its panel: spindle, valve, gear. It is generous, that of a brass
+plug of 3 by 4.5 cm. A plastic knob alone has a tenth of it and rattles between two pads that press it: the contact
+solver does not settle on a part so light."""
+
+
+class SceneObject(Module):
+    """The body, its joints' friction, and its annotated points in the world."""
+
+    def __init__(self, body: Body, asset: ObjectAsset, *, world: World | None = None) -> None:
+        super().__init__()
+        self._body = body
+        self._asset = asset
+        self.joint_names = [j.name for j in body.movable_joints]
+        parts = asset.articulation.parts
+        for name, part in parts.items():
+            body.part_names.setdefault(part.link, name)
+        on_spindle = {part.joint for part in parts.values() if part.kind in (PartKind.knob, PartKind.lever)}
+        self._drives = DriveGroup(
+            body,
+            {
+                name: JointDrive(
+                    mode=DriveMode.passive,
+                    damping=asset.damping.get(name, 0.0),
+                    armature=SPINDLE_KG_M2 if name in on_spindle else 0.0,
+                    friction=asset.friction.get(name, 0.0),
+                )
+                for name in self.joint_names
+            },
+            world=world,
+        )
+        points = [(name, point) for name, part in parts.items() for point in part.keypoints]
+        self._sighting = Sighting(points, joints=self.joint_names)
+        self._acted_links: dict[str, str] = {}
+        self._held: frozenset[str] = frozenset()
+        self.root_position = Buffer()
+        self.root_quat_xyzw = Buffer()
+        self.joint_positions = Buffer()
+        self.joint_velocities = Buffer()
+
+    @property
+    def body(self) -> Body:
+        """The body in the world."""
+        return self._body
+
+    @property
+    def asset(self) -> ObjectAsset:
+        """Model and annotation."""
+        return self._asset
+
+    @property
+    def drives(self) -> DriveGroup:
+        """Friction and damping of its joints."""
+        return self._drives
+
+    @property
+    def sighting(self) -> Sighting:
+        """What a planner is told of it, against what is true."""
+        return self._sighting
+
+    def acted_link(self, arm: str) -> str | None:
+        """Link of the part that an arm acts on now; contact views split by it."""
+        return self._acted_links.get(arm)
+
+    @property
+    def acted_on(self) -> bool:
+        """Whether an arm acts on it now; an object that none acts on is part of the environment."""
+        return bool(self._acted_links)
+
+    def act_on(self, part: str, *, arm: str, link: str | None = None) -> None:
+        """Says which part an arm acts on from here on, and where it is another link that its fingers may touch."""
+        self._acted_links[arm] = self._asset.articulation.part(part).link if link is None else link
+
+    def leave(self, arm: str) -> None:
+        """Says that an arm does not act on it from here on."""
+        self._acted_links.pop(arm, None)
+
+    def joint_index(self, joint: str) -> int:
+        """Place of a joint in the arrays of this module."""
+        self._body.joint(joint)
+        return self.joint_names.index(joint)
+
+    def joint_position(self, joint: str) -> float:
+        """Position of a joint now [rad or m]."""
+        return float(self._body.joint_states([joint])[0][0])
+
+    def hold(self, joints: frozenset[str]) -> None:
+        """Holds these joints where they are now, with at most their own friction, and lets the others go."""
+        for name in self.joint_names:
+            if name in joints or name in self._held:
+                self._drives.hold(name, enabled=name in joints)
+        self._held = joints
+
+    def max_joint_speed(self) -> float:
+        """Largest joint speed now [rad/s or m/s]."""
+        return self._body.max_joint_speed()
+
+    def set_joints(self, positions: Mapping[str, float]) -> None:
+        """Writes joint positions [rad or m]; resets only."""
+        self._body.set_joint_positions(list(positions), list(positions.values()))
+
+    def keypoints_world(self, part: str) -> dict[str, Array]:
+        """Annotated points (3,) of a part in the world, by name [m]."""
+        found = self._asset.articulation.part(part)
+        frames = self.frames(part)
+        return {name: frames[point.frame] @ point.xyz for name, point in found.keypoints.items()}
+
+    def frames(self, part: str) -> dict[str, Pose]:
+        """`T_world_*` of the frames that an annotation may name."""
+        found = self._asset.articulation.part(part)
+        return {
+            "link": self._body.link_pose(found.link),
+            "base": self._body.link_pose(found.base),
+            "obj": self._body.root_pose(),
+        }
+
+    def seen_frames(self, part: str) -> dict[str, Pose]:
+        """`frames` as a planner is told of them."""
+        T_world_root = self._body.root_pose()
+        return {name: self._sighting.seen(T_world_root, T) for name, T in self.frames(part).items()}
+
+    def _read_state(self) -> None:
+        T_world_root = self._body.root_pose()
+        positions, velocities, _ = self._body.joint_states()
+        self.root_position.set_value(T_world_root.p)
+        self.root_quat_xyzw.set_value(T_world_root.quat_xyzw)
+        self.joint_positions.set_value(positions)
+        self.joint_velocities.set_value(velocities)
+
+    def _write_state(self) -> None:
+        position, quat_xyzw = self.root_position.get_value(), self.root_quat_xyzw.get_value()
+        T_world_root = self._body.root_pose()
+        # a pose that is there already is left alone: written through the centre of mass it would come back rounded
+        there = np.array_equal(position, T_world_root.p) and np.array_equal(quat_xyzw, T_world_root.quat_xyzw)
+        if position is not None and quat_xyzw is not None and not there:
+            self._body.set_root_pose(Pose.from_quat_xyzw(position, quat_xyzw))
+        positions = self.joint_positions.get_value()
+        if positions is not None:
+            self._body.set_joint_positions(self.joint_names, positions, self.joint_velocities.get_value())
+
+
+class ObjectKeypoints(Module):
+    """The annotated points of one part of an object, in the world frame."""
+
+    def __init__(self, owner: SceneObject, part: str) -> None:
+        super().__init__()
+        self._owner = owner
+        self._part = part
+        self._points: dict[str, Buffer] = {}
+        for name in owner.asset.articulation.part(part).keypoints:
+            self._points[name] = Buffer()
+            setattr(self, name, self._points[name])
+
+    def _read_state(self) -> None:
+        for name, point in self._owner.keypoints_world(self._part).items():
+            self._points[name].set_value(point)

@@ -1,0 +1,207 @@
+"""Checks an annotation against the geometry and the joints of its object."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from unlatch.objects.annotation import KEYPOINT_NAMES, Articulation, HandleType, Part, PartKind
+from unlatch.objects.articulated_object import ObjectAsset
+from unlatch.simcore.errors import AssetError
+from unlatch.simcore.meshes.surface import surface_distance
+from unlatch.simcore.urdf.model import Joint, UrdfModel
+from unlatch.simcore.urdf.rigid_links import rigid_shapes
+
+ON_PART_M = 0.01
+"""A keypoint lies on its link if it is this close to its surface [m] ..."""
+ON_PART_SHARE = 0.02
+"""... or this close as a share of the object's largest extent."""
+_UNIT = 1e-3
+_PARALLEL = 0.999
+_ORTHOGONAL = 0.05
+_LIMIT_SLACK = 1e-6
+_TURNING = (PartKind.hinge_vertical, PartKind.hinge_horizontal, PartKind.lid, PartKind.knob, PartKind.lever)
+
+
+def validate_articulation(asset: ObjectAsset) -> list[str]:
+    """What is wrong with the annotation of an object, one line each; empty when all is well.
+
+    Raises:
+        AssetError: The URDF itself cannot be read.
+    """
+    model = asset.model
+    size = float(np.max(asset.size_m))
+    return articulation_problems(asset.articulation, model, size_m=size)
+
+
+def check_articulation(asset: ObjectAsset) -> None:
+    """Raises if the annotation does not fit the object.
+
+    Raises:
+        AssetError: It does not; the message holds the first problem and the number of all.
+    """
+    raise_problems(validate_articulation(asset), where=str(asset.urdf_path.parent))
+
+
+def raise_problems(problems: list[str], *, where: str) -> None:
+    """Raises an error with the first of some problems, if there is one.
+
+    Raises:
+        AssetError: The list is not empty.
+    """
+    if problems:
+        more = f" ({len(problems) - 1} more)" if len(problems) > 1 else ""
+        raise AssetError(f"{where}: {problems[0]}{more}", path=where, problems=problems)
+
+
+def articulation_problems(articulation: Articulation, model: UrdfModel, *, size_m: float) -> list[str]:
+    """The problems of an annotation with a URDF in memory.
+
+    Args:
+        articulation: The annotation.
+        model: The URDF that it stands beside.
+        size_m: Largest extent of the object [m].
+    """
+    problems: list[str] = []
+    for part in articulation.parts.values():
+        where = f"part '{part.name}'"
+        joint = model.joints.get(part.joint)
+        if joint is None:
+            known = ", ".join(model.joints)
+            problems.append(f"{where}: joint '{part.joint}' is not in the URDF. Joints: {known}.")
+            continue
+        missing = [link for link in (part.link, part.base) if link not in model.links]
+        if missing:
+            problems.append(f"{where}: link '{missing[0]}' is not in the URDF. Links: {', '.join(model.links)}.")
+            continue
+        found = _joint_problems(part, joint, model)
+        found += _keypoint_problems(part, model, size_m=size_m)
+        if not found:
+            found += _axis_problems(part, joint)
+        problems += [f"{where}: {problem}" for problem in found]
+    return problems
+
+
+def _joint_problems(part: Part, joint: Joint, model: UrdfModel) -> list[str]:
+    problems = []
+    if not joint.moves:
+        problems.append(
+            f"joint '{joint.name}' is {joint.kind}; a part needs a revolute, prismatic or continuous joint."
+        )
+        return problems
+    slides = joint.kind == "prismatic"
+    if slides != (part.kind is PartKind.slider):
+        problems.append(f"kind is {part.kind.name}, but joint '{joint.name}' is {joint.kind}.")
+    if not _moves_with(part.link, joint, model):
+        problems.append(f"link '{part.link}' is not moved by joint '{joint.name}', whose child is '{joint.child}'.")
+    if _moves_with(part.base, joint, model):
+        problems.append(f"base '{part.base}' moves with joint '{joint.name}'.")
+    unit = "m" if slides else "rad"
+    if part.openness.closed == part.openness.open:
+        problems.append(f"openness closed and open are both {part.openness.open:g} {unit}.")
+    if joint.kind == "continuous":
+        return problems
+    if joint.lower >= joint.upper:
+        problems.append(f"joint '{joint.name}' cannot move: limits {joint.lower:g} to {joint.upper:g} {unit}.")
+    for name, value in (("closed", part.openness.closed), ("open", part.openness.open)):
+        if not joint.lower - _LIMIT_SLACK <= value <= joint.upper + _LIMIT_SLACK:
+            problems.append(
+                f"openness {name} is {value:g} {unit}, outside the limits {joint.lower:g} to {joint.upper:g} {unit} "
+                f"of joint '{joint.name}'."
+            )
+    return problems
+
+
+def _keypoint_problems(part: Part, model: UrdfModel, *, size_m: float) -> list[str]:
+    problems = [f"keypoint '{name}' is missing." for name in KEYPOINT_NAMES if name not in part.keypoints]
+    if problems:
+        return problems
+    allowed = max(ON_PART_M, ON_PART_SHARE * size_m)
+    for name in ("articulated_object_head", "link_contact_point", "base_contact_point"):
+        keypoint = part.keypoints[name]
+        wanted = "base" if name.startswith("base") else "link"
+        if not np.all(np.isfinite(keypoint.xyz)):
+            problems.append(f"keypoint '{name}' is {keypoint.xyz.tolist()}, expected finite numbers.")
+            continue
+        if keypoint.frame != wanted:
+            problems.append(f"keypoint '{name}' is in frame '{keypoint.frame}', expected '{wanted}'.")
+            continue
+        link = part.base if wanted == "base" else part.link
+        shapes = rigid_shapes(model, link)
+        if not shapes and wanted == "base":
+            continue  # a part that slides on nothing that can be seen has nothing to press against
+        slack = allowed
+        if name == "articulated_object_head" and part.handle.type is not HandleType.none:
+            # The head is the centre of what the fingers hold, so it lies half a thickness below the surface.
+            slack += float(np.min(part.handle.size)) / 2
+        distance = surface_distance(shapes, keypoint.xyz)
+        if distance > slack:
+            problems.append(
+                f"keypoint '{name}' lies {distance:.4f} m from the surface of link '{link}', "
+                f"at most {slack:.4f} m is allowed."
+            )
+    return problems
+
+
+def _axis_problems(part: Part, joint: Joint) -> list[str]:
+    problems = []
+    turns = part.kind in _TURNING
+    wanted = ["link0_rot_axis" if turns else "link0_move_axis", "link0_contact_axis", "base_front_axis"]
+    problems = [f"axis '{name}' is missing." for name in wanted if name not in part.axes]
+    for name in wanted:
+        frame = "base" if name.startswith("base") else "link"
+        if name in part.axes and part.axes[name].frame not in (frame, "obj" if frame == "base" else frame):
+            problems.append(f"axis '{name}' is in frame '{part.axes[name].frame}', expected '{frame}'.")
+    for name, axis in part.axes.items():
+        length = float(np.linalg.norm(axis.xyz))
+        if not abs(length - 1.0) < _UNIT:
+            problems.append(f"axis '{name}' has length {length:.4f}, expected 1.")
+    if problems:
+        return problems
+    joint_axis = joint.axis / np.linalg.norm(joint.axis)  # the joint frame is the child link's frame
+    moving = part.axes[wanted[0]].xyz
+    opens = float(np.sign(part.openness.open - part.openness.closed))
+    along = float(moving @ joint_axis)
+    if turns and abs(along) < _PARALLEL:
+        problems.append(f"link0_rot_axis is {_degrees(abs(along)):.1f} degrees off the axis of joint '{joint.name}'.")
+    if not turns and along * opens < _PARALLEL:
+        problems.append(
+            f"link0_move_axis is {_degrees(along * opens):.1f} degrees off the opening direction of joint "
+            f"'{joint.name}'."
+        )
+    head = part.keypoints["articulated_object_head"].xyz
+    tail = part.keypoints["articulated_object_tail"].xyz - head
+    length = float(np.linalg.norm(tail))
+    if length < 1e-3:
+        return [*problems, f"head and tail are {length:.4f} m apart, expected at least 0.001 m."]
+    tail = tail / length
+    across = abs(float(tail @ moving))
+    if across > _ORTHOGONAL and not (turns and across > _PARALLEL):
+        # Fingers close across a bar, which runs along the hinge or, on some doors, across it.
+        problems.append(f"head to tail is {90 - _degrees(across):.1f} degrees off the plane across {wanted[0]}.")
+    contact = part.axes["link0_contact_axis"].xyz
+    if abs(float(tail @ contact)) > _ORTHOGONAL:
+        problems.append("link0_contact_axis is not at a right angle to head to tail.")
+        return problems
+    outward = np.cross(tail, contact)
+    motion = opens * (np.cross(joint_axis, head) if turns else joint_axis)
+    speed = float(np.linalg.norm(motion))
+    # Knobs and levers turn in their own plane: only doors, lids and sliders open towards the outward normal.
+    if part.kind not in (PartKind.knob, PartKind.lever) and float(motion @ outward) < 0.3 * speed:
+        problems.append("(tail - head) x link0_contact_axis does not point to where the part opens.")
+    return problems
+
+
+def _moves_with(link: str, joint: Joint, model: UrdfModel) -> bool:
+    current: str | None = link
+    while current is not None:
+        if current == joint.child:
+            return True
+        above = model.parent_joint(current)
+        if above is None or above.moves:
+            return False
+        current = above.parent
+    return False
+
+
+def _degrees(cosine: float) -> float:
+    return float(np.degrees(np.arccos(np.clip(cosine, -1.0, 1.0))))

@@ -1,0 +1,241 @@
+"""Checks a configured robot against its model and its maker's limits, and objects against the design's physics.
+
+Nothing here simulates: the same rules hold before a run and for the configuration that a data set was made with.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from unlatch.objects.articulated_object import ObjectAsset
+from unlatch.robots.catalog import ROBOTS
+from unlatch.robots.description import ArmCfg, GripperCfg, RobotCfg
+from unlatch.robots.model import model_path
+from unlatch.simcore.errors import ConfigError, close_matches
+from unlatch.simcore.urdf.model import UrdfModel
+from unlatch.simcore.urdf.reader import read_urdf
+
+FRICTION_PRODUCT = (0.3, 1.2)
+"""Range of the friction of a contact: Bullet multiplies the coefficients of its two sides."""
+OBJECT_FRICTION = 0.8
+"""Lateral friction of objects."""
+OTHER_FRICTION = 0.6
+"""Lateral friction of table, plinths and the robot's other links."""
+MIN_FRICTION = {"revolute": (0.2, "N m"), "continuous": (0.2, "N m"), "prismatic": (1.0, "N")}
+"""Least friction of an object's joint by its kind."""
+
+_LISTS = (
+    ("lower", "rad", 1.0),
+    ("upper", "rad", -1.0),
+    ("max_velocity", "rad/s", -1.0),
+    ("max_acceleration", "rad/s^2", -1.0),
+    ("max_effort", "N m", -1.0),
+)
+"""Limits by joint: name, unit, and +1 where they may be raised only, -1 where they may be lowered only."""
+_ROUNDED = 1e-3
+_GRIPPER = (("max_width_m", "m"), ("max_force_n", "N"), ("max_speed_m_s", "m/s"))
+
+
+def check_robot(robot: RobotCfg) -> None:
+    """Checks a robot before anything is loaded.
+
+    Args:
+        robot: The robot as configured.
+
+    Raises:
+        ConfigError: It names what its model does not have, or goes beyond its maker's limits.
+    """
+    for problem in (*model_problems(robot), *limit_problems(robot)):
+        raise problem
+
+
+def model_problems(robot: RobotCfg) -> Iterator[ConfigError]:
+    """Links and joints that the configuration names and the robot's URDF does not have.
+
+    Args:
+        robot: The robot as configured.
+    """
+    model = read_urdf(model_path(robot), packages=True)
+    for where, name in _named_links(robot):
+        if name not in model.links:
+            yield _unknown(name, list(model.links), where, f"link of robot '{robot.name}'")
+    for index, arm in enumerate(robot.arms):
+        where = f"robot.arms[{index}]"
+        for key, joints in (("joints", arm.joints), ("gripper.joints", arm.gripper.joints)):
+            for place, name in enumerate(joints):
+                moving = [joint.name for joint in model.joints.values() if joint.moves]
+                if name not in moving:
+                    yield _unknown(name, moving, f"{where}.{key}[{place}]", f"moving joint of robot '{robot.name}'")
+        if arm.base_link in model.links and arm.ee_link in model.links:
+            chain = _moving_chain(model, arm.base_link, arm.ee_link)
+            if chain != list(arm.joints):
+                yield ConfigError(
+                    f"{where}.joints={list(arm.joints)} are not the moving joints from base_link '{arm.base_link}' to "
+                    f"ee_link '{arm.ee_link}'. Expected {chain}. Change the joints or one of the links.",
+                    key=f"{where}.joints",
+                )
+
+
+def limit_problems(robot: RobotCfg) -> Iterator[ConfigError]:
+    """Values with which the robot would be stronger, faster or stickier than the real one; limits may be lowered only.
+
+    Args:
+        robot: The robot as configured.
+    """
+    if robot.urdf is not None:
+        yield from _beyond_model(robot)
+        return
+    maker: RobotCfg = ROBOTS.load(robot.name)()
+    arms = {joint: (arm, i) for arm in maker.arms for i, joint in enumerate(arm.joints)}
+    by_base = {arm.base_link: arm for arm in maker.arms}
+    for index, arm in enumerate(robot.arms):
+        where = f"robot.arms[{index}]"
+        for place, joint in enumerate(arm.joints):
+            if joint in arms:
+                yield from _beyond(arm, place, *arms[joint], where=where)
+        if arm.base_link in by_base:
+            yield from _other_hand(arm, by_base[arm.base_link], where=where)
+            yield from _beyond_gripper(arm.gripper, by_base[arm.base_link].gripper, where=f"{where}.gripper")
+        elif arm.base_link:
+            yield _unknown(arm.base_link, list(by_base), f"{where}.base_link", f"base of an arm of '{robot.name}'")
+        yield from _friction_product(arm.gripper.friction, where=f"{where}.gripper.friction")
+
+
+def _beyond_model(robot: RobotCfg) -> Iterator[ConfigError]:
+    """Limits beyond those of the URDF, of a robot that has nobody else to state its maker's."""
+    joints = read_urdf(model_path(robot)).joints
+    for index, arm in enumerate(robot.arms):
+        where = f"robot.arms[{index}]"
+        for place, name in enumerate(arm.joints):
+            joint = joints.get(name)
+            if joint is None:
+                continue
+            limits = {
+                "lower": joint.lower,
+                "upper": joint.upper,
+                "max_velocity": joint.velocity,
+                "max_effort": joint.effort,
+            }
+            if joint.kind == "continuous":
+                limits = {"max_velocity": joint.velocity, "max_effort": joint.effort}
+            for key, unit, sign in _LISTS:
+                value = getattr(arm, key)[place]
+                if key in limits and sign * (value - limits[key]) < -_ROUNDED:
+                    yield _too_much(
+                        f"{where}.{key}[{place}]", value, limits[key], unit, of=f"{name} ", whose="the model's"
+                    )
+        yield from _friction_product(arm.gripper.friction, where=f"{where}.gripper.friction")
+
+
+def joint_problems(asset: ObjectAsset) -> Iterator[ConfigError]:
+    """Joints of an object that move more easily than real ones do.
+
+    Args:
+        asset: The object.
+    """
+    for joint in asset.model.joints.values():
+        least, unit = MIN_FRICTION.get(joint.kind, (0.0, ""))
+        friction = asset.friction.get(joint.name, 0.0)
+        if friction < least:
+            yield ConfigError(
+                f"Joint '{joint.name}' of object '{asset.name}' ({asset.source} {asset.category} {asset.instance}) has "
+                f"a friction of {friction:g} {unit}, expected at least {least:g} {unit}. Raise it in the generator or "
+                "converter.",
+                key="object",
+            )
+
+
+def _named_links(robot: RobotCfg) -> Iterator[tuple[str, str]]:
+    for index, arm in enumerate(robot.arms):
+        where = f"robot.arms[{index}]"
+        yield f"{where}.base_link", arm.base_link
+        yield f"{where}.ee_link", arm.ee_link
+        for key, names in (
+            ("forbidden_links", arm.forbidden_links),
+            ("gripper.finger_links", arm.gripper.finger_links),
+        ):
+            for place, name in enumerate(names):
+                yield f"{where}.{key}[{place}]", name
+    for index, pair in enumerate(robot.self_collision_ignored):
+        for place, name in enumerate(pair):
+            yield f"robot.self_collision_ignored[{index}][{place}]", name
+
+
+def _moving_chain(model: UrdfModel, base: str, tip: str) -> list[str]:
+    """Names of the moving joints from one link out to another; empty where the first does not carry the second."""
+    chain: list[str] = []
+    link = tip
+    while link != base:
+        joint = model.parent_joint(link)
+        if joint is None:
+            return []
+        if joint.moves:
+            chain.insert(0, joint.name)
+        link = joint.parent
+    return chain
+
+
+def _unknown(name: str, known: list[str], where: str, kind: str) -> ConfigError:
+    return ConfigError(
+        f"{where}='{name}' is no {kind}.{close_matches(name, known)} Known: {', '.join(known)}. Name one of them.",
+        key=where,
+        available=known,
+    )
+
+
+def _beyond(arm: ArmCfg, place: int, maker: ArmCfg, maker_place: int, *, where: str) -> Iterator[ConfigError]:
+    for key, unit, sign in _LISTS:
+        value, limit = getattr(arm, key)[place], getattr(maker, key)[maker_place]
+        if sign * (value - limit) < 0.0:
+            yield _too_much(f"{where}.{key}[{place}]", value, limit, unit, of=f"{arm.joints[place]} ")
+
+
+def _other_hand(arm: ArmCfg, maker: ArmCfg, *, where: str) -> Iterator[ConfigError]:
+    """What may touch the part, and what may not, as the robot is built."""
+    if list(arm.gripper.joints) != list(maker.gripper.joints):
+        yield ConfigError(
+            f"{where}.gripper.joints={list(arm.gripper.joints)} are not the finger joints of the arm, expected "
+            f"{list(maker.gripper.joints)}. Change them.",
+            key=f"{where}.gripper.joints",
+        )
+    for place, link in enumerate(arm.gripper.finger_links):
+        if link not in maker.gripper.finger_links:
+            yield _unknown(
+                link, maker.gripper.finger_links, f"{where}.gripper.finger_links[{place}]", "finger of the arm"
+            )
+    missing = [link for link in maker.forbidden_links if link not in arm.forbidden_links]
+    if missing:
+        yield ConfigError(
+            f"{where}.forbidden_links lacks {', '.join(missing)}, which may never touch an object either. Expected at "
+            f"least {', '.join(maker.forbidden_links)}. Add them.",
+            key=f"{where}.forbidden_links",
+        )
+
+
+def _beyond_gripper(gripper: GripperCfg, maker: GripperCfg, *, where: str) -> Iterator[ConfigError]:
+    for key, unit in _GRIPPER:
+        value, limit = getattr(gripper, key), getattr(maker, key)
+        if value > limit:
+            yield _too_much(f"{where}.{key}", value, limit, unit)
+
+
+def _friction_product(pads: float, *, where: str) -> Iterator[ConfigError]:
+    low, high = FRICTION_PRODUCT
+    for what, other in (("objects", OBJECT_FRICTION), ("furniture", OTHER_FRICTION)):
+        if not low <= pads * other <= high:
+            yield ConfigError(
+                f"{where}={pads:g} times the {other:g} of {what} is {pads * other:.3g}, a friction of contact beyond "
+                f"{low:g} to {high:g}. Expected {low / min(other, OTHER_FRICTION):g} to {high / OBJECT_FRICTION:g}. "
+                "Change it.",
+                key=where,
+            )
+
+
+def _too_much(
+    where: str, value: float, limit: float, unit: str, *, of: str = "", whose: str = "the maker's"
+) -> ConfigError:
+    return ConfigError(
+        f"{where}={value:g} {of and f'of {of}'}goes beyond {whose} limit of {limit:g} {unit}. Expected a value "
+        "inside it. Change it.",
+        key=where,
+    )

@@ -1,0 +1,1 @@
+"""Derives a robot's description from its URDF."""

@@ -1,0 +1,278 @@
+"""Arms and hands of a URDF: chains that end in fingers, and from the fingers' shapes how the hand is held."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from unlatch.simcore.errors import AssetError
+from unlatch.simcore.geometry import unit
+from unlatch.simcore.meshes.mesh_parts import TriangleMesh, surface_points
+from unlatch.simcore.meshes.surface import shape_triangles
+from unlatch.simcore.urdf.model import Joint, UrdfModel
+from unlatch.simcore.urdf.xml import parse_xml
+
+Array = np.ndarray
+
+LEAST_JOINTS = 5
+"""An arm has at least so many joints."""
+SAMPLES = 9
+"""Openings at which a gripper is measured."""
+_SPACING_M = 0.003
+_TIPS_M = 0.008
+"""Links that come within so much of the furthest fingertip are fingers that hold."""
+_PAD_M = 0.02
+_MOST_DRIVEN = 2
+_SNAP = 0.99
+_EVEN_M = 1e-3
+_LEAST_OPENING_M = 0.01
+_HEAD_M, _TAIL_M, _SIDE_M = 0.009, 0.054, 0.04
+"""From the fingertips back: middle of the pads, and a point behind it; and a point beside it."""
+
+
+@dataclass(frozen=True)
+class Chain:
+    """An arm of a URDF."""
+
+    base_link: str
+    joints: tuple[str, ...]
+    ee_link: str
+    """Link that carries the fingers, or what the fingers hang on."""
+    finger_joints: tuple[str, ...]
+    """All moving joints beyond it, those that no other is mimicked by last."""
+
+
+@dataclass(frozen=True)
+class Hand:
+    """A gripper as measured from its colliders; ee frame."""
+
+    closed: tuple[float, ...]
+    opened: tuple[float, ...]
+    widths_m: tuple[float, ...]
+    """Openings at even shares from closed to opened [m]."""
+    finger_links: tuple[str, ...]
+    keypoints: dict[str, list[float]]
+
+    @property
+    def opens_evenly(self) -> bool:
+        """Whether it opens from nothing, by as much for every share of the way: fingers that slide."""
+        straight = np.linspace(0.0, self.widths_m[-1], len(self.widths_m))
+        return bool(np.abs(np.array(self.widths_m) - straight).max() < _EVEN_M)
+
+
+def mimics(urdf: Path) -> dict[str, tuple[str, float, float]]:
+    """By joint, the one that it mimics, the multiplier and the offset."""
+    found = {}
+    for joint in parse_xml(urdf).iter("joint"):
+        mimic = joint.find("mimic")
+        if mimic is not None and joint.get("name"):
+            numbers = (float(mimic.get("multiplier", "1")), float(mimic.get("offset", "0")))
+            found[joint.get("name", "")] = (mimic.get("joint", ""), *numbers)
+    return found
+
+
+def arm_chains(model: UrdfModel, urdf: Path) -> list[Chain]:
+    """Every chain of at least five joints, one after the other, that ends where two or more joints part.
+
+    Args:
+        model: What was read from it.
+        urdf: The file.
+
+    Raises:
+        AssetError: There is none.
+    """
+    found: list[Chain] = []
+    _walk(model, model.root, [], model.root, set(mimics(urdf)), found)
+    if not found:
+        raise AssetError(
+            f"{urdf} has no arm with a gripper that moves. Expected a chain of at least {LEAST_JOINTS} joints, each "
+            "after the other, that ends at a link on which at least two fingers move. Give the URDF a gripper, or "
+            "write the robot by hand (docs/robots.md).",
+            path=str(urdf),
+        )
+    return found
+
+
+def _walk(model: UrdfModel, link: str, chain: list[str], base: str, following: set[str], found: list[Chain]) -> None:
+    moving = _moving_below(model, link)
+    driven = [joint for joint in moving if joint.name not in following]
+    if len(moving) == 1 and driven:
+        _walk(model, moving[0].child, [*chain, moving[0].name], base if chain else moving[0].parent, following, found)
+    elif len(moving) > 1 and len(chain) >= LEAST_JOINTS:
+        fingers = [joint for first in moving for joint in _all_below(model, first)]
+        fingers.sort(key=lambda joint: joint.name in following)
+        found.append(Chain(base, tuple(chain), moving[0].parent, tuple(joint.name for joint in fingers)))
+    else:
+        for joint in driven:
+            _walk(model, joint.child, [joint.name], joint.parent, following, found)
+
+
+def _moving_below(model: UrdfModel, link: str) -> list[Joint]:
+    """The next moving joints below a link, past fixed ones."""
+    found = []
+    for joint in model.joints.values():
+        if joint.parent == link:
+            found += [joint] if joint.moves else _moving_below(model, joint.child)
+    return found
+
+
+def _all_below(model: UrdfModel, first: Joint) -> list[Joint]:
+    below = [joint for following in _moving_below(model, first.child) for joint in _all_below(model, following)]
+    return [first, *below]
+
+
+def measured_hand(model: UrdfModel, chain: Chain, follows: dict[str, tuple[str, float, float]]) -> Hand:
+    """Measures how far the fingers open and where they hold.
+
+    Args:
+        model: The robot.
+        chain: The arm.
+        follows: Mimic joints, see `mimics`.
+
+    Raises:
+        AssetError: The fingers have no colliders, do not open and close, or have motors of their own.
+    """
+    driven = [name for name in chain.finger_joints if name not in follows]
+    if len(driven) > _MOST_DRIVEN:
+        raise AssetError(
+            f"The hand at '{chain.ee_link}' has {len(driven)} joints of its own ({', '.join(driven[:4])}, ...), "
+            f"expected at most {_MOST_DRIVEN}: fingers that open by one number. A hand of several fingers is not "
+            "supported.",
+            link=chain.ee_link,
+        )
+    ends = [_positions(model, chain, follows, share) for share in (0.0, 1.0)]
+    links = _links_below(model, chain)
+    shapes = {name: _points(model, name) for name in links}
+    shapes = {name: points for name, points in shapes.items() if len(points)}
+    if len(shapes) < 2:
+        raise AssetError(
+            f"The fingers below '{chain.ee_link}' have colliders on {len(shapes)} links, expected at least 2. Give "
+            "both fingers a <collision>.",
+            link=chain.ee_link,
+        )
+    clouds = [_placed(model, chain, shapes, dict(zip(chain.finger_joints, end, strict=True))) for end in ends]
+    forward = _snapped(unit(np.mean([np.concatenate(list(c.values())).mean(axis=0) for c in clouds], axis=0)))
+    reach = max(float((points @ forward).max()) for points in clouds[0].values())
+    tips = [name for name, points in clouds[0].items() if float((points @ forward).max()) > reach - _TIPS_M]
+    # fingers part along the direction in which their tips move against each other
+    moved = {name: (clouds[1][name] - clouds[0][name]).mean(axis=0) for name in tips}
+    apart = max(moved.values(), key=lambda way: float(np.linalg.norm(way)))
+    across = apart - forward * float(apart @ forward)
+    if float(np.linalg.norm(across)) < 1e-3:
+        raise AssetError(
+            f"The fingers below '{chain.ee_link}' do not move apart: {', '.join(tips)}. Expected two that open "
+            "across the hand. Write the robot by hand (docs/robots.md).",
+            link=chain.ee_link,
+        )
+    across = _snapped(unit(across))
+    middle = float(np.mean([c[name].mean(axis=0) @ across for c in clouds for name in tips]))
+    gaps = [_gap(c, tips, forward, across, middle) for c in clouds]
+    if gaps[0] > gaps[1]:
+        ends.reverse()
+    low, high = (np.array(end) for end in ends)
+    shares = np.linspace(0.0, 1.0, SAMPLES)
+
+    def swept(high: Array) -> tuple[list[dict[str, Array]], Array]:
+        rows = [dict(zip(chain.finger_joints, (low + s * (high - low)).tolist(), strict=True)) for s in shares]
+        placed = [_placed(model, chain, shapes, row) for row in rows]
+        return placed, np.maximum.accumulate([max(_gap(c, tips, forward, across, middle), 0.0) for c in placed])
+
+    placed, widths = swept(high)
+    if widths[-1] < _LEAST_OPENING_M:
+        raise AssetError(
+            f"The fingers below '{chain.ee_link}' open by {1e3 * widths[-1]:.1f} mm, expected at least "
+            f"{1e3 * _LEAST_OPENING_M:g} mm between {', '.join(tips)}. Write the robot by hand (docs/robots.md).",
+            link=chain.ee_link,
+        )
+    widest = int(np.argmax(widths > widths[-1] - _EVEN_M))
+    if widest < SAMPLES - 1:  # levers that swing on when they are wide open
+        high = low + shares[widest] * (high - low)
+        placed, widths = swept(high)
+    widths = widths + 1e-5 * np.arange(SAMPLES)  # rising, where fingers meet before their joints end
+    tip = max(float((points @ forward).max()) for name, points in placed[1].items() if name in tips)
+    side = unit(np.cross(forward, across))
+    third = float(np.mean([points.mean(axis=0) @ side for points in placed[0].values()]))
+    origin = across * middle + side * (third if abs(third) > 2e-3 else 0.0)
+    points = {
+        "tool_head": origin + forward * (tip - _HEAD_M),
+        "tool_tail": origin + forward * (tip - _TAIL_M),
+        "tool_side": origin + forward * (tip - _HEAD_M) + across * _SIDE_M,
+        "tool_tip": origin + forward * (tip - 5e-4),
+    }
+    return Hand(
+        tuple(low.round(6).tolist()),
+        tuple(high.round(6).tolist()),
+        tuple(round(float(w), 5) for w in widths),
+        tuple(tips),
+        {name: [round(float(v), 5) + 0.0 for v in point] for name, point in points.items()},
+    )
+
+
+def _positions(
+    model: UrdfModel, chain: Chain, follows: dict[str, tuple[str, float, float]], share: float
+) -> list[float]:
+    """Positions of the finger joints at a share of the way of those that are driven."""
+    positions: dict[str, float] = {}
+    for name in chain.finger_joints:
+        joint = model.joints[name]
+        positions[name] = joint.lower + share * (joint.upper - joint.lower)
+    for name in chain.finger_joints:
+        if name in follows and follows[name][0] in positions:
+            of, multiplier, offset = follows[name]
+            positions[name] = multiplier * positions[of] + offset
+    return [positions[name] for name in chain.finger_joints]
+
+
+def _links_below(model: UrdfModel, chain: Chain) -> list[str]:
+    """Links that move with a finger joint."""
+    joints = set(chain.finger_joints)
+    found = []
+    for name in model.links:
+        joint = model.parent_joint(name)
+        while joint is not None and joint.name not in joints:
+            joint = model.parent_joint(joint.parent) if not joint.moves else None
+        if joint is not None:
+            found.append(name)
+    return found
+
+
+def _points(model: UrdfModel, link: str) -> Array:
+    """(N, 3) points over the colliders of a link, link frame [m]."""
+    found = [
+        surface_points(TriangleMesh(shape.T_link_shape @ vertices, faces), spacing_m=_SPACING_M)
+        for shape in model.links[link].collisions
+        for vertices, faces in [shape_triangles(shape)]
+    ]
+    return np.concatenate(found) if found else np.zeros((0, 3))
+
+
+def _placed(model: UrdfModel, chain: Chain, shapes: dict[str, Array], at: dict[str, float]) -> dict[str, Array]:
+    T_ee_root = model.link_pose(chain.ee_link, at).inverse()
+    return {name: T_ee_root @ model.link_pose(name, at) @ points for name, points in shapes.items()}
+
+
+def _gap(clouds: dict[str, Array], tips: list[str], forward: Array, across: Array, middle: float) -> float:
+    """Distance between what lies on either side of the middle, near the tips [m]."""
+    reach = max(float((clouds[name] @ forward).max()) for name in tips)
+    inner: dict[bool, float] = {}
+    for name in tips:
+        points = clouds[name][clouds[name] @ forward > reach - _PAD_M]
+        if not len(points):
+            continue
+        offset = points @ across - middle
+        on_left = bool(offset.mean() > 0.0)
+        nearest = float(offset.min() if on_left else -offset.max())
+        inner[on_left] = min(inner.get(on_left, np.inf), nearest)
+    return sum(inner.values()) if len(inner) == 2 else 0.0
+
+
+def _snapped(direction: Array) -> Array:
+    """The direction, or the axis of the frame that it nearly is."""
+    axis = int(np.argmax(np.abs(direction)))
+    if abs(float(direction[axis])) < _SNAP:
+        return direction
+    snapped = np.zeros(3)
+    snapped[axis] = np.sign(direction[axis])
+    return snapped

@@ -1,0 +1,144 @@
+"""Files on disk: durable writes, bounded reads of plain files, and what stands in the way of writing."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import stat
+from collections.abc import Iterable
+from contextlib import suppress
+from pathlib import Path
+
+from unlatch.simcore.errors import RecordingError
+
+
+def write_durably(path: Path, data: bytes) -> None:
+    """Writes a new file and waits until it is on the disk.
+
+    Raises:
+        OSError: It cannot be written; FileExistsError if it is there already.
+    """
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0), 0o644)
+    try:
+        view = memoryview(data)
+        while view:
+            view = view[os.write(descriptor, view) :]
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def copy_files(source: Path, target: Path, names: Iterable[str], *, link: bool) -> None:
+    """Copies plain files from one folder into another, durably, with their times.
+
+    Args:
+        source: Where they are.
+        target: Where they are not yet.
+        names: Their names.
+        link: Whether they are linked where the file system can do that.
+
+    Raises:
+        OSError: One cannot be copied.
+    """
+    for name in names:
+        if link:
+            try:
+                os.link(source / name, target / name, follow_symlinks=False)
+                continue
+            except OSError:
+                pass  # another file system, or one without links
+        shutil.copy2(source / name, target / name, follow_symlinks=False)
+        with (target / name).open("rb") as file:
+            os.fsync(file.fileno())
+
+
+def publish_once(draft: Path, target: Path) -> None:
+    """Puts a file into its place unless one is there: that of a run that was faster stays. The draft is gone then.
+
+    Raises:
+        OSError: It cannot be put there.
+    """
+    try:
+        os.link(draft, target)  # unlike a rename, never replaces
+    except FileExistsError:
+        pass
+    except OSError:  # a file system without hard links
+        draft.rename(target)
+    draft.unlink(missing_ok=True)
+    sync_folder(target.parent)
+
+
+def sync_folder(path: Path) -> None:
+    """Waits until the entries of a folder are on the disk, where the system can do that."""
+    if os.name == "nt":
+        return
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def read_bounded(path: Path, *, limit: int) -> bytes:
+    """The content of a plain file of at most `limit` bytes.
+
+    Raises:
+        RecordingError: It is missing, not a plain file, too large or unreadable.
+    """
+    try:
+        # links and devices are refused: a data set from elsewhere must not make us read other files, or for ever
+        descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
+    except FileNotFoundError as exc:
+        raise RecordingError(
+            f"File '{path}' is missing. Expected it in every data set of ours. Restore it from a copy, or remove its "
+            "folder and run the same command again.",
+            path=str(path),
+        ) from exc
+    except OSError as exc:
+        raise RecordingError(
+            f"File '{path}' cannot be read: {exc.strerror}. Expected a plain file. Check its permissions.",
+            path=str(path),
+        ) from exc
+    try:
+        status = os.fstat(descriptor)
+        if not stat.S_ISREG(status.st_mode):
+            raise RecordingError(f"'{path}' is not a plain file. It is not ours. Remove it.", path=str(path))
+        if status.st_size > limit:
+            raise RecordingError(
+                f"File '{path}' has {status.st_size} bytes, expected at most {limit}. It is not ours. Remove it.",
+                path=str(path),
+            )
+        with os.fdopen(descriptor, "rb", closefd=False) as file:
+            return file.read(limit)
+    finally:
+        os.close(descriptor)
+
+
+def not_writable(path: Path, exc: OSError) -> RecordingError:
+    """The error of a folder into which nothing can be written."""
+    return RecordingError(
+        f"Output folder '{path}' cannot be written: {exc.strerror or exc}. Expected a folder that this user can write "
+        "to. Choose another folder, or change its permissions or free some space.",
+        path=str(path),
+    )
+
+
+def write_page(path: Path, content: bytes) -> None:
+    """Writes a file that is looked at, whole or not at all.
+
+    Args:
+        path: The file; its folder is made.
+        content: What it holds.
+
+    Raises:
+        OSError: It cannot be written.
+    """
+    draft = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        draft.write_bytes(content)
+        draft.replace(path)
+    except OSError:
+        with suppress(OSError):
+            draft.unlink(missing_ok=True)
+        raise

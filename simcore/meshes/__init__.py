@@ -1,0 +1,1 @@
+"""Triangle meshes: reading files, measuring surfaces, and writing them."""

@@ -1,0 +1,1 @@
+"""Decomposition of meshes into convex colliders."""

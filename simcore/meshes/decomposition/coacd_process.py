@@ -1,0 +1,71 @@
+"""Runs CoACD in a child process, which may crash or hang."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from unlatch.simcore.errors import AssetError
+from unlatch.simcore.meshes.decomposition import coacd_child
+
+_CRASHES = (-signal.SIGSEGV, -signal.SIGABRT, -signal.SIGFPE, -signal.SIGILL, 0xC0000005)
+"""Exit codes of a fault in native code, the last one on Windows. A killed child is not one: a full memory kills too."""
+
+
+def run_coacd_child(folder: Path, *, limit_s: float, where: str) -> str | None:
+    """Runs a child over the inputs of a folder; returns the one that crashed it, or None at its end.
+
+    Raises:
+        AssetError: It does not end, or cannot run.
+    """
+    started = folder / coacd_child.STARTED_FILE
+    started.unlink(missing_ok=True)
+    said = folder / "said.txt"
+    with said.open("w", encoding="utf-8") as output:
+        child = subprocess.Popen(
+            [sys.executable, str(coacd_child.__file__), str(folder)],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=output,
+            # its threads share one random generator: with two, who is quicker would decide the result
+            env={**os.environ, "OMP_NUM_THREADS": "1"},
+        )
+        try:
+            _wait(child, started, limit_s=limit_s, where=where)
+        finally:
+            child.kill()
+            child.wait()
+    if child.returncode == 0:
+        return None
+    current = _text(started)
+    last = said.read_text(encoding="utf-8", errors="replace").strip().splitlines()[-1:]
+    if current and child.returncode in _CRASHES and "bad_alloc" not in "".join(last):
+        return current
+    raise AssetError(
+        f"{where}: CoACD ended with code {child.returncode}{f' ({last[0]})' if last else ''}. Expected convex pieces. "
+        "Check that the package coacd works here and that there is memory for it.",
+        returncode=child.returncode,
+    )
+
+
+def _wait(child: subprocess.Popen[bytes], started: Path, *, limit_s: float, where: str) -> None:
+    """Waits for the end of a child that writes the name of each piece as it begins it."""
+    current, since = "", time.monotonic()
+    while child.poll() is None:
+        if (name := _text(started)) != current:
+            current, since = name, time.monotonic()
+        if time.monotonic() - since > limit_s:
+            raise AssetError(
+                f"{where}: CoACD is not done with one piece after {limit_s:g} s. Expected seconds. "
+                "Try again while the machine does less, or leave this object out.",
+                limit_s=limit_s,
+            )
+        time.sleep(0.02)
+
+
+def _text(path: Path) -> str:
+    return path.read_text(encoding="utf-8") if path.exists() else ""

@@ -1,0 +1,97 @@
+"""How well colliders follow a surface: volumes and distances."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.spatial import cKDTree
+
+from unlatch.simcore.meshes.decomposition.collision_approximation import closed_volume
+from unlatch.simcore.meshes.decomposition.convex_decomposition import hull_volume
+from unlatch.simcore.meshes.mesh_parts import TriangleMesh, join, surface_points
+
+_SPACING = 0.015
+_MOST_POINTS = 300_000
+_GAP = 0.2
+
+
+@dataclass(frozen=True)
+class ColliderQuality:
+    """Colliders of one link against its surface."""
+
+    parts: int
+    volume_m3: float
+    """Of all parts together; what two share counts twice."""
+    volume_ratio: float | None
+    """Volume of the parts over that of the surface; None if the surface is not closed."""
+    uncovered_m: float
+    """Largest distance from the surface to the colliders: how far something reaches in before it touches [m]."""
+    protruding_m: float
+    """Largest distance from the colliders to the surface, their common inside left out: how early it touches [m]."""
+    spacing_m: float
+    """Both distances are measured between points this far apart [m]."""
+
+    @property
+    def hausdorff_m(self) -> float:
+        """The larger of both distances [m]."""
+        return max(self.uncovered_m, self.protruding_m)
+
+
+def collider_quality(surface: Sequence[TriangleMesh], parts: Sequence[TriangleMesh]) -> ColliderQuality | None:
+    """Measures the colliders of a link; None for a link without surface or without colliders.
+
+    Args:
+        surface: What is seen of it, in one frame.
+        parts: Its convex colliders, in the same frame.
+    """
+    if not surface or not parts:
+        return None
+    whole = join(list(surface))
+    spacing_m = _SPACING * float(np.max(whole.extents))
+    seen = surface_points(whole, spacing_m=spacing_m, most=_MOST_POINTS)
+    planes = [_planes(part) for part in parts]
+    clouds = [surface_points(part, spacing_m=spacing_m, most=_MOST_POINTS) for part in parts]
+    # where two parts meet, their faces lie inside of the whole: nothing touches them; CoACD leaves thin gaps there
+    bare = [
+        points[~_inside(points, [other for other in planes if other is not own], slack_m=_GAP * spacing_m)]
+        for points, own in zip(clouds, planes, strict=True)
+    ]
+    outside = seen[~_inside(seen, planes, slack_m=1e-9)]
+    uncovered = _farthest(outside, np.concatenate(clouds))
+    protruding = _farthest(np.concatenate(bare), seen)
+    volume = sum(hull_volume(part) for part in parts)
+    solids = [closed_volume(mesh) for mesh in surface]
+    solid = sum(value for value in solids if value is not None) if all(v is not None for v in solids) else None
+    return ColliderQuality(len(parts), volume, volume / solid if solid else None, uncovered, protruding, spacing_m)
+
+
+def _planes(part: TriangleMesh) -> np.ndarray:
+    """(F, 4) outward normals and offsets of a convex part's faces."""
+    a, b, c = (part.vertices[part.faces[:, k]] for k in range(3))
+    normals = np.cross(b - a, c - a)
+    lengths = np.linalg.norm(normals, axis=1)
+    keep = lengths > 1e-15
+    normals = normals[keep] / lengths[keep][:, None]
+    return np.column_stack([normals, -np.einsum("ij,ij->i", normals, a[keep])])
+
+
+def _inside(points: np.ndarray, planes: Sequence[np.ndarray], *, slack_m: float) -> np.ndarray:
+    """(N,) whether points lie in any of some convex parts."""
+    found: np.ndarray = np.zeros(len(points), dtype=bool)
+    for part in planes:
+        left = np.flatnonzero(~found)
+        for plane in part:  # most points are beyond one of the first planes
+            left = left[points[left] @ plane[:3] + plane[3] <= slack_m]
+            if not len(left):
+                break
+        found[left] = True
+    return found
+
+
+def _farthest(points: np.ndarray, others: np.ndarray) -> float:
+    if not len(points) or not len(others):
+        return 0.0
+    distances, _ = cKDTree(others).query(points)
+    return float(np.max(distances))

@@ -1,0 +1,186 @@
+"""The shapes that stand for a mesh in collisions."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from enum import Enum
+
+import numpy as np
+from scipy.spatial import QhullError
+
+from unlatch.simcore.errors import AssetError
+from unlatch.simcore.geometry import Pose
+from unlatch.simcore.meshes.decomposition.convex_decomposition import (
+    ConvexDecompositionCfg,
+    convex_hull,
+    decompose,
+    hull_volume,
+)
+from unlatch.simcore.meshes.mesh_parts import TriangleMesh, join, welded
+from unlatch.simcore.urdf.model import Shape, ShapeKind
+
+
+class CollisionApproximation(str, Enum):
+    """How colliders follow a mesh; the values are those of `UsdPhysics.MeshCollisionAPI`."""
+
+    convexDecomposition = "convexDecomposition"  # noqa: N815 - the reference's own words
+    """Several convex parts: near-convex components are hulled, CoACD takes the rest."""
+    convexHull = "convexHull"  # noqa: N815
+    """One convex hull."""
+    boundingCube = "boundingCube"  # noqa: N815
+    """The smallest box around it."""
+    boundingSphere = "boundingSphere"  # noqa: N815
+    """The smallest ball around it."""
+    meshSimplification = "meshSimplification"  # noqa: N815
+    """Its own triangles, fewer of them; for bodies that do not move."""
+    none = "none"
+    """No collider."""
+
+
+SIMPLIFIED_FACES = 1500
+"""Most triangles of `meshSimplification`."""
+
+
+@dataclass(frozen=True)
+class Colliders:
+    """What stands for some meshes in collisions, in their frame."""
+
+    convex: list[TriangleMesh]
+    """Convex parts; those of a primitive too, so that all can be measured and drawn alike."""
+    primitive: Shape | None = None
+    """The box or ball that the only part is, for formats that know primitives."""
+    triangles: TriangleMesh | None = None
+    """A concave surface in place of convex parts."""
+    methods: dict[str, int] | None = None
+    """Number of pieces by how they were made."""
+
+
+def make_colliders(
+    meshes: list[TriangleMesh],
+    approximation: CollisionApproximation,
+    *,
+    size_m: float,
+    where: str,
+    settings: ConvexDecompositionCfg | None = None,
+) -> Colliders:
+    """Makes the colliders of the meshes of one link.
+
+    Args:
+        meshes: Surfaces in one frame [m].
+        approximation: How close they follow.
+        size_m: Largest extent of the whole object [m].
+        where: Names the meshes in errors.
+        settings: Of the convex decomposition.
+
+    Raises:
+        AssetError: The meshes have no surface, or CoACD cannot run.
+    """
+    settings = settings or ConvexDecompositionCfg()
+    if approximation is CollisionApproximation.none or not meshes:
+        return Colliders([])
+    if approximation is CollisionApproximation.convexDecomposition:
+        found = decompose(meshes, settings, size_m=size_m, where=where, solid=True)
+        hulls, methods = found.hulls, dict(found.methods)
+        if not hulls:  # everything is smaller than what can be touched beside the whole
+            hulls, methods = [hull_of(join(meshes), least_m=settings.sheet_m, where=where)], {"hull": 1}
+        return Colliders(hulls, methods=methods)
+    whole = join(meshes)
+    if approximation is CollisionApproximation.convexHull:
+        return Colliders([hull_of(whole, least_m=settings.sheet_m, where=where)], methods={"hull": 1})
+    if approximation is CollisionApproximation.boundingCube:
+        return _bounding_box(whole, least_m=settings.sheet_m, where=where)
+    if approximation is CollisionApproximation.boundingSphere:
+        return _bounding_sphere(whole)
+    return Colliders([], triangles=simplified(whole, most_faces=SIMPLIFIED_FACES), methods={"triangles": 1})
+
+
+def hull_of(mesh: TriangleMesh, *, least_m: float, where: str) -> TriangleMesh:
+    """The convex hull of a mesh; one that is flat or a line is thickened to `least_m` first.
+
+    Raises:
+        AssetError: It has no extent at all.
+    """
+    points = mesh.vertices[np.unique(mesh.faces)]
+    centre = points.mean(axis=0)
+    _, _, axes = np.linalg.svd(points - centre, full_matrices=True)
+    local = (points - centre) @ axes.T
+    shifts = np.maximum(least_m - np.ptp(local, axis=0), 0.0) / 2
+    if np.any(shifts > 0):
+        signs = np.array(np.meshgrid((-1, 1), (-1, 1), (-1, 1))).reshape(3, -1).T
+        local = (local[:, None, :] + signs * shifts).reshape(-1, 3)
+        points = local @ axes + centre
+    try:
+        return convex_hull(points)
+    except (QhullError, ValueError) as exc:
+        raise AssetError(f"{where}: the mesh has no convex hull. Expected a surface. Export it again.") from exc
+
+
+def simplified(mesh: TriangleMesh, *, most_faces: int) -> TriangleMesh:
+    """A mesh whose vertices are merged over growing distances until it has at most so many triangles."""
+    fewer, distance_m = mesh, float(np.max(mesh.extents)) / 2000
+    while len(fewer.faces) > most_faces:
+        merged = welded(mesh, distance_m=distance_m)
+        if not len(merged.faces):
+            break
+        fewer, distance_m = merged, distance_m * 1.25
+    return fewer
+
+
+def closed_volume(mesh: TriangleMesh) -> float | None:
+    """Volume of a surface without holes [m^3]; None if it has some, is turned inside out, or encloses nothing."""
+    whole = welded(mesh, distance_m=max(1e-9, 1e-6 * float(np.max(mesh.extents))))
+    if not len(whole.faces):
+        return None
+    edges = whole.faces[:, [0, 1, 1, 2, 2, 0]].reshape(-1, 2)
+    counts = Counter(map(tuple, edges.tolist()))
+    if any(counts[(b, a)] != n for (a, b), n in counts.items()):
+        return None
+    volume = hull_volume(whole)
+    a, b, c = (whole.vertices[whole.faces[:, k]] for k in range(3))
+    area = float(np.linalg.norm(np.cross(b - a, c - a), axis=1).sum() / 2)
+    # a sheet with two sides encloses nothing but rounding errors
+    return volume if volume > 1e-4 * area * float(np.max(mesh.extents)) else None
+
+
+def _bounding_box(mesh: TriangleMesh, *, least_m: float, where: str) -> Colliders:
+    from trimesh.bounds import oriented_bounds
+
+    hull = hull_of(mesh, least_m=least_m, where=where)
+    low, high = hull.vertices.min(axis=0), hull.vertices.max(axis=0)
+    pose, size = Pose.from_translation((low + high) / 2), high - low
+    to_origin, extents = oriented_bounds(  # type: ignore[no-untyped-call]
+        hull.vertices, angle_digits=6
+    )
+    # a box that stands straight stays straight: the slanted one must be worth it
+    if float(np.prod(extents)) < 0.995 * float(np.prod(size)):
+        T = np.linalg.inv(to_origin)
+        pose, size = Pose(T[:3, :3], T[:3, 3]), np.asarray(extents, dtype=float)
+    corners = np.array(np.meshgrid((-0.5, 0.5), (-0.5, 0.5), (-0.5, 0.5))).reshape(3, -1).T * size
+    shape = Shape(ShapeKind.box, (float(size[0]), float(size[1]), float(size[2])), pose, "bounding_cube")
+    return Colliders([convex_hull(pose @ corners)], primitive=shape, methods={"box": 1})
+
+
+def _bounding_sphere(mesh: TriangleMesh) -> Colliders:
+    points = mesh.vertices[np.unique(mesh.faces)]
+    centre = (points.min(axis=0) + points.max(axis=0)) / 2
+    # Badoiu and Clarkson: steps towards the farthest point, each shorter, end within 1/n of the smallest ball
+    for n in range(1, 2001):
+        away = points - centre
+        centre = centre + away[int(np.argmax(np.einsum("ij,ij->i", away, away)))] / (n + 1)
+    radius = float(np.max(np.linalg.norm(points - centre, axis=1)))
+    pose = Pose.from_translation(centre)
+    shape = Shape(ShapeKind.sphere, (radius,), pose, "bounding_sphere")
+    return Colliders([convex_hull(pose @ (_ball() * radius))], primitive=shape, methods={"sphere": 1})
+
+
+def _ball(rings: int = 12) -> np.ndarray:
+    """(N, 3) points on the unit sphere, evenly in height and angle."""
+    heights = np.cos(np.linspace(0.0, np.pi, rings + 1))
+    angles = np.linspace(0.0, 2 * np.pi, 2 * rings, endpoint=False)
+    radii = np.sqrt(np.maximum(0.0, 1.0 - heights**2))
+    points = np.stack(
+        [np.outer(radii, np.cos(angles)), np.outer(radii, np.sin(angles)), np.outer(heights, np.ones_like(angles))],
+        axis=-1,
+    )
+    return np.unique(points.reshape(-1, 3).round(12), axis=0)

@@ -1,0 +1,368 @@
+"""Convex colliders for meshes as they are found: concave, open, of many pieces.
+
+The recipe: weld, split by shared vertices; a piece that is nearly convex becomes its hull, a flat sheet a thin box, an
+open surface thin plates; CoACD takes what is closed, and open surfaces too rich for plates, in a child process; a piece
+that it crashes on, or whose cavities it fills, becomes plates or boxes.
+
+The result depends on the meshes and the settings only: all work is bounded by counts, chosen before it starts, never by
+a clock, which would make it depend on what else the machine does.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import tempfile
+from collections import Counter
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import numpy as np
+from scipy.spatial import ConvexHull, QhullError
+
+from unlatch.simcore.errors import ConfigError
+from unlatch.simcore.meshes.decomposition import coacd_child
+from unlatch.simcore.meshes.decomposition.coacd_process import run_coacd_child
+from unlatch.simcore.meshes.decomposition.hull_nearness import Nearness
+from unlatch.simcore.meshes.decomposition.surface_patches import convex_patches, is_closed
+from unlatch.simcore.meshes.decomposition.voxel_boxes import voxel_boxes
+from unlatch.simcore.meshes.mesh_parts import TriangleMesh, components, once, welded
+
+logger = logging.getLogger(__name__)
+
+
+_FAITHFUL = 2.0
+"""How far parts of a piece may stand out, as a multiple of what a nearly convex one may."""
+
+
+@dataclass
+class ConvexDecompositionCfg:
+    """Settings of the decomposition; lengths are shares of the object's largest extent."""
+
+    weld: float = 1e-4
+    """Vertices closer than this are one."""
+    near_convex: float = 0.012
+    """A piece is its hull if the hull lies within this of the piece."""
+    near_convex_of_piece: float = 0.08
+    """The same as a share of the piece's own extent: the spokes of a small wheel stay apart."""
+    finest_plate: float = 0.006
+    """How far plates may stand out from an open surface in any case."""
+    enough_plates: int = 16
+    """Plates are made coarser, as far as near-convex pieces are, until there are so many of one piece."""
+    most_plates: int = 64
+    """Plates are made coarser, as far as hulls of CoACD may be, until there are so many; a piece that would need more
+    is not made of plates."""
+    plate_faces: int = 2500
+    """Triangles of a link that may become plates, those of the largest pieces first: the time grows with them."""
+    sheet_m: float = 0.002
+    """Least thickness of a collider [m]; flat sheets get it."""
+    smallest: float = 0.01
+    """Pieces whose box is smaller than this along its longest side are seen but not touched."""
+    simple: float = 0.08
+    """Pieces smaller than this (buttons, feet, small knobs) are their hull, concave or not."""
+    coacd_pieces: int = 12
+    """Most pieces of a link that CoACD takes, the largest first; the others become boxes."""
+    coacd_threshold: float = 0.05
+    """CoACD's `threshold`: a piece is cut until its hulls are concave by less than this share."""
+    coacd_grid: int = 30
+    """Cells a side of the grid by which CoACD closes an open piece: its faces, and the time, grow with the square."""
+    coacd_resolution: int = 500
+    """CoACD's `resolution`: samples of a piece's surface by which concavity is measured."""
+    coacd_mcts_nodes: int = 10
+    """CoACD's `mcts_nodes`: cuts that a step of its tree search tries."""
+    coacd_mcts_iterations: int = 20
+    """CoACD's `mcts_iterations`: steps of that search before a cut is made."""
+    coacd_mcts_depth: int = 2
+    """CoACD's `mcts_max_depth`: cuts that it looks ahead."""
+    coacd_max_hulls: int = 24
+    """Most hulls of one piece."""
+    coacd_faces: int = 2000
+    """Vertices of a piece are merged until it has at most so many faces for CoACD."""
+    coarse_below: float = 0.25
+    """Pieces smaller than this (lock wheels, dials, handles) get the next two in place of threshold and grid."""
+    coarse_threshold: float = 0.1
+    """`coacd_threshold` of these."""
+    coarse_grid: int = 20
+    """`coacd_grid` of these."""
+    many_faces: int = 1000
+    """Pieces with more faces than this, and open ones, get the next two in place of nodes and iterations."""
+    many_faces_mcts_nodes: int = 5
+    """`coacd_mcts_nodes` of these."""
+    many_faces_mcts_iterations: int = 10
+    """`coacd_mcts_iterations` of these."""
+    piece_limit_s: float = 900.0
+    """A piece that takes CoACD longer than this is an error; far more than any piece needs, on a busy machine too."""
+    hull_vertices: int = 64
+    """Most vertices of one hull of CoACD."""
+    grid_cells: int = 40
+    """Most cells along the longest side where boxes replace a piece."""
+    most_boxes: int = 96
+    """The grid is made coarser until there are at most so many boxes."""
+
+    def __post_init__(self) -> None:
+        for name, value in asdict(self).items():
+            if value <= 0:
+                raise ConfigError(f"convex_decomposition.{name}={value} must be above 0.", key=name)
+
+
+@dataclass(frozen=True)
+class Decomposition:
+    """Convex pieces and how they were made."""
+
+    hulls: list[TriangleMesh]
+    methods: dict[str, int]
+    """Number of pieces by method: hull, sheet, plates, coacd, boxes, skipped."""
+
+
+def decompose(
+    meshes: list[TriangleMesh],
+    cfg: ConvexDecompositionCfg,
+    *,
+    size_m: float,
+    where: str = "mesh",
+    solid: bool = False,
+) -> Decomposition:
+    """Convex pieces of some meshes of one link.
+
+    Args:
+        meshes: The meshes, in one frame [m].
+        cfg: Settings.
+        size_m: Largest extent of the whole object [m].
+        where: Names the meshes in an error.
+        solid: Whether the inside of a closed piece may be filled; else parts must keep near its surface, and a thick
+            concave piece becomes a shell of boxes.
+
+    Raises:
+        AssetError: CoACD cannot run, or does not end.
+    """
+    hulls: list[TriangleMesh] = []
+    methods: Counter[str] = Counter()
+    concave: list[TriangleMesh] = []
+    for mesh in meshes:
+        whole = welded(mesh, distance_m=cfg.weld * size_m)
+        pieces = [once(piece) for piece in components(whole)]
+        if len(pieces) > 1 and len(whole.faces) < 2000 and _is_near_convex(whole, cfg, size_m=size_m):
+            pieces = [whole]
+        for piece in pieces:
+            if float(np.max(piece.extents)) < cfg.smallest * size_m:
+                methods["skipped"] += 1
+            elif (sheet := _sheet(piece, cfg)) is not None:
+                hulls.append(sheet)
+                methods["sheet"] += 1
+            elif float(np.max(piece.extents)) < cfg.simple * size_m or _is_near_convex(piece, cfg, size_m=size_m):
+                hulls.append(_thick_hull(piece.vertices, cfg))
+                methods["hull"] += 1
+            else:
+                concave.append(piece)
+    for method, parts in _concave_parts(concave, cfg, size_m=size_m, where=where, solid=solid):
+        hulls += parts
+        methods[method] += 1
+    return Decomposition(hulls, dict(sorted(methods.items())))
+
+
+def _concave_parts(
+    pieces: list[TriangleMesh], cfg: ConvexDecompositionCfg, *, size_m: float, where: str, solid: bool
+) -> list[tuple[str, list[TriangleMesh]]]:
+    """How each concave piece is made, and its hulls."""
+    plated = _few_faces(pieces, cfg)
+    made: dict[int, tuple[str, list[TriangleMesh]]] = {}
+    for number, piece in enumerate(pieces):
+        if number in plated and not is_closed(piece) and (plates := _plates(piece, cfg, size_m=size_m)):
+            made[number] = ("plates", plates)
+    left = [number for number in range(len(pieces)) if number not in made]
+    found = _run_coacd([pieces[number] for number in left], cfg, size_m=size_m, where=where)
+    for number, parts in zip(left, found, strict=True):
+        piece = pieces[number]
+        if parts and _is_faithful(parts, piece, cfg, size_m=size_m, solid=solid):
+            made[number] = ("coacd", parts)
+        elif number in plated and is_closed(piece) and (plates := _plates(piece, cfg, size_m=size_m)):
+            made[number] = ("plates", plates)
+        else:
+            made[number] = ("boxes", [convex_hull(box) for box in _boxes(piece, cfg)])
+    return [made[number] for number in range(len(pieces))]
+
+
+def _few_faces(pieces: list[TriangleMesh], cfg: ConvexDecompositionCfg) -> set[int]:
+    """The pieces whose triangles, those of the largest first, are few enough for plates."""
+    left, chosen = cfg.plate_faces, set()
+    for number in sorted(range(len(pieces)), key=lambda n: (-float(np.max(pieces[n].extents)), n)):
+        if len(pieces[number].faces) <= left:
+            chosen.add(number)
+            left -= len(pieces[number].faces)
+    return chosen
+
+
+def _plates(piece: TriangleMesh, cfg: ConvexDecompositionCfg, *, size_m: float) -> list[TriangleMesh]:
+    """Thin plates that follow the surface of a piece; none if it is too rich for that."""
+    tolerance_m = _tolerance(piece, cfg, size_m=size_m)
+    patches = convex_patches(
+        piece,
+        finest_m=min(cfg.finest_plate * size_m, tolerance_m / 2),
+        coarse_m=tolerance_m,
+        coarsest_m=_FAITHFUL * tolerance_m,
+        enough=cfg.enough_plates,
+        most=cfg.most_plates,
+    )
+    return [_thick_hull(patch, cfg) for patch in patches or []]
+
+
+def convex_hull(points: np.ndarray) -> TriangleMesh:
+    """The convex hull of points (N, 3), its triangles turned outwards."""
+    hull = ConvexHull(points)
+    used, renumbered = np.unique(hull.simplices, return_inverse=True)
+    vertices, faces = points[used], renumbered.reshape(-1, 3)
+    normals = np.cross(vertices[faces[:, 1]] - vertices[faces[:, 0]], vertices[faces[:, 2]] - vertices[faces[:, 0]])
+    flipped = np.einsum("ij,ij->i", normals, hull.equations[:, :3]) < 0
+    faces[flipped] = faces[flipped][:, ::-1]
+    return TriangleMesh(vertices, faces)
+
+
+def hull_volume(hull: TriangleMesh) -> float:
+    """Volume of a closed mesh with outward triangles [m^3]."""
+    a, b, c = (hull.vertices[hull.faces[:, k]] for k in range(3))
+    return float(np.einsum("ij,ij->i", a, np.cross(b, c)).sum() / 6.0)
+
+
+def _boxes(piece: TriangleMesh, cfg: ConvexDecompositionCfg) -> list[np.ndarray]:
+    cells = cfg.grid_cells
+    boxes = voxel_boxes(piece, cells=cells, thickness_m=cfg.sheet_m)
+    while len(boxes) > cfg.most_boxes and cells > 4:
+        cells = cells * 3 // 4
+        boxes = voxel_boxes(piece, cells=cells, thickness_m=cfg.sheet_m)
+    return boxes
+
+
+def _thick_hull(points: np.ndarray, cfg: ConvexDecompositionCfg) -> TriangleMesh:
+    """The hull of points, which may lie in one plane: they are then given the least thickness."""
+    centre = points.mean(axis=0)
+    _, _, axes = np.linalg.svd(points - centre, full_matrices=True)
+    local = (points - centre) @ axes.T
+    shifts = np.maximum(cfg.sheet_m - np.ptp(local, axis=0), 0.0) / 2
+    if np.any(shifts > 0):
+        signs = np.array(np.meshgrid((-1, 1), (-1, 1), (-1, 1))).reshape(3, -1).T
+        local = (local[:, None, :] + signs * shifts).reshape(-1, 3)
+    return convex_hull(local @ axes + centre)
+
+
+def _sheet(piece: TriangleMesh, cfg: ConvexDecompositionCfg) -> TriangleMesh | None:
+    """The thin box around a flat piece, or None if the piece is not flat."""
+    centre = piece.vertices.mean(axis=0)
+    _, _, axes = np.linalg.svd(piece.vertices - centre, full_matrices=False)
+    flat = (piece.vertices - centre) @ axes.T  # (V, 3), thinnest direction last
+    if float(np.ptp(flat[:, 2])) > cfg.sheet_m or len(piece.vertices) < 3:
+        return None
+    # A ring or an L of sheet is no convex sheet: its outline must fill its own hull.
+    try:
+        outline = ConvexHull(flat[:, :2])
+    except QhullError:
+        return None
+    corners = piece.triangles
+    area = np.linalg.norm(np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0]), axis=1).sum() / 2
+    if area < 0.9 * outline.volume:
+        return None
+    rim = flat[outline.vertices]
+    middle, half = (flat[:, 2].min() + flat[:, 2].max()) / 2, cfg.sheet_m / 2
+    layers = [np.column_stack([rim[:, :2], np.full(len(rim), middle + sign * half)]) for sign in (-1, 1)]
+    return convex_hull(np.concatenate(layers) @ axes + centre)
+
+
+def _is_near_convex(piece: TriangleMesh, cfg: ConvexDecompositionCfg, *, size_m: float) -> bool:
+    try:
+        hull = convex_hull(piece.vertices)
+    except QhullError:
+        return False
+    if _is_its_hull(piece, hull):
+        return True
+    return Nearness(piece, limit_m=_tolerance(piece, cfg, size_m=size_m)).holds(hull)
+
+
+def _is_its_hull(piece: TriangleMesh, hull: TriangleMesh) -> bool:
+    """Whether a piece has the area and the volume of its hull: then nothing has to be measured."""
+
+    def area(mesh: TriangleMesh) -> float:
+        a, b, c = (mesh.vertices[mesh.faces[:, k]] for k in range(3))
+        return float(np.linalg.norm(np.cross(b - a, c - a), axis=1).sum() / 2)
+
+    volume = hull_volume(hull)
+    return abs(abs(hull_volume(piece)) - volume) <= 0.002 * volume and abs(area(piece) / area(hull) - 1.0) <= 0.002
+
+
+def _tolerance(piece: TriangleMesh, cfg: ConvexDecompositionCfg, *, size_m: float) -> float:
+    return min(cfg.near_convex * size_m, cfg.near_convex_of_piece * float(np.max(piece.extents)))
+
+
+def _is_faithful(
+    parts: list[TriangleMesh], piece: TriangleMesh, cfg: ConvexDecompositionCfg, *, size_m: float, solid: bool
+) -> bool:
+    """Whether no hull fills a cavity: every hull stays near the piece that it was made from."""
+    near = Nearness(piece, limit_m=_FAITHFUL * _tolerance(piece, cfg, size_m=size_m))
+    return all(near.holds(part, solid=solid) for part in parts)
+
+
+def _run_coacd(
+    pieces: list[TriangleMesh], cfg: ConvexDecompositionCfg, *, size_m: float, where: str
+) -> list[list[TriangleMesh]]:
+    """Hulls of each piece; an empty list where CoACD crashed, or where there are more pieces than it is given."""
+    results: list[list[TriangleMesh]] = [[] for _ in pieces]
+    largest = sorted(range(len(pieces)), key=lambda n: (-float(np.max(pieces[n].extents)), n))
+    pending = sorted(largest[: cfg.coacd_pieces])
+    if not pending:
+        return results
+    with tempfile.TemporaryDirectory(prefix="unlatch-coacd-") as name:
+        folder = Path(name)
+        settings = {}
+        for number in pending:
+            piece = _decimated(pieces[number], most_faces=cfg.coacd_faces)
+            np.savez(folder / f"in_{number:05d}.npz", vertices=piece.vertices, faces=piece.faces)
+            settings[f"in_{number:05d}.npz"] = _coacd_settings(piece, cfg, size_m=size_m)
+        (folder / coacd_child.SETTINGS_FILE).write_text(json.dumps(settings), encoding="utf-8")
+        # A piece that crashes it is left out, and a new child goes on with the rest.
+        while (crashed := run_coacd_child(folder, limit_s=cfg.piece_limit_s, where=where)) is not None:
+            logger.warning("CoACD crashed on a piece of %s, which is made of boxes instead.", where)
+            (folder / crashed).unlink()
+        for number in pending:
+            output = folder / f"out_{number:05d}.npz"
+            if output.exists():
+                results[number] = _read_hulls(output)
+    return results
+
+
+def _coacd_settings(piece: TriangleMesh, cfg: ConvexDecompositionCfg, *, size_m: float) -> dict[str, object]:
+    """What CoACD is asked for, by the size of a piece: its effort is bounded before it starts."""
+    coarse = float(np.max(piece.extents)) < cfg.coarse_below * size_m
+    many = len(piece.faces) > cfg.many_faces or not is_closed(piece)  # an open one gets thousands of faces on the grid
+    return {
+        "threshold": cfg.coarse_threshold if coarse else cfg.coacd_threshold,
+        "preprocess_resolution": cfg.coarse_grid if coarse else cfg.coacd_grid,
+        "resolution": cfg.coacd_resolution,
+        "mcts_nodes": cfg.many_faces_mcts_nodes if many else cfg.coacd_mcts_nodes,
+        "mcts_iterations": cfg.many_faces_mcts_iterations if many else cfg.coacd_mcts_iterations,
+        "mcts_max_depth": cfg.coacd_mcts_depth,
+        "max_convex_hull": cfg.coacd_max_hulls,
+        "max_ch_vertex": cfg.hull_vertices,
+        "decimate": True,
+        "seed": 0,
+    }
+
+
+def _decimated(piece: TriangleMesh, *, most_faces: int) -> TriangleMesh:
+    """A piece whose vertices are merged over growing distances until it has at most so many faces."""
+    fewer = piece
+    distance_m = float(np.max(piece.extents)) / 400
+    while len(fewer.faces) > most_faces:
+        fewer = welded(piece, distance_m=distance_m)
+        distance_m *= 1.25
+    return fewer if len(fewer.faces) else piece
+
+
+def _read_hulls(path: Path) -> list[TriangleMesh]:
+    with np.load(path, allow_pickle=False) as data:
+        groups = np.split(data["vertices"], np.cumsum(data["counts"])[:-1])
+    hulls = []
+    for points in groups:
+        try:
+            hulls.append(convex_hull(points))
+        except (QhullError, ValueError):
+            # A hull without volume touches nothing.
+            continue
+    return hulls

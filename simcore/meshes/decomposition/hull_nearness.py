@@ -1,0 +1,76 @@
+"""Whether convex hulls stay near the surface that they stand for."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.spatial import cKDTree
+
+from unlatch.simcore.meshes.mesh_parts import TriangleMesh, surface_points, surface_samples
+from unlatch.simcore.meshes.surface import triangle_distances
+
+_MOST_SAMPLES = 20_000
+_NEAREST = 3
+
+
+class SampledSurface:
+    """A surface with samples, so that of many triangles only those around a point are looked at."""
+
+    def __init__(self, mesh: TriangleMesh) -> None:
+        """Samples a mesh."""
+        self.triangles = mesh.triangles
+        spacing_m = float(np.max(mesh.extents)) / 100
+        points, self._owners = surface_samples(mesh, spacing_m=spacing_m, most=_MOST_SAMPLES)
+        self._samples = cKDTree(points)
+
+    def distances(self, points: np.ndarray) -> np.ndarray:
+        """(N,) distance from points (N, 3) to the triangles of the nearest samples: the true one, or a little more."""
+        found = self._owners[self._samples.query(points, k=range(1, _NEAREST + 1))[1]]  # (N, _NEAREST)
+        measured = triangle_distances(np.repeat(points, _NEAREST, axis=0), self.triangles[found.reshape(-1)])
+        distances: np.ndarray = measured.reshape(found.shape).min(axis=1)
+        return distances
+
+
+class Nearness:
+    """All that lies within a distance of a surface."""
+
+    def __init__(self, surface: TriangleMesh, *, limit_m: float) -> None:
+        """Takes a surface and a distance."""
+        self._surface = SampledSurface(surface)
+        self._limit_m = limit_m
+
+    def holds(self, hull: TriangleMesh, *, solid: bool = False) -> bool:
+        """Whether no point of a hull lies farther from the surface than the limit.
+
+        Args:
+            hull: Looked at in at most 400 points.
+            solid: Whether what lies inside of the surface, if it is closed, is near it too.
+        """
+        spacing = float(np.max(hull.extents)) / 10
+        points = surface_points(hull, spacing_m=spacing, most=3000)
+        if len(points) > 400:
+            points = points[:: len(points) // 400 + 1]
+        triangles = self._surface.triangles
+        points = points[self._surface.distances(points) > self._limit_m]
+        if solid and len(points):
+            points = points[winding_numbers(points, triangles) < 0.9]
+        return all(float(triangle_distances(point, triangles).min()) <= self._limit_m for point in points)
+
+
+def winding_numbers(points: np.ndarray, triangles: np.ndarray) -> np.ndarray:
+    """How often a surface goes around each point: 1 inside a closed one whose triangles face outwards, 0 outside.
+
+    Args:
+        points: (N, 3)
+        triangles: (F, 3, 3)
+
+    Returns:
+        (N,) sums of solid angles over 4 pi (van Oosterom and Strackee 1983).
+    """
+    numbers = np.zeros(len(points))
+    for n, point in enumerate(points):
+        a, b, c = (triangles[:, k] - point for k in range(3))
+        la, lb, lc = (np.linalg.norm(v, axis=1) for v in (a, b, c))
+        triple = np.einsum("ij,ij->i", a, np.cross(b, c))
+        dots = [np.einsum("ij,ij->i", u, v) for u, v in ((a, b), (b, c), (c, a))]
+        numbers[n] = np.sum(np.arctan2(triple, la * lb * lc + dots[0] * lc + dots[1] * la + dots[2] * lb)) / (2 * np.pi)
+    return numbers

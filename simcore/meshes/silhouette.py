@@ -1,0 +1,147 @@
+"""Which pixels triangles cover, and how far away they are there; no renderer inside."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from unlatch.simcore.geometry.cube_faces import cube_faces
+from unlatch.simcore.geometry.fisheye import Fisheye
+from unlatch.simcore.geometry.pinhole import Pinhole
+from unlatch.simcore.meshes.triangle_mesh import TriangleMesh
+
+Array = np.ndarray
+
+_SAME = 0.1
+"""Share of its distance within which a triangle's plane is met where a neighbouring ray meets the triangle."""
+_BATCH = 2_000_000
+"""Most pairs of a triangle and a pixel that are looked at together."""
+
+
+def nearest_triangles(pinhole: Pinhole, mesh: TriangleMesh, *, near_m: float) -> tuple[Array, Array]:
+    """Depth of the nearest triangle on every pixel's ray, and which it is.
+
+    A pixel is covered where its centre lies in a triangle, whichever side is seen.
+
+    Args:
+        pinhole: Size and intrinsics.
+        mesh: Triangles in the camera frame.
+        near_m: Nothing nearer is seen [m].
+
+    Returns:
+        (height, width) distance to the image plane [m], infinite where there is no triangle; and (height, width) places
+        of the triangles among the faces, -1 where there is none.
+    """
+    depth: Array = np.full(pinhole.height * pinhole.width, np.inf)
+    which: Array = np.full(pinhole.height * pinhole.width, -1)
+    cut, source = in_front(mesh, near_m)
+    corners = pinhole.project(cut.vertices)[cut.faces]  # (F, 3, 2)
+    inverse = (1.0 / cut.vertices[:, 2])[cut.faces]  # (F, 3)
+    limits = [pinhole.width, pinhole.height]
+    first = np.clip(np.ceil(_least(corners)), 0, limits).astype(int)  # (F, 2)
+    size = np.maximum(np.clip(np.floor(-_least(-corners)) + 1, 0, limits).astype(int) - first, 0)
+    kept = np.flatnonzero(size.prod(axis=1))
+    ends = np.cumsum(size[kept].prod(axis=1))
+    cuts = np.searchsorted(ends, np.arange(_BATCH, ends[-1] if len(ends) else 0, _BATCH))
+    for part in np.split(kept, cuts):
+        place, met, of = _covered(pinhole.width, corners[part], inverse[part], first[part], size[part])
+        order = np.argsort(-met, kind="stable")  # of several writes to one place, the last one stays: the nearest
+        nearest = np.full(len(depth), -1)
+        nearest[place[order]] = order
+        reached = np.flatnonzero(nearest >= 0)
+        reached = reached[met[nearest[reached]] < depth[reached]]
+        depth[reached] = met[nearest[reached]]
+        which[reached] = source[part[of[nearest[reached]]]]
+    shape = (pinhole.height, pinhole.width)
+    return depth.reshape(shape), which.reshape(shape)
+
+
+def nearest_through(optics: Pinhole | Fisheye, mesh: TriangleMesh, *, near_m: float) -> tuple[Array, Array]:
+    """The same through any lens; a fisheye's, put together of pinhole images, is right to a pixel.
+
+    Args:
+        optics: Size and lens.
+        mesh: Triangles in the camera frame.
+        near_m: Nothing nearer is seen [m].
+
+    Returns:
+        As `nearest_triangles`; through a fisheye lens distances are to the camera's centre.
+    """
+    if isinstance(optics, Pinhole):
+        return nearest_triangles(optics, mesh, near_m=near_m)
+    shape = (optics.height, optics.width)
+    distance: Array = np.full(shape, np.inf)
+    which: Array = np.full(shape, -1)
+    for face in cube_faces(optics)[0]:
+        turned = TriangleMesh(mesh.vertices @ face.R_camera_face, mesh.faces)
+        depth, found = nearest_triangles(face.pinhole, turned, near_m=near_m)
+        row, column = np.rint(face.row).astype(int), np.rint(face.column).astype(int)
+        distance[face.pixels] = depth[row, column] * face.stretch
+        which[face.pixels] = found[row, column]
+    met = which >= 0
+    a, b, c = mesh.vertices[mesh.faces[which[met]]].transpose(1, 0, 2)
+    normals = np.cross(b - a, c - a)
+    with np.errstate(divide="ignore", invalid="ignore"):  # where the pixel's own ray meets the triangle's plane
+        exact = np.einsum("ij,ij->i", normals, a) / np.einsum("ij,ij->i", normals, optics.rays()[met])
+    distance[met] = np.where(np.abs(exact - distance[met]) < _SAME * distance[met], exact, distance[met])
+    return distance, which
+
+
+def in_front(mesh: TriangleMesh, near_m: float) -> tuple[TriangleMesh, Array]:
+    """What of a mesh lies at z >= near_m [m], and (G,) which face each of its faces is a part of."""
+    inside = mesh.vertices[:, 2] >= near_m  # (V,)
+    if inside.all():
+        return mesh, np.arange(len(mesh.faces))
+    count = inside[mesh.faces].sum(axis=1)
+    whole = np.flatnonzero(count == 3)
+    pieces, source = [mesh.vertices[mesh.faces[whole]]], [whole]
+    for wanted in (1, 2):
+        numbers = np.flatnonzero(count == wanted)
+        faces = mesh.faces[numbers]
+        odd = np.argmax(inside[faces] == (wanted == 1), axis=1)  # the corner that is alone on its side
+        a, b, c = (mesh.vertices[faces[np.arange(len(faces)), (odd + k) % 3]] for k in range(3))
+        ab, ac = _crossing(a, b, near_m), _crossing(a, c, near_m)
+        made = [(a, ab, ac)] if wanted == 1 else [(ab, b, c), (ab, c, ac)]
+        pieces += [np.stack(corners, axis=1) for corners in made]
+        source += [numbers] * len(made)
+    corners = np.concatenate(pieces)  # (G, 3, 3)
+    return TriangleMesh(corners.reshape(-1, 3), np.arange(3 * len(corners)).reshape(-1, 3)), np.concatenate(source)
+
+
+def _crossing(a: Array, b: Array, z: float) -> Array:
+    """(F, 3) where lines from a to b reach a depth, exactly at that depth."""
+    share = (z - a[:, 2:]) / (b[:, 2:] - a[:, 2:])
+    met = a + share * (b - a)
+    met[:, 2] = z
+    return met
+
+
+def _least(corners: Array) -> Array:
+    """(F, 2) the smaller of the coordinates of three corners; along the middle axis NumPy's own minimum is slow."""
+    return np.minimum(np.minimum(corners[:, 0], corners[:, 1]), corners[:, 2])
+
+
+def _covered(width: int, corners: Array, inverse: Array, first: Array, size: Array) -> tuple[Array, Array, Array]:
+    """Pairs of a triangle and a pixel whose centre lies in it: place of the pixel, depth there, and the triangle.
+
+    Args:
+        width: Pixels across.
+        corners: (F, 3, 2) corners [pixels].
+        inverse: (F, 3) inverse depths at the corners [1/m]; these are affine in the pixel.
+        first: (F, 2) first column and row to look at.
+        size: (F, 2) how many columns and rows.
+    """
+    counts = size.prod(axis=1)
+    of: Array = np.repeat(np.arange(len(counts)), counts)  # (P,) triangle of every pair
+    nth = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
+    u = first[of, 0] + nth % size[of, 0]
+    v = first[of, 1] + nth // size[of, 0]
+    a, ab, ac = corners[:, 0], corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0]
+    area = ab[:, 0] * ac[:, 1] - ab[:, 1] * ac[:, 0]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        du, dv = u - a[of, 0], v - a[of, 1]
+        to_b = (du * ac[of, 1] - dv * ac[of, 0]) / area[of]
+        to_c = (dv * ab[of, 0] - du * ab[of, 1]) / area[of]
+        hit = (to_b >= 0.0) & (to_c >= 0.0) & (to_b + to_c <= 1.0)
+    of, to_b, to_c = of[hit], to_b[hit], to_c[hit]
+    met = inverse[of, 0] + to_b * (inverse[of, 1] - inverse[of, 0]) + to_c * (inverse[of, 2] - inverse[of, 0])
+    return v[hit] * width + u[hit], 1.0 / met, of

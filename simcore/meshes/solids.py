@@ -1,0 +1,174 @@
+"""The colliders of an object as convex solids, to ask without an engine whether boxes would meet them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+import numpy as np
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
+from scipy.spatial import ConvexHull, QhullError
+
+from unlatch.simcore.geometry import Pose
+from unlatch.simcore.meshes.surface import shape_triangles
+from unlatch.simcore.urdf.model import Shape, UrdfModel
+from unlatch.simcore.urdf.reader import read_urdf
+
+Array = np.ndarray
+
+_SHEET_M = 5e-4
+"""What is flat is taken to be so thick."""
+
+_LOOKS_UP = 0.999
+"""Cosine of the tilt up to which a face carries something."""
+
+
+@dataclass(frozen=True)
+class ConvexSolid:
+    """The hull of one collider, in the frame of its link [m]."""
+
+    vertices: Array
+    """(V, 3)."""
+    normals: Array
+    """(P, 3) unit normals of its faces, outwards."""
+    offsets: Array
+    """(P,) the inside is `normals @ x <= offsets`."""
+    middle: Array
+    """(3,) centre of a sphere about it."""
+    radius: float
+    """Radius of that sphere."""
+
+
+class Solids:
+    """The convex colliders of an object; what a box meets is asked at any joint positions."""
+
+    def __init__(self, model: UrdfModel) -> None:
+        """Takes an object whose mesh colliders are convex, as converted and generated ones are."""
+        self.model = model
+        self._solids = {
+            name: [convex_solid(shape.T_link_shape @ points) for shape in link.collisions for points in _pieces(shape)]
+            for name, link in model.links.items()
+        }
+
+    @classmethod
+    def of(cls, urdf: Path) -> Solids:
+        """The solids of a converted or generated URDF, kept for the next time."""
+        return _solids_of(urdf, urdf.stat().st_mtime_ns)
+
+    def vertices(self, link: str) -> Array:
+        """(N, 3) corners of a link's solids, in its frame [m]."""
+        return np.concatenate([solid.vertices for solid in self._solids[link]] or [np.zeros((0, 3))])
+
+    def tops(self, link: str, T_root_link: Pose) -> list[float]:
+        """Heights of the faces of a link's solids that look up, in the root frame [m].
+
+        Args:
+            link: The link.
+            T_root_link: Its pose.
+        """
+        found = []
+        for solid in self._solids[link]:
+            up = solid.normals @ T_root_link.R[2] > _LOOKS_UP
+            if up.any():
+                found.append(float((T_root_link @ solid.vertices)[:, 2].max()))
+        return found
+
+    def section(self, link: str, normal: Array, at: float) -> Array:
+        """(N, 3) points whose hulls, one a solid, are what a plane cuts out of a link's solids, in its frame [m].
+
+        Args:
+            link: The link.
+            normal: (3,) unit normal of the plane.
+            at: Its distance from the link's origin [m].
+        """
+        found = [np.zeros((0, 3))]
+        for solid in self._solids[link]:
+            height = solid.vertices @ normal - at
+            over = height >= 0.0
+            above, below = solid.vertices[over], solid.vertices[~over]
+            share = height[over][:, None] / (height[over][:, None] - height[~over])
+            found.append((above[:, None] + share[..., None] * (below[None] - above[:, None])).reshape(-1, 3))
+        return np.concatenate(found)
+
+    def meets(
+        self,
+        boxes: Array,
+        T_root_box: Pose,
+        positions: dict[str, float],
+        *,
+        margin_m: float = 0.0,
+        without: str | None = None,
+        only: str | None = None,
+    ) -> bool:
+        """Whether any box comes nearer to the object than a margin.
+
+        Two solids are apart where a face of one of them lies between; where only two edges are, they count as meeting.
+
+        Args:
+            boxes: (B, 2, 3) lower and upper corners, in a frame of their own [m].
+            T_root_box: That frame, in the root frame of the object.
+            positions: Joint positions of the object [rad or m].
+            margin_m: What must be free about each box [m].
+            without: A link that is left out.
+            only: A link beside which all others are left out.
+        """
+        if not len(boxes):
+            return False
+        low, high = boxes[:, 0] - margin_m, boxes[:, 1] + margin_m
+        middle = (low.min(axis=0) + high.max(axis=0)) / 2
+        reach = float(np.linalg.norm(high.max(axis=0) - middle))
+        for name, solids in self._solids.items():
+            if name == without or only not in (None, name):
+                continue
+            T_box_link = T_root_box.inverse() @ self.model.link_pose(name, positions)
+            for solid in solids:
+                if float(np.linalg.norm(T_box_link @ solid.middle - middle)) <= reach + solid.radius and _any_meets(
+                    low, high, T_box_link @ solid.vertices, solid.normals @ T_box_link.R.T, solid, T_box_link
+                ):
+                    return True
+        return False
+
+
+def convex_solid(points: Array) -> ConvexSolid:
+    """The hull of points (N, 3) [m]; of flat ones, with a little thickness."""
+    try:
+        hull = ConvexHull(points)
+    except (QhullError, ValueError):
+        offsets = np.stack(np.meshgrid(*[[-_SHEET_M / 2, _SHEET_M / 2]] * 3), axis=-1).reshape(-1, 3)
+        points = (points[:, None] + offsets).reshape(-1, 3)
+        hull = ConvexHull(points)
+    planes = np.unique(np.round(hull.equations, 6), axis=0)
+    vertices = points[hull.vertices]
+    middle = (vertices.min(axis=0) + vertices.max(axis=0)) / 2
+    radius = float(np.linalg.norm(vertices - middle, axis=1).max())
+    return ConvexSolid(vertices, planes[:, :3], -planes[:, 3], middle, radius)
+
+
+def _pieces(shape: Shape) -> list[Array]:
+    """Vertices (N, 3) of each connected piece of a shape: a file of colliders holds several hulls."""
+    vertices, faces = shape_triangles(shape)
+    edges = np.concatenate([faces[:, :2], faces[:, 1:]])
+    graph = coo_array((np.ones(len(edges)), (edges[:, 0], edges[:, 1])), shape=(len(vertices), len(vertices)))
+    _, labels = connected_components(graph, directed=False)
+    used = np.unique(faces)
+    return [vertices[used[labels[used] == label]] for label in np.unique(labels[used])]
+
+
+def _any_meets(low: Array, high: Array, vertices: Array, normals: Array, solid: ConvexSolid, T: Pose) -> bool:
+    """Whether a box meets a solid: no axis of the box and no face of the solid lies between."""
+    apart = np.any((vertices.min(axis=0) > high) | (vertices.max(axis=0) < low), axis=1)  # (B,)
+    if apart.all():
+        return False
+    offsets = solid.offsets + normals @ T.p
+    low, high = low[~apart], high[~apart]
+    # of each box, the corner that lies deepest behind a face
+    deepest = np.where(normals > 0.0, low[:, None], high[:, None])  # (B, P, 3)
+    return bool(np.any(np.all(np.einsum("bpk,pk->bp", deepest, normals) <= offsets, axis=1)))
+
+
+@lru_cache(maxsize=16)
+def _solids_of(urdf: Path, changed_ns: int) -> Solids:
+    del changed_ns  # part of the key: another file under the same name is read anew
+    return Solids(read_urdf(urdf))

@@ -1,0 +1,1 @@
+"""A data set on disk: its folder layout, header, index and writers."""

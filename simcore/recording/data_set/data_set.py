@@ -1,0 +1,381 @@
+"""A data set on disk: one folder, episodes written in one step, safe for many writers and for being killed.
+
+    dataset.json                                        format version, header (must match on resume), info
+    episodes/<number // 1000>/<number>/episode.json     what happened
+    episodes/<number // 1000>/<number>/state.npz        the arrays
+    index/<worker>.jsonl                                one line an episode; may be lost
+    .tmp/                                               episodes being written
+    damaged/                                            episodes that were found damaged and made again
+
+An episode folder is there whole or not at all: it is written under `.tmp/` and renamed into its place.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from unlatch.simcore.errors import FormatVersionError, RecordingError
+from unlatch.simcore.files import copy_files, not_writable, write_durably
+from unlatch.simcore.recording.data_set import index, writer_area
+from unlatch.simcore.recording.data_set.header import DatasetHeader, publish_header, read_header
+from unlatch.simcore.recording.data_set.index import EpisodeSummary
+from unlatch.simcore.recording.data_set.location import (
+    DATASET_FILE,
+    absolute_folder,
+    check_same_header,
+    check_worker,
+    is_data_set,
+    missing_folders,
+    remove_folders,
+)
+from unlatch.simcore.recording.data_set.shards import episode_folder, missing_of, numbers_in, shard_folders
+from unlatch.simcore.recording.data_set.summaries import OnDamaged, each_summary_of, summary_from_folder
+from unlatch.simcore.recording.episode import (
+    EPISODE_FILE,
+    STATE_FILE,
+    EpisodeRecord,
+    encode_episode,
+    read_episode,
+    verify_episode,
+)
+from unlatch.simcore.recording.json_values import plain
+from unlatch.simcore.recording.state_file import encode_state
+
+ASIDE = "damaged"
+"""Folder of episodes that were found damaged and have been made again."""
+
+
+class DataSet:
+    """A folder of episodes. Made by `create_or_resume` or `open`; a context manager that leaves no scratch behind.
+
+    Several processes may write into one data set at once, each with its own `worker` name. If two write the same
+    episode, the first one stays. A `DataSet` may be sent to another process.
+    """
+
+    def __init__(self, path: Path, *, header: dict[str, Any], info: dict[str, Any], worker: str) -> None:
+        """Use `create_or_resume` or `open`."""
+        self.path = path
+        """Folder of the data set."""
+        self.header = header
+        """What must be equal for two runs to write into one data set."""
+        self.info = info
+        """What was noted when it was made, and may differ."""
+        self.worker = worker
+        """Name of this writer's index."""
+        self._area: writer_area.WriterArea | None = None
+
+    @classmethod
+    def create_or_resume(
+        cls,
+        path: str | Path,
+        *,
+        header: Mapping[str, Any],
+        info: Mapping[str, Any] | None = None,
+        worker: str = "main",
+    ) -> DataSet:
+        """Makes a data set, or opens the one that an earlier run with the same header made.
+
+        Args:
+            path: Its folder: new, empty, or a data set of ours.
+            header: What must be equal on resume: resolved config without what does not matter, versions, seed.
+            info: What is noted once, when it is made: command, date, host.
+            worker: Name of this writer's index: letters, digits, `_`, `.`, `-`.
+
+        Raises:
+            RecordingError: The folder is not ours, has another header, or cannot be written; nothing was written.
+            FormatVersionError: It was written in a format that this version does not read.
+        """
+        folder = absolute_folder(path)
+        wanted = plain(header, where="header")
+        check_worker(worker)
+        if is_data_set(folder):
+            data_set = cls(folder, **read_header(folder)._asdict(), worker=worker)
+            check_same_header(data_set.header, wanted, folder)
+        else:
+            data_set = cls(folder, header=wanted, info=plain(info or {}, where="info"), worker=worker)
+        made = missing_folders(folder)
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            area = writer_area.WriterArea(folder)
+        except OSError as exc:
+            remove_folders(folder, made)
+            raise not_writable(folder, exc) from exc
+        data_set._area = area
+        try:
+            found = DatasetHeader(data_set.header, data_set.info)
+            data_set.info = publish_header(folder, found, scratch=area.folder).info
+        except OSError as exc:
+            data_set.close()
+            remove_folders(folder, made)
+            raise not_writable(folder, exc) from exc
+        except RecordingError:
+            data_set.close()
+            raise
+        writer_area.clean_areas(folder)
+        return data_set
+
+    @classmethod
+    def open(cls, path: str | Path, *, worker: str = "main") -> DataSet:
+        """Opens a data set that is there, for reading or, as another worker of the same run, for writing.
+
+        Args:
+            path: Its folder.
+            worker: Name of this writer's index, if it writes.
+
+        Raises:
+            RecordingError: It is not there, or not ours.
+            FormatVersionError: It was written in a format that this version does not read.
+        """
+        folder = absolute_folder(path)
+        check_worker(worker)
+        file = folder / DATASET_FILE
+        if not (file.exists() or file.is_symlink()):
+            below = [path.parent.name for path in sorted(folder.glob(f"*/{DATASET_FILE}"))]
+            named = (
+                f"It has data sets below it: {', '.join(below[:4])}. Name one of them." if below else "Check the path."
+            )
+            raise RecordingError(
+                f"'{folder}' is not a data set: it has no {DATASET_FILE}. Expected a folder that `unlatch collect` "
+                f"made. {named}",
+                path=str(folder),
+            )
+        return cls(folder, **read_header(folder)._asdict(), worker=worker)
+
+    def folder_of(self, number: int) -> Path:
+        """The folder of an episode, whether it is there or not.
+
+        Raises:
+            RecordingError: The number is negative or too large.
+        """
+        return episode_folder(self.path, number)
+
+    def numbers(self) -> list[int]:
+        """Numbers of all episodes, sorted; from the folders, which are the truth."""
+        return list(self)
+
+    def missing(self, numbers: Iterable[int]) -> list[int]:
+        """Those of the numbers whose episode is not there, in their order; looks only where they would be."""
+        return missing_of(self.path, numbers)
+
+    def damaged(self, numbers: Iterable[int]) -> dict[int, str]:
+        """Those of the numbers whose episode is there but not whole, with what is wrong.
+
+        Args:
+            numbers: Episode numbers; those that are missing are passed over.
+        """
+        found = {}
+        for number in numbers:
+            folder = self.folder_of(number)
+            if folder.is_dir():
+                try:
+                    verify_episode(folder)
+                except FormatVersionError:
+                    raise
+                except RecordingError as exc:
+                    found[number] = exc.message
+        return found
+
+    def set_aside(self, number: int) -> Path:
+        """Moves an episode out of the way, so that it can be made again; returns where it is now.
+
+        Args:
+            number: Its number.
+
+        Raises:
+            RecordingError: The data set cannot be written.
+        """
+        folder = self.folder_of(number)
+        aside = self.path / ASIDE
+        try:
+            aside.mkdir(exist_ok=True)
+            count = 0
+            while (place := aside / f"{folder.name}-{count}").exists():
+                count += 1
+            folder.rename(place)
+        except OSError as exc:
+            raise not_writable(self.path, exc) from exc
+        return place
+
+    def write(self, record: EpisodeRecord) -> bool:
+        """Writes an episode in one step; its time goes into `record.timings_ms["write"]`.
+
+        Args:
+            record: The attempt; what is in `timings_ms["write"]` of the file ends before the files are made durable.
+
+        Returns:
+            Whether it was written; False if the episode was there already, which then stays as it is.
+
+        Raises:
+            RecordingError: A value cannot be stored, or the disk cannot be written.
+        """
+        started = time.perf_counter()
+        target = self.folder_of(record.number)
+        state = encode_state(record.arrays)
+        record.timings_ms["write"] = _ms_since(started)
+        content, state = encode_episode(record, state=state)
+        if target.exists():
+            return False
+        try:
+            written = self._place(target, lambda draft: _write_files(draft, content, state))
+        except OSError as exc:
+            raise RecordingError(
+                f"Episode {record.number} cannot be written into '{self.path}': {exc.strerror or exc}. Expected "
+                "a folder that this user can write to. Free some space or change its permissions, and run the same "
+                "command again.",
+                path=str(self.path),
+                number=record.number,
+            ) from exc
+        record.timings_ms["write"] = _ms_since(started)
+        if written:
+            digest = hashlib.sha256(state).hexdigest()
+            summary = EpisodeSummary.of(record, state_sha256=digest, n_actions=record.n_actions)
+            index.append_line(self.path, self.worker, summary)
+        return written
+
+    def adopt(self, source: Path, summary: EpisodeSummary, *, link: bool = False) -> bool:
+        """Takes over an episode of another data set, byte by byte, in one step.
+
+        Args:
+            source: Its folder.
+            summary: Its summary.
+            link: Whether its files are linked where the file system can do that, so that they take no room again.
+
+        Returns:
+            Whether it was written; False if the episode was there already, which then stays as it is.
+
+        Raises:
+            RecordingError: The source cannot be read, or the disk cannot be written.
+        """
+        target = self.folder_of(summary.number)
+        if target.exists():
+            return False
+        try:
+            written = self._place(
+                target, lambda draft: copy_files(source, draft, (STATE_FILE, EPISODE_FILE), link=link)
+            )
+        except OSError as exc:
+            raise not_writable(self.path, exc) from exc
+        if written:
+            index.append_line(self.path, self.worker, summary)
+        return written
+
+    def _place(self, target: Path, fill: Callable[[Path], None]) -> bool:
+        if self._area is None or self._area.pid != os.getpid():
+            self._area = writer_area.WriterArea(self.path)
+        draft = self._area.new_folder(target.name)
+        try:
+            fill(draft)
+            target.parent.mkdir(parents=True, exist_ok=True)
+            try:
+                draft.rename(target)
+            except OSError:
+                if target.exists():  # another writer was faster
+                    return False
+                raise
+            # folders are not synced: a power cut may take the newest episodes, which the rerun makes again, but never
+            # leaves one with half its content, since both files were on the disk before the rename
+        finally:
+            shutil.rmtree(draft, ignore_errors=True)
+        return True
+
+    def read(self, number: int, *, arrays: bool = True) -> EpisodeRecord:
+        """Reads an episode, whole and verified.
+
+        Args:
+            number: Its number.
+            arrays: Whether to read and verify the arrays too.
+
+        Raises:
+            RecordingError: It is not there, damaged or not ours.
+            FormatVersionError: It was written in a format that this version does not read.
+        """
+        folder = self.folder_of(number)
+        if not folder.is_dir():
+            raise RecordingError(
+                f"Episode {number} is not in '{self.path}'. It has {len(self)} episodes. Name one of them.",
+                number=number,
+                path=str(self.path),
+            )
+        record = read_episode(folder, arrays=arrays)
+        if record.number != number:
+            raise RecordingError(
+                f"Folder '{folder}' holds episode {record.number}, expected {number}. It was copied or renamed. "
+                "Remove it.",
+                path=str(folder),
+                number=record.number,
+            )
+        return record
+
+    def summaries(self) -> list[EpisodeSummary]:
+        """One summary an episode, sorted by number; see `each_summary`.
+
+        Raises:
+            RecordingError: An episode without a line in the index cannot be read.
+        """
+        return sorted(self.each_summary(), key=lambda summary: summary.number)
+
+    def each_summary(self, on_damaged: OnDamaged | None = None) -> Iterator[EpisodeSummary]:
+        """One summary an episode, in any order, none of them kept; see `each_summary_of`.
+
+        Args:
+            on_damaged: Called with the number of an episode that cannot be read, and why; None: the error is raised.
+        """
+        return each_summary_of(self.path, self.read, on_damaged)
+
+    def rebuild_index(self) -> int:
+        """Makes the index anew from the folders, and returns the number of episodes in it.
+
+        Raises:
+            RecordingError: An episode cannot be read, or the data set cannot be written.
+        """
+        numbers = self.numbers()
+        summaries = (summary_from_folder(self.path, self.read(number)) for number in numbers)
+        try:
+            if self._area is None or self._area.pid != os.getpid():
+                self._area = writer_area.WriterArea(self.path)
+            index.write_all(self.path, summaries, scratch=self._area.new_folder("index"))
+        except OSError as exc:
+            raise not_writable(self.path, exc) from exc
+        return len(numbers)
+
+    def close(self) -> None:
+        """Removes this writer's scratch; it can go on writing."""
+        if self._area is not None:
+            self._area.close()
+            self._area = None
+
+    def __enter__(self) -> DataSet:
+        return self
+
+    def __exit__(self, *exc_info: object) -> None:
+        self.close()
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_area": None}
+
+    def __len__(self) -> int:
+        return sum(len(numbers_in(shard)) for shard in shard_folders(self.path))
+
+    def __contains__(self, number: int) -> bool:
+        return self.folder_of(number).is_dir()
+
+    def __iter__(self) -> Iterator[int]:
+        return (number for shard in shard_folders(self.path) for number in sorted(numbers_in(shard)))
+
+    def __repr__(self) -> str:
+        return f"DataSet({str(self.path)!r}, worker={self.worker!r})"
+
+
+def _write_files(draft: Path, content: bytes, state: bytes) -> None:
+    write_durably(draft / STATE_FILE, state)
+    write_durably(draft / EPISODE_FILE, content)
+
+
+def _ms_since(started: float) -> float:
+    return round(1000.0 * (time.perf_counter() - started), 3)

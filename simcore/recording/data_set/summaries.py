@@ -1,0 +1,56 @@
+"""What a data set says of each of its episodes, in one pass, whatever its size."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from unlatch.simcore.errors import FormatVersionError, RecordingError
+from unlatch.simcore.recording.data_set.index import EpisodeSummary
+from unlatch.simcore.recording.data_set.index_digest import IndexDigest
+from unlatch.simcore.recording.data_set.shards import SHARD_SIZE, episode_folder, numbers_in, shard_folders
+from unlatch.simcore.recording.episode import STATE_FILE, EpisodeRecord
+
+OnDamaged = Callable[[int, RecordingError], None]
+"""Called with the number of an episode that cannot be read, and why."""
+
+
+def each_summary_of(
+    data_set: Path, read: Callable[[int], EpisodeRecord], on_damaged: OnDamaged | None
+) -> Iterator[EpisodeSummary]:
+    """One summary an episode, in any order: from the index, and from the folder where that lacks or doubts one.
+
+    Args:
+        data_set: Folder of the data set.
+        read: Reads an episode, verified.
+        on_damaged: See `OnDamaged`; None: the error is raised.
+
+    Raises:
+        RecordingError: An episode without a line in the index cannot be read.
+        FormatVersionError: It was written in a format that this version does not read.
+    """
+    digest = IndexDigest(data_set, shards=map(numbers_in, shard_folders(data_set)), shard_size=SHARD_SIZE)
+    yield from digest.told()
+    for number in digest.untold():
+        try:
+            summary = summary_from_folder(data_set, read(number))
+        except FormatVersionError:
+            raise
+        except RecordingError as exc:
+            if on_damaged is None:
+                raise
+            on_damaged(number, exc)
+        else:
+            yield summary
+
+
+def summary_from_folder(data_set: Path, record: EpisodeRecord) -> EpisodeSummary:
+    """The summary of an episode as its folder tells it.
+
+    Args:
+        data_set: Folder of the data set.
+        record: The episode, as it was read.
+    """
+    state = (episode_folder(data_set, record.number) / STATE_FILE).read_bytes()
+    return EpisodeSummary.of(record, state_sha256=hashlib.sha256(state).hexdigest(), n_actions=record.n_actions)

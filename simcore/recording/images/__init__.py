@@ -1,0 +1,1 @@
+"""Images of recorded episodes: render sets, their videos and their readers."""

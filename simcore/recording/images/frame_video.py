@@ -1,0 +1,128 @@
+"""Frames of one camera as a video file: colours by H.264 or without loss, numbers of 16 bits always without loss."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from fractions import Fraction
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import av
+import numpy as np
+from av.error import FFmpegError
+
+from unlatch.simcore.errors import RecordingError
+
+Array = np.ndarray
+
+CRF = 14
+"""Quality of H.264: smaller is better."""
+_FFV1 = {"level": "3", "slices": "4", "coder": "1", "context": "0", "slicecrc": "1"}
+
+
+@dataclass(frozen=True)
+class Encoding:
+    """How frames lie in a file."""
+
+    ending: str
+    """Of the file's name."""
+    codec: str
+    """FFmpeg's name."""
+    pixels: str
+    """FFmpeg's name of the pixel format in the file."""
+    frames: str
+    """And of that of the arrays."""
+    dtype: str
+    """NumPy's name of the arrays' type."""
+    options: dict[str, str] = field(default_factory=dict)
+    """Of the codec."""
+
+
+H264_OPTIONS = {"crf": str(CRF), "bf": "0", "g": "2", "preset": "veryfast", "mbtree": "0"}
+"""Of the encoder: no frame depends on a later one, every second one on none.
+
+`mbtree`, which looks ahead to what later frames reuse, is off: on small images it reads memory that nobody wrote, and
+one or two files in a hundred had other bytes.
+"""
+ENCODINGS = {
+    "h264": Encoding("mp4", "libx264", "yuv420p", "rgb24", "uint8", H264_OPTIONS),
+    "h264_444": Encoding("mp4", "libx264", "yuv444p", "rgb24", "uint8", H264_OPTIONS),
+    "ffv1_rgb": Encoding("mkv", "ffv1", "bgr0", "rgb24", "uint8", _FFV1),
+    "ffv1_gray16": Encoding("mkv", "ffv1", "gray16le", "gray16le", "uint16", _FFV1),
+    "ffv1_rgb16": Encoding("mkv", "ffv1", "gbrp16le", "gbrp16le", "uint16", _FFV1),
+}
+"""How frames may lie in a file, by name: H.264 for colours, `h264_444` where a side is odd, FFV1 without loss."""
+
+
+class FrameVideoWriter:
+    """Writes frames one by one; use as a context manager."""
+
+    def __init__(self, path: Path, encoding: str, *, width: int, height: int, rate_hz: int) -> None:
+        """Opens the file.
+
+        Args:
+            path: The file, not there yet.
+            encoding: One of `ENCODINGS`.
+            width: Pixels across.
+            height: Pixels down.
+            rate_hz: Frames in a second.
+        """
+        self._encoding = ENCODINGS[encoding]
+        self._container = av.open(str(path), "w", options={"fflags": "+bitexact"})  # no random numbers in the file
+        stream: Any = self._container.add_stream(
+            self._encoding.codec, rate=rate_hz, options=dict(self._encoding.options)
+        )
+        stream.width, stream.height, stream.pix_fmt = width, height, self._encoding.pixels
+        stream.codec_context.thread_count = 1  # one core a worker, and the same bytes for any number of cores
+        self._stream = stream
+        self._time_base = Fraction(1, rate_hz)
+        self._count = 0
+
+    def add(self, image: Array) -> None:
+        """Adds a frame.
+
+        Args:
+            image: (height, width) or (height, width, 3), of the encoding's type.
+        """
+        frame = av.VideoFrame.from_ndarray(np.ascontiguousarray(image), format=self._encoding.frames)
+        frame.pts, frame.time_base = self._count, self._time_base
+        self._count += 1
+        self._container.mux(self._stream.encode(frame))
+
+    def close(self) -> None:
+        """Writes what is left."""
+        self._container.mux(self._stream.encode())
+        self._container.close()
+
+    def __enter__(self) -> FrameVideoWriter:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, exc: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+def read_frames(path: Path, encoding: str) -> Iterator[Array]:
+    """The frames of a file, one by one.
+
+    Args:
+        path: The file.
+        encoding: How it was written, one of `ENCODINGS`.
+
+    Raises:
+        RecordingError: It is missing or damaged.
+    """
+    form = ENCODINGS[encoding].frames
+    try:
+        with av.open(str(path)) as container:
+            for frame in container.decode(video=0):
+                yield frame.to_ndarray(format=form)
+    except (FFmpegError, OSError, IndexError) as exc:
+        raise RecordingError(
+            f"Images '{path}' cannot be read: {exc}. They are damaged or not ours. Remove their folder and render "
+            "again.",
+            path=str(path),
+        ) from exc

@@ -1,0 +1,42 @@
+"""Annotations in a render set."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from unlatch.simcore.registry import OURS
+from unlatch.simcore.sim.annotators.catalog import ANNOTATORS
+
+Array = np.ndarray
+
+ANNOTATIONS = ("boxes_2d_loose", "boxes_2d_tight", "boxes_3d", "keypoints", "occlusion", "poses")
+"""Our annotators whose arrays a render set may hold beside its images; see docs/annotators.md."""
+
+
+@dataclass(frozen=True)
+class RenderedAnnotations:
+    """What annotators say of every frame of one camera of an episode."""
+
+    arrays: Mapping[str, Array]
+    """Arrays of T+1 rows by the names of the annotators' outputs; things are in the order of `paths`, seen or not."""
+    paths: tuple[str, ...]
+    """Path of every thing."""
+    semantic_ids: tuple[int, ...]
+    """Key of `id_to_labels` of every thing."""
+    id_to_labels: Mapping[int, Mapping[str, str]]
+    """Labels by type."""
+    names: Mapping[str, tuple[str, ...]]
+    """Outputs that are names and the same in every frame, such as `keypoint_names`."""
+
+
+def annotation_names() -> tuple[str, ...]:
+    """The names of all annotators whose arrays a render set may hold: those above and those of other distributions."""
+    return (*ANNOTATIONS, *(name for name, entry in ANNOTATORS.entries().items() if entry.origin != OURS))
+
+
+def annotations_file(camera: str) -> str:
+    """Name of the file of a camera's annotations."""
+    return f"{camera}.annotations.npz"

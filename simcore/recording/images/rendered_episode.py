@@ -1,0 +1,237 @@
+"""The images of one rendered episode."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from unlatch.simcore.errors import RecordingError
+from unlatch.simcore.files import read_bounded
+from unlatch.simcore.geometry import Fisheye, Pinhole, Pose
+from unlatch.simcore.recording.images.frame_video import ENCODINGS, read_frames
+from unlatch.simcore.recording.images.modality import Stream
+from unlatch.simcore.recording.images.rendered_annotations import ANNOTATIONS, RenderedAnnotations, annotations_file
+from unlatch.simcore.recording.json_values import break_seal, decode_json_object
+from unlatch.simcore.recording.state_file import decode_state
+
+Array = np.ndarray
+
+FRAMES_FILE = "frames.json"
+CAMERAS_FILE = "cameras.npz"
+FRAMES_FORMAT = "unlatch-frames"
+FORMAT_VERSION = 1
+"""Version of the format of render sets."""
+_MAX_JSON_BYTES = 16 << 20
+_MAX_POSES_BYTES = 1 << 30
+
+
+@dataclass(frozen=True)
+class CameraTrack:
+    """Where one camera was in every frame."""
+
+    position: Array
+    """(T+1, 3) origin of its frame in the world frame [m]."""
+    quat_xyzw: Array
+    """(T+1, 4) orientation of its frame (x right, y down, z forward) in the world frame."""
+    intrinsics: Array
+    """(T+1, 4) fx, fy, cx, cy [pixels], whole numbers at the centres of pixels."""
+
+    def T_world_camera(self, frame: int) -> Pose:
+        """Pose of its frame in a frame of the episode."""
+        return Pose.from_quat_xyzw(self.position[frame], self.quat_xyzw[frame])
+
+
+class RenderedEpisode:
+    """The images of one episode, read as they are asked for."""
+
+    def __init__(
+        self, folder: Path, streams: Mapping[str, Mapping[str, Stream]], cameras: Mapping[str, Mapping[str, Any]]
+    ) -> None:
+        """Use `RenderSet.episode`."""
+        self.folder = folder
+        """Where its files are."""
+        self._streams = streams
+        self._cameras = cameras
+        path = folder / FRAMES_FILE
+        self._content = read_sealed(path, FRAMES_FORMAT)
+
+    @property
+    def number(self) -> int:
+        """Episode number."""
+        return int(self._content["number"])
+
+    @property
+    def n_frames(self) -> int:
+        """T+1: one image a recorded state."""
+        return int(self._content["n_frames"])
+
+    @property
+    def state_sha256(self) -> str:
+        """Checksum of the `state.npz` that the images were made from."""
+        return str(self._content["state_sha256"])
+
+    @property
+    def files(self) -> dict[str, dict[str, Any]]:
+        """`bytes` and `sha256` of every file by name."""
+        return dict(self._content["files"])
+
+    def labels(self, modality: str) -> list[str]:
+        """What the values of a segmentation mean: the label of value v is in place v.
+
+        Args:
+            modality: `segmentation` or `instance_id_segmentation`.
+        """
+        return [str(label) for label in self._content["labels"][modality]]
+
+    def path(self, camera: str, modality: str) -> Path:
+        """The file of a camera's images of one kind."""
+        stream = _stream_of(self._streams, camera, modality)
+        return self.folder / stream_file(camera, stream)
+
+    def frames(self, camera: str, modality: str) -> Iterator[Array]:
+        """The images of frames 0 to T, one after the other; one is in memory at a time.
+
+        Args:
+            camera: Name of the camera.
+            modality: `rgb` (H, W, 3) uint8; `depth`, `distance` (H, W) float32 [m], infinite where nothing is seen;
+                `segmentation`, `instance_id_segmentation` (H, W) int32; `normals` (H, W, 3) float32, world frame.
+
+        Raises:
+            RecordingError: There are no such images, or they are damaged.
+        """
+        stream = _stream_of(self._streams, camera, modality)
+        path, count = self.path(camera, modality), 0
+        for kept in read_frames(path, stream.encoding):
+            count += 1
+            yield stream.unpack(kept)
+        if count != self.n_frames:
+            raise RecordingError(
+                f"Images '{path}' have {count} frames, expected {self.n_frames}. They are damaged. Remove their folder "
+                "and render again.",
+                path=str(path),
+            )
+
+    def point_clouds(self, camera: str) -> Iterator[Array]:
+        """Of frames 0 to T where each pixel's ray meets a surface: (H, W, 3) float32 in the world frame [m].
+
+        NaN where nothing is seen. One is in memory at a time.
+
+        Args:
+            camera: Name of the camera.
+
+        Raises:
+            RecordingError: There are no images `distance` of it, or they are damaged.
+        """
+        _stream_of(self._streams, camera, "distance")
+        track, about = self.tracks[camera], self._cameras[camera]
+        width, height, distortion = int(about["width"]), int(about["height"]), about.get("distortion")
+        known, rays = None, np.zeros((height, width, 3))
+        for frame, distance in enumerate(self.frames(camera, "distance")):
+            numbers = track.intrinsics[frame].tolist()
+            if numbers != known:
+                known = numbers
+                fx, fy, cx, cy = numbers
+                lens: Pinhole | Fisheye = Pinhole(width, height, fx, fy, cx, cy)
+                if distortion is not None:
+                    k1, k2, k3, k4 = distortion
+                    lens = Fisheye(width, height, fx, fy, cx, cy, (k1, k2, k3, k4))
+                seen = lens.rays()
+                rays = seen / np.linalg.norm(seen, axis=-1, keepdims=True)
+            reach = np.where(np.isfinite(distance), distance, np.nan)
+            yield (track.T_world_camera(frame) @ (rays * reach[..., None])).astype(np.float32)
+
+    def annotations(self, camera: str) -> RenderedAnnotations:
+        """What annotators say of every frame of a camera.
+
+        Args:
+            camera: Name of the camera.
+
+        Raises:
+            RecordingError: There are none, or they are damaged.
+        """
+        about = self._content.get("annotations", {}).get(camera)
+        if about is None:
+            raise RecordingError(
+                f"There are no annotations of camera '{camera}' in '{self.folder}'. Render a set that has them: "
+                f"modalities=[{', '.join(ANNOTATIONS)}].",
+                camera=camera,
+            )
+        path = self.folder / annotations_file(camera)
+        return RenderedAnnotations(
+            decode_state(read_bounded(path, limit=_MAX_POSES_BYTES), where=str(path)),
+            tuple(about["paths"]),
+            tuple(about["semantic_ids"]),
+            {int(number): dict(labels) for number, labels in about["id_to_labels"].items()},
+            {key: tuple(names) for key, names in about["names"].items()},
+        )
+
+    @cached_property
+    def tracks(self) -> dict[str, CameraTrack]:
+        """Pose and intrinsics of every camera in every frame."""
+        path = self.folder / CAMERAS_FILE
+        arrays = decode_state(read_bounded(path, limit=_MAX_POSES_BYTES), where=str(path))
+        return {
+            camera: CameraTrack(*(arrays[f"{camera}.{key}"] for key in ("position", "quat_xyzw", "intrinsics")))
+            for camera in self._streams
+        }
+
+    def problems(self) -> list[str]:
+        """What is wrong with its files, by their checksums; empty if nothing is."""
+        found = []
+        for name, wanted in self.files.items():
+            path = self.folder / name
+            if not path.is_file() or file_sha256(path) != wanted["sha256"]:
+                found.append(f"'{path}' is missing or was changed")
+        return found
+
+
+def stream_file(camera: str, stream: Stream) -> str:
+    """Name of the file of a camera's images of one kind."""
+    return f"{camera}.{stream.modality}.{ENCODINGS[stream.encoding].ending}"
+
+
+def _stream_of(streams: Mapping[str, Mapping[str, Stream]], camera: str, modality: str) -> Stream:
+    if camera not in streams or modality not in streams[camera]:
+        kinds = ", ".join(next(iter(streams.values()), {}))
+        raise RecordingError(
+            f"There are no images '{modality}' of camera '{camera}'. Cameras: {', '.join(streams)}; modalities: "
+            f"{kinds}. Name one of them, or render a set that has it.",
+            camera=camera,
+            modality=modality,
+        )
+    return streams[camera][modality]
+
+
+def read_sealed(path: Path, expected: str) -> dict[str, Any]:
+    """The content of a JSON file of a render set.
+
+    Args:
+        path: The file.
+        expected: Its format.
+
+    Raises:
+        RecordingError: It is missing, damaged or not ours.
+    """
+    content = decode_json_object(read_bounded(path, limit=_MAX_JSON_BYTES), where=str(path))
+    if content.get("format") != expected or content.get("format_version") != FORMAT_VERSION:
+        raise RecordingError(
+            f"File '{path}' is of format {content.get('format')!r} {content.get('format_version')!r}, expected "
+            f"'{expected}' {FORMAT_VERSION}. Remove the render set and render again.",
+            path=str(path),
+        )
+    return break_seal(content, where=str(path))
+
+
+def file_sha256(path: Path) -> str:
+    """Checksum of a file of any size."""
+    digest = hashlib.sha256()
+    with path.open("rb") as file:
+        while block := file.read(1 << 20):
+            digest.update(block)
+    return digest.hexdigest()

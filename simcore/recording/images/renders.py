@@ -1,0 +1,258 @@
+"""Images of the episodes of a data set: `renders/<render name>/`, made from its records.
+
+    renders/<name>/render.json                                        cameras, modalities, renderer, visuals, versions
+    renders/<name>/<number // 1000>/<number>/frames.json              labels, files with checksums
+    renders/<name>/<number // 1000>/<number>/<camera>.<modality>.mp4  frames 0 to T, `.mkv` where they are without loss
+    renders/<name>/<number // 1000>/<number>/cameras.npz              pose and intrinsics of every camera in every frame
+
+An episode's folder is there whole or not at all: it is written under `.tmp/` and renamed into its place.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+from collections.abc import Callable, Iterator, Mapping
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from unlatch.simcore.errors import RecordingError
+from unlatch.simcore.files import not_writable, publish_once, write_durably
+from unlatch.simcore.recording.data_set.location import check_same_header
+from unlatch.simcore.recording.data_set.shards import SHARD_SIZE, numbers_in, shards_in
+from unlatch.simcore.recording.data_set.writer_area import WriterArea, clean_areas
+from unlatch.simcore.recording.images.modality import Stream
+from unlatch.simcore.recording.images.rendered_episode import (
+    FORMAT_VERSION,
+    FRAMES_FILE,
+    FRAMES_FORMAT,
+    RenderedEpisode,
+    file_sha256,
+    read_sealed,
+)
+from unlatch.simcore.recording.json_values import encode_sealed, plain
+
+RENDERS = "renders"
+"""Folder of all render sets of a data set."""
+RENDER_FILE = "render.json"
+RENDER_FORMAT = "unlatch-render"
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}\Z")
+
+
+class RenderSet:
+    """One render set of a data set: made by `create_or_resume`, opened by `open`."""
+
+    def __init__(self, path: Path, header: dict[str, Any]) -> None:
+        """Use `create_or_resume` or `open`."""
+        self.path = path
+        """Folder of the set."""
+        self.header = header
+        """Cameras, modalities, renderer, visuals and versions; what must be equal on resume."""
+        self._area: WriterArea | None = None
+
+    @classmethod
+    def create_or_resume(cls, data_set: Path, name: str, header: Mapping[str, Any]) -> RenderSet:
+        """Makes a render set, or opens the one that is there with the same header.
+
+        Args:
+            data_set: Folder of the data set.
+            name: Name of the set: letters, digits, `_`, `-`.
+            header: See `header`; `cameras` is a list of maps with `name` and `streams`.
+
+        Raises:
+            RecordingError: The name cannot be one, another set has it, or nothing can be written.
+        """
+        folder = render_folder(data_set, name)
+        wanted = plain(header, where="header")
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            clean_areas(folder)
+            if not (folder / RENDER_FILE).exists():
+                cls(folder, wanted)._publish()
+        except OSError as exc:
+            raise not_writable(folder, exc) from exc
+        there = cls.open(data_set, name)
+        advice = "Choose another name=, or remove the folder."
+        check_same_header(there.header, wanted, folder, what="Render set", advice=advice)
+        return there
+
+    @classmethod
+    def open(cls, data_set: str | Path, name: str = "default") -> RenderSet:
+        """Opens a render set.
+
+        Args:
+            data_set: Folder of the data set.
+            name: Name of the set.
+
+        Raises:
+            RecordingError: It is not there, damaged or not ours.
+        """
+        folder = render_folder(Path(data_set), name)
+        if not (folder / RENDER_FILE).is_file():
+            there = ", ".join(render_names(Path(data_set))) or "none"
+            raise RecordingError(
+                f"'{data_set}' has no render set '{name}'. It has: {there}. Name one of them, or make it: "
+                f"unlatch render {data_set} name={name}",
+                path=str(folder),
+            )
+        content = read_sealed(folder / RENDER_FILE, RENDER_FORMAT)
+        return cls(folder, dict(content["header"]))
+
+    @property
+    def name(self) -> str:
+        """Its name."""
+        return self.path.name
+
+    @cached_property
+    def cameras(self) -> dict[str, dict[str, Any]]:
+        """Every camera by name: `width`, `height`, `model`, `intrinsics`, `rate_hz` and the configuration it had."""
+        return {str(camera["name"]): dict(camera) for camera in self.header["cameras"]}
+
+    @property
+    def modalities(self) -> list[str]:
+        """Kinds of images; each camera has all of them."""
+        return [str(modality) for modality in self.header["modalities"]]
+
+    @property
+    def rate_hz(self) -> int:
+        """Frames in a second."""
+        return int(self.header["rate_hz"])
+
+    @cached_property
+    def streams(self) -> dict[str, dict[str, Stream]]:
+        """How images are kept, by camera and modality."""
+        return {
+            name: {item["modality"]: Stream.read(item) for item in camera["streams"]}
+            for name, camera in self.cameras.items()
+        }
+
+    def folder_of(self, number: int) -> Path:
+        """The folder of an episode, whether it is there or not."""
+        return self.path / f"{number // SHARD_SIZE:07d}" / f"{number:010d}"
+
+    def numbers(self) -> list[int]:
+        """Numbers of all rendered episodes, sorted."""
+        return sorted(number for shard in shards_in(self.path) for number in numbers_in(shard))
+
+    def __contains__(self, number: int) -> bool:
+        return self.folder_of(number).is_dir()
+
+    def episode(self, number: int) -> RenderedEpisode:
+        """The images of an episode.
+
+        Raises:
+            RecordingError: It was not rendered, or is damaged.
+        """
+        folder = self.folder_of(number)
+        if not folder.is_dir():
+            raise RecordingError(
+                f"Episode {number} is not in render set '{self.path}', which has {len(self.numbers())}. Render it: "
+                f"unlatch render {self.path.parents[1]} name={self.name} only=[{number}]",
+                number=number,
+            )
+        return RenderedEpisode(folder, self.streams, self.cameras)
+
+    def frames(self, number: int, camera: str, modality: str) -> Iterator[np.ndarray]:
+        """The images of an episode; see `RenderedEpisode.frames`."""
+        return self.episode(number).frames(camera, modality)
+
+    def write(self, number: int, fill: Callable[[Path], dict[str, Any]]) -> bool:
+        """Writes the images of an episode in one step.
+
+        Args:
+            number: Episode number.
+            fill: Makes all its files in the folder that it is given, and returns what `frames.json` holds of them:
+                `n_frames`, `state_sha256`, `labels`.
+
+        Returns:
+            Whether they were written; False if another writer was faster.
+
+        Raises:
+            RecordingError: The disk cannot be written.
+        """
+        target = self.folder_of(number)
+        try:
+            if self._area is None or self._area.pid != os.getpid():
+                self._area = WriterArea(self.path)
+            draft = self._area.new_folder(target.name)
+            try:
+                content = fill(draft)
+                files = {path.name: _digest(path) for path in sorted(draft.iterdir())}
+                head = {"format": FRAMES_FORMAT, "format_version": FORMAT_VERSION, "number": number, "files": files}
+                write_durably(draft / FRAMES_FILE, encode_sealed({**content, **head}))
+                target.parent.mkdir(parents=True, exist_ok=True)
+                try:
+                    draft.rename(target)
+                except OSError:
+                    if target.exists():
+                        return False
+                    raise
+            finally:
+                shutil.rmtree(draft, ignore_errors=True)
+        except OSError as exc:
+            raise not_writable(self.path, exc) from exc
+        return True
+
+    def remove(self, number: int) -> None:
+        """Removes the images of an episode, so that they are made again."""
+        shutil.rmtree(self.folder_of(number), ignore_errors=True)
+
+    def close(self) -> None:
+        """Removes this writer's scratch."""
+        if self._area is not None:
+            self._area.close()
+            self._area = None
+
+    def _publish(self) -> None:
+        content = {"format": RENDER_FORMAT, "format_version": FORMAT_VERSION, "header": self.header}
+        area = WriterArea(self.path)
+        try:
+            draft = area.folder / RENDER_FILE
+            write_durably(draft, encode_sealed(content))
+            publish_once(draft, self.path / RENDER_FILE)
+        finally:
+            area.close()
+
+    def __enter__(self) -> RenderSet:
+        return self
+
+    def __exit__(self, *exc_info: object) -> None:
+        self.close()
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_area": None}
+
+    def __repr__(self) -> str:
+        return f"RenderSet({str(self.path)!r})"
+
+
+def render_folder(data_set: Path, name: str) -> Path:
+    """The folder of a render set, whether it is there or not.
+
+    Raises:
+        RecordingError: The name cannot name a folder.
+    """
+    if not _NAME.match(name):
+        raise RecordingError(
+            f"name='{name}' cannot name a render set. Expected 1 to 64 letters, digits, '_' and '-'. Change it.",
+            name=name,
+        )
+    return data_set / RENDERS / name
+
+
+def render_names(data_set: Path) -> list[str]:
+    """Names of the render sets of a data set, sorted."""
+    return sorted(path.parent.name for path in (data_set / RENDERS).glob(f"*/{RENDER_FILE}"))
+
+
+def _digest(path: Path) -> dict[str, Any]:
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+    return {"bytes": path.stat().st_size, "sha256": file_sha256(path)}

@@ -1,0 +1,150 @@
+"""Files that are worth nothing once this process ends: generated objects, which their seed makes anew at any time.
+
+Each process has one temporary folder. It is removed at the end of the process; that of a process that was killed is
+removed by the next one that makes its own. Which are left over is told by a lock in each, not by process ids: those say
+nothing of a process in another container that shares the temporary folder.
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+import shutil
+import tempfile
+import time
+from collections import OrderedDict
+from collections.abc import Mapping
+from functools import lru_cache
+from pathlib import Path
+
+from unlatch.simcore.errors import AssetError
+from unlatch.simcore.file_lock import HAS_LOCKS, try_lock
+
+PREFIX = "unlatch-objects-"
+"""Beginning of the folder's name, below the system's temporary folder."""
+
+_LOCK_FILE = "lock"
+_MOST_KEPT = 512
+"""So many objects of a process stay; older ones go, so that a long run does not fill the disk."""
+_STALE_S = 24 * 3600.0
+
+
+def scratch_files(name: str, files: Mapping[str, bytes]) -> Path:
+    """Writes files into a folder of this process, and returns it.
+
+    Args:
+        name: Name of the folder, made from its content.
+        files: Contents by relative name.
+
+    Raises:
+        AssetError: The temporary folder cannot be written.
+    """
+    try:
+        return _area(os.getpid()).write(name, files)
+    except OSError as exc:
+        raise AssetError(
+            f"The temporary folder {tempfile.gettempdir()} cannot be written ({exc.strerror or exc}). "
+            "Set TMPDIR to a folder that can.",
+            path=tempfile.gettempdir(),
+        ) from exc
+
+
+class ScratchArea:
+    """The temporary folder of one process."""
+
+    def __init__(self) -> None:
+        """Makes and locks the folder, and removes those of processes that have ended.
+
+        Raises:
+            OSError: The temporary folder cannot be written, or has no locks.
+        """
+        root = Path(tempfile.gettempdir())
+        clean_leftovers(root)
+        self._pid = os.getpid()
+        while True:
+            self.folder = Path(tempfile.mkdtemp(prefix=PREFIX, dir=root))
+            lock_path = self.folder / _LOCK_FILE
+            self._lock = os.open(lock_path, os.O_RDWR | os.O_CREAT, 0o600)
+            try:
+                # who cleans up at this very moment may have taken the lock first and removed the folder: then once more
+                if try_lock(self._lock) and lock_path.exists():
+                    break
+            except OSError:
+                os.close(self._lock)
+                shutil.rmtree(self.folder, ignore_errors=True)
+                raise
+            os.close(self._lock)
+        self._closed = False
+        self._kept: OrderedDict[str, Path] = OrderedDict()
+        atexit.register(self.close)
+
+    def write(self, name: str, files: Mapping[str, bytes]) -> Path:
+        """See `scratch_files`.
+
+        Raises:
+            OSError: The folder cannot be written.
+        """
+        folder = self.folder / name
+        # Always written: whoever tidies the temporary folder of a long run may have taken some of it.
+        folder.mkdir(parents=True, exist_ok=True)
+        for file, data in files.items():
+            (folder / file).write_bytes(data)
+        self._kept[name] = folder
+        self._kept.move_to_end(name)
+        while len(self._kept) > _MOST_KEPT:
+            shutil.rmtree(self._kept.popitem(last=False)[1], ignore_errors=True)
+        return folder
+
+    def close(self) -> None:
+        """Removes the folder; once is enough."""
+        if self._closed or self._pid != os.getpid():  # in a forked child, the folder is its parent's
+            return
+        self._closed = True
+        atexit.unregister(self.close)
+        shutil.rmtree(self.folder, ignore_errors=True)
+        os.close(self._lock)
+
+
+def clean_leftovers(root: Path) -> int:
+    """Removes what processes that were killed have left behind, and returns how many folders it were.
+
+    Args:
+        root: The system's temporary folder.
+    """
+    return sum(_clean_one(path) for path in sorted(root.glob(f"{PREFIX}*")))
+
+
+def _clean_one(folder: Path) -> bool:
+    try:
+        descriptor = os.open(folder / _LOCK_FILE, os.O_RDWR)
+    except FileNotFoundError:  # its maker has not come to the lock yet, or will not any more
+        return _is_old(folder) and _remove(folder)
+    except OSError:  # another user's
+        return False
+    try:
+        # without locks on this system, only age tells
+        if (not HAS_LOCKS and not _is_old(folder)) or not try_lock(descriptor):
+            return False
+        return _remove(folder)
+    except OSError:  # a file system without locks
+        return False
+    finally:
+        os.close(descriptor)
+
+
+def _remove(folder: Path) -> bool:
+    shutil.rmtree(folder, ignore_errors=True)
+    return not folder.exists()
+
+
+def _is_old(folder: Path) -> bool:
+    try:
+        return time.time() - folder.stat().st_mtime > _STALE_S
+    except OSError:
+        return False
+
+
+@lru_cache(maxsize=1)
+def _area(pid: int) -> ScratchArea:
+    """The folder of a process; a forked child has another number, and makes its own."""
+    return ScratchArea()

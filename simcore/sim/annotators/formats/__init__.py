@@ -1,0 +1,1 @@
+"""File formats of annotations: COCO, DOPE, Replicator's nodes, and pictures."""

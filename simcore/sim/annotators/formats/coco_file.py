@@ -1,0 +1,100 @@
+"""Many images' boxes, masks and keypoints in COCO's JSON form."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from unlatch.simcore.sim.annotators.annotations import Annotations, annotate
+from unlatch.simcore.sim.annotators.entity import Entity
+from unlatch.simcore.sim.annotators.shot import Shot
+
+Array = np.ndarray
+
+
+class CocoFile:
+    """Collects images; `content` is then the file, which pycocotools reads.
+
+    A category is a class, body, part or link, by the first of the shot's semantic types that a thing has. Masks are
+    run-length encoded, boxes those of the pixels that are seen. Keypoints belong to whole bodies: `<part>.<keypoint>`.
+    """
+
+    def __init__(self) -> None:
+        self._images: list[dict[str, Any]] = []
+        self._annotations: list[dict[str, Any]] = []
+        self._categories: dict[str, dict[str, Any]] = {}
+
+    def add(self, shot: Shot, file_name: str) -> None:
+        """Adds an image and all that is seen in it.
+
+        Args:
+            shot: The image.
+            file_name: Where its colours are kept, relative to the folder of the images.
+        """
+        found = annotate(shot, ["boxes_2d_tight", "keypoints", "occlusion"])
+        number = len(self._images) + 1
+        self._images.append(
+            {"id": number, "file_name": file_name, "width": shot.optics.width, "height": shot.optics.height}
+        )
+        for row, entity in enumerate(shot.entities):
+            if found["visible_px"][row]:
+                self._annotations.append(self._annotation(shot, entity, found, row, number))
+
+    @property
+    def content(self) -> dict[str, Any]:
+        """The file as JSON has it."""
+        return {
+            "info": {"description": "Unlatch"},
+            "images": self._images,
+            "annotations": self._annotations,
+            "categories": list(self._categories.values()),
+        }
+
+    def _annotation(self, shot: Shot, entity: Entity, found: Annotations, row: int, image: int) -> dict[str, Any]:
+        x_min, y_min, x_max, y_max = (int(value) for value in found["boxes_2d_tight"][row])
+        made: dict[str, Any] = {
+            "id": len(self._annotations) + 1,
+            "image_id": image,
+            "category_id": 0,
+            "bbox": [x_min, y_min, x_max - x_min + 1, y_max - y_min + 1],
+            "area": int(found["visible_px"][row]),
+            "iscrowd": 0,
+            "segmentation": _run_lengths(shot.mask(entity)),
+            "path": entity.path,
+            "occlusion": float(found["occlusion"][row]),
+        }
+        names, values = _keypoints(entity, found)
+        if names:
+            made.update({"keypoints": values, "num_keypoints": sum(1 for v in values[2::3] if v)})
+        made["category_id"] = self._category(entity.labels[shot.cfg.type_of(entity.labels)], names)
+        return made
+
+    def _category(self, name: str, keypoints: list[str]) -> int:
+        key = f"{name}: {', '.join(keypoints)}"  # things of one class may have different keypoints
+        if key not in self._categories:
+            self._categories[key] = {"id": len(self._categories) + 1, "name": name, "supercategory": name}
+            if keypoints:
+                self._categories[key].update({"keypoints": keypoints, "skeleton": []})
+        return int(self._categories[key]["id"])
+
+
+def _keypoints(entity: Entity, found: Annotations) -> tuple[list[str], list[float]]:
+    """Names and x, y, visibility of a body's keypoints; 0, 0, 0 where one lies outside of the image."""
+    body = entity.path.removeprefix("/")
+    names, values = [], []
+    for name, (x, y), seen in zip(
+        found["keypoint_names"].tolist(), found["keypoints_px"], found["keypoints_visibility"], strict=True
+    ):
+        if name.startswith(f"{body}."):
+            names.append(name.removeprefix(f"{body}."))
+            values += [float(x), float(y), int(seen)] if seen else [0.0, 0.0, 0]
+    return names, values
+
+
+def _run_lengths(mask: Array) -> dict[str, Any]:
+    """A mask (height, width) as lengths of runs down its columns, the first one of pixels that are not in it."""
+    flat = np.concatenate([[False], mask.ravel(order="F"), [False]])
+    edges = np.flatnonzero(flat[1:] != flat[:-1])
+    counts = np.diff(np.concatenate([[0], edges, [mask.size]]))
+    return {"size": [int(mask.shape[0]), int(mask.shape[1])], "counts": [int(count) for count in counts]}

@@ -1,0 +1,65 @@
+"""One image's poses in the JSON form that DOPE and the data sets in its style are trained from."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from unlatch.simcore.geometry import Fisheye, Pose
+from unlatch.simcore.sim.annotators.annotations import annotate
+from unlatch.simcore.sim.annotators.shot import Shot
+
+Array = np.ndarray
+
+_CM = 100.0
+
+
+def dope_frame(shot: Shot) -> dict[str, Any]:
+    """The content of a frame's JSON file; centimetres, quaternions x, y, z, w, as that form has them.
+
+    `camera_data` holds the pose of the camera in the world, its size and intrinsics; of a fisheye k1 to k4 too, as
+    `fisheye`. Each entry of `objects` has its `class`, `name` (its path), `visibility` (1 less its occlusion),
+    `location` and `quaternion_xyzw` of its frame in the camera frame, `cuboid` and `projected_cuboid` (8 corners in the
+    order of `CORNER_SIGNS`), `cuboid_centroid` and `projected_cuboid_centroid`. Things with corners behind the camera
+    are left out: such a corner has no pixel.
+
+    Args:
+        shot: The image; the first of its semantic types that a thing has is its class.
+    """
+    found = annotate(shot, ["boxes_3d", "occlusion", "poses"])
+    T_turned_world = (shot.T_world_camera @ shot.cfg.T_camera_turned).inverse()
+    objects = []
+    for row, path in enumerate(found.paths):
+        cuboid_px = found["boxes_3d_corners_px"][row]
+        if not (np.isfinite(cuboid_px).all() and np.isfinite(found["occlusion"][row])):
+            continue
+        pose = Pose.from_matrix(found["poses"][row])
+        cuboid = T_turned_world @ found["boxes_3d_corners"][row]
+        labels = found.id_to_labels[found.semantic_ids[row]]
+        objects.append(
+            {
+                "class": labels[shot.cfg.type_of(labels)],
+                "name": path,
+                "visibility": 1.0 - float(found["occlusion"][row]),
+                "location": (pose.p * _CM).tolist(),
+                "quaternion_xyzw": pose.quat_xyzw.tolist(),
+                "cuboid_centroid": (cuboid.mean(axis=0) * _CM).tolist(),
+                "projected_cuboid_centroid": found["centers_px"][row].tolist(),
+                "cuboid": (cuboid * _CM).tolist(),
+                "projected_cuboid": cuboid_px.tolist(),
+            }
+        )
+    return {"camera_data": _camera_data(shot), "objects": objects}
+
+
+def _camera_data(shot: Shot) -> dict[str, Any]:
+    optics, T_world_turned = shot.optics, shot.T_world_camera @ shot.cfg.T_camera_turned
+    return {
+        "location_worldframe": (T_world_turned.p * _CM).tolist(),
+        "quaternion_xyzw_worldframe": T_world_turned.quat_xyzw.tolist(),
+        "width": optics.width,
+        "height": optics.height,
+        "intrinsics": {"fx": optics.fx, "fy": optics.fy, "cx": optics.cx, "cy": optics.cy},
+        **({"fisheye": list(optics.k)} if isinstance(optics, Fisheye) else {}),
+    }

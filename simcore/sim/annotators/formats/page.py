@@ -1,0 +1,44 @@
+"""The tables of `docs/annotators.md`, made from what annotators declare.
+
+`python -m unlatch.simcore.sim.annotators.formats.page docs/annotators.md` renews them; a test says when they are out of
+date.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from unlatch.simcore.sim.annotators.annotator import Annotator
+from unlatch.simcore.sim.annotators.catalog import ANNOTATORS
+
+_BEGIN, _END = "<!-- outputs -->\n", "<!-- end of outputs -->"
+
+
+def outputs_table() -> str:
+    """One row for each array of each annotator of this distribution."""
+    lines = ["| annotator | array | shape | type | unit | meaning |", "|---|---|---|---|---|---|"]
+    for name, entry in ANNOTATORS.entries().items():
+        if not entry.target.startswith("simcore."):
+            continue  # one of another distribution that happens to be installed
+        annotator: type[Annotator] = ANNOTATORS.load(name)
+        for output in annotator.outputs:
+            sizes = ", ".join(str(size) for size in output.shape)
+            lines.append(
+                f"| `{name}` | `{output.name}` | ({sizes}) | {output.dtype} | {output.unit} | {output.meaning} |"
+            )
+    return "\n".join(lines) + "\n"
+
+
+def renewed(page: str) -> str:
+    """A page with its table as it should be."""
+    before, found, rest = page.partition(_BEGIN)
+    _, end, after = rest.partition(_END)
+    if not (found and end):
+        raise ValueError(f"The page has no place for the table. Expected {_BEGIN.strip()} and {_END}.")
+    return f"{before}{_BEGIN}\n{outputs_table()}\n{_END}{after}"
+
+
+if __name__ == "__main__":
+    path = Path(sys.argv[1])
+    path.write_text(renewed(path.read_text(encoding="utf-8")), encoding="utf-8")

@@ -1,0 +1,90 @@
+"""Annotations in the form in which Replicator's nodes Pose and Dope put them out."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+
+import numpy as np
+
+from unlatch.simcore.geometry import Pose
+from unlatch.simcore.sim.annotators.annotations import Annotations, annotate
+from unlatch.simcore.sim.annotators.shot import Shot
+
+Array = np.ndarray
+
+
+@dataclass(frozen=True)
+class NodeOutput:
+    """What such a node puts out, by the same names."""
+
+    data: Array
+    """(N,) structured: one entry a thing."""
+    idToLabels: str  # noqa: N815 - the node's own name
+    """JSON: labels by type, by semantic id."""
+    primPaths: tuple[str, ...]  # noqa: N815 - the node's own name
+    """Path of every thing."""
+
+    @property
+    def bufferSize(self) -> int:  # noqa: N802 - the node's own name
+        """Size of `data` [bytes]."""
+        return int(self.data.nbytes)
+
+    @property
+    def height(self) -> int:
+        """Rows of `data`: 1."""
+        return 1
+
+    @property
+    def width(self) -> int:
+        """Entries of `data`."""
+        return len(self.data)
+
+
+def pose_output(shot: Shot, *, get_centers: bool = False) -> NodeOutput:
+    """As the node Pose: transforms from each thing's frame to the camera's, row vectors as USD has them.
+
+    Args:
+        shot: The image; `include_occluded`, `semantic_types` and `camera_rotation_deg` of its configuration hold.
+        get_centers: Whether the middle of each thing in the image is put out too.
+    """
+    found = annotate(shot, ["poses"])
+    fields = [("semanticId", "<u4"), ("pose", "<f4", (4, 4))]
+    data: Array = np.zeros(len(found.paths), dtype=[*fields, ("center", "<f4", (2,))] if get_centers else fields)
+    data["semanticId"] = found.semantic_ids
+    data["pose"] = found["poses"].transpose(0, 2, 1)
+    if get_centers:
+        data["center"] = found["centers_px"]
+    return _output(data, found)
+
+
+def dope_output(shot: Shot) -> NodeOutput:
+    """As the node Dope: visibility, location [m], rotation (x, y, z, w) and the corners of the box in the image.
+
+    The ninth corner is the middle of the box. Invisible things have visibility 0, those outside of the image NaN.
+
+    Args:
+        shot: The image, as of `pose_output`.
+    """
+    found = annotate(shot, ["boxes_3d", "occlusion", "poses"])
+    data: Array = np.zeros(
+        len(found.paths),
+        dtype=[
+            ("semanticId", "<u4"),
+            ("visibility", "<f4"),
+            ("location", "<f4", (3,)),
+            ("rotation", "<f4", (4,)),
+            ("projected_cuboid", "<f4", (9, 2)),
+        ],
+    )
+    data["semanticId"] = found.semantic_ids
+    data["visibility"] = 1.0 - found["occlusion"]
+    data["location"] = found["poses"][:, :3, 3]
+    data["rotation"] = np.array([Pose.from_matrix(T).quat_xyzw for T in found["poses"]]).reshape(-1, 4)
+    data["projected_cuboid"] = np.concatenate([found["boxes_3d_corners_px"], found["centers_px"][:, None]], axis=1)
+    return _output(data, found)
+
+
+def _output(data: Array, found: Annotations) -> NodeOutput:
+    labels = {str(number): dict(labels) for number, labels in found.id_to_labels.items()}
+    return NodeOutput(data, json.dumps(labels), found.paths)

@@ -1,0 +1,81 @@
+"""What a planner is told of an object, against what is true."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from unlatch.simcore.geometry import Pose
+
+Array = np.ndarray
+
+
+class Sighting:
+    """Errors of one object's pose, joints and keypoints, as a perception system would make them; none at first.
+
+    Attributes are written by a randomization and read whenever a skill plans. Nothing else reads them: contacts and
+    success are judged on the truth.
+    """
+
+    def __init__(self, keypoints: Sequence[tuple[str, str]], *, joints: Sequence[str] = ()) -> None:
+        """Makes a sighting without errors.
+
+        Args:
+            keypoints: (part, keypoint) in the order of `keypoints_m`.
+            joints: Names of the movable joints, in the order of `joint_errors`.
+        """
+        self.joints = tuple(joints)
+        """Names of the movable joints, in the order of `joint_errors`."""
+        self.joint_errors: Array = np.zeros(len(self.joints))
+        """(D,) errors of their positions [rad or m]."""
+        self.keypoints = tuple(keypoints)
+        """(part, keypoint) in the order of `keypoints_m`."""
+        self.position_m: Array = np.zeros(3)
+        """(3,) error of the root link's position, world frame [m]."""
+        self.rpy_rad: Array = np.zeros(3)
+        """(3,) error of its orientation: roll, pitch, yaw about the world's axes at the root's origin [rad]."""
+        self.keypoints_m: Array = np.zeros((len(self.keypoints), 3))
+        """(K, 3) errors of the keypoints, each in the frame that its annotation names [m]."""
+
+    def root(self, T_world_root: Pose) -> Pose:
+        """Pose of the root link as it is seen.
+
+        Args:
+            T_world_root: Where it is.
+        """
+        if not (self.position_m.any() or self.rpy_rad.any()):
+            return T_world_root
+        return Pose(Pose.from_rpy(np.zeros(3), self.rpy_rad).R @ T_world_root.R, T_world_root.p + self.position_m)
+
+    def seen(self, T_world_root: Pose, T_world_frame: Pose) -> Pose:
+        """Pose of any frame of the object as it is seen: the whole of it is displaced as one.
+
+        Args:
+            T_world_root: Where its root link is.
+            T_world_frame: Where the frame is.
+        """
+        T_world_seen = self.root(T_world_root)
+        return T_world_frame if T_world_seen is T_world_root else T_world_seen @ T_world_root.inverse() @ T_world_frame
+
+    def joint_error(self, joint: str) -> float:
+        """Error of a joint's position [rad or m]."""
+        return float(self.joint_errors[self.joints.index(joint)])
+
+    def joint_positions(self, positions: Array) -> Array:
+        """Positions (D,) of all movable joints as they are seen [rad or m].
+
+        Args:
+            positions: Where they are.
+        """
+        return positions + self.joint_errors if self.joint_errors.any() else positions
+
+    def keypoint_error(self, part: str, keypoint: str) -> Array:
+        """(3,) error of a keypoint in the frame that its annotation names [m].
+
+        Args:
+            part: Name of its part.
+            keypoint: Its name.
+        """
+        error: Array = self.keypoints_m[self.keypoints.index((part, keypoint))]
+        return error

@@ -1,0 +1,1 @@
+"""Physical properties of bodies that Bullet lacks or handles inconsistently."""

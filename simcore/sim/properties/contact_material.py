@@ -1,0 +1,85 @@
+"""Static and dynamic friction and restitution of links, over Bullet's one friction coefficient."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+import pybullet as p
+
+from unlatch.simcore.sim.bodies import Body
+from unlatch.simcore.sim.world import World
+
+SLIDING_M_S = 0.01
+"""Tangential speed of a contact above which the dynamic coefficient acts [m/s]."""
+
+
+@dataclass(frozen=True)
+class ContactMaterial:
+    """Surface of one link. Bullet multiplies both the frictions and the restitutions of the two in contact."""
+
+    static_friction: float
+    dynamic_friction: float
+    restitution: float
+
+
+class ContactMaterials:
+    """Materials of the links of one body.
+
+    Bullet has one lateral friction. Where static and dynamic friction differ, a link has the dynamic one in every
+    physics step that begins with one of its contacts sliding faster than `SLIDING_M_S`, and the static one otherwise.
+    """
+
+    def __init__(self, world: World, body: Body, links: Iterable[int]) -> None:
+        """Reads the materials of links, by Bullet's number, as they are."""
+        self._world = world
+        self._body = body
+        self._called = False
+        self._materials: dict[int, ContactMaterial] = {}
+        for index in links:
+            info = p.getDynamicsInfo(body.body_id, index, physicsClientId=body.client)
+            self._materials[index] = ContactMaterial(info[1], info[1], info[5])
+        self._slides: dict[int, bool] = {}
+
+    def __getitem__(self, index: int) -> ContactMaterial:
+        return self._materials[index]
+
+    def set(self, index: int, material: ContactMaterial) -> None:
+        """Gives a link another material."""
+        self._materials[index] = material
+        self._slides[index] = False
+        p.changeDynamics(
+            self._body.body_id,
+            index,
+            lateralFriction=material.static_friction,
+            restitution=material.restitution,
+            physicsClientId=self._body.client,
+        )
+        if material.static_friction != material.dynamic_friction and not self._called:
+            self._world.call_before_step(self._choose)
+            self._called = True
+
+    def _choose(self) -> None:
+        """Gives every link the coefficient that its contacts ask for."""
+        two = [index for index, m in self._materials.items() if m.static_friction != m.dynamic_friction]
+        if not two:
+            return
+        sliding: set[int] = set()
+        for point in p.getContactPoints(bodyA=self._body.body_id, physicsClientId=self._body.client):
+            own, other, normal, force = point[3], point[4], np.array(point[7]), point[9]
+            # a contact that carries no force slides on nothing
+            if own not in two or own in sliding or force <= 0.0:
+                continue
+            other_body = self._world.bodies[self._world.name_of(point[2])]
+            relative = self._body.point_velocity(own, point[5]) - other_body.point_velocity(other, point[6])
+            tangential = relative - normal * float(normal @ relative)
+            if float(np.linalg.norm(tangential)) > SLIDING_M_S:
+                sliding.add(own)
+        for index in two:
+            slides = index in sliding
+            if slides != self._slides.get(index, False):
+                material = self._materials[index]
+                friction = material.dynamic_friction if slides else material.static_friction
+                p.changeDynamics(self._body.body_id, index, lateralFriction=friction, physicsClientId=self._body.client)
+                self._slides[index] = slides

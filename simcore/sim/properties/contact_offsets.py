@@ -1,0 +1,172 @@
+"""Contact and rest offset of free bodies, which Bullet does not have: our own contacts at a distance."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass
+
+import numpy as np
+import pybullet as p
+
+from unlatch.simcore.sim.bodies import ROOT, Body
+from unlatch.simcore.sim.world import World
+
+Array = np.ndarray
+
+_SWEEPS = 12
+"""Passes over the contacts of a body in a step."""
+_BOUNCE_M_S = 0.2
+"""Approach below which nothing bounces, as in the world's own contacts [m/s]."""
+
+_CLEAR_M = 1e-5
+"""Distance from a corner at which a look for the surface below it begins [m]."""
+
+
+@dataclass
+class _Near:
+    """One point where a body is near another."""
+
+    p_world: Array
+    normal: Array
+    """(3,) from the other body to this one."""
+    gap_m: float
+    other: Body
+    other_link: int
+    friction: float
+    restitution: float
+
+
+class ContactOffset:
+    """Keeps one free body of one link at `rest_m` from what it lies on, beginning at `contact_m`.
+
+    Before every physics step the points of the body that are nearer than `contact_m` to another are found, and impulses
+    (never pulling, with Coulomb friction) so that none of them comes nearer than `rest_m` in the step. With both at 0
+    nothing is done: Bullet's own contacts remain, which correct a penetration once it is there.
+
+    Note:
+        The nearest point of each pair counts, of a box all corners that face the other body. A contact view does not
+        see these forces while the gap is above zero. The other body feels them too.
+    """
+
+    def __init__(self, world: World, body: Body) -> None:
+        self.contact_m = 0.0
+        """Distance at which contact begins [m]; it counts as at least `rest_m`."""
+        self.rest_m = 0.0
+        """Distance at which it comes to rest [m]."""
+        self._world = world
+        self._body = body
+        self._called = False
+        self._corners = self._own_corners()
+
+    def set(self, *, contact_m: float | None = None, rest_m: float | None = None) -> None:
+        """Sets one offset or both, each 0 or more [m]."""
+        self.contact_m = self.contact_m if contact_m is None else float(contact_m)
+        self.rest_m = self.rest_m if rest_m is None else float(rest_m)
+        if not self._called and (self.contact_m > 0.0 or self.rest_m > 0.0):
+            self._world.call_before_step(self._keep_off)
+            self._called = True
+
+    def _own_corners(self) -> Array:
+        """(8, 3) corners of a box in its centre-of-mass frame; (0, 3) of anything else."""
+        shapes = p.getCollisionShapeData(self._body.body_id, ROOT, physicsClientId=self._body.client)
+        if len(shapes) != 1 or shapes[0][2] != p.GEOM_BOX:
+            return np.zeros((0, 3))
+        half = 0.5 * np.array(shapes[0][3])
+        corners: Array = np.array(list(itertools.product((-1.0, 1.0), repeat=3))) * half
+        return corners
+
+    def _keep_off(self) -> None:
+        reach = max(self.contact_m, self.rest_m)
+        if reach <= 0.0:
+            return
+        near = self._near(reach)
+        if near:
+            self._push(near)
+
+    def _near(self, reach_m: float) -> list[_Near]:
+        body, client = self._body, self._body.client
+        lower, upper = (np.array(c) for c in p.getAABB(body.body_id, ROOT, physicsClientId=client))
+        found: list[_Near] = []
+        overlaps = p.getOverlappingObjects(
+            (lower - reach_m).tolist(), (upper + reach_m).tolist(), physicsClientId=client
+        )
+        for other_id in sorted({number for number, _ in overlaps or ()} - {body.body_id}):
+            other = self._world.bodies[self._world.name_of(other_id)]
+            if body.environment is not None and other.environment not in (None, body.environment):
+                continue
+            for point in p.getClosestPoints(body.body_id, other_id, reach_m, physicsClientId=client):
+                found += self._points(point, other, reach_m)
+        return found
+
+    def _points(self, point: tuple, other: Body, reach_m: float) -> list[_Near]:  # type: ignore[type-arg]
+        """The nearest point of a pair, and the corners of a box that face the same surface."""
+        client = self._body.client
+        normal, on_other, link = np.array(point[7]), np.array(point[6]), point[4]
+        own = p.getDynamicsInfo(self._body.body_id, ROOT, physicsClientId=client)
+        its = p.getDynamicsInfo(other.body_id, link, physicsClientId=client)
+        friction, restitution = own[1] * its[1], own[5] * its[5]
+        found = [_Near(np.array(point[5]), normal, point[8], other, link, friction, restitution)]
+        if not len(self._corners):
+            return found
+        position, quat_xyzw = p.getBasePositionAndOrientation(self._body.body_id, physicsClientId=client)
+        R = np.array(p.getMatrixFromQuaternion(quat_xyzw)).reshape(3, 3)
+        facing = []
+        for corner in self._corners @ R.T + np.array(position):
+            gap = float(normal @ (corner - on_other))
+            if gap < reach_m:
+                start, end = corner - _CLEAR_M * normal, corner - normal * (max(gap, 0.0) + reach_m)
+                # below a corner that touches, a ray would begin inside the other body and miss it
+                touches = gap < 2.0 * _CLEAR_M
+                if touches or p.rayTest(start.tolist(), end.tolist(), physicsClientId=client)[0][0] == other.body_id:
+                    facing.append(_Near(corner, normal, gap, other, link, friction, restitution))
+        return facing or found
+
+    def _push(self, near: list[_Near]) -> None:
+        """Sequential impulses over the points; the body's inertia is exact, what it touches counts as immovable."""
+        body, client, dt = self._body, self._body.client, self._world.dt
+        link = body.masses.link(ROOT)
+        position, quat_xyzw = p.getBasePositionAndOrientation(body.body_id, physicsClientId=client)
+        R = np.array(p.getMatrixFromQuaternion(quat_xyzw)).reshape(3, 3)
+        inverse_inertia = R @ np.diag(1.0 / np.maximum(link.inertia_kg_m2, 1e-12)) @ R.T
+        linear, angular = (np.array(v) for v in p.getBaseVelocity(body.body_id, physicsClientId=client))
+        linear = linear + self._world.gravity_m_s2 * dt
+        arms = [point.p_world - np.array(position) for point in near]
+        others = [point.other.point_velocity(point.other_link, point.p_world) for point in near]
+        approach = [
+            float(n.normal @ (linear + np.cross(angular, a) - v)) for n, a, v in zip(near, arms, others, strict=True)
+        ]
+        impulses = np.zeros((len(near), 3))
+        for _ in range(_SWEEPS):
+            for i, point in enumerate(near):
+                n, arm = point.normal, arms[i]
+                velocity = linear + np.cross(angular, arm) - others[i]
+                least = (self.rest_m - point.gap_m) / dt
+                if -approach[i] > max(_BOUNCE_M_S, -least):
+                    least = max(least, -point.restitution * approach[i])
+                old = impulses[i]
+                inverse_mass = _inverse_mass(link.mass_kg, inverse_inertia, arm, n)
+                wanted = old - velocity / inverse_mass
+                along = max(0.0, float(n @ old) + (least - float(n @ velocity)) / inverse_mass)
+                across = wanted - n * float(n @ wanted)
+                most, size = point.friction * along, float(np.linalg.norm(across))
+                new = n * along + (across if size <= most else across * (most / size))
+                change = new - old
+                linear = linear + change / link.mass_kg
+                angular = angular + inverse_inertia @ np.cross(arm, change)
+                impulses[i] = new
+        for point, impulse in zip(near, impulses, strict=True):
+            force = impulse / dt
+            self._apply(body, ROOT, force, point.p_world)
+            if not (point.other.fixed and point.other_link == ROOT):
+                self._apply(point.other, point.other_link, -force, point.p_world)
+
+    def _apply(self, body: Body, link: int, force: Array, p_world: Array) -> None:
+        p.applyExternalForce(
+            body.body_id, link, force.tolist(), p_world.tolist(), p.WORLD_FRAME, physicsClientId=body.client
+        )
+
+
+def _inverse_mass(mass_kg: float, inverse_inertia: Array, arm: Array, direction: Array) -> float:
+    """What a point of a free body is moved by an impulse of 1 along a direction [1/kg]."""
+    lever = np.cross(arm, direction)
+    return float(1.0 / mass_kg + lever @ inverse_inertia @ lever)

@@ -1,0 +1,90 @@
+"""Fixed tendons: linear couplings of joints with a spring, a damper and limits; our own, since Bullet has none."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pybullet as p
+
+from unlatch.simcore.errors import WorldError
+from unlatch.simcore.sim.bodies import Body
+from unlatch.simcore.sim.properties.tendon_cfg import TendonCfg
+from unlatch.simcore.sim.world import World
+
+Array = np.ndarray
+
+
+class Tendons:
+    """The tendons of one body, pulled before every physics step until the world's next reset."""
+
+    def __init__(self, world: World, body: Body, cfgs: Sequence[TendonCfg]) -> None:
+        """Attaches tendons.
+
+        Raises:
+            WorldError: A tendon runs over a joint that cannot move.
+            FrameNotFoundError: It runs over one that is not there.
+        """
+        self._body = body
+        self._joints: list[Array] = []
+        self._coefficients: list[Array] = []
+        for cfg in cfgs:
+            joints = [body.joint(name) for name in cfg.joints]
+            for joint in joints:
+                if not joint.movable:
+                    raise WorldError(
+                        f"A tendon of '{body.name}' runs over joint '{joint.name}', which is fixed. Name joints that "
+                        "move.",
+                        joint=joint.name,
+                    )
+            self._joints.append(np.array([joint.index for joint in joints]))
+            self._coefficients.append(np.array(cfg.coefficients, dtype=float))
+        self.stiffnesses = np.array([cfg.stiffness for cfg in cfgs], dtype=float)
+        """(T,) [N/m]; these arrays may be written to and act from the next step on."""
+        self.dampings = np.array([cfg.damping for cfg in cfgs], dtype=float)
+        """(T,) [N s/m]."""
+        self.limit_stiffnesses = np.array([cfg.limit_stiffness for cfg in cfgs], dtype=float)
+        """(T,) [N/m]."""
+        self.lower_limits = np.array([cfg.lower_limit for cfg in cfgs], dtype=float)
+        """(T,) [m]."""
+        self.upper_limits = np.array([cfg.upper_limit for cfg in cfgs], dtype=float)
+        """(T,) [m]."""
+        self.rest_lengths = np.array([cfg.rest_length for cfg in cfgs], dtype=float)
+        """(T,) [m]."""
+        self.offsets = np.array([cfg.offset for cfg in cfgs], dtype=float)
+        """(T,) [m]."""
+        if cfgs:
+            world.call_before_step(self._pull)
+
+    def __len__(self) -> int:
+        return len(self._joints)
+
+    def tension(self, index: int) -> float:
+        """Tension of a tendon as the joints are now [N]."""
+        q, dq = self._states(index)
+        coefficients = self._coefficients[index]
+        length = float(self.offsets[index] + coefficients @ q)
+        beyond = min(0.0, length - self.lower_limits[index]) + max(0.0, length - self.upper_limits[index])
+        return float(
+            self.stiffnesses[index] * (length - self.rest_lengths[index])
+            + self.dampings[index] * (coefficients @ dq)
+            + self.limit_stiffnesses[index] * beyond
+        )
+
+    def _states(self, index: int) -> tuple[Array, Array]:
+        states = p.getJointStates(self._body.body_id, self._joints[index].tolist(), physicsClientId=self._body.client)
+        return np.array([s[0] for s in states]), np.array([s[1] for s in states])
+
+    def _pull(self) -> None:
+        for index, joints in enumerate(self._joints):
+            tension = self.tension(index)
+            if tension == 0.0:
+                continue
+            for joint, coefficient in zip(joints, self._coefficients[index], strict=True):
+                p.setJointMotorControl2(
+                    self._body.body_id,
+                    int(joint),
+                    p.TORQUE_CONTROL,
+                    force=float(-coefficient * tension),
+                    physicsClientId=self._body.client,
+                )

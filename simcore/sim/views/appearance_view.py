@@ -1,0 +1,71 @@
+"""How a body looks, as a view."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from unlatch.simcore.sim.views.attribute import ViewAttribute
+from unlatch.simcore.sim.views.attribute_view import AttributeView
+from unlatch.simcore.sim.visuals.appearance import OWN, PLAIN, Look
+
+Array = np.ndarray
+
+MOST_TEXTURE = 1_000_000
+"""Largest number of a generated texture."""
+_BRIGHTEST = 10.0
+
+
+class LookView(AttributeView):
+    """Tint, colour and texture of a body's links, in the one environment of an episode."""
+
+    kind = "look view"
+
+    def __init__(self, look: Look, *, name: str, links: list[str]) -> None:
+        """Makes a view.
+
+        Args:
+            look: The look.
+            name: Name of the body.
+            links: Names of its links.
+        """
+        super().__init__(name)
+        one_a_link = f"one a link: {', '.join(links)}"
+
+        def tints(_env: int) -> Array:
+            return look.tints.ravel().copy()
+
+        def set_tints(_env: int, values: Array) -> None:
+            look.tints = np.reshape(values, (-1, 3)).copy()
+            look.show()
+
+        def colours(_env: int) -> Array:
+            return look.colours.ravel().copy()
+
+        def set_colours(_env: int, values: Array) -> None:
+            look.colours = np.reshape(values, (-1, 3)).copy()
+            look.show()
+
+        def textures(_env: int) -> Array:
+            return look.textures.astype(float)
+
+        def set_textures(_env: int, values: Array) -> None:
+            look.textures = np.floor(values).astype(int)
+            look.show()
+
+        words = f"red, green, blue for all links, or {one_a_link}"
+        width, count = 3 * len(links), len(links)
+        self._add(ViewAttribute("tint", width, "-", words, tints, set_tints, least=0.0, most=_BRIGHTEST, repeat=3))
+        self._add(ViewAttribute("colour", width, "-", words, colours, set_colours, least=OWN, most=1.0, repeat=3))
+        self._add(
+            ViewAttribute(
+                "texture",
+                count,
+                "-",
+                f"number for all links, or {one_a_link}",
+                textures,
+                set_textures,
+                least=float(PLAIN),
+                most=float(MOST_TEXTURE),
+                repeat=1,
+            )
+        )

@@ -1,0 +1,1 @@
+"""How a simulated world looks: colours, textures, light, scenery, and pictures of it."""

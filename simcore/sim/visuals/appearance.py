@@ -1,0 +1,100 @@
+"""How bodies look beside their models: tint, colour and texture of links."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import numpy as np
+import pybullet as p
+
+from unlatch.simcore.sim.bodies import Body
+from unlatch.simcore.sim.visuals.visual_shapes import Paint, VisualShape
+from unlatch.simcore.sim.world import World
+
+Array = np.ndarray
+
+OWN = -1.0
+"""Stands for a link's own colour, where a colour is asked for."""
+PLAIN = 0
+"""Number of a texture that stands for a link's own, or none where it has none."""
+
+
+class TextureStore:
+    """Textures of one scene by number, each loaded once."""
+
+    def __init__(self, world: World, file: Callable[[int], Path]) -> None:
+        """Makes an empty store.
+
+        Args:
+            world: The scene's world; its `reset` makes the store void.
+            file: Writes the picture of a number and returns its path; that of `PLAIN` is white.
+        """
+        self._world = world
+        self._file = file
+        self._loaded: dict[int, int] = {}
+        self._files: dict[int, Path] = {}
+
+    def id_of(self, number: int) -> int:
+        """Bullet's number of a texture."""
+        if number not in self._loaded:
+            self._loaded[number] = p.loadTexture(str(self.file_of(number)), physicsClientId=self._world.client)
+        return self._loaded[number]
+
+    def file_of(self, number: int) -> Path:
+        """The picture of a texture."""
+        if number not in self._files:
+            self._files[number] = self._file(number)
+        return self._files[number]
+
+
+class Look:
+    """Tint, colour and texture of links; kept in any world, shown in one with visual shapes."""
+
+    def __init__(self, world: World, bodies: Sequence[Body], textures: TextureStore, *, links: Sequence[int]) -> None:
+        """Takes bodies as they look now.
+
+        Args:
+            world: The world.
+            bodies: What is painted alike; none where only a world with visual shapes has any.
+            textures: Where textures come from.
+            links: Bullet's numbers of the links.
+        """
+        count = len(links)
+        self.tints: Array = np.ones((count, 3))
+        """(L, 3) factors on red, green and blue."""
+        self.colours: Array = np.full((count, 3), OWN)
+        """(L, 3) red, green and blue in place of the model's, 0 to 1; below 0 the model's own."""
+        self.textures: Array = np.full(count, PLAIN)
+        """(L,) numbers of textures."""
+        self._store = textures
+        self._client = world.client
+        self._paint_of = world.paint
+        self._row_of = {link: row for row, link in enumerate(links)}
+        self._shapes = [shape for body in bodies for shape in body.visual_shapes] if world.visuals else []
+        self._shown: dict[VisualShape, tuple[tuple[float, ...], int]] = {}
+
+    def show(self) -> None:
+        """Paints the body as the tables say; what has not changed is left alone."""
+        for shape in self._shapes:
+            row = self._row_of.get(shape.link)
+            if row is None:
+                continue
+            own = np.array(shape.rgba[:3])
+            colour = np.where(self.colours[row] < 0.0, own, self.colours[row]) * self.tints[row]
+            wanted = ((*np.clip(colour, 0.0, 1.0).tolist(), shape.rgba[3]), int(self.textures[row]))
+            before = self._shown.get(shape, (shape.rgba, PLAIN))
+            if wanted != before:
+                self._paint(shape, *wanted, textured=before[1] != wanted[1])
+                self._shown[shape] = wanted
+
+    def _paint(self, shape: VisualShape, rgba: tuple[float, ...], number: int, *, textured: bool) -> None:
+        where = {"shapeIndex": shape.index, "physicsClientId": self._client}
+        p.changeVisualShape(shape.body, shape.link, rgbaColor=rgba, **where)
+        if textured:
+            plain = number == PLAIN and shape.texture >= 0
+            texture = shape.texture if plain else self._store.id_of(number)
+            p.changeVisualShape(shape.body, shape.link, textureUniqueId=texture, **where)
+        own = number == PLAIN and (shape.texture >= 0 or not textured)
+        picture = None if own else self._store.file_of(number)
+        self._paint_of[shape.body, shape.link, shape.index] = Paint(rgba, picture)

@@ -1,0 +1,91 @@
+"""What is only seen: walls, a floor, things on a table that nothing touches. No state depends on it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pybullet as p
+
+from unlatch.simcore.errors import WorldError
+from unlatch.simcore.geometry import Pose
+from unlatch.simcore.meshes.surface_file import Surface
+from unlatch.simcore.meshes.triangle_mesh import TriangleMesh
+from unlatch.simcore.sim.bodies import Body
+from unlatch.simcore.sim.world import World
+
+Array = np.ndarray
+Rgba = tuple[float, float, float, float]
+
+SOLIDS = ("box", "cylinder", "sphere", "capsule")
+"""Shapes that a solid may have."""
+
+
+def add_panel(
+    world: World, name: str, *, size_m: tuple[float, float], T_world_panel: Pose, rgba: Rgba, tile_m: float
+) -> Body:
+    """Adds a flat panel in the x-y plane of its frame, seen from its +z.
+
+    Args:
+        world: A world with visual shapes.
+        name: Its name.
+        size_m: Its edges along x and y [m].
+        T_world_panel: Pose of its middle.
+        rgba: Colour.
+        tile_m: A texture repeats after so much of it [m].
+    """
+    x, y = 0.5 * size_m[0], 0.5 * size_m[1]
+    u, v = size_m[0] / tile_m, size_m[1] / tile_m
+    shape = {
+        "vertices": [[-x, -y, 0.0], [x, -y, 0.0], [x, y, 0.0], [-x, y, 0.0]],
+        "indices": [0, 1, 2, 0, 2, 3],
+        "uvs": [[0.0, 0.0], [u, 0.0], [u, v], [0.0, v]],
+        "normals": [[0.0, 0.0, 1.0]] * 4,
+    }
+    panel = _add(world, name, p.GEOM_MESH, shape, T_world_panel, rgba)
+    vertices = np.array(shape["vertices"])
+    faces: Array = np.reshape(np.array(shape["indices"]), (-1, 3))
+    panel.meshes[panel.root_link] = TriangleMesh(vertices, faces)
+    panel.sheet = Surface(vertices, faces, uvs=np.array(shape["uvs"])[faces])
+    return panel
+
+
+def add_solid(world: World, name: str, *, shape: str, size_m: float, T_world_solid: Pose, rgba: Rgba) -> Body:
+    """Adds a solid about as wide and high as its size.
+
+    Args:
+        world: A world with visual shapes.
+        name: Its name.
+        shape: One of `SOLIDS`.
+        size_m: Its size [m].
+        T_world_solid: Pose of its middle.
+        rgba: Colour.
+
+    Raises:
+        WorldError: The shape is unknown.
+    """
+    half = 0.5 * size_m
+    sizes: dict[str, tuple[int, dict[str, Any]]] = {
+        "box": (p.GEOM_BOX, {"halfExtents": [half, 0.7 * half, half]}),
+        "cylinder": (p.GEOM_CYLINDER, {"radius": 0.7 * half, "length": size_m}),
+        "sphere": (p.GEOM_SPHERE, {"radius": half}),
+        "capsule": (p.GEOM_CAPSULE, {"radius": 0.5 * half, "length": half}),
+    }
+    if shape not in sizes:
+        raise WorldError(f"A solid of shape '{shape}' is unknown. Known: {', '.join(SOLIDS)}. Name one of them.")
+    return _add(world, name, *sizes[shape], T_world_solid, rgba)
+
+
+def _add(world: World, name: str, kind: int, shape: dict[str, Any], T_world_shape: Pose, rgba: Rgba) -> Body:
+    if not world.visuals or name in world.scenery:
+        raise WorldError(f"Scenery '{name}' is there already, or this World has no visual shapes. Open one that has.")
+    visual = p.createVisualShape(kind, **shape, rgbaColor=rgba, physicsClientId=world.client)
+    body_id = p.createMultiBody(
+        baseMass=0.0,
+        baseVisualShapeIndex=visual,
+        basePosition=T_world_shape.p.tolist(),
+        baseOrientation=T_world_shape.quat_xyzw.tolist(),
+        physicsClientId=world.client,
+    )
+    world.scenery[name] = Body(world.client, body_id, name=name, friction=0.0)
+    return world.scenery[name]

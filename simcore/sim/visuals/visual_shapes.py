@@ -1,0 +1,66 @@
+"""Visual shapes of a body, as its model has them, and what was painted over them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import pybullet as p
+
+from unlatch.simcore.geometry import Pose
+
+
+@dataclass(frozen=True)
+class VisualShape:
+    """One shape of a link."""
+
+    body: int
+    """Bullet's number of the body."""
+    link: int
+    """And of the link."""
+    index: int
+    """Its place among the link's shapes."""
+    kind: int
+    """Bullet's number of its kind."""
+    size: tuple[float, ...]
+    """Its sizes, as Bullet tells them; of a mesh factors on its coordinates."""
+    path: str
+    """The mesh file; empty where there is none."""
+    T_link_shape: Pose
+    """Its pose in the link's frame."""
+    rgba: tuple[float, float, float, float]
+    """Its own colour."""
+    texture: int
+    """Bullet's number of its own texture, -1 for none."""
+
+
+@dataclass(frozen=True)
+class Paint:
+    """How a shape looks in place of its own look."""
+
+    rgba: tuple[float, ...]
+    """Red, green, blue and alpha."""
+    picture: Path | None
+    """None: its own."""
+
+
+def read_visual_shapes(body: int, *, client: int) -> tuple[VisualShape, ...]:
+    """The visual shapes of a body that nobody has painted yet.
+
+    Once one shape of a link has another colour, Bullet tells that colour of all of them, and never another texture.
+
+    Args:
+        body: Bullet's number of the body.
+        client: Of the engine's client.
+    """
+    counts: dict[int, int] = {}
+    shapes = []
+    for row in p.getVisualShapeData(body, flags=p.VISUAL_SHAPE_DATA_TEXTURE_UNIQUE_IDS, physicsClientId=client):
+        link = int(row[1])
+        index = counts.get(link, 0)
+        counts[link] = index + 1
+        pose = Pose.from_quat_xyzw(row[5], row[6])
+        shapes.append(
+            VisualShape(body, link, index, row[2], tuple(row[3]), row[4].decode(), pose, tuple(row[7]), int(row[8]))
+        )
+    return tuple(shapes)

@@ -1,0 +1,259 @@
+"""A URDF in memory: links made of shapes, joints, and the text that Bullet reads."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from enum import Enum
+from pathlib import Path
+from xml.sax.saxutils import quoteattr
+
+import numpy as np
+
+from unlatch.simcore.geometry import Pose
+
+
+class ShapeKind(Enum):
+    """The geometries of URDF."""
+
+    box = "box"
+    cylinder = "cylinder"
+    sphere = "sphere"
+    mesh = "mesh"
+
+
+@dataclass(frozen=True)
+class Shape:
+    """One geometry of a link."""
+
+    kind: ShapeKind
+    size: tuple[float, ...]
+    """Box: full extents (3). Cylinder: radius, length along z. Sphere: radius. Mesh: scale (3). [m]"""
+    T_link_shape: Pose
+    name: str = ""
+    rgba: tuple[float, float, float, float] | None = None
+    mesh: str = ""
+    """File of a mesh, as the URDF names it."""
+    path: Path | None = None
+    """Where the file of a mesh lies."""
+    concave: bool = False
+    """Whether a static mesh collider keeps its triangles instead of its convex hull."""
+
+
+@dataclass(frozen=True)
+class Inertial:
+    """Mass, centre and inertia of a link."""
+
+    mass_kg: float
+    com_link: np.ndarray
+    """(3,) centre of mass in the link frame [m]."""
+    inertia: np.ndarray
+    """(3, 3) about the centre of mass, axes of the link frame [kg m^2]."""
+
+
+@dataclass(frozen=True)
+class Link:
+    """A rigid body."""
+
+    name: str
+    visuals: tuple[Shape, ...] = ()
+    collisions: tuple[Shape, ...] = ()
+    inertial: Inertial | None = None
+
+
+@dataclass(frozen=True)
+class Joint:
+    """A joint; `T_parent_joint` is the child link's frame at joint position 0."""
+
+    name: str
+    kind: str
+    """URDF type: revolute, prismatic, continuous, fixed."""
+    parent: str
+    child: str
+    T_parent_joint: Pose
+    axis: np.ndarray = field(default_factory=lambda: np.array([1.0, 0.0, 0.0]))
+    """(3,) in the joint frame; of unit length unless read from a file that says otherwise."""
+    lower: float = 0.0
+    upper: float = 0.0
+    effort: float = 100.0
+    velocity: float = 10.0
+    friction: float = 0.0
+    damping: float = 0.0
+
+    @property
+    def moves(self) -> bool:
+        """Whether the joint has a degree of freedom."""
+        return self.kind in ("revolute", "prismatic", "continuous")
+
+    def child_pose(self, position: float) -> Pose:
+        """Child link frame in the parent link frame at a joint position [rad or m]."""
+        if not self.moves:
+            return self.T_parent_joint
+        axis = self.axis / np.linalg.norm(self.axis)
+        if self.kind == "prismatic":
+            return self.T_parent_joint @ Pose.from_translation(axis * position)
+        half = 0.5 * position
+        return self.T_parent_joint @ Pose.from_quat_xyzw(np.zeros(3), [*(axis * np.sin(half)), float(np.cos(half))])
+
+
+@dataclass(frozen=True)
+class UrdfModel:
+    """Links and joints by name; the root is the link that no joint moves."""
+
+    name: str
+    links: dict[str, Link]
+    joints: dict[str, Joint]
+
+    @property
+    def root(self) -> str:
+        """Name of the root link."""
+        children = {joint.child for joint in self.joints.values()}
+        return next(name for name in self.links if name not in children)
+
+    def parent_joint(self, link: str) -> Joint | None:
+        """The joint whose child is the link, or None for the root."""
+        return next((joint for joint in self.joints.values() if joint.child == link), None)
+
+    def link_pose(self, link: str, positions: dict[str, float] | None = None) -> Pose:
+        """Link frame in the root link frame; joints not named stand at 0."""
+        pose = Pose.identity()
+        joint = self.parent_joint(link)
+        while joint is not None:
+            pose = joint.child_pose((positions or {}).get(joint.name, 0.0)) @ pose
+            joint = self.parent_joint(joint.parent)
+        return pose
+
+    def to_urdf(self) -> str:
+        """The text of the URDF, one element a line (Bullet's reader breaks on one long line)."""
+        lines = ['<?xml version="1.0" encoding="utf-8"?>', f"<robot name={quoteattr(self.name)}>"]
+        for link in self.links.values():
+            lines += _link_lines(link)
+        for joint in self.joints.values():
+            lines += _joint_lines(joint)
+        return "\n".join([*lines, "</robot>", ""])
+
+
+def composed_inertial(shapes: Iterable[Shape], mass_kg: float) -> Inertial:
+    """Mass, centre and inertia of solid primitives of one common density that together weigh `mass_kg`.
+
+    Overlapping volumes count twice, which is below a percent for the shapes made here.
+    """
+    parts = [(_volume(shape), shape) for shape in shapes]
+    density = mass_kg / sum(volume for volume, _ in parts)
+    com: np.ndarray = sum((v * s.T_link_shape.p for v, s in parts), np.zeros(3)) * density / mass_kg
+    inertia = np.zeros((3, 3))
+    for volume, shape in parts:
+        m = density * volume
+        R, d = shape.T_link_shape.R, shape.T_link_shape.p - com
+        inertia += R @ np.diag(_unit_inertia(shape) * m) @ R.T + m * (d @ d * np.eye(3) - np.outer(d, d))
+    return Inertial(mass_kg=mass_kg, com_link=com, inertia=inertia)
+
+
+def primitive_bounds(shape: Shape) -> np.ndarray:
+    """(2, 3) bounds of a primitive in its link frame [m]; exact for boxes and for upright cylinders."""
+    if shape.kind is ShapeKind.box:
+        half = np.asarray(shape.size) / 2
+    elif shape.kind is ShapeKind.cylinder:
+        half = np.array([shape.size[0], shape.size[0], shape.size[1] / 2])
+    else:
+        half = np.full(3, shape.size[0])
+    reach = np.abs(shape.T_link_shape.R) @ half
+    return np.stack([shape.T_link_shape.p - reach, shape.T_link_shape.p + reach])
+
+
+def format_number(value: float) -> str:
+    """A number as it stands in a URDF: at most nine digits, never `-0`."""
+    return f"{float(value) + 0.0:.9g}" if abs(value) > 1e-12 else "0"
+
+
+def _volume(shape: Shape) -> float:
+    if shape.kind is ShapeKind.box:
+        return float(np.prod(shape.size))
+    if shape.kind is ShapeKind.cylinder:
+        return float(np.pi * shape.size[0] ** 2 * shape.size[1])
+    return float(4.0 / 3.0 * np.pi * shape.size[0] ** 3)
+
+
+def _unit_inertia(shape: Shape) -> np.ndarray:
+    if shape.kind is ShapeKind.box:
+        x, y, z = (v * v / 12.0 for v in shape.size)
+        return np.array([y + z, x + z, x + y])
+    if shape.kind is ShapeKind.cylinder:
+        r, h = shape.size
+        side = (3 * r * r + h * h) / 12.0
+        return np.array([side, side, r * r / 2.0])
+    return np.full(3, 0.4 * shape.size[0] ** 2)
+
+
+def _triple(values: Iterable[float]) -> str:
+    return " ".join(format_number(v) for v in values)
+
+
+def _origin(pose: Pose) -> str:
+    return f'<origin xyz="{_triple(pose.p)}" rpy="{_triple(_rpy(pose.R))}"/>'
+
+
+def _rpy(R: np.ndarray) -> np.ndarray:
+    pitch = np.arctan2(-R[2, 0], np.hypot(R[0, 0], R[1, 0]))
+    if abs(abs(pitch) - np.pi / 2) < 1e-7:
+        return np.array([0.0, pitch, np.arctan2(-R[0, 1], R[1, 1])])
+    return np.array([np.arctan2(R[2, 1], R[2, 2]), pitch, np.arctan2(R[1, 0], R[0, 0])])
+
+
+def _geometry(shape: Shape) -> str:
+    if shape.kind is ShapeKind.box:
+        return f'<geometry><box size="{_triple(shape.size)}"/></geometry>'
+    if shape.kind is ShapeKind.cylinder:
+        radius, length = shape.size
+        return f'<geometry><cylinder radius="{format_number(radius)}" length="{format_number(length)}"/></geometry>'
+    if shape.kind is ShapeKind.sphere:
+        return f'<geometry><sphere radius="{format_number(shape.size[0])}"/></geometry>'
+    return f'<geometry><mesh filename={quoteattr(shape.mesh)} scale="{_triple(shape.size)}"/></geometry>'
+
+
+def _link_lines(link: Link) -> list[str]:
+    lines = [f"  <link name={quoteattr(link.name)}>"]
+    if link.inertial is not None:
+        ixx, ixy, ixz, _, iyy, iyz, _, _, izz = (float(v) for v in np.ravel(link.inertial.inertia))
+        lines += [
+            "    <inertial>",
+            f'      <origin xyz="{_triple(link.inertial.com_link)}" rpy="0 0 0"/>',
+            f'      <mass value="{format_number(link.inertial.mass_kg)}"/>',
+            f'      <inertia ixx="{format_number(ixx)}" ixy="{format_number(ixy)}" '
+            f'ixz="{format_number(ixz)}" iyy="{format_number(iyy)}" '
+            f'iyz="{format_number(iyz)}" izz="{format_number(izz)}"/>',
+            "    </inertial>",
+        ]
+    for shape in link.visuals:
+        lines += [f"    <visual name={quoteattr(shape.name)}>" if shape.name else "    <visual>"]
+        lines += [f"      {_origin(shape.T_link_shape)}", f"      {_geometry(shape)}"]
+        if shape.rgba is not None:
+            # Bullet keeps materials by name for the whole file: the name must say the colour.
+            name = "rgba_" + "_".join(f"{round(c * 255):02x}" for c in shape.rgba)
+            colour = " ".join(format_number(c) for c in shape.rgba)
+            lines += [f'      <material name="{name}"><color rgba="{colour}"/></material>']
+        lines += ["    </visual>"]
+    for shape in link.collisions:
+        concave = ' concave="yes"' if shape.concave else ""
+        lines += [
+            f"    <collision name={quoteattr(shape.name)}{concave}>" if shape.name else f"    <collision{concave}>"
+        ]
+        lines += [f"      {_origin(shape.T_link_shape)}", f"      {_geometry(shape)}", "    </collision>"]
+    return [*lines, "  </link>"]
+
+
+def _joint_lines(joint: Joint) -> list[str]:
+    lines = [
+        f'  <joint name={quoteattr(joint.name)} type="{joint.kind}">',
+        f"    {_origin(joint.T_parent_joint)}",
+        f"    <parent link={quoteattr(joint.parent)}/>",
+        f"    <child link={quoteattr(joint.child)}/>",
+    ]
+    if joint.moves:
+        lines += [
+            f'    <axis xyz="{_triple(joint.axis)}"/>',
+            f'    <limit lower="{format_number(joint.lower)}" upper="{format_number(joint.upper)}" '
+            f'effort="{format_number(joint.effort)}" velocity="{format_number(joint.velocity)}"/>',
+            f'    <dynamics damping="{format_number(joint.damping)}" friction="{format_number(joint.friction)}"/>',
+        ]
+    return [*lines, "  </joint>"]

@@ -1,0 +1,267 @@
+"""Reads a URDF as untrusted input: no entities, no paths out of its folder, bounded sizes."""
+
+from __future__ import annotations
+
+import xml.etree.ElementTree as ET
+from pathlib import Path
+
+import numpy as np
+
+from unlatch.simcore.errors import AssetError
+from unlatch.simcore.geometry import Pose
+from unlatch.simcore.urdf.model import Inertial, Joint, Link, Shape, ShapeKind, UrdfModel
+from unlatch.simcore.urdf.package_paths import PACKAGE_PREFIX, asset_folder, package_path
+from unlatch.simcore.urdf.xml import parse_xml
+
+MAX_MESH_BYTES = 64_000_000
+
+
+def read_urdf(path: Path | str, *, packages: bool = True) -> UrdfModel:
+    """Reads links, joints and geometry of a URDF.
+
+    Meshes are not opened; their files must exist, lie inside the folder of the asset and be of bounded size.
+
+    Args:
+        path: The URDF.
+        packages: Whether `package://NAME/PATH` is looked up, see `package_path`; the asset's folder is then that of the
+            package. Else it is refused, and the asset's folder is that of the URDF.
+
+    Raises:
+        AssetError: The file is not a URDF that can be used; the message names the element.
+    """
+    file = Path(path)
+    root = parse_xml(file)
+    if root.tag != "robot":
+        raise AssetError(f"{file}: the root element is <{root.tag}>, expected <robot>.", path=str(file))
+    named = [mesh.get("filename", "") for mesh in root.iter("mesh")] if packages else []
+    folder = asset_folder(file, named, where=str(file))
+    reader = _UrdfReader(file, {m.get("name", ""): m for m in root.findall("material")}, folder, packages=packages)
+    links = [reader.link(element) for element in root.findall("link")]
+    joints = [reader.joint(element) for element in root.findall("joint")]
+    _check_names(file, "link", [link.name for link in links])
+    _check_names(file, "joint", [joint.name for joint in joints])
+    model = UrdfModel(
+        root.get("name", file.stem), {link.name: link for link in links}, {joint.name: joint for joint in joints}
+    )
+    _check_tree(file, model)
+    return model
+
+
+def folder_of(urdf: Path, model: UrdfModel) -> Path:
+    """The folder in which every file of a URDF lies, resolved: its own, or that of the packages that it names.
+
+    Args:
+        urdf: The URDF.
+        model: What was read from it.
+
+    Raises:
+        AssetError: A package is not there any more.
+    """
+    shapes = [shape for link in model.links.values() for shape in (*link.visuals, *link.collisions)]
+    return asset_folder(urdf, [shape.mesh for shape in shapes if shape.mesh], where=str(urdf))
+
+
+def inside(folder: Path, name: str, *, where: str, asset_folder: Path | None = None) -> Path:
+    """The path of a file named by an asset; it must lie in the asset's own folder.
+
+    Args:
+        folder: What the name is relative to.
+        name: What stands in the asset.
+        where: Names the asset in errors.
+        asset_folder: The asset's folder, resolved; by default `folder`.
+
+    Raises:
+        AssetError: It is absolute, a URL, leads out of the folder, is missing or too large.
+    """
+    if "://" in name or Path(name).is_absolute() or "\\" in name or "\0" in name:
+        raise AssetError(
+            f"{where}: '{name}' is no path relative to the asset's folder {folder}. Use relative paths only.", file=name
+        )
+    base = folder.resolve()
+    path = (base / name).resolve()
+    if not path.is_relative_to(asset_folder or base):
+        raise AssetError(
+            f"{where}: '{name}' leads out of the asset's folder {asset_folder or folder}. Keep files inside it.",
+            file=name,
+        )
+    if not path.is_file():
+        raise AssetError(f"{where}: file '{name}' is missing in {folder}.", file=name)
+    check_bytes(path, name, where=where)
+    return path
+
+
+def check_bytes(path: Path, name: str, *, where: str) -> None:
+    """Checks the size of a file that an asset names.
+
+    Raises:
+        AssetError: It is larger than any that is read.
+    """
+    size = path.stat().st_size
+    if size > MAX_MESH_BYTES:
+        raise AssetError(f"{where}: '{name}' has {size} bytes, at most {MAX_MESH_BYTES} are read.", file=name)
+
+
+class _UrdfReader:
+    def __init__(self, file: Path, materials: dict[str, ET.Element], folder: Path, *, packages: bool) -> None:
+        self.file = file
+        self.packages = packages
+        self.folder = folder
+        self.materials = materials
+        self._paths: dict[str, Path] = {}
+
+    def link(self, element: ET.Element) -> Link:
+        name = self._attribute(element, "name", "link")
+        visuals = [self.shape(e, f"visual of link '{name}'") for e in element.findall("visual")]
+        collisions = [self.shape(e, f"collision of link '{name}'") for e in element.findall("collision")]
+        inertial = element.find("inertial")
+        return Link(
+            name=name,
+            visuals=tuple(visuals),
+            collisions=tuple(collisions),
+            inertial=self.inertial(inertial, f"inertial of link '{name}'") if inertial is not None else None,
+        )
+
+    def inertial(self, element: ET.Element, where: str) -> Inertial | None:
+        mass, inertia = element.find("mass"), element.find("inertia")
+        if mass is None or inertia is None:
+            return None
+        pose = self.origin(element, where)
+        i = {k: self._numbers(inertia.get(k, "0"), 1, where)[0] for k in ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")}
+        tensor = np.array(
+            [[i["ixx"], i["ixy"], i["ixz"]], [i["ixy"], i["iyy"], i["iyz"]], [i["ixz"], i["iyz"], i["izz"]]]
+        )
+        return Inertial(self._numbers(mass.get("value", "0"), 1, where)[0], pose.p, pose.R @ tensor @ pose.R.T)
+
+    def shape(self, element: ET.Element, where: str) -> Shape:
+        name = element.get("name", "")
+        pose = self.origin(element, where)
+        rgba = self._colour(element.find("material"), where)
+        geometry = element.find("geometry")
+        child = next(iter(geometry), None) if geometry is not None else None
+        if child is None:
+            raise self._fail(where, "has no geometry")
+        concave = element.get("concave") == "yes"
+        if child.tag == "box":
+            size = self._numbers(child.get("size", ""), 3, where)
+            return Shape(ShapeKind.box, tuple(size), pose, name, rgba)
+        if child.tag == "cylinder":
+            radius, length = (self._numbers(child.get(k, ""), 1, where)[0] for k in ("radius", "length"))
+            return Shape(ShapeKind.cylinder, (radius, length), pose, name, rgba)
+        if child.tag == "sphere":
+            return Shape(ShapeKind.sphere, tuple(self._numbers(child.get("radius", ""), 1, where)), pose, name, rgba)
+        if child.tag == "mesh":
+            mesh = child.get("filename", "")
+            scale = tuple(self._numbers(child.get("scale", "1 1 1"), 3, where))
+            if mesh not in self._paths:
+                self._paths[mesh] = self._file(mesh, f"{self.file}: {where}")
+            path = self._paths[mesh]
+            return Shape(ShapeKind.mesh, scale, pose, name, rgba, mesh=mesh, path=path, concave=concave)
+        raise self._fail(where, f"has an unknown geometry <{child.tag}>; known: box, cylinder, sphere, mesh")
+
+    def joint(self, element: ET.Element) -> Joint:
+        name = self._attribute(element, "name", "joint")
+        where = f"joint '{name}'"
+        kind = self._attribute(element, "type", where)
+        ends = {tag: element.find(tag) for tag in ("parent", "child")}
+        missing = [tag for tag, end in ends.items() if end is None or not end.get("link")]
+        if missing:
+            raise self._fail(where, f"names no {missing[0]} link")
+        axis_element, limit, dynamics = element.find("axis"), element.find("limit"), element.find("dynamics")
+        axis = (
+            self._numbers(axis_element.get("xyz", "1 0 0"), 3, where) if axis_element is not None else [1.0, 0.0, 0.0]
+        )
+        if kind not in ("fixed", "floating") and float(np.linalg.norm(axis)) < 1e-6:
+            raise self._fail(where, "has an axis of length 0")
+
+        def number(owner: ET.Element | None, key: str, default: str) -> float:
+            return self._numbers(owner.get(key, default) if owner is not None else default, 1, where)[0]
+
+        return Joint(
+            name=name,
+            kind=kind,
+            parent=str(ends["parent"].get("link")) if ends["parent"] is not None else "",
+            child=str(ends["child"].get("link")) if ends["child"] is not None else "",
+            T_parent_joint=self.origin(element, where),
+            axis=np.array(axis),
+            lower=number(limit, "lower", "0"),
+            upper=number(limit, "upper", "0"),
+            effort=number(limit, "effort", "100"),
+            velocity=number(limit, "velocity", "10"),
+            friction=number(dynamics, "friction", "0"),
+            damping=number(dynamics, "damping", "0"),
+        )
+
+    def origin(self, element: ET.Element, where: str) -> Pose:
+        origin = element.find("origin")
+        if origin is None:
+            return Pose.identity()
+        return Pose.from_rpy(
+            self._numbers(origin.get("xyz", "0 0 0"), 3, where), self._numbers(origin.get("rpy", "0 0 0"), 3, where)
+        )
+
+    def _file(self, name: str, where: str) -> Path:
+        if self.packages and name.startswith(PACKAGE_PREFIX):
+            folder, rest = package_path(self.file, name, where=where)
+            return inside(folder, rest, where=where, asset_folder=self.folder)
+        return inside(self.file.parent, name, where=where, asset_folder=self.folder)
+
+    def _colour(self, material: ET.Element | None, where: str) -> tuple[float, float, float, float] | None:
+        if material is None:
+            return None
+        colour = material.find("color")
+        if colour is None:
+            shared = self.materials.get(material.get("name", ""))
+            colour = shared.find("color") if shared is not None else None
+        if colour is None:
+            return None
+        r, g, b, a = self._numbers(colour.get("rgba", ""), 4, where)
+        return (r, g, b, a)
+
+    def _attribute(self, element: ET.Element, key: str, where: str) -> str:
+        value = element.get(key)
+        if not value:
+            raise self._fail(where, f"has no {key}")
+        return value
+
+    def _numbers(self, text: str, count: int, where: str) -> list[float]:
+        try:
+            values = [float(word) for word in text.split()]
+        except ValueError:
+            values = []
+        if len(values) != count or not np.all(np.isfinite(values)):
+            raise self._fail(where, f"has '{text}' where {count} finite number{'s' * (count > 1)} belong")
+        return values
+
+    def _fail(self, where: str, problem: str) -> AssetError:
+        return AssetError(f"{self.file}: {where} {problem}.", path=str(self.file), where=where)
+
+
+def _check_names(file: Path, kind: str, names: list[str]) -> None:
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise AssetError(f"{file}: {kind} '{twice[0]}' is defined twice.", path=str(file))
+
+
+def _check_tree(file: Path, model: UrdfModel) -> None:
+    if not model.links:
+        raise AssetError(f"{file}: the robot has no links.", path=str(file))
+    for joint in model.joints.values():
+        for end in (joint.parent, joint.child):
+            if end not in model.links:
+                raise AssetError(
+                    f"{file}: joint '{joint.name}' names link '{end}', which is not there. "
+                    f"Links: {', '.join(model.links)}.",
+                    path=str(file),
+                )
+    children = [joint.child for joint in model.joints.values()]
+    _check_names(file, "child link", children)
+    roots = [name for name in model.links if name not in set(children)]
+    if len(roots) != 1:
+        raise AssetError(f"{file}: {len(roots)} root links ({', '.join(roots)}), expected one.", path=str(file))
+    parents = {joint.child: joint.parent for joint in model.joints.values()}
+    for name in model.links:
+        steps, link = 0, name
+        while link in parents:
+            link, steps = parents[link], steps + 1
+            if steps > len(model.links):
+                raise AssetError(f"{file}: the joints at link '{name}' form a ring.", path=str(file))

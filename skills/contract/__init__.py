@@ -1,0 +1,1 @@
+"""What every skill is made of: its configuration, context, commands, execution and failures."""

@@ -1,0 +1,124 @@
+"""Configuration of a skill entry: what every skill has."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+from omegaconf import MISSING
+
+from unlatch.objects.annotation import Articulation, Part, PartKind
+from unlatch.simcore.errors import ConfigError
+from unlatch.solver.settings.setting import PlannerSettingCfg, left_out
+
+_IN_HAND = frozenset((PartKind.knob, PartKind.lever))
+"""What turns in a hand: `rotate` is for these, `open` and `close` for all else."""
+
+
+def part_acted_on(skill: str, part: str | None, articulation: Articulation) -> Part:
+    """The part that a skill acts on: the one that is named, else the first that the skill is for, else the first.
+
+    Args:
+        skill: Name of the skill.
+        part: Name of the part; None = not named.
+        articulation: The object's annotation.
+
+    Raises:
+        AssetError: There is no such part.
+    """
+    if part is not None:
+        return articulation.part(part)
+    parts = list(articulation.parts.values())
+    fitting = (item for item in parts if (item.kind in _IN_HAND) == (skill == "rotate"))
+    return next(fitting, parts[0])
+
+
+@dataclass
+class StrategyCfg:
+    """A further way to carry out a skill."""
+
+    name: str = MISSING
+    """What the record calls it."""
+    planner_setting: PlannerSettingCfg = field(default_factory=left_out)
+    """What the planner solves then."""
+
+    def __post_init__(self) -> None:
+        if self.planner_setting.derived:
+            raise ConfigError(
+                f"strategies[{self.name}].planner_setting is missing. Expected what the planner solves in place of the "
+                "skill's own. Add it.",
+                key="planner_setting",
+            )
+
+
+@dataclass
+class SkillCfg:
+    """One entry of `skills`."""
+
+    name: str = MISSING
+    """Name in the skill catalog."""
+    objects: list[str] = field(default_factory=list)
+    """Objects; the first is acted on."""
+    part: str | None = None
+    """Part of the annotation; None where the object has one only, or the first that the skill fits in derived tasks."""
+    arm: str | None = None
+    """`left` or `right`; None: the only one or, of several, the nearest to the part; after `artpreplan` the first
+    that plans, the nearest first."""
+    stage: int | None = None
+    """Neighbours in the chain of one number run side by side, one sequence an arm; None: alone. Set by the reader of a
+    robot's list of stages."""
+    ignore_substring: list[str] = field(default_factory=list)
+    """Links whose name contains one of these are left out of the planner's collision pairs."""
+    collision_valid: bool = True
+    """Whether forbidden contacts fail the skill; switching it off is recorded."""
+    process_valid: bool = True
+    """Whether overspeed fails the skill; switching it off is recorded."""
+    contact_force_threshold_n: float = 1.0
+    """Force above which a forbidden contact counts [N]."""
+    language: list[str] = field(default_factory=list)
+    """Phrasings of this step; `{object}`, `{part}` and `{side}` are filled in."""
+    planner_setting: PlannerSettingCfg = field(default_factory=left_out)
+    """What the planner solves; left out, it and `strategies` are derived from the part's kind when the skill begins."""
+    strategy: str = "given"
+    """What the record calls `planner_setting`."""
+    strategies: list[StrategyCfg] = field(default_factory=list)
+    """Further ways, tried in this order where `planner_setting` does not plan."""
+    order: list[str] = field(default_factory=list)
+    """Ways that are tried before all others, in this order, by name or by its beginning: `edge` is `edge+12cm` too."""
+
+    def __post_init__(self) -> None:
+        if not 0.0 <= self.contact_force_threshold_n <= 1000.0:
+            raise ConfigError(
+                f"skills[{self.name}].contact_force_threshold_n={self.contact_force_threshold_n} is out of range. "
+                "Expected 0 to 1000.",
+                key="contact_force_threshold_n",
+            )
+        names = [self.strategy, *(item.name for item in self.strategies)]
+        for name in names:
+            if names.count(name) > 1:
+                raise ConfigError(
+                    f"skills[{self.name}].strategies has '{name}' twice. Expected a name of its own for each way. "
+                    "Rename it.",
+                    key="strategies",
+                )
+
+    def ways(self) -> list[SkillCfg]:
+        """One entry for each way in the order in which they are tried, each with its own `planner_setting`.
+
+        The `strategies` of each are all the others: a skill that takes its part several times may change over to them.
+        """
+        ways = [StrategyCfg(self.strategy, self.planner_setting), *self.strategies] if self.strategies else []
+        if not ways:
+            return [self]
+        ways.sort(key=lambda way: self._rank(way.name))
+        return [
+            replace(
+                self,
+                strategy=way.name,
+                planner_setting=way.planner_setting,
+                strategies=[other for other in ways if other is not way],
+            )
+            for way in ways
+        ]
+
+    def _rank(self, strategy: str) -> int:
+        return next((i for i, name in enumerate(self.order) if strategy.startswith(name)), len(self.order))

@@ -1,0 +1,109 @@
+"""What a skill may see and use of an episode."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from unlatch.objects.scene_object import SceneObject
+from unlatch.robots.robot import Arm, Robot
+from unlatch.simcore.sim.collision import BulletCollisionChecker, ObstacleModel, RobotModel
+from unlatch.simcore.sim.contacts import ContactView
+from unlatch.simcore.sim.rates import WorldCfg
+from unlatch.simcore.sim.sweep import PlannedMotion
+from unlatch.solver.planning.plan import PlanBudget
+from unlatch.solver.scene import ArmModel
+
+Array = np.ndarray
+
+
+@dataclass(frozen=True)
+class Views:
+    """The four contact views of one (robot, arm, object part)."""
+
+    fingers_link: ContactView
+    """Fingers on the moving part."""
+    fingers_base: ContactView
+    """Fingers on the object's body."""
+    forbid_collision: ContactView
+    """Arm links on any link of the object."""
+    environment: ContactView
+    """Every robot link against floor, furniture, other objects and itself."""
+
+    @property
+    def forbidden(self) -> tuple[ContactView, ...]:
+        """Those that should see no force."""
+        return (self.fingers_base, self.forbid_collision, self.environment)
+
+
+@dataclass(frozen=True)
+class FrameSpeeds:
+    """Largest joint speeds over the physics steps of a record frame [rad/s or m/s]."""
+
+    robot: float
+    objects: Mapping[str, float]
+
+
+@dataclass(frozen=True)
+class SkillContext:
+    """The parts of the scene that a skill acts on."""
+
+    robot: Robot
+    arm: Arm
+    arm_model: ArmModel
+    objects: Mapping[str, SceneObject]
+    views: Mapping[tuple[str, str], Views]
+    """By (object, part)."""
+    checker: BulletCollisionChecker
+    robot_model: RobotModel
+    fixtures: tuple[ObstacleModel, ...]
+    """Table, floor and plinths."""
+    rates: WorldCfg
+    beside: tuple[PlannedMotion, ...] = ()
+    """What other arms do at the same time; their whole ways are kept clear of."""
+    budget: PlanBudget = field(default_factory=PlanBudget)
+    """How much the planner tries."""
+    thorough: bool = True
+    """Whether it works out what is in the way where it finds no plan; see `PlanRequest`."""
+
+    @property
+    def frame_s(self) -> float:
+        """Length of a record frame [s]."""
+        return 1.0 / self.rates.record_hz
+
+    def frames(self, seconds: float) -> int:
+        """Record frames that last at least so long [s]."""
+        return self.rates.frames(seconds)
+
+    @property
+    def time_s(self) -> float:
+        """Simulated time [s]."""
+        return self.robot.time_s
+
+    def obstacles(self, *, seen: bool = False) -> list[ObstacleModel]:
+        """Everything the planner must stay clear of, as it is now.
+
+        Args:
+            seen: Whether objects stand where the planner is told that they are, in place of where they are.
+        """
+        items = list(self.fixtures)
+        for name, item in self.objects.items():
+            positions, _, _ = item.body.joint_states()
+            T_world_root = item.body.root_pose()
+            items.append(
+                ObstacleModel(
+                    name=name,
+                    urdf_path=item.asset.urdf_path,
+                    T_world_root=item.sighting.root(T_world_root) if seen else T_world_root,
+                    joint_positions=dict(
+                        zip(
+                            item.joint_names,
+                            (item.sighting.joint_positions(positions) if seen else positions).tolist(),
+                            strict=True,
+                        )
+                    ),
+                )
+            )
+        return items

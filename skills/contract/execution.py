@@ -1,0 +1,176 @@
+"""Turns a list of commands into one action a record frame."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from unlatch.robots.action import ArmAction
+from unlatch.robots.robot import Arm
+from unlatch.simcore.geometry import Pose
+from unlatch.simcore.sim.rates import WorldCfg
+from unlatch.skills.contract.command import PLANNER_PARAMETER, ManipCommand, ManipKind, Phase
+
+Array = np.ndarray
+
+_ARRIVAL_TOLERANCE_RAD = 5e-3
+_ARRIVAL_S = 0.33
+"""After so long at its target a command is done, whether the arm has arrived or not."""
+_HOLDS_NOTHING = (0.0,) * 6
+
+
+class CommandExecutor:
+    """Steps through commands; asked once a record frame.
+
+    Commands that only tell a planner something take no time. What they said is kept here, for a skill that plans anew
+    in the middle of its way: `allowed_pairs`, `attached` and `hold_vec_weight` change nothing in the simulation.
+    """
+
+    def __init__(self, arm: Arm, *, forward: Callable[[Array], tuple[Array, Array]], rates: WorldCfg) -> None:
+        """Makes an executor.
+
+        Args:
+            arm: The arm that carries the commands out.
+            forward: Forward kinematics, (B, n) joints to (B, 3, 3) rotations and (B, 3) positions [m] of `T_base_ee`.
+            rates: How long a record frame is.
+        """
+        self._arm = arm
+        self._forward = forward
+        self._ways: tuple[Array, list[Pose]] = (np.zeros((0, 0)), [])
+        """The joints that poses were asked for last, and their poses."""
+        self._arrival_frames = rates.frames(_ARRIVAL_S)
+        self._commands: list[ManipCommand] = []
+        self._index = 0
+        self._frame = 0
+        self._q = arm.q_target
+        self._gripper_m = arm.gripper_target_m
+        self._is_ended = False
+        """Whether the current motion ends before its last frame."""
+        self._allowed_pairs: frozenset[tuple[str, str]] = frozenset()
+        self._attached: frozenset[str] = frozenset()
+        self._hold_vec_weight: tuple[float, ...] = _HOLDS_NOTHING
+
+    def load(self, commands: Sequence[ManipCommand]) -> None:
+        """Replaces the commands and starts at the first; what a planner was told so far stays true."""
+        self._commands = list(commands)
+        self._index = 0
+        self._frame = 0
+        self._is_ended = False
+        self._q = self._arm.q_target
+        self._gripper_m = self._arm.gripper_target_m
+        self._tell_planner()
+
+    @property
+    def index(self) -> int:
+        """Number of the current command."""
+        return self._index
+
+    @property
+    def current(self) -> ManipCommand | None:
+        """The current command; None when all are done."""
+        return self._commands[self._index] if self._index < len(self._commands) else None
+
+    @property
+    def phase(self) -> Phase:
+        """What the arm is doing."""
+        return self.current.phase if self.current is not None else Phase.idle
+
+    @property
+    def expected_s(self) -> float | None:
+        """Position that the part's joint should have now [rad or m]; None where the plan does not say."""
+        command = self.current
+        if command is None or command.motion is None or command.motion.s is None or self._frame == 0:
+            return None
+        return float(command.motion.s[min(self._frame, len(command.motion)) - 1])
+
+    @property
+    def allowed_pairs(self) -> frozenset[tuple[str, str]]:
+        """Pairs of links that may touch now, by the last `update_specific`; for a planner only."""
+        return self._allowed_pairs
+
+    @property
+    def attached(self) -> frozenset[str]:
+        """Objects that move with the hand now, by `attach_obj` and `detach_obj`; for a planner only."""
+        return self._attached
+
+    @property
+    def hold_vec_weight(self) -> tuple[float, ...]:
+        """(6,) components of the pose to hold, by the last `update_pose_cost_metric`; for a planner only."""
+        return self._hold_vec_weight
+
+    def next_action(self) -> ArmAction:
+        """The arm's action for the next record frame."""
+        command, way, frame = self.current, self._q[None], 0
+        if command is not None:
+            motion = command.motion
+            if motion is not None and len(motion):
+                way, frame = motion.q, min(self._frame, len(motion) - 1)
+                self._q = way[frame]
+            if motion is not None and motion.gripper_m is not None:
+                self._gripper_m = motion.gripper_m
+            elif command.kind is ManipKind.open_gripper:
+                self._gripper_m = float(command.params.get("width_m", self._arm.cfg.gripper.max_width_m))
+            elif command.kind is ManipKind.close_gripper:
+                self._gripper_m = 0.0
+            self._frame += 1
+        return ArmAction(np.array(self._q), self._gripper_m, self._poses_of(way)[frame])
+
+    def _poses_of(self, way: Array) -> list[Pose]:
+        """`T_base_ee` at joints (B, n) [rad]: of a whole motion at once, and of an arm that waits once."""
+        if not np.array_equal(self._ways[0], way):
+            self._ways = (way, [Pose(R, p) for R, p in zip(*self._forward(way), strict=True)])
+        return self._ways[1]
+
+    def advance(self) -> None:
+        """Goes on to the next command; called after the record frame in which the current one is done."""
+        self._index += 1
+        self._frame = 0
+        self._tell_planner()
+        command, was_ended = self.current, self._is_ended
+        self._is_ended = False
+        if was_ended and command is not None and command.motion is not None:
+            self._commands[self._index] = replace(command, motion=command.motion.begun_at(self._q))
+
+    def end_motion(self) -> None:
+        """Ends the current motion where the arm is: the next begins there, and is back on its own way by its end."""
+        self._is_ended = True
+        self._q = self._arm.q_read
+
+    def is_subtask_done(self) -> bool:
+        """Whether the current command is done: its frames are over and the arm has arrived, or has had its time."""
+        command = self.current
+        if command is None:
+            return False
+        if self._is_ended:
+            return True
+        length = (len(command.motion) if command.motion is not None else 0) + command.dwell_frames
+        if self._frame < max(length, 1):
+            return False
+        if command.motion is None:
+            return True
+        arrived = float(np.abs(self._arm.q_read - self._q).max()) < _ARRIVAL_TOLERANCE_RAD
+        return arrived or self._frame >= length + self._arrival_frames
+
+    def is_done(self) -> bool:
+        """Whether all commands are done."""
+        return self.current is None
+
+    def stop(self) -> None:
+        """Drops what is left; the arm stays at its last target."""
+        self._index = len(self._commands)
+
+    def _tell_planner(self) -> None:
+        """Carries out the commands that take no time."""
+        while (command := self.current) is not None and command.kind in PLANNER_PARAMETER:
+            value = command.params[PLANNER_PARAMETER[command.kind]]
+            if command.kind is ManipKind.update_specific:
+                self._allowed_pairs = frozenset((str(first), str(second)) for first, second in value)
+            elif command.kind is ManipKind.attach_obj:
+                self._attached |= {str(value)}
+            elif command.kind is ManipKind.detach_obj:
+                self._attached -= {str(value)}
+            else:
+                self._hold_vec_weight = tuple(float(weight) for weight in value)
+            self._index += 1

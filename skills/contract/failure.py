@@ -1,0 +1,45 @@
+"""Why an attempt failed: one code, with numbers."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from unlatch.simcore.recording.codes import CODE_ORDER
+from unlatch.simcore.sim.rates import WorldCfg
+
+
+@dataclass(frozen=True)
+class Failure:
+    """One violated condition."""
+
+    code: str
+    message: str
+    time_s: float
+    """Simulated time at which it was violated [s]."""
+    evidence: Mapping[str, Any] = field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        return f"Failure({self.code} at {self.time_s:.2f} s: {self.message})"
+
+    def entry(self, rates: WorldCfg, *, last_frame: int) -> dict[str, Any]:
+        """The failure as the record's `evidence`.
+
+        Args:
+            rates: How long a record frame is.
+            last_frame: State frame at which the episode ended.
+        """
+        frame = math.ceil(self.time_s * rates.record_hz - 1e-6)
+        return {
+            "message": self.message,
+            "time_s": self.time_s,
+            "frame": min(frame, last_frame),
+            **dict(self.evidence),
+        }
+
+
+def earliest(failures: list[Failure]) -> Failure | None:
+    """The failure that happened first; at the same time the one whose code stands first in `FAILURE_CODES`."""
+    return min(failures, key=lambda f: (f.time_s, CODE_ORDER[f.code]), default=None)

@@ -1,0 +1,186 @@
+"""The contract of a skill.
+
+The runner calls, once for each skill and in this order: `plan`, `is_feasible`, `is_ready`, `start`; then for every
+record frame `next_action`, the frame's physics, `update` (which asks `is_subtask_done`), `is_done`; at the end
+`is_success` and `failure`. What has no plan is not started. Every frame is recorded: a record that lacks some could not
+be replayed.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from unlatch.robots.action import ArmAction
+from unlatch.simcore.errors import SkillError
+from unlatch.skills.contract.command import ManipCommand, Phase
+from unlatch.skills.contract.config import SkillCfg
+from unlatch.skills.contract.context import SkillContext
+from unlatch.skills.contract.execution import CommandExecutor
+from unlatch.skills.contract.failure import Failure, earliest
+from unlatch.solver.settings.setting import SuccessMode
+
+if TYPE_CHECKING:
+    from unlatch.solver.planning.planner import KeyframePlan
+
+_BLOCKED_ERROR_RAD = 0.15
+_BLOCKED_S = 0.5
+"""So long away from its target is a blocked arm."""
+
+
+class Skill(ABC):
+    """One skill of one episode. A subclass writes `plan`, `_on_frame` and `shortfall`."""
+
+    cfg_type: ClassVar[type[SkillCfg]] = SkillCfg
+    """Dataclass of its entry in `skills`."""
+    executes: ClassVar[bool] = True
+    """Whether it moves an arm; one that does not has no plan of its own and no frames."""
+    derived_as: ClassVar[str | None] = None
+    """`open`, `close` or `rotate`: the skill whose ways serve this one where its entry has no `planner_setting`, and
+    whose tasks fit it; None where there are none. Those three are their own."""
+    success_modes: ClassVar[tuple[SuccessMode, ...]] = ()
+    """Values of `success_mode` that the skill knows, its default first; another one is refused before a run."""
+
+    def __init__(self, cfg: SkillCfg, context: SkillContext) -> None:
+        """Makes a skill; nothing is planned yet.
+
+        Args:
+            cfg: Its entry of `skills`.
+            context: The scene it acts on.
+        """
+        self.cfg = cfg
+        self.context = context
+        self.commands: list[ManipCommand] = []
+        self.executor = CommandExecutor(
+            context.arm,
+            forward=context.arm_model.kinematics.fk_batch,
+            rates=context.rates,
+        )
+        self.keyframe_plan: KeyframePlan | None = None
+        self._failures: list[Failure] = []
+        self._started = False
+        self._blocked_frames = 0
+
+    @abstractmethod
+    def plan(self, rng: np.random.Generator) -> bool:
+        """Fills `commands` from the scene as it is now; False, with a failure noted, if there is no plan.
+
+        Called once, before the first frame. Nothing of the simulated scene may be changed.
+        """
+
+    @abstractmethod
+    def _on_frame(self) -> None:
+        """Looks at the record frame that just ended; notes failures that end the skill early."""
+
+    @abstractmethod
+    def shortfall(self) -> Failure | None:
+        """What is missing for success as the scene is now; None where nothing is.
+
+        Asked of a skill that never planned too: of one whose task a policy carries out.
+        """
+
+    def start(self) -> None:
+        """Hands the commands to the arm; called once, before the first frame.
+
+        Raises:
+            SkillError: There is no plan to carry out.
+        """
+        if not self.is_ready():
+            raise SkillError(
+                f"Skill '{self.cfg.name}' has no plan to carry out: {len(self.commands)} commands, failure "
+                f"{self.failure}. Call plan() first, and start() only where is_ready() is true.",
+                skill=self.cfg.name,
+            )
+        self._started = True
+        self.executor.load(self.commands)
+
+    def next_action(self) -> ArmAction:
+        """The arm's action for the next record frame.
+
+        Raises:
+            SkillError: The skill was not started.
+        """
+        if not self._started:
+            raise SkillError(
+                f"Skill '{self.cfg.name}' was asked for an action before it was started. Call start() first.",
+                skill=self.cfg.name,
+            )
+        return self.executor.next_action()
+
+    def update(self) -> None:
+        """Takes notice of the record frame that just ended: is the arm where it should be, is the part still held.
+
+        Forbidden contacts, speeds and time are judged by the runner, whatever the skill.
+        """
+        self._check_blocked()
+        self._on_frame()
+        if self._failures:
+            self.executor.stop()
+        elif self.is_subtask_done():
+            self.executor.advance()
+
+    def is_feasible(self) -> bool:
+        """Whether the task can be planned, as far as is known: nothing failed before the start. Asked after `plan`."""
+        return self._started or not self._failures
+
+    def is_ready(self) -> bool:
+        """Whether there is a plan to carry out and nothing speaks against it; asked before `start`."""
+        return bool(self.commands) and not self._failures
+
+    def is_subtask_done(self) -> bool:
+        """Whether the current command is done and the next one may begin; asked by `update`."""
+        return self.executor.is_subtask_done()
+
+    def is_done(self) -> bool:
+        """Whether all commands are done or a failure ended the skill."""
+        return self.executor.is_done()
+
+    def is_success(self) -> bool:
+        """Whether the skill did what it is for and nothing went wrong on the way; asked after `is_done`."""
+        return not self._failures and self.shortfall() is None
+
+    @property
+    def failure(self) -> Failure | None:
+        """The earliest violated condition."""
+        return earliest(self._failures)
+
+    def held_joints(self) -> dict[str, frozenset[str]]:
+        """Joints, by object, that are held where they are during the next frame, with at most their own friction."""
+        return {}
+
+    @property
+    def finger_contact_required(self) -> bool:
+        """Whether the fingers must be on the part while it moves."""
+        return False
+
+    @property
+    def touched_link(self) -> str | None:
+        """Link of the object that its fingers may touch; None = that of its part."""
+        return None
+
+    @property
+    def phase(self) -> Phase:
+        """What the arm is doing."""
+        return self.executor.phase
+
+    def fail(self, code: str, message: str, **evidence: object) -> None:
+        """Notes a violated condition, at the present time."""
+        self._failures.append(self._failure(code, message, **evidence))
+
+    def _failure(self, code: str, message: str, **evidence: object) -> Failure:
+        return Failure(code, message, self.context.time_s, evidence)
+
+    def _check_blocked(self) -> None:
+        arm = self.context.arm
+        error = float(abs(arm.q_read - arm.q_target).max())
+        self._blocked_frames = self._blocked_frames + 1 if error > _BLOCKED_ERROR_RAD else 0
+        if self._blocked_frames >= self.context.frames(_BLOCKED_S):
+            self.fail(
+                "motion_blocked",
+                f"The arm stayed {error:.2f} rad from its target for {self._blocked_frames} frames "
+                f"in phase {self.phase.name}",
+                error_rad=error,
+                phase=self.phase.name,
+            )

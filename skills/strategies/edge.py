@@ -1,0 +1,189 @@
+"""The free edge of a part that is held elsewhere: pinched, or hooked from behind, where its handle cannot be taken."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from unlatch.objects.annotate.view import GRIP_MAX_M
+from unlatch.objects.annotation import FramedVector, Handle, HandleType, Part, PartKind
+from unlatch.objects.articulated_object import ObjectAsset
+from unlatch.simcore.geometry import Pose, unit
+from unlatch.skills.strategies.grasp import HEAD, PALM_ROOM_M, TAIL, HandRoom
+from unlatch.skills.strategies.setting import EDGE_APPROACH_M, planner_setting
+
+Array = np.ndarray
+
+HOOK_SLIPS = ("side", "fixed")
+"""What the hand may do on an edge that it hooks: turn about the line along the hinge, or nothing."""
+_DEPTH_M = 0.015
+"""The point that is held lies so far inside the edge, ..."""
+_DEPTH_SHARE = 0.2
+"""... at most this share of the part's extent."""
+_RIM_M = 0.008
+"""What lies within so much of the edge is its rim, which fingers close on."""
+_TAIL_M = 0.05
+_PLACES = (0.0, 0.3, -0.3)
+"""Places along the edge, as shares of its length, from the height of the handle."""
+_BEHIND_M = 0.003
+"""Gap between what hooks, however it leans, and the edge of the inner face, before it moves."""
+_HOOK_RIM_M = 0.035
+"""The inner face is what lies within so much of the edge: as far as fingertips reach."""
+_HOOK_LEAN_RAD = 0.35
+"""How far the hand that hooks may lean."""
+_UPRIGHT = 0.9
+"""Two directions are one from this cosine on."""
+
+
+@dataclass(frozen=True)
+class FreeEdge:
+    """A place on the edge that is farthest from a part's hinge, or at the top of what slides; frame of the link."""
+
+    point: Array
+    """(3,) in the middle of the part's thickness, a little inside the edge [m]."""
+    out: Array
+    """(3,) unit direction out of the part over the edge."""
+    along: Array
+    """(3,) unit direction of the edge."""
+    outward: Array
+    """(3,) unit direction out of the face that opens."""
+    thickness_m: float
+    """Thickness of the rim [m]."""
+    inner_m: float
+    """From the point to the inner face of what fingertips reach behind, along `outward`; below 0 [m]."""
+    length_m: float
+    """Length of the edge [m]."""
+    depth_m: float
+    """Distance of the point from the edge [m]."""
+
+
+def free_edges(room: HandRoom) -> list[FreeEdge]:
+    """Places on the free edge of a part, that at the height of its head first; none where it is no plain panel.
+
+    Args:
+        room: The hand at the part.
+    """
+    frame = _frame(room)
+    if frame is None:
+        return []
+    out, along, outward = frame
+    vertices = room.solids.vertices(room.part.link)
+    head = room.part.keypoint(HEAD).xyz
+    extent, length = float(np.ptp(vertices @ out)), float(np.ptp(vertices @ along))
+    depth = min(_DEPTH_M, _DEPTH_SHARE * extent)
+    found = []
+    for share in _PLACES:
+        at = float(head @ along) + share * length
+        points = room.solids.section(room.part.link, along, at)
+        if not len(points):
+            continue
+        edge = float((points @ out).max())
+        rim = points[points @ out >= edge - _RIM_M] @ outward
+        middle, thickness = (rim.min() + rim.max()) / 2, float(np.ptp(rim))
+        inner = float((points[points @ out >= edge - _HOOK_RIM_M] @ outward).min() - middle)
+        point = out * (edge - depth) + along * at + outward * middle
+        found.append(FreeEdge(point, out, along, outward, thickness, inner, length, depth))
+    return found
+
+
+def _frame(room: HandRoom) -> tuple[Array, Array, Array] | None:
+    """(out over the edge, along it, out of the face), unit directions in the frame of the link."""
+    part, model = room.part, room.solids.model
+    on_link = all(part.keypoint(name).frame == "link" for name in (HEAD, TAIL))
+    if not on_link or part.kind in (PartKind.knob, PartKind.lever):
+        return None
+    across, contact, outward = room.axes_link()
+    if part.kind is PartKind.slider:
+        closed = room.positions(0.0)
+        T_link_root = model.link_pose(part.link, closed).inverse()
+        up, front = T_link_root.rotate(np.array([0.0, 0.0, 1.0])), T_link_root.rotate(np.array([1.0, 0.0, 0.0]))
+        outward = unit(part.axes["link0_move_axis"].xyz)
+        return (up, unit(np.cross(outward, up)), outward) if float(front @ outward) > _UPRIGHT else None
+    axis = room.hinge_link()
+    if abs(float(contact @ axis)) < _UPRIGHT or abs(float(outward @ axis)) > 1.0 - _UPRIGHT:
+        return None  # the bar runs away from the hinge, and head to tail along it
+    return across, contact, outward
+
+
+def edge_grip(asset: ObjectAsset, room: HandRoom, edge: FreeEdge, start: tuple[float, float]) -> dict[str, Any] | None:
+    """The planner setting for pinching an edge; None where no hand fits.
+
+    Args:
+        asset: The object.
+        room: The hand at the part.
+        edge: The place.
+        start: How far the part is open, at least and at most, from closed [rad or m].
+    """
+    if edge.thickness_m > GRIP_MAX_M:
+        return None
+    part = _held_at(room.part, edge)
+    there = HandRoom(asset, part, room.hand, approach_m=EDGE_APPROACH_M)
+    grasp = there.grasp_over(start)
+    if grasp is None:
+        return None
+    return {**planner_setting("open", part, asset, start, grasp), "keypoint_shifts": _shifts(room.part, part)}
+
+
+def edge_hook(asset: ObjectAsset, room: HandRoom, edge: FreeEdge, start: tuple[float, float]) -> dict[str, Any] | None:
+    """The planner setting for closed fingers that reach behind an edge and take it along; None where no hand fits.
+
+    Args:
+        asset: The object.
+        room: The hand at the part.
+        edge: The place.
+        start: How far the part is open, at least and at most, from closed [rad or m].
+    """
+    fingers, palm = room.hand.boxes(0.0)
+    half = float(np.abs(fingers[:, :, 2]).max())
+    # a finger that leans comes nearer to the edge that it reaches over: there it would meet the panel's rim head on
+    away_m = half / np.cos(_HOOK_LEAN_RAD) + edge.depth_m * np.tan(_HOOK_LEAN_RAD) + _BEHIND_M
+    behind = edge.point + edge.outward * (edge.inner_m - away_m)
+    x = -edge.out
+    T_link_tool = Pose(np.column_stack([x, edge.along, np.cross(x, edge.along)]), behind)
+    before = Pose.from_translation([-EDGE_APPROACH_M, 0.0, 0.0])
+    for opening in dict.fromkeys(start):
+        positions = room.positions(opening)
+        T = room.solids.model.link_pose(room.part.link, positions) @ T_link_tool
+        hit = (
+            room.solids.meets(fingers, T, positions)
+            or room.solids.meets(palm, T, positions, margin_m=PALM_ROOM_M)
+            or room.solids.meets(np.concatenate([fingers, palm]), T @ before, positions)
+        )
+        if hit:
+            return None
+    part = _held_at(room.part, replace(edge, point=behind))
+    setting = planner_setting("open", part, asset, start)
+    point, _, back = setting["constraint_list"]
+    side = {
+        "type": "frame_axis_parallel",
+        "axis_from_keypoint_name": "tool_head",
+        "axis_to_keypoint_name": "tool_side",
+        "target_axis": edge.along.round(6).tolist(),
+        "target_axis_frame": "object",
+        "target_inner_product": 1,
+        "tolerance": 0.1,
+    }
+    return {
+        **setting,
+        "approach_width_m": 0.0,
+        "constraint_list": [point, side, {**back, "tolerance": _HOOK_LEAN_RAD}],
+        "keypoint_shifts": _shifts(room.part, part),
+        "slips": list(HOOK_SLIPS),
+    }
+
+
+def _held_at(part: Part, edge: FreeEdge) -> Part:
+    """The part as if it had no handle and were annotated at an edge; of what slides, head to tail points down."""
+    tail = edge.point + (-1.0 if part.kind is PartKind.slider else 1.0) * _TAIL_M * edge.out
+    points = {HEAD: FramedVector.of("link", edge.point), TAIL: FramedVector.of("link", tail)}
+    handle = Handle(HandleType.edge, np.array([2 * edge.depth_m, edge.thickness_m, edge.length_m]))
+    return replace(part, keypoints={**part.keypoints, **points}, handle=handle)
+
+
+def _shifts(part: Part, other: Part) -> dict[str, list[float]]:
+    """What takes the keypoints of a part to those of another, frame of the link [m]."""
+    return {
+        name: [round(float(v), 5) for v in other.keypoint(name).xyz - part.keypoint(name).xyz] for name in (HEAD, TAIL)
+    }

@@ -1,0 +1,184 @@
+"""How a hand takes a part: how far its fingers open, how deep they go, and how far a part must stand open for them.
+
+All of it is read off the colliders: the hand, as boxes, is put where the setting's constraints would have it, and the
+object's convex solids are asked what it meets.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from unlatch.objects.annotation import HandleType, Part, PartKind
+from unlatch.objects.articulated_object import ObjectAsset
+from unlatch.robots.hand_shape import HandShape
+from unlatch.simcore.geometry import Pose, unit
+from unlatch.simcore.meshes.solids import Solids
+
+Array = np.ndarray
+
+HEAD, TAIL = "articulated_object_head", "articulated_object_tail"
+
+FINGER_ROOM_M = (0.015, 0.01, 0.007)
+"""Gap that each finger leaves beside what it will hold, the widest that fits first [m]."""
+TIP_ROOM_M = 0.003
+"""Gap that the fingertips leave before what stands behind a handle: pressed against it, they cannot close [m]."""
+PALM_ROOM_M = 0.004
+"""Gap that the palm leaves to everything [m]."""
+LEAST_HELD_M = 0.006
+"""The pads reach over a handle by at least so much [m]."""
+_STEP_BACK_M = 0.001
+_LEAST_LENGTH_M = 0.12
+_SHIFT_SHARE = 0.3
+_MOST_SHIFT_M = 0.12
+"""A bar or an edge that is so long is also taken beside its head, by this share of its length, at most by so much."""
+_LEANS_RAD = (0.0, 0.3, -0.3, 0.6, -0.6, 0.85, -0.85)
+"""How a hand may lean, the least first: in the cone about its direction that the setting leaves."""
+_BESIDE_M = 0.03
+"""A head farther from the handle's box is not on it: what is set by hand is right to about that."""
+
+
+@dataclass(frozen=True)
+class HandGrasp:
+    """How the hand takes a part."""
+
+    width_m: float
+    """Opening of the fingers on the way there [m]."""
+    back_m: float
+    """How far the hand stays back from the head, along its approach [m]."""
+
+
+def held_at_edge(part: Part) -> bool:
+    """Whether the head lies on an edge: there is no handle, or a head that was set by hand lies beside it.
+
+    Args:
+        part: The part.
+    """
+    handle = part.handle
+    if handle.type is HandleType.edge or handle.T_link_handle is None:
+        return handle.type is HandleType.edge
+    head = handle.T_link_handle.inverse() @ part.keypoint(HEAD).xyz
+    turns_in_hand = part.kind in (PartKind.knob, PartKind.lever)
+    return not turns_in_hand and bool(np.any(np.abs(head) > handle.size / 2 + _BESIDE_M))
+
+
+class HandRoom:
+    """The hand at one part of one object."""
+
+    def __init__(self, asset: ObjectAsset, part: Part, hand: HandShape, *, approach_m: float) -> None:
+        """Takes a part.
+
+        Args:
+            asset: The object.
+            part: The part.
+            hand: The hand.
+            approach_m: How far before the part the hand is on its way there, along its approach [m].
+        """
+        self.part = part
+        self.hand = hand
+        self.approach_m = approach_m
+        self.solids = Solids.of(asset.urdf_path)
+        self._closed = asset.articulation.closed_positions()
+        self._sign = float(np.sign(part.openness.open - part.openness.closed))
+
+    def grasp(self, opening: float, *, shift_m: float = 0.0, along: bool = False) -> HandGrasp | None:
+        """The widest and deepest grasp that fits while the part stands open by so much; None where none does.
+
+        Args:
+            opening: From closed [rad or m].
+            shift_m: Place of the hand beside the head, along the contact axis [m].
+            along: Whether the fingers close along the contact axis, and not across it.
+        """
+        positions = self.positions(opening)
+        extent = self.part.handle.size[2 if along else 1]
+        thickness = float(extent) if self.part.handle.type is not HandleType.none else 0.0
+        if thickness > self.hand.max_width_m:
+            return None
+        poses = self._poses(positions, shift_m, along=along)
+        for room in FINGER_ROOM_M:
+            width = min(thickness + 2 * room, self.hand.max_width_m)
+            for back in np.arange(0.0, self._most_back() + 1e-9, _STEP_BACK_M):
+                if any(self._fits(T, float(back), width, positions) for T in poses):
+                    return HandGrasp(round(width, 4), round(float(back), 4))
+        return None
+
+    def grasp_over(self, openings: tuple[float, ...], *, shift_m: float = 0.0, along: bool = False) -> HandGrasp | None:
+        """What fits at every one of several openings; see `grasp`."""
+        found = [self.grasp(opening, shift_m=shift_m, along=along) for opening in dict.fromkeys(openings)]
+        grasps = [grasp for grasp in found if grasp is not None]
+        if len(grasps) < len(found):
+            return None
+        return HandGrasp(min(grasp.width_m for grasp in grasps), max(grasp.back_m for grasp in grasps))
+
+    def positions(self, opening: float) -> dict[str, float]:
+        """Joint positions while the part stands open by so much and all others are closed [rad or m].
+
+        Args:
+            opening: From closed [rad or m].
+        """
+        return {**self._closed, self.part.joint: self.part.openness.closed + self._sign * opening}
+
+    def axes_link(self) -> tuple[Array, Array, Array]:
+        """(3,) unit directions in the frame of the part's link: from head to tail, along the bar, out of the part."""
+        head, tail = (self.part.keypoint(name).xyz for name in (HEAD, TAIL))
+        across, along = unit(tail - head), unit(self.part.axes["link0_contact_axis"].xyz)
+        return across, along, unit(np.cross(across, along))
+
+    def hinge_link(self) -> Array:
+        """(3,) unit direction of the joint's axis in the frame of the part's link."""
+        model, part = self.solids.model, self.part
+        joint = model.joints[part.joint]
+        T_link_child = model.link_pose(part.link).inverse() @ model.link_pose(joint.child)
+        return T_link_child.rotate(unit(joint.axis))
+
+    def shifts(self) -> list[float]:
+        """Other places on a bar or an edge than its head, along the contact axis [m]; none on a short one."""
+        length = float(self.part.handle.size[2]) if self.part.handle.type is not HandleType.none else 0.0
+        turns_in_hand = self.part.kind in (PartKind.knob, PartKind.lever)
+        if length < _LEAST_LENGTH_M or turns_in_hand:
+            return []
+        shift = round(min(_SHIFT_SHARE * length, _MOST_SHIFT_M), 3)
+        return [each for each in (shift, -shift) if self._is_on_part(each)]
+
+    def _is_on_part(self, shift_m: float) -> bool:
+        """Whether a place beside the head is on the part: a head need not lie in the middle of its edge."""
+        _, along, _ = self.axes_link()
+        place = self.part.keypoint(HEAD).xyz + shift_m * along
+        points = self.solids.section(self.part.link, along, float(place @ along))
+        if not len(points):
+            return False
+        return bool(np.all(place > points.min(axis=0) - _BESIDE_M) and np.all(place < points.max(axis=0) + _BESIDE_M))
+
+    def _most_back(self) -> float:
+        """How far the hand may stay back while the pads still reach over what they hold [m]."""
+        depth = float(self.part.handle.size[0]) if self.part.handle.type is not HandleType.none else 0.0
+        return max(0.0, self.hand.tip_m + depth / 2 - LEAST_HELD_M)
+
+    def _poses(self, positions: dict[str, float], shift_m: float, *, along: bool) -> list[Pose]:
+        """Poses of the tool frame on the head as the setting allows them, the straight one first, root frame."""
+        part = self.part
+        T_root_link = self.solids.model.link_pose(part.link, positions)
+        tail, bar, outward = (T_root_link.rotate(direction) for direction in self.axes_link())
+        head = T_root_link @ part.keypoint(HEAD).xyz + shift_m * bar
+        if held_at_edge(part):
+            closing, back = outward, -tail if part.kind is PartKind.slider else tail
+        else:
+            closing, back = bar if along else tail, outward
+        leans = _LEANS_RAD[:3] if part.kind is PartKind.knob else _LEANS_RAD
+        poses = []
+        for lean in leans:
+            x = -(np.cos(lean) * back + np.sin(lean) * np.cross(closing, back))
+            poses.append(Pose(np.column_stack([x, closing, np.cross(x, closing)]), head))
+        return poses
+
+    def _fits(self, T_root_tool: Pose, back_m: float, width_m: float, positions: dict[str, float]) -> bool:
+        fingers, palm = self.hand.boxes(width_m)
+        there = T_root_tool @ Pose.from_translation([-back_m, 0.0, 0.0])
+        before = T_root_tool @ Pose.from_translation([-back_m - self.approach_m, 0.0, 0.0])
+        return (
+            not self.solids.meets(fingers, there, positions, margin_m=TIP_ROOM_M)
+            and not self.solids.meets(palm, there, positions, margin_m=PALM_ROOM_M)
+            and not self.solids.meets(self.hand.between(width_m), there, positions, without=self.part.link)
+            and not self.solids.meets(np.concatenate([fingers, palm]), before, positions)
+        )

@@ -1,0 +1,98 @@
+"""Where a part can be pushed: spots of its outer face at which closed fingers touch it and the palm meets nothing."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import numpy as np
+
+from unlatch.objects.annotation import PartKind
+from unlatch.simcore.geometry import Pose
+from unlatch.skills.strategies.grasp import PALM_ROOM_M, HandRoom
+
+Array = np.ndarray
+
+SPOT = "link_contact_point"
+_STEP_M = 0.03
+_REACH_M = 0.21
+"""Spots are looked for on a grid, so far about the annotated one."""
+_APART_M = 0.05
+"""Further spots are so far from each other."""
+_MOST_SPOTS = 4
+_PAD_M = 0.008
+"""Half the side of the face that must lie under the fingertips."""
+_GAP_M = 0.0015
+"""The fingertips are put so far before the face, ..."""
+_SKIN_M = 0.004
+"""... which must begin within so much behind it."""
+_LEAST_LEVER = 0.5
+"""What turns is pushed at this share of the annotated spot's distance from the hinge at least."""
+
+
+def push_shifts(room: HandRoom, openings: tuple[float, ...]) -> list[Array]:
+    """(3,) shifts of the annotated spot to where the hand fits, nearest first, in the frame of the part's link [m].
+
+    Args:
+        room: The hand at the part.
+        openings: At which it must fit, from closed [rad or m].
+    """
+    part = room.part
+    spot = part.keypoint(SPOT)
+    if spot.frame != "link":
+        return []
+    tail, along, outward = room.axes_link()
+    steps = np.arange(-_REACH_M, _REACH_M + 1e-9, _STEP_M)
+    grid = [u * along + v * tail for u, v in product(steps, steps)]
+    grid.sort(key=lambda shift: round(float(np.linalg.norm(shift)), 6))
+    least = _LEAST_LEVER * _lever(room, spot.xyz)
+    found: list[Array] = []
+    for shift in grid:
+        apart = all(np.linalg.norm(shift - other) >= _APART_M for other in found)
+        if apart and _lever(room, spot.xyz + shift) >= least and _fits(room, spot.xyz + shift, outward, openings):
+            found.append(shift)
+        if len(found) == _MOST_SPOTS:
+            break
+    return found
+
+
+def _lever(room: HandRoom, point: Array) -> float:
+    """Distance of a point (3,) of the part's link from the hinge [m]; of what slides, 1."""
+    part, model = room.part, room.solids.model
+    if part.kind is PartKind.slider:
+        return 1.0
+    joint = model.joints[part.joint]
+    p = model.link_pose(joint.child).inverse() @ model.link_pose(part.link) @ point
+    return float(np.linalg.norm(np.cross(joint.axis / np.linalg.norm(joint.axis), p)))
+
+
+def _fits(room: HandRoom, point: Array, outward: Array, openings: tuple[float, ...]) -> bool:
+    """Whether the hand, straight at a point of the part's link, touches the part and nothing else at every opening."""
+    part, hand, solids = room.part, room.hand, room.solids
+    fingers, palm = hand.boxes(0.0)
+    tip = hand.tip_m
+    skin = np.array(
+        [
+            [[tip, y - 0.001, z - 0.001], [tip + _GAP_M + _SKIN_M, y + 0.001, z + 0.001]]
+            for y, z in product((-_PAD_M, _PAD_M), repeat=2)
+        ]
+    )
+    for opening in openings:
+        positions = room.positions(opening)
+        T_root_link = solids.model.link_pose(part.link, positions)
+        T = T_root_link @ _tool_at(room, point + outward * (_GAP_M + tip), outward)
+        if solids.meets(fingers, T, positions) or solids.meets(palm, T, positions, margin_m=PALM_ROOM_M):
+            return False
+        if not all(solids.meets(box[None], T, positions, only=part.link) for box in skin):
+            return False
+    return True
+
+
+def _tool_at(room: HandRoom, point: Array, outward: Array) -> Pose:
+    """The tool frame as a push has it: straight in, the palm along the hinge or, of what slides, across its travel."""
+    if room.part.kind is PartKind.slider:
+        _, side, _ = room.axes_link()
+    else:
+        side = room.hinge_link()
+    side = side - outward * float(side @ outward)
+    side = side / np.linalg.norm(side)
+    return Pose(np.column_stack([-outward, side, np.cross(-outward, side)]), point)

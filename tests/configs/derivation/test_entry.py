@@ -1,0 +1,155 @@
+"""What an episode derives once it knows its objects."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, replace
+
+import numpy as np
+import pytest
+
+from unlatch.configs.derivation.entry import with_setting, with_task
+from unlatch.configs.derivation.task import derived_layout
+from unlatch.configs.reading import read_dataclass
+from unlatch.objects.library import ObjectCfg, load_object
+from unlatch.robots.franka_panda import franka_panda
+from unlatch.robots.hand_shape import hand_shape
+from unlatch.simcore.errors import ConfigError
+from unlatch.simcore.registry import CatalogEntry
+from unlatch.skills.catalog import SKILLS
+from unlatch.skills.contract.config import SkillCfg
+from unlatch.skills.strategies.ranking import derived_ways
+from unlatch.solver.settings.reader import read_planner_setting
+from unlatch.workflows.cli.arguments import CommandLine, load_configs
+from unlatch.workflows.episode.asset_checks import check_assets
+from unlatch.workflows.runs.runner import EpisodeRunner
+from unlatch.workflows.runs.schema import CollectCfg, PreviewCfg
+
+ARM = franka_panda().arms[0]
+
+
+def config(*overrides: str) -> CollectCfg:
+    (loaded,) = load_configs("collect", CollectCfg, CommandLine(overrides=list(overrides)))
+    return loaded.cfg
+
+
+def test_a_setting_that_is_left_out_is_derived_from_how_things_are():
+    asset = load_object(ObjectCfg("drawer", "drawer", instance="3"), rng=np.random.default_rng(0))
+    (part,) = asset.articulation.parts.values()
+    entry = read_dataclass(SkillCfg, {"name": "open", "objects": ["drawer"]}, where="skills[0]")
+    assert entry.planner_setting.derived
+    made = [with_setting(entry, asset, part, robot="franka_panda", arm=ARM, s=s).planner_setting for s in (0.0, 0.15)]
+    assert not any(setting.derived for setting in made)
+    assert made[0].success_threshold > made[1].success_threshold  # less is left to open
+    assert made[0].approach_width_m < ARM.gripper.max_width_m
+    ways = with_setting(entry, asset, part, robot="franka_panda", arm=ARM, s=0.0).ways()
+    assert ways[0].strategy == part.handle.type.value
+    assert not ways[0].planner_setting.keypoint_shifts
+    assert all(way.planner_setting.keypoint_shifts for way in ways[1:])
+    own = replace(entry, planner_setting=made[0])
+    assert with_setting(own, asset, part, robot="franka_panda", arm=ARM, s=0.1) is own
+
+
+def test_a_recorded_setting_that_was_left_out_reads_again():
+    entry = read_dataclass(SkillCfg, {"name": "open", "objects": ["drawer"]}, where="skills[0]")
+    again = read_dataclass(SkillCfg, {**asdict(entry)}, where="skills[0]")
+    assert again == entry
+    with pytest.raises(ConfigError, match=r"planner_setting\.success_threshold has no meaning beside .*derived=true"):
+        read_planner_setting({"derived": True, "success_threshold": 0.5}, where="planner_setting")
+
+
+def test_what_a_task_states_is_kept_and_the_rest_is_derived():
+    asset = load_object(ObjectCfg("microwave", "microwave", instance="3"), rng=np.random.default_rng(0))
+    cfg = config("object=microwave", "skill=open", "task.settle_s=0.7")
+    made = with_task(cfg, {"microwave": asset}).task
+    assert [len(made.regions), len(made.openness), len(made.goal), made.settle_s] == [1, 1, 1, 0.7]
+    assert made.language
+    own = replace(cfg.task, regions=made.regions[:1], language=["open it"])
+    own.regions[0].yaw_deg = 3.0
+    kept = with_task(replace(cfg, task=own), {"microwave": asset}).task
+    assert (kept.regions[0].yaw_deg, len(kept.regions), kept.language) == (3.0, 1, ["open it"])
+
+
+def test_each_episode_of_a_drawn_object_has_its_own_task():
+    cfg = config("object=drawer", "skill=open")
+    check_assets(cfg)
+    thresholds, regions = set(), set()
+    with EpisodeRunner(cfg) as runner:
+        for number in range(3):
+            episode = runner.episode(number)
+            episode.reset()
+            thresholds.add(episode.ways(1)[0].planner_setting.approach_width_m)
+            regions.add(tuple(episode.cfg.task.regions[0].center_m))
+    assert len(thresholds) == len(regions) == 3
+    assert cfg.task.regions == []
+
+
+@pytest.mark.parametrize(("wanted", "threshold"), [(0.0, None), (0.05, None), (0.2, 0.2)])
+def test_a_part_is_led_as_far_as_the_goal_wants(wanted: float, threshold: float | None):
+    asset = load_object(ObjectCfg("drawer", "drawer", instance="3"), rng=np.random.default_rng(0))
+    (part,) = asset.articulation.parts.values()
+    entry = read_dataclass(SkillCfg, {"name": "open", "objects": ["drawer"]}, where="skills[0]")
+    by_itself = with_setting(entry, asset, part, robot="franka_panda", arm=ARM, s=0.0).planner_setting
+    setting = with_setting(entry, asset, part, robot="franka_panda", arm=ARM, s=0.0, wanted=wanted).planner_setting
+    if threshold is None:
+        assert setting == by_itself
+    else:
+        assert setting.success_threshold == threshold
+        assert setting.follow_joint is not None
+        assert setting.follow_joint.to is None  # the skill goes a fifth beyond what is wanted
+
+
+def test_a_skill_of_another_distribution_is_derived_as_it_says(monkeypatch: pytest.MonkeyPatch):
+    class Nudge:
+        derived_as = "close"
+
+    monkeypatch.setattr(SKILLS, "_all", {**SKILLS.entries(), "nudge": CatalogEntry("nudge:Nudge", "")})
+    monkeypatch.setattr(SKILLS, "load", {"nudge": Nudge}.get)
+    asset = load_object(ObjectCfg("drawer", "drawer", instance="3"), rng=np.random.default_rng(0))
+    (part,) = asset.articulation.parts.values()
+    hand = hand_shape("franka_panda", ARM)
+    start = (0.1, 0.15)
+    assert derived_ways("nudge", asset, part, hand, start) == derived_ways("close", asset, part, hand, start)
+    task, _ = derived_layout("nudge", asset, part, hand)
+    assert task["goal"][0]["kind"] == "within_closed"
+
+
+def test_a_skill_that_cannot_derive_says_so():
+    asset = load_object(ObjectCfg("drawer", "drawer", instance="3"), rng=np.random.default_rng(0))
+    (part,) = asset.articulation.parts.values()
+    entry = replace(read_dataclass(SkillCfg, {"name": "open", "objects": ["drawer"]}, where=""), name="wave")
+    with pytest.raises(ConfigError, match=r"skill 'wave' has no planner_setting, and none can be derived"):
+        with_setting(entry, asset, part, robot="franka_panda", arm=ARM, s=0.0)
+
+
+def test_a_skill_that_does_not_fit_is_refused_before_a_run():
+    with pytest.raises(ConfigError, match=r"skill=rotate does not fit part 'drawer'"):
+        check_assets(config("object=drawer", "skill=rotate"))
+
+
+def test_the_start_that_a_task_states_is_what_its_goal_is_derived_for():
+    asset = load_object(ObjectCfg("drawer", "drawer", instance="3"), rng=np.random.default_rng(0))
+    goals = []
+    for start in ([], ["task.openness=[{object: drawer, part: drawer, range: [0.1, 0.12]}]"]):
+        made = with_task(config("object=drawer", "skill=open", *start), {"drawer": asset}).task
+        goals.append(made.goal[0].value)
+    assert goals[1] < goals[0]
+
+
+def test_ways_are_tried_in_the_order_that_an_entry_states():
+    asset = load_object(ObjectCfg("microwave", "microwave", instance="3"), rng=np.random.default_rng(0))
+    (part,) = asset.articulation.parts.values()
+    entry = read_dataclass(SkillCfg, {"name": "open", "objects": ["microwave"]}, where="skills[0]")
+    s = part.openness.closed + 0.5 * np.sign(part.openness.open - part.openness.closed)
+    names = {}
+    for order in ([], ["hook", "edge"]):
+        made = with_setting(replace(entry, order=order), asset, part, robot="franka_panda", arm=ARM, s=s)
+        names[len(order)] = [way.strategy for way in made.ways()]
+    assert names[0][-2:] == ["edge", "hook"]
+    assert names[2] == ["hook", "edge", *names[0][:-2]]
+
+
+def test_an_object_alone_is_previewed_where_it_would_be_opened():
+    (loaded,) = load_configs("preview", PreviewCfg, CommandLine(overrides=["object=toilet"]))
+    assert [entry.name for entry in loaded.cfg.skills] == ["artpreplan", "open"]
+    with pytest.raises(ConfigError, match="skill is missing beside object=toilet"):
+        config("object=toilet")

@@ -1,0 +1,226 @@
+"""Every kind of part is found by its shape alone; of generated objects what is found is what their makers wrote."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from unlatch.objects.annotate import AnnotateCfg, Annotated, annotate_source, read_source
+from unlatch.objects.annotation import HandleType, Part, PartKind
+from unlatch.objects.procedural import drawer, microwave
+from unlatch.objects.validation import articulation_problems
+from unlatch.simcore.errors import AssetError, ConfigError
+
+Write = Callable[..., Path]
+
+EXPECTED = {
+    "door": ("door", PartKind.hinge_vertical, HandleType.edge),
+    "door_bar": ("door", PartKind.hinge_vertical, HandleType.bar),
+    "door_floating": ("door", PartKind.hinge_vertical, HandleType.bar),
+    "door_wide": ("door", PartKind.hinge_vertical, HandleType.bar),
+    "door_rail": ("door", PartKind.hinge_vertical, HandleType.bar),
+    "door_back": ("door", PartKind.hinge_vertical, HandleType.bar),
+    "flap": ("door", PartKind.hinge_horizontal, HandleType.edge),
+    "flap_bar": ("door", PartKind.hinge_horizontal, HandleType.bar),
+    "drawer": ("drawer", PartKind.slider, HandleType.edge),
+    "drawer_back": ("drawer", PartKind.slider, HandleType.edge),
+    "drawer_knob": ("drawer", PartKind.slider, HandleType.knob),
+    "lid": ("lid", PartKind.lid, HandleType.edge),
+    "knob": ("knob", PartKind.knob, HandleType.knob),
+    "lever": ("lever", PartKind.lever, HandleType.bar),
+    "press": ("slider", PartKind.slider, HandleType.knob),
+}
+HEADS = {
+    "door": (0.01, 0.478, 0.0),
+    "door_bar": (0.06, 0.44, 0.0),
+    "door_floating": (0.038, 0.44, 0.0),
+    "door_wide": (0.06, 0.42, 0.0),
+    "door_rail": (0.06, 0.4, 0.05),
+    "door_back": (0.06, 0.44, 0.0),
+    "flap": (0.01, 0.0, 0.368),
+    "flap_bar": (0.06, 0.0, 0.34),
+    "drawer": (0.01, 0.0, 0.078),
+    "drawer_back": (0.01, 0.0, 0.078),
+    "drawer_knob": (0.05, 0.0, 0.0),
+    "lid": (0.288, 0.0, 0.01),
+    "knob": (0.018, 0.0, 0.0),
+    "lever": (0.045, 0.123, 0.0),
+    "press": (0.02, 0.0, 0.0),
+}
+"""Where the fingers act, in the frame of the moving link [m]."""
+OUTWARD = {
+    "door": (1, 0, 0),
+    "door_bar": (1, 0, 0),
+    "door_floating": (1, 0, 0),
+    "door_wide": (1, 0, 0),
+    "door_rail": (1, 0, 0),
+    "door_back": (1, 0, 0),
+    "flap": (1, 0, 0),
+    "flap_bar": (1, 0, 0),
+    "drawer": (1, 0, 0),
+    "drawer_back": (1, 0, 0),
+    "drawer_knob": (1, 0, 0),
+    "lid": (0, 0, 1),
+    "knob": (1, 0, 0),
+    "lever": (1, 0, 0),
+    "press": (0, 0, 1),
+}
+"""`cross(tail - head, contact axis)`: where a hand comes from."""
+
+
+def outward(part: Part) -> np.ndarray:
+    across = part.keypoint("articulated_object_tail").xyz - part.keypoint("articulated_object_head").xyz
+    return np.cross(across / np.linalg.norm(across), part.axis("link0_contact_axis").xyz)
+
+
+def only_part(found: Annotated) -> Part:
+    (part,) = found.articulation.parts.values()
+    return part
+
+
+@pytest.mark.parametrize("name", EXPECTED)
+def test_a_part_is_found_by_its_shape(write: Write, name: str) -> None:
+    part = only_part(annotate_source(read_source(write(name))))
+    assert (part.name, part.kind, part.handle.type) == EXPECTED[name]
+    np.testing.assert_allclose(part.keypoint("articulated_object_head").xyz, HEADS[name], atol=0.008)
+    np.testing.assert_allclose(outward(part), OUTWARD[name], atol=1e-6)
+    assert (part.joint, part.link, part.base) == ("j", "b", "a")
+
+
+@pytest.mark.parametrize("name", EXPECTED)
+def test_what_is_found_does_not_depend_on_how_the_object_stands(write: Write, name: str) -> None:
+    before = only_part(annotate_source(read_source(write(name))))
+    for yaw in (np.pi / 2, -2.0):
+        after = only_part(annotate_source(read_source(write(name, yaw=yaw))))
+        assert (after.kind, after.handle.type) == (before.kind, before.handle.type), yaw
+        assert after.openness == before.openness
+        np.testing.assert_allclose(
+            after.keypoint("articulated_object_head").xyz, before.keypoint("articulated_object_head").xyz, atol=0.006
+        )
+        np.testing.assert_allclose(outward(after), outward(before), atol=1e-2)
+
+
+def test_sizes_follow_a_scale(write: Write) -> None:
+    once = only_part(annotate_source(read_source(write("drawer_knob"))))
+    twice = only_part(annotate_source(read_source(write("drawer_knob")), AnnotateCfg(scale=2.0)))
+    np.testing.assert_allclose(
+        twice.keypoint("articulated_object_head").xyz, 2 * once.keypoint("articulated_object_head").xyz, atol=0.03
+    )
+    assert twice.openness.open == pytest.approx(2 * once.openness.open)
+    sized = annotate_source(read_source(write("drawer_knob")), AnnotateCfg(size_m=1.0))
+    assert float(sized.size_m.max()) == pytest.approx(1.0)
+
+
+def test_both_flaps_of_a_carton_are_closed_where_they_lie_flat(write: Write) -> None:
+    found = annotate_source(read_source(write("carton")))
+    assert [part.kind for part in found.articulation.parts.values()] == [PartKind.lid, PartKind.lid]
+    assert set(found.articulation.parts) == {"lid", "lid_2"}
+    by_joint = {part.joint: part for part in found.articulation.parts.values()}
+    assert (by_joint["j"].openness.closed, by_joint["j"].openness.open) == (0.0, 2.5)
+    assert (by_joint["k"].openness.closed, by_joint["k"].openness.open) == (0.0, -2.5)
+    for part, side in ((by_joint["j"], 1.0), (by_joint["k"], -1.0)):
+        np.testing.assert_allclose(outward(part), [0, 0, 1], atol=1e-6)
+        across = part.keypoint("articulated_object_tail").xyz - part.keypoint("articulated_object_head").xyz
+        np.testing.assert_allclose(across / np.linalg.norm(across), [0, side, 0], atol=1e-6)
+
+
+def test_fingers_close_along_the_hinge_at_a_bar_that_runs_across_it(write: Write) -> None:
+    part = only_part(annotate_source(read_source(write("door_rail"))))
+    across = part.keypoint("articulated_object_tail").xyz - part.keypoint("articulated_object_head").xyz
+    np.testing.assert_allclose(across / np.linalg.norm(across), [0, 0, -1], atol=1e-6)
+    np.testing.assert_allclose(np.abs(part.axis("link0_contact_axis").xyz), [0, 1, 0], atol=1e-6)
+
+
+def test_what_opens_comes_before_what_is_only_turned(write: Write) -> None:
+    found = annotate_source(read_source(write("oven")))
+    assert list(found.articulation.parts) == ["door", "knob"]
+    assert found.articulation.part("knob").handle.type is HandleType.knob
+
+
+def test_a_drawer_that_could_be_pushed_inside_is_closed_where_it_is_flush(write: Write) -> None:
+    part = only_part(annotate_source(read_source(write("inside"))))
+    assert (part.openness.closed, part.openness.open) == (0.0, 0.25)
+
+
+@pytest.mark.parametrize(("generator", "name"), [(microwave, "door"), (drawer, "drawer")])
+def test_the_annotation_of_a_generated_object_is_found_again(generator: Any, name: str, tmp_path: Path) -> None:
+    for seed in range(12):
+        made = generator.generate(seed)
+        path = tmp_path / f"{seed}" / "object.urdf"
+        path.parent.mkdir()
+        path.write_text(made.model.to_urdf())
+        found = annotate_source(read_source(path))
+        wanted = made.articulation.part(name)
+        part = next(p for p in found.articulation.parts.values() if p.joint == wanted.joint)
+        assert part.kind is wanted.kind, seed
+        assert part.handle.type is wanted.handle.type, seed
+        assert part.openness == wanted.openness, seed
+        np.testing.assert_allclose(
+            part.keypoint("articulated_object_head").xyz,
+            wanted.keypoint("articulated_object_head").xyz,
+            atol=0.012,
+            err_msg=str(seed),
+        )
+        np.testing.assert_allclose(outward(part), outward(wanted), atol=1e-6)
+        if part.handle.type is not HandleType.knob:  # a round knob can be held either way
+            np.testing.assert_allclose(
+                part.axis("link0_contact_axis").xyz, wanted.axis("link0_contact_axis").xyz, atol=1e-6
+            )
+        assert articulation_problems(made.articulation, found.model, size_m=0.5) == []
+
+
+def test_the_same_object_gives_the_same_bytes(write: Write) -> None:
+    texts = {annotate_source(read_source(write("door_bar"))).articulation.to_yaml() for _ in range(2)}
+    assert len(texts) == 1
+
+
+def test_parts_that_no_skill_fits_are_named_with_the_reason(write: Write) -> None:
+    path = write("drawer_knob")
+    text = path.read_text().replace('upper="0.25"', 'upper="0.01"')
+    path.write_text(text)
+    with pytest.raises(AssetError) as caught:
+        annotate_source(read_source(path))
+    assert "no movable joint that a skill fits (j: moves by 0.01, expected at least 0.025)" in str(caught.value)
+    path.write_text(text.replace('type="prismatic"', 'type="fixed"'))
+    with pytest.raises(AssetError, match=r"no movable joint that a skill fits \(stand \(fixed\), j \(fixed\)\)"):
+        annotate_source(read_source(path))
+
+
+@pytest.mark.parametrize(("factor", "said"), [(2000.0, "1000 m"), (1e-5, "5e-06 m")])
+def test_absurd_sizes_are_refused(write: Write, factor: float, said: str) -> None:
+    with pytest.raises(AssetError, match=f"the largest extent is {said}, expected 0.01 to 10 m"):
+        annotate_source(read_source(write("drawer_knob")), AnnotateCfg(scale=factor))
+
+
+def test_scale_and_size_say_the_same() -> None:
+    with pytest.raises(ConfigError, match="scale and size_m are both set"):
+        AnnotateCfg(scale=1.0, size_m=1.0)
+    with pytest.raises(ConfigError, match=r"scale=nan is out of range\. Expected 1e-06 to 1e\+06"):
+        AnnotateCfg(scale=float("nan"))
+
+
+def test_a_part_that_hangs_on_a_fixed_link_names_the_link_with_the_shapes(write: Write) -> None:
+    path = write("drawer_knob")
+    text = path.read_text().replace('<link name="b">', '<link name="b"/>\n<link name="shell">')
+    path.write_text(
+        text.replace(
+            "</robot>",
+            '<joint name="glue" type="fixed"><origin xyz="0.01 0 0"/><parent link="b"/><child link="shell"/></joint>'
+            "</robot>",
+        )
+    )
+    part = only_part(annotate_source(read_source(path)))
+    assert part.link == "shell"
+    np.testing.assert_allclose(part.keypoint("articulated_object_head").xyz, HEADS["drawer_knob"], atol=0.008)
+
+
+def test_an_annotation_of_unit_size_objects_is_in_metres(write: Write) -> None:
+    source = replace(read_source(write("door_bar")), is_metric=False, category="microwave")
+    found = annotate_source(source)
+    assert found.articulation.scale == pytest.approx(0.46 / 0.5, rel=1e-3)
+    assert float(found.size_m.max()) == pytest.approx(0.46, rel=1e-3)

@@ -1,0 +1,119 @@
+"""Keypoints that others set by hand are taken over, in both forms, or refused with the key."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from unlatch.objects.annotate import AnnotateCfg, annotate_source, read_source
+from unlatch.objects.annotate.peer_info import PeerForm, read_peer_info
+from unlatch.objects.annotation import Part
+from unlatch.simcore.errors import AssetError
+
+Write = Callable[..., Path]
+HEAD = [0.06, 0.44, 0.05]
+
+
+def annotated(
+    write: Write, info: dict[str, Any], *, use_info: bool = True, name: str = "door_bar"
+) -> tuple[Part, float]:
+    path = write(name)
+    (path.parent / "info.json").write_text(json.dumps(info))
+    found = annotate_source(read_source(path), AnnotateCfg(use_info=use_info))
+    return next(iter(found.articulation.parts.values())), found.articulation.scale
+
+
+def test_gensim2_gives_the_head_in_the_frame_of_the_first_collision_shape(write: Write) -> None:
+    shape = np.array([0.01, 0.245, 0.0])  # origin of the door's first shape in its link
+    info = {"keypoints": {"articulated_object_head": (HEAD - shape).tolist()}, "scale": 0.5, "axis": "z"}
+    part, scale = annotated(write, info)
+    assert scale == 0.5
+    head = part.keypoint("articulated_object_head").xyz
+    np.testing.assert_allclose(head, 0.5 * np.array(HEAD), atol=1e-9)
+    np.testing.assert_allclose(part.keypoint("articulated_object_tail").xyz - head, [0, 0.05, 0], atol=1e-9)
+    derived, _ = annotated(write, info, use_info=False)
+    assert abs(derived.keypoint("articulated_object_head").xyz[2]) < 0.005, "without it, the middle of the bar"
+
+
+def intern(**values: Any) -> dict[str, Any]:
+    return {
+        "object_keypoints": {
+            "articulated_object_head": [*HEAD, 1.0],
+            "articulated_object_tail": [0.06, 0.40, 0.05],
+            "base_contact_point": [0.2, 0.0, 0.4],
+        },
+        "object_scale": [0.5, 0.5, 0.5, 1.0],
+        "object_link0_rot_axis": "-z",
+        "object_link0_contact_axis": "-z",
+        "object_base_front_axis": "x",
+        "joint_index": 0,
+        **values,
+    }
+
+
+def test_intern_data_engine_gives_head_tail_and_axes_in_the_link(write: Write) -> None:
+    part, scale = annotated(write, intern())
+    assert scale == 0.5
+    np.testing.assert_allclose(part.keypoint("articulated_object_head").xyz, 0.5 * np.array(HEAD), atol=1e-9)
+    # towards the hinge, with the contact axis down: outwards again, so both are taken over
+    np.testing.assert_allclose(part.keypoint("articulated_object_tail").xyz, [0.03, 0.20, 0.025], atol=1e-9)
+    np.testing.assert_allclose(part.axis("link0_contact_axis").xyz, [0, 0, -1], atol=1e-9)
+    np.testing.assert_allclose(part.axis("base_front_axis").xyz, [1, 0, 0], atol=1e-9)
+
+
+def test_a_tail_that_breaks_our_conventions_is_left_out(write: Write) -> None:
+    part, _ = annotated(write, intern(object_link0_contact_axis="z"))  # would point into the door
+    np.testing.assert_allclose(part.keypoint("articulated_object_tail").xyz, [0.03, 0.27, 0.025], atol=1e-9)
+    part, _ = annotated(write, intern(object_link0_contact_axis="y"))  # not at a right angle
+    np.testing.assert_allclose(part.axis("link0_contact_axis").xyz, [0, 0, 1], atol=1e-9)
+
+
+def test_the_joint_may_be_named_either_way(write: Write) -> None:
+    info = intern()
+    del info["joint_index"]
+    path = write("carton")
+    (path.parent / "info.json").write_text(json.dumps({**info, "object_revolute_joint_idx": 1}))
+    peer = read_peer_info(read_source(path))
+    assert peer is not None
+    assert (peer.form, peer.joint) == (PeerForm.intern_data_engine, "k")
+
+
+def test_without_keypoints_there_is_nothing_to_take_over(write: Write) -> None:
+    path = write("door_bar")
+    (path.parent / "info.json").write_text('{"scale": 0.5}')
+    assert read_peer_info(read_source(path)) is None
+
+
+@pytest.mark.parametrize(
+    ("values", "said"),
+    [
+        ({"object_link0_contact_axis": "w"}, "object_link0_contact_axis is 'w', expected one of: x, y, z, -x, -y, -z."),
+        ({"joint_index": 4}, "joint_index is 4, expected 0 to 0: the URDF has j."),
+        ({"object_keypoints": []}, "object_keypoints must be a mapping, got []."),
+        (
+            {"object_keypoints": {"articulated_object_head": [1, 2]}},
+            "object_keypoints.articulated_object_head must be a list of 3 numbers, got [1, 2].",
+        ),
+        (
+            {"object_keypoints": {"articulated_object_head": [1, 2, "a"]}},
+            "object_keypoints.articulated_object_head[2] must be a finite number, got 'a'.",
+        ),
+    ],
+)
+def test_wrong_values_are_named_with_their_key(write: Write, values: dict[str, Any], said: str) -> None:
+    with pytest.raises(AssetError) as caught:
+        annotated(write, intern(**values))
+    assert said in str(caught.value)
+
+
+def test_a_head_off_the_part_is_refused_by_the_validator(write: Write) -> None:
+    far = {"articulated_object_head": [0.5, 0.44, 0.0]}
+    with pytest.raises(
+        AssetError, match=r"keypoint 'articulated_object_head' lies 0\.\d+ m from the surface of link 'b'"
+    ):
+        annotated(write, intern(object_keypoints=far))

@@ -1,0 +1,98 @@
+"""Meshes and URDFs of the converter tests, made in code."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from unlatch.simcore.meshes.decomposition.convex_decomposition import convex_hull
+from unlatch.simcore.meshes.mesh_parts import TriangleMesh
+from unlatch.simcore.meshes.mesh_store import surface_text
+
+
+def box_mesh(low: tuple[float, float, float], high: tuple[float, float, float]) -> TriangleMesh:
+    corners = np.array([[x, y, z] for x in (low[0], high[0]) for y in (low[1], high[1]) for z in (low[2], high[2])])
+    return convex_hull(corners)
+
+
+def angle_mesh() -> TriangleMesh:
+    """A closed L, 1 m long and high, 0.4 m wide, 0.1 m thick: 0.076 m^3."""
+    outline = [(0, 0), (1, 0), (1, 0.1), (0.1, 0.1), (0.1, 1), (0, 1)]
+    vertices = np.array([[x, y, z] for y in (0.0, 0.4) for x, z in outline])
+    cap = [(0, 1, 2), (0, 2, 3), (0, 3, 4), (0, 4, 5)]
+    faces = cap + [(a + 6, c + 6, b + 6) for a, b, c in cap]
+    for i in range(6):
+        j = (i + 1) % 6
+        faces += [(i, i + 6, j), (j, i + 6, j + 6)]
+    return TriangleMesh(vertices, np.array(faces))
+
+
+@pytest.fixture
+def brick(tmp_path: Path) -> Path:
+    """A closed box of 0.1 x 0.2 x 0.3 m with a corner at the origin."""
+    path = tmp_path / "in" / "brick.obj"
+    path.parent.mkdir(exist_ok=True)
+    (path.parent / "brick.mtl").write_text("newmtl m\nKd 0.2 0.4 0.6\nmap_Kd skin.png\n")
+    (path.parent / "skin.png").write_bytes(b"pixels")
+    path.write_text("mtllib brick.mtl\n" + surface_text(box_mesh((0, 0, 0), (0.1, 0.2, 0.3))))
+    return path
+
+
+@pytest.fixture
+def angle(tmp_path: Path) -> Path:
+    """The closed L as an OBJ."""
+    path = tmp_path / "in" / "angle.obj"
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(surface_text(angle_mesh()))
+    return path
+
+
+CABINET = """<?xml version="1.0"?>
+<robot name="cabinet">
+<material name="red"><color rgba="0.8 0.1 0.1 1"/></material>
+<link name="body">
+<inertial><mass value="8"/><origin xyz="0 0 0.1"/>
+<inertia ixx="0.2" iyy="0.3" izz="0.4" ixy="0" ixz="0" iyz="0"/></inertial>
+<visual><geometry><mesh filename="angle.obj"/></geometry><material name="red"/></visual>
+<collision><geometry><mesh filename="angle.obj"/></geometry></collision>
+</link>
+<link name="door">
+<visual><origin xyz="0.2 0 0"/><geometry><mesh filename="angle.obj" scale="0.5 0.5 0.5"/></geometry></visual>
+<collision><origin xyz="0.2 0 0"/><geometry><mesh filename="angle.obj" scale="0.5 0.5 0.5"/></geometry></collision>
+</link>
+<link name="knob">
+<visual><geometry><box size="0.04 0.05 0.06"/></geometry></visual>
+<collision><geometry><box size="0.04 0.05 0.06"/></geometry></collision>
+</link>
+<joint name="hinge" type="revolute"><origin xyz="0 0.5 0.2" rpy="0 0 0.3"/><parent link="body"/><child link="door"/>
+<axis xyz="0 2 0"/><limit lower="-0.5" upper="1.5" effort="20" velocity="3"/>
+<dynamics damping="0.7" friction="0.2"/></joint>
+<joint name="screw" type="fixed"><origin xyz="0.1 0 0"/><parent link="door"/><child link="knob"/></joint>
+</robot>
+"""
+
+
+@pytest.fixture
+def cabinet(angle: Path) -> Path:
+    """A URDF: a body with an inertial, a door without one on a hinge, a knob fixed to the door."""
+    path = angle.parent / "cabinet.urdf"
+    path.write_text(CABINET)
+    return path
+
+
+@pytest.fixture
+def edited(cabinet: Path) -> Callable[..., Path]:
+    """The cabinet with texts replaced."""
+
+    def edit(*pairs: tuple[str, str]) -> Path:
+        text = cabinet.read_text()
+        for old, new in pairs:
+            assert old in text
+            text = text.replace(old, new)
+        cabinet.write_text(text)
+        return cabinet
+
+    return edit

@@ -1,0 +1,220 @@
+"""When a conversion is due: any content, setting or version that changed, and nothing else."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from unlatch.objects.importers.asset_converter_base import MARKER_FILE, MissingAssetError
+from unlatch.objects.importers.mesh_converter import MeshConverter, MeshConverterCfg
+from unlatch.objects.importers.property_groups import MassPropertiesCfg
+from unlatch.objects.importers.urdf_converter import UrdfConverter, UrdfConverterCfg
+from unlatch.simcore.cache import MANIFEST_FILE
+from unlatch.simcore.errors import AssetError, ConfigError
+
+
+def files_of(folder: Path) -> dict[str, bytes]:
+    return {str(p.relative_to(folder)): p.read_bytes() for p in sorted(folder.rglob("*")) if p.is_file()}
+
+
+def convert_mesh(path: Path, out: Path, **values: object) -> MeshConverter:
+    return MeshConverter(MeshConverterCfg(asset_path=str(path), out_dir=str(out), **values))  # type: ignore[arg-type]
+
+
+def convert_urdf(path: Path, out: Path, **values: object) -> UrdfConverter:
+    cfg = UrdfConverterCfg(asset_path=str(path), out_dir=str(out), fix_base=True, **values)  # type: ignore[arg-type]
+    return UrdfConverter(cfg)
+
+
+def test_the_second_time_nothing_is_converted(brick: Path, tmp_path: Path):
+    first = convert_mesh(brick, tmp_path / "out")
+    before = files_of(tmp_path / "out")
+    second = convert_mesh(brick, tmp_path / "out")
+    assert (first.was_converted, second.was_converted) == (True, False)
+    assert files_of(tmp_path / "out") == before
+    assert second.urdf_path == first.urdf_path
+    assert second.content_hash == first.content_hash != ""
+
+
+@pytest.mark.slow
+def test_two_conversions_write_the_same_bytes(cabinet: Path, tmp_path: Path):
+    for name in ("a", "b"):
+        convert_urdf(cabinet, tmp_path / name, convex_decompose_mesh=True)
+    assert files_of(tmp_path / "a") == files_of(tmp_path / "b")
+
+
+def test_an_asset_that_was_moved_as_a_whole_is_the_same(cabinet: Path, tmp_path: Path):
+    convert_urdf(cabinet, tmp_path / "out")
+    shutil.move(cabinet.parent, tmp_path / "elsewhere")
+    assert not convert_urdf(tmp_path / "elsewhere" / "cabinet.urdf", tmp_path / "out").was_converted
+
+
+@pytest.mark.parametrize("name", ["brick.obj", "brick.mtl", "skin.png"])
+def test_a_change_in_the_mesh_its_material_or_its_texture_is_noticed(name: str, brick: Path, tmp_path: Path):
+    convert_mesh(brick, tmp_path / "out")
+    with (brick.parent / name).open("a") as file:
+        file.write("\n# changed\n")
+    assert convert_mesh(brick, tmp_path / "out").was_converted
+    assert not convert_mesh(brick, tmp_path / "out").was_converted
+
+
+@pytest.mark.parametrize("name", ["cabinet.urdf", "angle.obj"])
+def test_a_change_in_a_urdf_or_in_a_mesh_that_it_names_is_noticed(name: str, cabinet: Path, tmp_path: Path):
+    convert_urdf(cabinet, tmp_path / "out")
+    path = cabinet.parent / name
+    path.write_text(path.read_text().replace("0.4", "0.41"))
+    assert convert_urdf(cabinet, tmp_path / "out").was_converted
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"translation": (0.0, 0.0, 1.0)},
+        {"scale": (1.0, 1.0, 2.0)},
+        {"collision_approximation": "convexHull"},
+        {"make_instanceable": False},
+        {"mass_props": MassPropertiesCfg(mass=1.0)},
+    ],
+    ids=lambda change: next(iter(change)),
+)
+def test_a_change_of_the_configuration_is_noticed(change: dict[str, object], brick: Path, tmp_path: Path):
+    convert_mesh(brick, tmp_path / "out")
+    assert convert_mesh(brick, tmp_path / "out", **change).was_converted
+
+
+def test_a_newer_converter_converts_again(brick: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    convert_mesh(brick, tmp_path / "out")
+    monkeypatch.setattr(MeshConverter, "VERSION", MeshConverter.VERSION + 1)
+    assert convert_mesh(brick, tmp_path / "out").was_converted
+
+
+@pytest.mark.parametrize("name", ["force_conversion", "force_usd_conversion"])
+def test_force_converts_again(name: str, brick: Path, tmp_path: Path):
+    convert_mesh(brick, tmp_path / "out")
+    assert convert_mesh(brick, tmp_path / "out", **{name: True}).was_converted
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda out: (out / "brick.urdf").write_text("<robot/>"),
+        lambda out: (out / "collision.obj").unlink(),
+        lambda out: (out / MANIFEST_FILE).write_text("{"),
+        lambda out: (out / MANIFEST_FILE).unlink(),
+    ],
+    ids=["changed", "missing", "broken manifest", "no manifest"],
+)
+def test_a_damaged_output_is_made_anew(damage: Callable[[Path], object], brick: Path, tmp_path: Path):
+    out = tmp_path / "out"
+    convert_mesh(brick, out)
+    good = files_of(out)
+    damage(out)
+    assert convert_mesh(brick, out).was_converted
+    assert files_of(out) == good
+
+
+def test_what_others_put_into_the_output_stays(brick: Path, tmp_path: Path):
+    out = tmp_path / "out"
+    convert_mesh(brick, out)
+    (out / "articulation.yaml").write_text("schema: 1\n")
+    assert not convert_mesh(brick, out).was_converted
+    assert convert_mesh(brick, out, scale=(2.0, 2.0, 2.0)).was_converted
+    assert (out / "articulation.yaml").read_text() == "schema: 1\n"
+    assert not convert_mesh(brick, out, scale=(2.0, 2.0, 2.0)).was_converted
+
+
+def test_a_folder_with_files_of_the_user_is_never_replaced(brick: Path, tmp_path: Path):
+    mine = tmp_path / "mine"
+    mine.mkdir()
+    (mine / "thesis.txt").write_text("years")
+    with pytest.raises(AssetError, match="holds files that no converter has written"):
+        convert_mesh(brick, mine)
+    assert files_of(mine) == {"thesis.txt": b"years"}
+
+
+def test_the_folder_of_the_asset_is_refused_as_output(brick: Path):
+    with pytest.raises(ConfigError, match="holds the asset itself"):
+        convert_mesh(brick, brick.parent)
+    assert not (brick.parent / MARKER_FILE).exists()
+
+
+def test_a_conversion_that_fails_leaves_nothing_and_keeps_the_old_one(brick: Path, tmp_path: Path):
+    out = tmp_path / "out"
+    convert_mesh(brick, out)
+    before = files_of(tmp_path)
+    good = brick.read_text()
+    brick.write_text("v 0 0 0\n")
+    with pytest.raises(AssetError, match="no triangle"):
+        convert_mesh(brick, out)
+    brick.write_text(good)
+    assert files_of(tmp_path) == before
+    assert not convert_mesh(brick, out).was_converted
+
+
+def test_without_a_folder_each_conversion_has_its_own(brick: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    (tmp_path / "tmp").mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "tmp"))
+    made = [MeshConverter(MeshConverterCfg(asset_path=str(brick))) for _ in range(2)]
+    assert [item.was_converted for item in made] == [True, True]
+    assert made[0].out_dir != made[1].out_dir
+    assert all(Path(item.urdf_path).is_file() and str(tmp_path / "tmp") in item.urdf_path for item in made)
+    brick.write_text("nothing")
+    before = sorted((tmp_path / "tmp").iterdir())
+    with pytest.raises(AssetError, match="no triangle"):
+        MeshConverter(MeshConverterCfg(asset_path=str(brick)))
+    assert sorted((tmp_path / "tmp").iterdir()) == before
+
+
+def test_a_missing_asset_is_a_value_error_of_ours(tmp_path: Path):
+    with pytest.raises(ValueError, match="does not exist") as caught:
+        convert_mesh(tmp_path / "none.obj", tmp_path / "out")
+    assert isinstance(caught.value, AssetError)
+    assert isinstance(caught.value, MissingAssetError)
+    assert not (tmp_path / "out").exists()
+
+
+def test_two_folders_one_inside_the_other_are_refused(brick: Path, tmp_path: Path):
+    with pytest.raises(ConfigError, match="one inside the other"):
+        convert_mesh(brick, tmp_path / "out", usd_dir=str(tmp_path / "out" / "usd"))
+
+
+@pytest.mark.parametrize("name", ["a/b", "..", " "])
+def test_a_usd_name_with_folders_is_refused(name: str, brick: Path):
+    with pytest.raises(ConfigError, match="usd_file_name"):
+        MeshConverterCfg(asset_path=str(brick), usd_file_name=name)
+
+
+def test_an_asset_path_is_required():
+    with pytest.raises(ConfigError, match="asset_path is missing"):
+        MeshConverterCfg()
+
+
+def test_a_usd_that_was_not_asked_for_has_no_path(brick: Path, tmp_path: Path):
+    with pytest.raises(AssetError, match="No USD"):
+        _ = convert_mesh(brick, tmp_path / "out").usd_path
+
+
+@pytest.mark.slow
+def test_processes_that_convert_the_same_asset_at_once_end_with_one_good_result(cabinet: Path, tmp_path: Path):
+    code = (
+        "import sys\n"
+        "from unlatch.objects.importers.urdf_converter import UrdfConverter, UrdfConverterCfg\n"
+        "for n in range(6):\n"
+        "    cfg = UrdfConverterCfg(asset_path=sys.argv[1], out_dir=sys.argv[2], fix_base=True)\n"
+        "    cfg.force_conversion = True\n"
+        "    UrdfConverter(cfg)\n"
+    )
+    command = [sys.executable, "-c", code, str(cabinet), str(tmp_path / "out")]
+    children = [subprocess.Popen(command, env={**os.environ, "OMP_NUM_THREADS": "1"}) for _ in range(3)]
+    assert [child.wait(timeout=120) for child in children] == [0, 0, 0]
+    assert not convert_urdf(cabinet, tmp_path / "out").was_converted
+    convert_urdf(cabinet, tmp_path / "alone")
+    assert files_of(tmp_path / "out") == files_of(tmp_path / "alone")
+    assert not list(tmp_path.glob(".writing-*"))

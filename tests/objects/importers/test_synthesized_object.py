@@ -1,0 +1,109 @@
+"""Objects of scene-synthesizer: an extra, asked for on use alone."""
+
+from __future__ import annotations
+
+import sys
+import types
+from collections.abc import Callable
+from pathlib import Path
+from typing import ClassVar
+
+import numpy as np
+import pytest
+
+from unlatch.objects.importers import synthesized_object
+from unlatch.objects.library import ObjectCfg, ObjectSource, load_object, object_set_of
+from unlatch.objects.procedural.catalog import GENERATORS
+from unlatch.simcore.errors import AssetError, ConfigError
+
+Make = Callable[..., ObjectCfg]
+
+
+@pytest.fixture
+def make(cache_dir: str) -> Make:
+    source = ObjectSource.scene_synthesizer
+    return lambda **values: ObjectCfg(
+        **{"name": "o", "category": "range", "source": source, "cache_dir": cache_dir, **values}
+    )
+
+
+class Cabinet:
+    """Stands in for one of its generators: writes one of our own cabinets."""
+
+    made: ClassVar[list[int]] = []
+
+    def __init__(self, seed: int) -> None:
+        self.seed = seed
+
+    @classmethod
+    def random(cls, seed: int) -> Cabinet:
+        cls.made.append(seed)
+        if seed == 13:
+            raise ValueError("no such size")
+        return cls(seed)
+
+    def scene(self) -> Cabinet:
+        return self
+
+    def export(self, path: str) -> None:
+        sys.stdout.write("exporting")
+        Path(path).write_text(GENERATORS.load("cabinet")(self.seed).model.to_urdf())
+
+
+@pytest.fixture
+def installed(monkeypatch: pytest.MonkeyPatch) -> None:
+    module = types.ModuleType("scene_synthesizer.procedural_assets")
+    module.__dict__["RangeAsset"] = Cabinet
+    monkeypatch.setitem(sys.modules, "scene_synthesizer", types.ModuleType("scene_synthesizer"))
+    monkeypatch.setitem(sys.modules, "scene_synthesizer.procedural_assets", module)
+    monkeypatch.setattr(synthesized_object, "version", lambda name: "1.15.0")
+    monkeypatch.setattr(Cabinet, "made", [])
+
+
+def test_without_the_extra_the_error_names_it(make: Make, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setitem(sys.modules, "scene_synthesizer", None)
+    with pytest.raises(AssetError, match=r"'scene_synthesizer', .* pip install 'unlatch\[synthesizer\]'"):
+        load_object(make(), rng=np.random.default_rng(0))
+
+
+@pytest.mark.integration
+@pytest.mark.usefixtures("installed")
+def test_an_object_is_generated_once_and_converted(make: Make, capsys: pytest.CaptureFixture[str]):
+    cfg = make(instances="round_robin", instance_count=3)
+    asset = load_object(cfg, rng=np.random.default_rng(0), number=4)
+    again = load_object(make(instance="1"), rng=np.random.default_rng(9))
+    assert (asset.source, asset.category, asset.instance) == ("scene_synthesizer", "range", "1")
+    assert asset.content_hash == again.content_hash
+    assert Cabinet.made == [1]
+    assert "door" in asset.articulation.parts
+    assert capsys.readouterr().out == ""
+
+
+@pytest.mark.usefixtures("installed")
+def test_the_set_is_its_version_and_of_a_named_one_its_files(make: Make):
+    assert object_set_of(make()) == {"synthesizer": "1.15.0", "urdf": synthesized_object.VERSION}
+    assert "files" in object_set_of(make(instance="2"))
+
+
+@pytest.mark.usefixtures("installed")
+def test_what_cannot_be_made_is_an_error_of_that_object(make: Make):
+    with pytest.raises(AssetError, match="cannot make range 13: ValueError: no such size"):
+        load_object(make(instance="13"), rng=np.random.default_rng(0))
+
+
+def test_mistakes_are_refused_with_their_key(make: Make):
+    with pytest.raises(ConfigError, match=r"object\.category='rang' is not known for source=scene_syn"):
+        load_object(make(category="rang"), rng=np.random.default_rng(0))
+    with pytest.raises(ConfigError, match=r"object\.root=x has no meaning for source=scene_synthesizer"):
+        make(root="x")
+    with pytest.raises(ConfigError, match=r"object\.instance='b' is no seed"):
+        make(instance="b")
+
+
+@pytest.mark.slow
+@pytest.mark.integration
+@pytest.mark.parametrize("category", synthesized_object.GENERATORS)
+def test_every_category_of_the_package_itself(category: str, make: Make):
+    pytest.importorskip("scene_synthesizer", reason="extra synthesizer")
+    asset = load_object(make(category=category, instance="0"), rng=np.random.default_rng(0))
+    assert asset.articulation.parts

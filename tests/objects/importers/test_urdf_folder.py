@@ -1,0 +1,75 @@
+"""A folder of URDFs, each an instance."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from unlatch.objects.importers.urdf_folder import is_urdf_folder, urdf_instances
+from unlatch.objects.instances import Split, split_of
+from unlatch.objects.library import ObjectCfg, ObjectSource, draws_instances, load_object, object_set_of
+from unlatch.objects.procedural.catalog import GENERATORS
+from unlatch.simcore.errors import AssetError, ConfigError
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Three cartons in folders, a box beside them, a carton of PartNet-Mobility's form."""
+    root = tmp_path / "shelf"
+    places = ("carton_0/object.urdf", "carton_1/object.urdf", "deep/carton_2/object.urdf", "Box/77/mobility.urdf")
+    for seed, place in enumerate(places):
+        (root / place).parent.mkdir(parents=True)
+        (root / place).write_text(GENERATORS.load("carton")(seed).model.to_urdf())
+    (root / "loose.urdf").write_text(GENERATORS.load("box")(0).model.to_urdf())
+    (root / "other.urdf").write_text(GENERATORS.load("box")(1).model.to_urdf())
+    return root
+
+
+@pytest.fixture
+def cfg(folder: Path, cache_dir: str) -> ObjectCfg:
+    return ObjectCfg(name="o", category="object", source=ObjectSource.urdf, root=str(folder), cache_dir=cache_dir)
+
+
+def test_instances_are_called_by_their_path(folder: Path):
+    assert list(urdf_instances(folder)) == ["loose", "other", "Box/77", "carton_0", "carton_1", "deep/carton_2"]
+    assert urdf_instances(folder)["Box/77"] == folder / "Box/77/mobility.urdf"
+
+
+def test_a_folder_of_one_object_is_not_a_folder_of_many(folder: Path, tmp_path: Path):
+    assert is_urdf_folder(folder)
+    assert is_urdf_folder(folder / "deep")
+    assert not is_urdf_folder(folder / "carton_0")
+    assert not is_urdf_folder(folder / "Box" / "77")
+    assert not is_urdf_folder(folder / "loose.urdf")
+    (tmp_path / "empty").mkdir()
+    assert not is_urdf_folder(tmp_path / "empty")
+    with pytest.raises(AssetError, match="holds no URDF, 3 folders deep"):
+        urdf_instances(tmp_path / "empty")
+
+
+@pytest.mark.integration
+def test_each_is_loaded_by_its_name_and_says_what_it_is(cfg: ObjectCfg):
+    assert draws_instances(cfg)
+    chosen = ObjectCfg(**{**vars(cfg), "instances": "round_robin"})
+    assets = [load_object(chosen, rng=np.random.default_rng(0), number=number) for number in (2, 4)]
+    assert [(asset.instance, asset.category) for asset in assets] == [("Box/77", "box"), ("carton_1", "object")]
+    again = load_object(cfg.at("carton_1"), rng=np.random.default_rng(0))
+    assert again.content_hash == assets[1].content_hash
+    assert again.instance == "carton_1"
+
+
+def test_the_set_is_what_may_be_drawn(cfg: ObjectCfg):
+    assert len(object_set_of(cfg)["instances"]) == 6
+    some = ObjectCfg(**{**vars(cfg), "instances": ["carton_0", "Box/77"]})
+    assert list(object_set_of(some)["instances"]) == ["carton_0", "Box/77"]
+    held = ObjectCfg(**{**vars(cfg), "split": Split.held_out, "held_out": 0.5})
+    assert list(object_set_of(held)["instances"]) == [
+        name for name in urdf_instances(Path(str(cfg.root))) if split_of(name, held_out=0.5) is Split.held_out
+    ]
+
+
+def test_a_name_that_is_not_there_is_refused(cfg: ObjectCfg):
+    with pytest.raises(ConfigError, match=r"object\.instance='carton_9' is not in .* Did you mean 'carton_1'"):
+        load_object(cfg.at("carton_9"), rng=np.random.default_rng(0))

@@ -1,0 +1,168 @@
+"""Any URDF as an object of a scene."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from unlatch.objects.annotate.annotator import annotate_source
+from unlatch.objects.annotate.source import read_source
+from unlatch.objects.annotation import ANNOTATION_FILE
+from unlatch.objects.library import ObjectCfg, ObjectSource, load_object, object_set_of
+from unlatch.simcore.errors import AssetError, ConfigError
+from unlatch.simcore.urdf.reader import read_urdf
+
+# the front looks to -y, a grip is fixed to the door by a joint, a button is pressed from above
+CABINET = """<robot name="cabinet">
+  <link name="case">
+    <visual><origin xyz="0 0 0.01"/><geometry><box size="0.4 0.3 0.02"/></geometry></visual>
+    <visual><origin xyz="0 0 0.39"/><geometry><box size="0.4 0.3 0.02"/></geometry></visual>
+    <visual><origin xyz="-0.19 0 0.2"/><geometry><box size="0.02 0.3 0.36"/></geometry></visual>
+    <visual><origin xyz="0.19 0 0.2"/><geometry><box size="0.02 0.3 0.36"/></geometry></visual>
+    <visual><origin xyz="0 0.14 0.2"/><geometry><box size="0.36 0.02 0.36"/></geometry></visual>
+  </link>
+  <link name="panel">
+    <visual><origin xyz="0.2 -0.01 0.2"/><geometry><box size="0.4 0.02 0.4"/></geometry></visual>
+  </link>
+  <link name="grip">
+    <visual><origin xyz="0 -0.05 0"/><geometry><box size="0.016 0.016 0.16"/></geometry></visual>
+    <visual><origin xyz="0 -0.02 0.07"/><geometry><box size="0.016 0.05 0.016"/></geometry></visual>
+    <visual><origin xyz="0 -0.02 -0.07"/><geometry><box size="0.016 0.05 0.016"/></geometry></visual>
+  </link>
+  <link name="button"><visual><geometry><box size="0.04 0.04 0.02"/></geometry></visual></link>
+  <joint name="hinge" type="revolute"><parent link="case"/><child link="panel"/><origin xyz="-0.2 -0.15 0"/>
+    <axis xyz="0 0 -1"/><limit lower="0" upper="1.6"/></joint>
+  <joint name="screws" type="fixed"><parent link="panel"/><child link="grip"/><origin xyz="0.36 0 0.2"/></joint>
+  <joint name="press" type="prismatic"><parent link="case"/><child link="button"/><origin xyz="0 0 0.41"/>
+    <axis xyz="0 0 -1"/><limit lower="0" upper="0.005"/></joint>
+</robot>
+"""
+
+
+@pytest.fixture
+def urdf(tmp_path: Path) -> Path:
+    path = tmp_path / "cabinet" / "cabinet.urdf"
+    path.parent.mkdir()
+    path.write_text(CABINET)
+    return path
+
+
+@pytest.fixture
+def cfg(urdf: Path, tmp_path: Path) -> ObjectCfg:
+    return ObjectCfg("thing", "cabinet", ObjectSource.urdf, root=str(urdf), cache_dir=str(tmp_path / "cache"))
+
+
+def load(cfg: ObjectCfg):
+    return load_object(cfg, rng=np.random.default_rng(0))
+
+
+def test_its_front_is_turned_to_x_and_what_is_fixed_is_one_link(cfg: ObjectCfg):
+    asset = load(cfg)
+    model = read_urdf(asset.urdf_path)
+    door = asset.articulation.part("door")
+    assert list(model.links) == ["object_root", "panel"]
+    assert [joint.name for joint in model.joints.values()] == ["hinge"]  # the button is held where it is
+    assert (door.link, door.base) == ("panel", "object_root")
+    np.testing.assert_allclose(door.axes["base_front_axis"].xyz, [1.0, 0.0, 0.0], atol=1e-6)
+    np.testing.assert_allclose(asset.bounds_obj[1, 0], 0.208, atol=1e-3)  # the grip stands out of the front
+    head = model.link_pose("panel") @ door.keypoints["articulated_object_head"].xyz
+    # 16 cm left of the middle as the object looks: its +x in the file is +y here
+    np.testing.assert_allclose(head, [0.2, 0.16, 0.2], atol=0.01)
+
+
+def test_the_second_time_it_comes_from_the_cache_and_a_changed_file_is_noticed(cfg: ObjectCfg, urdf: Path):
+    first, set_before = load(cfg), object_set_of(cfg)
+    written = first.urdf_path.stat().st_mtime_ns
+    assert load(cfg).urdf_path.stat().st_mtime_ns == written
+    urdf.write_text(CABINET.replace('upper="1.6"', 'upper="1.2"'))
+    second = load(cfg)
+    assert second.content_hash != first.content_hash
+    assert object_set_of(cfg) != set_before
+    assert second.articulation.part("door").openness.open == pytest.approx(1.2)
+
+
+def test_meshes_may_lie_in_the_package_around_the_urdf(cfg: ObjectCfg, urdf: Path):
+    package = urdf.parent / "cabinet_description"
+    (package / "urdf").mkdir(parents=True)
+    (package / "meshes").mkdir()
+    mesh = package / "meshes" / "button.obj"
+    mesh.write_text("v 0 0 0\nv 0.03 0 0\nv 0 0.03 0\nv 0 0 0.01\nf 1 3 2\nf 1 2 4\nf 2 3 4\nf 3 1 4\n")
+    named = '<mesh filename="package://cabinet_description/meshes/button.obj"/>'
+    inner = package / "urdf" / "cabinet.urdf"
+    inner.write_text(CABINET.replace('<box size="0.04 0.04 0.02"/>', named))
+    inside = replace(cfg, root=str(inner))
+    first = load(inside)
+    assert load(inside).content_hash == first.content_hash
+    mesh.write_text(mesh.read_text().replace("0.03", "0.04"))
+    assert load(inside).content_hash != first.content_hash
+
+
+def test_nothing_is_written_beside_the_urdf(cfg: ObjectCfg, urdf: Path):
+    load(cfg)
+    assert [path.name for path in urdf.parent.iterdir()] == ["cabinet.urdf"]
+
+
+def test_an_annotation_beside_it_is_used_as_it_is(cfg: ObjectCfg, urdf: Path):
+    made = annotate_source(read_source(urdf)).articulation
+    door = made.part("door")
+    raised = {
+        name: replace(point, xyz=point.xyz + np.array([0.0, 0.0, 0.03]))
+        for name, point in door.keypoints.items()
+        if name.startswith("articulated")
+    }
+    own = replace(made, parts={"gate": replace(door, name="gate", keypoints={**door.keypoints, **raised})})
+    (urdf.parent / ANNOTATION_FILE).write_text(own.to_yaml())
+    asset = load(cfg)
+    assert list(asset.articulation.parts) == ["gate"]
+    moved = asset.articulation.part("gate").keypoints["articulated_object_head"].xyz
+    np.testing.assert_allclose(moved, [0.36, -0.05, 0.23], atol=1e-6)
+    assert asset.parameters["annotation"] == "given"
+
+
+def test_an_annotation_that_does_not_fit_is_refused(cfg: ObjectCfg, urdf: Path):
+    text = annotate_source(read_source(urdf)).articulation.to_yaml()
+    (urdf.parent / ANNOTATION_FILE).write_text(text.replace("joint: hinge", "joint: henge"))
+    with pytest.raises(AssetError, match=r"joint 'henge' is not in the URDF"):
+        load(cfg)
+
+
+def test_an_annotation_of_another_urdf_is_left_alone(cfg: ObjectCfg, urdf: Path):
+    text = annotate_source(read_source(urdf)).articulation.to_yaml()
+    (urdf.parent / ANNOTATION_FILE).write_text(text.replace("file: cabinet.urdf", "file: other.urdf"))
+    assert load(cfg).parameters["annotation"] == "derived"
+
+
+def test_a_scale_beside_an_annotation_that_says_another_is_refused(cfg: ObjectCfg, urdf: Path):
+    (urdf.parent / ANNOTATION_FILE).write_text(annotate_source(read_source(urdf)).articulation.to_yaml())
+    with pytest.raises(ConfigError, match=r"object.scale=2 and the scale 1 of .* contradict"):
+        load(replace(cfg, scale=2.0))
+
+
+def test_a_part_that_it_does_not_have_is_refused(cfg: ObjectCfg):
+    with pytest.raises(ConfigError, match=r"object.part='dor' is no part of .*Did you mean 'door'"):
+        load(replace(cfg, part="dor"))
+
+
+def test_a_lid_stays_where_it_is_let_go(cfg: ObjectCfg, urdf: Path):
+    upright = load(cfg)
+    urdf.write_text(CABINET.replace('<axis xyz="0 0 -1"/><limit lower="0" upper="1.6"/>', LYING))
+    lying = load(cfg)
+    mass = read_urdf(lying.urdf_path).links["panel"].inertial.mass_kg
+    # the panel's middle lies 0.2 m from an axis along its lower edge
+    assert lying.friction["hinge"] == pytest.approx(1.3 * mass * 9.81 * 0.2, rel=0.05)
+    assert upright.friction["hinge"] == pytest.approx(0.3)
+
+
+LYING = '<axis xyz="1 0 0"/><limit lower="0" upper="1.6"/>'
+
+
+def test_an_instance_that_is_not_at_the_path_is_refused(cfg: ObjectCfg):
+    assert load(replace(cfg, instance="cabinet")).instance == "cabinet"  # as a replay names it
+    with pytest.raises(ConfigError, match=r"object.instance='7' is not at .*, which is 'cabinet'"):
+        load(replace(cfg, instance="7"))
+
+
+def test_a_part_as_front_is_refused_of_other_sources():
+    with pytest.raises(ConfigError, match=r"object.part=door has no meaning for source=procedural"):
+        ObjectCfg("a", "b", part="door")

@@ -1,0 +1,97 @@
+"""The one door to all objects."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from unlatch.objects import ObjectCfg, load_object
+from unlatch.objects.procedural.catalog import GENERATORS
+from unlatch.simcore.errors import ConfigError
+
+
+def _load(cache_dir: str, *, seed: int = 0, **values: object) -> object:
+    cfg = ObjectCfg(**{"name": "oven", "category": "microwave", "cache_dir": cache_dir, **values})  # type: ignore[arg-type]
+    return load_object(cfg, rng=np.random.default_rng(seed))
+
+
+@pytest.mark.parametrize("category", GENERATORS.names())
+def test_the_same_seed_gives_the_same_bytes(tmp_path: Path, category: str) -> None:
+    made = [
+        load_object(
+            ObjectCfg(name="o", category=category, instance="42", cache_dir=str(tmp_path / name)),
+            rng=np.random.default_rng(n),
+        )
+        for n, name in enumerate(("a", "b"))
+    ]
+    assert made[0].content_hash == made[1].content_hash
+    for file in ("object.urdf", "articulation.yaml"):
+        assert (made[0].urdf_path.parent / file).read_bytes() == (made[1].urdf_path.parent / file).read_bytes()
+    assert made[0].parameters == made[1].parameters
+
+
+def test_without_an_instance_each_draw_is_another_object_that_its_seed_repeats(cache_dir: str) -> None:
+    rng = np.random.default_rng(3)
+    drawn = [load_object(ObjectCfg(name="o", category="drawer", cache_dir=cache_dir), rng=rng) for _ in range(4)]
+    assert len({asset.content_hash for asset in drawn}) == 4
+    again = load_object(
+        ObjectCfg(name="o", category="drawer", instance=drawn[2].instance, cache_dir=cache_dir), rng=rng
+    )
+    assert again.content_hash == drawn[2].content_hash
+
+
+def test_one_number_is_drawn_whatever_the_configuration(cache_dir: str) -> None:
+    after = []
+    for instance in (None, "7"):
+        rng = np.random.default_rng(5)
+        load_object(ObjectCfg(name="o", category="microwave", instance=instance, cache_dir=cache_dir), rng=rng)
+        after.append(rng.integers(2**31))
+    assert after[0] == after[1]
+
+
+def test_the_asset_says_what_it_is(cache_dir: str) -> None:
+    asset = load_object(
+        ObjectCfg(name="oven", category="microwave", instance="1", cache_dir=cache_dir), rng=np.random.default_rng(0)
+    )
+    assert (asset.name, asset.category, asset.instance, asset.source) == ("oven", "microwave", "1", "procedural")
+    assert asset.urdf_path.is_file()
+    assert set(asset.friction) == set(asset.damping) == {"door_hinge"}
+    assert asset.bounds_obj.shape == (2, 3)
+    assert asset.bounds_obj[0, 2] == pytest.approx(0.0)
+    assert "oven: microwave procedural/1" in repr(asset)
+    assert asset.parameters["hinge_side"] in ("left", "right")
+
+
+def test_categories_without_a_generator_name_the_known_ones(cache_dir: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        _load(cache_dir, category="microwav")
+    assert str(caught.value) == (
+        "object.category='microwav' has no procedural generator. Did you mean 'microwave'? "
+        f"Known: {', '.join(GENERATORS.names())}. Or set object.source=partnet_mobility."
+    )
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        (
+            {"instance": "7310b"},
+            "object.instance='7310b' is no seed of a procedural object. Expected a whole number.",
+        ),
+        ({"scale": 0.0}, "object.scale=0.0 is out of range. Expected 0.001 to 100."),
+        (
+            {"scale": 2.0},
+            "object.scale=2.0 has no meaning for source=procedural. Remove it, or set object.source=partnet_mobility.",
+        ),
+        (
+            {"root": "/data"},
+            "object.root=/data has no meaning for source=procedural. Remove it, or set object.source=partnet_mobility.",
+        ),
+    ],
+)
+def test_wrong_values_are_named_with_their_key(values: dict[str, object], message: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        ObjectCfg(name="o", category="microwave", **values)  # type: ignore[arg-type]
+    assert str(caught.value) == message

@@ -1,0 +1,120 @@
+"""A configured robot fits its model, and is never stronger, faster or stickier than the real one."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from unlatch.objects.library import ObjectCfg, load_object
+from unlatch.robots.catalog import ROBOTS
+from unlatch.robots.checks import OTHER_FRICTION, check_robot, joint_problems, limit_problems, model_problems
+from unlatch.robots.description import RobotCfg
+from unlatch.simcore.errors import ConfigError
+from unlatch.simcore.rng import stream
+from unlatch.simcore.sim.world import World
+
+
+def changed(change: Callable[[RobotCfg], None]) -> RobotCfg:
+    robot: RobotCfg = ROBOTS.load("franka_panda")()
+    change(robot)
+    return robot
+
+
+def set_item(key: str, value: float) -> Callable[[RobotCfg], None]:
+    return lambda robot: getattr(robot.arms[0], key).__setitem__(2, value)
+
+
+def set_gripper(**values: Any) -> Callable[[RobotCfg], None]:
+    return lambda robot: setattr(robot.arms[0], "gripper", replace(robot.arms[0].gripper, **values))
+
+
+@pytest.mark.parametrize("name", ROBOTS.names())
+def test_every_robot_of_the_catalog_fits_its_model_and_limits(name: str) -> None:
+    check_robot(ROBOTS.load(name)())
+
+
+@pytest.mark.parametrize(
+    "lower",
+    [
+        set_item("lower", -1.0),
+        set_item("upper", 1.0),
+        set_item("max_velocity", 0.5),
+        set_item("max_acceleration", 1.0),
+        set_item("max_effort", 40.0),
+        set_gripper(max_force_n=30.0, grip_force_n=20.0, max_speed_m_s=0.02, max_width_m=0.06, friction=0.5),
+    ],
+)
+def test_limits_may_be_lowered(lower: Callable[[RobotCfg], None]) -> None:
+    assert list(limit_problems(changed(lower))) == []
+
+
+@pytest.mark.parametrize(
+    ("raise_", "key"),
+    [
+        (set_item("lower", -2.9), "robot.arms[0].lower[2]"),
+        (set_item("upper", 2.9), "robot.arms[0].upper[2]"),
+        (set_item("max_velocity", 2.2), "robot.arms[0].max_velocity[2]"),
+        (set_item("max_acceleration", 10.1), "robot.arms[0].max_acceleration[2]"),
+        (set_item("max_effort", 87.5), "robot.arms[0].max_effort[2]"),
+        (set_gripper(max_force_n=71.0), "robot.arms[0].gripper.max_force_n"),
+        (set_gripper(max_speed_m_s=0.06), "robot.arms[0].gripper.max_speed_m_s"),
+        (set_gripper(max_width_m=0.09), "robot.arms[0].gripper.max_width_m"),
+        (set_gripper(friction=0.4), "robot.arms[0].gripper.friction"),
+        (set_gripper(friction=1.6), "robot.arms[0].gripper.friction"),
+    ],
+)
+def test_limits_may_not_be_raised(raise_: Callable[[RobotCfg], None], key: str) -> None:
+    robot = changed(raise_)
+    (problem,) = limit_problems(robot)
+    assert problem.message.startswith(f"{key}=")
+    with pytest.raises(ConfigError, match=r"limit of|friction of contact"):
+        check_robot(robot)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (set_gripper(joints=["panda_finger_joint1"]), "robot.arms[0].gripper.joints=['panda_finger_joint1'] are not"),
+        (set_gripper(joints=["panda_joint1", "panda_joint2"], max_force_n=90.0), "robot.arms[0].gripper.joints="),
+        (set_gripper(finger_links=["panda_hand"]), "robot.arms[0].gripper.finger_links[0]='panda_hand' is no finger"),
+        (
+            lambda robot: robot.arms[0].forbidden_links.remove("panda_hand"),
+            "robot.arms[0].forbidden_links lacks panda_h",
+        ),
+        (
+            lambda robot: setattr(robot.arms[0], "base_link", "panda_link1"),
+            "robot.arms[0].base_link='panda_link1' is no b",
+        ),
+    ],
+)
+def test_what_may_touch_an_object_is_as_the_robot_is_built(change: Callable[[RobotCfg], None], message: str) -> None:
+    first = next(limit_problems(changed(change)))
+    assert first.message.startswith(message)
+
+
+def test_a_second_arm_that_the_model_does_not_have_is_named_by_its_place() -> None:
+    robot: RobotCfg = ROBOTS.load("franka_panda")()
+    robot.arms.append(replace(robot.arms[0], name="right", base_link="panda_link00"))
+    assert [problem.values["key"] for problem in model_problems(robot)] == ["robot.arms[1].base_link"]
+
+
+def test_the_frictions_that_are_checked_are_those_of_the_scene() -> None:
+    for load in (World.load_urdf, World.add_box):
+        assert inspect.signature(load).parameters["friction"].default == OTHER_FRICTION
+
+
+@pytest.mark.parametrize(("category", "joint", "least"), [("microwave", "door_hinge", 0.2), ("drawer", None, 1.0)])
+def test_joints_that_move_too_easily_are_refused(
+    category: str, joint: str | None, least: float, tmp_path: Path
+) -> None:
+    asset = load_object(ObjectCfg(name="thing", category=category, cache_dir=str(tmp_path)), rng=stream(0, "layout"))
+    assert list(joint_problems(asset)) == []
+    name = joint or next(iter(asset.friction))
+    (problem,) = joint_problems(replace(asset, friction={**asset.friction, name: 0.9 * least}))
+    assert f"Joint '{name}' of object 'thing'" in problem.message
+    assert f"expected at least {least:g} N" in problem.message

@@ -1,0 +1,33 @@
+"""Triangles of mesh files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from unlatch.simcore.errors import AssetError
+from unlatch.simcore.meshes.mesh_file import read_obj
+
+
+def test_obj_polygons_and_negative_indices(tmp_path: Path) -> None:
+    path = tmp_path / "a.obj"
+    path.write_text("# a\nv 0 0 0\nv 1 0 0\nv 1 1 0\nv 0 1 0\nvt 0 0\nf 1/1 2/1 3/1 4/1\nf -4 -3 -2\n")
+    vertices, faces = read_obj(path)
+    assert len(vertices) == 4
+    assert faces.tolist() == [[0, 1, 2], [0, 2, 3], [0, 1, 2]]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("v 0 0 0\nf 1 2 9", "a face names vertex 9 of 1"),
+        ("v 0 0 x", "no readable OBJ mesh"),
+        ("v 0 0 nan", "not finite"),
+    ],
+)
+def test_damaged_meshes_are_refused(tmp_path: Path, text: str, message: str) -> None:
+    path = tmp_path / "a.obj"
+    path.write_text(text)
+    with pytest.raises(AssetError, match=message):
+        read_obj(path)

@@ -1,0 +1,363 @@
+"""A data set: made, resumed, refused; episodes that come back as they were."""
+
+import errno
+import json
+import os
+import pickle
+import resource
+import shutil
+import signal
+import tempfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from unlatch.simcore.errors import FormatVersionError, RecordingError
+from unlatch.simcore.recording import DataSet, EpisodeRecord, check_dataset
+
+HEADER = {"config": {"task": {"name": "open_microwave"}, "world": {"physics_hz": 240}}, "seed": 7}
+
+
+@pytest.fixture
+def data_set(tmp_path):
+    with DataSet.create_or_resume(tmp_path / "data", header=HEADER) as made:
+        yield made
+
+
+def tree(folder):
+    return sorted(str(path.relative_to(folder)) for path in folder.rglob("*"))
+
+
+def fields_of(record):
+    fields = {**vars(record)}
+    return {key: value for key, value in fields.items() if key not in ("arrays", "timings_ms")}
+
+
+def assert_same_record(a: EpisodeRecord, b: EpisodeRecord):
+    assert fields_of(a) == fields_of(b)
+    assert a.arrays.keys() == b.arrays.keys()
+    for key, array in a.arrays.items():
+        assert array.dtype == b.arrays[key].dtype
+        assert array.tobytes() == b.arrays[key].tobytes(), key
+
+
+class TestEpisodes:
+    def test_an_attempt_comes_back_to_the_last_bit(self, data_set, make_record):
+        record = make_record(3)
+        assert data_set.write(record)
+        assert_same_record(data_set.read(3), record)
+
+    def test_a_failed_attempt_without_arrays_comes_back(self, data_set, make_record):
+        record = make_record(
+            5, success=False, code="error", evidence={"traceback": "..."}, arrays={}, skills=[], goal={}, settle=None
+        )
+        data_set.write(record)
+        assert_same_record(data_set.read(5), record)
+        assert data_set.read(5).n_actions == 0
+
+    def test_it_lies_where_the_design_says(self, data_set, make_record):
+        data_set.write(make_record(1_234_567))
+        folder = data_set.path / "episodes" / "0001234" / "0001234567"
+        assert sorted(path.name for path in folder.iterdir()) == ["episode.json", "state.npz"]
+        content = json.loads((folder / "episode.json").read_text())
+        assert (content["success"], content["code"], content["assets"]) == (True, None, {"microwave": "ab12"})
+
+    def test_equal_attempts_give_equal_bytes_of_arrays(self, tmp_path, make_record):
+        states = []
+        for name in "ab":
+            with DataSet.create_or_resume(tmp_path / name, header=HEADER) as data_set:
+                data_set.write(make_record(0))
+                states.append((data_set.folder_of(0) / "state.npz").read_bytes())
+        assert states[0] == states[1]
+
+    def test_the_first_of_two_attempts_with_one_number_stays(self, data_set, make_record):
+        assert data_set.write(make_record(0))
+        assert not data_set.write(make_record(0, seed=99))
+        assert data_set.read(0).seed == 1000
+        assert [summary.seed for summary in data_set.summaries()] == [1000]
+
+    def test_numbers_and_missing_look_at_the_folders(self, data_set, make_record):
+        for number in (7, 2, 1500):
+            data_set.write(make_record(number))
+        assert data_set.numbers() == [2, 7, 1500] == list(data_set)
+        assert data_set.missing([1500, 3, 2, 9999, 1]) == [3, 9999, 1]
+        assert (len(data_set), 7 in data_set, 8 in data_set) == (3, True, False)
+        shutil.rmtree(data_set.folder_of(7))
+        assert data_set.missing(range(5, 9)) == [5, 6, 7, 8]
+
+    def test_arrays_can_be_left_unread(self, data_set, make_record):
+        data_set.write(make_record(0))
+        assert data_set.read(0, arrays=False).arrays == {}
+
+    def test_a_frame_can_be_read_by_its_index(self, data_set, make_record):
+        data_set.write(make_record(0))
+        state = data_set.read(0).state_at(10)
+        assert state["objects.microwave.joint_positions"][1] == pytest.approx(0.4)
+        assert not any(key.startswith(("actions", "contacts", "speeds")) for key in state)
+        assert data_set.read(0).state_at(-1)["time"] == pytest.approx(20 / 30)
+        with pytest.raises(RecordingError, match=r"has no frame 21\. Expected -21 to 20"):
+            data_set.read(0).state_at(21)
+
+    def test_time_of_writing_is_noted(self, data_set, make_record):
+        record = make_record(0)
+        data_set.write(record)
+        assert record.timings_ms["write"] >= data_set.read(0).timings_ms["write"] > 0.0
+
+    @pytest.mark.parametrize("number", [-1, 10**10, True])
+    def test_a_number_out_of_range_is_refused(self, data_set, number):
+        with pytest.raises(RecordingError, match=f"Episode number {number} is out of range"):
+            data_set.folder_of(number)
+
+    def test_an_episode_that_is_not_there_is_named(self, data_set):
+        with pytest.raises(RecordingError, match=r"Episode 4 is not in '.*data'\. It has 0 episodes"):
+            data_set.read(4)
+
+    def test_a_copied_folder_is_not_another_episode(self, data_set, make_record):
+        data_set.write(make_record(0))
+        shutil.copytree(data_set.folder_of(0), data_set.folder_of(1))
+        with pytest.raises(RecordingError, match="holds episode 0, expected 1"):
+            data_set.read(1)
+
+    def test_a_value_that_cannot_be_stored_writes_nothing(self, data_set, make_record):
+        before = tree(data_set.path)
+        with pytest.raises(RecordingError, match=r"'layout\.x' holds a object"):
+            data_set.write(make_record(0, layout={"x": object()}))
+        with pytest.raises(RecordingError, match="Array 'time' of type object"):
+            data_set.write(make_record(0, arrays={"time": np.array([None])}))
+        assert tree(data_set.path) == before
+
+    @pytest.mark.parametrize(("success", "code"), [(True, "collision"), (False, None), (False, "bad_luck")])
+    def test_success_and_code_must_agree(self, make_record, success, code):
+        with pytest.raises(RecordingError, match=f"has success={success} with code={code!r}"):
+            make_record(success=success, code=code)
+
+
+class TestResume:
+    def test_the_same_header_resumes(self, data_set, make_record):
+        data_set.write(make_record(0))
+        with DataSet.create_or_resume(data_set.path, header=json.loads(json.dumps(HEADER))) as again:
+            assert again.missing(range(3)) == [1, 2]
+            assert again.header == HEADER
+
+    def test_another_header_is_refused_with_every_key_that_differs(self, data_set, make_record):
+        data_set.write(make_record(0))
+        before = tree(data_set.path)
+        other = {"config": {"task": {"name": "open_drawer"}, "world": {}}, "seed": 8}
+        with pytest.raises(RecordingError) as e:
+            DataSet.create_or_resume(data_set.path, header=other)
+        assert str(e.value) == (
+            f"Data set '{data_set.path}' was made with another configuration; 3 values differ: "
+            'config.task.name: there "open_microwave", now "open_drawer"; '
+            "config.world.physics_hz: there 240, now absent; seed: there 7, now 8. "
+            "Expected the same values on resume. Use them, or choose another folder."
+        )
+        assert tree(data_set.path) == before
+
+    def test_of_many_differences_five_are_told_the_task_first(self, tmp_path):
+        was, now = (
+            {f"a{n}": n + more for n in range(9)} | {"task": {"name": name}} for more, name in ((0, "x"), (1, "y"))
+        )
+        DataSet.create_or_resume(tmp_path / "d", header={"config": was}).close()
+        with pytest.raises(RecordingError) as e:
+            DataSet.create_or_resume(tmp_path / "d", header={"config": now})
+        assert '10 values differ: config.task.name: there "x", now "y"; config.a0: there 0, now 1;' in str(e.value)
+        assert "config.a3: there 3, now 4; and 5 more. Expected the same values on resume." in str(e.value)
+        assert len(e.value.values["differences"]) == 10
+
+    def test_info_is_noted_once_and_may_differ(self, tmp_path):
+        DataSet.create_or_resume(tmp_path / "d", header=HEADER, info={"host": "a"}).close()
+        again = DataSet.create_or_resume(tmp_path / "d", header=HEADER, info={"host": "b"})
+        again.close()
+        assert again.info == {"host": "a"}
+
+    def test_another_format_version_is_refused(self, data_set):
+        path = data_set.path / "dataset.json"
+        path.write_text(path.read_text().replace('"format_version": 1', '"format_version": 2'))
+        for call in (
+            lambda: DataSet.open(data_set.path),
+            lambda: DataSet.create_or_resume(data_set.path, header=HEADER),
+        ):
+            with pytest.raises(FormatVersionError, match="has format version 2, this version reads 1") as e:
+                call()
+            assert e.value.version == 2
+
+    def test_an_episode_of_another_format_version_is_refused(self, data_set, make_record):
+        data_set.write(make_record(0))
+        path = data_set.folder_of(0) / "episode.json"
+        path.write_text(path.read_text().replace('"format_version": 1', '"format_version": 0'))
+        with pytest.raises(FormatVersionError, match="format version 0"):
+            data_set.read(0)
+
+    def test_an_altered_header_is_refused(self, data_set):
+        path = data_set.path / "dataset.json"
+        path.write_text(path.read_text().replace('"seed": 7', '"seed": 8'))
+        with pytest.raises(RecordingError, match="was changed since it was written"):
+            DataSet.open(data_set.path)
+
+    def test_a_data_set_goes_to_another_process_and_writes_there(self, data_set, make_record):
+        there = pickle.loads(pickle.dumps(data_set))  # what multiprocessing does
+        assert there.write(make_record(0))
+        there.close()
+        assert data_set.numbers() == [0]
+
+    def test_open_needs_a_data_set(self, tmp_path):
+        for path in (tmp_path, tmp_path / "nothing"):
+            with pytest.raises(RecordingError, match=r"is not a data set|is not there"):
+                DataSet.open(path)
+        assert tree(tmp_path) == []
+
+    def test_open_names_the_data_sets_below(self, tmp_path):
+        for name in ("one", "two"):
+            DataSet.create_or_resume(tmp_path / name, header={}).close()
+        with pytest.raises(RecordingError, match=r"has data sets below it: one, two\. Name one of them\.$"):
+            DataSet.open(tmp_path)
+
+    @pytest.mark.parametrize("worker", ["", "a/b", "../a", ".hidden", "a" * 65, "a\n"])
+    def test_a_worker_name_must_name_a_file(self, tmp_path, worker):
+        with pytest.raises(RecordingError, match="cannot name a file"):
+            DataSet.create_or_resume(tmp_path / "d", header=HEADER, worker=worker)
+        assert tree(tmp_path) == []
+
+    def test_a_home_folder_is_found(self, tmp_path, monkeypatch):
+        monkeypatch.setenv("HOME", str(tmp_path))
+        with DataSet.create_or_resume("~/data", header=HEADER) as data_set:
+            assert data_set.path == tmp_path / "data"
+
+
+class TestRefused:
+    """Each of these writes nothing."""
+
+    def refused(self, path, match, *, root):
+        before = tree(root)
+        with pytest.raises(RecordingError, match=match) as e:
+            DataSet.create_or_resume(path, header=HEADER)
+        assert tree(root) == before
+        assert "\n" not in str(e.value)
+
+    def test_a_folder_with_other_things(self, tmp_path):
+        (tmp_path / "thesis.tex").write_text("x")
+        (tmp_path / "figures").mkdir()
+        self.refused(
+            tmp_path,
+            r"is not a data set of ours: it has no dataset\.json and holds 'figures', 'thesis\.tex' \(2 entries\)",
+            root=tmp_path,
+        )
+
+    def test_a_data_set_of_another_program(self, tmp_path):
+        (tmp_path / "dataset.json").write_text('{"name": "other"}')
+        self.refused(tmp_path, r"is not ours: its format is None, expected 'unlatch-dataset'", root=tmp_path)
+
+    def test_a_file_in_the_way(self, tmp_path):
+        (tmp_path / "data").write_text("x")
+        self.refused(tmp_path / "data", "cannot be made: '.*data' is a file", root=tmp_path)
+        self.refused(tmp_path / "data" / "deep" / "er", "cannot be made: '.*data' is a file", root=tmp_path)
+
+    def test_a_dangling_link_in_the_way(self, tmp_path):
+        (tmp_path / "data").symlink_to(tmp_path / "nowhere")
+        self.refused(tmp_path / "data", "is a file", root=tmp_path)
+
+    def test_dataset_json_that_is_a_link_or_a_folder(self, tmp_path):
+        (tmp_path / "dataset.json").symlink_to("/etc/hostname")
+        self.refused(tmp_path, "cannot be read|not a plain file", root=tmp_path)
+        (tmp_path / "dataset.json").unlink()
+        (tmp_path / "dataset.json").mkdir()
+        self.refused(tmp_path, "cannot be read|not a plain file", root=tmp_path)
+
+    def test_a_dataset_json_that_is_cut(self, data_set, tmp_path):
+        path = data_set.path / "dataset.json"
+        data = path.read_bytes()
+        for length in range(0, len(data) - 1, 11):
+            path.write_bytes(data[:length])
+            self.refused(data_set.path, "not valid JSON", root=tmp_path)
+
+    @pytest.mark.parametrize("deep", ["", "a/b"])
+    def test_a_disk_that_is_read_only(self, tmp_path, monkeypatch, deep):
+        def refuse(*args, **kwargs):
+            raise OSError(errno.EROFS, os.strerror(errno.EROFS))
+
+        real_open = os.open
+        monkeypatch.setattr(
+            os, "open", lambda path, flags, *a, **k: (refuse if flags & os.O_CREAT else real_open)(path, flags, *a, **k)
+        )
+        self.refused(tmp_path / deep, "cannot be written: Read-only file system", root=tmp_path)
+
+    def test_a_folder_that_this_user_may_not_write(self):
+        folder = Path(tempfile.mkdtemp(dir="/tmp"))
+        try:
+            folder.chmod(0o555)
+            assert in_child(lambda: try_as_nobody(folder)) == 0
+            assert tree(folder) == []
+        finally:
+            folder.chmod(0o755)
+            shutil.rmtree(folder)
+
+    def test_a_header_that_cannot_be_stored(self, tmp_path):
+        with pytest.raises(RecordingError, match=r"'header\.x' holds a object"):
+            DataSet.create_or_resume(tmp_path / "d", header={"x": object()})
+        assert tree(tmp_path) == []
+
+
+def in_child(function):
+    """The exit status of a function in a forked process; 99 if it raised."""
+    pid = os.fork()
+    if pid == 0:
+        status = 99
+        try:
+            status = function() or 0
+        finally:
+            os._exit(status)
+    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+
+
+def try_as_nobody(folder):
+    if os.geteuid() == 0:  # permission bits do not bind the superuser
+        os.setgid(65534)
+        os.setuid(65534)
+    try:
+        DataSet.create_or_resume(folder, header=HEADER)
+    except RecordingError as exc:
+        return 0 if "cannot be written: Permission denied" in str(exc) else 2
+    return 3
+
+
+class TestFullDisk:
+    def test_an_episode_that_does_not_fit_leaves_nothing_and_can_be_made_again(
+        self, data_set, make_record, monkeypatch
+    ):
+        before = tree(data_set.path)
+        real_write = os.write
+
+        def write_half(descriptor, data):
+            if len(data) > 1000:
+                real_write(descriptor, data[:500])
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+            return real_write(descriptor, data)
+
+        monkeypatch.setattr(os, "write", write_half)
+        with pytest.raises(RecordingError, match=r"Episode 0 cannot be written into .* No space left on device"):
+            data_set.write(make_record(0))
+        assert tree(data_set.path) == before
+        monkeypatch.undo()
+        assert data_set.write(make_record(0))
+        assert check_dataset(data_set.path) == []
+
+    def test_a_true_limit_on_file_size_is_survived(self, data_set, make_record):
+        def write_too_much():
+            signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+            resource.setrlimit(resource.RLIMIT_FSIZE, (2000, 2000))
+            try:
+                data_set.write(make_record(0))
+            except RecordingError as exc:
+                return 0 if "File too large" in str(exc) else 2
+            return 3
+
+        assert in_child(write_too_much) == 0
+        assert data_set.numbers() == []
+        assert data_set.write(make_record(0))
+
+    def test_an_index_that_cannot_be_written_does_not_lose_the_episode(self, data_set, make_record, caplog):
+        (data_set.path / "index").write_text("in the way")
+        assert data_set.write(make_record(0))
+        assert "the episode itself is safe" in caplog.text
+        assert data_set.numbers() == [0]

@@ -1,0 +1,20 @@
+"""Areas of writers, where what they lie in changes under them."""
+
+from pathlib import Path
+
+import pytest
+
+from unlatch.simcore.recording.data_set.writer_area import WriterArea, clean_areas
+
+
+def test_an_area_is_closed_where_nothing_can_be_removed_any_more(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    area = WriterArea(tmp_path)
+
+    def refuse(self: Path, *, missing_ok: bool = False) -> None:
+        raise PermissionError(13, "Permission denied", str(self))
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "unlink", refuse)
+        area.close()
+    assert clean_areas(tmp_path) == 1
+    assert not list((tmp_path / ".tmp").iterdir())

@@ -1,0 +1,171 @@
+"""Images of all cameras reach the listener as one batch; files are written only where that was asked for."""
+
+from __future__ import annotations
+
+import logging
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from unlatch.simcore.errors import ConfigError, RecordingError
+from unlatch.simcore.recording.images import pytorch_writer
+from unlatch.simcore.recording.images.pytorch_listener import PytorchListener
+from unlatch.simcore.recording.images.pytorch_writer import PytorchWriter
+
+
+@pytest.fixture(autouse=True)
+def without_torch(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pytorch_writer, "find_spec", lambda _name: None)
+
+
+class Tensor:
+    """What the writer and the listener ask of torch's tensors."""
+
+    def __init__(self, array: np.ndarray, device: str = "cpu") -> None:
+        self.array, self.device = array, device
+
+    def to(self, device: str) -> Tensor:
+        return Tensor(self.array, device)
+
+    def permute(self, *axes: int) -> Tensor:
+        return Tensor(self.array.transpose(axes), self.device)
+
+
+class Torch(ModuleType):
+    """torch on a machine with one device beside its processor."""
+
+    def __init__(self, present: str) -> None:
+        super().__init__("torch")
+        self.present = present
+
+    def device(self, name: str) -> None:
+        if name.partition(":")[0] not in ("cpu", "cuda", "mps"):
+            raise RuntimeError(f"Expected one of cpu, cuda, mps device type at start of device string: {name}\nmore")
+
+    def empty(self, size: int, device: str) -> Tensor:
+        if device not in ("cpu", self.present):
+            raise AssertionError("Torch not compiled with CUDA enabled")
+        return Tensor(np.empty(size), device)
+
+    def from_numpy(self, array: np.ndarray) -> Tensor:
+        return Tensor(array)
+
+
+@pytest.fixture
+def torch(monkeypatch: pytest.MonkeyPatch) -> Torch:
+    made = Torch("cuda:1")
+    monkeypatch.setattr(pytorch_writer, "find_spec", lambda _name: object())
+    monkeypatch.setitem(sys.modules, "torch", made)
+    return made
+
+
+@pytest.mark.parametrize("device", ["cpu", "cuda:1"])
+def test_tensors_lie_on_the_device_that_was_asked_for(torch: Torch, device: str):
+    listener = PytorchListener()
+    writer = PytorchWriter(listener, device=device)
+    writer.write(images())
+    batch = listener.get_rgb_data()
+    assert (writer.device, listener.data["device"]) == (device, device)
+    assert isinstance(batch, Tensor)
+    assert batch.device == device
+    np.testing.assert_array_equal(batch.array, np.stack(list(images().values())).transpose(0, 3, 1, 2))
+
+
+def test_the_device_is_cuda_by_default(torch: Torch):
+    torch.present = "cuda"
+    assert PytorchWriter(PytorchListener()).device == "cuda"
+
+
+def test_a_device_that_is_not_there_is_told_and_tensors_are_on_the_cpu(torch: Torch, caplog: pytest.LogCaptureFixture):
+    listener = PytorchListener()
+    with caplog.at_level(logging.WARNING):
+        writer = PytorchWriter(listener, device="cuda:7")
+    writer.write(images())
+    assert (writer.device, listener.get_rgb_data().device) == ("cpu", "cpu")
+    assert "device=cuda:7 is not there (Torch not compiled with CUDA enabled). Batches are on the cpu." in caplog.text
+
+
+def test_a_device_that_torch_does_not_know_is_refused(torch: Torch):
+    with pytest.raises(
+        ConfigError, match=r"device='gpu' is none that torch knows \(Expected one of .* string: gpu\)\."
+    ):
+        PytorchWriter(PytorchListener(), device="gpu")
+
+
+def test_new_data_updates_what_is_there_and_leaves_the_rest():
+    listener = PytorchListener()
+    first, second = (np.full((1, 6, 8, 3), value, np.uint8) for value in (1, 2))
+    listener.write_data({"pytorch_rgb": first, "device": "cpu", "frame": 4})
+    listener.write_data({"pytorch_rgb": second})
+    assert listener.data["device"] == "cpu"
+    assert listener.data["frame"] == 4
+    np.testing.assert_array_equal(listener.get_rgb_data(), second.transpose(0, 3, 1, 2))
+
+
+def images(value: int = 0) -> dict[str, np.ndarray]:
+    rng = np.random.default_rng(value)
+    return {f"sensors.{name}.rgb_image": rng.integers(0, 256, (6, 8, 3), dtype=np.uint8) for name in ("front", "wrist")}
+
+
+def test_before_the_first_write_there_is_nothing():
+    listener = PytorchListener()
+    PytorchWriter(listener)
+    assert listener.get_rgb_data() is None
+
+
+def test_a_write_replaces_the_batch_of_all_cameras():
+    listener = PytorchListener()
+    writer = PytorchWriter(listener, device="cpu")
+    for value in (0, 1):
+        given = images(value)
+        writer.write({**given, "sensors.front.depth_image_m": np.zeros((6, 8), np.float32)})
+    batch = listener.get_rgb_data()
+    assert batch.shape == (2, 3, 6, 8)
+    assert batch.dtype == np.uint8
+    np.testing.assert_array_equal(batch, np.stack(list(given.values())).transpose(0, 3, 1, 2))
+    assert listener.data["pytorch_rgb"].shape == (2, 6, 8, 3)
+    assert listener.data["device"] == "cpu"
+
+
+def test_names_and_four_channels_of_the_reference_are_read():
+    listener = PytorchListener()
+    rgba = np.zeros((6, 8, 4), np.uint8)
+    PytorchWriter(listener).write({"rgb-left": rgba, "rgb-right": rgba})
+    assert listener.get_rgb_data().shape == (2, 3, 6, 8)
+
+
+def test_files_are_written_where_a_folder_is_given(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.chdir(tmp_path)
+    PytorchWriter(PytorchListener()).write(images())
+    assert list(tmp_path.iterdir()) == []
+    writer = PytorchWriter(PytorchListener(), output_dir=str(tmp_path / "out"))
+    writer.write(images(0))
+    writer.write(images(1))
+    names = sorted(path.name for path in (tmp_path / "out").iterdir())
+    assert names == ["rgb_0000_front.png", "rgb_0000_wrist.png", "rgb_0001_front.png", "rgb_0001_wrist.png"]
+    with Image.open(tmp_path / "out" / "rgb_0001_wrist.png") as picture:
+        np.testing.assert_array_equal(np.asarray(picture), images(1)["sensors.wrist.rgb_image"])
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        ({}, "made of: nothing"),
+        ({"sensors.front.depth_image_m": np.zeros((6, 8))}, "made of: sensors.front.depth_image_m"),
+        ({"rgb-a": np.zeros((6, 8, 3)), "rgb-b": np.zeros((5, 8, 3))}, r"a \[6, 8, 3\], b \[5, 8, 3\]"),
+    ],
+)
+def test_what_makes_no_batch_is_refused(data, message: str):
+    with pytest.raises(RecordingError, match=message):
+        PytorchWriter(PytorchListener()).write(data)
+
+
+def test_without_torch_it_says_that_batches_are_arrays(caplog: pytest.LogCaptureFixture):
+    with caplog.at_level(logging.WARNING):
+        writer = PytorchWriter(PytorchListener())
+    assert writer.device == "cpu"
+    assert "batches are NumPy arrays, and device=cuda is not used" in caplog.text

@@ -1,0 +1,146 @@
+"""What a render set keeps is what a reader gets, and an episode's images are there whole or not at all."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from unlatch.simcore.errors import RecordingError
+from unlatch.simcore.recording.images.frame_video import FrameVideoWriter
+from unlatch.simcore.recording.images.modality import MODALITIES, Stream
+from unlatch.simcore.recording.images.rendered_episode import CAMERAS_FILE, stream_file
+from unlatch.simcore.recording.images.renders import RenderSet
+from unlatch.simcore.recording.state_file import encode_state
+
+WIDTH, HEIGHT, FRAMES = 32, 24, 5
+
+
+def image_of(modality: str, rng: np.random.Generator) -> np.ndarray:
+    if modality == "rgb":
+        return rng.integers(0, 255, (HEIGHT, WIDTH, 3), dtype=np.uint8)
+    if modality in ("depth", "distance"):
+        metres = rng.uniform(0.05, 10.0, (HEIGHT, WIDTH)).astype(np.float32)
+        metres[:3] = np.inf
+        return metres
+    if modality == "normals":
+        vectors = rng.normal(size=(HEIGHT, WIDTH, 3))
+        vectors /= np.linalg.norm(vectors, axis=-1, keepdims=True)
+        vectors[:3] = 0.0
+        return vectors.astype(np.float32)
+    return rng.integers(0, 300, (HEIGHT, WIDTH), dtype=np.int32)
+
+
+def streams(*, lossless: bool = True) -> list[Stream]:
+    return [Stream.of(kind, width=WIDTH, height=HEIGHT, farthest_m=10.0, lossless=lossless) for kind in MODALITIES]
+
+
+def header(**changes: object) -> dict[str, object]:
+    camera = {"name": "top", "width": WIDTH, "height": HEIGHT, "streams": [item.to_json() for item in streams()]}
+    return {"cameras": [camera], "modalities": list(MODALITIES), "rate_hz": 30, **changes}
+
+
+def written(render_set: RenderSet, number: int, images: dict[str, list[np.ndarray]]) -> bool:
+    def fill(folder: Path) -> dict[str, object]:
+        for stream in streams():
+            path = folder / stream_file("top", stream)
+            with FrameVideoWriter(path, stream.encoding, width=WIDTH, height=HEIGHT, rate_hz=30) as writer:
+                for image in images[stream.modality]:
+                    writer.add(stream.pack(image))
+        rows = {
+            "position": np.ones((FRAMES, 3)),
+            "quat_xyzw": np.eye(4)[[3] * FRAMES],
+            "intrinsics": np.ones((FRAMES, 4)),
+        }
+        (folder / CAMERAS_FILE).write_bytes(encode_state({f"top.{key}": value for key, value in rows.items()}))
+        return {"n_frames": FRAMES, "state_sha256": "0", "labels": {"segmentation": ["nothing", "table"]}}
+
+    return render_set.write(number, fill)
+
+
+@pytest.fixture
+def images() -> dict[str, list[np.ndarray]]:
+    rng = np.random.default_rng(0)
+    return {kind: [image_of(kind, rng) for _ in range(FRAMES)] for kind in MODALITIES}
+
+
+def test_images_come_back_as_they_were(tmp_path: Path, images: dict[str, list[np.ndarray]]):
+    with RenderSet.create_or_resume(tmp_path, "default", header()) as render_set:
+        assert written(render_set, 1003, images)
+        assert not written(render_set, 1003, images)  # the first one stays
+    found = RenderSet.open(tmp_path)
+    assert found.numbers() == [1003]
+    assert not (found.path / ".tmp").exists() or not any((found.path / ".tmp").iterdir())
+    episode = found.episode(1003)
+    assert episode.problems() == []
+    assert episode.labels("segmentation") == ["nothing", "table"]
+    np.testing.assert_array_equal(episode.tracks["top"].T_world_camera(2).p, np.ones(3))
+    tolerance = {"depth": found.streams["top"]["depth"].unit_m / 2 + 1e-6, "normals": 2e-5}
+    tolerance["distance"] = tolerance["depth"]
+    for kind in MODALITIES:
+        back = list(found.frames(1003, "top", kind))
+        assert len(back) == FRAMES
+        for seen, image in zip(back, images[kind], strict=True):
+            assert seen.dtype == image.dtype
+            np.testing.assert_allclose(seen, image, rtol=0.0, atol=tolerance.get(kind, 0.0))
+
+
+def test_the_encoder_does_not_look_at_what_nobody_wrote(tmp_path: Path):
+    with FrameVideoWriter(tmp_path / "small.mp4", "h264", width=48, height=36, rate_hz=30) as video:
+        video.add(np.zeros((36, 48, 3), np.uint8))
+    assert b" mbtree=0 " in (tmp_path / "small.mp4").read_bytes()  # the encoder writes its options into the file
+
+
+def test_a_set_that_was_made_otherwise_is_refused_with_what_differs(tmp_path: Path):
+    RenderSet.create_or_resume(tmp_path, "default", header()).close()
+    with pytest.raises(RecordingError, match=r"rate_hz: there 30, now 15.*Choose another name="):
+        RenderSet.create_or_resume(tmp_path, "default", header(rate_hz=15))
+    RenderSet.create_or_resume(tmp_path, "other", header(rate_hz=15)).close()
+
+
+def test_the_header_of_a_run_that_was_faster_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    RenderSet.create_or_resume(tmp_path, "default", header()).close()
+    exists = Path.exists
+    # it was not there yet when this run looked
+    monkeypatch.setattr(Path, "exists", lambda self: self.name != "render.json" and exists(self))
+    with pytest.raises(RecordingError, match="rate_hz: there 30, now 15"):
+        RenderSet.create_or_resume(tmp_path, "default", header(rate_hz=15))
+    assert RenderSet.open(tmp_path).header["rate_hz"] == 30
+
+
+def test_what_is_not_there_is_told_with_what_is(tmp_path: Path, images: dict[str, list[np.ndarray]]):
+    with RenderSet.create_or_resume(tmp_path, "default", header()) as render_set:
+        written(render_set, 3, images)
+        with pytest.raises(RecordingError, match=r"Episode 4 is not in render set .* only=\[4\]"):
+            render_set.episode(4)
+        with pytest.raises(RecordingError, match=r"no images 'rgb' of camera 'side'. Cameras: top"):
+            next(render_set.frames(3, "side", "rgb"))
+    with pytest.raises(RecordingError, match=r"no render set 'night'. It has: default"):
+        RenderSet.open(tmp_path, "night")
+    with pytest.raises(RecordingError, match="cannot name a render set"):
+        RenderSet.open(tmp_path, "../elsewhere")
+
+
+def test_images_that_were_changed_or_cut_short_are_told(tmp_path: Path, images: dict[str, list[np.ndarray]]):
+    with RenderSet.create_or_resume(tmp_path, "default", header()) as render_set:
+        written(render_set, 0, images)
+        episode = render_set.episode(0)
+    path = episode.path("top", "depth")
+    path.write_bytes(path.read_bytes()[:-400])
+    assert len(episode.problems()) == 1
+    with pytest.raises(RecordingError, match="damaged"):
+        list(episode.frames("top", "depth"))
+
+
+def test_an_episode_whose_making_fails_leaves_nothing(tmp_path: Path):
+    with RenderSet.create_or_resume(tmp_path, "default", header()) as render_set:
+
+        def fill(folder: Path) -> dict[str, object]:
+            (folder / "half").write_text("x")
+            raise OSError(28, "No space left on device")
+
+        with pytest.raises(RecordingError, match="No space left"):
+            render_set.write(0, fill)
+        assert render_set.numbers() == []
+        assert 0 not in render_set

@@ -1,0 +1,18 @@
+"""The page says what annotators put out."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from unlatch.simcore.sim.annotators.formats.page import outputs_table, renewed
+
+PAGE = Path(__file__).parents[5] / "docs" / "annotators.md"
+
+
+def test_the_page_is_up_to_date():
+    assert "| `occlusion` |" in outputs_table()
+    page = PAGE.read_text(encoding="utf-8")
+    assert page == renewed(page), (
+        "docs/annotators.md is out of date. Run:\n"
+        "python -m unlatch.simcore.sim.annotators.formats.page docs/annotators.md"
+    )

@@ -1,0 +1,191 @@
+"""How things look: tints, colours, textures, light and scenery change pictures and nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from unlatch.objects.procedural.building.numbered_texture import texture_file
+from unlatch.simcore.geometry import Pinhole, Pose
+from unlatch.simcore.sim.bodies import ROOT
+from unlatch.simcore.sim.rates import WorldCfg
+from unlatch.simcore.sim.renderers.catalog import RENDERERS
+from unlatch.simcore.sim.renderers.exposure import Exposure
+from unlatch.simcore.sim.views.appearance_view import LookView
+from unlatch.simcore.sim.views.light_view import LightView
+from unlatch.simcore.sim.visuals.appearance import Look, TextureStore
+from unlatch.simcore.sim.visuals.light import Light
+from unlatch.simcore.sim.visuals.pictures import View, link_labels, take_images, take_picture, visible_links
+from unlatch.simcore.sim.visuals.scenery import SOLIDS, add_panel, add_solid
+from unlatch.simcore.sim.world import World
+
+Array = np.ndarray
+VIEW = View(eye=(0.5, -0.01, 1.0), target=(0.5, 0.0, 0.0), fov_deg=30.0)
+PAIR = """<robot name="pair">
+<link name="left"><visual><origin xyz="-0.1 0 0"/><geometry><box size="0.15 0.15 0.1"/></geometry></visual></link>
+<link name="right"><visual><geometry><box size="0.15 0.15 0.1"/></geometry></visual></link>
+<joint name="beside" type="fixed"><parent link="left"/><child link="right"/><origin xyz="0.1 0 0"/></joint></robot>"""
+ABOVE = Light(direction=(0.0, 0.0, 1.0), specular=0.0, shadow=False)
+
+
+@pytest.fixture(params=["tiny", "embree"])
+def shown(request: pytest.FixtureRequest) -> Iterator[World]:
+    with World(WorldCfg(), visuals=True, renderer=RENDERERS.load(request.param)()) as world:
+        world.light = ABOVE
+        T = Pose.from_translation((0.5, 0.0, -0.5))
+        world.add_box("block", size_m=(2.0, 2.0, 1.0), T_world_box=T, rgba=(0.4, 0.5, 0.6, 1.0))
+        yield world
+
+
+def picture(world: World) -> Array:
+    return take_picture(world, VIEW, width=48, height=36).astype(float)
+
+
+def look_of(world: World) -> LookView:
+    look = Look(world, [world.bodies["block"]], TextureStore(world, texture_file), links=[ROOT])
+    return LookView(look, name="block", links=["block"])
+
+
+def test_a_tint_multiplies_and_a_colour_replaces(shown: World) -> None:
+    own = picture(shown).mean(axis=(0, 1))
+    view = look_of(shown)
+    view.attribute("tint").write(0, np.array([0.5, 1.0, 1.5]))
+    assert np.allclose(picture(shown).mean(axis=(0, 1)) / own, [0.5, 1.0, 1.5], atol=0.03)
+    view.attribute("tint").write(0, np.ones(3))
+    view.attribute("colour").write(0, np.array([0.8, 0.25, 0.6]))
+    assert np.allclose(picture(shown).mean(axis=(0, 1)) / own, [2.0, 0.5, 1.0], atol=0.05)
+    view.attribute("colour").write(0, np.full(3, -1.0))
+    assert np.allclose(picture(shown).mean(axis=(0, 1)), own)
+
+
+def test_a_texture_has_a_pattern_and_zero_takes_it_away(shown: World) -> None:
+    plain = picture(shown)
+    view = look_of(shown)
+    patterns = []
+    for number in (7.0, 8.9, 8.0):
+        view.attribute("texture").write(0, np.array([number]))
+        patterns.append(picture(shown))
+    assert patterns[0].std(axis=(0, 1)).max() > 2.0 * max(plain.std(axis=(0, 1)).max(), 0.5)
+    assert not np.array_equal(patterns[0], patterns[1])
+    assert np.array_equal(patterns[1], patterns[2])  # whole numbers count
+    view.attribute("texture").write(0, np.array([0.0]))
+    assert np.array_equal(picture(shown), plain)
+
+
+def test_where_nothing_is_seen_a_look_is_kept_and_not_shown() -> None:
+    with World(WorldCfg()) as world:
+        world.add_box("block", size_m=(1.0, 1.0, 1.0), T_world_box=Pose.identity())
+        view = look_of(world)
+        view.attribute("tint").write(0, np.array([0.5, 0.6, 0.7]))
+        view.attribute("texture").write(0, np.array([3.0]))
+        assert view.get("tint").tolist() == [[0.5, 0.6, 0.7]]
+        assert view.get("texture").tolist() == [[3.0]]
+
+
+def test_the_default_light_is_the_renderers_own(shown: World) -> None:
+    shown.light = Light()
+    assert np.array_equal(picture(shown), picture(shown))
+    brighter, head_on, slanting = Light(ambient=0.9), ABOVE, replace(ABOVE, direction=(2.0, 0.0, 1.0))
+    seen = []
+    for light in (Light(), brighter, head_on, slanting, replace(ABOVE, colour=(1.0, 0.5, 1.0))):
+        shown.light = light
+        seen.append(picture(shown).mean(axis=(0, 1)))
+    assert (seen[1] > seen[0]).all()
+    assert (seen[3] < seen[2]).all()
+    # the light's colour has its part where the light meets a surface, not in what is seen without
+    assert seen[4][1] / seen[2][1] == pytest.approx((0.6 + 0.5 * 0.35) / (0.6 + 0.35), abs=0.02)
+    assert seen[4][0] == pytest.approx(seen[2][0], abs=1.0)
+
+
+def test_the_diffuse_share_is_what_light_head_on_adds(shown: World) -> None:
+    view, seen = LightView(shown), []
+    for diffuse in (0.0, 0.2, 0.4):
+        view.attribute("diffuse").write(0, np.array([diffuse]))
+        seen.append(picture(shown).mean(axis=(0, 1)))
+    assert seen[1] / seen[0] == pytest.approx([(0.6 + 0.2) / 0.6] * 3, rel=0.03)
+    assert seen[2] / seen[0] == pytest.approx([(0.6 + 0.4) / 0.6] * 3, rel=0.03)
+    view.attribute("ambient").write(0, np.array([0.3]))  # which has no part in what the light adds
+    assert picture(shown).mean(axis=(0, 1)) / seen[2] == pytest.approx([0.7] * 3, rel=0.03)
+
+
+def test_the_specular_strength_makes_a_highlight_where_the_light_is_mirrored(shown: World) -> None:
+    """The eye is above the block: light from above is mirrored into it, light from the side is not."""
+    view, added = LightView(shown), {}
+    for direction in ((0.0, 0.0, 1.0), (3.0, 0.0, 1.0)):
+        view.attribute("direction").write(0, np.array(direction))
+        seen = []
+        for specular in (0.0, 0.2, 0.4):
+            view.attribute("specular").write(0, np.array([specular]))
+            seen.append(picture(shown).max(axis=(0, 1)).min())
+        added[direction[0]] = np.diff(seen)
+    assert np.all(added[0.0] > 10.0)
+    assert np.all(added[3.0] < 0.2 * added[0.0])
+
+
+def test_the_colour_of_one_link_is_seen_on_that_link_alone(shown: World, tmp_path: Path) -> None:
+    path = tmp_path / "pair.urdf"
+    path.write_text(PAIR)
+    body = shown.load_urdf(path, name="pair", T_world_root=Pose.from_translation((0.5, 0.0, 0.05)))
+    look = Look(shown, [body], TextureStore(shown, texture_file), links=list(body.links.values()))
+    view = LookView(look, name="pair", links=list(body.links))
+
+    def means() -> dict[str, Array]:
+        down = Pose(np.diag([1.0, -1.0, -1.0]), np.array([0.5, 0.0, 1.0]))
+        images = take_images(shown, Exposure(Pinhole.from_fov(96, 72, 0.6), down, near_m=0.1, far_m=3.0))
+        places = {label: place for place, (label, _) in enumerate(link_labels(shown), start=1)}
+        return {name: images.rgb[images.link_ids == places[f"pair/{name}"]].mean(axis=0) for name in ("left", "right")}
+
+    plain = means()
+    assert np.allclose(plain["left"], plain["right"], atol=2.0)
+    view.attribute("colour").write(0, np.array([-1.0, -1.0, -1.0, 0.9, 0.1, 0.1]))
+    painted = means()
+    assert np.allclose(painted["left"], plain["left"], atol=1.0)
+    assert painted["right"][0] > 3.0 * painted["right"][1:].max()
+    view.attribute("colour").write(0, np.full(6, -1.0))
+    view.attribute("tint").write(0, np.array([0.5, 0.5, 0.5, 1.0, 1.0, 1.0]))
+    tinted = means()
+    assert np.allclose(tinted["left"] / plain["left"], 0.5, atol=0.03)
+    assert np.allclose(tinted["right"], plain["right"], atol=1.0)
+
+
+def test_a_shadow_falls_where_the_light_is_hidden(shown: World) -> None:
+    T = Pose.from_translation((0.5, 0.0, 0.3))
+    add_solid(shown, "crate", shape="box", size_m=0.2, T_world_solid=T, rgba=(0, 0, 0, 1))
+    shown.light = replace(ABOVE, direction=(1.0, 0.0, 1.0))
+    slanting = View(eye=(0.5, -1.0, 1.2), target=(0.5, 0.0, 0.0), fov_deg=60.0)
+    seen = []
+    for shadow in (0.0, 1.0):
+        LightView(shown).attribute("shadow").write(0, np.array([shadow]))
+        seen.append(take_picture(shown, slanting, width=160, height=120).astype(float))
+    darker = (seen[1] < seen[0] - 5).any(axis=2)
+    assert 100 < darker.sum() < 0.1 * darker.size
+    assert not (seen[1] > seen[0]).any()
+    columns = np.nonzero(darker)[1]
+    assert columns.max() < 80  # the light is on the right, the shadow falls to the left
+
+
+def test_a_reset_takes_light_and_scenery_back(shown: World) -> None:
+    LightView(shown).attribute("ambient").write(0, np.array([0.1]))
+    add_solid(shown, "ball", shape="box", size_m=0.1, T_world_solid=Pose.identity(), rgba=(1, 0, 0, 1))
+    shown.reset()
+    assert shown.light == Light()
+    assert not shown.scenery
+
+
+def test_scenery_is_seen_and_not_met(shown: World) -> None:
+    ball = shown.add_sphere("ball", radius_m=0.05, T_world_sphere=Pose.from_translation((0.5, 0.0, 0.4)), mass_kg=0.1)
+    for number, shape in enumerate(SOLIDS):
+        T = Pose.from_translation((0.35 + 0.1 * number, 0.1, 0.05))
+        add_solid(shown, shape, shape=shape, size_m=0.08, T_world_solid=T, rgba=(1, 0, 0, 1)).semantic_class = "thing"
+    sheet = Pose.from_translation((0.5, 0.0, 0.2))
+    add_panel(shown, "sheet", size_m=(0.2, 0.2), T_world_panel=sheet, rgba=(0, 1, 0, 1), tile_m=0.1)
+    counts = visible_links(shown, VIEW, width=160, height=120)
+    assert {"block", "ball", "sheet", *SOLIDS} <= set(counts)
+    assert ("sheet", "sheet") in link_labels(shown)
+    for _ in range(240):
+        shown.step()
+    assert ball.root_pose().p[2] < 0.06  # it fell through the sheet, onto the block

@@ -1,0 +1,114 @@
+"""Images have the geometry of a pinhole camera, to the pixel."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from unlatch.simcore.errors import WorldError
+from unlatch.simcore.geometry import Pinhole, Pose, matrix_from_rpy
+from unlatch.simcore.sim.rates import WorldCfg
+from unlatch.simcore.sim.renderers.exposure import Exposure
+from unlatch.simcore.sim.visuals.pictures import View, framing_view, link_labels, project, take_images, visible_links
+from unlatch.simcore.sim.world import World
+
+pytestmark = pytest.mark.integration
+
+CENTRED = Pinhole.from_fov(96, 72, np.radians(60.0))
+OFF_CENTRE = Pinhole(96, 72, 80.0, 70.0, 30.0, 50.0)
+T_WORLD_CAMERA = Pose(matrix_from_rpy([-1.9, 0.1, 0.3]), [0.3, -0.2, 0.5])
+
+
+def take(world: World, pinhole: Pinhole, T_world_camera: Pose = T_WORLD_CAMERA):
+    return take_images(world, Exposure(pinhole, T_world_camera, near_m=0.02, far_m=10.0))
+
+
+@pytest.mark.parametrize("pinhole", [CENTRED, OFF_CENTRE])
+@pytest.mark.parametrize("rpy", [(0.0, 0.0, 0.0), (0.5, 0.0, 0.0), (0.0, 0.4, 0.7)])
+def test_depth_and_normals_of_a_plane_are_those_of_its_equation(pinhole: Pinhole, rpy: tuple[float, float, float]):
+    T_camera_wall = Pose.from_rpy((0.1, 0.05, 1.2), rpy)  # the near face of a thick wall goes through this point
+    normal = T_camera_wall.rotate(np.array([0.0, 0.0, -1.0]))
+    T_camera_box = T_camera_wall @ Pose.from_translation((0.0, 0.0, 0.5))
+    with World(WorldCfg(), visuals=True) as world:
+        world.add_box("wall", size_m=(20.0, 20.0, 1.0), T_world_box=T_WORLD_CAMERA @ T_camera_box)
+        images = take(world, pinhole)
+    expected = (normal @ T_camera_wall.p) / (pinhole.rays() @ normal)
+    np.testing.assert_allclose(images.depth_m, expected, rtol=2e-5)
+    assert (images.link_ids == 1).all()
+    np.testing.assert_allclose(pinhole.normals(images.depth_m), np.broadcast_to(normal, (72, 96, 3)), atol=4e-3)
+
+
+@pytest.mark.parametrize("pinhole", [CENTRED, OFF_CENTRE])
+def test_a_cube_covers_the_pixels_whose_rays_meet_it(pinhole: Pinhole):
+    T_camera_cube = Pose.from_rpy((0.1, -0.05, 1.0), (0.4, 0.7, 0.2))
+    with World(WorldCfg(), visuals=True) as world:
+        world.add_box("cube", size_m=(0.4, 0.4, 0.4), T_world_box=T_WORLD_CAMERA @ T_camera_cube)
+        images = take(world, pinhole)
+    # slab test in the cube's frame
+    start, along = T_camera_cube.inverse().p, T_camera_cube.inverse().rotate(pinhole.rays())
+    bounds = np.sort(np.stack([(-0.2 - start) / along, (0.2 - start) / along]), axis=0)
+    enters, leaves = bounds[0].max(axis=-1), bounds[1].min(axis=-1)
+    hit = enters < leaves
+    assert 200 < hit.sum() < hit.size
+    differ = (images.link_ids == 1) != hit
+    assert differ.sum() <= 0.01 * hit.sum()  # the renderer rounds on edges
+    both = hit & (images.link_ids == 1)
+    np.testing.assert_allclose(images.depth_m[both], enters[both], atol=2e-4)
+    assert np.isinf(images.depth_m[images.link_ids == 0]).all()
+    # every normal is that of a face of the cube, up to the pixels on its edges
+    inside = T_camera_cube.inverse().rotate(pinhole.normals(images.depth_m)[both])
+    straight = np.abs(inside).max(axis=-1)
+    assert (straight > 0.9999).mean() > 0.97
+    assert (np.einsum("ij,ij->i", pinhole.normals(images.depth_m)[both], pinhole.rays()[both]) < 1e-9).all()
+
+
+def test_a_point_is_projected_where_it_is_seen():
+    T_camera_cube = Pose.from_translation((0.15, -0.1, 1.0))
+    with World(WorldCfg(), visuals=True) as world:
+        world.add_box("cube", size_m=(0.1, 0.1, 0.1), T_world_box=T_WORLD_CAMERA @ T_camera_cube)
+        seen = np.argwhere(take(world, OFF_CENTRE).link_ids == 1)
+    corner = OFF_CENTRE.project([[0.1, -0.15, 0.95]])[0]  # upper left of the near face
+    np.testing.assert_allclose(seen.min(axis=0), corner[::-1], atol=1.0)
+
+
+def test_links_are_counted_over_all_bodies():
+    with World(WorldCfg(), visuals=True) as world:
+        for index, y in enumerate((-0.2, 0.2)):
+            world.add_box(f"box{index}", size_m=(0.1, 0.1, 0.1), T_world_box=Pose.from_translation((1.0, y, 0.0)))
+        world.bodies["box1"].semantic_class = "block"
+        looking_along_x = Pose([[0, 0, 1], [-1, 0, 0], [0, -1, 0]], np.zeros(3))
+        images = take(world, CENTRED, looking_along_x)
+        assert link_labels(world) == [("box0", "box0"), ("box1", "block")]
+    assert set(np.unique(images.link_ids)) == {0, 1, 2}
+    assert np.argwhere(images.link_ids == 1)[:, 1].min() > 48  # y = -0.2 is on the right
+    assert np.argwhere(images.link_ids == 2)[:, 1].max() < 48
+
+
+def test_a_world_without_visual_shapes_says_how_to_open_one():
+    with World(WorldCfg()) as world, pytest.raises(WorldError, match=r"Open it as World\(cfg, visuals=True\)"):
+        take(world, CENTRED)
+
+
+@pytest.mark.parametrize("aspect", [0.7, 1.0, 1.6])
+def test_a_framed_view_has_every_point_in_the_picture_and_fills_it(aspect: float):
+    rng = np.random.default_rng(3)
+    for _ in range(20):
+        points = rng.normal(size=(12, 3)) * rng.uniform(0.05, 0.5, size=3) + rng.normal(size=3)
+        view = framing_view(points, rng.normal(size=3), fov_deg=30.0, aspect=aspect)
+        pixels = project(view, points, width=round(200 * aspect), height=200) / [200 * aspect, 200]
+        assert (pixels > -0.01).all()
+        assert (pixels < 1.01).all()
+        assert np.ptp(pixels, axis=0).max() > 0.5
+
+
+def test_links_that_are_seen_are_counted():
+    with World(WorldCfg(), visuals=True) as world:
+        world.add_box("far", size_m=(0.1, 4.0, 4.0), T_world_box=Pose.from_translation((2.0, 0.0, 0.0)))
+        world.add_box("near", size_m=(0.2, 0.4, 0.4), T_world_box=Pose.from_translation((1.0, 0.0, 0.0)))
+        world.add_box("hidden", size_m=(0.2, 0.2, 0.2), T_world_box=Pose.from_translation((1.5, 0.0, 0.0)))
+        view = View(eye=(0.0, 0.0, 0.0), target=(1.0, 0.0, 0.0), fov_deg=60.0)
+        seen = visible_links(world, view, width=90, height=90)
+    assert seen.keys() == {"far", "near"}
+    assert sum(seen.values()) == 90 * 90
+    side = 90 * 0.4 / (2 * 0.9 * np.tan(np.radians(30.0)))  # its front is 0.9 m away
+    assert seen["near"] == pytest.approx(side**2, rel=0.1)

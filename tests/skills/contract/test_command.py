@@ -1,0 +1,214 @@
+"""Commands and their execution, one action a record frame."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+
+from unlatch.robots.franka_panda import franka_panda
+from unlatch.robots.model import model_path
+from unlatch.robots.robot import Arm, Robot
+from unlatch.simcore.errors import SkillError
+from unlatch.simcore.geometry import Pose
+from unlatch.simcore.sim.rates import WorldCfg
+from unlatch.simcore.sim.world import World
+from unlatch.skills.contract.command import PLANNER_PARAMETER, JointMotion, ManipCommand, ManipKind, Phase
+from unlatch.skills.contract.execution import CommandExecutor
+
+
+@pytest.fixture
+def arm() -> Iterator[Arm]:
+    cfg = franka_panda()
+    with World(WorldCfg()) as world:
+        robot = Robot(world, cfg, model_path(cfg.name), T_world_root=Pose.identity())
+        arm = robot.arm(None)
+        arm.reset(arm.cfg.home, gripper_m=0.08)
+        yield arm
+
+
+def forward(q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    return np.tile(np.eye(3), (len(q), 1, 1)), np.zeros((len(q), 3))
+
+
+def step(executor: CommandExecutor) -> None:
+    """What a skill does after a frame in which nothing went wrong."""
+    if executor.is_subtask_done():
+        executor.advance()
+
+
+def test_as_tuple_has_the_quaternion_with_w_first() -> None:
+    command = ManipCommand(
+        ManipKind.close_gripper, Pose.from_rpy((1, 2, 3), (0, 0, np.pi / 2)), Phase.follow, params={"a": 1}
+    )
+    p, quat_wxyz, name, params = command.as_tuple()
+    assert p.tolist() == [1, 2, 3]
+    assert np.allclose(quat_wxyz, [np.sqrt(0.5), 0, 0, np.sqrt(0.5)])
+    assert (name, params) == ("close_gripper", {"a": 1})
+
+
+def test_a_motion_is_handed_out_row_by_row_then_the_next_command(arm: Arm) -> None:
+    rows = arm.q + 1e-4 * np.arange(3)[:, None]
+    executor = CommandExecutor(arm, forward=forward, rates=WorldCfg())
+    executor.load(
+        [
+            ManipCommand(ManipKind.update_specific, Pose.identity(), Phase.idle, params={"allowed_pairs": []}),
+            ManipCommand(ManipKind.open_gripper, Pose.identity(), Phase.transit, motion=JointMotion(rows)),
+            ManipCommand(ManipKind.close_gripper, Pose.identity(), Phase.grasp, dwell_frames=2),
+        ]
+    )
+    seen = []
+    while not executor.is_done():
+        phase = executor.phase
+        action = executor.next_action()
+        seen.append((phase, action.gripper_target_m, action.joint_targets.copy()))
+        step(executor)
+    assert [phase for phase, _, _ in seen] == [Phase.transit] * 3 + [Phase.grasp] * 2
+    assert [width for _, width, _ in seen] == [0.08] * 3 + [0.0] * 2
+    assert all(np.array_equal(target, row) for (_, _, target), row in zip(seen, [*rows, rows[2], rows[2]], strict=True))
+
+
+def test_a_motion_that_is_ended_gives_way_to_the_next_which_begins_where_the_arm_is(arm: Arm) -> None:
+    away, back = arm.q + 0.1 * np.arange(6)[:, None], arm.q + 0.1 * np.arange(5, 0, -1)[:, None]
+    executor = CommandExecutor(arm, forward=forward, rates=WorldCfg())
+    executor.load(
+        [
+            ManipCommand(ManipKind.close_gripper, Pose.identity(), Phase.follow, motion=JointMotion(away)),
+            ManipCommand(ManipKind.close_gripper, Pose.identity(), Phase.retreat, motion=JointMotion(back)),
+        ]
+    )
+    executor.next_action()
+    executor.next_action()
+    executor.end_motion()
+    step(executor)
+    assert executor.phase is Phase.retreat
+    targets = np.array([executor.next_action().joint_targets for _ in range(5)])
+    assert np.allclose(targets[0], arm.q)  # where it is, not where it was told to be
+    assert np.array_equal(targets[-1], back[-1])
+    assert np.allclose(np.diff(targets, axis=0), (back[-1] - arm.q) / 4)
+    assert executor.is_subtask_done() == (float(np.abs(arm.q - back[-1]).max()) < 5e-3)
+
+
+@pytest.mark.parametrize(("record_hz", "waited"), [(20, 7), (30, 10), (60, 20)])
+def test_an_arm_that_does_not_arrive_is_waited_for_a_third_of_a_second(arm: Arm, record_hz: int, waited: int) -> None:
+    executor = CommandExecutor(arm, forward=forward, rates=WorldCfg(record_hz=record_hz))
+    far = arm.q + 0.5
+    executor.load([ManipCommand(ManipKind.open_gripper, Pose.identity(), Phase.transit, motion=JointMotion(far[None]))])
+    count = 0
+    while not executor.is_done():
+        executor.next_action()
+        step(executor)
+        count += 1
+    assert count == 1 + waited
+
+
+def test_expected_joint_position_follows_the_motion(arm: Arm) -> None:
+    executor = CommandExecutor(arm, forward=forward, rates=WorldCfg())
+    motion = JointMotion(np.tile(arm.q, (3, 1)), s=np.array([0.1, 0.2, 0.3]))
+    executor.load([ManipCommand(ManipKind.close_gripper, Pose.identity(), Phase.follow, motion=motion)])
+    expected = []
+    for _ in range(3):
+        executor.next_action()
+        expected.append(executor.expected_s)
+        step(executor)
+    assert expected == [0.1, 0.2, 0.3]
+
+
+MOVING = [kind for kind in ManipKind if kind not in PLANNER_PARAMETER]
+TELLING = {
+    ManipKind.attach_obj: {"object": "cup"},
+    ManipKind.detach_obj: {"object": "cup"},
+    ManipKind.update_specific: {"allowed_pairs": [("finger", "cup/handle")]},
+    ManipKind.update_pose_cost_metric: {"hold_vec_weight": [1, 1, 1, 0, 0, 0]},
+}
+
+
+@pytest.mark.parametrize("kind", MOVING)
+def test_a_command_with_a_motion_moves_as_given_whatever_its_kind(arm: Arm, kind: ManipKind) -> None:
+    rows = arm.q + 1e-4 * np.arange(1, 4)[:, None]
+    executor = CommandExecutor(arm, forward=forward, rates=WorldCfg())
+    executor.load([ManipCommand(kind, Pose.identity(), Phase.follow, motion=JointMotion(rows, gripper_m=0.03))])
+    actions = []
+    while not executor.is_done():
+        actions.append(executor.next_action())
+        step(executor)
+    assert [action.gripper_target_m for action in actions] == [0.03] * 3
+    np.testing.assert_array_equal([action.joint_targets for action in actions], rows)
+
+
+@pytest.mark.parametrize("kind", [ManipKind.dummy_forward, ManipKind.in_plane_rotation, ManipKind.joint_ctrl])
+def test_a_command_that_names_no_opening_leaves_the_gripper_as_it_is(arm: Arm, kind: ManipKind) -> None:
+    arm.reset(arm.cfg.home, gripper_m=0.02)
+    executor = CommandExecutor(arm, forward=forward, rates=WorldCfg())
+    executor.load([ManipCommand(kind, Pose.identity(), Phase.follow, motion=JointMotion(arm.q[None]))])
+    assert executor.next_action().gripper_target_m == 0.02
+
+
+def test_what_a_planner_is_told_holds_from_its_place_in_the_list_on_and_takes_no_time(arm: Arm) -> None:
+    def told(kind: ManipKind) -> ManipCommand:
+        return ManipCommand(kind, Pose.identity(), Phase.idle, params=TELLING[kind])
+
+    def dwell() -> ManipCommand:
+        return ManipCommand(ManipKind.open_gripper, Pose.identity(), Phase.grasp, dwell_frames=1)
+
+    executor = CommandExecutor(arm, forward=forward, rates=WorldCfg())
+    executor.load(
+        [
+            dwell(),
+            told(ManipKind.update_specific),
+            told(ManipKind.attach_obj),
+            dwell(),
+            told(ManipKind.update_pose_cost_metric),
+            told(ManipKind.detach_obj),
+            dwell(),
+        ]
+    )
+    seen = []
+    while not executor.is_done():
+        executor.next_action()
+        seen.append((executor.allowed_pairs, executor.attached, executor.hold_vec_weight))
+        step(executor)
+    pairs, cup, nothing = frozenset({("finger", "cup/handle")}), frozenset({"cup"}), frozenset()
+    assert seen == [
+        (nothing, nothing, (0.0,) * 6),
+        (pairs, cup, (0.0,) * 6),
+        (pairs, nothing, (1.0, 1.0, 1.0, 0.0, 0.0, 0.0)),
+    ]
+    executor.load([dwell()])
+    assert executor.allowed_pairs == pairs
+
+
+@pytest.mark.parametrize("kind", [ManipKind.dummy_forward, ManipKind.in_plane_rotation, ManipKind.joint_ctrl])
+def test_a_command_that_must_move_is_refused_without_a_motion(kind: ManipKind) -> None:
+    with pytest.raises(SkillError, match=rf"Command '{kind.value}' has no motion\. Give it the JointMotion"):
+        ManipCommand(kind, Pose.identity(), Phase.follow)
+
+
+@pytest.mark.parametrize("kind", PLANNER_PARAMETER)
+def test_a_command_for_the_planner_is_refused_without_its_parameter_and_with_a_motion(kind: ManipKind) -> None:
+    with pytest.raises(SkillError, match=rf"Command '{kind.value}' lacks parameter '\w+'; got \['x'\]\. Add it\."):
+        ManipCommand(kind, Pose.identity(), Phase.idle, params={"x": 1})
+    motion = JointMotion(np.zeros((1, 7)))
+    with pytest.raises(SkillError, match=r"takes no time, but has a motion or 0 frames to dwell"):
+        ManipCommand(kind, Pose.identity(), Phase.idle, params=TELLING[kind], motion=motion)
+
+
+def test_a_stopped_arm_stays_at_its_last_target(arm: Arm) -> None:
+    executor = CommandExecutor(arm, forward=forward, rates=WorldCfg())
+    rows = arm.q + 1e-3 * np.arange(5)[:, None]
+    executor.load([ManipCommand(ManipKind.open_gripper, Pose.identity(), Phase.transit, motion=JointMotion(rows))])
+    executor.next_action()
+    executor.next_action()
+    executor.stop()
+    assert executor.is_done()
+    assert np.array_equal(executor.next_action().joint_targets, rows[1])
+
+
+def test_a_motion_is_a_copy_that_cannot_be_changed() -> None:
+    q = np.zeros((2, 7))
+    motion = JointMotion(q)
+    q[:] = 1.0
+    assert not motion.q.any()
+    with pytest.raises(ValueError, match="read-only"):
+        motion.q[0, 0] = 1.0

@@ -1,0 +1,44 @@
+"""One meaning of `success_mode`: of the skills and of the verdict that is computed from a record alone."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from unlatch.objects.annotation import Openness
+from unlatch.simcore.recording.verdict import _threshold
+from unlatch.skills.catalog import SKILLS
+from unlatch.skills.close import Close
+from unlatch.skills.contract.displacement import Displacement
+from unlatch.skills.open import Open
+from unlatch.solver.settings.setting import SuccessMode
+
+POSITIONS = st.floats(-2.0, 2.0)
+
+
+@pytest.mark.property
+@given(st.sampled_from(SuccessMode), POSITIONS, POSITIONS, st.sampled_from([1.6, -1.6]), st.floats(0.0, 2.0))
+def test_skills_and_verdict_agree(mode: SuccessMode, s: float, s0: float, s_open: float, threshold: float) -> None:
+    found = Displacement.of(mode, s=s, s0=s0, openness=Openness(closed=0.0, open=s_open), threshold=threshold)
+    entry = {
+        "success_mode": mode.value,
+        "success_threshold": threshold,
+        "s_closed": 0.0,
+        "s_open": s_open,
+        "s0": s0,
+        "frame_start": 0,
+    }
+    violations = list(_threshold(entry, np.array([s0, s]), 1, {"skill": 0}))
+    assert found.enough == (not violations)
+
+
+def test_the_modes_of_the_table() -> None:
+    assert Open.success_modes == (SuccessMode.abs, SuccessMode.normal, SuccessMode.fraction)
+    assert Close.success_modes == (SuccessMode.zero, SuccessMode.dis_to_init, SuccessMode.fraction)
+
+
+@pytest.mark.parametrize("name", [name for name in SKILLS.names() if SKILLS.load(name).executes])
+def test_every_skill_can_be_judged_by_a_share_of_the_range(name: str) -> None:
+    assert SuccessMode.fraction in SKILLS.load(name).success_modes

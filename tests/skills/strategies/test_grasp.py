@@ -1,0 +1,165 @@
+"""How a hand takes a part, read off its colliders."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+
+from unlatch.objects.annotation import Handle, HandleType, Part, PartKind
+from unlatch.objects.articulated_object import ObjectAsset
+from unlatch.objects.library import ObjectCfg, load_object
+from unlatch.objects.procedural.building.generated import LinkBuilder
+from unlatch.robots.franka_panda import franka_panda
+from unlatch.robots.hand_shape import hand_shape
+from unlatch.simcore.geometry import Pose
+from unlatch.skills.strategies.grasp import LEAST_HELD_M, TIP_ROOM_M, HandRoom
+from unlatch.skills.strategies.ranking import derived_ways
+from unlatch.skills.strategies.setting import roomy_start, start_range
+
+HAND = hand_shape("franka_panda", franka_panda().arms[0])
+MakeObject = Callable[..., tuple[ObjectAsset, Part]]
+GREY = (0.5, 0.5, 0.5, 1.0)
+BAR_M = 0.01
+"""Thickness of the bar."""
+
+
+@dataclass(frozen=True)
+class Drawer:
+    """A drawer whose front is the plane x = 0, closed, and a top that stands over it."""
+
+    overhang_m: float = 0.0
+    """How far the top stands out before the front."""
+    above_m: float = 0.03
+    """Height of the top above the middle of the bar, or above the upper edge of the front."""
+    standoff_m: float = 0.04
+    """Free gap behind the bar."""
+    handle: HandleType = HandleType.bar
+
+    def made(self, make_object: MakeObject) -> tuple[ObjectAsset, Part]:
+        """The object."""
+        body, link = LinkBuilder("body"), LinkBuilder("drawer")
+        is_edge = self.handle is HandleType.edge
+        top = (0.1 if is_edge else 0.0) + self.above_m
+        body.box("top", (-0.4, -0.3, top), (self.overhang_m, 0.3, top + 0.02), rgba=GREY)
+        body.box("side", (-0.4, -0.3, -0.3), (-0.01, -0.25, top), rgba=GREY)
+        link.box("front", (-0.02, -0.2, -0.1), (0.0, 0.2, 0.1 if is_edge else min(0.1, top - 0.002)), rgba=GREY)
+        if is_edge:
+            head, size = np.array([-0.01, 0.0, 0.088]), np.array([0.024, 0.02, 0.4])
+        else:
+            head = np.array([self.standoff_m + BAR_M / 2, 0.0, 0.0])
+            half = np.array([BAR_M / 2, 0.07, BAR_M / 2])
+            link.box("bar", head - half, head + half, rgba=GREY)
+            size = np.array([BAR_M, BAR_M, 0.14])
+        return make_object(
+            body,
+            link,
+            kind=PartKind.slider,
+            axis=[1.0, 0.0, 0.0],
+            upper=0.3,
+            head=head,
+            across=[0.0, 0.0, -1.0],
+            along=[0.0, 1.0, 0.0],
+            spot=[0.0, 0.1, 0.0],
+            handle=Handle(self.handle, size, Pose.from_translation(head)),
+        )
+
+
+def room_of(drawer: Drawer, make_object: MakeObject) -> HandRoom:
+    asset, part = drawer.made(make_object)
+    return HandRoom(asset, part, HAND, approach_m=0.1)
+
+
+def test_a_free_bar_is_taken_on_its_head(make_object: MakeObject):
+    grasp = room_of(Drawer(), make_object).grasp(0.0)
+    assert (grasp.width_m, grasp.back_m) == (pytest.approx(BAR_M + 0.03), 0.0)
+
+
+@pytest.mark.parametrize("standoff", [0.001, 0.003])
+def test_fingertips_stay_off_the_front_behind_a_flat_bar(make_object: MakeObject, standoff: float):
+    grasp = room_of(Drawer(standoff_m=standoff), make_object).grasp(0.0)
+    tips = standoff + BAR_M / 2 + grasp.back_m - HAND.tip_m
+    assert TIP_ROOM_M <= tips <= TIP_ROOM_M + 1e-3
+    assert standoff + BAR_M - tips >= LEAST_HELD_M - 1e-3  # the pads still reach over the bar
+
+
+def test_a_bar_that_lies_on_the_front_cannot_be_taken(make_object: MakeObject):
+    assert room_of(Drawer(standoff_m=-0.004), make_object).grasp(0.0) is None
+
+
+@pytest.mark.parametrize(("above", "fits"), [(0.042, True), (0.03, False)])
+def test_fingers_open_less_below_an_overhanging_top(make_object: MakeObject, above: float, fits: bool):
+    grasp = room_of(Drawer(overhang_m=0.06, above_m=above), make_object).grasp(0.0)
+    assert (grasp is not None) == fits
+    assert grasp is None or grasp.width_m < BAR_M + 0.03
+
+
+def test_an_edge_opens_until_a_finger_fits_behind_it(make_object: MakeObject):
+    start = {}
+    for overhang in (0.0, 0.06):
+        asset, part = Drawer(overhang_m=overhang, above_m=0.004, handle=HandleType.edge).made(make_object)
+        room = HandRoom(asset, part, HAND, approach_m=0.06)
+        asked = start_range("open", part, asset)
+        start[overhang] = roomy_start(asked, part, room)
+        grasps = [room.grasp(opening) for opening in start[overhang]]
+        ways = derived_ways("open", asset, part, HAND, start[overhang])
+        assert ways[0][0] == "edge"
+        assert ways[0][1]["approach_width_m"] == min(grasp.width_m for grasp in grasps)
+        held = [setting for name, setting in ways if name.startswith("edge")]
+        shifts = [setting.get("keypoint_shifts", {}).get("articulated_object_head") for setting in held]
+        assert shifts == [None, [0.0, 0.12, 0.0], [0.0, -0.12, 0.0]]
+    assert start[0.0] == asked
+    assert start[0.06][0] > start[0.0][0] + 0.02
+
+
+def test_a_handle_that_no_hand_fits_while_closed_starts_ajar(make_object: MakeObject):
+    asset, part = Drawer(overhang_m=0.06, above_m=0.03).made(make_object)
+    room = HandRoom(asset, part, HAND, approach_m=0.1)
+    low, high = roomy_start((0.0, 0.0), part, room)
+    assert 0.0 < low < high <= 0.6 * 1.2 * 0.3 + 1e-9
+    assert room.grasp(low) is not None
+    assert room.grasp(0.0) is None
+    free, free_part = Drawer().made(make_object)
+    assert roomy_start((0.0, 0.0), free_part, HandRoom(free, free_part, HAND, approach_m=0.1)) == (0.0, 0.0)
+
+
+def test_what_stands_between_the_fingers_is_the_part_alone(make_object: MakeObject):
+    asset, part = Drawer().made(make_object)
+    assert HandRoom(asset, part, HAND, approach_m=0.1).grasp(0.0) is not None
+    urdf = asset.urdf_path.read_text()
+    rail = '<collision><origin xyz="0.045 0 -0.009"/><geometry><box size="0.006 0.3 0.006"/></geometry></collision>'
+    asset.urdf_path.write_text(urdf.replace('<link name="body">', f'<link name="body">{rail}'))
+    assert HandRoom(asset, part, HAND, approach_m=0.1).grasp(0.0) is None
+
+
+def test_a_part_in_which_no_hand_fits_keeps_its_start(make_object: MakeObject):
+    asset, part = Drawer(standoff_m=-0.004).made(make_object)
+    assert roomy_start((0.0, 0.0), part, HandRoom(asset, part, HAND, approach_m=0.1)) == (0.0, 0.0)
+    ((name, setting),) = derived_ways("open", asset, part, HAND, (0.0, 0.0))
+    assert name == "bar"
+    assert "approach_width_m" not in setting
+
+
+def test_a_knob_of_a_door_is_held_along_the_hinge_first_and_never_wedged():
+    asset = load_object(
+        ObjectCfg(name="cabinet", category="cabinet", instance="97320000"), rng=np.random.default_rng(0)
+    )
+    part = asset.articulation.part("door")
+    assert part.handle.type is HandleType.knob
+    along, across, *_ = derived_ways("open", asset, part, HAND, (0.0, 0.0))
+    assert (along[0], across[0]) == ("knob_along_hinge", "knob")
+    closing = next(c for c in along[1]["constraint_list"] if c.get("axis_to_keypoint_name") == "tool_side")
+    assert closing["target_axis"] == "link0_contact_axis"
+    assert (along[1]["slips"], across[1]["slips"]) == (["side", "fixed"], ["fixed", "side"])
+
+
+def test_a_place_beside_the_head_lies_on_the_part() -> None:
+    asset = load_object(ObjectCfg(name="door", category="door", instance="7"), rng=np.random.default_rng(0))
+    part = asset.articulation.part("door")
+    room = HandRoom(asset, part, HAND, approach_m=0.06)
+    _, along, _ = room.axes_link()
+    heights = room.solids.vertices(part.link) @ along
+    head = float(part.keypoint("articulated_object_head").xyz @ along)
+    assert len(room.shifts()) == 1  # its lever stands low, the other place lay below the door
+    for shift in room.shifts():
+        assert heights.min() < head + shift < heights.max()

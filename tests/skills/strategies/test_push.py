@@ -1,0 +1,79 @@
+"""Where closed fingers can push a part."""
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from unlatch.objects.annotation import Handle, HandleType, Part, PartKind
+from unlatch.objects.articulated_object import ObjectAsset
+from unlatch.objects.procedural.building.generated import LinkBuilder
+from unlatch.robots.franka_panda import franka_panda
+from unlatch.robots.hand_shape import hand_shape
+from unlatch.simcore.geometry import Pose
+from unlatch.skills.strategies.grasp import HandRoom
+from unlatch.skills.strategies.push import push_shifts
+from unlatch.skills.strategies.ranking import derived_ways
+
+HAND = hand_shape("franka_panda", franka_panda().arms[0])
+MakeObject = Callable[..., tuple[ObjectAsset, Part]]
+GREY = (0.5, 0.5, 0.5, 1.0)
+
+
+def door(make_object: MakeObject, *, spot_y: float, bar: bool = True, height: float = 0.5) -> tuple[ObjectAsset, Part]:
+    """A door in the plane x = 0, hinged at y = 0, 0.4 m wide, with a bar on its free side."""
+    body, leaf = LinkBuilder("body"), LinkBuilder("leaf")
+    body.box("back", (-0.4, 0.0, -0.3), (-0.38, 0.5, 0.3), rgba=GREY)
+    leaf.box("panel", (-0.02, 0.0, -height / 2), (0.0, 0.4, height / 2), rgba=GREY)
+    if bar:
+        leaf.box("bar", (0.05, 0.34, -0.2), (0.06, 0.35, 0.2), rgba=GREY)
+    head = np.array([0.055, 0.345, 0.0])
+    return make_object(
+        body,
+        leaf,
+        kind=PartKind.hinge_vertical,
+        axis=[0.0, 0.0, -1.0],
+        upper=1.5,
+        head=head,
+        across=[0.0, 1.0, 0.0],
+        along=[0.0, 0.0, 1.0],
+        spot=[0.0, spot_y, 0.0],
+        handle=Handle(HandleType.bar, np.array([0.01, 0.01, 0.4]), Pose.from_translation(head)),
+    )
+
+
+def shifts(asset: ObjectAsset, part: Part) -> list[np.ndarray]:
+    return push_shifts(HandRoom(asset, part, HAND, approach_m=0.0), (0.5, 0.9))
+
+
+def test_a_clear_spot_is_taken_as_it_is(make_object: MakeObject):
+    found = shifts(*door(make_object, spot_y=0.25))
+    assert np.allclose(found[0], 0.0)
+    assert all(np.linalg.norm(a - b) >= 0.05 for i, a in enumerate(found) for b in found[:i])
+
+
+def test_beside_a_bar_the_palm_wants_its_room(make_object: MakeObject):
+    asset, part = door(make_object, spot_y=0.33)
+    first = shifts(asset, part)[0]
+    # the palm is 63 mm thick about the fingertips, and keeps 4 mm
+    assert 0.34 - (0.33 + first[1]) >= 0.0316 + 0.004
+    ways = derived_ways("close", asset, part, HAND, (0.5, 0.9))
+    assert [name for name, _ in ways[:2]] == ["push", "push_2"]
+    assert ways[0][1]["keypoint_shifts"] == {"link_contact_point": pytest.approx(first.tolist(), abs=1e-4)}
+
+
+def test_no_spot_lies_off_the_face_or_near_the_hinge(make_object: MakeObject):
+    asset, part = door(make_object, spot_y=0.2, bar=False, height=0.12)
+    spot = part.keypoint("link_contact_point").xyz
+    for shift in shifts(asset, part):
+        _, y, z = spot + shift
+        assert abs(z) <= 0.06 - 0.008
+        assert 0.1 <= y <= 0.4 - 0.008
+
+
+def test_where_no_spot_fits_the_annotated_one_is_tried(make_object: MakeObject):
+    asset, part = door(make_object, spot_y=0.2, height=0.01)
+    assert shifts(asset, part) == []
+    ((name, setting),) = derived_ways("close", asset, part, HAND, (0.5, 0.9))
+    assert name == "push"
+    assert "keypoint_shifts" not in setting

@@ -1,0 +1,52 @@
+"""Arguments and help of the commands."""
+
+import json
+from pathlib import Path
+
+import pytest
+import yaml
+
+from unlatch import command_table
+from unlatch.simcore.errors import ConfigError
+from unlatch.workflows.cli.arguments import parse_command_line
+
+
+def test_flags_and_overrides_are_told_apart():
+    line = parse_command_line(["task=a", "-m", "+x=1", "~y", "--config-dir", "d", "--cfg=job", "--resolve"])
+    assert line.overrides == ["task=a", "+x=1", "~y"]
+    assert line.config_dirs == ["d"]
+    assert (line.multirun, line.show, line.resolve, line.help) == (True, True, True, False)
+
+
+def test_an_unknown_flag_is_refused():
+    with pytest.raises(ConfigError, match="Unknown flag '--episodes=3'"):
+        parse_command_line(["--episodes=3"])
+
+
+@pytest.mark.parametrize("command", [[], *([name] for name in command_table.COMMANDS)])
+def test_help_says_how_it_is_used(command: list[str], capsys: pytest.CaptureFixture[str]):
+    assert command_table.main([*command, "--help"]) == 0
+    said = capsys.readouterr()
+    assert said.out.startswith(f"usage: unlatch {command[0] if command else 'COMMAND'} ")
+    assert said.err == ""
+
+
+@pytest.mark.parametrize("what", ["tasks", "skills", "robots", "objects", "terms"])
+def test_lists_are_one_line_each(what: str, capsys: pytest.CaptureFixture[str]):
+    assert command_table.main(["list", what]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines
+    assert all(len(line.split("  ", 1)) == 2 for line in lines), lines
+
+
+def test_cfg_job_prints_the_composed_yaml(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.chdir(tmp_path)
+    assert command_table.main(["collect", "task=open_drawer", "seed=7", "--cfg", "job", "--resolve"]) == 0
+    content = yaml.safe_load(capsys.readouterr().out)
+    assert content["seed"] == 7
+    assert content["task"]["name"] == "open_drawer"
+    assert content["task"]["regions"][0]["object"] == "drawer"
+    assert list(tmp_path.iterdir()) == []
+    json.dumps(content)

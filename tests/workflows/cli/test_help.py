@@ -1,0 +1,61 @@
+"""What `unlatch` says of itself fits the terminal."""
+
+import re
+
+import pytest
+
+from unlatch import command_table
+from unlatch.workflows.cli.help_text import fitted
+
+TABLE = """usage: unlatch collect task=TASK [key=value ...]
+       unlatch collect object=PATH skill=open
+
+Makes demonstrations and writes every attempt,
+with its reason.
+
+  robot=franka_panda randomization=none|light|full
+  task=TASK     which there are, as `unlatch list`
+                tells it
+  seed=0        seed
+"""
+
+
+def words(text: str) -> list[str]:
+    return re.findall(r"\S+", text)
+
+
+def test_every_command_stands_in_one_line_of_a_terminal(capsys: pytest.CaptureFixture[str]):
+    assert command_table.main([]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line for line in lines if len(line) > 80] == []
+    named = [line.split()[0] for line in lines if line.startswith("  ")]
+    assert named == list(command_table.COMMANDS)
+
+
+@pytest.mark.parametrize("command", command_table.COMMANDS)
+@pytest.mark.parametrize("width", [72, 80])
+def test_help_keeps_its_words_and_fits(command: str, width: int, capsys: pytest.CaptureFixture[str]):
+    assert command_table.main([command, "--help"]) == 0
+    text = capsys.readouterr().out
+    narrow = fitted(text, width)
+    assert words(narrow) == words(text)
+    assert [line for line in narrow.splitlines() if len(line) > width and " " in line.strip()] == []
+    assert fitted(text, 120) == text
+
+
+def test_lines_that_go_on_are_joined_before_they_are_broken_and_tables_keep_their_column():
+    assert fitted(TABLE, 42).splitlines() == [
+        "usage: unlatch collect task=TASK",
+        "               [key=value ...]",
+        "       unlatch collect object=PATH",
+        "               skill=open",
+        "",
+        "Makes demonstrations and writes every",
+        "attempt, with its reason.",
+        "",
+        "  robot=franka_panda",
+        "  randomization=none|light|full",
+        "  task=TASK     which there are, as",
+        "                `unlatch list` tells it",
+        "  seed=0        seed",
+    ]

@@ -1,0 +1,54 @@
+"""Ctrl-C once and twice."""
+
+from __future__ import annotations
+
+import io
+import signal
+from collections.abc import Iterator
+
+import pytest
+from rich.console import Console
+
+from unlatch.workflows.cli.interruption import Interruption
+from unlatch.workflows.cli.progress import Progress
+
+
+@pytest.fixture
+def pythons_handler() -> Iterator[None]:
+    """Ctrl-C as in a command that was started in a terminal; in the background of a script it is ignored."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("pythons_handler")
+def test_the_first_ends_the_numbers_and_the_second_is_an_exception():
+    with Interruption() as interruption:
+        numbers = interruption.until(range(10))
+        assert [next(numbers), next(numbers)] == [0, 1]
+        signal.raise_signal(signal.SIGINT)
+        assert interruption.asked
+        assert list(numbers) == []
+        with pytest.raises(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGINT)
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_who_ignores_it_goes_on_ignoring_it():
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        with Interruption() as interruption:
+            signal.raise_signal(signal.SIGINT)
+        assert not interruption.asked
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def test_the_display_says_what_a_second_one_does():
+    interruption = Interruption()
+    progress = Progress(total=10, interruption=interruption, console=(console := Console(file=io.StringIO(), width=80)))
+    with console.capture() as capture:
+        console.print(progress)
+        interruption.asked = True
+        console.print(progress)
+    assert capture.get().count("Ctrl-C again: at once") == 1

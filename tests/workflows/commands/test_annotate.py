@@ -1,0 +1,358 @@
+"""`unlatch annotate`: what it writes, what it protects, and every bad input as one line."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from unlatch import command_table
+from unlatch.objects.annotate.storage import load_annotation
+from unlatch.objects.annotation import read_articulation
+from unlatch.objects.procedural import drawer, microwave
+
+SEED = 3
+
+
+@pytest.fixture
+def cwd(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("UNLATCH_PARTNET_DIR", raising=False)
+    return tmp_path
+
+
+def put(folder: Path, *, generator=drawer, name: str = "thing.urdf") -> Path:
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / name).write_text(generator.generate(SEED).model.to_urdf(), encoding="utf-8")
+    return folder / name
+
+
+def run(*arguments: object) -> int:
+    return command_table.main(["annotate", *map(str, arguments)])
+
+
+def test_annotation_and_picture_lie_beside_the_urdf(cwd: Path, capsys: pytest.CaptureFixture[str]):
+    put(cwd / "a")
+    assert run("a") == 0
+    said = capsys.readouterr().out
+    assert "drawer: slider by drawer_slide, held at its" in said
+    assert "annotation: a/articulation.yaml" in said
+    assert sorted(p.name for p in (cwd / "a").iterdir()) == ["annotation.png", "articulation.yaml", "thing.urdf"]
+    assert load_annotation(cwd / "a").problems == []
+    picture = np.asarray(Image.open(cwd / "a" / "annotation.png"))
+    assert picture.shape[1] == 3 * 480
+    assert len(np.unique(picture.reshape(-1, 3), axis=0)) > 50
+
+
+def test_the_picture_shows_the_head_where_the_part_is(cwd: Path):
+    put(cwd / "a", generator=microwave)
+    assert run("a") == 0
+    tile = np.asarray(Image.open(cwd / "a" / "annotation.png")).astype(int)[:400, :480]
+    head = np.argwhere(np.all(np.abs(tile - [210, 30, 30]) < 3, axis=2))
+    assert len(head) > 20
+    y, x = head.mean(axis=0).astype(int)
+    around = tile[y - 14 : y + 15, x - 14 : x + 15].reshape(-1, 3)
+    bluish = (around[:, 2] > around[:, 0] + 15).mean()
+    assert bluish > 0.15, "the moving part is drawn in blue"
+
+
+def test_out_and_no_picture(cwd: Path):
+    put(cwd / "a")
+    assert run("a/thing.urdf", "out=there/deep", "picture=false") == 0
+    assert [p.name for p in (cwd / "there" / "deep").iterdir()] == ["articulation.yaml"]
+    assert [p.name for p in (cwd / "a").iterdir()] == ["thing.urdf"]
+    assert run("a/thing.urdf", "out=there/deep", "check=true") == 0
+
+
+def test_what_was_made_by_hand_stays(cwd: Path, capsys: pytest.CaptureFixture[str]):
+    put(cwd / "a")
+    assert run("a", "picture=false") == 0
+    assert run("a", "picture=false") == 0, "its own may be made anew"
+    path = cwd / "a" / "articulation.yaml"
+    path.write_text(path.read_text().replace("category: object", "category: cabinet"))
+    before = path.read_bytes()
+    capsys.readouterr()
+    assert run("a") == 2
+    assert capsys.readouterr().err == (
+        "unlatch: a/articulation.yaml was not made by `unlatch annotate`, or changed since. It stays as it is; "
+        "force=true replaces it.\n"
+    )
+    assert path.read_bytes() == before
+    assert not (cwd / "a" / "annotation.png").exists()
+    assert run("a", "force=true", "picture=false") == 0
+    assert path.read_bytes() != before
+
+
+def test_check_prints_what_is_wrong_and_writes_nothing(cwd: Path, capsys: pytest.CaptureFixture[str]):
+    put(cwd / "a")
+    assert run("a", "picture=false") == 0
+    assert run("a", "check=true") == 0
+    assert "the annotation fits its object" in capsys.readouterr().out
+    path = cwd / "a" / "articulation.yaml"
+    name = read_articulation(path).part("drawer").joint
+    path.write_text(path.read_text().replace(f"joint: {name}", "joint: gone"))
+    before = sorted((p.name, p.stat().st_mtime_ns) for p in (cwd / "a").iterdir())
+    assert run("a", "check=true") == 1
+    assert "part 'drawer': joint 'gone' is not in the URDF. Joints:" in capsys.readouterr().out
+    assert sorted((p.name, p.stat().st_mtime_ns) for p in (cwd / "a").iterdir()) == before
+    path.unlink()
+    assert run("a", "check=true") == 2
+
+
+def test_a_folder_of_objects_goes_on_after_a_bad_one(cwd: Path, capsys: pytest.CaptureFixture[str]):
+    put(cwd / "all" / "one")
+    put(cwd / "all" / "two", generator=microwave)
+    (cwd / "all" / "bad").mkdir()
+    (cwd / "all" / "bad" / "x.urdf").write_text("<robot")
+    assert run("all", "out=o", "picture=false") == 1
+    said = capsys.readouterr()
+    assert "2/3 one: drawer (slider, " in said.out
+    assert "2 of 3 objects annotated" in said.out
+    assert said.err.startswith("1/3 bad: ")
+    assert said.err.count("\n") == 1
+    files = sorted(p.relative_to(cwd / "o").as_posix() for p in (cwd / "o").rglob("*") if p.is_file())
+    assert files == ["one/articulation.yaml", "two/articulation.yaml"]
+    assert run("all", "out=o", "check=true") == 1
+    shutil.rmtree(cwd / "all" / "bad")
+    assert run("all", "out=o", "check=true") == 0
+
+
+def test_names_in_any_script(cwd: Path):
+    path = put(cwd / "Schränke" / "引き出し", name="möbel.urdf")
+    text = path.read_text(encoding="utf-8")
+    path.write_text(text.replace('"drawer_slide"', '"скользит"').replace('"body"', '"корпус"'), encoding="utf-8")
+    assert run("Schränke/引き出し") == 0
+    part = load_annotation(path.parent).articulation.part("drawer")
+    assert (part.joint, part.base) == ("скользит", "корпус")
+
+
+MESH = "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 2 3\nf 1 2 4\nf 1 3 4\nf 2 3 4\n"
+URDF = (
+    '<robot name="r"><link name="a"><visual><geometry><box size="1 1 1"/></geometry></visual></link>'
+    '<link name="b"><visual><geometry><mesh filename="m.obj"/></geometry></visual></link>'
+    '<joint name="j" type="revolute"><axis xyz="0 0 1"/><parent link="a"/><child link="b"/>'
+    '<limit lower="0" upper="1.5"/></joint></robot>'
+)
+
+
+def test_meshes_may_lie_in_the_package_around_the_urdf(cwd: Path):
+    for folder in ("urdf", "meshes"):
+        (cwd / "ws" / "shelf" / folder).mkdir(parents=True)
+    (cwd / "ws" / "shelf" / "meshes" / "m.obj").write_text(MESH)
+    (cwd / "ws" / "shelf" / "urdf" / "shelf.urdf").write_text(URDF.replace("m.obj", "package://shelf/meshes/m.obj"))
+    assert run("ws/shelf/urdf") == 0
+    assert run("ws/shelf/urdf", "check=true") == 0
+
+
+@pytest.mark.parametrize(
+    ("urdf", "mesh", "said"),
+    [
+        ("<robot", MESH, "no well-formed XML"),
+        ("", MESH, "no well-formed XML"),
+        ("<!DOCTYPE r><robot/>", MESH, "declares a DOCTYPE or an ENTITY"),
+        ("<sdf/>", MESH, "the root element is <sdf>, expected <robot>"),
+        ('<robot name="r"/>', MESH, "the robot has no links"),
+        (URDF, None, "file 'm.obj' is missing"),
+        (URDF.replace("m.obj", "../../m.obj"), MESH, "leads out of the asset's folder"),
+        (URDF.replace("m.obj", "package://p/m.obj"), MESH, "the package 'p' of 'package://p/m.obj' is missing"),
+        (URDF, "v 0 0 nan\nf 1 1 1\n", "a vertex is not finite"),
+        (URDF, "v 0 0 0\nf 1 2 3\n", "a face names vertex 3 of 1"),
+        (URDF, "nothing\n", "no movable joint that a skill fits (j: nothing can be seen of its part)"),
+        (URDF.replace("m.obj", "m.glb"), MESH, "no readable mesh"),
+        (URDF.replace('"revolute"', '"fixed"'), MESH, "no movable joint that a skill fits (j (fixed))"),
+        (URDF.replace("1.5", "0"), MESH, "j: moves by 0 rad, expected at least 0.3 rad"),
+        (URDF.replace("1.5", "-4"), MESH, "j: moves by 0 rad"),
+        (URDF.replace("1.5", "nan"), MESH, "has 'nan' where 1 finite number belong"),
+        (URDF.replace("0 0 1", "0 0 0"), MESH, "joint 'j' has an axis of length 0"),
+        (URDF.replace('child link="b"', 'child link="a"'), MESH, "the joints at link 'a' form a ring"),
+        (
+            URDF.replace(
+                "</robot>", '<joint name="k" type="fixed"><parent link="b"/><child link="a"/></joint></robot>'
+            ),
+            MESH,
+            "0 root links",
+        ),
+        (URDF, MESH.replace("1", "1000"), "a face names vertex"),
+        (URDF, MESH.replace("v 1", "v 1000"), "the largest extent is 1000 m, expected 0.01 to 10 m"),
+        (URDF, MESH.replace("v 1", "v 1e300"), "units, expected 0.0001 to 1e+06"),
+    ],
+)
+def test_bad_objects_are_one_line_and_nothing_is_written(
+    cwd: Path, capsys: pytest.CaptureFixture[str], urdf: str, mesh: str | None, said: str
+):
+    folder = cwd / "x"
+    folder.mkdir()
+    (folder / "thing.urdf").write_text(urdf)
+    for name in ("m.obj", "m.glb"):
+        if mesh is not None:
+            (folder / name).write_text(mesh)
+    before = sorted(p.name for p in folder.iterdir())
+    code = run("x")
+    error = capsys.readouterr().err
+    assert code == 2
+    assert said in error
+    assert error.count("\n") == 1
+    assert sorted(p.name for p in folder.iterdir()) == before
+
+
+VALUES = ("0", "-1", "1e9", "1e-9", "nan", "inf", "", "x", "0 0 0", "1e300", "fixed", "prismatic", "body")
+
+
+def mutated(text: str, rng: np.random.Generator) -> str:
+    """A URDF with an attribute's value replaced, a line removed or doubled, or its end cut off."""
+    how = int(rng.integers(8))
+    if how == 0:
+        lines = text.splitlines()
+        at = int(rng.integers(len(lines)))
+        lines[at : at + 1] = [] if rng.random() < 0.5 else [lines[at]] * 2
+        return "\n".join(lines)
+    if how == 1 and rng.random() < 0.3:
+        return text[: int(rng.integers(len(text)))]
+    found = list(re.finditer(r'"([^"]*)"', text))
+    match = found[int(rng.integers(len(found)))]
+    value = VALUES[int(rng.integers(len(VALUES)))]
+    words = match.group(1).split()
+    if len(words) > 1 and rng.random() < 0.7:
+        words[int(rng.integers(len(words)))] = value
+        value = " ".join(words)
+    return text[: match.start(1)] + value + text[match.end(1) :]
+
+
+def assert_mutants_are_annotated_or_refused(
+    cwd: Path, capsys: pytest.CaptureFixture[str], *, first: int, count: int
+) -> Counter[int]:
+    codes: Counter[int] = Counter()
+    for seed in range(first, first + count):
+        rng = np.random.default_rng([17, seed])
+        text = (drawer if seed % 2 else microwave).generate(seed % 7).model.to_urdf()
+        for _ in range(1 + int(rng.integers(3))):
+            text = mutated(text, rng)
+        folder = cwd / f"{seed}"
+        folder.mkdir()
+        (folder / "thing.urdf").write_text(text)
+        code = run(folder, "picture=false")
+        error = capsys.readouterr().err
+        codes[code] += 1
+        if code == 0:
+            assert load_annotation(folder).problems == [], seed
+        else:
+            assert code == 2, seed
+            assert error.count("\n") == 1, (seed, error)
+            assert [p.name for p in folder.iterdir()] == ["thing.urdf"], seed
+    return codes
+
+
+def test_mutated_urdfs_are_annotated_or_refused(cwd: Path, capsys: pytest.CaptureFixture[str]):
+    codes = assert_mutants_are_annotated_or_refused(cwd, capsys, first=0, count=8)
+    assert sum(codes.values()) == 8
+
+
+@pytest.mark.slow
+def test_many_mutated_urdfs_are_annotated_or_refused(cwd: Path, capsys: pytest.CaptureFixture[str]):
+    count = int(os.environ.get("UNLATCH_FUZZ", "120"))
+    codes = assert_mutants_are_annotated_or_refused(cwd, capsys, first=8, count=count)
+    assert min(codes[0], codes[2]) >= count / 10, "the mutations are neither harmless nor all fatal"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["nowhere"], "'nowhere' does not exist. Expected a URDF or the folder of an object."),
+        (["empty"], "'empty' holds no object: no .urdf in it or below it. Name another folder."),
+        (["file.txt"], "'file.txt' is no URDF: its name ends in '.txt'. Expected .urdf."),
+        (["two"], "'two' holds 2 URDFs (a.urdf, b.urdf), expected one. Name the file."),
+        ([], "annotate got 0 folders (none), expected 1, then key=value."),
+        (["empty", "scal=1"], "scal is unknown. Did you mean 'scale'?"),
+        (["two/a.urdf", "scale=1", "size=1"], "scale and size_m are both set."),
+        (["two/a.urdf", "scale=-1"], "scale=-1.0 is out of range."),
+        (["two/a.urdf", "check=true", "edit=true"], "check and edit are both true."),
+        (["many", "edit=true"], "edit=true takes one object, got 2. Name the folder of one."),
+        (["two/a.urdf", "out=file.txt"], "file.txt/annotation.png cannot be written"),
+        (["two/a.urdf", "port=99999"], "port=99999 is out of range. Expected 0 to 65535."),
+    ],
+)
+def test_bad_arguments_are_one_line(cwd: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], said: str):
+    (cwd / "empty").mkdir()
+    (cwd / "file.txt").write_text("")
+    put(cwd / "two", name="a.urdf")
+    put(cwd / "two", name="b.urdf")
+    put(cwd / "many" / "a")
+    put(cwd / "many" / "b")
+    before = sorted(p.as_posix() for p in cwd.rglob("*"))
+    assert run(*arguments) == 2
+    error = capsys.readouterr().err
+    assert said in error
+    assert error.count("\n") == 1
+    assert sorted(p.as_posix() for p in cwd.rglob("*")) == before
+
+
+def test_the_help_says_every_key(capsys: pytest.CaptureFixture[str]):
+    from dataclasses import fields
+
+    from unlatch.workflows.commands.annotate import AnnotateCommandCfg
+
+    assert run("--help") == 0
+    said = capsys.readouterr().out
+    assert all(f"{field.name}=" in said for field in fields(AnnotateCommandCfg))
+
+
+def test_info_of_others_is_taken_over_unless_it_is_refused(cwd: Path):
+    put(cwd / "a")
+    joint = drawer.generate(SEED).articulation.part("drawer")
+    head = joint.keypoint("articulated_object_head").xyz + np.array([0.0, 0.01, 0.0])
+    (cwd / "a" / "info.json").write_text(
+        json.dumps({"object_keypoints": {"articulated_object_head": head.tolist()}, "object_scale": [1, 1, 1, 1]})
+    )
+    assert run("a", "picture=false") == 0
+    part = load_annotation(cwd / "a").articulation.part("drawer")
+    np.testing.assert_allclose(part.keypoint("articulated_object_head").xyz, head, atol=1e-9)
+    assert run("a", "picture=false", "info=false") == 0
+    part = load_annotation(cwd / "a").articulation.part("drawer")
+    assert abs(part.keypoint("articulated_object_head").xyz[1] - head[1]) > 0.005
+
+
+@pytest.fixture
+def editor(cwd: Path):
+    """An editor on a page that nobody opens."""
+    viser = pytest.importorskip("viser", reason="needs the extra viz")
+    from unlatch.workflows.viewing.annotation_editor import AnnotationEditor
+
+    put(cwd / "a")
+    assert run("a", "picture=false") == 0
+    server = viser.ViserServer(host="127.0.0.1", port=0, verbose=False)
+    yield AnnotationEditor(server, load_annotation(cwd / "a"))
+    server.stop()
+
+
+def test_the_editor_moves_a_keypoint_and_saves(editor, cwd: Path):
+    part = editor.articulation.part("drawer")
+    control = editor.controls["drawer", "articulated_object_head"]
+    before = part.keypoint("articulated_object_head").xyz
+    target = np.array(control.position) + np.array([0.0, 0.012, 0.0])
+    editor.move("drawer", "articulated_object_head", target)
+    editor.save()
+    after = load_annotation(cwd / "a").articulation.part("drawer")
+    np.testing.assert_allclose(after.keypoint("articulated_object_head").xyz - before, [0, 0.012, 0], atol=1e-6)
+    np.testing.assert_allclose(
+        after.keypoint("articulated_object_tail").xyz - part.keypoint("articulated_object_tail").xyz,
+        [0, 0.012, 0],
+        atol=1e-6,
+    )
+    assert run("a") == 2, "it is made by hand now"
+
+
+def test_the_editor_does_not_save_what_does_not_fit(editor, cwd: Path):
+    before = (cwd / "a" / "articulation.yaml").read_bytes()
+    editor.move("drawer", "link_contact_point", np.array([2.0, 0.0, 0.0]))
+    assert "keypoint 'link_contact_point' lies" in editor.problems[0]
+    for callback in editor.save_button._impl.update_cb:
+        callback(None)
+    assert "Not saved." in editor.status.content
+    assert (cwd / "a" / "articulation.yaml").read_bytes() == before

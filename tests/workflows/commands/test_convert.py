@@ -1,0 +1,257 @@
+"""`unlatch convert`: one line an object, exit codes, nothing partial."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from unlatch import command_table
+from unlatch.simcore.urdf.reader import read_urdf
+from unlatch.workflows.commands.convert import find_assets
+
+URDF = """<?xml version="1.0"?>
+<robot name="lamp">
+<link name="foot"><visual><geometry><box size="0.3 0.3 0.02"/></geometry></visual>
+<collision><geometry><box size="0.3 0.3 0.02"/></geometry></collision></link>
+<link name="arm"><visual><origin xyz="0 0 0.2"/><geometry><mesh filename="arm.obj"/></geometry></visual></link>
+<joint name="bend" type="revolute"><origin xyz="0 0 0.02"/><parent link="foot"/><child link="arm"/>
+<axis xyz="1 0 0"/><limit lower="0" upper="1" effort="5" velocity="2"/></joint>
+</robot>
+"""
+BOX = (
+    "v 0 0 0\nv 0.1 0 0\nv 0.1 0.1 0\nv 0 0.1 0\nv 0 0 0.2\nv 0.1 0 0.2\nv 0.1 0.1 0.2\nv 0 0.1 0.2\n"
+    "f 1 4 3 2\nf 5 6 7 8\nf 1 2 6 5\nf 2 3 7 6\nf 3 4 8 7\nf 4 1 5 8\n"
+)
+
+
+@pytest.fixture
+def cwd(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    (tmp_path / "work").mkdir()
+    monkeypatch.chdir(tmp_path / "work")
+    return tmp_path
+
+
+@pytest.fixture
+def lamp(cwd: Path) -> Path:
+    folder = cwd / "in"
+    folder.mkdir()
+    (folder / "arm.obj").write_text(BOX)
+    path = folder / "lamp.urdf"
+    path.write_text(URDF)
+    return path
+
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str]) -> Callable[..., tuple[int, str, str]]:
+    def call(*arguments: object) -> tuple[int, str, str]:
+        code = command_table.main(["convert", *map(str, arguments)])
+        said = capsys.readouterr()
+        return code, said.out, said.err
+
+    return call
+
+
+Run = Callable[..., tuple[int, str, str]]
+
+
+def test_one_urdf_is_one_line(run: Run, lamp: Path, cwd: Path):
+    code, out, err = run(lamp, "link_density=500")
+    place = cwd / "work" / "converted" / "lamp" / "lamp.urdf"
+    assert code == 0
+    assert out.startswith(f"lamp: {place} (")
+    assert (out.count("\n"), err) == (1, "")
+    assert read_urdf(place).links["arm"].inertial.mass_kg == pytest.approx(1.0, rel=1e-5)
+
+
+def test_the_second_time_it_is_up_to_date_unless_forced(run: Run, lamp: Path):
+    run(lamp)
+    assert "(up to date)" in run(lamp)[1]
+    assert "(up to date)" not in run(lamp, "force=true")[1]
+    assert "(up to date)" not in run(lamp, "fix_base=false")[1]
+
+
+def test_a_mesh_takes_the_keys_of_meshes(run: Run, lamp: Path, cwd: Path):
+    code, _, _ = run(
+        lamp.parent / "arm.obj",
+        "mass=2.5",
+        "scale=2",
+        "translation=[0,0,1]",
+        "collision_approximation=boundingCube",
+        f"out={cwd}/o",
+    )
+    assert code == 0
+    link = read_urdf(cwd / "o" / "arm" / "arm.urdf").links["base_link"]
+    assert link.inertial.mass_kg == pytest.approx(2.5)
+    assert link.collisions[0].size == pytest.approx((0.2, 0.2, 0.4))
+    np.testing.assert_allclose(link.inertial.com_link, [0.1, 0.1, 1.2], atol=1e-6)
+
+
+def test_a_partnet_folder_has_the_scale_of_its_info(run: Run, lamp: Path, cwd: Path):
+    folder = lamp.parent
+    lamp.rename(folder / "mobility.urdf")
+    (folder / "info.json").write_text('{"scale": 0.5}')
+    assert run(folder)[0] == 0
+    model = read_urdf(cwd / "work" / "converted" / "in" / "mobility.urdf")
+    assert model.joints["bend"].T_parent_joint.p[2] == pytest.approx(0.01)
+
+
+@pytest.fixture
+def folder(lamp: Path, cwd: Path) -> Path:
+    """Two good objects, and one whose mesh is missing."""
+    root = cwd / "many"
+    for name in ("a", "b/deep", "c"):
+        shutil.copytree(lamp.parent, root / name)
+    (root / "c" / "arm.obj").unlink()
+    return root
+
+
+@pytest.mark.parametrize("workers", [1, pytest.param(2, marks=pytest.mark.slow)])
+def test_a_folder_is_converted_object_by_object(workers: int, run: Run, folder: Path, cwd: Path):
+    code, out, err = run(folder, f"workers={workers}", "link_density=500")
+    assert code == 2
+    lines = out.splitlines()
+    assert sorted(line.split("] ")[1].split(":")[0] for line in lines[:-1]) == ["a/lamp", "b/deep/lamp"]
+    assert lines[-1].startswith("3 objects: 2 converted, 0 up to date, 1 failed; ")
+    assert "c/lamp: " in err
+    assert "file 'arm.obj' is missing" in err
+    assert err.count("\n") == 1
+    assert sorted(p.name for p in (cwd / "work" / "converted").iterdir()) == ["a", "b"]
+
+
+def test_results_are_no_input_of_the_next_run(run: Run, folder: Path):
+    run(folder, f"out={folder}/converted")
+    before = find_assets(folder)
+    assert sorted(before) == ["a/lamp", "b/deep/lamp", "c/lamp"]
+    assert "2 up to date" in run(folder, f"out={folder}/converted")[1]
+
+
+def test_files_of_one_name_keep_apart(lamp: Path):
+    lamp.unlink()
+    import trimesh
+
+    trimesh.creation.box().export(lamp.parent / "arm.stl")
+    assert list(find_assets(lamp.parent)) == ["arm", "arm_stl"]
+
+
+def test_of_a_package_the_urdfs_are_converted_not_their_meshes(run: Run, lamp: Path, cwd: Path):
+    package = cwd / "ws" / "lamp"
+    for folder in ("urdf", "meshes"):
+        (package / folder).mkdir(parents=True)
+    shutil.copy(lamp.parent / "arm.obj", package / "meshes" / "arm.obj")
+    (package / "urdf" / "lamp.urdf").write_text(URDF.replace("arm.obj", "package://lamp_description/meshes/arm.obj"))
+    assert sorted(find_assets(package)) == ["meshes/arm", "urdf/lamp"]
+    (package / "package.xml").write_text("<package><name>lamp_description</name></package>")
+    assert list(find_assets(package)) == ["urdf/lamp"]
+    code, said, _ = run(package)
+    assert code == 0
+    assert (cwd / "work" / "converted" / "urdf" / "lamp" / "source" / "meshes" / "arm.obj").is_file(), said
+    _, said, _ = run(package)
+    assert "up to date" in said
+    (package / "meshes" / "arm.obj").write_text(BOX.replace("0.2", "0.3"))
+    _, said, _ = run(package)
+    assert "up to date" not in said
+
+
+def test_the_report_measures_and_draws(run: Run, lamp: Path, cwd: Path):
+    code, out, _ = run(lamp, "report=true", "link_density=500", f"out={cwd}/o")
+    assert code == 0
+    assert "parts, 1.90 kg, " in out
+    report = json.loads((cwd / "o" / "lamp.report.json").read_text())
+    assert report["mass_kg"] == pytest.approx(500 * (0.3 * 0.3 * 0.02 + 0.1 * 0.1 * 0.2), abs=0.002)
+    assert report["parts"] == 2
+    assert report["joints"]["bend"]["travel"] == pytest.approx(1.0, abs=1e-2)
+    assert set(report["joints"]["bend"]["overlap_m"]) == {"lower", "half", "upper"}
+    assert report["links"]["arm"]["volume_ratio"] == pytest.approx(1.0, rel=1e-3)
+    assert report["links"]["arm"]["hausdorff_m"] < 0.01
+    assert report["links"]["arm"]["inertia"] == "sane"
+    picture = np.asarray(Image.open(cwd / "o" / "lamp.report.png"))
+    height, width = picture.shape[:2]
+    upper = picture[: height // 2]
+    assert np.abs(upper[:, : width // 2].astype(int) - upper[:, width // 2 :]).max() > 50  # closed is not open
+    assert np.abs(picture[: height // 2].astype(int) - picture[height - height // 2 :]).max() > 50
+
+
+def test_the_report_names_what_is_wrong(run: Run, lamp: Path, cwd: Path):
+    lamp.write_text(URDF.replace('xyz="0 0 0.02"', 'xyz="0 0 -0.3"').replace('upper="1"', 'upper="0"'))
+    run(lamp, "report=true", f"out={cwd}/o")
+    problems = json.loads((cwd / "o" / "lamp.report.json").read_text())["problems"]
+    assert any("has no range" in problem for problem in problems)
+    lamp.write_text(URDF.replace('xyz="0 0 0.02"', 'xyz="0 0 -0.3"'))
+    run(lamp, "report=true", f"out={cwd}/o")
+    problems = json.loads((cwd / "o" / "lamp.report.json").read_text())["problems"]
+    assert any("overlaps the rest" in problem for problem in problems)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["none.urdf"], "'none.urdf' does not exist"),
+        (["."], "holds nothing to convert"),
+        ([], "convert got 0 folders"),
+        (["{lamp}", "scale=0"], "scale=0 is out of range"),
+        (["{lamp}", "workers=0"], "workers=0 is out of range"),
+        (["{lamp}", "dense=3"], "dense is unknown"),
+        (["{lamp}", "link_density=-1"], "link_density=-1 is out of range"),
+        (["{lamp}", "default_drive_type=effort"], "default_drive_type"),
+        (["{arm}", "mass=-1"], "mass_props.mass=-1"),
+        (["{arm}", "rotation=[1,0,0]"], "rotation="),
+        (["{arm}", "translation=far"], "translation="),
+        (["{arm}", "--force"], "Unknown flag '--force'"),
+        (["{lamp}", "out={in}"], "holds files that no converter|holds the asset itself"),
+        (["{text}"], "neither a URDF nor a mesh"),
+    ],
+)
+def test_bad_input_is_one_line_and_writes_nothing(arguments: list[str], message: str, run: Run, lamp: Path, cwd: Path):
+    import re
+
+    (cwd / "text.txt").write_text("x")
+    names = {"lamp": lamp, "arm": lamp.parent / "arm.obj", "in": lamp.parent.parent, "text": cwd / "text.txt"}
+    if arguments[1:] == ["out={in}"]:
+        (cwd / "lamp").mkdir()
+        (cwd / "lamp" / "mine.txt").write_text("mine")
+    before = sorted(cwd.rglob("*"))
+    code, out, err = run(*[argument.format(**names) for argument in arguments])
+    assert code == 2
+    assert out == ""
+    assert err.count("\n") == 1
+    assert re.search(message, err)
+    assert sorted(cwd.rglob("*")) == before
+
+
+def test_help_names_every_key(run: Run):
+    import dataclasses
+
+    from unlatch.workflows.commands.convert import ConvertCfg
+
+    code, out, _ = run("--help")
+    assert code == 0
+    for item in dataclasses.fields(ConvertCfg):
+        assert f"{item.name}=" in out
+
+
+@pytest.mark.slow
+def test_a_conversion_that_is_killed_leaves_nothing_that_counts(lamp: Path, cwd: Path):
+    import trimesh
+
+    rough = trimesh.creation.torus(0.4, 0.15, major_sections=40, minor_sections=20)
+    rough.vertices += 0.004 * np.sin(97 * rough.vertices[:, ::-1])
+    rough.export(lamp.parent / "arm.obj")
+    command = [sys.executable, "-m", "unlatch", "convert", str(lamp), f"out={cwd}/o"]
+    child = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    deadline = time.monotonic() + 60
+    while not list((cwd / "o").glob(".writing-*")) and child.poll() is None and time.monotonic() < deadline:
+        time.sleep(0.01)
+    child.kill()
+    child.wait()
+    assert not (cwd / "o" / "lamp").exists()
+    assert subprocess.run(command, check=False, capture_output=True).returncode == 0
+    assert (cwd / "o" / "lamp" / "lamp.urdf").is_file()

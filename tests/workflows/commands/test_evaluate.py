@@ -1,0 +1,175 @@
+"""Policies: where they come from, what they score, and what happens when they misbehave."""
+
+from __future__ import annotations
+
+import socket
+import subprocess
+import sys
+import textwrap
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+pytest.importorskip("gymnasium")
+
+from unlatch.simcore.recording.check import check_dataset
+from unlatch.simcore.recording.data_set.data_set import DataSet
+from unlatch.workflows.commands.collect import main as collect_main
+from unlatch.workflows.commands.evaluate import main
+from unlatch.workflows.policies import check_spec
+from unlatch.workflows.policies.tcp import PolicyServerError, receive_message, send_message
+
+ROOT = Path(__file__).resolve().parents[3]
+COMMON = ["task=close_drawer", "executor=serial", "pictures=0"]
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    return tmp_path
+
+
+def evaluate(*arguments: str, out: str = "eval") -> int:
+    return main([*COMMON, f"out={out}", *arguments])
+
+
+@pytest.mark.integration
+@pytest.mark.slow
+def test_recorded_actions_score_what_was_recorded(here: Path):
+    overrides = ["skills.0.contact_force_threshold_n=0", "episodes=3"]  # a rule that some episodes break
+    assert collect_main([*COMMON, *overrides, "out=data"]) == 0
+    assert evaluate(*overrides, "policy=recorded:data") == 0
+    collected, evaluated = DataSet.open("data"), DataSet.open("eval")
+    for number in range(3):
+        assert evaluated.read(number).success == collected.read(number).success
+    assert check_dataset("eval") == []
+    assert evaluated.header["evaluate"]["policy"] == "recorded:data"
+    assert evaluated.header["evaluate"]["success_when"] == "still"
+
+
+@pytest.mark.integration
+def test_random_actions_score_nothing(here: Path, capsys: pytest.CaptureFixture[str]):
+    assert evaluate("policy=random", "episodes=3", "task.max_duration_s=4") == 0
+    assert "success     0/3" in capsys.readouterr().out
+    assert check_dataset("eval") == []
+
+
+@pytest.mark.integration
+@pytest.mark.parametrize("name", ["stay", "Stayer"])
+def test_a_policy_of_the_users_own_is_found_in_the_current_folder(here: Path, name: str):
+    (here / f"own_{name}.py").write_text(
+        textwrap.dedent("""
+        import numpy as np
+        def stay(observation):
+            return np.append(observation["robots.franka_panda.left.joint_positions"], 0.04)
+        class Stayer:
+            def __init__(self, observation_space, action_space):
+                self.size = action_space.shape[0]
+            def reset(self, observation, info):
+                assert info["language"]
+                self.left = 5
+            def act(self, observation):
+                self.left -= 1
+                return stay(observation) if self.left else None
+        """)
+    )
+    assert evaluate(f"policy=own_{name}:{name}", "episodes=1", "task.max_duration_s=1") == 0
+    record = DataSet.open("eval").read(0)
+    assert record.code == ("timeout" if name == "stay" else "not_reached")
+    assert record.n_actions == (31 if name == "stay" else 9)
+
+
+@pytest.mark.integration
+def test_a_bug_in_a_policy_ends_the_episode_not_the_run(here: Path):
+    (here / "buggy.py").write_text("def act(observation):\n    raise KeyError('wrist')\n")
+    assert evaluate("policy=buggy:act", "episodes=2") == 1
+    records = [DataSet.open("eval").read(number) for number in (0, 1)]
+    assert [record.code for record in records] == ["error", "error"]
+    assert "KeyError: 'wrist'" in records[0].evidence["traceback"]
+
+
+@pytest.fixture
+def server() -> Iterator[str]:
+    program = [sys.executable, str(ROOT / "examples" / "policy_server.py"), "--port", "0"]
+    process = subprocess.Popen(program, stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    yield process.stdout.readline().rpartition(":")[2].strip()
+    process.kill()
+    process.wait()
+    process.stdout.close()
+
+
+@pytest.mark.integration
+def test_a_policy_in_another_process_is_asked_over_tcp(here: Path, server: str):
+    assert evaluate(f"policy=tcp://127.0.0.1:{server}", "episodes=2", "task.max_duration_s=1") == 0
+    data_set = DataSet.open("eval")
+    assert [data_set.read(number).code for number in (0, 1)] == ["timeout", "timeout"]
+    q = data_set.read(0).arrays["robots.franka_panda.left.joint_positions"]
+    assert np.abs(q[-1] - q[5]).max() < 0.01  # the example holds still
+    assert data_set.header["evaluate"]["success_when"] == "held"
+
+
+@pytest.mark.parametrize(
+    ("policy", "message"),
+    [
+        ("nowhere:act", "module 'nowhere' cannot be imported"),
+        ("json:dumpz", "has no 'dumpz'. Did you mean 'dump"),
+        ("math:pi", "policy='math:pi' is a float"),
+        ("tcp://127.0.0.1:1", "does not answer"),
+        ("tcp://127.0.0.1", "Expected tcp://host:port"),
+        ("recorded:nowhere", "is not a data set"),
+        ("best", "Expected module:name, tcp://host:port, recorded:DATA or random"),
+    ],
+)
+def test_a_policy_that_is_not_there_is_one_line_and_nothing_is_written(
+    here: Path, capsys: pytest.CaptureFixture[str], policy: str, message: str
+):
+    assert evaluate(f"policy={policy}", "episodes=1") == 2
+    said = capsys.readouterr().err
+    assert message in said
+    assert said.count("\n") == 1
+    assert list(here.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("spec", "kind"),
+    [("random", "random"), ("tcp://h:1", "tcp"), ("recorded:data/x", "recorded"), ("a.b:c", "module")],
+)
+def test_a_spec_says_its_kind(spec: str, kind: str):
+    assert check_spec(spec)[0] == kind
+
+
+def test_messages_arrive_as_they_were_sent():
+    ours, theirs = socket.socketpair()
+    arrays = {"a": np.arange(6.0).reshape(2, 3), "b": np.array(True), "c": np.zeros((0, 4), dtype=np.uint8)}
+    with ours, theirs:
+        threading.Thread(target=send_message, args=(ours, {"type": "act"}, arrays)).start()
+        header, received = receive_message(theirs)
+    assert header["type"] == "act"
+    assert received.keys() == arrays.keys()
+    for name, array in arrays.items():
+        assert received[name].dtype == array.dtype
+        assert np.array_equal(received[name], array)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"\xff\xff\xff\xff",
+        b"\x00\x00\x00\x02[]",
+        b"\x00\x00\x00\x04nope",
+        b'\x00\x00\x00\x3e{"arrays": [{"name": "a", "dtype": "object", "shape": [1]}]}   ',
+        b'\x00\x00\x00\x45{"arrays": [{"name": "a", "dtype": "uint8", "shape": [99999999999]}]}',
+    ],
+)
+def test_what_is_no_message_is_refused(data: bytes):
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        ours.sendall(data)
+        ours.close()
+        with pytest.raises((PolicyServerError, ConnectionError)):
+            receive_message(theirs)

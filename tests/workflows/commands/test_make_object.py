@@ -1,0 +1,169 @@
+"""`unlatch make-object`: files that other software opens."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import mujoco
+import numpy as np
+import pytest
+from PIL import Image
+
+from unlatch import command_table
+from unlatch.objects import validate_articulation
+from unlatch.objects.annotation import read_articulation
+from unlatch.objects.articulated_object import ObjectAsset
+from unlatch.objects.procedural.catalog import GENERATORS
+from unlatch.simcore.urdf.reader import read_urdf
+
+Run = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def run(capfd: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
+    monkeypatch.chdir(tmp_path)
+
+    def call(*arguments: object) -> tuple[int, str, str]:
+        capfd.readouterr()
+        code = command_table.main(["make-object", *map(str, arguments)])
+        said = capfd.readouterr()
+        return code, said.out, said.err
+
+    return call
+
+
+def test_an_object_is_a_urdf_with_its_annotation(run: Run, tmp_path: Path) -> None:
+    code, out, err = run("oven", "seed=3", "out=o")
+    assert (code, err) == (0, "")
+    assert out == "oven 3: o/object.urdf; door (hinge_horizontal), knob (knob), knob_2 (knob)\n"
+    assert sorted(path.name for path in (tmp_path / "o").iterdir()) == ["articulation.yaml", "object.urdf"]
+    made = GENERATORS.load("oven")(3, name="oven")
+    assert (tmp_path / "o" / "object.urdf").read_text() == made.model.to_urdf()
+    asset = ObjectAsset(
+        name="oven",
+        category="oven",
+        instance="3",
+        source="procedural",
+        urdf_path=tmp_path / "o" / "object.urdf",
+        articulation=read_articulation(tmp_path / "o"),
+        content_hash="",
+        bounds_obj=made.bounds_obj,
+    )
+    assert validate_articulation(asset) == []
+
+
+@pytest.mark.parametrize("category", GENERATORS.names())
+def test_mujoco_reads_the_same_object(category: str, run: Run, tmp_path: Path) -> None:
+    for seed in (0, 1, 2):
+        assert run(category, f"seed={seed}", f"out={seed}")[0] == 0
+        path = tmp_path / str(seed) / "object.urdf"
+        model, ours = mujoco.MjModel.from_xml_path(str(path)), read_urdf(path)
+        names = {model.joint(number).name for number in range(model.njnt)}
+        assert names == set(ours.joints)
+        data = mujoco.MjData(model)
+        positions = {name: 0.3 * joint.lower + 0.5 * joint.upper for name, joint in ours.joints.items()}
+        for name, joint in ours.joints.items():
+            theirs = model.joint(name)
+            np.testing.assert_allclose(theirs.range, [joint.lower, joint.upper], atol=1e-6)
+            np.testing.assert_allclose(theirs.frictionloss, [joint.friction], atol=1e-6)
+            np.testing.assert_allclose(theirs.damping, [joint.damping], atol=1e-6)
+            data.joint(name).qpos[0] = positions[name]
+        mujoco.mj_forward(model, data)
+        for joint in ours.joints.values():
+            link = ours.links[joint.child]
+            assert link.inertial is not None
+            assert model.body(joint.child).mass[0] == pytest.approx(link.inertial.mass_kg, rel=1e-6)
+            np.testing.assert_allclose(
+                np.sort(model.body(joint.child).inertia),
+                np.linalg.eigvalsh(link.inertial.inertia),
+                rtol=1e-4,
+                atol=1e-9,
+            )
+            np.testing.assert_allclose(data.body(joint.child).xpos, ours.link_pose(joint.child, positions).p, atol=1e-6)
+
+
+@pytest.mark.parametrize("category", ["drawer", "hand_wheel", "safe"])
+def test_mujoco_reads_the_meshes_that_carry_textures(category: str, run: Run, tmp_path: Path) -> None:
+    assert run(category, "seed=4", "out=o")[0] == 0
+    path = tmp_path / "o" / "object.urdf"
+    kept = '<mujoco><compiler discardvisual="false"/></mujoco>\n</robot>'
+    path.write_text(path.read_text().replace("</robot>", kept))
+    model, ours = mujoco.MjModel.from_xml_path(str(path)), read_urdf(path)
+    seen = [shape for link in ours.links.values() for shape in link.visuals if shape.path is not None]
+    assert len(seen) == model.nmesh > 0
+    for shape in seen:
+        rows = [geom for geom in range(model.ngeom) if model.geom_rgba[geom] == pytest.approx(shape.rgba, abs=1e-6)]
+        assert any(model.geom_type[geom] == mujoco.mjtGeom.mjGEOM_MESH for geom in rows), shape.name
+
+
+@pytest.mark.slow
+def test_many_objects_get_a_folder_each_and_a_picture(run: Run, tmp_path: Path) -> None:
+    code, out, _ = run("safe", "seed=4", "count=2", "picture=true", "out=many")
+    assert code == 0
+    assert out.splitlines()[-1] == "picture: many/objects.png"
+    assert sorted(path.name for path in (tmp_path / "many").iterdir()) == ["objects.png", "safe_4", "safe_5"]
+    picture = np.asarray(Image.open(tmp_path / "many" / "objects.png").convert("L"))
+    left, right = picture[:, : picture.shape[1] // 2], picture[:, picture.shape[1] // 2 :]
+    assert all(20 < np.count_nonzero(half < 200) / half.size * 100 < 80 for half in (left, right))
+
+
+def test_the_default_place_is_named_after_the_object(run: Run, tmp_path: Path) -> None:
+    assert run("laptop")[0] == 0
+    assert (tmp_path / "laptop_0" / "object.urdf").is_file()
+
+
+def test_the_same_again_is_no_mistake_but_another_object_is_not_replaced(run: Run, tmp_path: Path) -> None:
+    assert run("box", "seed=1", "out=b")[0] == 0
+    assert run("box", "seed=1", "out=b")[0] == 0
+    code, out, err = run("box", "seed=2", "out=b")
+    assert (code, out) == (2, "")
+    assert err == (
+        "unlatch: 'b/object.urdf' is there with another content. Expected a free folder. Change out, or set force=true "
+        "to replace it.\n"
+    )
+    assert run("box", "seed=2", "out=b", "force=true")[0] == 0
+    assert read_articulation(tmp_path / "b").source["id"] == "2"
+
+
+def test_a_file_in_the_place_of_the_folder_is_left_alone(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "b").write_text("mine")
+    assert run("box", "out=b", "force=true") == (2, "", "unlatch: 'b' is a file. Expected a folder. Change out.\n")
+    assert (tmp_path / "b").read_text() == "mine"
+
+
+@pytest.mark.slow
+def test_usd_is_written_where_it_is_asked_for(run: Run, tmp_path: Path) -> None:
+    from pxr import Usd, UsdPhysics
+
+    code, out, _ = run("faucet", "seed=0", "usd=true", "out=f")
+    assert code == 0
+    assert out.rstrip().endswith("f/usd/object.usd")
+    stage = Usd.Stage.Open(str(tmp_path / "f" / "usd" / "object.usd"))
+    joints = [prim for prim in stage.Traverse() if prim.IsA(UsdPhysics.RevoluteJoint)]
+    assert {prim.GetName() for prim in joints} == set(GENERATORS.load("faucet")(0).model.joints)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (
+            ["ovn"],
+            "'ovn' is no category of generated objects. Did you mean 'oven'? "
+            f"Known: {', '.join(GENERATORS.names())}. Or `all`.",
+        ),
+        (
+            [],
+            "make-object got 0 categories (none), expected 1, then key=value. `unlatch list objects` names them; `all` "
+            "means every one.",
+        ),
+        (["oven", "seed=-1"], "seed=-1 is out of range. Expected a whole number from 0."),
+        (["oven", "count=0"], "count=0 is out of range. Expected 1 to 10000."),
+        (["oven", "out=''"], "out is empty. Name the folder of the results."),
+        (["oven", "--force"], "'--force' cannot be read. Expected key=value."),
+    ],
+)
+def test_a_mistake_is_one_line(run: Run, tmp_path: Path, arguments: list[str], message: str) -> None:
+    code, out, err = run(*arguments)
+    assert (code, out, err) == (2, "", f"unlatch: {message}\n")
+    assert list(tmp_path.iterdir()) == []

@@ -1,0 +1,95 @@
+"""Data sets joined: byte by byte, each episode once, and nothing of another configuration."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from unlatch import command_table
+from unlatch.simcore.recording.check import check_dataset
+from unlatch.simcore.recording.data_set.data_set import DataSet
+from unlatch.simcore.recording.data_set.index import EpisodeSummary
+from unlatch.simcore.recording.episode import EPISODE_FILE, STATE_FILE, EpisodeRecord
+from unlatch.workflows.cli.console import BAD_INPUT, FAILED, OK
+
+
+def make_set(folder: Path, numbers: Sequence[int], *, seed: int = 0, plan_ms: float = 1.0) -> DataSet:
+    header = {"config": {"task": {"name": "t"}, "seed": seed}}
+    with DataSet.create_or_resume(folder, header=header) as data_set:
+        for number in numbers:
+            record = EpisodeRecord(number=number, seed=number, success=False, code="invalid_layout")
+            record.timings_ms["plan"] = plan_ms
+            data_set.write(record)
+    return data_set
+
+
+def merge(*arguments: object) -> int:
+    return command_table.main(["merge", *map(str, arguments)])
+
+
+@pytest.mark.parametrize("link", [False, True])
+def test_every_episode_is_there_once_and_equal_to_the_byte(tmp_path: Path, link: bool):
+    sources = [make_set(tmp_path / "a", [0, 2, 1001]), make_set(tmp_path / "b", [1, 3])]
+    assert merge(tmp_path / "out", tmp_path / "a", tmp_path / "b", f"link={str(link).lower()}") == OK
+    joined = DataSet.open(tmp_path / "out")
+    assert joined.numbers() == [0, 1, 2, 3, 1001]
+    for source in sources:
+        for number in source.numbers():
+            for name in (EPISODE_FILE, STATE_FILE):
+                theirs, ours = source.folder_of(number) / name, joined.folder_of(number) / name
+                assert ours.read_bytes() == theirs.read_bytes()
+                assert ours.samefile(theirs) == link
+    assert [summary.number for summary in joined.summaries()] == joined.numbers()
+    assert not list(check_dataset(joined.path))
+
+
+def test_another_configuration_is_refused_with_the_keys(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    make_set(tmp_path / "a", [0])
+    make_set(tmp_path / "b", [1], seed=7)
+    assert merge(tmp_path / "out", tmp_path / "a", tmp_path / "b") == BAD_INPUT
+    assert "config.seed: there 0, now 7" in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_merge_that_was_stopped_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    make_set(tmp_path / "a", range(6))
+    whole = DataSet.adopt
+
+    def dies_at_the_fourth(self: DataSet, source: Path, summary: EpisodeSummary, *, link: bool = False) -> bool:
+        if summary.number == 3:
+            raise KeyboardInterrupt
+        return whole(self, source, summary, link=link)
+
+    monkeypatch.setattr(DataSet, "adopt", dies_at_the_fourth)
+    merge(tmp_path / "out", tmp_path / "a")
+    assert len(DataSet.open(tmp_path / "out")) == 3
+    monkeypatch.setattr(DataSet, "adopt", whole)
+    assert merge(tmp_path / "out", tmp_path / "a") == OK
+    assert DataSet.open(tmp_path / "out").numbers() == list(range(6))
+    assert not list((tmp_path / "out" / ".tmp").iterdir())
+
+
+def test_an_episode_made_twice_is_taken_once(tmp_path: Path):
+    make_set(tmp_path / "a", [0, 1])
+    make_set(tmp_path / "b", [1, 2], plan_ms=5.0)  # wall times differ, the episode does not
+    assert merge(tmp_path / "out", tmp_path / "a", tmp_path / "b") == OK
+    joined = DataSet.open(tmp_path / "out")
+    assert joined.numbers() == [0, 1, 2]
+    assert joined.read(1).timings_ms["plan"] == 1.0
+
+
+def test_a_damaged_episode_is_left_out_and_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    source = make_set(tmp_path / "a", [0, 1])
+    (source.folder_of(0) / STATE_FILE).write_bytes(b"cut")
+    assert merge(tmp_path / "out", tmp_path / "a") == FAILED
+    assert "is damaged" in capsys.readouterr().err
+    assert DataSet.open(tmp_path / "out").numbers() == [1]
+
+
+def test_a_set_is_not_joined_into_itself(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    make_set(tmp_path / "a", [0])
+    make_set(tmp_path / "b", [1])
+    assert merge(tmp_path / "a", tmp_path / "a", tmp_path / "b") == BAD_INPUT
+    assert "one of the data sets" in capsys.readouterr().err

@@ -1,0 +1,88 @@
+"""`unlatch new`: what is written is whole, and a mistake is one line."""
+
+from __future__ import annotations
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+import yaml
+
+from unlatch.workflows.cli.arguments import CommandLine, load_configs
+from unlatch.workflows.commands.make_object import main as make_object
+from unlatch.workflows.commands.new import main
+from unlatch.workflows.runs.schema import CollectCfg
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.mark.parametrize(("what", "files"), [("skill", 7), ("plugin", 9)])
+def test_a_distribution_is_whole(what: str, files: int, here: Path, capsys: pytest.CaptureFixture[str]):
+    assert main([what, "tap_it"]) == 0
+    written = [path for path in (here / "tap_it").rglob("*") if path.is_file()]
+    assert len(written) == files
+    for path in written:
+        text = path.read_text()
+        assert not re.search(r"@\w+@", text), path
+        if path.suffix == ".py":
+            ast.parse(text)
+        elif path.suffix == ".yaml":
+            yaml.safe_load(text)
+    said = capsys.readouterr().out
+    (task,) = (path.stem for path in written if path.parent.name == "task")
+    assert f"unlatch collect task={task} episodes=4" in said
+
+
+def test_a_task_is_one_that_can_be_composed(here: Path):
+    assert main(["task", "shut_it", "object=microwave", "skill=close", "part=door"]) == 0
+    line = CommandLine(["task=shut_it"], ["configs"])
+    (loaded,) = load_configs("collect", CollectCfg, line)
+    assert [entry.name for entry in loaded.cfg.skills] == ["artpreplan", "close"]
+    assert loaded.cfg.object.name == "microwave"
+    assert loaded.cfg.skills[1].part == "door"
+
+
+def test_a_task_for_a_urdf_names_it_by_its_path_and_calls_it_what_its_annotation_says(here: Path):
+    assert make_object(["washing_machine", "seed=3", "out=found"]) == 0
+    assert main(["task", "open_found", "object=found/object.urdf"]) == 0
+    (loaded,) = load_configs("collect", CollectCfg, CommandLine(["task=open_found"], ["configs"]))
+    assert (loaded.cfg.object.name, loaded.cfg.object.category) == ("washing_machine", "washing_machine")
+    assert loaded.cfg.object.root == str(here / "found" / "object.urdf")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["task", "x", "object=./nowhere.urdf"], "does not exist. Expected a URDF"),
+        (["skil", "x"], "new got 'skil x'. Did you mean 'skill'"),
+        (["skill"], "new got 'skill'. Expected one of plugin, robot, skill, task and a name"),
+        (["skill", "Tap-It"], "'Tap-It' is no name of a skill. Expected small letters"),
+        (["skill", "open"], "There is a skill 'open' already."),
+        (["task", "open_drawer"], "There is a task 'open_drawer' already."),
+        (["task", "x", "object=microwav"], "object='microwav' is no object. Did you mean 'microwave' or"),
+        (["task", "x", "part=nonsense"], "nonsense"),
+        (["task", "x", "skill=opn"], "Unknown skill 'opn'. Did you mean 'open'?"),
+        (["task", "x", "skill=artpreplan"], "none can be derived for it"),
+        (["task", "x", "robot=panda"], "robot"),
+        (["skill", "full"], "full is there already. Expected a new folder."),
+        (["skill", "x", "out=file/y"], "cannot be written: "),
+        (["skill", "../x"], "'../x' is no name of a skill."),
+    ],
+)
+def test_a_mistake_is_one_line_and_writes_nothing(
+    arguments: list[str], message: str, here: Path, capsys: pytest.CaptureFixture[str]
+):
+    (here / "full").mkdir()
+    (here / "full" / "note.txt").write_text("mine")
+    (here / "file").write_text("mine")
+    before = sorted(here.rglob("*"))
+    assert main(arguments) == 2
+    said = capsys.readouterr()
+    assert (said.out, said.err.count("\n")) == ("", 1)
+    assert message in said.err
+    assert sorted(here.rglob("*")) == before

@@ -1,0 +1,153 @@
+"""`unlatch new robot`: what is measured of a URDF, and a robot without Python."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from unlatch import command_table
+from unlatch.robots.checks import limit_problems
+from unlatch.robots.description import RobotCfg
+from unlatch.robots.franka_panda import franka_panda
+from unlatch.robots.franka_panda import urdf_path as panda_path
+from unlatch.robots.from_urdf.hands import arm_chains, measured_hand, mimics
+from unlatch.robots.model import distribution_file, model_path
+from unlatch.robots.xarm6 import pad_opening_m, xarm6
+from unlatch.simcore.errors import AssetError
+from unlatch.simcore.urdf.reader import read_urdf
+from unlatch.workflows.cli.arguments import CommandLine, load_configs
+from unlatch.workflows.commands.new_robot import stated_as
+from unlatch.workflows.runs.schema import CollectCfg
+
+XARM = distribution_file("pybullet", "pybullet_data/xarm/xarm6_with_gripper.urdf", where="the test")
+
+
+def test_the_hand_of_the_panda_is_measured_as_its_description_has_it():
+    model = read_urdf(panda_path())
+    (chain,) = arm_chains(model, panda_path())
+    (arm,) = franka_panda().arms
+    assert (chain.base_link, chain.ee_link, list(chain.joints)) == (arm.base_link, arm.ee_link, arm.joints)
+    hand = measured_hand(model, chain, mimics(panda_path()))
+    assert set(hand.finger_links) == set(arm.gripper.finger_links)
+    assert hand.widths_m[-1] == pytest.approx(arm.gripper.max_width_m, abs=1e-3)
+    assert hand.opens_evenly
+    for name in ("tool_head", "tool_side"):
+        np.testing.assert_allclose(np.abs(hand.keypoints[name]), np.abs(arm.keypoints[name]), atol=2e-3)
+
+
+def test_a_linkage_is_measured_as_it_moves():
+    model, follows = read_urdf(XARM), mimics(XARM)
+    (chain,) = arm_chains(model, XARM)
+    (arm,) = xarm6().arms
+    assert (chain.base_link, chain.ee_link, list(chain.joints)) == (arm.base_link, arm.ee_link, arm.joints)
+    assert chain.finger_joints[0] == "drive_joint"
+    assert set(chain.finger_joints[1:]) == set(follows)
+    hand = measured_hand(model, chain, follows)
+    assert set(hand.finger_links) == set(arm.gripper.finger_links)
+    assert not hand.opens_evenly
+    for drive, width in zip(
+        np.linspace(hand.closed[0], hand.opened[0], len(hand.widths_m)), hand.widths_m, strict=True
+    ):
+        assert width == pytest.approx(pad_opening_m(drive), abs=5e-4)
+    np.testing.assert_allclose(hand.keypoints["tool_head"], arm.keypoints["tool_head"], atol=2e-3)
+
+
+def test_an_arm_without_fingers_is_refused_with_what_is_missing(capsys: pytest.CaptureFixture[str], tmp_path: Path):
+    path = distribution_file("pybullet", "pybullet_data/xarm/xarm6_robot.urdf", where="the test")
+    assert command_table.main(["new", "robot", str(path), f"out={tmp_path}"]) == 2
+    said = capsys.readouterr().err
+    assert "has no arm with a gripper that moves. Expected a chain of at least 5 joints" in said
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["new", "robot"], "unlatch: new got 'robot', expected `robot` and a URDF, then key=value."),
+        (["new", "robot", "x", "y"], "unlatch: new got 'robot x y', expected `robot` and a URDF"),
+        (["new", "robot", "no.urdf"], "no.urdf: the URDF cannot be read"),
+        (["new", "robot", str(XARM), "name=1x"], "unlatch: name='1x' is no name of a robot."),
+    ],
+)
+def test_a_mistake_is_one_line(arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]):
+    assert command_table.main(arguments) == 2
+    said = capsys.readouterr().err
+    assert message in said
+    assert said.count("\n") == 1
+
+
+def test_a_urdf_of_a_distribution_is_named_by_it(tmp_path: Path):
+    assert stated_as(XARM) == "distribution://pybullet/pybullet_data/xarm/xarm6_with_gripper.urdf"
+    assert stated_as(tmp_path / "a.urdf") == str(tmp_path / "a.urdf")
+
+
+def test_a_stated_model_that_is_not_there_is_named(tmp_path: Path):
+    robot = RobotCfg(name="mine", arms=xarm6().arms, urdf=str(tmp_path / "no.urdf"))
+    with pytest.raises(
+        AssetError, match=r"robot\.urdf of 'mine'='.*no\.urdf' is no file\. Expected the path of a URDF"
+    ):
+        model_path(robot)
+
+
+def test_limits_of_a_robot_without_a_data_sheet_are_its_models():
+    robot = RobotCfg(name="mine", arms=xarm6().arms, urdf=stated_as(XARM))
+    assert list(limit_problems(robot)) == []
+    robot.arms[0].max_velocity[2] = 4.0
+    (problem,) = limit_problems(robot)
+    assert str(problem).startswith(
+        "robot.arms[0].max_velocity[2]=4 of joint3 goes beyond the model's limit of 3.14 rad/s. Expected a value"
+    )
+
+
+EXAMPLES = "cmeel.prefix/share/example-robot-data/robots"
+
+
+def example(path: str) -> Path:
+    """A URDF of the extra `robots`, which no description here was made from."""
+    return distribution_file("example-robot-data", f"{EXAMPLES}/{path}", where="the test")
+
+
+@pytest.mark.parametrize(
+    ("path", "ee_links", "joints", "widest_m"),
+    [
+        ("pr2_description/urdf/pr2.urdf", {"l_gripper_palm_link", "r_gripper_palm_link"}, 6, 0.09),
+        ("tiago_pro_description/robots/tiago_pro.urdf", {"gripper_left_base_link", "gripper_right_base_link"}, 6, 0.08),
+        ("alex_description/urdf/alex_sake_hands.urdf", {"LeftSakePalmLink", "RightSakePalmLink"}, 2, 0.037),
+    ],
+)
+def test_both_arms_of_a_torso_are_found_with_their_hands(path: str, ee_links: set[str], joints: int, widest_m: float):
+    urdf = example(path)
+    model, follows = read_urdf(urdf), mimics(urdf)
+    chains = arm_chains(model, urdf)
+    assert {chain.ee_link for chain in chains} == ee_links
+    for chain in chains:
+        hand = measured_hand(model, chain, follows)
+        assert (len(chain.joints), len(chain.finger_joints), len(hand.finger_links)) == (7, joints, 2)
+        assert hand.widths_m[-1] == pytest.approx(widest_m, abs=3e-3)
+        # they open all the way: what swings on when it is wide open is left out
+        assert np.diff(hand.widths_m)[-1] > 1e-3
+
+
+def test_fingers_that_do_not_open_are_refused():
+    urdf = example("romeo_description/urdf/romeo.urdf")
+    model = read_urdf(urdf)
+    chain = arm_chains(model, urdf)[0]
+    with pytest.raises(AssetError, match=r"'l_wrist' open by 0\.\d mm, expected at least 10 mm"):
+        measured_hand(model, chain, mimics(urdf))
+
+
+@pytest.mark.slow
+def test_what_is_written_is_a_robot_that_collects(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    assert command_table.main(["new", "robot", str(XARM), "name=mine", f"out={tmp_path}"]) == 0
+    assert "reaches" in capsys.readouterr().out
+    assert (tmp_path / "robot" / "mine.png").stat().st_size > 10_000
+    line = CommandLine(["task=open_drawer", "robot=mine"], config_dirs=[str(tmp_path)])
+    (loaded,) = load_configs("collect", CollectCfg, line)
+    assert loaded.cfg.robot.urdf == stated_as(XARM)
+    arguments = ["task=open_drawer", "robot=mine", "--config-dir", str(tmp_path), "episodes=3", "seed=1", "pictures=0"]
+    assert command_table.main(["collect", *arguments, "executor=serial", f"out={tmp_path / 'data'}"]) == 0
+    assert "3/3" in capsys.readouterr().out
+    assert command_table.main(["new", "robot", str(XARM), "name=mine", f"out={tmp_path}"]) == 2
+    assert "mine.yaml is there already" in capsys.readouterr().err

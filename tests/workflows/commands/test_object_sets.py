@@ -1,0 +1,124 @@
+"""A run is continued only with the objects that it began with, wherever they lie."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from unlatch import command_table
+from unlatch.objects import ObjectAsset, ObjectCfg, load_object
+from unlatch.simcore.errors import AssetError, ConfigError
+from unlatch.simcore.recording.data_set.data_set import DataSet
+from unlatch.workflows.cli.arguments import CommandLine, load_configs
+from unlatch.workflows.episode.asset_checks import check_assets
+from unlatch.workflows.runs.recorded import config_of
+from unlatch.workflows.runs.run import header_of
+from unlatch.workflows.runs.runner import EpisodeRunner
+from unlatch.workflows.runs.schema import CollectCfg
+
+URDF = '<robot name="m"><link name="base"/></robot>'
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    """A data set of two microwaves that nobody loads."""
+    for name in ("7", "8"):
+        folder = tmp_path / "real" / "microwave" / name
+        folder.mkdir(parents=True)
+        (folder / "mobility.urdf").write_text(URDF)
+    return tmp_path / "real"
+
+
+def config(root: Path, *overrides: str) -> CollectCfg:
+    words = ["task=open_microwave", "object.source=partnet_mobility", f"object.root={root}", *overrides]
+    (job,) = load_configs("collect", CollectCfg, CommandLine(overrides=words))
+    return job.cfg
+
+
+def test_another_place_is_the_same_run_and_another_set_is_not(root: Path, tmp_path: Path):
+    before = header_of(config(root))
+    shutil.copytree(root, tmp_path / "moved")
+    assert header_of(config(tmp_path / "moved")) == before
+    assert str(root) not in str(before)
+    shutil.copytree(root / "microwave" / "7", root / "microwave" / "9")
+    assert header_of(config(root)) != before
+    assert header_of(config(root))["config"] == before["config"]
+
+
+def test_a_generated_object_adds_nothing():
+    (job,) = load_configs("collect", CollectCfg, CommandLine(overrides=["task=open_microwave"]))
+    assert "objects" not in header_of(job.cfg)
+
+
+def test_resuming_with_another_set_is_refused_with_the_ids_that_differ(
+    root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    monkeypatch.setattr("unlatch.workflows.episode.asset_checks.check_assets", lambda cfg, *, number: None)
+    with DataSet.create_or_resume(tmp_path / "set", header=header_of(config(root))):
+        pass
+    shutil.rmtree(root / "microwave" / "7")
+    words = ["task=open_microwave", "object.source=partnet_mobility", f"object.root={root}", f"out={tmp_path / 'set'}"]
+    assert command_table.main(["collect", *words]) == 2
+    said = capsys.readouterr().err
+    assert said.count("\n") == 1
+    assert "1 values differ: objects.microwave.instances.7: there " in said
+
+
+def test_a_recorded_configuration_finds_its_objects_where_they_were(root: Path, tmp_path: Path):
+    cfg = config(root)
+    info = {"object_roots": {cfg.object.name: str(root)}}
+    with DataSet.create_or_resume(tmp_path / "set", header=header_of(cfg), info=info) as data_set:
+        assert config_of(data_set).object.root == str(root)
+        shutil.rmtree(root)
+        assert config_of(data_set).object.root is None, "the environment variable says where"
+
+
+def _only(whole: str | None):
+    """Loads a generated microwave where the instance is the whole one; all others are damaged."""
+
+    def load(cfg: ObjectCfg, *, rng: np.random.Generator, number: int = 0) -> ObjectAsset:
+        rng.integers(2**31)
+        if cfg.instance != whole:
+            raise AssetError(f"microwave/{cfg.instance} is damaged.")
+        return load_object(ObjectCfg(name=cfg.name, category="microwave", instance="1"), rng=rng)
+
+    return load
+
+
+def test_one_damaged_object_does_not_keep_a_run_from_starting(root: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("unlatch.workflows.episode.asset_checks.load_object", _only("8"))
+    check_assets(config(root))
+    with pytest.raises(AssetError, match="microwave/7 is damaged"):
+        check_assets(config(root, "object.instance='7'"))
+    monkeypatch.setattr("unlatch.workflows.episode.asset_checks.load_object", _only("none"))
+    with pytest.raises(AssetError, match="microwave/None is damaged"):
+        check_assets(config(root))
+
+
+def test_visible_damage_of_any_candidate_is_told_before_anything_is_loaded(root: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("unlatch.workflows.episode.asset_checks.load_object", _only("8"))
+    (root / "microwave" / "7" / "mobility.urdf").unlink()
+    with pytest.raises(AssetError, match=r"has no mobility\.urdf"):
+        check_assets(config(root))
+    check_assets(config(root, "object.instance='8'"))
+
+
+@pytest.mark.integration
+def test_a_damaged_object_costs_the_episode_that_draws_it_and_a_wrong_key_ends_the_run(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr("unlatch.workflows.episode.assets.load_object", _only("8"))
+    with EpisodeRunner(config(root)) as runner:
+        record = runner.run(3)
+        assert (record.number, record.success, record.code) == (3, False, "error")
+        assert "microwave/None is damaged." in record.evidence["message"]
+
+        def wrong(cfg: ObjectCfg, *, rng: np.random.Generator, number: int = 0) -> ObjectAsset:
+            raise ConfigError("a key is wrong")
+
+        monkeypatch.setattr("unlatch.workflows.episode.assets.load_object", wrong)
+        with pytest.raises(ConfigError, match="a key is wrong"):
+            runner.run(4)

@@ -1,0 +1,254 @@
+"""One picture of what happened in an episode: which moments are on it, and that they are those of the record."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from unlatch import command_table
+from unlatch.configs.schema import EpisodeCfg
+from unlatch.simcore.recording.data_set.data_set import DataSet
+from unlatch.simcore.recording.episode import EpisodeRecord
+from unlatch.simcore.recording.json_values import plain
+from unlatch.skills.contract.command import Phase
+from unlatch.workflows.cli.arguments import CommandLine, load_configs
+from unlatch.workflows.runs.runner import EpisodeRunner
+from unlatch.workflows.runs.schema import CollectCfg
+from unlatch.workflows.viewing.phase_moments import Turn, turns_of
+from unlatch.workflows.viewing.phase_sheet import TILE_PX, Curve, PhaseSheet, Section, Tile, draw_sheet, fitting_font
+from unlatch.workflows.viewing.scene_picture import open_record
+
+ONE_TURN = [
+    (Phase.transit, 10),
+    (Phase.approach, 4),
+    (Phase.grasp, 5),
+    (Phase.follow, 10),
+    (Phase.release, 3),
+    (Phase.retreat, 4),
+]
+
+
+def record(*runs: tuple[int, Phase, int], code: str | None = None, frame: int | None = None) -> EpisodeRecord:
+    """An episode of runs of (skill, phase, frames), after 6 frames of standing still."""
+    runs = ((-1, Phase.idle, 6), *runs)
+    index = np.repeat([run[0] for run in runs], [run[2] for run in runs])
+    phase = np.repeat([run[1].value for run in runs], [run[2] for run in runs])
+    return EpisodeRecord(
+        number=0,
+        seed=0,
+        success=code is None,
+        code=code,
+        evidence={} if frame is None else {"frame": frame, "message": "It failed"},
+        arrays={
+            "time": np.arange(len(index)) / 30.0,
+            "skills.index": index,
+            "skills.phase": phase,
+            "robots.r.left.joint_positions": np.zeros((len(index), 7)),
+        },
+    )
+
+
+def labels(turn: Turn) -> list[str]:
+    return [moment.label for moment in turn.moments]
+
+
+def frames(turn: Turn) -> list[int]:
+    return [moment.frame for moment in turn.moments]
+
+
+def test_each_phase_is_shown_as_it_ended_and_the_part_on_its_way():
+    (turn,) = turns_of(record(*((0, *run) for run in [*ONE_TURN, (Phase.settle, 5)])))
+    assert labels(turn) == [
+        *("transit", "approach", "grasp", "follow 1/3", "follow 2/3", "follow 3/3", "release", "retreat", "settle")
+    ]
+    assert frames(turn) == [15, 19, 24, 28, 31, 34, 37, 41, 46]
+    assert (turn.skill, turn.number, turn.count) == (0, 1, 1)
+
+
+def test_skills_of_a_chain_follow_one_another_and_one_that_moves_nothing_is_left_out():
+    found = turns_of(record((1, Phase.transit, 5), (1, Phase.follow, 5), (2, Phase.transit, 5), (2, Phase.follow, 5)))
+    assert [turn.skill for turn in found] == [1, 2]
+
+
+def test_later_turns_of_a_skill_show_less():
+    first, second = turns_of(record(*((0, *run) for run in [*ONE_TURN, *ONE_TURN, (Phase.settle, 5)])))
+    assert (first.number, first.count, second.number, second.count) == (1, 2, 2, 2)
+    assert len(first.moments) == 8
+    assert labels(second) == ["approach", "grasp", "follow 1/3", "follow 2/3", "follow 3/3", "retreat", "settle"]
+
+
+@pytest.mark.parametrize(
+    ("at", "place", "count"),
+    [(21, 2, 10), (24, 2, 9), (23, 2, 9), (46, 8, 9), (None, 8, 9)],
+)
+def test_the_moment_of_a_failure_stands_in_its_place(at: int | None, place: int, count: int):
+    (turn,) = turns_of(record(*((0, *run) for run in [*ONE_TURN, (Phase.settle, 5)]), code="collision", frame=at))
+    assert [moment.label for moment in turn.moments if moment.failed] == ["collision"]
+    assert turn.moments[place].failed
+    assert len(turn.moments) == count
+    assert frames(turn) == sorted(frames(turn))
+
+
+def test_a_failure_belongs_to_the_turn_in_which_it_happened():
+    first, second = turns_of(record(*((0, *run) for run in [*ONE_TURN, *ONE_TURN]), code="slipped", frame=66))
+    assert not any(moment.failed for moment in first.moments)
+    assert sum(moment.failed for moment in second.moments) == 1
+
+
+def test_states_that_are_not_finite_are_not_shown():
+    diverged = record((0, Phase.transit, 10), (0, Phase.approach, 10), code="diverged", frame=20)
+    diverged.arrays["robots.r.left.joint_positions"][18:] = np.nan
+    (turn,) = turns_of(diverged)
+    assert frames(turn) == [15, 17]
+    assert labels(turn) == ["transit", "diverged"]
+
+
+def test_what_a_policy_did_is_shown_stage_by_stage_at_equal_distances():
+    made = record((1, Phase.idle, 20), (2, Phase.idle, 30), code="collision", frame=41)
+    made.skills = [{"frame_start": a, "frame_end": b} for a, b in ((6, 6), (6, 26), (26, 55))]
+    first, second = turns_of(made)
+    assert (first.skill, second.skill) == (1, 2)
+    assert frames(first) == [10, 14, 18, 22, 26]
+    assert frames(second) == [31, 37, 41, 43, 49, 55]
+    assert labels(second) == ["1/5", "2/5", "collision", "3/5", "4/5", "5/5"]
+
+
+def test_nothing_is_shown_where_no_arm_moved():
+    assert turns_of(record(code="plan_infeasible", frame=5)) == []
+
+
+def sheet(counts: list[int], *, success: bool = True) -> PhaseSheet:
+    picture = np.full((2 * TILE_PX[1], 2 * TILE_PX[0], 3), 128, dtype=np.uint8)
+    tiles = [
+        [
+            Tile(picture, "transit", float(index), "0.10 rad", Phase.transit, failed=not success)
+            for index in range(count)
+        ]
+        for count in counts
+    ]
+    times = np.arange(0.0, max(counts), 0.5)
+    return PhaseSheet(
+        title="a title that is long enough for more than one line, " * 3,
+        success=success,
+        notes=[] if success else ["It failed"],
+        sections=[Section("open: door", item) for item in tiles],
+        times_s=times,
+        phases=[Phase.transit] * len(times),
+        curves=[Curve("door", np.sin(times)), Curve("knob", np.zeros(len(times)))],
+    )
+
+
+@pytest.mark.parametrize(
+    ("counts", "columns", "across"),
+    [([9], 5, 5), ([7], 5, 4), ([3], 5, 3), ([1], 5, 1), ([9], 3, 3), ([8, 6, 9], 5, 4), ([8, 7], 5, 4), ([9], 1, 1)],
+)
+def test_a_sheet_is_as_wide_as_its_rows(counts: list[int], columns: int, across: int):
+    drawn = draw_sheet(sheet(counts), columns=columns)
+    assert drawn.width == across * (TILE_PX[0] + 4) - 4 + 16
+    rows = sum(-(-count // across) for count in counts)
+    assert rows * TILE_PX[1] < drawn.height < rows * (TILE_PX[1] + 40) + 400
+
+
+@pytest.mark.parametrize("what", ["1  transit", "6  motion_blocked", "12  workspace_exceeded"])
+def test_a_caption_fits_above_its_picture(what: str):
+    text = what + "  14.2 s   0.33 rad"
+    assert fitting_font(text, TILE_PX[0] - 4).getlength(text) <= TILE_PX[0] - 4
+
+
+def test_a_failure_is_red():
+    def red(image: Image.Image) -> int:
+        pixels = np.asarray(image.convert("RGB")).astype(int)
+        return int(((pixels[:, :, 0] > 150) & (pixels[:, :, 1:].max(axis=2) < 60)).sum())
+
+    assert red(draw_sheet(sheet([2]), columns=5)) == 0
+    assert red(draw_sheet(sheet([2], success=False), columns=5)) > 5000
+
+
+@pytest.fixture(scope="module")
+def data_set(tmp_path_factory: pytest.TempPathFactory) -> DataSet:
+    """Episode 0 as it was made; 1 without states; 2 refused before an arm moved; 4 slipped."""
+    arguments = ["task=open_drawer", "seed=3", f"object.cache_dir={tmp_path_factory.mktemp('cache')}"]
+    (loaded,) = load_configs("collect", CollectCfg, CommandLine(overrides=arguments))
+    with EpisodeRunner(loaded.cfg) as runner:
+        made = runner.run(0)
+    refused = {"success": False, "code": "plan_infeasible", "evidence": {"message": "No grasp was found."}}
+    still = {key: array[: 5 + (len(array) == made.n_actions + 1)].copy() for key, array in made.arrays.items()}
+    frame = int(np.flatnonzero(made.arrays["skills.phase"] == Phase.follow.value)[20])
+    cut = {key: array[: frame + (len(array) == made.n_actions + 1)].copy() for key, array in made.arrays.items()}
+    slipped = {"message": "The fingers lost 'drawer'", "frame": frame, "time_s": frame / 30.0}
+    config = {item.name: plain(getattr(loaded.cfg, item.name)) for item in dataclasses.fields(EpisodeCfg)}
+    with DataSet.create_or_resume(tmp_path_factory.mktemp("phases") / "set", header={"config": config}) as found:
+        found.write(made)
+        found.write(dataclasses.replace(made, number=1, **refused, arrays={}))
+        found.write(dataclasses.replace(made, number=2, **refused, arrays=still))
+        found.write(dataclasses.replace(made, number=4, success=False, code="slipped", evidence=slipped, arrays=cut))
+    return found
+
+
+@pytest.mark.slow
+@pytest.mark.integration
+@pytest.mark.parametrize(("number", "moments"), [(0, 9), (4, 6)])
+def test_the_command_draws_an_episode(
+    data_set: DataSet, number: int, moments: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    out = tmp_path / "deep" / "a.png"
+    assert command_table.main(["phases", str(data_set.path), f"episode={number}", f"out={out}"]) == 0
+    said = capsys.readouterr()
+    assert said.out.startswith(f"phases: {out} ({moments} moments, ")
+    assert said.err == ""
+    with Image.open(out) as image:
+        assert image.width > 1000
+    assert out.stat().st_size < 200_000
+
+
+@pytest.mark.integration
+def test_what_is_shown_is_what_was_recorded(data_set: DataSet):
+    from unlatch.workflows.runs.recorded import config_of
+
+    found = data_set.read(0)
+    with open_record(config_of(data_set), found) as shown:
+        for frame in (0, 100, 40):
+            shown.show(frame)
+            scene = shown.episode.scene.scene
+            scene.update_state()
+            np.testing.assert_array_equal(
+                scene.state_dict()["objects.drawer.joint_positions"],
+                found.arrays["objects.drawer.joint_positions"][frame],
+            )
+
+
+@pytest.mark.integration
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["episode=3"], "episode=3 is not in '{set}'. It has episodes 0 to 2, 4. Name one of them."),
+        (
+            ["episod=3"],
+            "episod is unknown. Did you mean 'episode'? Keys there: episode, columns, out. Remove or rename it.",
+        ),
+        (["columns=0"], "columns=0 is out of range. Expected 1 to 12."),
+        (["out=a.jpg"], "out=a.jpg does not end in .png, the format that is written; rename it."),
+        (
+            ["episode=1"],
+            "Episode 1 has no phases to show: it ended with code plan_infeasible before an arm moved "
+            "(No grasp was found). Name another episode.",
+        ),
+        (
+            ["episode=2"],
+            "Episode 2 has no phases to show: it ended with code plan_infeasible before an arm moved "
+            "(No grasp was found). Name another episode.",
+        ),
+        (["--fast"], "Unknown flag '--fast'. Expected key=value or --help."),
+    ],
+)
+def test_a_mistake_is_one_line(
+    data_set: DataSet, arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]
+):
+    before = sorted(data_set.path.iterdir())
+    assert command_table.main(["phases", str(data_set.path), *arguments]) == 2
+    assert capsys.readouterr().err.replace(str(data_set.path), "{set}") == f"unlatch: {message}\n"
+    assert sorted(data_set.path.iterdir()) == before

@@ -1,0 +1,172 @@
+"""Records that happen again, and what is said of those that do not."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from unlatch.simcore.errors import RecordingError
+from unlatch.simcore.recording.data_set.data_set import DataSet
+from unlatch.workflows.cli.arguments import CommandLine, load_configs
+from unlatch.workflows.commands.collect import collect
+from unlatch.workflows.commands.replay import ReplayMode, largest_deviation, main, replay_deviation
+from unlatch.workflows.runs import versions
+from unlatch.workflows.runs.recorded import config_of
+from unlatch.workflows.runs.runner import EpisodeRunner
+from unlatch.workflows.runs.schema import CollectCfg
+
+ACTIONS = "actions.franka_panda.left.joint_targets"
+
+
+def collected(out: Path, *overrides: str, task: str = "close_drawer") -> DataSet:
+    arguments = [f"task={task}", "executor=serial", "pictures=0", f"out={out}", *overrides]
+    (loaded,) = load_configs("collect", CollectCfg, CommandLine(overrides=arguments))
+    assert collect(loaded.cfg) == 0
+    return DataSet.open(out)
+
+
+@pytest.fixture(scope="module")
+def data_set(tmp_path_factory: pytest.TempPathFactory) -> DataSet:
+    return collected(tmp_path_factory.mktemp("replay") / "data", "episodes=3")
+
+
+@pytest.fixture(scope="module")
+def failures(tmp_path_factory: pytest.TempPathFactory) -> DataSet:
+    out = tmp_path_factory.mktemp("replay") / "failures"
+    return collected(out, "episodes=2", "skills.0.contact_force_threshold_n=0", "task.max_duration_s=2.0")
+
+
+def said(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
+    code = main(arguments)
+    captured = capsys.readouterr()
+    return code, captured.out, captured.err
+
+
+@pytest.mark.integration
+@pytest.mark.parametrize("mode", ["action", "state"])
+def test_a_recorded_episode_happens_again_to_the_bit(data_set, capsys, mode):
+    code, out, _ = said(capsys, str(data_set.path), "episode=1", f"mode={mode}", "check=true")
+    assert code == 0
+    assert "largest deviation 0 in" in out
+
+
+@pytest.mark.integration
+def test_every_array_that_the_world_fills_is_replayed(data_set):
+    record = data_set.read(0)
+    with EpisodeRunner(config_of(data_set)) as runner:
+        replayed = runner.replay(record)
+    left_out = {key for key in record.arrays if key not in replayed}
+    assert all(key.startswith(("skills.", "validity.")) for key in left_out)
+    assert all(np.array_equal(record.arrays[key], value) for key, value in replayed.items())
+
+
+@pytest.mark.integration
+def test_failures_happen_again_too(failures, capsys):
+    assert {failures.read(n).code for n in failures.numbers()} <= {"timeout", "collision"}
+    code, out, _ = said(capsys, str(failures.path), "all=true", "check=true", "workers=1")
+    assert code == 0
+    assert "2 episodes" in out
+    assert "2 exact" in out
+
+
+@pytest.mark.integration
+def test_an_action_that_was_changed_is_noticed(data_set):
+    record = data_set.read(0)
+    changed = record.arrays[ACTIONS].copy()
+    changed[40, 1] += 1e-3
+    record.arrays = {**record.arrays, ACTIONS: changed}
+    with EpisodeRunner(config_of(data_set)) as runner:
+        deviation = replay_deviation(runner, record, ReplayMode.action)
+    assert deviation.value > 1e-5
+    assert deviation.frame >= 40
+
+
+@pytest.mark.integration
+def test_a_state_that_no_world_can_take_is_noticed(data_set):
+    record = data_set.read(0)
+    key = "keypoints.drawer.drawer.link_contact_point"
+    moved = record.arrays[key].copy()
+    moved[7] += 0.01
+    record.arrays = {**record.arrays, key: moved}
+    with EpisodeRunner(config_of(data_set)) as runner:
+        deviation = replay_deviation(runner, record, ReplayMode.state)
+    assert deviation.value == pytest.approx(0.01)
+    assert (deviation.key, deviation.frame) == (key, 7)
+
+
+@pytest.mark.integration
+def test_another_object_than_the_recorded_one_is_refused(data_set):
+    record = replace(data_set.read(0), assets={"drawer": "0" * 64})
+    with (
+        EpisodeRunner(config_of(data_set)) as runner,
+        pytest.raises(RecordingError, match="not the one that was recorded"),
+    ):
+        runner.replay(record)
+
+
+@pytest.mark.integration
+def test_damage_is_named_and_the_others_are_replayed(data_set, tmp_path, capsys):
+    import shutil
+
+    copy = tmp_path / "copy"
+    shutil.copytree(data_set.path, copy)
+    state = DataSet.open(copy).folder_of(1) / "state.npz"
+    content = bytearray(state.read_bytes())
+    content[len(content) // 2] ^= 1
+    state.write_bytes(content)
+    code, out, _ = said(capsys, str(copy), "all=true", "check=true", "workers=1")
+    assert code == 1
+    assert "episode 1: " in out
+    assert "is damaged" in out
+    assert "2 exact" in out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([], "replay got 0 folders (none), expected 1"),
+        (["{data}"], "expects either episode=N or all=true"),
+        (["{data}", "episode=1", "all=true"], "expects either episode=N or all=true"),
+        (["{data}", "episode=77"], "Episode 77 is not in"),
+        (["{data}", "episode=1", "mode=states"], "Expected one of action, state"),
+        (["{data}", "episode=1", "--fast"], "Unknown flag '--fast'"),
+        (["{data}/nowhere", "episode=1"], "is not a data set"),
+    ],
+)
+def test_a_mistake_is_one_line(data_set, capsys, arguments, message):
+    code, out, err = said(capsys, *(argument.format(data=data_set.path) for argument in arguments))
+    assert code == 2
+    assert out == ""
+    assert err.startswith("unlatch: ")
+    assert message in err
+    assert err.count("\n") == 1
+
+
+def test_other_versions_are_named(data_set, capsys, monkeypatch: pytest.MonkeyPatch):
+
+    def other(names: tuple[str, ...]) -> dict[str, str]:
+        return dict.fromkeys(names, "0.0.1")
+
+    monkeypatch.setattr(versions, "versions_of", other)
+    code, _, err = said(capsys, str(data_set.path), "episode=0")
+    assert code == 0
+    assert "here is 0.0.1; replays may deviate" in err
+
+
+@pytest.mark.parametrize(
+    ("found", "wanted", "value", "frame"),
+    [
+        ([1.0, 2.0, 3.0], [1.0, 2.5, 3.1], 0.5, 1),
+        ([1.0, np.nan], [1.0, np.nan], 0.0, 0),
+        ([1.0, np.nan], [1.0, 2.0], np.inf, 1),
+        ([1.0], [1.0, 2.0], np.inf, 0),
+        ([True, False], [True, True], 1.0, 1),
+    ],
+)
+def test_the_largest_deviation_is_found(found: list[Any], wanted: list[Any], value: float, frame: int):
+    deviation = largest_deviation({"x": np.array(found)}, {"x": np.array(wanted), "y": np.zeros(3)})
+    assert (deviation.value, deviation.frame) == (value, frame)

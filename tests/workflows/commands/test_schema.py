@@ -1,0 +1,26 @@
+"""`unlatch schema`: printed, or written to a file."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from unlatch.configs.json_schema import task_schema
+from unlatch.workflows.commands.schema import main
+
+
+def test_it_is_written_or_printed(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    file = tmp_path / "task.schema.json"
+    assert main([f"out={file}"]) == 0
+    assert json.loads(file.read_text()) == task_schema()
+    assert str(file) in capsys.readouterr().out
+    assert main([]) == 0
+    assert json.loads(capsys.readouterr().out) == task_schema()
+
+
+@pytest.mark.parametrize("arguments", [["task"], ["out=a", "out=b"], ["kind=task"], ["out=not/there/x.json"]])
+def test_a_mistake_is_one_line(arguments: list[str], capsys: pytest.CaptureFixture[str]):
+    assert main(arguments) == 2
+    assert capsys.readouterr().err.count("\n") == 1

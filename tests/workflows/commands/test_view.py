@@ -1,0 +1,308 @@
+"""One recorded episode as a file to look at: what is in it is what was recorded, and it needs nothing else."""
+
+from __future__ import annotations
+
+import dataclasses
+import io
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+import trimesh
+
+from unlatch import command_table
+from unlatch.configs.schema import EpisodeCfg
+from unlatch.objects.procedural.building.dressing import write_dressed
+from unlatch.objects.procedural.catalog import GENERATORS
+from unlatch.robots.model import model_path
+from unlatch.simcore.errors import AssetError, PluginError
+from unlatch.simcore.extras import import_extra
+from unlatch.simcore.geometry import Pose
+from unlatch.simcore.meshes.textured_surface import linear_light
+from unlatch.simcore.recording.data_set.data_set import DataSet
+from unlatch.simcore.recording.episode import EpisodeRecord
+from unlatch.simcore.recording.json_values import plain
+from unlatch.simcore.urdf.model import Link, Shape, ShapeKind, UrdfModel
+from unlatch.simcore.urdf.reader import read_urdf
+from unlatch.workflows.cli.arguments import CommandLine, load_configs
+from unlatch.workflows.runs.runner import EpisodeRunner
+from unlatch.workflows.runs.schema import CollectCfg
+from unlatch.workflows.viewing.viewers.link_meshes import box_mesh, link_meshes
+from unlatch.workflows.viewing.viewers.read_scene import read_scene
+from unlatch.workflows.viewing.viewers.recorded_scene import RecordedScene, ShownBody
+
+FINGERS = "contacts.franka_panda.left.{}.fingers_link.force_max_n"
+
+
+@pytest.fixture(scope="module")
+def data_set(tmp_path_factory: pytest.TempPathFactory) -> DataSet:
+    """Episode 0 as it was made; 1 without states; 2 diverged."""
+    arguments = ["task=open_drawer", "seed=3", f"object.cache_dir={tmp_path_factory.mktemp('cache')}"]
+    (loaded,) = load_configs("collect", CollectCfg, CommandLine(overrides=arguments))
+    with EpisodeRunner(loaded.cfg) as runner:
+        record = runner.run(0)
+    cut = {key: array[: 30 + (len(array) == record.n_actions + 1)].copy() for key, array in record.arrays.items()}
+    cut["robots.franka_panda.left.joint_positions"][-3:] = np.nan
+    never = {"success": False, "code": "plan_infeasible", "evidence": {"message": "No grasp was found"}, "arrays": {}}
+    diverged = {"success": False, "code": "diverged", "evidence": {"message": "q is not finite"}, "arrays": cut}
+    config = {item.name: plain(getattr(loaded.cfg, item.name)) for item in dataclasses.fields(EpisodeCfg)}
+    with DataSet.create_or_resume(tmp_path_factory.mktemp("view") / "set", header={"config": config}) as made:
+        made.write(record)
+        made.write(dataclasses.replace(record, number=1, **never))
+        made.write(dataclasses.replace(record, number=2, **diverged))
+        made.write(dataclasses.replace(record, number=5, assets={"drawer": "0" * 64}))
+    return made
+
+
+@pytest.fixture(scope="module")
+def record(data_set: DataSet) -> EpisodeRecord:
+    return data_set.read(0)
+
+
+@pytest.fixture(scope="module")
+def scene(data_set: DataSet) -> RecordedScene:
+    shown, notices = read_scene(data_set, 0)
+    assert notices == []
+    return shown
+
+
+def body(scene: RecordedScene, name: str):
+    return next(item for item in scene.bodies if item.name == name)
+
+
+@pytest.mark.integration
+def test_the_hand_is_where_it_was_recorded(scene: RecordedScene, record: EpisodeRecord):
+    hand = body(scene, "robot/franka_panda/panda_hand")
+    np.testing.assert_allclose(hand.positions, record.arrays["robots.franka_panda.left.ee_position"], atol=1e-6)
+    recorded = record.arrays["robots.franka_panda.left.ee_quat_xyzw"]
+    np.testing.assert_allclose(np.abs(np.sum(hand.quats_xyzw * recorded, axis=1)), 1.0, atol=1e-9)
+
+
+@pytest.mark.integration
+def test_the_drawer_moves_as_far_as_its_joint(scene: RecordedScene, record: EpisodeRecord):
+    (skill,) = record.skills
+    travel = record.arrays["objects.drawer.joint_positions"][:, skill["joint_index"]]
+    moving = [item for item in scene.bodies if item.name.startswith("object/drawer/") and item.moves]
+    assert len(moving) == 1
+    moved = np.linalg.norm(moving[0].positions - moving[0].positions[0], axis=1)
+    np.testing.assert_allclose(moved, np.abs(travel - travel[0]), atol=1e-6)
+    assert travel.max() > 0.1
+
+
+@pytest.mark.integration
+def test_furniture_stands_still_under_what_it_carries(scene: RecordedScene):
+    table, plinth = body(scene, "table"), body(scene, "plinth/drawer")
+    assert not table.moves
+    assert not plinth.moves
+    assert table.positions[0][2] + table.meshes[0].vertices[:, 2].max() == pytest.approx(0.0, abs=1e-6)
+    assert plinth.positions[0][2] + plinth.meshes[0].vertices[:, 2].min() == pytest.approx(0.0, abs=1e-6)
+
+
+@pytest.mark.integration
+def test_a_force_belongs_to_the_frame_at_the_end_of_its_interval(scene: RecordedScene, record: EpisodeRecord):
+    force = next(item for item in scene.forces if item.name.endswith("fingers_link"))
+    assert force.values_n[0] == 0.0
+    np.testing.assert_array_equal(force.values_n[1:], record.arrays[FINGERS.format("drawer")])
+    assert force.values_n.max() > 1.0
+    assert len(scene.forces) == 4
+    assert all(len(item.values_n) == len(item.positions) == record.n_actions + 1 for item in scene.forces)
+
+
+@pytest.mark.integration
+def test_points_curves_and_words_are_those_of_the_record(scene: RecordedScene, record: EpisodeRecord):
+    assert scene.title == "open_drawer · episode 0 · success"
+    assert scene.notes == (record.language[0],)
+    assert [curve.unit for curve in scene.curves] == ["m"]
+    assert scene.times_s[0] == 0.0
+    assert {"approach", "follow", "settle"} <= set(scene.phases)
+    head = next(item for item in scene.points if item.label == "articulated_object_head")
+    np.testing.assert_array_equal(head.positions, record.arrays["keypoints.drawer.drawer.articulated_object_head"])
+    assert {item.name.split("/")[1] for item in scene.points if item.acted_on} == {record.skills[0]["part"]}
+
+
+@pytest.mark.integration
+def test_a_diverged_episode_is_shown_with_its_last_finite_state(data_set: DataSet):
+    shown, _ = read_scene(data_set, 2)
+    hand = body(shown, "robot/franka_panda/panda_hand")
+    assert np.isfinite(hand.positions).all()
+    np.testing.assert_array_equal(hand.positions[-1], hand.positions[-4])
+    assert not shown.success
+    assert shown.notes[-1] == "q is not finite"
+
+
+@pytest.mark.integration
+def test_another_object_than_the_recorded_one_is_said(data_set: DataSet):
+    _, notices = read_scene(data_set, 5)
+    assert len(notices) == 1
+    assert "object 'drawer'" in notices[0]
+    assert "its shape may differ" in notices[0]
+
+
+@pytest.mark.integration
+def test_a_page_names_no_other_place_and_nothing_in_it_ends_its_script(data_set: DataSet, scene: RecordedScene):
+    pytest.importorskip("viser", reason="the extra viz is not installed")
+    from unlatch.workflows.viewing.viewers.html import to_html
+
+    page = to_html(dataclasses.replace(scene, notes=("</script><b>bold</b>",))).decode()
+    assert set(re.findall(r"https?://[\w./-]+", page)) <= {"http://www.w3.org/2000/svg"}
+    assert not re.search(r"<(script|link|img|iframe)[^>]*\s(src|href)=[\"'](?!data:)", page)
+    assert "<b>bold</b>" not in page
+    assert page.count("</script>") == page.count("<script")
+    assert len(page) < 5e6
+
+
+@pytest.mark.integration
+def test_the_command_writes_a_page_and_the_data_set_stays_whole(data_set: DataSet, capsys: pytest.CaptureFixture[str]):
+    pytest.importorskip("viser", reason="the extra viz is not installed")
+    assert command_table.main(["view", str(data_set.path), "episode=2"]) == 0
+    said = capsys.readouterr()
+    assert re.fullmatch(r"view: .*view-2\.html \(\d\.\d MB, \d+\.\d s\)\n", said.out)
+    assert said.err == ""
+    assert (data_set.path / "view-2.html").stat().st_size > 1e6
+    assert sorted(path.name for path in data_set.path.iterdir() if path.name.startswith(".view")) == []
+
+
+@pytest.mark.integration
+def test_a_recording_is_read_back_as_it_was_recorded(scene: RecordedScene, tmp_path: Path):
+    pytest.importorskip("rerun", reason="the extra rerun is not installed")
+    chunk = pytest.importorskip("rerun.chunk", reason="this rerun-sdk reads no files")
+    from unlatch.workflows.viewing.viewers.rrd import to_rrd
+
+    path = tmp_path / "episode.rrd"
+    path.write_bytes(to_rrd(scene))
+    found: dict[str, int] = {}
+    moved = None
+    for piece in chunk.RrdReader(str(path)).stream():
+        entity = str(piece.entity_path)
+        found[entity] = max(found.get(entity, 0), piece.num_rows)
+        if entity == "/world/robot/franka_panda/panda_hand" and piece.num_rows > 1:
+            batch = piece.to_record_batch()
+            name = next(column for column in batch.schema.names if column.endswith("translation"))
+            moved = np.array([row[0] for row in batch.column(name).to_pylist()])
+    frames = len(scene.times_s)
+    hand = body(scene, "robot/franka_panda/panda_hand")
+    assert moved is not None
+    np.testing.assert_allclose(moved, hand.positions, atol=1e-6)
+    assert found["/plots/force/franka_panda/left/drawer/fingers_link"] == frames
+    assert found["/world/keypoints/drawer/drawer/articulated_object_head"] == frames
+    assert found["/world/table/0"] == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["episode=3"], "episode=3 is not in '{set}'. It has episodes 0 to 2, 5. Name one of them."),
+        (["episode=-1"], "episode=-1 is not in '{set}'. It has episodes 0 to 2, 5. Name one of them."),
+        (["format=htm"], "Unknown format 'htm'. Did you mean 'html'? Known: html, rrd."),
+        (
+            ["episod=3"],
+            "episod is unknown. Did you mean 'episode'? Keys there: episode, format, out. Remove or rename it.",
+        ),
+        (["episode=x"], "episode='x' has the wrong type. Expected a whole number. Change it."),
+        (
+            ["episode=1"],
+            "Episode 1 has no states to show: it ended with code plan_infeasible before the first one "
+            "(No grasp was found). Name another episode.",
+        ),
+        (["out=a.rrd"], "out=a.rrd does not end in .html, the format that is written; add format=rrd."),
+        (["out=a.png"], "out=a.png does not end in .html, the format that is written; rename it."),
+        (["--fast"], "Unknown flag '--fast'. Expected key=value or --help."),
+    ],
+)
+def test_a_mistake_is_one_line(
+    data_set: DataSet, arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]
+):
+    before = sorted(data_set.path.iterdir())
+    assert command_table.main(["view", str(data_set.path), *arguments]) == 2
+    assert capsys.readouterr().err.replace(str(data_set.path), "{set}") == f"unlatch: {message}\n"
+    assert sorted(data_set.path.iterdir()) == before
+
+
+@pytest.mark.integration
+def test_a_place_that_cannot_be_written_is_one_line(
+    data_set: DataSet, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    pytest.importorskip("viser", reason="the extra viz is not installed")
+    (tmp_path / "file").write_text("mine")
+    assert command_table.main(["view", str(data_set.path), f"out={tmp_path}/file/a.html"]) == 2
+    said = capsys.readouterr().err
+    assert said.startswith(f"unlatch: View '{tmp_path}/file/a.html' cannot be written: ")
+    assert said.count("\n") == 1
+
+
+def test_a_missing_extra_is_named():
+    with pytest.raises(PluginError, match=r"comes with the extra 'viz'. Install it: pip install 'unlatch\[viz\]'\."):
+        import_extra("no_such_package_of_ours", extra="viz")
+
+
+def test_every_visible_link_of_the_robot_has_a_mesh():
+    meshes = link_meshes(read_urdf(model_path("franka_panda"), packages=True))
+    assert {f"panda_link{index}" for index in range(8)} | {"panda_hand", "panda_leftfinger"} <= meshes.keys()
+    hand = np.concatenate([mesh.vertices for mesh in meshes["panda_hand"]])
+    np.testing.assert_allclose(np.ptp(hand, axis=0), [0.03, 0.2, 0.09], atol=0.04)
+    assert all(mesh.faces.max() < len(mesh.vertices) for pieces in meshes.values() for mesh in pieces)
+
+
+def test_a_damaged_mesh_is_named(tmp_path: Path):
+    path = tmp_path / "damaged.glb"
+    path.write_bytes(b"nothing")
+    shape = Shape(ShapeKind.mesh, (1.0, 1.0, 1.0), Pose.identity(), path=path)
+    with pytest.raises(AssetError, match=r"Mesh '.*damaged\.glb' cannot be read \(.*Restore the asset\."):
+        link_meshes(UrdfModel("m", {"link": Link("link", (shape,))}, {}))
+
+
+def test_an_edge_of_a_box_stays_sharp():
+    box = box_mesh(np.array([1.0, 2.0, 3.0]), (1.0, 0.0, 0.0, 1.0))
+    assert len(box.vertices) == 24  # four to a side: none is shared across an edge
+    assert len(box.faces) == 12
+
+
+def test_shapes_of_one_colour_are_one_mesh_where_the_urdf_puts_them():
+    red, blue = (1.0, 0.0, 0.0, 1.0), (0.0, 0.0, 1.0, 0.5)
+    at = Pose.from_translation((0.0, 0.0, 2.0))
+    shapes = (
+        Shape(ShapeKind.box, (0.2, 0.2, 0.2), at, rgba=red),
+        Shape(ShapeKind.cylinder, (0.1, 0.4), Pose.identity(), rgba=blue),
+        Shape(ShapeKind.sphere, (0.3,), Pose.identity(), rgba=red),
+    )
+    found = link_meshes(UrdfModel("m", {"link": Link("link", shapes), "bare": Link("bare")}, {}))
+    assert list(found) == ["link"]
+    first, second = found["link"]
+    assert (first.rgba, second.rgba) == (red, blue)
+    np.testing.assert_allclose([first.vertices[:, 2].min(), first.vertices[:, 2].max()], [-0.3, 2.1], atol=1e-6)
+    np.testing.assert_allclose([second.vertices[:, 2].min(), second.vertices[:, 2].max()], [-0.2, 0.2], atol=1e-6)
+
+
+def textured_body() -> ShownBody:
+    made = GENERATORS.load("drawer")(4)
+    meshes = link_meshes(read_urdf(write_dressed(made, "drawer-view", "object.urdf")))
+    assert [mesh.texture is not None for mesh in meshes["body"]] == [True, False]
+    return ShownBody("body", tuple(meshes["body"]), np.zeros((1, 3)), np.array([[0.0, 0.0, 0.0, 1.0]]))
+
+
+def test_a_page_shows_the_picture_of_a_surface_in_its_colour():
+    pytest.importorskip("viser", reason="the extra viz is not installed")
+    from unlatch.workflows.viewing.viewers.html import _with_picture
+
+    mesh = textured_body().meshes[0]
+    assert mesh.texture is not None
+    shown = trimesh.load(io.BytesIO(_with_picture(mesh, mesh.texture).export(file_type="glb")), file_type="glb")
+    (piece,) = shown.geometry.values()
+    assert (len(piece.vertices), len(piece.faces)) == (len(mesh.vertices), len(mesh.faces))
+    assert piece.visual.material.baseColorTexture.size == (128, 128)
+    linear = [linear_light(value) for value in mesh.rgba[:3]]
+    np.testing.assert_allclose(
+        np.asarray(piece.visual.material.baseColorFactor[:3], dtype=float) / 255, linear, atol=5e-3
+    )
+    np.testing.assert_allclose(piece.visual.uv, mesh.texture.uvs, atol=1e-5)
+
+
+def test_a_recording_holds_the_picture_of_a_surface():
+    pytest.importorskip("rerun", reason="the extra rerun is not installed")
+    from unlatch.workflows.viewing.viewers.rrd import _picture
+
+    plain, shown = (_picture(textured_body().meshes[number]) for number in (1, 0))
+    assert plain == {}
+    assert shown["albedo_texture"].shape == (128, 128, 3)
+    assert len(shown["vertex_texcoords"]) == len(textured_body().meshes[0].vertices)

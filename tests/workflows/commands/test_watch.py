@@ -1,0 +1,63 @@
+"""What is said of data sets that grow."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from unlatch import command_table
+from unlatch.simcore.recording.data_set.data_set import DataSet
+from unlatch.simcore.recording.episode import EpisodeRecord
+from unlatch.workflows.cli.console import BAD_INPUT, OK
+from unlatch.workflows.commands import watch
+
+
+def test_a_folder_of_sets_is_said_once_where_there_is_no_terminal(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    for name, codes in (("one", [None, "slipped", None]), ("two", ["collision"])):
+        with DataSet.create_or_resume(tmp_path / name, header={"config": {}}) as data_set:
+            for number, code in enumerate(codes):
+                data_set.write(EpisodeRecord(number=number, seed=0, success=code is None, code=code))
+    assert command_table.main(["watch", str(tmp_path)]) == OK
+    _, _, one, two, *_ = [line for line in capsys.readouterr().out.splitlines() if line.strip()]
+    assert "2/3 (21 to 94 %)" in one
+    assert "slipped 1" in one
+    assert "0/1 (0 to 79 %)" in two
+    assert "collision 1" in two
+    assert "ago" in one
+
+
+def test_a_terminal_of_80_columns_has_a_line_a_set(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    with DataSet.create_or_resume(tmp_path / "close_drawer", header={"config": {}}) as data_set:
+        for number in range(100):
+            timings = {"plan": 170.0, "reset": 107.0, "execute": 820.0}
+            data_set.write(EpisodeRecord(number=number, seed=0, success=True, code=None, timings_ms=timings))
+    console = Console(width=80)
+    console.print(watch.growth_table([str(tmp_path)], 80))
+    lines = [line for line in capsys.readouterr().out.splitlines() if line.strip()]
+    assert len(lines) == 3
+    assert lines[2].split()[:6] == ["close_drawer", "100/100", "(96", "to", "100", "%)"]
+    assert int(lines[2].split()[-1].replace(",", "")) >= 1097  # and what writing took
+
+
+def test_a_terminal_is_told_how_to_end_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+):
+    DataSet.create_or_resume(tmp_path / "one", header={"config": {}}).close()
+
+    def interrupted(seconds: float) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(watch, "result_console", lambda: Console(force_terminal=True, width=80))
+    monkeypatch.setattr(watch.time, "sleep", interrupted)
+    assert command_table.main(["watch", str(tmp_path)]) == OK
+    assert "until Ctrl-C" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"), [([], "at least 1"), (["nowhere"], "not there"), ([".", "every_s=0"], "0.1")]
+)
+def test_mistakes_are_told(capsys: pytest.CaptureFixture[str], arguments: list[str], words: str):
+    assert command_table.main(["watch", *arguments]) == BAD_INPUT
+    assert words in capsys.readouterr().err

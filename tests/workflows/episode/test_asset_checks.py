@@ -1,0 +1,35 @@
+"""Names that refer into assets are checked before anything is written."""
+
+from __future__ import annotations
+
+import pytest
+
+from unlatch.simcore.errors import ConfigError
+from unlatch.workflows.cli.arguments import CommandLine, load_configs
+from unlatch.workflows.episode.asset_checks import check_assets
+from unlatch.workflows.runs.schema import CollectCfg
+
+
+def check(*overrides: str) -> None:
+    (loaded,) = load_configs("collect", CollectCfg, CommandLine(overrides=["task=open_drawer", *overrides]))
+    check_assets(loaded.cfg)
+
+
+def test_links_that_sensors_are_mounted_on_are_there():
+    check("sensors=[front,wrist,imu]")
+    check("sensors=[{name: a, type: imu, mount: {body: drawer, link: body}}]")
+
+
+@pytest.mark.parametrize(
+    ("mount", "message"),
+    [
+        (
+            "{body: franka_panda, link: panda_hnd}",
+            r"^sensors\[0\]\.mount\.link='panda_hnd' is no link of 'franka_panda'\. Did you mean 'panda_hand'",
+        ),
+        ("{body: drawer, link: lid}", r"^sensors\[0\]\.mount\.link='lid' is no link of 'drawer'\..* Links: .*\. Name"),
+    ],
+)
+def test_a_link_that_is_not_there_is_named_with_those_that_are(mount: str, message: str):
+    with pytest.raises(ConfigError, match=message):
+        check(f"sensors=[{{name: a, type: imu, mount: {mount}}}]")

@@ -1,0 +1,24 @@
+"""A misspelt class is refused; one that only another episode may have is not."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from unlatch.simcore.errors import ConfigError
+from unlatch.workflows.episode.semantic_classes import check_classes
+
+SCENE: Any = SimpleNamespace(seen_bodies=lambda: [SimpleNamespace(semantic_class=name) for name in ("kiosk", "table")])
+
+
+@pytest.mark.parametrize(("name", "meant"), [("tabel", "table"), ("microwav", "microwave"), ("kioskk", "kiosk")])
+def test_a_misspelt_class_is_told(name: str, meant: str) -> None:
+    with pytest.raises(ConfigError, match=f"leave_out has '{name}'.*'{meant}'.*those here: kiosk, table"):
+        check_classes(["table", name], SCENE, key="leave_out")
+
+
+@pytest.mark.parametrize("name", ["robot", "kiosk", "drawer", "distractor", "my_table", "letterbox"])
+def test_classes_that_there_are_or_may_be_are_let_pass(name: str) -> None:
+    check_classes([name], SCENE, key="leave_out")

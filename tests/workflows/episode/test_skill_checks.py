@@ -1,0 +1,88 @@
+"""What a skill is asked for is something that it and its part can do."""
+
+from __future__ import annotations
+
+import pytest
+
+from unlatch.simcore.errors import ConfigError
+from unlatch.workflows.cli.arguments import CommandLine, load_configs
+from unlatch.workflows.episode.asset_checks import check_assets
+from unlatch.workflows.runs.schema import CollectCfg
+
+FOLLOW = "skills.0.planner_setting.post_actuation_motions"
+
+
+def check(task: str, *overrides: str) -> None:
+    line = CommandLine(overrides=[f"task={task}", "object.instance=7", *overrides])
+    (loaded,) = load_configs("collect", CollectCfg, line)
+    check_assets(loaded.cfg)
+
+
+@pytest.mark.parametrize(
+    ("task", "known"),
+    [("open_microwave", ["abs", "normal", "fraction"]), ("close_microwave", ["zero", "dis_to_init", "fraction"])],
+)
+def test_a_mode_that_the_skill_does_not_have_is_refused(task: str, known: list[str]) -> None:
+    for mode in ("abs", "normal", "zero", "dis_to_init", "fraction"):
+        override = f"skills.0.planner_setting.success_mode={mode}"
+        if mode in known:
+            check(task, override)
+            continue
+        with pytest.raises(ConfigError) as caught:
+            check(task, override)
+        assert caught.value.values["key"] == "skills[0].planner_setting.success_mode"
+        assert caught.value.values["available"] == known
+
+
+def test_the_part_can_be_led_to_its_limits_and_a_little_past_them_only() -> None:
+    check("open_drawer", f"{FOLLOW}={{follow_joint: {{to: 0.2}}}}")
+    check("open_drawer", f"{FOLLOW}={{follow_joint: {{to: 100%}}}}")
+    check("close_drawer", f"{FOLLOW}={{follow_joint: {{to: -0.005}}}}")
+    for task, to in (("open_drawer", "0.4"), ("close_drawer", "-0.1"), ("open_microwave", "1.0")):  # it opens to -1.66
+        with pytest.raises(
+            ConfigError, match=r"^skills\[0\]\.planner_setting\.post_actuation_motions\.follow_joint\.to="
+        ):
+            check(task, f"{FOLLOW}={{follow_joint: {{to: {to}}}}}")
+
+
+def test_a_start_opening_beyond_the_part_is_refused() -> None:
+    check("open_drawer", "task.openness.0.range=[0.0,0.2]")
+    with pytest.raises(ConfigError, match=r"^task\.openness\[0\]\.range=\[0\.0, 0\.3\] reaches .* at most 0\.25 m"):
+        check("open_drawer", "task.openness.0.range=[0.0,0.3]")
+
+
+def test_two_points_that_no_hand_can_meet_are_refused_before_anything_is_written():
+    second = (
+        "+skills.0.planner_setting.constraint_list.3={type: point2point_constraint, keypoint_name: tool_head, "
+        "target_keypoint_name: articulated_object_tail, tolerance: 0.001}"
+    )
+    (loaded,) = load_configs("collect", CollectCfg, CommandLine(overrides=["task=open_microwave", second]))
+    with pytest.raises(ConfigError) as caught:
+        check_assets(loaded.cfg)
+    assert "constraint_list[0]" in caught.value.message
+    assert "[3]" in caught.value.message
+    assert "contradict each other" in caught.value.message
+    assert "0.0000 m" in caught.value.message
+
+
+@pytest.mark.parametrize(
+    ("task", "override", "message"),
+    [
+        (
+            "open_microwave",
+            "success_threshold=3.0",
+            r"success_threshold=3 cannot be judged .* its joint has 1\.\d+ rad",
+        ),
+        ("open_microwave", "success_threshold=0.0", "Expected a value above 0"),
+        ("open_drawer", "success_mode=fraction", None),
+        ("close_microwave", "success_threshold=0.0", None),
+    ],
+)
+def test_a_threshold_that_the_joint_cannot_come_to_is_refused(task: str, override: str, message: str | None) -> None:
+    changed = f"skills.0.planner_setting.{override}"
+    if message is None:
+        check(task, changed)
+        return
+    with pytest.raises(ConfigError, match=message) as caught:
+        check(task, changed)
+    assert caught.value.values["key"] == "skills[0].planner_setting.success_threshold"

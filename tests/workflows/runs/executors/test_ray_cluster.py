@@ -1,0 +1,103 @@
+"""Workers on a Ray cluster whose nodes go and come."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from unlatch import command_table
+from unlatch.simcore.recording.data_set.data_set import DataSet
+from unlatch.workflows.cli.console import OK
+from unlatch.workflows.runs.executors import ray_cluster
+from unlatch.workflows.runs.executors.executor import EpisodeMaker, Job, Outcome
+
+pytestmark = [pytest.mark.slow, pytest.mark.integration]
+
+ray = pytest.importorskip("ray")
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[Any]:
+    from ray.cluster_utils import Cluster
+
+    cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 1, "include_dashboard": False})
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("RAY_ADDRESS", cluster.address)
+        yield cluster
+    ray.shutdown()
+    cluster.shutdown()
+
+
+def test_the_set_is_complete_although_a_node_was_lost(tmp_path: Path, cluster: Any):
+    arguments = ["task=close_drawer", "episodes=8", "pictures=0"]
+    folder = tmp_path / "set"
+    lost_at: list[int] = []
+    second = cluster.add_node(num_cpus=1)
+
+    def lose_a_node_in_the_middle() -> None:
+        while not (folder / "dataset.json").exists() or len(DataSet.open(folder)) < 2:
+            time.sleep(0.05)
+        cluster.remove_node(second, allow_graceful=False)
+        lost_at.append(len(DataSet.open(folder)))
+
+    thread = threading.Thread(target=lose_a_node_in_the_middle, daemon=True)
+    thread.start()
+    assert command_table.main(["collect", *arguments, "executor=ray", f"out={folder}"]) == OK
+    thread.join()
+    assert 2 <= lost_at[0] < 8
+    assert command_table.main(["collect", *arguments, "executor=serial", f"out={tmp_path / 'alone'}"]) == OK
+    made, alone = (
+        {item.number: item.state_sha256 for item in DataSet.open(path).summaries()}
+        for path in (folder, tmp_path / "alone")
+    )
+    assert made == alone
+    assert command_table.main(["check", str(folder)]) == OK
+
+
+def job_that_names_its_node() -> Job:
+    """Its class is local: Ray sends such a one along, since no worker can import a test."""
+
+    class NodeNamingJob:
+        def open(self, worker: str) -> AbstractContextManager[EpisodeMaker]:
+            @contextmanager
+            def opened() -> Iterator[EpisodeMaker]:
+                import ray
+
+                node = ray.get_runtime_context().get_node_id()
+                yield lambda number: Outcome(number, success=True, code=node)
+
+            return opened()
+
+        def lost(self, number: int, reason: str, *, code: str = "error") -> Outcome:
+            return Outcome(number, success=False, code=code)
+
+    return NodeNamingJob()
+
+
+def test_a_node_that_joins_later_makes_episodes_too(cluster: Any, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(ray_cluster, "_LOOK_S", 0.2)
+    used: set[str | None] = set()
+
+    def numbers_until_two_nodes_were_used() -> Iterator[int]:
+        for number in range(20_000):
+            if len(used) > 1:
+                return
+            yield number
+
+    late = None
+    try:
+        for outcome in ray_cluster.RayExecutor().run(job_that_names_its_node(), numbers_until_two_nodes_were_used()):
+            used.add(outcome.code)
+            late = late or cluster.add_node(num_cpus=1)
+        assert late is not None
+        assert late.node_id in used
+        assert len(used) == 2
+    finally:
+        if late is not None:
+            cluster.remove_node(late)

@@ -1,0 +1,14 @@
+"""Ray is an extra."""
+
+import sys
+
+import pytest
+
+from unlatch.simcore.errors import PluginError
+from unlatch.workflows.runs.executors import EXECUTORS
+
+
+def test_a_missing_ray_is_named_with_its_extra(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setitem(sys.modules, "ray", None)
+    with pytest.raises(PluginError, match=r"unlatch\[ray\]"):
+        EXECUTORS.load("ray")()

@@ -1,0 +1,183 @@
+"""Sweeps: what jobs are called, where they go, and that launchers run each of them."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import yaml
+from hydra import compose, initialize_config_dir
+from hydra._internal.hydra import Hydra
+from omegaconf import DictConfig, OmegaConf
+
+from unlatch import command_table
+from unlatch.configs import config_dir
+from unlatch.simcore.errors import ConfigError, PluginError
+from unlatch.simcore.recording.data_set.data_set import DataSet
+from unlatch.workflows.cli.console import BAD_INPUT, FAILED, OK
+from unlatch.workflows.runs.launchers import LAUNCHERS, SERIAL, HydraLauncher
+from unlatch.workflows.runs.launchers.sweep import (
+    JOBS_FILES,
+    LOGS,
+    SweepJob,
+    default_folder,
+    job_name,
+    read_job,
+    varied_keys,
+    write_jobs,
+)
+from unlatch.workflows.runs.schema import LauncherCfg
+from unlatch.workflows.viewing.report.reproduction import commands_of
+
+JOBS = [
+    ["task=open_drawer", "robot=xarm6", "seed=1", "world.solver_iterations=50"],
+    ["task=close_drawer", "robot=xarm6", "seed=2", "world.solver_iterations=100"],
+]
+
+
+def settings_of(name: str) -> dict:
+    return yaml.safe_load((config_dir() / "launcher" / f"{name}.yaml").read_text())
+
+
+def test_jobs_are_called_by_what_tells_them_apart():
+    varied = varied_keys(JOBS)
+    names = [job_name(job, varied, otherwise="x") for job in JOBS]
+    assert names == ["open_drawer-seed1-solver_iterations50", "close_drawer-seed2-solver_iterations100"]
+    assert default_folder(JOBS[0], varied) == "data/sweep-task-seed-solver_iterations"
+
+
+def test_a_name_leads_out_of_no_folder():
+    jobs = [["object.root=../../x"], ["object.root=/tmp"]]
+    assert [job_name(job, [0], otherwise="x") for job in jobs] == ["root.._.._x", "root_tmp"]
+
+
+def test_a_job_alone_is_called_by_its_task():
+    assert job_name(JOBS[0], [], otherwise="open_drawer") == "open_drawer"
+
+
+def test_jobs_that_queue_keep_their_list_when_another_sweep_comes_into_the_same_folder(tmp_path: Path):
+    queued = write_jobs(tmp_path, [SweepJob("a", ("list", "tasks"))])
+    other = write_jobs(tmp_path, [SweepJob("b", ("list", "skills"))])
+    assert read_job(queued, 0) == SweepJob("a", ("list", "tasks"))
+    assert read_job(other, 0) == SweepJob("b", ("list", "skills"))
+    assert write_jobs(tmp_path, [SweepJob("a", ("list", "tasks"))]) == queued
+
+
+def test_a_launcher_that_loses_a_job_tells_what_became_of_the_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    jobs = [SweepJob("a", ("--version",)), SweepJob("b", ("nonsense",)), SweepJob("c", ("--version",))]
+
+    def two_jobs_then_gone(self: Hydra, config_name: str, task: Callable[[DictConfig], int], words: list[str]) -> None:
+        given = dict(word.split("=", 1) for word in words)
+        for number in (0, 1):
+            cfg = {"job": number, "jobs": given["jobs"].strip("'"), "codes": given["codes"].strip("'")}
+            task(OmegaConf.create(cfg))
+        raise RuntimeError("a worker was killed")
+
+    monkeypatch.setattr(Hydra, "multirun", two_jobs_then_gone)
+    launcher = HydraLauncher("basic", module="hydra", extra="none")
+    assert launcher.launch(write_jobs(tmp_path, jobs), 3, {}, at_once=None) == [OK, BAD_INPUT, FAILED]
+    assert "lost 1 of 3 jobs before they had ended: a worker was killed" in capsys.readouterr().err
+
+
+def test_jobs_that_did_not_end_well_are_counted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    monkeypatch.setattr(HydraLauncher, "launch", lambda *_, **__: [OK, -15])
+    words = ["collect", "-m", "task=close_drawer", "seed=1,2", "launcher=joblib", f"sweep_dir={tmp_path / 's'}"]
+    assert command_table.main(words) == FAILED
+    assert "1 of 2 jobs did not end well; what they had finished is kept" in capsys.readouterr().err
+
+
+def test_every_launcher_has_its_file_and_its_file_its_launcher():
+    names = {path.stem for path in (config_dir() / "launcher").glob("*.yaml")}
+    assert names == {SERIAL, *LAUNCHERS}
+    assert all(settings_of(name)["name"] == name for name in names)
+
+
+@pytest.mark.parametrize("name", sorted(LAUNCHERS))
+def test_the_settings_of_a_file_are_those_of_the_launcher(name: str, tmp_path: Path):
+    pytest.importorskip(LAUNCHERS[name].module)
+    content = settings_of(name)
+    overrides = LAUNCHERS[name].overrides(
+        tmp_path / "sweep-0.json", 1, content["settings"], codes=tmp_path, at_once=content.get("jobs_at_once")
+    )
+    with initialize_config_dir(config_dir=str(config_dir()), version_base="1.3"):
+        launcher = compose("sweep_job", overrides, return_hydra_config=True).hydra.launcher
+    for key, value in content["settings"].items():
+        assert value is None or launcher[key] == value
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["launcher=jobib"], "joblib"),
+        (["sweep_dir=s", "out=x"], "Use sweep_dir"),
+        (["launcher=serial,joblib"], "several launchers"),
+    ],
+)
+def test_mistakes_are_told(
+    arguments: list[str],
+    words: str,
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+):
+    monkeypatch.chdir(tmp_path)
+    assert command_table.main(["collect", "-m", "task=close_drawer", *arguments]) == BAD_INPUT
+    assert words in capsys.readouterr().err
+    assert not list(tmp_path.iterdir())
+
+
+def test_no_jobs_at_a_time_are_refused():
+    with pytest.raises(ConfigError, match="Expected 1 or more"):
+        LauncherCfg(jobs_at_once=0)
+
+
+def test_without_slurm_it_is_said_what_is_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    pytest.importorskip(LAUNCHERS["slurm"].module)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(ConfigError, match="'sbatch' is not on this machine"):
+        LAUNCHERS["slurm"].launch(tmp_path, 1, {}, at_once=None)
+
+
+@pytest.mark.parametrize("name", sorted(LAUNCHERS))
+def test_a_missing_plugin_is_named_with_its_extra(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setitem(sys.modules, LAUNCHERS[name].module, None)
+    with pytest.raises(PluginError, match=rf"unlatch\[{LAUNCHERS[name].extra}\]"):
+        LAUNCHERS[name].launch(tmp_path, 1, {}, at_once=None)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["joblib", "slurm_local"])
+def test_every_job_is_run_and_its_exit_code_told(name: str, tmp_path: Path):
+    pytest.importorskip(LAUNCHERS[name].module)
+    jobs = [SweepJob("a", ("--version",)), SweepJob("b", ("nonsense",)), SweepJob("c", ("list", "skills"))]
+    codes = LAUNCHERS[name].launch(write_jobs(tmp_path, jobs), 3, settings_of(name)["settings"], at_once=2)
+    assert codes == [OK, BAD_INPUT, OK]
+    assert "Unknown command 'nonsense'" in (tmp_path / LOGS / "b.log").read_text()
+    assert "artpreplan" in (tmp_path / LOGS / "c.log").read_text()
+
+
+@pytest.mark.slow
+@pytest.mark.integration
+def test_a_sweep_leaves_a_data_set_a_job_below_one_folder(tmp_path: Path):
+    pytest.importorskip(LAUNCHERS["joblib"].module)
+    common = ["episodes=1", "pictures=0", "launcher=joblib", f"sweep_dir={tmp_path / 's'}"]
+    assert command_table.main(["collect", "-m", "task=close_drawer", "seed=1,2", *common]) == OK
+    sets = {path.name: DataSet.open(path) for path in (tmp_path / "s").glob("seed*")}
+    assert {name: len(data_set) for name, data_set in sets.items()} == {"seed1": 1, "seed2": 1}
+    assert {job["name"] for job in json.loads(next((tmp_path / "s").glob(JOBS_FILES)).read_text())} == set(sets)
+    assert sets["seed2"].header["config"]["seed"] == 2
+
+
+def test_the_command_of_a_swept_data_set_names_its_own_values(tmp_path: Path):
+    words = ["unlatch", "collect", "-m", "task=open_drawer,close_drawer", "seed=1,2", "sweep_dir=s", "pictures=0"]
+    config = {"task": {"name": "close_drawer"}, "seed": 2}
+    with DataSet.create_or_resume(tmp_path / "a", header={"config": config}, info={"command": words}) as data_set:
+        again = commands_of(data_set)["make it again"]
+    assert again == "unlatch collect task=close_drawer seed=2 'only=[NUMBER]' out=data/again"

@@ -1,0 +1,70 @@
+"""An episode that cannot be read is named, and everything else goes on."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from unlatch import command_table
+from unlatch.simcore.errors import RecordingError
+from unlatch.simcore.recording.data_set.data_set import DataSet
+from unlatch.simcore.recording.episode import EPISODE_FILE, EpisodeRecord
+from unlatch.workflows.cli.console import FAILED, OK
+from unlatch.workflows.runs.corrupt_episodes import MOST_NAMED, Damaged
+
+
+@pytest.fixture
+def data_set(tmp_path: Path) -> DataSet:
+    """Four episodes; of number 2 there is neither a line in the index nor a file that can be read."""
+    with DataSet.create_or_resume(tmp_path / "set", header={"config": {}}) as made:
+        for number in range(4):
+            made.write(EpisodeRecord(number=number, seed=0, success=number > 0, code=None if number else "slipped"))
+    shutil.rmtree(made.path / "index")
+    (made.folder_of(2) / EPISODE_FILE).write_text("{")
+    return made
+
+
+def test_without_anybody_who_takes_notice_it_is_an_error(data_set: DataSet):
+    with pytest.raises(RecordingError, match=EPISODE_FILE):
+        data_set.summaries()
+
+
+def test_watch_and_list_count_it(data_set: DataSet, capsys: pytest.CaptureFixture[str]):
+    assert command_table.main(["watch", str(data_set.path)]) == OK
+    watched = capsys.readouterr().out
+    assert "2/3 (21 to 94 %)" in watched
+    assert "damaged 1" in watched
+    assert command_table.main(["list", "data", str(data_set.path)]) == OK
+    assert "2/3" in (listed := capsys.readouterr().out)
+    assert "damaged 1" in listed
+
+
+def test_a_report_names_it(data_set: DataSet):
+    assert command_table.main(["report", str(data_set.path), "pictures=0"]) == OK
+    content = json.loads((data_set.path / "report.json").read_text())
+    assert content["total"]["set"]["n"] == 3
+    assert [line for line in content["left_out"] if "episode 2 is damaged" in line]
+
+
+def test_merge_takes_the_others(data_set: DataSet, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    assert command_table.main(["merge", str(tmp_path / "out"), str(data_set.path)]) == FAILED
+    assert "episode 2 is damaged" in capsys.readouterr().err
+    assert DataSet.open(tmp_path / "out").numbers() == [0, 1, 3]
+
+
+def test_merge_puts_a_whole_one_in_place_of_what_it_damaged_before(data_set: DataSet, tmp_path: Path):
+    with DataSet.create_or_resume(tmp_path / "whole", header={"config": {}}) as whole:
+        whole.write(EpisodeRecord(number=2, seed=0, success=True))
+    assert command_table.main(["merge", str(data_set.path), str(tmp_path / "whole")]) == OK
+    assert [summary.number for summary in data_set.summaries()] == [0, 1, 2, 3]
+
+
+def test_of_many_a_few_are_named():
+    damaged = Damaged()
+    for number in range(20):
+        damaged.add(number, RecordingError("it is cut off"))
+    assert len(damaged.lines()) == MOST_NAMED + 1
+    assert damaged.lines()[-1].startswith("15 more")

@@ -1,0 +1,78 @@
+"""Counts, intervals and medians."""
+
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from unlatch.simcore.recording.data_set.index import EpisodeSummary
+from unlatch.workflows.runs.decimating_sampler import EvenSample
+from unlatch.workflows.runs.statistics import SAMPLE, RunStatistics, wilson_interval
+
+
+@pytest.mark.parametrize(
+    ("successes", "n", "low", "high"),
+    [
+        # Newcombe 1998, table I, method 3 (score, no continuity correction)
+        (81, 263, 0.2553, 0.3662),
+        (15, 148, 0.0624, 0.1605),
+        (0, 20, 0.0, 0.1611),
+        (1, 29, 0.0061, 0.1718),
+    ],
+)
+def test_wilson_interval_is_the_published_one(successes: int, n: int, low: float, high: float):
+    assert wilson_interval(successes, n) == pytest.approx((low, high), abs=6e-5)
+
+
+@pytest.mark.property
+@given(st.integers(0, 500), st.integers(0, 500))
+def test_wilson_interval_holds_the_share_and_mirrors(successes: int, failures: int):
+    n = successes + failures
+    low, high = wilson_interval(successes, n)
+    assert 0.0 <= low <= high <= 1.0
+    if n:
+        assert low - 1e-12 <= successes / n <= high + 1e-12
+    mirrored = wilson_interval(failures, n)
+    assert mirrored == pytest.approx((1.0 - high, 1.0 - low), abs=1e-12)
+
+
+def summary(number: int, code: str | None, **timings_ms: float) -> EpisodeSummary:
+    return EpisodeSummary(number, 0, code is None, code, 10, "", timings_ms)
+
+
+def test_refused_layouts_count_and_codes_come_most_frequent_first():
+    items = [summary(0, None, plan=10.0), summary(1, "slipped", plan=30.0)]
+    items += [summary(n, "invalid_layout", plan=0.0) for n in (2, 3)]
+    found = RunStatistics.of(items)
+    assert (found.n, found.successes) == (4, 1)
+    assert found.codes_text() == "invalid_layout 2, slipped 1"
+    assert found.success_text() == "1/4 = 25.0 % (95 % interval 4.6 to 69.9 %)"
+    assert found.medians_ms == {"plan": 20.0}  # a stage that an episode never came to does not pull the median down
+
+
+def test_the_first_of_each_code_is_known_whatever_the_order():
+    items = [summary(n, code) for n, code in ((7, "slipped"), (3, "slipped"), (5, "collision"), (1, None))]
+    assert RunStatistics.of(items).first == {"slipped": 3, "collision": 5}
+
+
+def test_medians_of_many_come_from_an_even_sample():
+    n = 10 * SAMPLE
+    found = RunStatistics.of(summary(number, None, plan=float(number + 1)) for number in range(n))
+    assert found.n == n
+    assert found.medians_ms["plan"] == pytest.approx(n / 2, rel=2e-3)
+
+
+@pytest.mark.parametrize("n", [0, 1, 5, 6, 1000])
+def test_a_sample_is_even_and_no_larger_than_asked(n: int):
+    sample: EvenSample[int] = EvenSample(5)
+    for item in range(n):
+        sample.add(item)
+    assert sample.seen == n
+    assert min(n, 3) <= len(sample.items) <= 5
+    assert len({b - a for a, b in pairwise(sample.items)}) <= 1
+    assert not n or sample.items[0] == 0
+
+
+def test_no_episodes_is_not_an_error():
+    assert RunStatistics.of([]).success_text() == "0/0 = 0.0 % (95 % interval 0.0 to 100.0 %)"

@@ -1,0 +1,355 @@
+"""The contracts that authors of plugins run: each holds for a built-in one and names the fault of a wrong one."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from unlatch.objects.procedural.catalog import GENERATORS
+from unlatch.robots.catalog import ROBOTS
+from unlatch.simcore.recording.export import EXPORTERS
+from unlatch.simcore.registry import CatalogEntry
+from unlatch.simcore.sim.sensors.catalog import SENSORS
+from unlatch.skills.catalog import SKILLS
+from unlatch.solver.terms.catalog import COSTS, TERMS
+from unlatch.workflows.testing import (
+    check_exporter,
+    check_object,
+    check_robot,
+    check_sensor,
+    check_skill,
+    check_task,
+    check_term,
+)
+
+pytestmark = pytest.mark.slow
+
+Wrong = Callable[..., None]
+
+MODULE = """
+import itertools
+from dataclasses import dataclass, field, replace
+from typing import ClassVar
+
+import numpy as np
+
+from unlatch.robots.franka_panda import franka_panda, urdf_path
+from unlatch.objects.procedural.catalog import GENERATORS
+from unlatch.simcore.geometry import Pose
+from unlatch.simcore.recording.export import Exporter
+from unlatch.simcore.sim.sensors.sensor import Sensor
+from unlatch.simcore.state import Buffer
+from unlatch.skills.open import Open
+from unlatch.solver.terms.point2plane import Point2Plane
+from unlatch.solver.terms.row import PointRow
+from unlatch.solver.terms.term import Term, tool_point
+
+COUNT = itertools.count()
+
+
+class Readings(Sensor):
+    def __init__(self, cfg, world):
+        super().__init__(cfg, world)
+        self.value = Buffer()
+
+
+class Grows(Readings):
+    def _measure(self, T):
+        before = self.value.get_value()
+        self.value.set_value(np.zeros(1 if before is None else len(before) + 1))
+
+
+class Counts(Readings):
+    def _measure(self, T):
+        self.value.set_value(next(COUNT))
+
+
+class Pushes(Readings):
+    def _measure(self, T):
+        self.value.set_value(0.0)
+        body = self.world.bodies["drawer"]
+        body.set_root_pose(Pose.from_translation((0.0, 0.0, 0.01)) @ body.root_pose())
+
+
+@dataclass
+class OtherType(Point2Plane):
+    TYPE: ClassVar[str] = "another"
+
+
+@dataclass
+class Misnamed(Point2Plane):
+    TYPE: ClassVar[str] = "wrong"
+
+    def object_names(self):
+        return {"target_keypoint_name": "articulated_object_tail"}
+
+
+@dataclass
+class Nan(Point2Plane):
+    TYPE: ClassVar[str] = "wrong"
+
+    def row(self, tool, scene):
+        return PointRow(np.full(3, np.nan), np.zeros(3), 0.1)
+
+
+@dataclass
+class Drifts(Point2Plane):
+    TYPE: ClassVar[str] = "wrong"
+
+    def row(self, tool, scene):
+        return PointRow(np.zeros(3), np.full(3, float(next(COUNT))), 0.1)
+
+
+@dataclass
+class OutOfReach(Point2Plane):
+    TYPE: ClassVar[str] = "wrong"
+
+    def row(self, tool, scene):
+        return PointRow(np.zeros(3), np.full(3, 9.0), 0.1)
+
+
+class File(Exporter):
+    suffix = ".txt"
+
+    def write(self, draft, trajectories, *, parts, base):
+        draft.write_text("".join(f"{item.number}\\n" for item in trajectories))
+
+
+class Clock(File):
+    def write(self, draft, trajectories, *, parts, base):
+        super().write(draft, trajectories, parts=parts, base=base)
+        draft.write_text(f"{next(COUNT)}\\n")
+
+
+class Deaf(File):
+    def write(self, draft, trajectories, *, parts, base):
+        draft.write_text("episodes")
+
+
+class Leaks(File):
+    def write(self, draft, trajectories, *, parts, base):
+        (self.source.data_set.path / "notes.txt").write_text(f"{next(COUNT)}")
+        super().write(draft, trajectories, parts=parts, base=base)
+
+
+class Grips(Exporter):
+    suffix = ".txt"
+
+    def taken(self, target):
+        return set()
+
+    def write(self, draft, trajectories, *, parts, base):
+        draft.write_text("".join(f"{item.number}\\n" for item in trajectories))
+
+
+def arm(change):
+    robot = franka_panda()
+    return replace(robot, name="wrong", arms=[change(robot.arms[0])])
+
+
+def other_name(): return franka_panda()
+def strong(): return arm(lambda a: replace(a, ee_link="panda_link7x"))
+def folded(): return arm(lambda a: replace(a, home=[0.0, -0.5, 0.0, -3.0, 0.0, 0.1, 0.0]))
+def one_sided(): return arm(lambda a: replace(a, keypoints={**a.keypoints, "tool_head": [0.0, 0.2, 0.1034]}))
+
+
+def same(seed, *, name=None):
+    return GENERATORS.load("drawer")(0)
+
+
+def changing(seed, *, name=None):
+    return GENERATORS.load("drawer")(next(COUNT))
+
+
+class NoPlan(Open):
+    def start(self):
+        pass
+"""
+
+
+@pytest.fixture
+def wrong(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Wrong]:
+    """Puts one of the module's into a catalog under the name `wrong`."""
+    (tmp_path / "deliberately_wrong.py").write_text(MODULE)
+    monkeypatch.syspath_prepend(tmp_path)
+
+    def put(catalog: Any, target: str) -> None:
+        entry = CatalogEntry(f"deliberately_wrong:{target}", "wrong", origin="theirs")
+        monkeypatch.setattr(catalog, "_all", {**catalog.entries(), "wrong": entry})
+
+    yield put
+    sys.modules.pop("deliberately_wrong", None)
+
+
+PLANE = {
+    "keypoint_name": "tool_head",
+    "target_keypoint_name": "articulated_object_head",
+    "plane_normal": [0, 0, 1],
+    "tolerance": 0.01,
+}
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [
+        {"type": "point2plane_constraint", **PLANE},
+        {
+            "type": "point2plane_cost",
+            **{key: value for key, value in PLANE.items() if key != "tolerance"},
+        },
+    ],
+)
+def test_built_in_terms_keep_theirs(entry: dict[str, Any]):
+    check_term(entry)
+
+
+@pytest.mark.parametrize(
+    ("target", "message"),
+    [
+        ("OtherType", r"Term 'wrong' has TYPE='another'\. Expected the name of its entry point"),
+        ("Misnamed", r"'target_keypoint_name' is 'articulated_object_tail', the entry has 'articulated_object_head'"),
+        ("Nan", r"Term 'wrong' has the value nan at the hand's pose"),
+        ("Drifts", r"Term 'wrong' has the value .*, and .* when it is asked again"),
+        ("OutOfReach", r"No joints are found at which term 'wrong' holds"),
+    ],
+)
+def test_a_wrong_term_is_told(wrong: Wrong, target: str, message: str):
+    wrong(TERMS, target)
+    with pytest.raises(AssertionError, match=message):
+        check_term({"type": "wrong", **PLANE})
+
+
+def test_a_term_that_is_not_listed_is_told():
+    assert "wrong" not in {*TERMS.names(), *COSTS.names()}
+    with pytest.raises(AssertionError, match=r"Term 'wrong' is not listed"):
+        check_term({"type": "wrong", **PLANE})
+
+
+@pytest.mark.parametrize("entry", ["imu", {"name": "above", "type": "lidar", "rows": 2, "columns": 8}])
+def test_built_in_sensors_keep_theirs(entry: Any):
+    check_sensor(entry, frames=3)
+
+
+@pytest.mark.parametrize(
+    ("target", "message"),
+    [
+        ("Readings", r"'value' of sensor 'it' has no value in the first state"),
+        ("Grows", r"'sensors\.it\.value' of state row . is float64\[\d+\], expected float64\[1\]"),
+        ("Counts", r"'value' of sensor 'it' in state 0 differs when the episode is made again"),
+        ("Pushes", r"With sensor 'it' the state . has another 'objects\.drawer\..*'\. A sensor only reads"),
+    ],
+)
+def test_a_wrong_sensor_is_told(wrong: Wrong, target: str, message: str):
+    wrong(SENSORS, target)
+    with pytest.raises(AssertionError, match=message):
+        check_sensor({"name": "it", "type": "wrong"}, frames=2)
+
+
+def test_built_in_robots_keep_theirs():
+    check_robot("franka_panda")
+
+
+@pytest.mark.parametrize(
+    ("target", "message"),
+    [
+        ("other_name", r"Robot 'wrong' is made with the name 'franka_panda'"),
+        ("strong", r"ee_link='panda_link7x' is no link of robot 'wrong'"),
+        ("folded", r"Arm 'left' touches its own robot at home, with"),
+        ("one_sided", r"All finger links of 'left' lie to one side of tool_head"),
+    ],
+)
+def test_a_wrong_robot_is_told(wrong: Wrong, target: str, message: str):
+    wrong(ROBOTS, target)
+    with pytest.raises(AssertionError, match=message):
+        check_robot("wrong")
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    from unlatch.workflows.testing.exporter import _made
+
+    return _made(tmp_path_factory.mktemp("data") / "set").path
+
+
+@pytest.mark.parametrize("name", ["lerobot", "robomimic"])
+def test_built_in_formats_keep_theirs(name: str, data: Path):
+    check_exporter(name, data=data)
+
+
+@pytest.mark.parametrize(
+    ("target", "message"),
+    [
+        ("Clock", r"Format 'wrong' wrote \. differently the second time"),
+        ("Deaf", r"Format 'wrong' goes on where reading its episodes breaks off, or does not read them"),
+        ("Leaks", r"Format 'wrong' changed the data set that it exports"),
+        ("Grips", r"Format 'wrong' took 2 episodes that its target had already"),
+    ],
+)
+def test_a_wrong_format_is_told(wrong: Wrong, target: str, message: str, data: Path):
+    wrong(EXPORTERS, target)
+    keys = {"append": True} if target == "Grips" else {}
+    with pytest.raises(AssertionError, match=message):
+        check_exporter("wrong", data=data, keys=keys)
+
+
+def test_built_in_generators_keep_theirs():
+    check_object("drawer")
+
+
+@pytest.mark.parametrize(
+    ("target", "message"),
+    [
+        ("same", r"'wrong' is annotated as 'drawer'"),
+        ("changing", r"'wrong' of seed 0 is another one the second time"),
+    ],
+)
+def test_a_wrong_generator_is_told(wrong: Wrong, target: str, message: str):
+    wrong(GENERATORS, target)
+    with pytest.raises(AssertionError, match=message):
+        check_object("wrong")
+
+
+def test_built_in_tasks_keep_theirs():
+    check_task("close_drawer", episodes=1)
+
+
+TASKS = {
+    "named": ("{name: other}", r"Task 'mine' is named task\.name='other'"),
+    "words": ("{name: mine, language: [close it]}", r"Task 'mine' is asked for in 1 ways .*, expected 3 at least"),
+    "goal": (
+        "{name: mine, goal: [{object: drawer, part: drawer, kind: within_closed, value: 0.5}]}",
+        r"The goal of 'mine' holds at the start of episode 0",
+    ),
+    "layout": (
+        "{name: mine, regions: [{object: drawer, center_m: [0.1, 0.0], half_extent_m: [0.0, 0.0]}]}",
+        r"Episode 0 of 'mine' has no valid layout",
+    ),
+}
+
+
+@pytest.mark.parametrize("what", TASKS)
+def test_a_wrong_task_is_told(what: str, tmp_path: Path):
+    content, message = TASKS[what]
+    (tmp_path / "task").mkdir()
+    (tmp_path / "task" / "mine.yaml").write_text(
+        f"# @package _global_\ndefaults: [close_drawer, _self_]\ntask: {content}\n"
+    )
+    with pytest.raises(AssertionError, match=message):
+        check_task("mine", config_dirs=[str(tmp_path)])
+
+
+def test_a_skill_that_is_not_listed_is_told():
+    assert "wrong" not in SKILLS.names()
+    with pytest.raises(AssertionError, match=r"Skill 'wrong' is not listed"):
+        check_skill("wrong", "open_drawer")
+
+
+def test_a_skill_that_starts_without_a_plan_is_told(wrong: Wrong, monkeypatch: pytest.MonkeyPatch):
+    wrong(SKILLS, "NoPlan")
+    monkeypatch.setattr(SKILLS, "_all", {**SKILLS.entries(), "open": SKILLS.entries()["wrong"]})
+    with pytest.raises(AssertionError, match=r"Skill 'open' starts without a plan"):
+        check_skill("open", "open_drawer", episodes=1)

@@ -1,0 +1,220 @@
+"""The page of what came of data sets: its numbers are those of the records, and it needs nothing else."""
+
+from __future__ import annotations
+
+import json
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+
+from unlatch import command_table
+from unlatch.simcore.recording.data_set.data_set import DataSet
+from unlatch.simcore.recording.episode import EPISODE_FILE, EpisodeRecord
+from unlatch.workflows.cli.console import BAD_INPUT, OK
+from unlatch.workflows.runs.statistics import wilson_interval
+from unlatch.workflows.viewing.report.charts import MOST_POINTS, table_map
+from unlatch.workflows.viewing.report.pace import pace_of_times
+from unlatch.workflows.viewing.report.reproduction import commands_of
+from unlatch.workflows.viewing.report.tally import SAMPLE, Place, tally
+
+CODES = ["slipped", None, "collision", None, "slipped", None, None, "plan_infeasible"]
+
+
+def attempt(number: int, code: str | None, *, instance: str = "7") -> EpisodeRecord:
+    return EpisodeRecord(
+        number=number,
+        seed=number,
+        success=code is None,
+        code=code,
+        evidence={} if code is None else {"message": "It <failed> & stopped"},
+        layout={
+            "instances": {"box": {"category": "carton", "instance": instance}},
+            "objects": {"box": {"drawn": {"x_m": 0.5 + 0.01 * number, "y_m": 0.1, "yaw_rad": 0.2, "opening.lid": 0.0}}},
+        },
+        timings_ms={"plan": 10.0 + number, "reset": 5.0, "execute": 400.0},
+    )
+
+
+def make_set(folder: Path, codes: list[str | None] = CODES, **header: object) -> DataSet:
+    config = {
+        "task": {"name": "open_box"},
+        "robot": {"name": "panda"},
+        "randomization": {"name": "none"},
+        "skills": [{"objects": ["box"]}],
+        **header,
+    }
+    info = {"command": ["unlatch", "collect", "task=open_box", "episodes=8", "workers=2", "seed=3", "out=x"]}
+    with DataSet.create_or_resume(folder, header={"config": config}, info=info) as data_set:
+        for number, code in enumerate(codes):
+            data_set.write(attempt(number, code, instance=str(number % 2)))
+    return data_set
+
+
+def report(*arguments: object) -> int:
+    return command_table.main(["report", *map(str, arguments)])
+
+
+class Page(HTMLParser):
+    """The text of a page, and every address in it."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__()
+        self.text = ""
+        self.addresses: list[str] = []
+        self.source = path.read_text(encoding="utf-8")
+        self.feed(self.source)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.addresses += [value for name, value in attrs if name in ("src", "href", "xlink:href", "srcset") and value]
+
+    def handle_data(self, data: str) -> None:
+        self.text += data
+
+
+@pytest.fixture(scope="module")
+def alone(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The page of one set, whose robot has a name that is no name."""
+    folder = tmp_path_factory.mktemp("alone") / "a"
+    make_set(folder, robot={"name": "<script>alert(1)</script>"})
+    assert report(folder, "pictures=0") == OK
+    return folder / "report.html"
+
+
+def test_the_json_has_the_counts_and_intervals_of_the_records(alone: Path):
+    numbers = json.loads(alone.with_suffix(".json").read_text())
+    assert numbers["total"]["a"]["n"] == 8
+    assert numbers["total"]["a"]["successes"] == 4
+    assert numbers["total"]["a"]["interval_95"] == list(wilson_interval(4, 8))
+    assert numbers["total"]["a"]["codes"] == {"slipped": 2, "collision": 1, "plan_infeasible": 1}
+    success = numbers["success"]
+    names = {key: list(success[key]) for key in ("task", "randomization", "category")}
+    assert names == {"task": ["open_box"], "randomization": ["none"], "category": ["carton"]}
+    by_instance = {name: columns["a"]["successes"] for name, columns in success["instance"].items()}
+    assert by_instance == {"carton 0": 1, "carton 1": 3}
+    assert [place["number"] for place in numbers["places"]["a"]] == list(range(8))
+
+
+def test_the_page_needs_no_other_file_and_no_network(alone: Path):
+    page = Page(alone)
+    assert all(address.startswith(("#", "data:")) for address in page.addresses), page.addresses
+    assert "http" not in page.source
+    assert not re.search(r"@import|url\((?!#)", page.source)
+    assert not re.search(r"#0a0b[0-9a-f]{2}", page.source)  # every stand-in has become a variable of the style
+    assert "50.0 %" in page.text
+    assert "slipped 2" in page.text
+
+
+def test_text_of_a_data_set_is_not_taken_for_html(alone: Path):
+    page = Page(alone)
+    assert "<script>alert" not in page.source
+    assert "<script>alert" in page.text
+
+
+@pytest.mark.slow
+def test_two_sets_are_side_by_side_with_what_differs(tmp_path: Path):
+    make_set(tmp_path / "a")
+    make_set(tmp_path / "b", [None] * 4, robot={"name": "other"})
+    assert report(tmp_path / "a", tmp_path / "b", "pictures=0", f"out={tmp_path / 'r.html'}") == OK
+    numbers = json.loads((tmp_path / "r.json").read_text())
+    assert [numbers["total"][name]["n"] for name in ("a", "b")] == [8, 4]
+    assert numbers["success"]["robot"]["other"]["a"]["n"] == 0
+    assert {"key": "config.robot.name", "values": ['"panda"', '"other"']} in numbers["differences"]
+    assert "config.robot.name" in Page(tmp_path / "r.html").text
+
+
+@pytest.mark.slow
+def test_a_folder_of_three_sets_is_counted_together(tmp_path: Path):
+    for name in "abc":
+        make_set(tmp_path / "sweep" / name)
+    assert report(tmp_path / "sweep", "pictures=0", f"out={tmp_path / 'r.html'}") == OK
+    numbers = json.loads((tmp_path / "r.json").read_text())
+    assert numbers["total"]["3 data sets"]["n"] == 24
+    assert numbers["success"]["data set"].keys() == {"a", "b", "c"}
+
+
+def test_no_episode_is_opened_where_the_index_suffices(tmp_path: Path):
+    data_set = make_set(tmp_path / "a")
+    for number in range(8):
+        (data_set.folder_of(number) / EPISODE_FILE).write_text("unreadable")
+    counted = tally(data_set, name="a")
+    assert (counted.total.n, counted.total.successes) == (8, 4)
+    assert [place.x_m for place in counted.places] == pytest.approx([0.5 + 0.01 * number for number in range(8)])
+
+
+def test_lines_that_do_not_tell_of_objects_are_made_up_from_the_folders(tmp_path: Path):
+    data_set = make_set(tmp_path / "a")
+    (index,) = (tmp_path / "a" / "index").glob("*.jsonl")
+    lines = [json.loads(line) for line in index.read_text().splitlines()]
+    for line in lines:
+        del line["objects"]
+    index.write_text("".join(json.dumps(line, sort_keys=True) + "\n" for line in lines))
+    counted = tally(data_set, name="a")
+    assert counted.by_category["carton"].n == 8
+    assert len(counted.places) == 8
+
+
+def test_large_sets_are_sampled_evenly_and_counted_whole(tmp_path: Path):
+    data_set = make_set(tmp_path / "a", [None])
+    counted = tally(data_set, name="a")
+    (summary,) = data_set.summaries()
+    for _ in range(3 * SAMPLE):
+        counted.add(summary)
+    assert counted.total.n == 3 * SAMPLE + 1
+    assert SAMPLE // 2 <= len(counted.places) < SAMPLE
+
+
+def test_many_attempts_are_drawn_as_rates():
+    places = [Place(i, None if i % 3 else "slipped", 0.001 * i, 0.0005 * i, 0.0, 0.0) for i in range(MOST_POINTS + 1)]
+    assert "success rate" in table_map(places)
+    assert "success rate" not in table_map(places[:-1])
+
+
+def test_pauses_between_runs_say_nothing_about_the_pace():
+    times = [float(i) for i in range(11)] + [5000.0 + i for i in range(11)]
+    pace = pace_of_times(times, n=22)
+    assert pace.per_hour == pytest.approx(3600.0)
+    assert pace.worked_s == pytest.approx(20.0)
+
+
+def test_the_command_to_make_an_episode_again_keeps_what_makes_the_episode(tmp_path: Path):
+    data_set = make_set(tmp_path / "a")
+    command = commands_of(data_set)["make it again"]
+    assert command == "unlatch collect task=open_box seed=3 'only=[NUMBER]' out=data/again"
+
+
+def test_an_empty_set_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    make_set(tmp_path / "a", [])
+    assert report(tmp_path / "a") == BAD_INPUT
+    assert "no episode" in capsys.readouterr().err
+    assert not (tmp_path / "a" / "report.html").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ([], "at least 1"),
+        (["nowhere"], "not there"),
+        (["SET", "pictures=11"], "0 to 10"),
+        (["SET", "out=x.pdf"], ".html"),
+    ],
+)
+def test_mistakes_are_told(tmp_path: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], words: str):
+    make_set(tmp_path / "a", [None])
+    assert report(*(str(tmp_path / "a") if word == "SET" else word for word in arguments)) == BAD_INPUT
+    assert words in capsys.readouterr().err
+
+
+@pytest.mark.slow
+@pytest.mark.integration
+def test_successes_and_failures_have_pictures(tmp_path: Path):
+    common = ["task=close_drawer", "executor=serial", "episodes=2", "pictures=0", f"out={tmp_path / 'a'}"]
+    # the second drawer stands where no arm reaches it
+    assert command_table.main(["collect", *common, "task.regions.0.half_extent_m=[0.6, 0.0]"]) == OK
+    assert report(tmp_path / "a") == OK
+    numbers = json.loads((tmp_path / "a" / "report.json").read_text())
+    codes = set(numbers["total"]["a"]["codes"])
+    assert {strip["code"] for strip in numbers["strips"] if strip["code"] is not None} == codes
+    page = Page(tmp_path / "a" / "report.html")
+    assert sum(address.startswith("data:image/jpeg") for address in page.addresses) >= len(numbers["strips"])

@@ -1,0 +1,93 @@
+"""Pictures: which episodes and moments are shown, and marks where they belong."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from unlatch.simcore.errors import RecordingError
+from unlatch.simcore.recording.data_set.data_set import DataSet
+from unlatch.simcore.recording.episode import EpisodeRecord
+from unlatch.simcore.sim.visuals.pictures import View
+from unlatch.workflows.viewing.picture import Overlay, Row, choose_episodes, compose_sheet, contact_frame, write_picture
+
+
+def record(number: int, *, success: bool, force_n: list[float]) -> EpisodeRecord:
+    n = len(force_n)
+    return EpisodeRecord(
+        number=number,
+        seed=number,
+        success=success,
+        code=None if success else "slipped",
+        arrays={
+            "time": np.arange(n + 1) / 30.0,
+            "contacts.r.left.microwave.fingers_link.force_max_n": np.array(force_n),
+        },
+    )
+
+
+def test_the_contact_moment_is_the_state_after_the_first_force():
+    assert contact_frame(record(0, success=True, force_n=[0.0, 0.05, 3.0, 2.0])) == 3
+
+
+def test_without_contact_the_middle_is_shown():
+    assert contact_frame(record(0, success=False, force_n=[0.0] * 10)) == 5
+
+
+@pytest.mark.parametrize(
+    ("outcomes", "rows", "chosen"),
+    [
+        ([True, True, True, True, True], 3, [0, 1, 2]),
+        ([True, False, True, True, False], 3, [0, 1, 2]),
+        ([False, False, True], 4, [0, 1, 2]),
+        ([False, False, False, False], 2, [0, 1]),
+        ([True, False], 1, [1]),
+        ([], 3, []),
+    ],
+)
+def test_successes_and_one_failure_are_chosen(tmp_path: Path, outcomes: list[bool], rows: int, chosen: list[int]):
+    with DataSet.create_or_resume(tmp_path / "set", header={}) as data_set:
+        for number, success in enumerate(outcomes):
+            data_set.write(record(number, success=success, force_n=[1.0]))
+    assert choose_episodes(data_set, range(100), rows=rows) == chosen
+
+
+def test_a_sheet_has_a_caption_and_a_strip_for_each_row():
+    tile = np.full((40, 60, 3), 128, dtype=np.uint8)
+    sheet = compose_sheet([Row("one", True, [tile] * 3), Row("two", False, [tile] * 2)])
+    assert sheet.shape == (2 * (22 + 40), 180, 3)
+    assert (sheet[22:62] == 128).all()
+    assert (sheet[62 + 22 :, 120:] == 255).all()
+    assert compose_sheet([]).shape[1] > 100
+
+
+def test_marks_lie_where_the_camera_sees_the_point():
+    view = View(eye=(0.0, -2.0, 0.0), target=(0.0, 0.0, 0.0), fov_deg=60.0)
+    overlay = Overlay(np.full((200, 300, 3), 255, dtype=np.uint8), view)
+    overlay.point(np.array([0.0, 0.0, 0.0]), color=(255, 0, 0))
+    overlay.point(np.array([0.0, -5.0, 0.0]), color=(0, 0, 255))  # behind the camera
+    picture = overlay.picture()
+    rows, columns = np.nonzero((picture == (255, 0, 0)).all(axis=2))
+    assert abs(rows.mean() - 100) < 1.0
+    assert abs(columns.mean() - 150) < 1.0
+    assert not (picture == (0, 0, 255)).all(axis=2).any()
+
+
+@pytest.mark.parametrize("height_m", [-0.35, 0.0, 0.35])
+def test_names_of_points_in_one_place_are_below_each_other(height_m: float):
+    view = View(eye=(0.0, -1.0, 0.0), target=(0.0, 0.0, 0.0))
+    overlay = Overlay(np.full((300, 400, 3), 255, dtype=np.uint8), view)
+    overlay.labels({f"{part}.iii": np.array([0.0, 0.0, height_m]) for part in "abcdefgh"})
+    overlay.labels({"behind": np.array([0.0, -5.0, 0.0])})
+    inked = (overlay.picture()[:, 380:] < 100).all(axis=-1).any(axis=-1)
+    assert np.count_nonzero(inked[1:] & ~inked[:-1]) >= 8
+
+
+def test_a_picture_that_cannot_be_written_is_an_error_of_ours(tmp_path: Path):
+    picture = np.zeros((2, 2, 3), dtype=np.uint8)
+    write_picture(picture, tmp_path / "deep" / "a.png")
+    with Image.open(tmp_path / "deep" / "a.png") as image:
+        assert image.size == (2, 2)
+    with pytest.raises(RecordingError, match=r"Picture '.*nonsense' cannot be written"):
+        write_picture(picture, tmp_path / "a.nonsense")

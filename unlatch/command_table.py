@@ -1,0 +1,155 @@
+"""The commands of `unlatch`: each one's name, where it is and what it does. Only the standard library is imported."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib import import_module
+
+from unlatch import __version__
+
+
+@dataclass(frozen=True)
+class Command:
+    """One command: where it is and what it does, in one line."""
+
+    target: str
+    """`module:function`, called with the arguments after the command's name; imported on use."""
+    usage: str
+    """Its arguments, as in a usage line."""
+    summary: str
+    """One line."""
+
+
+COMMANDS = {
+    "annotate": Command(
+        "unlatch.workflows.commands.annotate:main",
+        "PATH [key=value ...]",
+        "find what opens, turns or slides on an object",
+    ),
+    "bench": Command(
+        "unlatch.workflows.commands.bench:main", "NAME [key=value ...]", "measure what the README promises"
+    ),
+    "check": Command(
+        "unlatch.workflows.commands.check:main", "DATA|FILE.yaml [...]", "verify data sets; read planner settings"
+    ),
+    "collect": Command(
+        "unlatch.workflows.commands.collect:main", "task=TASK [key=value ...]", "make verified demonstrations"
+    ),
+    "config": Command(
+        "unlatch.workflows.commands.config:main",
+        "TASK [key=value ...]",
+        "show a task's configuration and where each value comes from",
+    ),
+    "convert": Command(
+        "unlatch.workflows.commands.convert:main", "PATH [key=value ...]", "make meshes and URDFs ready for simulation"
+    ),
+    "evaluate": Command(
+        "unlatch.workflows.commands.evaluate:main",
+        "task=TASK policy=POLICY [key=value ...]",
+        "how often a policy succeeds",
+    ),
+    "export": Command(
+        "unlatch.workflows.commands.export:main",
+        "DATA out=OUT [key=value ...]",
+        "write a data set as policies are trained from it",
+    ),
+    "label": Command(
+        "unlatch.workflows.commands.label:main",
+        "DATA out=OUT [key=value ...]",
+        "make images with boxes, poses, keypoints and masks",
+    ),
+    "list": Command(
+        "unlatch.workflows.commands.list:main", "WHAT", "list tasks, skills, robots, objects, sensors and other parts"
+    ),
+    "make-object": Command(
+        "unlatch.workflows.commands.make_object:main", "CATEGORY|all [key=value ...]", "write generated objects as URDF"
+    ),
+    "merge": Command(
+        "unlatch.workflows.commands.merge:main",
+        "OUT DATA [DATA ...] [key=value ...]",
+        "join data sets of one configuration",
+    ),
+    "new": Command(
+        "unlatch.workflows.commands.new:main", "WHAT NAME|URDF [key=value ...]", "begin a skill, plugin, task or robot"
+    ),
+    "phases": Command(
+        "unlatch.workflows.commands.phases:main", "DATA [key=value ...]", "draw one episode phase by phase"
+    ),
+    "plan": Command(
+        "unlatch.workflows.commands.plan:main", "task=TASK [key=value ...]", "plan one episode without executing it"
+    ),
+    "preview": Command(
+        "unlatch.workflows.commands.preview:main", "task=TASK [key=value ...]", "draw the scene without planning"
+    ),
+    "render": Command(
+        "unlatch.workflows.commands.render:main", "DATA [key=value ...]", "make images of recorded episodes"
+    ),
+    "replay": Command(
+        "unlatch.workflows.commands.replay:main",
+        "DATA episode=N [key=value ...]",
+        "make recorded episodes happen again",
+    ),
+    "report": Command(
+        "unlatch.workflows.commands.report:main",
+        "DATA [DATA ...] [key=value ...]",
+        "write one page of what came of data sets",
+    ),
+    "schema": Command("unlatch.workflows.commands.schema:main", "[out=FILE]", "write the JSON Schema of task files"),
+    "view": Command(
+        "unlatch.workflows.commands.view:main", "DATA [key=value ...]", "write one episode as a page to look at"
+    ),
+    "watch": Command(
+        "unlatch.workflows.commands.watch:main", "DATA [DATA ...] [key=value ...]", "show how data sets grow"
+    ),
+}
+"""The commands by name."""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Runs a command.
+
+    Args:
+        argv: The arguments after the program's name; those of the process if None.
+
+    Returns:
+        The exit code: 0, 1 where something failed, 2 for a mistake in the input, 130 after Ctrl-C.
+    """
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    if not arguments or arguments[0] in ("-h", "--help", "help"):
+        sys.stdout.write(_help())
+        return 0
+    if arguments[0] in ("-V", "--version"):
+        sys.stdout.write(f"unlatch {__version__}\n")
+        return 0
+    if arguments[0] not in COMMANDS:
+        return _refuse(f"Unknown command '{arguments[0]}'.{_close_matches(arguments[0])} Known: {', '.join(COMMANDS)}.")
+    module, _, function = COMMANDS[arguments[0]].target.partition(":")
+    code: int = getattr(import_module(module), function)(arguments[1:])
+    return code
+
+
+def _refuse(message: str) -> int:
+    sys.stderr.write(f"unlatch: {message}\n")
+    return 2
+
+
+def _close_matches(name: str) -> str:
+    import difflib
+
+    matches = difflib.get_close_matches(name, COMMANDS, n=2, cutoff=0.5)
+    return f" Did you mean {' or '.join(repr(m) for m in matches)}?" if matches else ""
+
+
+def _help() -> str:
+    lines = [
+        "usage: unlatch COMMAND [arguments]",
+        "",
+        "Verified demonstrations of opening, closing and turning things.",
+        "",
+    ]
+    width = max(map(len, COMMANDS))
+    lines += [f"  {name:<{width}}  {command.summary}" for name, command in COMMANDS.items()]
+    lines += ["", "`unlatch COMMAND --help` tells its arguments. `--version` prints the version.", ""]
+    return "\n".join(lines)

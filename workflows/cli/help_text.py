@@ -1,0 +1,64 @@
+"""Help texts, fitted to the terminal that they are read in."""
+
+from __future__ import annotations
+
+import re
+import textwrap
+
+from unlatch.workflows.cli.console import say, terminal_width
+
+_MOST = 120
+"""Columns of the texts as they are written."""
+_USAGE_INDENT = 15
+_KEYS_INDENT = 2
+_KEY = re.compile(r"  \S.*?\s{2,}(?=\S)")
+"""What stands before the words of a line of a table: a key, and at least two blanks."""
+
+
+def say_help(text: str) -> None:
+    """Writes a help text to stdout; on a terminal that is narrower than the text, with its lines broken anew."""
+    say(fitted(text.rstrip(), terminal_width() or _MOST))
+
+
+def fitted(text: str, width: int) -> str:
+    """A help text with no line longer than a width, if its words allow.
+
+    Args:
+        text: Paragraphs, and tables whose lines begin with two blanks and a key; what continues a line of a table is
+            indented as far as its words are.
+        width: Columns.
+    """
+    if max(map(len, text.splitlines()), default=0) <= width:
+        return text
+    return "\n".join(_broken(line, width) for line in _joined(text.splitlines()))
+
+
+def _joined(lines: list[str]) -> list[str]:
+    """Lines with what continues them: of a paragraph, of an entry of a table."""
+    found: list[str] = []
+    for line in lines:
+        before = found[-1] if found else ""
+        goes_on = _indent_of(line) == _text_column(before) != _KEYS_INDENT and not before.startswith("usage:")
+        if line and before and goes_on:
+            found[-1] = f"{before} {line.strip()}"
+        else:
+            found.append(line)
+    return found
+
+
+def _broken(line: str, width: int) -> str:
+    indent = _USAGE_INDENT if line.startswith(("usage:", "       unlatch")) else _text_column(line)
+    return (
+        textwrap.fill(line, width, subsequent_indent=" " * indent, break_long_words=False, break_on_hyphens=False)
+        or line
+    )
+
+
+def _indent_of(line: str) -> int:
+    return len(line) - len(line.lstrip())
+
+
+def _text_column(line: str) -> int:
+    """Where the words of a line begin."""
+    key = _KEY.match(line)
+    return key.end() if key else _indent_of(line)

@@ -1,0 +1,41 @@
+"""`unlatch bench`: measures what the README promises."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from unlatch.workflows.cli.console import banner_hidden, command
+
+HELP = """usage: unlatch bench success [key=value ...]
+
+  success    success rates of the four tasks with 95 % intervals, failure codes, agreement of the recomputed verdicts,
+             times by stage, and how much execution costs above a replay of the same actions with sensors off.
+             n=400 workers=null seed=0 out=data/bench-success tasks=[...] real=0 (attempts with each PartNet-Mobility
+             category, whose folder UNLATCH_PARTNET_DIR names)
+
+The same command again resumes.
+"""
+
+BENCHES = ("success",)
+"""What can be measured."""
+
+
+def main(argv: Sequence[str]) -> int:
+    """Runs the command; returns its exit code."""
+    return command(argv, HELP, _main)
+
+
+def _main(arguments: list[str]) -> int:
+    from unlatch.simcore.errors import ConfigError, close_matches
+
+    name = arguments[0] if arguments else ""
+    if name not in BENCHES:
+        raise ConfigError(
+            f"bench '{name}' is unknown.{close_matches(name, BENCHES)} Expected one of: {', '.join(BENCHES)}."
+        )
+    from unlatch.workflows.cli.arguments import read_pairs
+
+    with banner_hidden():
+        from unlatch.workflows.runs.success_bench import SuccessBenchCfg, bench_success
+
+    return bench_success(read_pairs(SuccessBenchCfg, arguments[1:]))

@@ -1,0 +1,116 @@
+"""`unlatch check`: verifies data sets, and reads the planner settings of YAML files."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from unlatch.workflows.cli.console import BAD_INPUT, FAILED, OK, command, note, say
+
+if TYPE_CHECKING:
+    from unlatch.simcore.recording.data_set.data_set import DataSet
+
+HELP = """usage: unlatch check DATA|FILE.yaml [...]
+
+Verifies every episode of a data set: files whole, checksums, shapes and types, and that the success recomputed from
+the record alone is the one that was recorded; that the robot it was made with keeps its maker's limits; and the
+checksums of its images, if it was rendered.
+
+Of a YAML file it reads every `planner_setting`, also as GenSim2 and InternDataEngine write them, and says what would be
+rewritten or dropped: unlatch check theirs/*.yaml. Names of keypoints are checked with an object, by `unlatch plan`.
+
+Exit code 0: all is well; 1: something is not; 2: no data set or file there.
+"""
+
+_YAML = (".yaml", ".yml")
+_MOST_NAMED = 8
+
+
+def main(argv: Sequence[str]) -> int:
+    """Runs the command; returns its exit code."""
+    return command(argv, HELP, _main)
+
+
+def _main(paths: list[str]) -> int:
+    if not paths or paths[0].startswith("-"):
+        note("unlatch: check expects the folder of a data set, or YAML files. Example: unlatch check data/demo")
+        return BAD_INPUT
+    from unlatch.simcore.recording.check import check_dataset
+    from unlatch.simcore.recording.data_set.data_set import DataSet
+
+    files = [path for path in paths if path.endswith(_YAML)]
+    folders = [path for path in paths if path not in files]
+    for folder in folders:
+        _refuse_parent(Path(folder))
+    sets = {path: DataSet.open(path) for path in folders}  # a folder that is none is bad input, not a damaged set
+    bad = sum(_setting_problems(path) for path in files)
+    for path, data_set in sets.items():
+        problems = [*check_dataset(path), *_configuration_problems(data_set), *_render_problems(data_set)]
+        for problem in problems:
+            say(f"{path}: {problem}")
+        bad += len(problems)
+        if not problems:
+            say(f"{path}: {len(data_set)} episodes, all whole, every verdict agrees")
+    return FAILED if bad else OK
+
+
+def _refuse_parent(folder: Path) -> None:
+    """Refuses a folder that is no data set but has some below it, and names these."""
+    from unlatch.simcore.errors import ConfigError
+    from unlatch.simcore.recording.data_set.location import DATASET_FILE
+    from unlatch.workflows.runs.data_folders import data_sets_below
+
+    below: list[str] = []
+    if folder.is_dir() and not (folder / DATASET_FILE).exists():
+        with suppress(ConfigError):  # there are none
+            below = [str(path) for path in data_sets_below(folder)]
+    if below:
+        more = f" and {len(below) - _MOST_NAMED} more" if len(below) > _MOST_NAMED else ""
+        raise ConfigError(
+            f"'{folder}' is no data set, but has {len(below)} below it. Expected data sets. Name them: "
+            f"{', '.join(below[:_MOST_NAMED])}{more}."
+        )
+
+
+def _setting_problems(path: str) -> int:
+    """Says what a YAML file's planner settings are read as; returns how many cannot be read."""
+    from unlatch.configs.setting_file import read_setting_file
+
+    reads = read_setting_file(path)
+    for read in reads:
+        for line in read.notices if read.error is None else [read.error.message]:
+            say(f"{path}: {line}")
+    bad = sum(read.error is not None for read in reads)
+    lines = sum(len(read.notices) for read in reads)
+    say(f"{path}: {len(reads) - bad} of {len(reads)} planner settings can be read, {lines} lines rewritten or dropped")
+    return bad
+
+
+def _render_problems(data_set: DataSet) -> list[str]:
+    """What is wrong with the files of render sets, by their checksums."""
+    from unlatch.simcore.errors import RecordingError
+    from unlatch.simcore.recording.images.renders import RenderSet, render_names
+
+    found = []
+    for name in render_names(data_set.path):
+        try:
+            render_set = RenderSet.open(data_set.path, name)
+            for number in render_set.numbers():
+                found += [f"renders/{name}: {problem}" for problem in render_set.episode(number).problems()]
+        except RecordingError as exc:
+            found.append(f"renders/{name}: {exc.message}")
+    return found
+
+
+def _configuration_problems(data_set: DataSet) -> list[str]:
+    """What the configuration that a data set was made with may not have: it is tested as one that is to be run."""
+    from unlatch.robots.checks import limit_problems
+    from unlatch.simcore.errors import SimCoreError
+    from unlatch.workflows.runs.recorded import config_of
+
+    try:
+        return [f"dataset.json: config.{problem.message}" for problem in limit_problems(config_of(data_set).robot)]
+    except SimCoreError as exc:
+        return [f"dataset.json: {exc.message}"]

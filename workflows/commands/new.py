@@ -1,0 +1,231 @@
+"""`unlatch new`: a starting point for what users add, one that runs as it is."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from importlib.metadata import version
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from unlatch.configs.folders import yaml_files
+from unlatch.simcore.errors import ConfigError, close_matches
+from unlatch.skills.catalog import SKILLS
+from unlatch.skills.strategies.ranking import derived_as
+from unlatch.workflows.cli.arguments import read_pairs
+from unlatch.workflows.cli.console import OK, banner_hidden, command, say
+
+HELP = """usage: unlatch new skill NAME [out=FOLDER]
+       unlatch new plugin NAME [out=FOLDER]
+       unlatch new task NAME [object=OBJECT] [skill=SKILL] [part=PART] [out=FOLDER]
+       unlatch new robot URDF [name=NAME] [out=FOLDER] [force=false]
+
+Writes a starting point that runs as it is; its comments say what to change.
+
+  skill NAME    a distribution of its own with one skill, a task for it, and tests:  NAME/
+  plugin NAME   the same with a generator of objects too
+  task NAME     a task's YAML for an object and a skill:  configs/task/NAME.yaml
+  robot URDF    a robot's YAML and a picture, derived from its URDF; `unlatch new robot --help` tells more
+
+  out=FOLDER    where to; default: NAME, and of tasks and robots `configs`
+  object=drawer skill=open part=...   of a task; an object's name or a URDF; part: default the first that the skill fits
+
+  unlatch new skill wiggle && pip install -e wiggle && unlatch collect task=wiggle_drawer episodes=4
+"""
+_WHAT = ("plugin", "robot", "skill", "task")
+_TEMPLATES = Path(__file__).resolve().parents[1] / "templates"
+_NAME = re.compile(r"[a-z](_?[a-z0-9])*\Z")
+_PLACE = re.compile(r"@(\w+)@")
+_SKILL_OBJECT = "drawer"
+
+
+@dataclass
+class NewCfg:
+    """What `unlatch new skill`, `plugin` and `task` take beside a name."""
+
+    out: str | None = None
+    """Folder that is written."""
+
+
+@dataclass
+class NewTaskCfg(NewCfg):
+    """What `unlatch new task` takes beside a name."""
+
+    object: str = _SKILL_OBJECT
+    """Name of an object's YAML, or the path of a URDF."""
+    skill: str = "open"
+    """Name of a skill for which tasks can be derived."""
+    part: str | None = field(default=None)
+    """Part that it acts on."""
+
+
+def main(argv: Sequence[str]) -> int:
+    """Runs the command; returns its exit code."""
+    if list(argv[:1]) == ["robot"]:
+        with banner_hidden():
+            from unlatch.workflows.commands.new_robot import main as new_robot
+
+        return new_robot(argv)
+    return command(argv, HELP, _main)
+
+
+def _main(arguments: list[str]) -> int:
+    words = [argument for argument in arguments if "=" not in argument and not argument.startswith("-")]
+    pairs = [argument for argument in arguments if argument not in words]
+    if len(words) != 2 or words[0] not in _WHAT:
+        meant = close_matches(words[0], _WHAT) if words and words[0] not in _WHAT else ""
+        raise ConfigError(
+            f"new got '{' '.join(words)}'.{meant} Expected one of {', '.join(_WHAT)} and a name, "
+            "then key=value. `unlatch new --help` shows it."
+        )
+    what, name = words
+    if not _NAME.match(name):
+        raise ConfigError(
+            f"'{name}' is no name of a {what}. Expected small letters, digits and '_', a letter first. Change it.",
+            key="name",
+        )
+    if what == "task":
+        return _new_task(name, read_pairs(NewTaskCfg, pairs))
+    return _new_plugin(name, read_pairs(NewCfg, pairs), with_object=what == "plugin")
+
+
+def _new_task(name: str, cfg: NewTaskCfg) -> int:
+    _refuse_taken(name, yaml_files("task"), "task")
+    category, lines = _object_lines(cfg.object)
+    SKILLS.entry(cfg.skill)
+    derived_as(cfg.skill)
+    file = Path(cfg.out or "configs").expanduser() / "task" / f"{name}.yaml"
+    if file.exists():
+        raise ConfigError(f"{file} is there already. Expected a new file. Choose another name or out=.", key="out")
+    words = {
+        "task": name,
+        "object_lines": lines,
+        "object_words": category.replace("_", " "),
+        "skill": cfg.skill,
+        "skill_words": cfg.skill.replace("_", " "),
+        "part": "" if cfg.part is None else f", part: {cfg.part}",
+        "part_line": "" if cfg.part is None else f"\n    part: {cfg.part}",
+    }
+    text = _filled("task", words)
+    if cfg.part is not None:
+        _check_part(name, text)
+    _write({file: text})
+    folder = file.parent.parent
+    say(f"task: {file}")
+    say(f"next: unlatch collect task={name} --config-dir {folder} episodes=4 out=data/{name}")
+    return OK
+
+
+def _object_lines(value: str) -> tuple[str, str]:
+    """What an object is, and the lines of a task that say which one: of a name, or of the path of a URDF."""
+    known = yaml_files("object")
+    if value in known:
+        return value, _named_object(value)
+    with banner_hidden():
+        from unlatch.configs.derivation.command_line import is_object_path, object_node
+    if not is_object_path(value, ()):
+        raise ConfigError(
+            f"object='{value}' is no object.{close_matches(value, list(known))} Known: {', '.join(known)}. "
+            "Name one of them, or give the path of a URDF.",
+            key="object",
+        )
+    node = object_node(str(Path(value).expanduser().absolute()), None)
+    category = str(node["category"])
+    node["name"] = category if _NAME.match(category) else node["name"]
+    return category, "object:\n" + "".join(f"  {key}: {json.dumps(item)}\n" for key, item in node.items())
+
+
+def _named_object(name: str) -> str:
+    return f"defaults:\n  - override /object: {name}\n"
+
+
+def _check_part(name: str, text: str) -> None:
+    """Refuses a task whose object has no such part, or none that the skill fits, as `unlatch collect` would."""
+    from unlatch.workflows.cli.arguments import CommandLine, load_configs
+    from unlatch.workflows.episode.asset_checks import check_assets
+    from unlatch.workflows.runs.schema import CollectCfg
+
+    with TemporaryDirectory() as scratch:
+        _write({Path(scratch) / "task" / f"{name}.yaml": text})
+        (job,) = load_configs("collect", CollectCfg, CommandLine(overrides=[f"task={name}"], config_dirs=[scratch]))
+    check_assets(job.cfg, number=0)
+
+
+def _new_plugin(name: str, cfg: NewCfg, *, with_object: bool) -> int:
+    _refuse_taken(name, SKILLS.names(), "skill")
+    folder = Path(cfg.out or name).expanduser()
+    if folder.exists() and any(folder.iterdir()):
+        raise ConfigError(f"{folder} is there already. Expected a new folder. Choose another name or out=.", key="out")
+    made_for = ".".join(version("unlatch").split(".")[:2])
+    words = {
+        "name": name,
+        "dashed": name.replace("_", "-"),
+        "Class": "".join(word.capitalize() for word in name.split("_")),
+        "version": made_for,
+        "task": f"{name}_block" if with_object else f"{name}_{_SKILL_OBJECT}",
+        "object": f"{name}_block" if with_object else _SKILL_OBJECT,
+        "checks": "check_object, check_skill" if with_object else "check_skill",
+    }
+    words["object_entry"] = _filled("object_entry", words) if with_object else ""
+    words["object_test"] = _filled("object_test", words) if with_object else ""
+    task = words["task"]
+    in_task = {
+        "object_lines": _named_object(words["object"]),
+        "object_words": words["object"].replace("_", " "),
+        "skill": name,
+        "skill_words": name.replace("_", " "),
+        "part": "",
+        "part_line": "",
+    }
+    package = folder / f"unlatch_{name}"
+    files = {
+        folder / "pyproject.toml": _filled("pyproject", words),
+        folder / "README.md": _filled("readme", words),
+        package / "__init__.py": _filled("package", words),
+        package / "skill.py": _filled("skill", words),
+        package / "configs" / "__init__.py": _filled("configs", words),
+        package / "configs" / "task" / f"{task}.yaml": _filled("task", {**words, **in_task}),
+        folder / "tests" / f"test_{name}.py": _filled("test", words),
+    }
+    if with_object:
+        files[package / "block.py"] = _filled("block", words)
+        files[package / "configs" / "object" / f"{words['object']}.yaml"] = _filled("object", words)
+    _write(files)
+    say(f"{'plugin' if with_object else 'skill'}: {folder}, {len(files)} files; what to change is marked CHANGE")
+    say(f"next: pip install -e {folder}")
+    say(f"      unlatch collect task={task} episodes=4 out=data/{name}")
+    return OK
+
+
+def _refuse_taken(name: str, known: Sequence[str] | Mapping[str, Path], kind: str) -> None:
+    if name in known:
+        raise ConfigError(f"There is a {kind} '{name}' already. Expected another name. Choose one.", key="name")
+
+
+def _filled(template: str, words: Mapping[str, str]) -> str:
+    """A template with its `@word@`s put in."""
+    text = (_TEMPLATES / f"{template}.txt").read_text(encoding="utf-8")
+    return _PLACE.sub(lambda found: words[found[1]], text)
+
+
+def _write(files: Mapping[Path, str]) -> None:
+    """Writes all files, or none."""
+    made: list[Path] = []
+    try:
+        for file, text in files.items():
+            missing = [parent for parent in file.parents if not parent.exists()]
+            file.parent.mkdir(parents=True, exist_ok=True)
+            made += reversed(missing)
+            made.append(file)
+            file.write_text(text, encoding="utf-8")
+    except OSError as exc:
+        for path in reversed(made):
+            with suppress(OSError):  # what cannot be taken away again is no reason to hide why it was
+                if path.is_dir():
+                    path.rmdir()
+                else:
+                    path.unlink(missing_ok=True)
+        raise ConfigError(f"{exc.filename} cannot be written: {exc.strerror}. Choose another out=.", key="out") from exc

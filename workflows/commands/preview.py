@@ -1,0 +1,83 @@
+"""`unlatch preview`: the scene, its regions and keypoints as a picture, without planning."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from unlatch.workflows.cli.arguments import FLAGS, CommandLine, load_configs, parse_command_line
+from unlatch.workflows.cli.console import OK, banner_hidden, guarded, note, say
+from unlatch.workflows.cli.help_text import say_help
+
+if TYPE_CHECKING:
+    from unlatch.workflows.runs.schema import PreviewCfg
+
+HELP = f"""usage: unlatch preview task=TASK [key=value ...]
+       unlatch preview object=NAME|PATH [skill=open|close|rotate] [part=NAME] [key=value ...]
+
+Draws the scene of one episode at its start: regions, keypoints, what was drawn. Nothing is planned.
+
+  episode=0          episode number
+  out=FILE.png       default: preview-<task>-s<seed>-<episode>.png here
+  renderer=tiny      `unlatch list renderers` tells which there are
+
+{FLAGS}"""
+
+PICTURE_SIZE = (960, 720)
+"""Width and height of the picture [pixels]."""
+_REGION = (40, 90, 220)
+
+
+def main(argv: Sequence[str]) -> int:
+    """Runs the command; returns its exit code."""
+    return guarded(lambda: _main(parse_command_line(argv)))
+
+
+def _main(line: CommandLine) -> int:
+    if line.help:
+        say_help(HELP)
+        return OK
+    from unlatch.workflows.runs.schema import PreviewCfg
+
+    for job in load_configs("preview", PreviewCfg, line):
+        if line.show:
+            say(job.yaml.rstrip())
+            continue
+        for notice in job.notices:
+            note(notice)
+        preview(job.cfg)
+    return OK
+
+
+def preview(cfg: PreviewCfg) -> Path:
+    """Draws the scene of an episode and prints where things stand.
+
+    Args:
+        cfg: The episode and where the picture goes.
+
+    Returns:
+        The picture's path.
+    """
+    from unlatch.simcore.sim.renderers.catalog import RENDERERS
+    from unlatch.workflows.episode.asset_checks import check_assets
+
+    with banner_hidden():
+        from unlatch.workflows.viewing.picture import write_picture
+        from unlatch.workflows.viewing.scene_picture import open_scene
+
+    RENDERERS.entry(cfg.renderer)
+    check_assets(cfg, number=cfg.episode)
+    path = Path(cfg.out or f"preview-{cfg.task.name}-s{cfg.seed}-{cfg.episode}.png").absolute()
+    with open_scene(cfg, cfg.episode, renderer=cfg.renderer) as scene:
+        overlay = scene.overlay(width=PICTURE_SIZE[0], height=PICTURE_SIZE[1])
+        for region in cfg.task.regions:
+            outline = scene.region_outline(region)
+            overlay.line(outline, color=_REGION)
+            overlay.text_at(outline[0], f"region of {region.object}")
+        overlay.labels(scene.keypoints())
+        write_picture(overlay.picture(), path)
+        for text in scene.description():
+            say(text)
+    say(f"picture: {path}")
+    return path

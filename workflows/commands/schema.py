@@ -1,0 +1,48 @@
+"""`unlatch schema`: the JSON Schema of task files, for editors."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+from unlatch.simcore.errors import ConfigError
+from unlatch.workflows.cli.arguments import split_paths
+from unlatch.workflows.cli.console import OK, banner_hidden, command, say
+
+HELP = """usage: unlatch schema [out=FILE]
+
+Prints the JSON Schema of task files: keys, types and choices, with those of the plugins that are installed. An editor
+with a YAML language server checks and completes by it when a file says, below its package line:
+
+  # @package _global_
+  # yaml-language-server: $schema=task.schema.json
+
+  out=FILE     writes it there
+"""
+
+
+def main(argv: Sequence[str]) -> int:
+    """Runs the command; returns its exit code."""
+    return command(argv, HELP, _main)
+
+
+def _main(arguments: list[str]) -> int:
+    _, rest = split_paths("schema", arguments, count=0)
+    out = [text.removeprefix("out=") for text in rest]
+    if len(out) > 1 or any(not text.startswith("out=") for text in rest):
+        raise ConfigError(f"schema got '{' '.join(rest)}', expected out=FILE or nothing. Remove the rest.")
+    with banner_hidden():
+        from unlatch.configs.json_schema import task_schema
+
+        text = json.dumps(task_schema(), indent=1)
+    if not out:
+        say(text)
+        return OK
+    path = Path(out[0]).expanduser()
+    try:
+        path.write_text(f"{text}\n", encoding="utf-8")
+    except OSError as exc:
+        raise ConfigError(f"{path} cannot be written: {exc.strerror}. Choose another out=.", key="out") from exc
+    say(f"schema: {path}")
+    return OK

@@ -1,0 +1,141 @@
+"""`unlatch watch`: how data sets grow, whoever fills them."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from unlatch.simcore.errors import ConfigError
+from unlatch.workflows.cli.console import OK, command, result_console
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+HELP = """usage: unlatch watch DATA [DATA ...] [key=value ...]
+
+Shows attempts, successes, failure codes, pace and times of data sets while runs on this or other hosts fill them, until
+Ctrl-C. A folder with data sets below it, as of a sweep, stands for all of them. Where there is no terminal it is said
+once.
+
+  every_s=2      so often it looks, and never more than a tenth of the time
+  once=false     true: say it once
+"""
+
+MOST_EVERY_S = 3600.0
+_SHARE_OF_TIME = 0.1
+_WIDE = 120
+"""Columns from which on the times of stages have room."""
+
+
+@dataclass
+class WatchCfg:
+    """What `unlatch watch` takes beside data sets."""
+
+    every_s: float = 2.0
+    """So often it looks [s]."""
+    once: bool = False
+    """Whether it says it once."""
+
+    def __post_init__(self) -> None:
+        if not 0.1 <= self.every_s <= MOST_EVERY_S:
+            raise ConfigError(
+                f"every_s={self.every_s:g} is out of range. Expected 0.1 to {MOST_EVERY_S:g}.", key="every_s"
+            )
+
+
+def main(argv: Sequence[str]) -> int:
+    """Runs the command; returns its exit code."""
+    return command(argv, HELP, _main)
+
+
+def _main(arguments: list[str]) -> int:
+    from unlatch.workflows.cli.arguments import read_pairs, split_some_paths
+
+    paths, pairs = split_some_paths("watch", arguments)
+    return watch(paths, read_pairs(WatchCfg, pairs))
+
+
+def watch(paths: Sequence[str], cfg: WatchCfg) -> int:
+    """Shows data sets, anew and anew on a terminal.
+
+    Args:
+        paths: Data sets, or folders that they lie below.
+        cfg: How.
+
+    Returns:
+        The exit code.
+
+    Raises:
+        SimCoreError: There is none, or one cannot be read.
+    """
+    from rich.live import Live
+
+    console = result_console()
+
+    def now() -> Table:
+        return growth_table(paths, console.width)
+
+    if cfg.once or not console.is_terminal:
+        console.print(now())
+        return OK
+    console.print("every few seconds anew, until Ctrl-C")
+    with Live(now(), console=console, auto_refresh=False) as live:
+        try:
+            while True:
+                started = time.perf_counter()
+                live.update(now(), refresh=True)
+                took_s = time.perf_counter() - started
+                time.sleep(max(cfg.every_s, took_s / _SHARE_OF_TIME))
+        except KeyboardInterrupt:
+            return OK
+
+
+def growth_table(paths: Sequence[str], width: int) -> Table:
+    """One row a data set: what is there now.
+
+    Args:
+        paths: Data sets, or folders that they lie below.
+        width: Columns that there are; with few, the times of stages are one sum.
+
+    Raises:
+        SimCoreError: There is none, or one cannot be read.
+    """
+    from rich.box import SIMPLE
+    from rich.table import Table
+
+    from unlatch.simcore.recording.data_set.data_set import DataSet
+    from unlatch.workflows.runs.corrupt_episodes import Damaged
+    from unlatch.workflows.runs.data_folders import data_sets_in, short_names
+    from unlatch.workflows.runs.statistics import RunStatistics
+    from unlatch.workflows.viewing.report.pace import pace_of
+
+    table = Table(box=SIMPLE, pad_edge=False, padding=(0, 1, 0, 0))
+    for title in ("data set", "success (95 %)", "failures", "an hour", "last", "median ms"):
+        table.add_column(title)
+    folders = data_sets_in(paths)
+    for name, folder in zip(short_names(folders), folders, strict=True):
+        data_set = DataSet.open(folder)
+        damaged = Damaged()
+        statistics = RunStatistics.of(data_set.each_summary(damaged.add))
+        low, high = statistics.interval
+        medians = statistics.medians_ms
+        stages = [f"{stage} {value:.0f}" for stage, value in medians.items()] if width >= _WIDE else []
+        pace = pace_of(data_set)
+        table.add_row(
+            name,
+            f"{statistics.successes}/{statistics.n} ({100.0 * low:.0f} to {100.0 * high:.0f} %)",
+            ", ".join([statistics.codes_text(), *damaged.short()]),
+            "-" if pace.per_hour is None else f"{pace.per_hour:,.0f}",
+            "-" if pace.ended is None else f"{_ago(time.time() - pace.ended)} ago",
+            ", ".join(stages) or (f"{sum(medians.values()):,.0f}" if medians else "-"),
+        )
+    return table
+
+
+def _ago(seconds: float) -> str:
+    for unit, length in (("d", 86400.0), ("h", 3600.0), ("min", 60.0)):
+        if seconds >= 2 * length:
+            return f"{seconds / length:.0f} {unit}"
+    return f"{max(seconds, 0.0):.0f} s"

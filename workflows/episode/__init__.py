@@ -1,0 +1,1 @@
+"""One episode: its scene, planning, attempt, judge and randomization."""

@@ -1,0 +1,167 @@
+"""Checks a configuration against its assets before anything is written: parts, keypoints, axes and links it names."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from itertools import chain
+
+import numpy as np
+
+from unlatch.configs.chain import entry_keys
+from unlatch.configs.derivation.entry import with_setting, with_task
+from unlatch.configs.schema import EpisodeCfg
+from unlatch.objects.annotation import Part
+from unlatch.objects.articulated_object import ObjectAsset
+from unlatch.objects.library import ObjectCfg, check_candidates, load_object, object_set_of
+from unlatch.robots.checks import check_robot, joint_problems
+from unlatch.robots.description import ArmCfg, RobotCfg
+from unlatch.robots.model import model_path
+from unlatch.simcore.errors import AssetError, ConfigError, close_matches
+from unlatch.simcore.rng import EpisodeStreams, episode_seed
+from unlatch.simcore.urdf.xml import parse_xml
+from unlatch.skills.artpreplan_cfg import ArtPreplanCfg
+from unlatch.skills.contract.config import SkillCfg, part_acted_on
+from unlatch.solver.settings.reader import check_names
+from unlatch.tasks.layout import check_opening, described, sample_layout
+from unlatch.workflows.cli.console import banner_hidden
+from unlatch.workflows.episode.skill_checks import check_points, check_skill
+
+
+def check_assets(cfg: EpisodeCfg, *, number: int = 0) -> None:
+    """Loads the robot's model and the objects of one episode, and checks everything that refers to them.
+
+    Args:
+        cfg: The configuration.
+        number: The episode whose objects are loaded.
+
+    Raises:
+        ConfigError: A name does not exist, or a value is beyond what robot, skill or part can do; the message has the
+            full key.
+        AssetError: A named object is missing, damaged, or its annotation does not fit it; or all that may be drawn are.
+    """
+    check_robot(cfg.robot)
+    rng = EpisodeStreams(episode_seed(cfg.seed, number))["layout"]
+    assets = {name: _example(item, rng, number) for name, item in cfg.all_objects().items()}
+    cfg = with_task(cfg, assets)
+    for problem in chain.from_iterable(joint_problems(asset) for asset in assets.values()):
+        raise problem
+    for index, opening in enumerate(cfg.task.openness):
+        asset = assets[opening.object]
+        check_opening(opening, _part(asset, opening.part, f"task.openness[{index}].part"), asset, index=index)
+    for index, goal in enumerate(cfg.task.goal):
+        _part(assets[goal.object], goal.part, f"task.goal[{index}].part")
+    arms = {arm.name: arm for arm in cfg.robot.arms}
+    for skill, where in zip(cfg.skills, entry_keys(cfg.skills, cfg.robot.name), strict=True):
+        if isinstance(skill, ArtPreplanCfg):
+            continue  # it acts on nothing
+        asset = assets[skill.objects[0]]
+        if skill.part is None and len(asset.articulation.parts) > 1 and cfg.task.derived is None:
+            raise ConfigError(
+                f"{where}.part is missing. '{asset.name}' has {_listed(list(asset.articulation.parts))}. Name one.",
+                key=f"{where}.part",
+            )
+        named = skill.part or part_acted_on(skill.name, None, asset.articulation).name
+        part = _part(asset, named, f"{where}.part")
+        for arm in [arms[skill.arm]] if skill.arm is not None else cfg.robot.arms:
+            _check_settings(skill, asset, part, cfg.robot, arm, where)
+    _check_mounts(cfg, assets)
+    if cfg.randomization.active:
+        _check_randomization(cfg, assets, rng)
+
+
+def _check_randomization(cfg: EpisodeCfg, assets: dict[str, ObjectAsset], rng: np.random.Generator) -> None:
+    """Builds the scene of one layout and fits every rule to it: views, attributes and widths are its bodies'."""
+    with banner_hidden():
+        from unlatch.simcore.sim.world import World
+        from unlatch.workflows.episode.randomization.episode_randomization import randomized
+        from unlatch.workflows.episode.scene import build_scene
+
+    homes = [(arm.name, arm.home, arm.home_std) for arm in cfg.robot.arms]
+    layout = sample_layout(cfg.task, assets, homes, rng)
+    with World(cfg.world) as world:
+        # in a world that is thrown away; recorded values must fit it too
+        randomized(build_scene(world, cfg.robot, assets, layout, []), cfg.randomization, 0)
+
+
+def _setting_keys(skill: SkillCfg, where: str) -> dict[str, str]:
+    """Full keys of the planner settings of a skill's ways, by the way's name."""
+    others = {item.name: f"{where}.strategies[{i}].planner_setting" for i, item in enumerate(skill.strategies)}
+    return {skill.strategy: f"{where}.planner_setting", **others}
+
+
+def _check_settings(skill: SkillCfg, asset: ObjectAsset, part: Part, robot: RobotCfg, arm: ArmCfg, where: str) -> None:
+    """Checks an entry's settings for one of the arms that may carry it out."""
+    if skill.planner_setting.derived:
+        _check_derivable(skill, asset, part, robot, arm, where)
+        return
+    keys = _setting_keys(skill, where)
+    for way in skill.ways():
+        key = keys[way.strategy]
+        check_names(way.planner_setting, list(arm.keypoints), list(part.keypoints), key, list(part.axes))
+        check_skill(way, part, asset, where=key)
+        check_points(way.planner_setting, arm.keypoints, part, where=key)
+
+
+def _check_derivable(skill: SkillCfg, asset: ObjectAsset, part: Part, robot: RobotCfg, arm: ArmCfg, where: str) -> None:
+    """Refuses an entry without a setting where none can be derived."""
+    try:
+        with_setting(skill, asset, part, robot=robot, arm=arm, s=part.openness.closed)
+    except (AssetError, ConfigError) as exc:
+        raise ConfigError(f"{where}: {exc.message}", key=where) from exc
+
+
+def _example(cfg: ObjectCfg, rng: np.random.Generator, number: int) -> ObjectAsset:
+    """The object that an episode draws or, if it is damaged, the first of the others that is not.
+
+    A damaged one is the affair of the episodes that draw it: names are checked by any other.
+    """
+    check_candidates(cfg)
+    try:
+        return load_object(cfg, rng=rng, number=number)
+    except AssetError:
+        others = object_set_of(cfg).get("instances", ()) if cfg.instance is None else ()
+        for instance in others:
+            with suppress(AssetError):
+                return load_object(cfg.at(instance), rng=rng)
+        raise
+
+
+def _check_mounts(cfg: EpisodeCfg, assets: Mapping[str, ObjectAsset]) -> None:
+    """Checks the links that sensors are mounted on."""
+    for where, sensor in cfg.all_sensors().items():
+        mount = sensor.mount
+        for key, body, link in (
+            ("link", mount.body, mount.link),
+            ("look_at_link", mount.look_at_body, mount.look_at_link),
+        ):
+            if body is not None and link is not None:
+                _check_link(cfg, assets, body, link, f"{where}.mount.{key}")
+
+
+def _check_link(cfg: EpisodeCfg, assets: Mapping[str, ObjectAsset], body: str, link: str, where: str) -> None:
+    path = assets[body].urdf_path if body in assets else model_path(cfg.robot)
+    links = [str(item.get("name")) for item in parse_xml(path).iter("link")]
+    if link not in links:
+        raise ConfigError(
+            f"{where}='{link}' is no link of '{body}'.{close_matches(link, links)} Links: {_listed(links)}. "
+            "Name one of them.",
+            key=where,
+            available=links,
+        )
+
+
+def _part(asset: ObjectAsset, name: str, where: str) -> Part:
+    parts = asset.articulation.parts
+    if name not in parts:
+        raise ConfigError(
+            f"{where}='{name}' is no part of {described(asset)}."
+            f"{close_matches(name, parts)} Parts: {_listed(list(parts))}. Name one of them.",
+            key=where,
+            available=list(parts),
+        )
+    return parts[name]
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(names)

@@ -1,0 +1,98 @@
+"""The objects of one episode: drawn for it, or those that its record names."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from unlatch.configs.derivation.entry import with_task
+from unlatch.configs.schema import EpisodeCfg
+from unlatch.objects.articulated_object import ObjectAsset
+from unlatch.objects.library import ObjectCfg, draws_instances, load_object, split_record
+from unlatch.simcore.errors import AssetError, ConfigError, RecordingError
+from unlatch.simcore.recording.episode import EpisodeRecord
+from unlatch.tasks.layout import described
+
+
+def load_assets(
+    cfg: EpisodeCfg, number: int, recorded: EpisodeRecord | None, rng: np.random.Generator
+) -> dict[str, ObjectAsset]:
+    """The objects by name.
+
+    Args:
+        cfg: The episode's configuration.
+        number: Its number.
+        recorded: A record whose objects are taken; None = they are drawn.
+        rng: The layout stream.
+
+    Raises:
+        AssetError: One is not there, or damaged.
+        RecordingError: Those that are there now are not those that were recorded.
+    """
+    pinned = {} if recorded is None else recorded.layout.get("instances", {})
+    assets = {
+        item.name: load_object(_pinned(item, pinned), rng=rng, number=number) for item in (cfg.object, *cfg.objects)
+    }
+    if recorded is not None:
+        _check_same(assets, recorded)
+    return assets
+
+
+def with_derived_task(cfg: EpisodeCfg, assets: Mapping[str, ObjectAsset]) -> EpisodeCfg:
+    """The configuration with its derived task; a drawn object that it does not fit costs this episode alone.
+
+    Args:
+        cfg: The episode's configuration.
+        assets: Its objects by name.
+
+    Raises:
+        ConfigError: The task does not fit the object.
+        AssetError: It does not fit the one that was drawn.
+    """
+    try:
+        return with_task(cfg, assets)
+    except ConfigError as exc:
+        if not draws_instances(cfg.object):
+            raise
+        asset = assets[cfg.object.name]
+        raise AssetError(f"{described(asset)}: {exc.message}", instance=asset.instance) from exc
+
+
+def instances_of(cfg: EpisodeCfg, assets: Mapping[str, ObjectAsset]) -> dict[str, dict[str, Any]]:
+    """Which objects an episode has, for its record: category, instance, source, parameters, split.
+
+    Args:
+        cfg: The episode's configuration.
+        assets: Its objects by name.
+    """
+    cfgs = cfg.all_objects()
+    return {
+        name: {
+            "category": asset.category,
+            "instance": asset.instance,
+            "source": asset.source,
+            "parameters": asset.parameters,
+            **split_record(cfgs[name], asset.instance),
+        }
+        for name, asset in assets.items()
+    }
+
+
+def _check_same(assets: Mapping[str, ObjectAsset], recorded: EpisodeRecord) -> None:
+    for name, asset in assets.items():
+        if recorded.assets.get(name) != asset.content_hash:
+            raise RecordingError(
+                f"Object '{name}' of episode {recorded.number} is not the one that was recorded: content "
+                f"{asset.content_hash[:12]}, expected {str(recorded.assets.get(name))[:12]}. Use the version of "
+                "unlatch and the object files it was recorded with.",
+                number=recorded.number,
+                object=name,
+            )
+
+
+def _pinned(cfg: ObjectCfg, instances: Mapping[str, Any]) -> ObjectCfg:
+    """The object's configuration with the instance that a record names."""
+    entry = instances.get(cfg.name)
+    return cfg if not isinstance(entry, Mapping) else cfg.at(str(entry["instance"]))

@@ -1,0 +1,234 @@
+"""A demonstration: skills plan and move the arms through one episode."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from unlatch.simcore.errors import SimCoreError
+from unlatch.simcore.recording.episode import EpisodeRecord
+from unlatch.skills.catalog import SKILLS
+from unlatch.skills.contract.chain import Sequences, stages_of
+from unlatch.skills.contract.command import Phase
+from unlatch.skills.contract.failure import Failure, earliest
+from unlatch.skills.contract.skill import Skill
+from unlatch.skills.holding import HoldingSkill
+from unlatch.workflows.episode.arm_status import Doing
+from unlatch.workflows.episode.episode import Episode
+from unlatch.workflows.episode.stage import Stage
+from unlatch.workflows.episode.strategies import Planned, planned_together
+
+
+@dataclass
+class Lane:
+    """One arm's share of a stage: its skills, one after the other."""
+
+    ahead: list[int]
+    """Places in the chain of the skills that have not begun."""
+    stage: Stage | None = None
+    """That of the skill that runs."""
+
+    @property
+    def skill(self) -> Skill:
+        """The skill that runs.
+
+        Raises:
+            SimCoreError: None has begun.
+        """
+        if self.stage is None:
+            raise SimCoreError("No skill of this arm has begun.")
+        return self.stage.skill
+
+
+class Attempt:
+    """One demonstration in the making: `run`, then `record`."""
+
+    def __init__(self, episode: Episode) -> None:
+        """Takes an episode that has not begun.
+
+        Args:
+            episode: The episode.
+        """
+        self.episode = episode
+
+    def run(self) -> None:
+        """The whole episode: every stage of the chain, then settling."""
+        episode = self.episode
+        episode.begin()
+        failure = episode.failure
+        for sequences in stages_of(episode.cfg.skills):
+            if failure is None and not episode.judge.over:
+                failure = self._run_stage(sequences)
+        if failure is None and not episode.judge.over:
+            failure = self._settle()
+        episode.conclude(failure)
+
+    def plan(self, index: int = 0) -> Skill:
+        """Makes the skill of an index, begins its stage and plans; the skill holds its plan or its failure.
+
+        One that moves nothing ends at once, and that of the next index is taken.
+        """
+        return self.plan_stage(index)[0]
+
+    def plan_stage(self, index: int = 0) -> list[Skill]:
+        """As `plan`, for all arms that begin together with the skill of an index, which begins its stage."""
+        stages = stages_of(self.episode.cfg.skills)
+        sequences = next(each for each in stages if any(index in sequence for sequence in each))
+        lanes = self._first([Lane(list(sequence)) for sequence in sequences])
+        self._begin(lanes, [])
+        skills = [lane.skill for lane in lanes]
+        return skills if all(skill.executes for skill in skills) else self.plan_stage(index + 1)
+
+    def _begin(self, lanes: Sequence[Lane], beside: Sequence[Skill]) -> None:
+        """Begins the next skill of every lane and plans them, each against what the others will do.
+
+        Args:
+            lanes: The arms whose turn it is.
+            beside: Skills that other arms are carrying out.
+        """
+        episode = self.episode
+        start = time.perf_counter()
+        indices = [lane.ahead.pop(0) for lane in lanes]
+        stages = [episode.begin_stage(index, beside=beside) for index in indices]
+        made = stages[0].skill
+        if made.executes:
+            found = self._planned_as_searched(indices, beside)
+            if not found or not found[-1].skill.commands:
+                found = planned_together(episode, indices, made=made, beside=beside)
+            for stage, planned in zip(stages, found, strict=False):
+                stage.skill, stage.refused = planned
+        for lane, stage in zip(lanes, stages, strict=True):
+            lane.stage = stage
+        episode.timings_ms["plan"] += 1e3 * (time.perf_counter() - start)
+
+    def _planned_as_searched(self, indices: Sequence[int], beside: Sequence[Skill]) -> list[Planned]:
+        """Skills planned as a first look for a layout planned them; none where there was no such look, or for the last.
+
+        With all that a planner has another grip may be found first, from which a later skill, or that of another arm,
+        was never tried. After the last one nothing is planned that could be lost: where its first wave of starts finds
+        no goal, later waves are tried before the one goal of the slower solver.
+        """
+        preplan = self.episode.preplan
+        is_last = len(indices) == 1 and len(self.episode.judge.stages) == len(self.episode.cfg.skills)
+        if preplan is None or not preplan.at_first_look or is_last:
+            return []
+        return planned_together(self.episode, indices, quick=True, beside=beside)
+
+    def _run_stage(self, sequences: Sequences) -> Failure | None:
+        """One stage, from its plans to the end of its last skill; what went wrong beside the judge's rules."""
+        episode, judge = self.episode, self.episode.judge
+        lanes = [Lane(list(sequence)) for sequence in sequences]
+        first = self._first(lanes)
+        self._begin(first, [])
+        if not all(lane.skill.executes for lane in first):
+            return None
+        failure = self._start(first)
+        start, planned_ms = time.perf_counter(), episode.timings_ms["plan"]
+        waiting = [lane for lane in lanes if lane not in first]
+        moving = first if failure is None else []
+        while moving and failure is None:
+            holding = [lane.skill for lane in moving if isinstance(lane.skill, HoldingSkill) and lane.skill.is_holding]
+            if waiting and len(holding) == len(moving):
+                self._begin(waiting, list(holding))
+                failure = self._start(waiting)
+                moving, waiting = lanes, []
+                continue
+            if not waiting and len(holding) == len(moving):
+                for skill in holding:
+                    skill.let_go()
+            done = [lane for lane in moving if lane.skill.is_done()]
+            if judge.over:
+                failure = earliest([lane.skill.failure for lane in lanes if lane.skill.failure is not None])
+                break
+            moving = [lane for lane in moving if lane not in done]
+            failure = self._end(done)
+            following = [lane for lane in done if lane.ahead]
+            if failure is None and following and not judge.over:
+                self._begin(following, [lane.skill for lane in moving])
+                failure = self._start(following)
+                moving = [lane for lane in lanes if lane in moving or lane in following]
+            elif failure is None and not judge.over and moving and not done:
+                self._frame(moving)
+        spent_ms = 1e3 * (time.perf_counter() - start) - (episode.timings_ms["plan"] - planned_ms)
+        episode.timings_ms["execute"] += spent_ms
+        return failure
+
+    def _first(self, lanes: Sequence[Lane]) -> list[Lane]:
+        """The arms of a stage that begin it: those that hold something for the others, or all."""
+        skills = self.episode.cfg.skills
+        holding = [lane for lane in lanes if issubclass(SKILLS.load(skills[lane.ahead[0]].name), HoldingSkill)]
+        return holding or list(lanes)
+
+    def _start(self, lanes: Sequence[Lane]) -> Failure | None:
+        """Starts skills that have been planned; why not, where one has no plan."""
+        for lane in lanes:
+            skill = lane.skill
+            if not (skill.is_feasible() and skill.is_ready()):
+                if skill.failure is None:
+                    skill.fail("plan_infeasible", f"Skill '{skill.cfg.name}' made no commands and gave no reason")
+                return self._end([lane])
+        for lane in lanes:
+            lane.skill.start()
+        return None
+
+    def _frame(self, lanes: Sequence[Lane]) -> None:
+        """One record frame of the skills that run side by side."""
+        episode, skills = self.episode, [lane.skill for lane in lanes]
+        phases = [skill.phase for skill in skills]
+        episode.advance({skill.context.arm.name: skill.next_action() for skill in skills}, skills=skills)
+        for skill in skills:
+            skill.update()
+        episode.keep(
+            {
+                skill.context.arm.name: Doing(phase, skill.executor.index)
+                for skill, phase in zip(skills, phases, strict=True)
+            }
+        )
+
+    def _end(self, lanes: Sequence[Lane]) -> Failure | None:
+        """Ends the stages of skills that are done; what went wrong beside the judge's rules."""
+        found = []
+        for lane in lanes:
+            skill, stage = lane.skill, lane.stage
+            if not skill.is_success() and skill.failure is None and skill.shortfall() is None:
+                skill.fail("not_reached", f"Skill '{skill.cfg.name}' says that it did not succeed")
+            if stage is not None:
+                self.episode.judge.end_stage(stage, broken_off=skill.failure is not None)
+                if skill.failure is not None:
+                    found.append(stage.blamed(skill.failure))
+        return earliest(found)
+
+    def _settle(self) -> Failure | None:
+        """Stands still until the judge is content, for `settle_s` at most; what kept the scene from settling."""
+        episode, judge = self.episode, self.episode.judge
+        start = time.perf_counter()
+        frame_start = episode.frame
+        skills = [stage.skill for stage in judge.current]
+        doing = {skill.context.arm.name: Doing(Phase.settle, skill.executor.index) for skill in skills}
+        for _ in range(judge.settle_frames):
+            if judge.over:
+                break
+            episode.advance(episode.standing(), skills=skills)
+            episode.keep(doing)
+        episode.timings_ms["execute"] += 1e3 * (time.perf_counter() - start)
+        if judge.success:
+            return None
+        episode.settle = judge.settle_entry(frame_start, episode.frame)
+        return earliest(judge.not_settled(frame_start))
+
+    def record(self) -> EpisodeRecord:
+        """The record of what happened so far."""
+        return self.episode.record()
+
+
+def planned_skill(episode: Episode) -> Skill:
+    """Begins an episode and plans its first skill as a demonstration would, without executing it.
+
+    Raises:
+        SimCoreError: The layout is invalid.
+    """
+    episode.begin()
+    if episode.failure is not None:
+        raise SimCoreError(f"{episode.failure.code}: {episode.failure.message}.")
+    return Attempt(episode).plan()

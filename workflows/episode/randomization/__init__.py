@@ -1,0 +1,1 @@
+"""Randomization of one episode."""

@@ -1,0 +1,212 @@
+"""Distractors of an episode: where they stand, and how they are shown."""
+
+from __future__ import annotations
+
+import colorsys
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from unlatch.configs.reading import read_dataclass
+from unlatch.simcore.geometry import Pose
+from unlatch.simcore.randomization.distractors import DistractorsCfg
+from unlatch.simcore.rng import stream
+from unlatch.simcore.sim.bodies import Body
+from unlatch.simcore.sim.visuals.appearance import PLAIN, Look, TextureStore
+from unlatch.simcore.sim.visuals.scenery import SOLIDS, add_solid
+from unlatch.tasks.scene_names import TABLE
+from unlatch.workflows.episode.scene import TABLE_CENTER_M, TABLE_SIZE_M, EpisodeScene
+
+Array = np.ndarray
+
+CLASS = "distractor"
+"""Their class in segmentation images."""
+TRIES = 40
+"""Places that are tried for each; what finds none is left out."""
+_CLEAR_M = {"robot": 0.1, "object": 0.3}
+"""Free space around the boxes of robot and objects: doors and drawers come out there."""
+_APART_M = 0.01
+_EDGE_M = 0.05
+_AWAY_M = 1e3
+"""Where nobody sees it."""
+
+
+@dataclass
+class Distractor:
+    """One thing that is only seen."""
+
+    shape: str
+    """One of `unlatch.simcore.sim.visuals.scenery.SOLIDS`."""
+    size_m: float
+    """About its width and height [m]."""
+    x_m: float
+    """Where it stands on the table, world frame [m]."""
+    y_m: float
+    """Where it stands on the table, world frame [m]."""
+    yaw_rad: float
+    """How it is turned."""
+    colour: list[float]
+    """Red, green and blue, 0 to 1."""
+    texture: int = PLAIN
+    """Number of its texture; 0: none."""
+
+    @property
+    def T_world(self) -> Pose:
+        """Pose of its middle."""
+        return Pose.from_rpy((self.x_m, self.y_m, 0.5 * self.size_m), (0.0, 0.0, self.yaw_rad))
+
+    @property
+    def radius_m(self) -> float:
+        """Radius of a circle around it [m]."""
+        return 0.62 * self.size_m
+
+
+def draw_distractors(scene: EpisodeScene, cfg: DistractorsCfg, rng: np.random.Generator) -> list[Distractor]:
+    """Draws things that overlap neither each other nor the boxes of robot and objects nor the way between them.
+
+    Args:
+        scene: The scene after its reset.
+        cfg: How many, how large.
+        rng: Source of the draws.
+    """
+    return FreeTable(scene).drawn(cfg, rng)
+
+
+class FreeTable:
+    """Where distractors may stand, seen from above, while robot and objects are where they are now."""
+
+    def __init__(self, scene: EpisodeScene) -> None:
+        """Takes the boxes of robot and objects, and the way between them."""
+        self._taken = _taken(scene)
+        self._hand, self._goals = _way(scene)
+
+    def drawn(self, cfg: DistractorsCfg, rng: np.random.Generator) -> list[Distractor]:
+        """New things; see `draw_distractors`."""
+        placed: list[Distractor] = []
+        for _ in range(int(rng.integers(cfg.least, cfg.most + 1))):
+            made = _drawn(cfg, rng)
+            if self._find_place(made, placed, rng):
+                placed.append(made)
+        return placed
+
+    def arranged(self, items: Sequence[Distractor], number: int) -> list[Distractor]:
+        """The same things elsewhere; what finds no place stays or, where it would overlap, is out of sight.
+
+        Args:
+            items: The things.
+            number: Number of the arrangement, from which all its draws follow.
+        """
+        rng = stream(number, CLASS)
+        placed: list[Distractor] = []
+        for item in items:
+            made = replace(item, yaw_rad=float(rng.uniform(-np.pi, np.pi)))
+            if not self._find_place(made, placed, rng):
+                made = item if self._is_free(item, placed) else replace(item, x_m=_AWAY_M)
+            placed.append(made)
+        return placed
+
+    def _find_place(self, made: Distractor, placed: Sequence[Distractor], rng: np.random.Generator) -> bool:
+        for _ in range(TRIES):
+            made.x_m, made.y_m = (float(value) for value in _place(rng))
+            if self._is_free(made, placed):
+                return True
+        return False
+
+    def _is_free(self, made: Distractor, placed: Sequence[Distractor]) -> bool:
+        p = np.array([made.x_m, made.y_m])
+        free = all(_distance(p, box) > made.radius_m for box in self._taken)
+        free = free and all(_beside(p, self._hand, goal) > made.radius_m + _CLEAR_M["robot"] for goal in self._goals)
+        return free and all(np.hypot(*(p - (o.x_m, o.y_m))) > made.radius_m + o.radius_m + _APART_M for o in placed)
+
+
+def show_distractors(scene: EpisodeScene, distractors: Sequence[Distractor], textures: TextureStore) -> list[Body]:
+    """Adds them to the scenery of a world with visual shapes; their bodies, in the same order.
+
+    Args:
+        scene: The scene.
+        distractors: What stands where.
+        textures: Where their textures come from.
+    """
+    bodies = []
+    for number, item in enumerate(distractors):
+        red, green, blue = item.colour
+        body = add_solid(
+            scene.world,
+            f"{CLASS}_{number}",
+            shape=item.shape,
+            size_m=item.size_m,
+            T_world_solid=item.T_world,
+            rgba=(red, green, blue, 1.0),
+        )
+        body.semantic_class = CLASS
+        look = Look(scene.world, [body], textures, links=[-1])
+        look.textures[:] = item.texture
+        look.show()
+        bodies.append(body)
+    return bodies
+
+
+def plain_distractors(distractors: Sequence[Distractor]) -> list[dict[str, Any]]:
+    """For a record; `read_distractors` reads it back."""
+    return [asdict(item) for item in distractors]
+
+
+def read_distractors(content: Sequence[Mapping[str, Any]], where: str) -> list[Distractor]:
+    """Those of a record.
+
+    Args:
+        content: As `plain_distractors` made them.
+        where: Full key.
+
+    Raises:
+        ConfigError: One cannot be read.
+    """
+    return [read_dataclass(Distractor, item, where=f"{where}[{index}]") for index, item in enumerate(content)]
+
+
+def _drawn(cfg: DistractorsCfg, rng: np.random.Generator) -> Distractor:
+    hue, saturation, value = rng.random(), rng.uniform(0.2, 0.9), rng.uniform(0.3, 0.95)
+    return Distractor(
+        shape=str(SOLIDS[int(rng.integers(len(SOLIDS)))]),
+        size_m=float(rng.uniform(*cfg.size_m)),
+        x_m=0.0,
+        y_m=0.0,
+        yaw_rad=float(rng.uniform(-np.pi, np.pi)),
+        colour=list(colorsys.hsv_to_rgb(hue, saturation, value)),
+        texture=int(rng.integers(1, 1000)) if rng.random() < 0.5 else PLAIN,
+    )
+
+
+def _place(rng: np.random.Generator) -> Array:
+    half = 0.5 * np.array(TABLE_SIZE_M[:2]) - _EDGE_M
+    place: Array = np.array(TABLE_CENTER_M[:2]) + rng.uniform(-half, half)
+    return place
+
+
+def _taken(scene: EpisodeScene) -> list[Array]:
+    """(2, 2) lower and upper corners of what is taken, seen from above."""
+    boxes = []
+    for name, body in scene.world.bodies.items():
+        if name != TABLE:
+            clear = _CLEAR_M["object" if name in scene.objects else "robot"]
+            boxes.append(body.aabb()[:, :2] + np.array([[-clear], [clear]]))
+    return boxes
+
+
+def _way(scene: EpisodeScene) -> tuple[Array, list[Array]]:
+    """Base of the robot, and the middles of the objects, seen from above."""
+    goals = [item.body.aabb()[:, :2].mean(axis=0) for item in scene.objects.values()]
+    return scene.robot.T_world_root.p[:2], goals
+
+
+def _distance(p: Array, box: Array) -> float:
+    return float(np.linalg.norm(np.maximum(np.maximum(box[0] - p, p - box[1]), 0.0)))
+
+
+def _beside(p: Array, start: Array, end: Array) -> float:
+    """Distance of a point to a line from start to end [m]."""
+    along = end - start
+    share = float(np.clip((p - start) @ along / max(float(along @ along), 1e-9), 0.0, 1.0))
+    return float(np.linalg.norm(p - start - share * along))

@@ -1,0 +1,336 @@
+"""The randomization of one episode: views over its scene, rules of its configuration or of a record, firings kept."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from unlatch.configs.reading import read_dataclass
+from unlatch.robots.signal_view import SignalView
+from unlatch.simcore.errors import ConfigError, WorldError, close_matches
+from unlatch.simcore.randomization.config import RandomizationCfg, ViewCfg
+from unlatch.simcore.randomization.rule import SIMULATION_CONTEXT
+from unlatch.simcore.randomization.setup import Setup
+from unlatch.simcore.rng import stream
+from unlatch.simcore.sim.bodies import Body
+from unlatch.simcore.sim.drives import DriveGroup
+from unlatch.simcore.sim.views.articulation_view import ArticulationView
+from unlatch.simcore.sim.views.pose_estimate_view import SightingView
+from unlatch.simcore.sim.views.rigid_prim_view import RigidPrimView
+from unlatch.simcore.sim.views.view import View
+from unlatch.workflows.episode.randomization.distractor_view import DISTRACTORS, DistractorView
+from unlatch.workflows.episode.randomization.distractors import (
+    Distractor,
+    FreeTable,
+    draw_distractors,
+    plain_distractors,
+    read_distractors,
+    show_distractors,
+)
+from unlatch.workflows.episode.randomization.randomization_layer import (
+    LAYERS,
+    PlacedRule,
+    RandomizationLayer,
+    RecordedLayer,
+    layer_of,
+    read_layer,
+)
+from unlatch.workflows.episode.randomization.recorded_randomization import fitting
+from unlatch.workflows.episode.randomization.visual_views import (
+    CAMERAS,
+    cameras,
+    texture_store,
+    visual_names,
+    visual_views,
+)
+from unlatch.workflows.episode.scene import EpisodeScene
+
+_POSES = ("position", "orientation")
+
+
+@dataclass(frozen=True)
+class VisualDraw:
+    """How recorded episodes look in place of how they looked: the visual rules of a randomization, drawn anew."""
+
+    cfg: RandomizationCfg
+    """Its rules of visuals and its distractors count; the others are left out."""
+    seed: int
+    """Seed of the draws; that of the episode gives what the episode itself would have had."""
+
+
+class EpisodeRandomization:
+    """Layers of one environment; `reset` once after the layout, then `step` before every control step."""
+
+    def __init__(self, scene: EpisodeScene, cfg: RandomizationCfg, *, visual_draw: VisualDraw | None = None) -> None:
+        """Makes views and rules; nothing is drawn yet.
+
+        Args:
+            scene: The episode's scene, as its layout says.
+            cfg: The randomization; one with recorded values writes these.
+            visual_draw: Visuals in place of those of the configuration or the record.
+
+        Raises:
+            ConfigError: A rule does not fit the scene; with the rule's key.
+        """
+        self.cfg = cfg
+        self._scene = scene
+        self._visual_draw = visual_draw
+        self._distractors: list[Distractor] = []
+        self._distractor_view = DistractorView()
+        self._textures = texture_store(scene)
+        self._made: dict[str, View] = {}
+        self._views = self._view_cfgs()
+        self._recorded = self._recorded_layers()
+        drawn = self._drawn_rules(cfg) if self._recorded is None else []
+        anew = self._drawn_rules(visual_draw.cfg) if visual_draw is not None else []
+        recorded = {name: layer.rules for name, layer in (self._recorded or {}).items()}
+        rules = [*drawn, *anew, *(placed for found in recorded.values() for placed in found)]
+        self._check_views(rules)
+        setups = {name: Setup(keep_firings=True) for name in LAYERS}
+        self._register(setups, {rule.view for _, rule in rules})
+        layers = recorded or self._sorted(drawn, setups)
+        if visual_draw is not None:
+            layers["visuals"] = self._sorted(anew, setups)["visuals"]
+        self.layers = {name: RandomizationLayer(name, setups[name], layers[name]) for name in LAYERS}
+
+    def _drawn_rules(self, cfg: RandomizationCfg) -> list[PlacedRule]:
+        """Rules of a configuration, one of all cameras as one of each."""
+        own = [(f"randomization.rules[{index}]", rule) for index, rule in enumerate(cfg.rules)]
+        for where, rule in own:
+            if rule.view == DISTRACTORS and not cfg.distractors.active:
+                raise ConfigError(
+                    f"{where}.view='{DISTRACTORS}': there are none, randomization.distractors.most is 0. Raise it, or "
+                    "remove the rule.",
+                    key=f"{where}.view",
+                )
+        names = [camera.cfg.name for camera in cameras(self._scene)]
+        found = [
+            (where, replace(rule, view=name) if rule.view == CAMERAS else rule)
+            for where, rule in own
+            for name in (names if rule.view == CAMERAS else [rule.view])
+        ]
+        return [
+            *found,
+            *(("randomization.perception", rule) for rule in cfg.perception.rules(list(self._scene.objects))),
+        ]
+
+    def _sorted(self, rules: Sequence[PlacedRule], setups: Mapping[str, Setup]) -> dict[str, list[PlacedRule]]:
+        """Rules by the layer that they belong to."""
+        found: dict[str, list[PlacedRule]] = {name: [] for name in LAYERS}
+        for where, rule in rules:
+            found[layer_of(rule, setups, where)].append((where, rule))
+        return found
+
+    def _recorded_layers(self) -> dict[str, RecordedLayer] | None:
+        """What a record says of every layer; None where all is drawn anew."""
+        if self.cfg.recorded is None:
+            return None
+        content = self.cfg.recorded if isinstance(self.cfg.recorded, Mapping) else {}
+        where = "randomization.recorded"
+        found = {LAYERS[0]: read_layer(content, where)}
+        for name in LAYERS[1:]:
+            found[name] = read_layer(content.get(name, {}), f"{where}.{name}")
+        # a camera of the record may not be among those that look at it now
+        found["visuals"] = found["visuals"].only({*self._views, *visual_names(self._scene)})
+        return found
+
+    def _view_cfgs(self) -> dict[str, ViewCfg]:
+        """Views of bodies by name: one of each body as a whole, and those of the configuration."""
+        bodies = self._scene.world.bodies
+        views = {name: ViewCfg(name=name, body=name) for name in bodies}
+        content, where = self.cfg.views, "randomization.views"
+        if isinstance(self.cfg.recorded, Mapping):
+            where = "randomization.recorded.views"
+            content = [
+                read_dataclass(ViewCfg, view, where=f"{where}[{i}]")
+                for i, view in enumerate(self.cfg.recorded.get("views", ()))
+            ]
+        for index, view in enumerate(content):
+            key = f"{where}[{index}]"
+            if view.body not in bodies:
+                known = sorted(bodies)
+                raise ConfigError(
+                    f"{key}.body='{view.body}' is no body of this episode.{close_matches(view.body, known)} Known: "
+                    f"{', '.join(known)}. Name one of them.",
+                    key=f"{key}.body",
+                    available=known,
+                )
+            if view.name in (*views, SIMULATION_CONTEXT):
+                raise ConfigError(
+                    f"{key}.name='{view.name}' is taken. Expected a name of its own. Rename it.", key=f"{key}.name"
+                )
+            views[view.name] = view
+            try:
+                self._view(view)
+            except WorldError as exc:
+                raise ConfigError(f"{key}: {exc.message}", key=key) from exc
+        return views
+
+    def _check_views(self, rules: list[PlacedRule]) -> None:
+        known = [SIMULATION_CONTEXT, *sorted(self._views), *visual_names(self._scene)]
+        for where, rule in rules:
+            if rule.view not in known:
+                raise ConfigError(
+                    f"{where}.view='{rule.view}' is no view of this episode."
+                    f"{close_matches(rule.view, known)} Known: {', '.join(known)}. Name one of them.",
+                    key=f"{where}.view",
+                    available=known,
+                )
+
+    def _register(self, setups: Mapping[str, Setup], used: set[str]) -> None:
+        """Registers the views that rules use, in the layers that they have attributes in."""
+        scene = self._scene
+        setups["physics"].register_simulation_context(scene.world)
+        for name in sorted(used & self._views.keys()):
+            setups["physics"].register_view(self._view(self._views[name]))
+        for name in sorted(used & scene.objects.keys()):
+            setups["sensors"].register_view(SightingView(scene.objects[name].sighting, name=name))
+        robot = scene.robot
+        if robot.body.name in used:
+            arms = list(robot.arms.values())
+            signals = SignalView(arms, name=robot.body.name, control_hz=scene.world.cfg.control_hz)
+            setups["sensors"].register_view(signals)
+        for view in visual_views(scene, used, self._textures):
+            setups["visuals"].register_view(view)
+        if DISTRACTORS in used:
+            setups["visuals"].register_view(self._distractor_view)
+
+    def _view(self, cfg: ViewCfg) -> View:
+        """A view of a body, made once: what it declares acts from then on."""
+        if cfg.name not in self._made:
+            world = self._scene.world
+            body = world.bodies[cfg.body]
+            self._made[cfg.name] = (
+                ArticulationView(
+                    world,
+                    [body],
+                    name=cfg.name,
+                    drives=[self._drives_of(body)],
+                    joints=cfg.joints,
+                    links=cfg.links,
+                    tendons=cfg.tendons,
+                )
+                if body.movable_joints
+                else RigidPrimView(world, [body], name=cfg.name)
+            )
+        return self._made[cfg.name]
+
+    def _drives_of(self, body: Body) -> list[DriveGroup]:
+        if body is self._scene.robot.body:
+            return [arm.drives for arm in self._scene.robot.arms.values()]
+        return [self._scene.objects[body.name].drives]
+
+    def reset(self, seed: int) -> None:
+        """Fires `on_env_reset` in every layer; what the layout made is the default.
+
+        Args:
+            seed: Seed of the episode, for its streams; not used where recorded values are written.
+
+        Raises:
+            RecordingError: Recorded values do not fit the scene.
+        """
+        for name, layer in self.layers.items():
+            anew = self._visual_draw if name == "visuals" else None
+            recorded = None if self._recorded is None or anew is not None else self._recorded[name].firings
+            layer.reset(seed if anew is None else anew.seed, recorded)
+        self._place_distractors(seed)
+        of_robot = self._written("physics", self._scene.robot.body.name)
+        robot = self._scene.robot
+        if "joint_positions" in of_robot or "encoder_offset" in self._written("sensors", robot.body.name):
+            for arm in robot.arms.values():
+                arm.hold_position()
+        if of_robot.intersection(_POSES):
+            robot.T_world_root = robot.body.root_pose()
+        self._scene.scene.update_state()
+
+    def _place_distractors(self, seed: int) -> None:
+        """Draws what is only seen, or takes that of the record, and shows it where pictures may be made."""
+        anew = self._visual_draw or VisualDraw(self.cfg, seed)
+        if self._recorded is None or self._visual_draw is not None:
+            cfg, rng = anew.cfg.distractors, stream(anew.seed, "visuals.distractors")
+            self._distractors = draw_distractors(self._scene, cfg, rng) if cfg.active else []
+        else:
+            content = self.cfg.recorded.get("visuals", {}).get("distractors", ())
+            self._distractors = read_distractors(content, "randomization.recorded.visuals.distractors")
+        shown = self._scene.world.visuals
+        bodies = show_distractors(self._scene, self._distractors, self._textures) if shown else []
+        if DISTRACTORS in self.layers["visuals"].setup.views:
+            self._distractor_view.bind(self._distractors, bodies, FreeTable(self._scene))
+
+    def show(self, frame: int) -> None:
+        """Makes everything look as in a state frame of the episode, in any order of frames."""
+        self.layers["visuals"].show(frame * self._scene.world.cfg.control_steps)
+
+    def _written(self, layer: str, body: str) -> set[str]:
+        """Attributes of a body that a layer writes, through whatever view."""
+        slots = self.layers[layer].written()
+        return {
+            slot.attribute.name for slot in slots if slot.view in self._views and self._views[slot.view].body == body
+        }
+
+    def homes(self, q_home: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+        """Start joint positions (n,) by arm [rad] after the reset: those of the layout, or what was made of them."""
+        moved = any(slot.attribute.name == "joint_positions" for slot in self.layers["physics"].written())
+        return {name: arm.q if moved else q_home[name] for name, arm in self._scene.robot.arms.items()}
+
+    def step(self) -> None:
+        """Counts one control step and lets the rules fire whose gate is open."""
+        for layer in self.layers.values():
+            if layer.setup.rules:
+                layer.step()
+
+    def applied(self) -> dict[str, Any]:
+        """Views, and of every layer rules and firings so far, as plain values; enough to apply them again."""
+        recorded = self.cfg.recorded
+        views = recorded.get("views", []) if isinstance(recorded, Mapping) else self.cfg.to_dict().get("views", [])
+        others = {name: layer.applied() for name, layer in self.layers.items() if name != LAYERS[0]}
+        if self._distractors:
+            others["visuals"]["distractors"] = plain_distractors(self._distractors)
+        return {
+            "views": views,
+            **self.layers[LAYERS[0]].applied(),
+            **{name: content for name, content in others.items() if any(content.values())},
+        }
+
+    def lines(self) -> list[str]:
+        """What fires when, one line a rule, and what the reset wrote."""
+        hz = self._scene.world.cfg.control_hz
+        lines = [line for layer in self.layers.values() for line in layer.lines(control_hz=hz)]
+        lines = [f"randomization {self.cfg.name}: {len(lines)} rules", *lines]
+        return lines + ([f"  distractors: {len(self._distractors)}"] if self._distractors else [])
+
+
+def randomized(
+    scene: EpisodeScene, cfg: RandomizationCfg, seed: int, *, visual_draw: VisualDraw | None = None
+) -> EpisodeRandomization | None:
+    """The randomization of a scene after its reset; None where nothing varies.
+
+    Args:
+        scene: The episode's scene, as its layout says.
+        cfg: The randomization.
+        seed: Seed of the episode.
+        visual_draw: Visuals in place of those of the configuration or the record.
+
+    Raises:
+        ConfigError: A rule does not fit the scene, or values that `from` names do not.
+        RecordingError: Values of the record that is opened do not.
+    """
+    if not cfg.active and visual_draw is None:
+        return None
+    with fitting(cfg, {name: item.asset.instance for name, item in scene.objects.items()}):
+        made = EpisodeRandomization(scene, cfg, visual_draw=visual_draw)
+        made.reset(seed)
+    return made
+
+
+def recorded_randomization(applied: Mapping[str, Any], *, name: str) -> RandomizationCfg:
+    """The randomization that applies again what a record says was applied; one without rules where that is nothing.
+
+    Args:
+        applied: `applied` of a record.
+        name: Name of the randomization.
+    """
+    return RandomizationCfg(name=name, recorded=dict(applied) if applied else None)

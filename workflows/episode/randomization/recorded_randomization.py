@@ -1,0 +1,78 @@
+"""`randomization.from`: what an episode of a data set applied, to be applied again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from unlatch.simcore.errors import ConfigError, RecordingError
+from unlatch.simcore.randomization.config import RandomizationCfg
+from unlatch.simcore.recording.data_set.data_set import DataSet
+from unlatch.simcore.recording.episode import EPISODE_FILE, read_episode
+
+KEY = "randomization.from"
+
+
+def with_recorded(cfg: RandomizationCfg) -> RandomizationCfg:
+    """The randomization with the values that its `from` names, if it names an episode.
+
+    Args:
+        cfg: The randomization as configured.
+
+    Raises:
+        ConfigError: There is no such episode, or nothing was randomized in it.
+    """
+    if cfg.source is None or cfg.recorded is not None:
+        return cfg
+    try:
+        applied = _applied(cfg.source)
+    except RecordingError as exc:
+        raise ConfigError(f"{KEY}='{cfg.source}': {exc.message}", key=KEY) from exc
+    if not applied:
+        raise ConfigError(
+            f"{KEY}='{cfg.source}' is an episode in which nothing was randomized. Name one that was made with a "
+            "randomization.",
+            key=KEY,
+        )
+    return RandomizationCfg(name=cfg.name, source=cfg.source, recorded=applied)
+
+
+@contextmanager
+def fitting(cfg: RandomizationCfg, instances: Mapping[str, str]) -> Iterator[None]:
+    """Says of values that do not fit an episode where they are from, and what would fit.
+
+    Args:
+        cfg: The randomization, as `with_recorded` made it.
+        instances: Instance by object of the episode that they are applied to.
+
+    Raises:
+        ConfigError: Values that `from` names do not fit the scene inside.
+    """
+    try:
+        yield
+    except (ConfigError, RecordingError) as exc:
+        if cfg.source is None:
+            raise
+        here = ", ".join(f"{name} {instance}" for name, instance in instances.items())
+        said = exc.message.replace("randomization.recorded.", "its ").removeprefix("Recorded randomization: ")
+        for advice in (" Name one of them.", " Use the scene that it was recorded in."):
+            said = said.removesuffix(advice)
+        raise ConfigError(
+            f"{KEY}='{cfg.source}' does not fit an episode of {here}: {said} Name an episode of the same robot and "
+            "objects, or keep the object the same by object.instance.",
+            key=KEY,
+        ) from exc
+
+
+def _applied(source: str) -> dict[str, Any]:
+    folder = Path(source).expanduser()
+    if (folder / EPISODE_FILE).is_file():
+        return read_episode(folder, arrays=False).applied
+    path, _, number = source.rpartition(":")
+    if not path or not number.isdigit():
+        raise ConfigError(
+            f"{KEY}='{source}' is no episode. Expected DATA:NUMBER, or the folder of an episode. Change it.", key=KEY
+        )
+    return DataSet.open(Path(path).expanduser()).read(int(number), arrays=False).applied

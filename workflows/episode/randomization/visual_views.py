@@ -1,0 +1,136 @@
+"""What can be varied of how an episode looks: bodies, the room around them, the light, the cameras."""
+
+from __future__ import annotations
+
+from collections.abc import Set as AbstractSet
+
+import numpy as np
+
+from unlatch.objects.procedural.building.numbered_texture import texture_file
+from unlatch.simcore.geometry import Pose
+from unlatch.simcore.sim.bodies import ROOT, Body
+from unlatch.simcore.sim.sensors.camera import Camera
+from unlatch.simcore.sim.views.appearance_view import LookView
+from unlatch.simcore.sim.views.attribute_view import AttributeView
+from unlatch.simcore.sim.views.camera_view import CameraView
+from unlatch.simcore.sim.views.light_view import LightView
+from unlatch.simcore.sim.visuals.appearance import Look, TextureStore
+from unlatch.simcore.sim.visuals.scenery import add_panel, add_solid
+from unlatch.tasks.scene_names import TABLE
+from unlatch.workflows.episode.randomization.distractor_view import DISTRACTORS
+from unlatch.workflows.episode.scene import TABLE_CENTER_M, TABLE_RGBA, TABLE_SIZE_M, EpisodeScene
+
+LIGHT, FLOOR, WALLS = "light", "floor", "walls"
+CAMERAS = "cameras"
+"""Stands for every camera there is: a rule of it is one of each."""
+ROOM = (FLOOR, WALLS)
+"""Views of the room; it is there where a rule varies one of them."""
+_ROOM_M = (6.0, 6.0, 2.6)
+_FLOOR_Z_M = -0.75
+_TILE_M = 1.2
+_TABLE_TILE_M = 0.6
+_SHEET_M = 5e-4
+_FLOOR_RGBA, _WALL_RGBA, _LEG_RGBA = (0.6, 0.57, 0.53, 1.0), (0.86, 0.85, 0.82, 1.0), (0.3, 0.3, 0.3, 1.0)
+
+
+def visual_names(scene: EpisodeScene) -> list[str]:
+    """Names of the views beside those of bodies."""
+    return [LIGHT, DISTRACTORS, *ROOM, CAMERAS, *(camera.cfg.name for camera in cameras(scene))]
+
+
+def cameras(scene: EpisodeScene) -> list[Camera]:
+    """The cameras of a scene."""
+    return [sensor for sensor in scene.scene.sensors.children.values() if isinstance(sensor, Camera)]
+
+
+def visual_views(scene: EpisodeScene, used: AbstractSet[str], textures: TextureStore) -> list[AttributeView]:
+    """The views that rules use; where a picture may be made, what they show is added to the scene.
+
+    Args:
+        scene: The scene.
+        used: Names of views.
+        textures: Where textures come from.
+    """
+    world = scene.world
+    found: list[AttributeView] = []
+    for name, body in world.bodies.items():
+        if name in used:
+            painted = [body, _table_top(scene)] if name == TABLE and world.visuals else [body]
+            look = Look(world, painted, textures, links=list(body.links.values()))
+            found.append(LookView(look, name=name, links=list(body.links)))
+    if LIGHT in used:
+        found.append(LightView(world, name=LIGHT))
+    if not used.isdisjoint(ROOM):
+        rooms = _room(scene) if world.visuals else {}
+        for name in ROOM:
+            look = Look(world, rooms.get(name, []), textures, links=[ROOT])
+            found.append(LookView(look, name=name, links=[name]))
+    found += [CameraView(camera) for camera in cameras(scene) if camera.cfg.name in used]
+    return found
+
+
+def texture_store(scene: EpisodeScene) -> TextureStore:
+    """Generated textures for a scene."""
+    return TextureStore(scene.world, texture_file)
+
+
+def _table_top(scene: EpisodeScene) -> Body:
+    """A sheet on the table, on which a texture repeats; on a box it would be drawn out over each side."""
+    x, y, z = TABLE_CENTER_M
+    length, width, height = TABLE_SIZE_M
+    sheet = add_panel(
+        scene.world,
+        "table_top",
+        size_m=(length, width),
+        T_world_panel=Pose.from_translation((x, y, z + 0.5 * height + _SHEET_M)),
+        rgba=TABLE_RGBA,
+        tile_m=_TABLE_TILE_M,
+    )
+    sheet.semantic_class = TABLE
+    return sheet
+
+
+def _room(scene: EpisodeScene) -> dict[str, list[Body]]:
+    """A floor, four walls and what the table stands on."""
+    world = scene.world
+    length, width, height = _ROOM_M
+    x, y = TABLE_CENTER_M[0], TABLE_CENTER_M[1]
+    floor = add_panel(
+        world,
+        FLOOR,
+        size_m=(length, width),
+        T_world_panel=Pose.from_translation((x, y, _FLOOR_Z_M)),
+        rgba=_FLOOR_RGBA,
+        tile_m=_TILE_M,
+    )
+    walls = []
+    for number in range(4):
+        yaw = number * np.pi / 2
+        out = 0.5 * (length if number % 2 == 0 else width)
+        middle = (x + out * np.cos(yaw), y + out * np.sin(yaw), _FLOOR_Z_M + height / 2)
+        # its z looks into the room, its y up
+        z = np.array([-np.cos(yaw), -np.sin(yaw), 0.0])
+        up = np.array([0.0, 0.0, 1.0])
+        T = Pose(np.column_stack([np.cross(up, z), up, z]), np.array(middle))
+        size = (width if number % 2 == 0 else length, height)
+        walls.append(add_panel(world, f"wall_{number}", size_m=size, T_world_panel=T, rgba=_WALL_RGBA, tile_m=_TILE_M))
+        walls[-1].semantic_class = "wall"
+    _legs(scene)
+    return {FLOOR: [floor], WALLS: walls}
+
+
+def _legs(scene: EpisodeScene) -> None:
+    """The table stands on two columns."""
+    top = TABLE_CENTER_M[2] - 0.5 * TABLE_SIZE_M[2]
+    for number, side in enumerate((-1.0, 1.0)):
+        x = TABLE_CENTER_M[0] + side * (0.5 * TABLE_SIZE_M[0] - 0.3)
+        height = top - _FLOOR_Z_M
+        body = add_solid(
+            scene.world,
+            f"table_leg_{number}",
+            shape="cylinder",
+            size_m=height,
+            T_world_solid=Pose.from_translation((x, TABLE_CENTER_M[1], _FLOOR_Z_M + height / 2)),
+            rgba=_LEG_RGBA,
+        )
+        body.semantic_class = "table"

@@ -1,0 +1,335 @@
+"""Builds the scene of one episode in a world: for collection, for planning alone, for pictures and for replay."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from pathlib import Path
+
+import numpy as np
+
+from unlatch.objects.articulated_object import ObjectAsset
+from unlatch.objects.scene_object import ObjectKeypoints, SceneObject
+from unlatch.robots.action import Action, ArmAction
+from unlatch.robots.checks import OBJECT_FRICTION
+from unlatch.robots.description import ArmCfg, RobotCfg
+from unlatch.robots.model import model_path
+from unlatch.robots.robot import Robot
+from unlatch.simcore.errors import SkillError
+from unlatch.simcore.geometry import Pose
+from unlatch.simcore.sim.collision import ObstacleModel, RobotModel
+from unlatch.simcore.sim.contacts import ContactMonitor, ContactView
+from unlatch.simcore.sim.scene import Scene
+from unlatch.simcore.sim.sensors.catalog import SENSORS
+from unlatch.simcore.sim.sensors.config import SensorCfg
+from unlatch.simcore.sim.sensors.lidar import LidarCfg
+from unlatch.simcore.sim.visuals.pictures import View
+from unlatch.simcore.sim.world import World
+from unlatch.skills.contract.context import FrameSpeeds, Views
+from unlatch.solver.kinematics import Kinematics
+from unlatch.solver.scene import ArmModel
+from unlatch.tasks.layout import Layout
+from unlatch.tasks.scene_names import TABLE, plinth_of
+from unlatch.workflows.episode.semantic_classes import check_classes
+
+TABLE_SIZE_M = (1.8, 2.0, 0.06)
+TABLE_CENTER_M = (0.5, 0.0, -0.03)
+TABLE_RGBA = (0.76, 0.7, 0.62, 1.0)
+_LIMIT_MARGIN_RAD = 0.03
+
+
+@dataclass
+class EpisodeScene:
+    """The world of one episode and everything in it by name."""
+
+    world: World
+    scene: Scene
+    robot: Robot
+    objects: Mapping[str, SceneObject]
+    views: Mapping[str, Mapping[tuple[str, str], Views]]
+    """By arm, then by (object, part)."""
+    monitor: ContactMonitor
+    fixtures: tuple[ObstacleModel, ...]
+    _left: dict[str, tuple[object, ...]] = field(default_factory=dict, init=False, repr=False)
+    """How the last frame left everything."""
+
+    def view(self) -> View:
+        """A camera that sees the robot's hand and the object."""
+        boxes = [item.body.aabb() for item in self.objects.values()]
+        middle = np.mean([box.mean(axis=0) for box in boxes], axis=0)
+        # from behind the robot's right shoulder: the object's front and the hand are both seen
+        target = 0.6 * middle + 0.4 * np.array([0.12, 0.0, 0.5])
+        eye = target + np.array([-0.68, -1.05, 0.62])
+        if len(self.robot.arms) > 1:  # shoulders on both sides would hide it: from beyond the object
+            target = 0.8 * middle + 0.2 * np.array([0.0, 0.0, 0.5])
+            eye = target + np.array([1.05, -0.8, 0.75])
+        return View(eye=tuple(eye.tolist()), target=tuple(target.tolist()), fov_deg=48.0)
+
+    def hold_flags(self, held: Mapping[str, frozenset[str]]) -> dict[str, tuple[bool, ...]]:
+        """Which joints of every object are held, as an action states it."""
+        return {
+            name: tuple(joint in held.get(name, frozenset()) for joint in item.joint_names)
+            for name, item in self.objects.items()
+        }
+
+    def act_on(self, name: str, part: str, *, arm: str, alone: bool = True, link: str | None = None) -> None:
+        """Says which object and part an arm acts on from here on; what no arm acts on is part of the environment.
+
+        Args:
+            name: The object.
+            part: Its part.
+            arm: The arm.
+            alone: Whether the other arms act on nothing from here on.
+            link: Link of the object that its fingers may touch; None = that of the part.
+        """
+        for other in self.objects.values():
+            for each in self.robot.arms if alone else (arm,):
+                other.leave(each)
+        self.objects[name].act_on(part, arm=arm, link=link)
+
+    def apply(self, action: Action) -> None:
+        """Gives a record frame's action to the robot, and its hold events to the objects."""
+        self.robot.apply(action)
+        for name, flags in action.hold.items():
+            item = self.objects[name]
+            item.hold(frozenset(joint for joint, flag in zip(item.joint_names, flags, strict=True) if flag))
+
+    def action_at(self, arrays: Mapping[str, np.ndarray], index: int) -> Action:
+        """The action of a record's row, to be applied to this scene."""
+        arms = {}
+        for name, arm in self.robot.arms.items():
+            prefix = f"actions.{self.robot.cfg.name}.{name}"
+            arms[name] = ArmAction.of(
+                arrays[f"{prefix}.joint_targets"][index],
+                float(arrays[f"{prefix}.gripper_target"][index][0]),
+                arm_model(self.robot.cfg, arm.cfg).kinematics.fk,
+            )
+        flags = iter(arrays["actions.hold"][index] > 0.5)
+        hold = {name: tuple(bool(next(flags)) for _ in item.joint_names) for name, item in self.objects.items()}
+        return Action(arms, hold=hold)
+
+    def action_values(self, action: Action) -> dict[str, np.ndarray]:
+        """An action as a row of a record, by record key; `action_at` reads it back."""
+        values: dict[str, np.ndarray] = {}
+        for name, arm_action in action.arms.items():
+            prefix = f"actions.{self.robot.cfg.name}.{name}"
+            T_world_ee = self.robot.arm(name).T_world_base @ arm_action.T_base_ee
+            values[f"{prefix}.joint_targets"] = arm_action.joint_targets
+            values[f"{prefix}.ee_target_position"] = T_world_ee.p
+            values[f"{prefix}.ee_target_quat_xyzw"] = T_world_ee.quat_xyzw
+            values[f"{prefix}.gripper_target"] = np.array([arm_action.gripper_target_m])
+        values["actions.hold"] = np.array([flag for flags in action.hold.values() for flag in flags], dtype=float)
+        return values
+
+    def advance_frame(self, before_control_step: Callable[[], None] | None = None) -> FrameSpeeds:
+        """One record frame: control steps, each with its physics steps; contacts and speeds are read at every one.
+
+        Args:
+            before_control_step: Called once a control step, before its physics steps (randomization).
+
+        Raises:
+            SkillError: Something was moved since the last frame, by other means than an action.
+        """
+        self._check_untouched()
+        world, robot, rates = self.world, self.robot, self.world.cfg
+        robot_speed = 0.0
+        object_speeds = dict.fromkeys(self.objects, 0.0)
+        for control_step in range(rates.control_steps):
+            if before_control_step is not None:
+                before_control_step()
+            robot.control_step(control_step)
+            for _ in range(rates.physics_steps):
+                world.step()
+                self.monitor.sample()
+                robot_speed = max(robot_speed, robot.max_joint_speed())
+                for name, item in self.objects.items():
+                    object_speeds[name] = max(object_speeds[name], item.max_joint_speed())
+        self.monitor.end_frame()
+        self.scene.update_state()
+        self._left = world.signature()
+        return FrameSpeeds(robot_speed, object_speeds)
+
+    def _check_untouched(self) -> None:
+        """Refuses what a skill did to the scene itself: nothing but actions and physics may move it."""
+        if not self._left:
+            return
+        now = self.world.signature()
+        changed = sorted(name for name in {*now, *self._left} if now.get(name) != self._left.get(name))
+        if changed:
+            raise SkillError(
+                f"{', '.join(changed)} of the scene changed between two record frames. Expected that nothing but "
+                "actions and physics moves robot and objects, and that nothing joins them. Let the skill command the "
+                "arm.",
+                changed=changed,
+            )
+
+    def contact_values(self) -> dict[str, np.ndarray]:
+        """Forces of the frame by record key."""
+        return {f"contacts.{path}": value for path, value in self.scene.contacts.state_dict().items()}
+
+
+def build_scene(
+    world: World,
+    robot_cfg: RobotCfg,
+    assets: Mapping[str, ObjectAsset],
+    layout: Layout,
+    acted_on: Sequence[tuple[str, str]],
+    *,
+    sensors: Sequence[SensorCfg] = (),
+    seed: int = 0,
+) -> EpisodeScene:
+    """Empties a world and puts table, plinths, robot, objects and sensors into it.
+
+    Args:
+        world: An open world.
+        robot_cfg: The robot.
+        assets: Objects by name.
+        layout: Where they stand.
+        acted_on: (object, part) of every skill; contact views are made for these.
+        sensors: What is mounted where; read last, in this order.
+        seed: Seed of the episode, for noise of sensors.
+
+    Raises:
+        ConfigError: A sensor is mounted on what is not there.
+    """
+    world.reset()
+    fixtures = [
+        ObstacleModel(
+            name=TABLE, urdf_path=None, T_world_root=Pose.from_translation(TABLE_CENTER_M), size_m=TABLE_SIZE_M
+        )
+    ]
+    table = world.add_box(TABLE, size_m=TABLE_SIZE_M, T_world_box=fixtures[0].T_world_root, rgba=TABLE_RGBA)
+    robot = Robot(world, robot_cfg, model_path(robot_cfg), T_world_root=base_pose(robot_cfg))
+    robot.body.semantic_class = "robot"
+    robot.body.stand_on(table)
+    for name, arm in robot.arms.items():
+        arm.reset(layout.q_home[name], gripper_m=arm.cfg.gripper.max_width_m)
+    scene = Scene(world)
+    scene.add_robot(robot_cfg.name, robot)
+    objects: dict[str, SceneObject] = {}
+    for name, asset in assets.items():
+        place = layout.objects[name]
+        if place.plinth_size_m is not None and place.T_world_plinth is not None:
+            plinth = plinth_of(name)
+            box = world.add_box(
+                plinth, size_m=place.plinth_size_m, T_world_box=place.T_world_plinth, rgba=(0.45, 0.47, 0.5, 1.0)
+            )
+            box.semantic_class = "plinth"
+            fixtures.append(
+                ObstacleModel(
+                    name=plinth, urdf_path=None, T_world_root=place.T_world_plinth, size_m=place.plinth_size_m
+                )
+            )
+        urdf = asset.drawn_urdf() if world.visuals else asset.urdf_path
+        body = world.load_urdf(urdf, name=name, T_world_root=place.T_world_root, friction=OBJECT_FRICTION)
+        body.semantic_class = asset.category
+        objects[name] = SceneObject(body, asset, world=world)
+        objects[name].set_joints(place.joint_positions)
+        scene.add_object(name, objects[name])
+        for part in asset.articulation.parts:
+            scene.add_keypoints(name, part, ObjectKeypoints(objects[name], part))
+    monitor = ContactMonitor(
+        world, robot.body, ignored_self_pairs=[frozenset(pair) for pair in robot_cfg.self_collision_ignored]
+    )
+    views = {arm.name: _views(robot_cfg, arm, objects, acted_on, monitor) for arm in robot_cfg.arms}
+    for view in monitor.views.values():
+        scene.add_contact_view(view)
+    for cfg in sensors:
+        sensor = SENSORS.load(cfg.type)(cfg, world)
+        sensor.seed = seed
+        if isinstance(cfg, LidarCfg):
+            check_classes(cfg.reflectivity, world, key=f"sensors: {cfg.name}.reflectivity")
+        scene.add_sensor(sensor)
+    episode = EpisodeScene(world, scene, robot, objects, views, monitor, tuple(fixtures))
+    scene.update_state()
+    return episode
+
+
+def _views(
+    robot: RobotCfg,
+    arm: ArmCfg,
+    objects: Mapping[str, SceneObject],
+    acted_on: Sequence[tuple[str, str]],
+    monitor: ContactMonitor,
+) -> dict[tuple[str, str], Views]:
+    fingers = frozenset(arm.gripper.finger_links)
+    forbidden = frozenset(arm.forbidden_links)
+    environment_name = f"{robot.name}.environment"
+    if environment_name not in monitor.views:
+
+        def elsewhere(_link: str, body: str, _other: str) -> bool:
+            return body not in objects or not objects[body].acted_on
+
+        monitor.add(ContactView(environment_name, elsewhere))
+    found: dict[tuple[str, str], Views] = {}
+    for name in dict.fromkeys(name for name, _ in acted_on):
+        item = objects[name]
+        prefix = f"{robot.name}.{arm.name}.{name}"
+
+        def on_part(link: str, body: str, other: str, name: str = name, item: SceneObject = item) -> bool:
+            return link in fingers and body == name and other == item.acted_link(arm.name)
+
+        def on_base(link: str, body: str, other: str, name: str = name, item: SceneObject = item) -> bool:
+            return link in fingers and body == name and other != item.acted_link(arm.name)
+
+        def by_arm(link: str, body: str, other: str, name: str = name) -> bool:
+            return link in forbidden and body == name
+
+        views = Views(
+            fingers_link=monitor.add(ContactView(f"{prefix}.fingers_link", on_part)),
+            fingers_base=monitor.add(ContactView(f"{prefix}.fingers_base", on_base)),
+            forbid_collision=monitor.add(ContactView(f"{prefix}.forbid_collision", by_arm)),
+            environment=monitor.views[environment_name],
+        )
+        found.update({(name, part): views for owner, part in acted_on if owner == name})
+    return found
+
+
+def base_pose(cfg: RobotCfg) -> Pose:
+    """`T_world_root` of a robot: at the origin or before it, looking along +x."""
+    return Pose.from_translation((cfg.base_x_m, 0.0, cfg.base_height_m))
+
+
+def robot_model(robot: Robot, arm: ArmCfg, layout: Layout) -> RobotModel:
+    """What the collision checker needs to know of one arm; the other arms stand where they are now."""
+    cfg = robot.cfg
+    home: dict[str, float] = {}
+    for other in cfg.arms:
+        q, opening_m = layout.q_home[other.name], other.gripper.max_width_m
+        if other.name != arm.name:
+            q, opening_m = robot.arm(other.name).q_read, robot.arm(other.name).gripper_opening_m
+        home.update(zip(other.joints, (float(v) for v in q), strict=True))
+        home.update(zip(other.gripper.joints, other.gripper.positions(opening_m), strict=True))
+    return RobotModel(
+        urdf_path=model_path(cfg),
+        T_world_base=robot.T_world_root,
+        arm_joints=tuple(arm.joints),
+        finger_joints=tuple(arm.gripper.joints),
+        finger_links=frozenset(arm.gripper.finger_links),
+        ignored_pairs=frozenset(frozenset(pair) for pair in cfg.self_collision_ignored),
+        home=home,
+        arm_links=None if len(cfg.arms) == 1 else frozenset((*arm.forbidden_links, *arm.gripper.finger_links)),
+        fingers_at=arm.gripper.positions,
+    )
+
+
+def arm_model(cfg: RobotCfg, arm: ArmCfg) -> ArmModel:
+    """The arm as the planner sees it: the maker's limits less a margin."""
+    kinematics = _kinematics(model_path(cfg), arm.base_link, arm.ee_link)
+    return ArmModel(
+        kinematics=kinematics,
+        tool_keypoints={name: np.array(xyz) for name, xyz in arm.keypoints.items()},
+        q_lower=np.array(arm.lower) + _LIMIT_MARGIN_RAD,
+        q_upper=np.array(arm.upper) - _LIMIT_MARGIN_RAD,
+        max_velocity=np.array(arm.max_velocity),
+        max_acceleration=np.array(arm.max_acceleration),
+        workspace=np.array(arm.workspace),
+        q_home=np.array(arm.home),
+        symmetric_gripper=arm.gripper.symmetric,
+    )
+
+
+@lru_cache(maxsize=16)
+def _kinematics(urdf: Path, base_link: str, ee_link: str) -> Kinematics:
+    return Kinematics.from_urdf(urdf, base_link=base_link, tip_link=ee_link)

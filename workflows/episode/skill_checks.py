@@ -1,0 +1,121 @@
+"""Checks an entry of `skills` against the skill and the part that it names, before anything is written."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+
+from unlatch.objects.annotation import Part
+from unlatch.objects.articulated_object import ObjectAsset
+from unlatch.simcore.errors import ConfigError
+from unlatch.skills.catalog import SKILLS
+from unlatch.skills.contract.config import SkillCfg
+from unlatch.solver.settings.setting import PlannerSettingCfg, SuccessMode
+from unlatch.solver.terms.point2point import Point2Point
+from unlatch.tasks.layout import described
+from unlatch.workflows.cli.console import banner_hidden
+
+_PAST_LIMIT_RAD = 0.05
+_PAST_LIMIT_M = 0.01
+"""So far past a joint's limit a part may be pushed, so that it gets there for sure."""
+
+
+def check_skill(skill: SkillCfg, part: Part, asset: ObjectAsset, *, where: str) -> None:
+    """Checks what a skill is asked for: a way to judge it that it has, and a way that its part can go.
+
+    Args:
+        skill: The entry.
+        part: The part that it acts on.
+        asset: The object that the part belongs to.
+        where: Full key of its planner setting.
+
+    Raises:
+        ConfigError: The skill or the part cannot do it.
+    """
+    _check_mode(skill, f"{where}.success_mode")
+    _check_threshold(skill, part, asset, f"{where}.success_threshold")
+    _check_follow(skill, part, asset, f"{where}.post_actuation_motions.follow_joint.to")
+
+
+def _check_mode(skill: SkillCfg, where: str) -> None:
+    with banner_hidden():
+        modes = SKILLS.load(skill.name).success_modes
+    mode = skill.planner_setting.success_mode
+    if mode is not None and mode not in modes:
+        names = [item.value for item in modes]
+        raise ConfigError(
+            f"{where}={mode.value} is no mode of skill '{skill.name}'. Expected one of {', '.join(names) or 'none'}. "
+            "Choose one of them, or leave it out.",
+            key=where,
+            available=names,
+        )
+
+
+def _check_threshold(skill: SkillCfg, part: Part, asset: ObjectAsset, where: str) -> None:
+    """A threshold that the joint can come to, and that it has not come to before it moves."""
+    with banner_hidden():
+        modes = SKILLS.load(skill.name).success_modes
+    mode = skill.planner_setting.success_mode or (modes[0] if modes else None)
+    joint = asset.model.joints[part.joint]
+    threshold = skill.planner_setting.success_threshold
+    if mode is None or mode is SuccessMode.zero or joint.kind == "continuous":
+        return
+    span, unit = abs(joint.upper - joint.lower), "m" if joint.kind == "prismatic" else "rad"
+    if mode is SuccessMode.fraction:
+        span, unit = span / abs(part.openness.open - part.openness.closed), "of the way from closed to open"
+    if not 0.0 < threshold <= span:
+        raise ConfigError(
+            f"{where}={threshold:g} cannot be judged on '{part.name}' of {described(asset)} with success_mode "
+            f"{mode.value}: its joint has {span:.3g} {unit}. Expected a value above 0 and at most that. Change it.",
+            key=where,
+        )
+
+
+def _check_follow(skill: SkillCfg, part: Part, asset: ObjectAsset, where: str) -> None:
+    follow = skill.planner_setting.follow_joint
+    target = None if follow is None else follow.target(s_closed=part.openness.closed, s_open=part.openness.open)
+    joint = asset.model.joints[part.joint]
+    if follow is None or target is None or joint.kind == "continuous":
+        return
+    unit, past = ("m", _PAST_LIMIT_M) if joint.kind == "prismatic" else ("rad", _PAST_LIMIT_RAD)
+    if not joint.lower - past <= target <= joint.upper + past:
+        raise ConfigError(
+            f"{where}={follow.to} leads '{part.name}' of {described(asset)} to {target:.3g} {unit}, which its joint "
+            f"cannot reach. Expected {joint.lower:.3g} to {joint.upper:.3g} {unit} (at most {past:g} {unit} past a "
+            "limit, to push against it), or a share such as 80%. Change it.",
+            key=where,
+        )
+
+
+def check_points(setting: PlannerSettingCfg, tool: Mapping[str, Sequence[float]], part: Part, *, where: str) -> None:
+    """Refuses two point constraints that no pose of the hand satisfies: its points stay as far apart as they are.
+
+    Only pairs whose targets are fixed in one frame of the object are checked here; the planner checks the others.
+
+    Args:
+        setting: The skill's planner setting.
+        tool: Tool keypoints by name, ee frame [m].
+        part: The part that is acted on.
+        where: Full key of the setting.
+
+    Raises:
+        ConfigError: Two constraints contradict each other.
+    """
+    points = [(i, term) for i, term in enumerate(setting.constraints) if isinstance(term, Point2Point)]
+    for n, (i, first) in enumerate(points):
+        for j, second in points[n + 1 :]:
+            a, b = part.keypoints[first.target_keypoint_name], part.keypoints[second.target_keypoint_name]
+            if a.frame != b.frame:
+                continue
+            wanted = math.dist(a.xyz, b.xyz)
+            apart = math.dist(tool[first.keypoint_name], tool[second.keypoint_name])
+            out = abs(wanted - apart) - math.sqrt(3.0) * (first.tolerance + second.tolerance)
+            if out > 1e-9:
+                key = f"{where}.constraint_list"
+                raise ConfigError(
+                    f"{key}[{i}] '{first.label}' and [{j}] '{second.label}' contradict each other: "
+                    f"'{first.target_keypoint_name}' and '{second.target_keypoint_name}' are {wanted:.4f} m apart, "
+                    f"'{first.keypoint_name}' and '{second.keypoint_name}' of the hand {apart:.4f} m (out by {out:.4f} "
+                    "m beyond both tolerances). Change or remove one of them.",
+                    key=key,
+                )

@@ -1,0 +1,1 @@
+"""Jobs that render images of recorded episodes."""

@@ -1,0 +1,119 @@
+"""What `unlatch render` is asked for, and `unlatch collect render=true`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from unlatch.simcore.errors import ConfigError, close_matches
+from unlatch.simcore.recording.images.modality import MODALITIES, POINT_CLOUD
+from unlatch.simcore.recording.images.rendered_annotations import annotation_names
+
+AUTO = "auto"
+RGB = ("h264", "lossless")
+MAX_RENDERERS = 1024
+
+
+@dataclass
+class ImagesCfg:
+    """One render set."""
+
+    cameras: list[Any] | None = None
+    """Names or entries; null: the cameras among the sensors of the records, else front and wrist."""
+    modalities: list[str] = field(default_factory=lambda: ["rgb"])
+    """Kinds of images, and names of annotators."""
+    semantic_types: list[str] = field(default_factory=lambda: ["class", "part"])
+    """What is annotated."""
+    leave_out: list[str] = field(default_factory=list)
+    """Classes that are not annotated."""
+    camera_rotation_deg: list[float] = field(default_factory=lambda: [0.0, 0.0, 0.0])
+    """The camera frame of annotated poses, from ours [degrees]."""
+    name: str = "default"
+    """Name of the render set."""
+    renderer: str = AUTO
+    """Name in the catalog of renderers, or `auto`."""
+    rgb: str = "h264"
+    """How colours are kept: `h264` or `lossless`."""
+    randomization: str | None = None
+    """Name of a YAML file whose visual rules are drawn anew; null: everything looks as it did."""
+
+    def __post_init__(self) -> None:
+        for index, modality in enumerate(self.modalities):
+            _check_one_of(modality, _modalities(), f"modalities[{index}]")
+        if not self.modalities or len(set(self.modalities)) < len(self.modalities):
+            raise ConfigError(
+                f"modalities={self.modalities} is empty or names one twice. Expected some of "
+                f"{', '.join(_modalities())}. Change it.",
+                key="modalities",
+            )
+        _check_one_of(self.rgb, RGB, "rgb")
+        self._check_annotated()
+
+    def _check_annotated(self) -> None:
+        """Raises where keys of annotators are given and there are none, which would ignore them."""
+        said = {"semantic_types": ["class", "part"], "leave_out": [], "camera_rotation_deg": [0.0, 0.0, 0.0]}
+        for key, default in said.items():
+            if not self.annotators and getattr(self, key) != default:
+                raise ConfigError(
+                    f"{key}={getattr(self, key)} says nothing of {', '.join(self.modalities)}. Expected an annotator "
+                    f"among modalities ({', '.join(annotation_names())}). Add one, or remove {key}.",
+                    key=key,
+                )
+
+    @property
+    def images(self) -> list[str]:
+        """Kinds of images that are kept; of a point cloud the distances."""
+        kept = ["distance" if modality == POINT_CLOUD else modality for modality in self.modalities]
+        return list(dict.fromkeys(modality for modality in kept if modality in MODALITIES))
+
+    @property
+    def annotators(self) -> list[str]:
+        """Names of annotators."""
+        return [modality for modality in self.modalities if modality in annotation_names()]
+
+
+@dataclass
+class RenderCfg(ImagesCfg):
+    """`unlatch render`: a render set, of which episodes, and by whom."""
+
+    all: bool = False
+    """Whether failed episodes are rendered too."""
+    only: list[int] | None = None
+    """Just these episodes, whatever came of them."""
+    workers: int | None = None
+    """Processes; null: one a CPU core."""
+    executor: str = "process"
+    """Name in the catalog of executors."""
+    episode_timeout_s: float | None = None
+    """Wall time after which an episode hangs: its worker is replaced [s]; null: never."""
+    max_retries: int = 1
+    """How often an episode is rendered again whose worker died or was replaced."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.workers is not None and not 1 <= self.workers <= MAX_RENDERERS:
+            raise ConfigError(f"workers={self.workers} is out of range. Expected 1 to {MAX_RENDERERS}.", key="workers")
+        if self.episode_timeout_s is not None and self.episode_timeout_s < 1.0:
+            raise ConfigError(
+                f"episode_timeout_s={self.episode_timeout_s:g} is out of range. Expected 1 or more. Raise it.",
+                key="episode_timeout_s",
+            )
+        if self.max_retries < 0:
+            raise ConfigError(
+                f"max_retries={self.max_retries} is out of range. Expected 0 or more. Raise it.", key="max_retries"
+            )
+
+
+def _modalities() -> tuple[str, ...]:
+    """Everything that may be asked for."""
+    return (*MODALITIES, POINT_CLOUD, *annotation_names())
+
+
+def _check_one_of(value: str, known: Sequence[str], key: str) -> None:
+    if value not in known:
+        raise ConfigError(
+            f"{key}='{value}' is unknown.{close_matches(value, known)} Expected one of {', '.join(known)}.",
+            key=key,
+            available=list(known),
+        )

@@ -1,0 +1,1 @@
+"""Runs of many episodes: making, resuming, stopping, merging and evaluating."""

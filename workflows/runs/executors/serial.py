@@ -1,0 +1,32 @@
+"""Makes episodes in this process, one after the other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from unlatch.workflows.runs.executors.executor import Job, Outcome, WorkerLimits
+
+
+class SerialExecutor:
+    """Makes episodes in this process; a crash of native code ends the run."""
+
+    on_this_host = True
+
+    def __init__(self, workers: int = 1, limits: WorkerLimits | None = None) -> None:
+        """Makes an executor.
+
+        Args:
+            workers: Not used: there is one.
+            limits: Not used: nobody looks on while an episode is made.
+        """
+        del workers, limits
+        self.workers = 1
+
+    def run(self, job: Job, numbers: Iterable[int], *, most: int | None = None) -> Iterator[Outcome]:
+        """See `Executor`."""
+        with job.open("w0") as make_episode:
+            for number in numbers:
+                yield make_episode(number)
+
+    def __repr__(self) -> str:
+        return "SerialExecutor()"

@@ -1,0 +1,142 @@
+"""Runs the jobs of a sweep by a launcher and says what came of each."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from unlatch.simcore.errors import ConfigError, close_matches
+from unlatch.workflows.cli.console import FAILED, OK, cores, note, result_console
+from unlatch.workflows.runs.launchers import LAUNCHERS, SERIAL
+from unlatch.workflows.runs.launchers.sweep import (
+    LOGS,
+    OF_THE_SWEEP,
+    SweepJob,
+    default_folder,
+    job_name,
+    key_of,
+    varied_keys,
+    write_jobs,
+)
+
+if TYPE_CHECKING:
+    from unlatch.workflows.cli.arguments import Loaded
+    from unlatch.workflows.runs.schema import LauncherCfg, RunCfg
+
+
+def launcher_of(cfgs: Sequence[RunCfg]) -> LauncherCfg:
+    """The launcher of a multirun.
+
+    Args:
+        cfgs: Its jobs.
+
+    Raises:
+        ConfigError: Jobs have several, or it is unknown.
+    """
+    first = cfgs[0]
+    if any((cfg.launcher, cfg.sweep_dir) != (first.launcher, first.sweep_dir) for cfg in cfgs):
+        raise ConfigError("Jobs of one multirun have several launchers or sweep_dirs. Expected one. Name one.")
+    name = first.launcher.name
+    known = [SERIAL, *LAUNCHERS]
+    if name not in known:
+        raise ConfigError(
+            f"launcher.name={name} is unknown.{close_matches(name, known)} Expected one of: {', '.join(known)}.",
+            key="launcher.name",
+        )
+    return first.launcher
+
+
+def place_outputs(jobs: Sequence[Loaded]) -> Path | None:
+    """Gives every job of a sweep its data set below one folder, where they are to lie below one.
+
+    Args:
+        jobs: The jobs; their `out` is set.
+
+    Returns:
+        The folder, absolute; None where each job has a place of its own.
+
+    Raises:
+        ConfigError: `out` is given too.
+    """
+    cfg = jobs[0].cfg
+    if cfg.sweep_dir is None and cfg.launcher.name == SERIAL:
+        return None
+    if any(job.cfg.out is not None for job in jobs):
+        raise ConfigError(
+            f"out={cfg.out} is given, and jobs of a sweep lie below sweep_dir. Expected one of both. Use sweep_dir.",
+            key="out",
+        )
+    overrides = [job.overrides for job in jobs]
+    varied = varied_keys(overrides)
+    folder = Path(cfg.sweep_dir or default_folder(overrides[0], varied)).expanduser().absolute()
+    for job in jobs:
+        name = job_name(job.overrides, varied, otherwise=job.cfg.task.name)
+        job.cfg.out = str(folder / name)
+    return folder
+
+
+def launch_jobs(command: str, jobs: Sequence[Loaded], folder: Path, *, config_dirs: Sequence[str]) -> int:
+    """Runs jobs by the launcher that their configuration names.
+
+    Args:
+        command: The command of each job.
+        jobs: The jobs.
+        folder: Folder of the sweep.
+        config_dirs: Folders of YAML files of the user's own.
+
+    Returns:
+        The exit code: 0, or 1 if a job failed.
+
+    Raises:
+        SimCoreError: The launcher is not installed, or a setting of it is wrong.
+    """
+    cfg: LauncherCfg = jobs[0].cfg.launcher
+    launcher = LAUNCHERS[cfg.name]
+    launcher.check()
+    flags = [word for path in config_dirs for word in ("--config-dir", str(Path(path).expanduser().absolute()))]
+    todo = [_job(command, job, flags) for job in jobs]
+    share = cfg.settings.get("n_jobs")
+    if share is not None and (type(share) is not int or share == 0):
+        raise ConfigError(
+            f"launcher.settings.n_jobs={share!r} is no number of jobs. Expected a whole number, -1 for one a core. "
+            "Change it.",
+            key="launcher.settings.n_jobs",
+        )
+    if share and all(job.cfg.workers is None for job in jobs):
+        at_a_time = min(share, len(todo)) if share > 0 else len(todo)
+        each = max(1, cores() // at_a_time)
+        todo = [replace(job, arguments=(*job.arguments, f"workers={each}")) for job in todo]
+    written = write_jobs(folder, todo)
+    note(f"{len(todo)} jobs by {cfg.name}; `unlatch watch {folder}` shows them, {folder / LOGS} has what they say")
+    codes = launcher.launch(written, len(todo), cfg.settings, at_once=cfg.jobs_at_once)
+    _print_jobs(todo, codes, folder)
+    return OK if all(code == OK for code in codes) else FAILED
+
+
+def _job(command: str, job: Loaded, flags: Sequence[str]) -> SweepJob:
+    own = [word for word in job.overrides if key_of(word).split(".")[0] not in OF_THE_SWEEP]
+    out = str(job.cfg.out)
+    alone = (f"launcher={SERIAL}", "sweep_dir=null")  # whatever an experiment says: a job is no sweep
+    return SweepJob(Path(out).name, (command, *flags, *own, *alone, f"out={out}"))
+
+
+def _print_jobs(jobs: Sequence[SweepJob], codes: Sequence[int], folder: Path) -> None:
+    from rich.box import SIMPLE
+    from rich.table import Table
+
+    from unlatch.workflows.commands.list import data_line
+
+    table = Table("job", "exit", "data set", box=SIMPLE, pad_edge=False)
+    for job, code in zip(jobs, codes, strict=True):
+        place = folder / job.name
+        log = f"{LOGS}/{job.name}.log"
+        said = data_line(place) if place.is_dir() else f"none; see {log}" if (folder / log).exists() else "not begun"
+        table.add_row(job.name, str(code), said)
+    result_console().print(table)
+    if failed := sum(code != OK for code in codes):
+        note(
+            f"unlatch: {failed} of {len(codes)} jobs did not end well; what they had finished is kept, and the same "
+            "command again makes what is missing."
+        )

@@ -1,0 +1,111 @@
+"""A sweep: jobs that differ in a few keys, one data set each, below one folder."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from unlatch.simcore.errors import ConfigError
+from unlatch.simcore.files import write_page
+
+JOBS_FILES = "sweep-*.json"
+"""Names of the files of a sweep's folder that say which jobs there are: one a command, named after what is in it."""
+LOGS = "logs"
+"""Name of the folder of what the jobs said."""
+OF_THE_SWEEP = ("launcher", "sweep_dir", "out")
+"""Keys of the sweep, not of a job."""
+_UNSAFE = re.compile(r"[^A-Za-z0-9_.+-]+")
+
+
+@dataclass(frozen=True)
+class SweepJob:
+    """One job."""
+
+    name: str
+    """Name of its data set in the folder of the sweep."""
+    arguments: tuple[str, ...]
+    """The `unlatch` command that makes it, without the program's name."""
+
+
+def key_of(override: str) -> str:
+    """The key of an override."""
+    return override.partition("=")[0].lstrip("+~")
+
+
+def varied_keys(overrides: Sequence[Sequence[str]]) -> list[int]:
+    """Places of the overrides in which jobs differ.
+
+    Args:
+        overrides: Those of each job, in the same order.
+    """
+    return [place for place, values in enumerate(zip(*overrides, strict=True)) if len(set(values)) > 1]
+
+
+def job_name(overrides: Sequence[str], varied: Sequence[int], *, otherwise: str) -> str:
+    """What tells a job from the others: `open_drawer-xarm6-seed1`.
+
+    Args:
+        overrides: Those of the job.
+        varied: Places of those in which jobs differ.
+        otherwise: The name where there is nothing to tell.
+    """
+    words = []
+    for place in varied:
+        key, _, value = overrides[place].partition("=")
+        says_itself = value[:1].isalpha() and "." not in key
+        words.append(value if says_itself else f"{key.lstrip('+~').split('.')[-1]}{value}")
+    return _UNSAFE.sub("_", "-".join(words)) or otherwise
+
+
+def default_folder(overrides: Sequence[str], varied: Sequence[int]) -> str:
+    """The folder of a sweep that was given none: `data/sweep-task-robot`.
+
+    Args:
+        overrides: Those of any job.
+        varied: Places of those in which jobs differ.
+    """
+    keys = [key_of(overrides[place]).split(".")[-1] for place in varied]
+    return f"data/{'-'.join(['sweep', *keys])}"
+
+
+def write_jobs(folder: Path, jobs: Sequence[SweepJob]) -> Path:
+    """Writes which jobs there are, for those who run them, possibly on other hosts and much later.
+
+    Jobs of an earlier command that still queue keep their file: another list of jobs is another file.
+
+    Args:
+        folder: Folder of the sweep.
+        jobs: The jobs.
+
+    Raises:
+        ConfigError: The folder cannot be written.
+    """
+    entries: list[dict[str, Any]] = [{"name": job.name, "arguments": list(job.arguments)} for job in jobs]
+    content = json.dumps(entries, indent=1).encode()
+    path = folder / JOBS_FILES.replace("*", hashlib.sha256(content).hexdigest()[:12])
+    try:
+        (folder / LOGS).mkdir(parents=True, exist_ok=True)
+        write_page(path, content)
+    except OSError as exc:
+        raise ConfigError(
+            f"sweep_dir={folder} cannot be written: {exc.strerror or exc}. Expected a folder that this user can write "
+            "to. Choose another one.",
+            key="sweep_dir",
+        ) from exc
+    return path
+
+
+def read_job(path: Path, number: int) -> SweepJob:
+    """One of the jobs that `write_jobs` wrote.
+
+    Args:
+        path: The file that it wrote.
+        number: The job's place in it.
+    """
+    entry = json.loads(path.read_text(encoding="utf-8"))[number]
+    return SweepJob(entry["name"], tuple(entry["arguments"]))

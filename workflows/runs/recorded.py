@@ -1,0 +1,83 @@
+"""What a data set has: the configuration that it was made with, and its episodes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+from unlatch.configs.reading import read_dataclass
+from unlatch.configs.schema import EpisodeCfg
+from unlatch.simcore.errors import ConfigError, RecordingError
+from unlatch.simcore.recording.data_set.data_set import DataSet
+from unlatch.workflows.cli.console import banner_hidden
+
+
+def config_of(data_set: DataSet) -> EpisodeCfg:
+    """The configuration of a data set's episodes, read and checked anew.
+
+    Args:
+        data_set: The data set.
+
+    Raises:
+        RecordingError: Its header has none, or one that this version does not read.
+    """
+    values: Any = data_set.header.get("config")
+    if not isinstance(values, dict):
+        raise RecordingError(
+            f"Data set '{data_set.path}' has no configuration in its header. Expected one that `unlatch collect` made.",
+            path=str(data_set.path),
+        )
+    try:
+        with banner_hidden():  # a type of sensor is code that may load the engine
+            return read_dataclass(EpisodeCfg, _with_roots(values, data_set.info.get("object_roots")), where="")
+    except ConfigError as exc:
+        raise RecordingError(
+            f"The configuration of data set '{data_set.path}' is not read by this version: {exc.message} "
+            f"It was made by unlatch {data_set.header.get('versions', {}).get('unlatch', 'of unknown version')}.",
+            path=str(data_set.path),
+        ) from exc
+
+
+def check_episode(data_set: DataSet, number: int) -> None:
+    """Raises unless a data set has an episode.
+
+    Args:
+        data_set: The data set.
+        number: Episode number.
+
+    Raises:
+        RecordingError: It is not there; the numbers that are, in the message.
+    """
+    numbers = data_set.numbers()
+    if number not in numbers:
+        raise RecordingError(
+            f"episode={number} is not in '{data_set.path}'. It has {_ranges(numbers)}. Name one of them.",
+            number=number,
+            available=numbers,
+        )
+
+
+def _ranges(numbers: Sequence[int]) -> str:
+    """`0 to 4, 7` for sorted numbers; the first few of many."""
+    runs = [[number for _, number in run] for _, run in groupby(enumerate(numbers), key=lambda pair: pair[1] - pair[0])]
+    words = [f"{run[0]} to {run[-1]}" if len(run) > 1 else str(run[0]) for run in runs]
+    return "episodes " + ", ".join(words[:6]) + (", ..." if len(words) > 6 else "") if words else "no episodes yet"
+
+
+def _with_roots(values: dict[str, Any], roots: Any) -> dict[str, Any]:
+    """A configuration with the folders or files that its objects came from, where these are here too."""
+
+    def rooted(item: Any) -> Any:
+        root = roots.get(item.get("name")) if isinstance(item, dict) else None
+        return {**item, "root": root} if isinstance(root, str) and Path(root).exists() else item
+
+    if not isinstance(roots, dict):
+        return values
+    others = values.get("objects")
+    return {
+        **values,
+        "object": rooted(values.get("object")),
+        "objects": [rooted(item) for item in others] if isinstance(others, list) else others,
+    }

@@ -1,0 +1,187 @@
+"""Makes episodes of one configuration, one after the other."""
+
+from __future__ import annotations
+
+import time
+from contextlib import ExitStack, suppress
+
+import numpy as np
+
+from unlatch.configs.schema import EpisodeCfg
+from unlatch.simcore.errors import ConfigError
+from unlatch.simcore.recording.episode import EpisodeRecord
+from unlatch.simcore.sim.collision import BulletCollisionChecker
+from unlatch.simcore.sim.scene import NOT_RECORDED
+from unlatch.simcore.sim.visuals.pictures import View, take_picture
+from unlatch.simcore.sim.world import World
+from unlatch.skills.contract.skill import Skill
+from unlatch.workflows.episode.attempt import Attempt, planned_skill
+from unlatch.workflows.episode.episode import Episode
+from unlatch.workflows.viewing.scene_picture import open_record
+
+Array = np.ndarray
+
+PLANNER_KEYS = ("skills.", "validity.")
+"""Beginnings of the record keys that say what a planner and the judge made of a frame, not how the world was."""
+
+
+class EpisodeRunner:
+    """Makes episodes of one configuration; use as a context manager, one a worker.
+
+    An episode depends on the configuration and its number only: world, checker and skills start anew for each.
+    """
+
+    def __init__(self, cfg: EpisodeCfg) -> None:
+        self.cfg = cfg
+        self._stack = ExitStack()
+        self._world = World(cfg.world)
+        self._checker = BulletCollisionChecker()
+
+    def __enter__(self) -> EpisodeRunner:
+        self._stack.enter_context(self._world)
+        self._stack.enter_context(self._checker)
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self._stack.close()
+
+    def run(self, number: int) -> EpisodeRecord:
+        """Makes one episode; whatever happens, there is a record of it.
+
+        Args:
+            number: Episode number, from 0.
+
+        Raises:
+            ConfigError: The configuration asks for what is not there; no episode can be made.
+        """
+        attempt = Attempt(self.episode(number))
+        try:
+            attempt.run()
+            return attempt.record()
+        except ConfigError:
+            raise
+        except Exception as exc:  # noqa: BLE001 - the one place: a bug, or an object that is damaged, ends this episode
+            attempt.episode.fail_with_bug(exc)
+            return attempt.record()
+
+    def plan(self, number: int) -> Skill:
+        """Plans the first skill of an episode as `run` would, without executing it.
+
+        Args:
+            number: Episode number, from 0.
+
+        Returns:
+            The skill, which holds its plan or its failure.
+        """
+        return planned_skill(self.episode(number))
+
+    def warm_up(self) -> None:
+        """Plans one episode and forgets it: what a process imports and compiles once is no episode's planning time."""
+        with suppress(Exception):  # whatever it is, it is told of the episode that it concerns
+            self.plan(0)
+
+    def episode(self, number: int) -> Episode:
+        """An episode in this runner's world that has not begun; it ends when the next one begins."""
+        return Episode(self.cfg, number, self._world, self._checker)
+
+    def render_frames(
+        self, record: EpisodeRecord, frames: list[int], *, width: int, height: int, view: View | None = None
+    ) -> list[Array]:
+        """Pictures (height, width, 3) uint8 of recorded states.
+
+        Args:
+            record: An episode of this configuration.
+            frames: State frames to show.
+            width: Pixels across.
+            height: Pixels down.
+            view: The camera; one that sees robot and object by default.
+        """
+        pictures = []
+        with open_record(self.cfg, record, self._checker) as shown:
+            for frame in frames:
+                shown.show(frame)
+                pictures.append(
+                    take_picture(shown.world, view or shown.episode.scene.view(), width=width, height=height)
+                )
+        return pictures
+
+    def replay(self, record: EpisodeRecord) -> dict[str, Array]:
+        """Drives a fresh world with the recorded reset values, actions and hold events, and records it anew.
+
+        Args:
+            record: An episode of this configuration.
+
+        Returns:
+            The arrays of the replay by record key, except what a planner notes of itself.
+
+        Raises:
+            RecordingError: Its objects are not those that are there now, or its actions do not fit the robot.
+        """
+        episode = self.episode(record.number)
+        episode.reset(record)
+        episode.keep()
+        arms, stage = list(episode.scene.robot.arms), None
+        for index in range(record.n_actions):
+            for skill in record.skills:
+                if skill["frame_start"] == index:
+                    alone = stage is None or skill.get("stage") != stage
+                    stage = skill.get("stage")
+                    episode.scene.act_on(
+                        skill["object"],
+                        skill["part"],
+                        arm=skill.get("arm", arms[0]),
+                        alone=alone,
+                        link=skill.get("link"),
+                    )
+            episode.advance_with(episode.scene.action_at(record.arrays, index))
+            episode.keep()
+        return {key: value for key, value in episode.recorder.arrays().items() if not key.startswith(PLANNER_KEYS)}
+
+    def write_states(self, record: EpisodeRecord) -> dict[str, Array]:
+        """Writes every recorded state back into the world and reads the world again.
+
+        Args:
+            record: An episode of this configuration.
+
+        Returns:
+            (T+1, ...) arrays of what was read, by record key.
+
+        Raises:
+            RecordingError: Its objects are not those that are there now.
+        """
+        episode = self.episode(record.number)
+        episode.reset(record)
+        scene = episode.scene.scene
+        rows: list[dict[str, Array]] = []
+        for frame in range(record.n_actions + 1):
+            scene.load_state_dict(record.state_at(frame))
+            scene.write_replay_data()
+            scene.update_state()
+            rows.append(scene.state_dict(exclude_tags=NOT_RECORDED))
+        return {key: np.stack([row[key] for row in rows]) for key in rows[0]}
+
+    def replay_actions(self, record: EpisodeRecord) -> tuple[float, dict[str, Array]]:
+        """Drives a fresh world with recorded actions, all sensors off: nothing is read until the end.
+
+        Args:
+            record: An episode of this configuration.
+
+        Returns:
+            Wall time of the physics alone [s], and the state at the end by record key.
+        """
+        episode = self.episode(record.number)
+        episode.reset(record)
+        scene, rates = episode.scene, self.cfg.world
+        actions = [scene.action_at(record.arrays, index) for index in range(record.n_actions)]
+        start = time.perf_counter()
+        for action in actions:
+            scene.apply(action)
+            for control_step in range(rates.control_steps):
+                if episode.randomization is not None:
+                    episode.randomization.step()
+                scene.robot.control_step(control_step)
+                for _ in range(rates.physics_steps):
+                    self._world.step()
+        seconds = time.perf_counter() - start
+        scene.scene.update_state()
+        return seconds, scene.scene.state_dict(exclude_tags=NOT_RECORDED)

@@ -1,0 +1,173 @@
+"""How often each task succeeds, and what an episode costs."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+from rich.box import MARKDOWN
+from rich.table import Table
+
+from unlatch.simcore.errors import ConfigError
+from unlatch.simcore.recording.data_set.data_set import DataSet
+from unlatch.simcore.recording.verdict import recompute_success
+from unlatch.workflows.cli.arguments import CommandLine, load_configs
+from unlatch.workflows.cli.console import OK, result_console, say
+from unlatch.workflows.commands.collect import collect
+from unlatch.workflows.runs.runner import EpisodeRunner
+from unlatch.workflows.runs.schema import MAX_WORKERS, CollectCfg
+from unlatch.workflows.runs.statistics import STAGES, RunStatistics
+
+TASKS = ("open_microwave", "close_microwave", "open_drawer", "close_drawer")
+REAL = (
+    ("open_microwave", "partnet_microwave"),
+    ("open_drawer", "partnet_drawer"),
+    ("open_microwave", "partnet_refrigerator"),
+    ("open_microwave", "partnet_safe"),
+)
+"""Tasks that are tried with real objects: (task, object)."""
+_TIMED_EPISODES = 10
+
+
+@dataclass
+class SuccessBenchCfg:
+    """`unlatch bench success`."""
+
+    n: int = 400
+    """Attempts a task."""
+    workers: int | None = None
+    """Processes; null: one a CPU core."""
+    seed: int = 0
+    """Seed of the runs."""
+    out: str = "data/bench-success"
+    """Folder of the data sets, one a task."""
+    tasks: list[str] = field(default_factory=lambda: list(TASKS))
+    """Tasks to run."""
+    real: int = 0
+    """Attempts with each PartNet-Mobility category; 0: none."""
+
+    def __post_init__(self) -> None:
+        if self.n < 1 or self.real < 0:
+            raise ConfigError(f"n={self.n}, real={self.real} are out of range. Expected n at least 1, real at least 0.")
+        if self.workers is not None and not 1 <= self.workers <= MAX_WORKERS:
+            raise ConfigError(f"workers={self.workers} is out of range. Expected 1 to {MAX_WORKERS}.")
+
+
+@dataclass(frozen=True)
+class TaskResult:
+    """What came of one task."""
+
+    name: str
+    statistics: RunStatistics
+    agreeing: int
+    """Episodes whose recomputed verdict is the recorded one."""
+    sensor_ratio: float | None
+    """Execution with all sensors and recording, over a replay of the same actions with sensors off."""
+
+
+def bench_success(cfg: SuccessBenchCfg) -> int:
+    """Runs every task and prints the table.
+
+    Args:
+        cfg: How many, where to.
+    """
+    jobs = [(task, task, [f"task={task}"], cfg.n) for task in cfg.tasks]
+    if cfg.real:
+        if "UNLATCH_PARTNET_DIR" not in os.environ:
+            raise ConfigError(
+                f"real={cfg.real} needs PartNet-Mobility objects. Set UNLATCH_PARTNET_DIR to their folder.", key="real"
+            )
+        jobs += [
+            (f"{task.split('_')[0]} {item}", f"{task}-{item}", [f"task={task}", f"object={item}"], cfg.real)
+            for task, item in REAL
+        ]
+    results = []
+    for name, folder, overrides, n in jobs:
+        say(f"== {name}")
+        common = [f"episodes={n}", f"seed={cfg.seed}", "pictures=0", f"out={Path(cfg.out).absolute() / folder}"]
+        if cfg.workers is not None:
+            common.append(f"workers={cfg.workers}")
+        (job,) = load_configs("collect", CollectCfg, CommandLine(overrides=[*overrides, *common]))
+        code = collect(job.cfg)
+        if code != OK:
+            return code
+        results.append(measure(name, job.cfg))
+    for table in (success_table(results), cost_table(results)):
+        result_console().print(table)
+    return OK
+
+
+def measure(name: str, cfg: CollectCfg) -> TaskResult:
+    """Reads a run's data set, recomputes every verdict, and times a few episodes once more, alone.
+
+    Args:
+        name: What the row is called.
+        cfg: The run, finished.
+    """
+    data_set = DataSet.open(str(cfg.out))
+    numbers = set(cfg.numbers())
+    summaries = [item for item in data_set.summaries() if item.number in numbers]
+    agreeing = 0
+    for item in summaries:
+        record = data_set.read(item.number)
+        agreeing += recompute_success(record).success == record.success
+    timed = [item.number for item in summaries if item.success][:_TIMED_EPISODES]
+    return TaskResult(name, RunStatistics.of(summaries), agreeing, sensor_ratio(cfg, timed))
+
+
+def sensor_ratio(cfg: CollectCfg, numbers: list[int]) -> float | None:
+    """Median of execution time over replay time of the same actions with sensors off; None without episodes.
+
+    Both are measured here, one after the other in one process, so that nothing else competes.
+    """
+    ratios = []
+    with EpisodeRunner(cfg) as runner:
+        runner.warm_up()
+        for number in numbers:
+            record = runner.run(number)
+            replay_s, _ = runner.replay_actions(record)
+            ratios.append(record.timings_ms["execute"] / (1e3 * replay_s))
+    return float(np.median(ratios)) if ratios else None
+
+
+def success_table(results: list[TaskResult]) -> Table:
+    """Successes, their interval, agreeing verdicts and failures; one row a task.
+
+    Args:
+        results: What came of the tasks.
+    """
+    table = Table(box=MARKDOWN)
+    for column in ("task", "successes", "95 % interval", "verdict agrees", "failures"):
+        table.add_column(column, no_wrap=column != "failures")
+    for result in results:
+        statistics = result.statistics
+        low, high = statistics.interval
+        table.add_row(
+            result.name,
+            f"{statistics.successes}/{statistics.n} = {100 * statistics.successes / max(statistics.n, 1):.1f} %",
+            f"{100 * low:.1f} to {100 * high:.1f} %",
+            f"{result.agreeing}/{statistics.n}",
+            statistics.codes_text(),
+        )
+    return table
+
+
+def cost_table(results: list[TaskResult]) -> Table:
+    """Median times by stage, and what sensors and recording cost; one row a task.
+
+    Args:
+        results: What came of the tasks.
+    """
+    table = Table(box=MARKDOWN)
+    for column in ("median ms", *STAGES, "execute / replay without sensors"):
+        table.add_column(column, no_wrap=True, justify="left" if column == "median ms" else "right")
+    for result in results:
+        medians = result.statistics.medians_ms
+        table.add_row(
+            result.name,
+            *(f"{medians[stage]:.0f}" if stage in medians else "-" for stage in STAGES),
+            "-" if result.sensor_ratio is None else f"{result.sensor_ratio:.2f}",
+        )
+    return table

@@ -1,0 +1,176 @@
+"""A page in the browser to move keypoints of an annotation and save them (extra `viz`)."""
+
+from __future__ import annotations
+
+import io
+import time
+from collections.abc import Mapping
+from contextlib import redirect_stdout
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from unlatch.objects.annotate.storage import AnnotatedUrdf, write_whole
+from unlatch.objects.annotation import FramedVector, Part
+from unlatch.objects.validation import articulation_problems
+from unlatch.simcore.errors import AssetError
+from unlatch.simcore.extras import import_extra
+from unlatch.simcore.geometry import Pose
+from unlatch.workflows.cli.console import say
+from unlatch.workflows.viewing.viewers.link_meshes import link_meshes
+
+Array = np.ndarray
+
+_COLOURS = {
+    "articulated_object_head": (210, 30, 30),
+    "articulated_object_tail": (240, 160, 0),
+    "link_contact_point": (20, 140, 40),
+    "base_contact_point": (110, 60, 180),
+}
+_HEAD, _TAIL = "articulated_object_head", "articulated_object_tail"
+
+
+class AnnotationEditor:
+    """Shows an object with handles at its keypoints; what is dragged is kept, and written when it is saved.
+
+    Dragging the head takes the tail along, so that the direction in which the fingers close stays. A file that was
+    saved here counts as made by hand.
+    """
+
+    def __init__(self, server: Any, loaded: AnnotatedUrdf) -> None:
+        """Builds the page.
+
+        Args:
+            server: A `viser.ViserServer`.
+            loaded: The annotation and its URDF.
+        """
+        self.articulation = loaded.articulation
+        self.loaded = loaded
+        self._closed = loaded.articulation.closed_positions()
+        self._scene = server.scene
+        self.controls: dict[tuple[str, str], Any] = {}
+        """Handles by part and keypoint."""
+        self._add_object()
+        for part in self.articulation.parts.values():
+            for name in part.keypoints:
+                self._add_control(part, name, server)
+        gui = server.gui
+        self.status = gui.add_markdown("Drag a keypoint, then save.")
+        self.save_button = gui.add_button("Save")
+        self.save_button.on_click(lambda _: self._save_and_say())
+
+    @property
+    def problems(self) -> list[str]:
+        """What the validator finds as it stands, one line each."""
+        return articulation_problems(self.articulation, self.loaded.model, size_m=self.loaded.size_m)
+
+    def move(self, part: str, keypoint: str, p_root: Array) -> None:
+        """Moves a keypoint.
+
+        Args:
+            part: Name of the part.
+            keypoint: Name of the keypoint.
+            p_root: (3,) where it goes, in the root frame of the closed object [m].
+        """
+        entry = self.articulation.part(part)
+        old = entry.keypoint(keypoint)
+        moved = FramedVector.of(old.frame, self._frame(entry, old.frame).inverse() @ p_root)
+        keypoints = {**entry.keypoints, keypoint: moved}
+        handle = entry.handle
+        if keypoint == _HEAD:
+            shift = moved.xyz - old.xyz
+            keypoints[_TAIL] = FramedVector.of(old.frame, entry.keypoints[_TAIL].xyz + shift)
+            if handle.T_link_handle is not None and old.frame == "link":
+                pose = handle.T_link_handle
+                handle = replace(handle, T_link_handle=Pose(pose.R, pose.p + shift))
+        changed = replace(entry, keypoints=keypoints, handle=handle)
+        self.articulation = replace(self.articulation, parts={**self.articulation.parts, part: changed})
+        if keypoint == _HEAD and (part, _TAIL) in self.controls:
+            self.controls[part, _TAIL].position = tuple(self._root_point(changed, _TAIL))
+
+    def save(self) -> None:
+        """Writes the annotation as one that was made by hand.
+
+        Raises:
+            AssetError: It does not fit its object, or cannot be written; the file stays as it was.
+        """
+        problems = self.problems
+        if problems:
+            raise AssetError(f"{self.loaded.path}: {problems[0]} Not saved.", path=str(self.loaded.path))
+        extra = {key: value for key, value in self.articulation.extra.items() if key != "made_by"}
+        articulation = replace(self.articulation, extra={**extra, "made_by": {"tool": "by hand"}})
+        write_whole(self.loaded.path, articulation.to_yaml().encode())
+        self.articulation = articulation
+
+    def _save_and_say(self) -> None:
+        try:
+            self.save()
+        except AssetError as exc:
+            self.status.content = exc.message
+        else:
+            self.status.content = f"Saved {self.loaded.path}"
+
+    def _add_object(self) -> None:
+        self._scene.set_up_direction("+z")
+        for link, meshes in link_meshes(self.loaded.model).items():
+            pose = self.loaded.model.link_pose(link, self._closed)
+            for number, mesh in enumerate(meshes):
+                self._scene.add_mesh_simple(
+                    f"/object/{link}/{number}",
+                    vertices=mesh.vertices,
+                    faces=mesh.faces,
+                    color=tuple(round(255 * value) for value in mesh.rgba[:3]),
+                    opacity=0.6,
+                    position=tuple(pose.p),
+                    wxyz=tuple(pose.quat_wxyz),
+                )
+
+    def _add_control(self, part: Part, name: str, server: Any) -> None:
+        p_root = self._root_point(part, name)
+        path = f"/keypoints/{part.name}/{name}"
+        control = server.scene.add_transform_controls(
+            path, scale=0.12 * self.loaded.size_m, disable_rotations=True, position=tuple(p_root)
+        )
+        server.scene.add_icosphere(
+            f"{path}/dot", radius=0.012 * self.loaded.size_m, color=_COLOURS.get(name, (60, 60, 60))
+        )
+        server.scene.add_label(f"{path}/label", f"{part.name}: {name}")
+        control.on_update(lambda _: self.move(part.name, name, np.asarray(control.position, dtype=float)))
+        self.controls[part.name, name] = control
+
+    def _root_point(self, part: Part, name: str) -> Array:
+        keypoint = part.keypoint(name)
+        point: Array = self._frame(part, keypoint.frame) @ keypoint.xyz
+        return point
+
+    def _frame(self, part: Part, frame: str) -> Pose:
+        links: Mapping[str, str] = {"link": part.link, "base": part.base}
+        return self.loaded.model.link_pose(links[frame], self._closed) if frame in links else Pose.identity()
+
+
+def serve_editor(loaded: AnnotatedUrdf, *, port: int) -> None:
+    """Serves the page until Ctrl-C.
+
+    Args:
+        loaded: The annotation and its URDF.
+        port: Of the page.
+
+    Raises:
+        PluginError: viser is not installed.
+        AssetError: The port cannot be had.
+    """
+    viser = import_extra("viser", extra="viz")
+    try:
+        with redirect_stdout(io.StringIO()):  # it greets even when told not to
+            server = viser.ViserServer(host="127.0.0.1", port=port, verbose=False)
+    except OSError as exc:
+        raise AssetError(f"port={port} cannot be had ({exc.strerror or exc}). Choose another.", port=port) from exc
+    try:
+        AnnotationEditor(server, loaded)
+        say(f"editor: http://127.0.0.1:{server.get_port()} (Ctrl-C ends it)")
+        while True:
+            time.sleep(0.5)
+    finally:
+        with redirect_stdout(io.StringIO()):
+            server.stop()

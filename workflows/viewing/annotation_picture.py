@@ -1,0 +1,208 @@
+"""Pictures of annotated objects: part, keypoints and axes, closed and half open; drawn without a renderer."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from PIL import Image, ImageDraw, ImageFont
+
+from unlatch.objects.annotation import Articulation, FramedVector, Part
+from unlatch.simcore.geometry import Pose
+from unlatch.simcore.meshes.surface import shape_triangles
+from unlatch.simcore.urdf.model import UrdfModel
+from unlatch.simcore.urdf.rigid_links import rigid_links
+
+Array = np.ndarray
+
+TILE_PX = 480
+"""Width and height of one view [pixels]."""
+MOST_PARTS = 4
+"""So many parts of an object are drawn, the best ones."""
+_MOST_TRIANGLES = 60_000
+_FONT_PX = 13
+_PAPER, _INK = (255, 255, 255), (20, 20, 20)
+_BODY, _PART = np.array([200.0, 200.0, 205.0]), np.array([120.0, 170.0, 230.0])
+_POINTS = {
+    "articulated_object_head": (210, 30, 30),
+    "articulated_object_tail": (240, 160, 0),
+    "link_contact_point": (20, 140, 40),
+    "base_contact_point": (110, 60, 180),
+}
+_AXES = {
+    "link0_rot_axis": (0, 0, 0),
+    "link0_move_axis": (0, 0, 0),
+    "link0_contact_axis": (0, 150, 160),
+    "base_front_axis": (150, 90, 30),
+}
+
+
+@dataclass(frozen=True)
+class _Camera:
+    """A parallel projection: what it sees does not shrink with distance."""
+
+    R_camera_root: Array
+    """(3, 3): right, up, towards the eye."""
+    middle: Array
+    """(3,) point in the middle of the picture [m]."""
+    pixels_per_m: float
+
+    def pixels(self, points_root: Array) -> Array:
+        """(N, 2) pixels of points (N, 3) [m]."""
+        seen = (np.atleast_2d(points_root) - self.middle) @ self.R_camera_root.T
+        found: Array = np.stack(
+            [TILE_PX / 2 + seen[:, 0] * self.pixels_per_m, TILE_PX / 2 - seen[:, 1] * self.pixels_per_m], axis=1
+        )
+        return found
+
+
+def annotation_png(model: UrdfModel, articulation: Articulation) -> bytes:
+    """A PNG with a row for each part: closed and half open, seen from the front of the object and obliquely.
+
+    Args:
+        model: The URDF in metres.
+        articulation: Its annotation.
+    """
+    rows = [_row(model, articulation, part) for part in list(articulation.parts.values())[:MOST_PARTS]]
+    stream = io.BytesIO()
+    Image.fromarray(np.concatenate(rows, axis=0)).save(stream, format="png", optimize=False)
+    return stream.getvalue()
+
+
+def _row(model: UrdfModel, articulation: Articulation, part: Part) -> Array:
+    closed = {p.joint: p.openness.closed for p in articulation.parts.values()}
+    half = {**closed, part.joint: (part.openness.closed + part.openness.open) / 2}
+    triangles = _triangles(model)
+    mesh_closed = _posed(model, triangles, closed)
+    camera_points = np.concatenate([*mesh_closed.values(), *_posed(model, triangles, half).values()]).reshape(-1, 3)
+    front = _front(model, part, closed)
+    tiles = []
+    for title, positions, lift in (
+        ("closed", closed, 0.45),
+        ("half open", half, 0.45),
+        ("from the front", closed, 0.0),
+    ):
+        side = 0.0 if lift == 0.0 else 0.6
+        camera = _camera(front, camera_points, side=side, lift=lift)
+        said = f"{part.name}: {part.kind.name}, {part.handle.type.name}; {title}"
+        tiles.append(_tile(model, part, _posed(model, triangles, positions), positions, camera, said))
+    return np.concatenate(tiles, axis=1)
+
+
+def _tile(
+    model: UrdfModel, part: Part, meshes: Mapping[str, Array], positions: dict[str, float], camera: _Camera, title: str
+) -> Array:
+    image = Image.new("RGB", (TILE_PX, TILE_PX), _PAPER)
+    draw = ImageDraw.Draw(image)
+    moving = set(rigid_links(model, part.link))
+    corners = np.concatenate(list(meshes.values()))  # (F, 3, 3)
+    colours = np.concatenate([np.tile(_PART if name in moving else _BODY, (len(m), 1)) for name, m in meshes.items()])
+    normals = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
+    normals /= np.maximum(np.linalg.norm(normals, axis=1, keepdims=True), 1e-12)
+    light = camera.R_camera_root.T @ np.array([0.3, 0.5, 0.8])
+    shades = 0.45 + 0.55 * np.abs(normals @ light)
+    depth = (corners.mean(axis=1) - camera.middle) @ camera.R_camera_root[2]
+    pixels = camera.pixels(corners.reshape(-1, 3)).reshape(-1, 6)
+    fills = np.clip(colours * shades[:, None], 0, 255).astype(int)
+    for index in np.argsort(depth, kind="stable"):
+        r, g, b = fills[index]
+        draw.polygon(pixels[index].tolist(), fill=(int(r), int(g), int(b)))
+    _draw_marks(draw, model, part, positions, camera)
+    draw.rectangle([0, 0, TILE_PX, _FONT_PX + 6], fill=_PAPER)
+    draw.text((4, 2), title, fill=_INK, font=_font())
+    return np.asarray(image)
+
+
+def _draw_marks(
+    draw: ImageDraw.ImageDraw, model: UrdfModel, part: Part, positions: dict[str, float], camera: _Camera
+) -> None:
+    frames = {name: model.link_pose(link, positions) for name, link in (("link", part.link), ("base", part.base))}
+    frames["obj"] = Pose.identity()
+    head = _root_point(frames, part.keypoints["articulated_object_head"])
+    length = 60.0 / camera.pixels_per_m
+    for name, axis in part.axes.items():
+        start = head
+        if name.startswith("base"):
+            start = _root_point(frames, part.keypoints["base_contact_point"])
+        elif name == "link0_rot_axis":
+            start = model.link_pose(model.joints[part.joint].child, positions).p
+        end = start + length * frames[axis.frame].rotate(axis.xyz)
+        a, b = camera.pixels(np.stack([start, end]))
+        colour = _AXES.get(name, _INK)
+        draw.line([*a, *b], fill=colour, width=3)
+        draw.ellipse([*(b - 3), *(b + 3)], fill=colour)
+        draw.text((float(b[0]) + 4, float(b[1]) - 14), name.removeprefix("link0_"), fill=colour, font=_font())
+    for number, (name, keypoint) in enumerate(part.keypoints.items()):
+        (pixel,) = camera.pixels(_root_point(frames, keypoint)[None])
+        colour = _POINTS.get(name, (0, 0, 0))
+        draw.ellipse([*(pixel - 5), *(pixel + 5)], fill=colour, outline=(0, 0, 0))
+        at = (4, TILE_PX - (_FONT_PX + 3) * (len(part.keypoints) - number))
+        draw.ellipse([at[0], at[1] + 3, at[0] + 9, at[1] + 12], fill=colour)
+        draw.text((at[0] + 13, at[1]), name, fill=_INK, font=_font())
+
+
+def _root_point(frames: Mapping[str, Pose], keypoint: FramedVector) -> Array:
+    point: Array = frames[keypoint.frame] @ keypoint.xyz
+    return point
+
+
+def _triangles(model: UrdfModel) -> dict[str, Array]:
+    """Corner positions (F, 3, 3) of every link in its frame, thinned out where there are very many."""
+    found: dict[str, Array] = {}
+    for name, link in model.links.items():
+        pieces = []
+        for shape in link.visuals or link.collisions:
+            vertices, faces = shape_triangles(shape)
+            if len(faces):
+                pieces.append((shape.T_link_shape @ vertices)[faces])
+        if pieces:
+            found[name] = np.concatenate(pieces)
+    total = sum(len(mesh) for mesh in found.values())
+    if total > _MOST_TRIANGLES:
+        share = _MOST_TRIANGLES / total
+        found = {name: _largest(mesh, max(1, int(share * len(mesh)))) for name, mesh in found.items()}
+    return found
+
+
+def _largest(mesh: Array, count: int) -> Array:
+    area = np.linalg.norm(np.cross(mesh[:, 1] - mesh[:, 0], mesh[:, 2] - mesh[:, 0]), axis=1)
+    kept: Array = mesh[np.argsort(-area, kind="stable")[:count]]
+    return kept
+
+
+def _posed(model: UrdfModel, triangles: Mapping[str, Array], positions: dict[str, float]) -> dict[str, Array]:
+    posed = {}
+    for name, mesh in triangles.items():
+        posed[name] = (model.link_pose(name, positions) @ mesh.reshape(-1, 3)).reshape(-1, 3, 3)
+    return posed
+
+
+def _front(model: UrdfModel, part: Part, positions: dict[str, float]) -> Array:
+    """(3,) horizontal unit direction out of the front of the object, in its root frame."""
+    axis = part.axes["base_front_axis"]
+    direction = axis.xyz
+    if axis.frame == "base":
+        direction = model.link_pose(part.base, positions).rotate(direction)
+    direction = np.array([direction[0], direction[1], 0.0])
+    length = float(np.linalg.norm(direction))
+    return direction / length if length > 1e-6 else np.array([1.0, 0.0, 0.0])
+
+
+def _camera(front: Array, points: Array, *, side: float, lift: float) -> _Camera:
+    up = np.array([0.0, 0.0, 1.0])
+    eye = front + side * np.cross(up, front) + lift * up
+    eye = eye / np.linalg.norm(eye)
+    right = np.cross(up, eye)
+    right = right / np.linalg.norm(right)
+    R = np.stack([right, np.cross(eye, right), eye])
+    low, high = points.min(axis=0), points.max(axis=0)
+    seen = (points - (low + high) / 2) @ R.T
+    middle = (low + high) / 2 + R.T @ ((seen.min(axis=0) + seen.max(axis=0)) / 2)
+    extent = float(np.max(np.ptp(seen[:, :2], axis=0)))
+    return _Camera(R, middle, 0.72 * TILE_PX / max(extent, 1e-9))
+
+
+def _font() -> ImageFont.ImageFont | ImageFont.FreeTypeFont:
+    return ImageFont.load_default(size=_FONT_PX)

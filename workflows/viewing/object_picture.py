@@ -1,0 +1,99 @@
+"""A sheet of generated objects: one row for each category, opened further from left to right."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import groupby
+from pathlib import Path
+
+import numpy as np
+from PIL import Image, ImageDraw, ImageFont
+
+from unlatch.objects.procedural.building.generated import GeneratedObject, model_bounds
+from unlatch.simcore.geometry import Pose
+from unlatch.simcore.sim.rates import WorldCfg
+from unlatch.simcore.sim.visuals.pictures import framing_view, take_picture
+from unlatch.simcore.sim.world import World
+
+Array = np.ndarray
+
+TILE_PX = 144
+"""Width and height of one object on a sheet [pixels]."""
+LARGE_PX = 360
+"""The same where there are at most three."""
+_SHARES = (0.0, 0.0, 0.3, 0.45, 0.7, 1.0)
+"""How far the objects of a row are opened."""
+_OVERSAMPLED = 3
+"""Bullet's renderer does not smooth edges: drawn larger, then shrunk."""
+_LOOKS_FROM = (-0.80, -0.52, 0.42)
+_FOV_DEG = 24.0
+_MARGIN = 1.06
+_CAPTION_PX = 20
+_FONT_PX = 14
+_GROUPS_PX = 24
+"""Between two rows side by side."""
+_SHADE = 5
+"""Differences of brightness below this are not drawn, of 255."""
+_PAPER, _INK = (255, 255, 255), (40, 40, 40)
+
+
+def object_sheet(objects: Sequence[tuple[str, GeneratedObject, Path]]) -> Array:
+    """Draws objects, (height, width, 3) uint8.
+
+    Args:
+        objects: Category, the object and its URDF file; those of a category in a row.
+    """
+    side = LARGE_PX if len(objects) <= 3 else TILE_PX
+    rows: list[Array] = []
+    with World(WorldCfg(), visuals=True) as world:
+        for category, members in groupby(objects, key=lambda item: item[0]):
+            tiles = [
+                _tile(world, made, path, share=_SHARES[number % len(_SHARES)], side=side)
+                for number, (_, made, path) in enumerate(members)
+            ]
+            rows.append(_captioned(category, tiles))
+    # few shades make a small file
+    shades: Array = _in_columns(rows).astype(int) + _SHADE // 2
+    return np.asarray(np.clip(shades // _SHADE * _SHADE, 0, 255), dtype=np.uint8)
+
+
+def _tile(world: World, made: GeneratedObject, path: Path, *, share: float, side: int) -> Array:
+    world.reset()
+    positions = {part.joint: share * part.openness.open for part in made.articulation.parts.values()}
+    # the light comes from where the robot stands: objects look there
+    T_world_root = Pose.from_rpy([0.0, 0.0, 0.0], [0.0, 0.0, np.pi])
+    body = world.load_urdf(path, name="object", T_world_root=T_world_root)
+    body.set_joint_positions(list(positions), list(positions.values()))
+    corners = T_world_root @ _corners(model_bounds(made.model, positions))
+    view = framing_view(corners, _LOOKS_FROM, fov_deg=_FOV_DEG, margin=_MARGIN)
+    picture = take_picture(world, view, width=_OVERSAMPLED * side, height=_OVERSAMPLED * side)
+    return np.asarray(Image.fromarray(picture).resize((side, side), Image.Resampling.LANCZOS))
+
+
+def _corners(bounds: Array) -> Array:
+    """(8, 3) corners of bounds (2, 3)."""
+    grid = np.stack(np.meshgrid(*bounds.T, indexing="ij"), axis=-1)
+    corners: Array = grid.reshape(-1, 3)
+    return corners
+
+
+def _captioned(name: str, tiles: Sequence[Array]) -> Array:
+    strip = np.concatenate(list(tiles), axis=1)
+    caption = Image.new("RGB", (strip.shape[1], _CAPTION_PX), _PAPER)
+    font = ImageFont.load_default(size=_FONT_PX)
+    ImageDraw.Draw(caption).text((8, 2), name, fill=_INK, font=font)
+    return np.concatenate([np.asarray(caption), strip], axis=0)
+
+
+def _in_columns(rows: Sequence[Array]) -> Array:
+    """Rows under one another, in two columns where there are many."""
+    columns = 2 if len(rows) > 6 else 1
+    length = -(-len(rows) // columns)
+    width = max(row.shape[1] for row in rows)
+    height = max(row.shape[0] for row in rows)
+    sheet = np.full((length * height, columns * width + (columns - 1) * _GROUPS_PX, 3), 255, dtype=np.uint8)
+    for number, row in enumerate(rows):
+        column, line = divmod(number, length)
+        x, y = column * (width + _GROUPS_PX), line * height
+        sheet[y : y + row.shape[0], x : x + row.shape[1]] = row
+    return sheet

@@ -1,0 +1,256 @@
+"""A sheet of an episode's phases: pictures in order of time, each with its caption, above the way of the parts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import groupby
+
+import numpy as np
+from PIL import Image, ImageDraw, ImageFont
+
+from unlatch.skills.contract.command import Phase
+
+Array = np.ndarray
+Rgb = tuple[int, int, int]
+
+TILE_PX = (256, 200)
+"""Width and height of one moment [pixels]."""
+OVERSAMPLED = 2
+"""Bullet's renderer does not smooth edges: pictures are taken so many times larger, then shrunk."""
+PHASE_COLORS: dict[Phase, Rgb] = {
+    Phase.idle: (205, 205, 205),
+    Phase.transit: (130, 130, 130),
+    Phase.approach: (40, 90, 220),
+    Phase.grasp: (230, 120, 20),
+    Phase.follow: (20, 150, 60),
+    Phase.release: (225, 175, 30),
+    Phase.retreat: (150, 60, 170),
+    Phase.settle: (175, 175, 175),
+    Phase.hold: (0, 150, 160),
+}
+_INK, _FAINT, _LINES, _PAPER = (30, 30, 30), (120, 120, 120), (215, 215, 215), (255, 255, 255)
+_GOOD, _BAD = (20, 110, 50), (190, 25, 25)
+_CURVES: tuple[Rgb, ...] = ((30, 60, 150), (160, 80, 20), (90, 30, 130))
+_TITLE_PX, _FONT_PX, _LEAST_FONT_PX = 20, 17, 8
+_LINE_PX = 24
+_CAPTION_PX = 25
+_GAP_PX = 4
+_MARGIN_PX = 8
+_BAND_PX, _CURVE_PX, _AXIS_PX = 9, 74, 22
+_NUMBER_PX = 24
+"""Room for the number of a picture on the time line."""
+_ALONE = 2
+"""A picture alone in the last row of many is as bad as so many empty places."""
+_COLORS_KEPT = 192
+"""Few colours make a small file."""
+
+
+@dataclass(frozen=True)
+class Tile:
+    """One moment."""
+
+    picture: Array
+    """(height, width, 3) uint8 of any size with the shape of a tile."""
+    label: str
+    time_s: float
+    """Time since the episode began [s]."""
+    opening: str
+    """How far open the part is, with its unit."""
+    phase: Phase
+    failed: bool = False
+    """Whether it is marked as the moment of the failure."""
+
+
+@dataclass(frozen=True)
+class Section:
+    """The moments of one skill, or of one turn of it."""
+
+    title: str
+    tiles: Sequence[Tile]
+
+
+@dataclass(frozen=True)
+class Curve:
+    """How far open a part is, over time."""
+
+    label: str
+    openings: Array
+    """(T,) from closed [rad or m]."""
+
+
+@dataclass(frozen=True)
+class PhaseSheet:
+    """What is drawn."""
+
+    title: str
+    success: bool
+    notes: Sequence[str]
+    """Why it failed."""
+    sections: Sequence[Section]
+    times_s: Array
+    """(T,) times of the states since the episode began [s]."""
+    phases: Sequence[Phase]
+    """(T,) phase of each state."""
+    curves: Sequence[Curve]
+
+
+def draw_sheet(sheet: PhaseSheet, *, columns: int) -> Image.Image:
+    """Draws a sheet.
+
+    Args:
+        sheet: What is on it.
+        columns: Pictures in a row, at most.
+    """
+    across = _across([len(section.tiles) for section in sheet.sections], columns)
+    width = across * (TILE_PX[0] + _GAP_PX) - _GAP_PX + 2 * _MARGIN_PX
+    strips = [_title(sheet, width)]
+    number = 1
+    for section in sheet.sections:
+        strips.append(_line(section.title, width))
+        for start in range(0, len(section.tiles), across):
+            strips.append(_row(section.tiles[start : start + across], width, first=number + start))
+        number += len(section.tiles)
+    strips.append(_legend(sheet, width))
+    strips.append(_timeline(sheet, width))
+    whole = Image.fromarray(np.concatenate([np.asarray(strip) for strip in strips], axis=0))
+    return whole.quantize(_COLORS_KEPT, method=Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE)
+
+
+def _across(counts: Sequence[int], columns: int) -> int:
+    """Pictures in a row: as many as may be, or one less where that leaves fewer places empty."""
+    most = min(max(counts), columns)
+    choices = (most, most - 1) if most > 2 and (max(counts) > most or len(counts) > 1) else (most,)
+    return min(choices, key=lambda across: sum(-count % across + _ALONE * (count % across == 1) for count in counts))
+
+
+def _title(sheet: PhaseSheet, width: int) -> Image.Image:
+    font, small = _font(_TITLE_PX), _font(_FONT_PX)
+    color = _GOOD if sheet.success else _BAD
+    first = _wrapped(sheet.title, font, width - 2 * _MARGIN_PX)
+    rest = [line for note in sheet.notes for line in _wrapped(note, small, width - 2 * _MARGIN_PX)]
+    image = _paper(width, _LINE_PX * (len(first) + len(rest)) + 6)
+    draw = ImageDraw.Draw(image)
+    for index, line in enumerate(first):
+        draw.text((_MARGIN_PX, 4 + _LINE_PX * index), line, fill=color, font=font)
+    for index, line in enumerate(rest, start=len(first)):
+        draw.text((_MARGIN_PX, 5 + _LINE_PX * index), line, fill=color, font=small)
+    return image
+
+
+def _line(text: str, width: int) -> Image.Image:
+    image = _paper(width, _LINE_PX)
+    ImageDraw.Draw(image).text((_MARGIN_PX, 2), text, fill=_INK, font=_font(_FONT_PX))
+    return image
+
+
+def _row(tiles: Sequence[Tile], width: int, *, first: int) -> Image.Image:
+    image = _paper(width, _CAPTION_PX + TILE_PX[1] + _GAP_PX)
+    draw = ImageDraw.Draw(image)
+    for column, tile in enumerate(tiles):
+        x = _MARGIN_PX + column * (TILE_PX[0] + _GAP_PX)
+        right = x + TILE_PX[0] - 1
+        picture = Image.fromarray(tile.picture).resize(TILE_PX, Image.Resampling.LANCZOS)
+        image.paste(picture, (x, _CAPTION_PX))
+        color = _BAD if tile.failed else PHASE_COLORS[tile.phase]
+        frame = 4 if tile.failed else 1
+        draw.rectangle([x, _CAPTION_PX, right, _CAPTION_PX + TILE_PX[1] - 1], outline=color, width=frame)
+        draw.rectangle([x, _CAPTION_PX - 4, right, _CAPTION_PX], fill=color)
+        ink = _BAD if tile.failed else _INK
+        what, when = f"{first + column}  {tile.label}", f"{tile.time_s:.1f} s   {tile.opening}"
+        font = fitting_font(what + "  " + when, TILE_PX[0] - 4)
+        draw.text((x + 2, 0), what, fill=ink, font=font)
+        draw.text((right - 2, 0), when, fill=ink, font=font, anchor="ra")
+    return image
+
+
+def _legend(sheet: PhaseSheet, width: int) -> Image.Image:
+    """What the curves below are."""
+    image = _paper(width, _LINE_PX)
+    draw = ImageDraw.Draw(image)
+    font = _font(_FONT_PX)
+    x = float(_MARGIN_PX)
+    for index, curve in enumerate(sheet.curves):
+        color = _CURVES[index % len(_CURVES)]
+        draw.rectangle([x, 12, x + 22, 14], fill=color)
+        draw.text((x + 28, 3), curve.label, fill=color, font=font)
+        x += 28 + font.getlength(curve.label) + 30
+    return image
+
+
+def _timeline(sheet: PhaseSheet, width: int) -> Image.Image:
+    """Phases, pictures and openings over time."""
+    height = 6 + _BAND_PX + _CURVE_PX + _AXIS_PX
+    image = _paper(width, height)
+    draw = ImageDraw.Draw(image)
+    font = _font(_FONT_PX - 3)
+    end = float(sheet.times_s[-1]) or 1.0
+    left, right = _MARGIN_PX, width - _MARGIN_PX
+    top, bottom = 6 + _BAND_PX, 6 + _BAND_PX + _CURVE_PX
+
+    def x_of(time_s: float) -> float:
+        return left + (right - left) * time_s / end
+
+    frame = 0
+    for phase, members in groupby(sheet.phases):
+        last = frame + len(list(members))
+        span = [x_of(float(sheet.times_s[frame])), x_of(float(sheet.times_s[min(last, len(sheet.times_s) - 1)]))]
+        draw.rectangle([span[0], 6, span[1], top - 1], fill=PHASE_COLORS[phase])
+        frame = last
+    draw.line([left, bottom, right, bottom], fill=_FAINT)
+    tiles = [tile for section in sheet.sections for tile in section.tiles]
+    numbers: dict[float, list[int]] = {}  # of two arms that act at one time, moments may fall together
+    for number, tile in enumerate(tiles, start=1):
+        numbers.setdefault(x_of(tile.time_s), []).append(number)
+    limit = float(right)
+    for x in sorted(numbers, reverse=True):
+        failed = any(tiles[number - 1].failed for number in numbers[x])
+        draw.line([x, top, x, bottom], fill=_BAD if failed else _LINES, width=3 if failed else 1)
+        text = ", ".join(map(str, numbers[x]))
+        room = max(_NUMBER_PX, font.getlength(text) + 6)
+        before = limit - x < room  # the number stands to the left of its line
+        place, ink = (x - 3 if before else x + 3), _BAD if failed else _FAINT
+        draw.text((place, top + 1), text, fill=ink, font=font, anchor="ra" if before else "la")
+        limit = x - room if before else x
+    for index, curve in enumerate(sheet.curves):
+        most = float(np.abs(curve.openings).max()) or 1.0
+        points = [
+            (x_of(float(t)), bottom - 1 - (_CURVE_PX - 22) * float(value) / most)
+            for t, value in zip(sheet.times_s, curve.openings, strict=True)
+        ]
+        draw.line(points, fill=_CURVES[index % len(_CURVES)], width=2)
+    for second in range(0, int(end) + 1, _tick_s(end)):
+        x = x_of(second)
+        draw.line([x, bottom, x, bottom + 4], fill=_FAINT)
+        draw.text((x, bottom + 4), f"{second} s", fill=_FAINT, font=font, anchor="ra" if x > right - 24 else "la")
+    return image
+
+
+def _tick_s(end_s: float) -> int:
+    return next((step for step in (1, 2, 5, 10, 30) if end_s / step <= 12), 60)
+
+
+def _wrapped(text: str, font: ImageFont.ImageFont | ImageFont.FreeTypeFont, width: int) -> list[str]:
+    lines: list[str] = []
+    for word in text.split():
+        if lines and font.getlength(f"{lines[-1]} {word}") <= width:
+            lines[-1] += f" {word}"
+        else:
+            lines.append(word)
+    return lines
+
+
+def _paper(width: int, height: int) -> Image.Image:
+    return Image.new("RGB", (width, height), _PAPER)
+
+
+def fitting_font(text: str, width: int) -> ImageFont.ImageFont | ImageFont.FreeTypeFont:
+    """The font of captions, smaller where a text would be wider than some pixels."""
+    return next(
+        (font for size in range(_FONT_PX, _LEAST_FONT_PX, -1) if (font := _font(size)).getlength(text) <= width),
+        _font(_LEAST_FONT_PX),
+    )
+
+
+def _font(size: int) -> ImageFont.ImageFont | ImageFont.FreeTypeFont:
+    return ImageFont.load_default(size=size)

@@ -1,0 +1,261 @@
+"""What a report says: the numbers, charts and pictures of data sets, counted together or side by side."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import reduce
+from operator import add
+from statistics import median
+from typing import Any
+
+import yaml
+
+from unlatch.simcore.errors import SimCoreError
+from unlatch.simcore.recording.json_values import differences
+from unlatch.workflows.runs.statistics import SEARCH, STAGES
+from unlatch.workflows.viewing.report import charts
+from unlatch.workflows.viewing.report.breakdown import Breakdown, breakdowns
+from unlatch.workflows.viewing.report.examples import Series, Strip, chosen, series_of, strips_of
+from unlatch.workflows.viewing.report.pace import Pace, pace_of
+from unlatch.workflows.viewing.report.reproduction import commands_of
+from unlatch.workflows.viewing.report.tally import Counts, Place, Tally
+
+_STAGE_WORDS = {
+    SEARCH: "search for a layout",
+    "plan": "planning",
+    "reset": "reset",
+    "execute": "simulation",
+    "write": "writing",
+}
+
+
+@dataclass(frozen=True)
+class Column:
+    """Data sets that are counted together."""
+
+    name: str
+    total: Counts
+    per_hour: float | None
+    """Episodes an hour, pauses left out; None where too few are there to tell."""
+    median_ms: float | None
+    """Wall time of an episode, all stages together [ms]."""
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where episodes came from, and how to come to one again."""
+
+    name: str
+    made: str
+    """When, where and by which version."""
+    example: int
+    """An episode to begin with: a failure, where there is one."""
+    commands: dict[str, str]
+    """By what they do; `NUMBER` stands for the episode."""
+    yaml: str
+    """The configuration."""
+
+
+@dataclass
+class Report:
+    """Everything on the page."""
+
+    title: str
+    subtitle: str
+    n_sets: int
+    columns: list[Column]
+    breakdowns: list[Breakdown]
+    stacks: list[tuple[str, Counts]]
+    """Bars of failure codes."""
+    codes: Counter[str]
+    """All failures by code."""
+    sources: list[Source]
+    paces: dict[str, Pace]
+    timings_ms: dict[str, dict[str, list[float]]]
+    """By column and stage, of all attempts or of an even sample [ms]."""
+    differences: list[tuple[str, str, str]]
+    """Of two sets side by side, the keys that differ, with both values."""
+    series: dict[str, list[Series]]
+    places: dict[str, list[Place]]
+    maps: list[tuple[str, list[str]]] = field(default_factory=list)
+    curves: list[tuple[str, list[str]]] = field(default_factory=list)
+    times: list[str] = field(default_factory=list)
+    strips: list[Strip] = field(default_factory=list)
+    notices: list[str] = field(default_factory=list)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The numbers, as JSON has them."""
+        names = [column.name for column in self.columns]
+        times = {
+            name: {stage: _quantiles(values) for stage, values in stages.items()}
+            for name, stages in self.timings_ms.items()
+        }
+        return {
+            "title": self.title,
+            "total": {column.name: column.total.to_dict() for column in self.columns},
+            "success": {part.title: part.to_dict(names) for part in self.breakdowns},
+            "pace": {name: pace.to_dict() for name, pace in self.paces.items()},
+            "wall_time_ms": times,
+            "places": {name: [place.__dict__ for place in places] for name, places in self.places.items()},
+            "curves": {name: [_series_dict(item) for item in items] for name, items in self.series.items()},
+            "strips": [{"data_set": item.data_set, "episode": item.number, "code": item.code} for item in self.strips],
+            "commands": {source.name: source.commands for source in self.sources},
+            "differences": [{"key": key, "values": [one, other]} for key, one, other in self.differences],
+            "left_out": self.notices,
+        }
+
+
+def make_report(tallies: Sequence[Tally], *, pictures: int) -> Report:
+    """Puts together what is said of data sets; two are put side by side, more are counted together.
+
+    Args:
+        tallies: The counts, one a data set.
+        pictures: Strips of each outcome; 0 takes no pictures.
+
+    Raises:
+        RecordingError: An example cannot be read.
+    """
+    groups = [[item] for item in tallies] if len(tallies) == 2 else [list(tallies)]
+    names = [item.name for item in tallies] if len(tallies) == 2 else [_together(tallies)]
+    paces = {item.name: pace_of(item.data_set) for item in tallies}
+    codes = Counter(dict(sum((item.total.codes for item in tallies), Counter()).most_common()))
+    parts = breakdowns(groups)
+    report = Report(
+        title=_title(tallies),
+        subtitle=f"{sum(item.total.n for item in tallies):,} attempts in {', '.join(item.name for item in tallies[:6])}"
+        + (f" and {len(tallies) - 6} more data sets" if len(tallies) > 6 else ""),
+        n_sets=len(tallies),
+        columns=[_column(name, group, paces) for name, group in zip(names, groups, strict=True)],
+        breakdowns=parts,
+        stacks=_stacks(tallies),
+        codes=codes,
+        sources=[_source(item) for item in tallies],
+        paces=paces,
+        timings_ms={name: _timings(group) for name, group in zip(names, groups, strict=True)},
+        differences=_differences(tallies) if len(tallies) == 2 else [],
+        series={item.name: series_of(item) for item in tallies},
+        places={item.name: item.places for item in tallies},
+        notices=[f"{item.name}: {line}" for item in tallies for line in item.damaged.lines()],
+    )
+    _draw(report)
+    if pictures:
+        for item in tallies:
+            _take_pictures(report, item, pictures)
+        report.strips.sort(key=lambda strip: -1 if strip.code is None else list(codes).index(strip.code))
+    return report
+
+
+def _together(tallies: Sequence[Tally]) -> str:
+    return tallies[0].name if len(tallies) == 1 else f"{len(tallies)} data sets"
+
+
+def _title(tallies: Sequence[Tally]) -> str:
+    words = [", ".join(dict.fromkeys(item.label(group) for item in tallies)) for group in ("task", "robot")]
+    return " · ".join(words)
+
+
+def _column(name: str, group: Sequence[Tally], paces: dict[str, Pace]) -> Column:
+    total = reduce(add, (item.total for item in group))
+    known = [pace for item in group if (pace := paces[item.name]).per_hour is not None]
+    hours = sum(pace.worked_s for pace in known) / 3600.0
+    made = sum(pace.per_hour * pace.worked_s / 3600.0 for pace in known if pace.per_hour is not None)
+    stages = [values for item in group for values in _whole_times(item)]
+    return Column(name, total, made / hours if hours else None, median(stages) if stages else None)
+
+
+def _whole_times(item: Tally) -> list[float]:
+    """Wall time of each sampled attempt that came to its end, all stages together [ms]."""
+    columns = [item.timings_ms.get(stage, []) for stage in STAGES]
+    if len({len(column) for column in columns}) != 1:
+        return [float(value) for value in item.timings_ms.get("execute", [])]
+    return [sum(values) for values in zip(*columns, strict=True)]
+
+
+def _timings(group: Sequence[Tally]) -> dict[str, list[float]]:
+    stages = {}
+    for stage in (SEARCH, *STAGES):
+        values = [value for item in group for value in item.timings_ms.get(stage, []) if value]
+        if values:
+            stages[stage] = values
+    return stages
+
+
+def _stacks(tallies: Sequence[Tally]) -> list[tuple[str, Counts]]:
+    """A bar for each data set, and below for each category where there are several."""
+    bars = [(item.name, item.total) for item in tallies]
+    categories: dict[str, Counts] = {}
+    for item in tallies:
+        for category, counts in item.by_category.items():
+            categories[category] = categories.get(category, Counts()) + counts
+    return bars + (sorted(categories.items()) if len(categories) > 1 else [])
+
+
+def _source(item: Tally) -> Source:
+    info, versions = item.data_set.info, item.data_set.header.get("versions", {})
+    failures = [numbers[0] for code, numbers in item.examples.items() if code is not None]
+    version = versions.get("unlatch", "?") if isinstance(versions, dict) else "?"
+    made = f"begun {info.get('created', '?')} on {info.get('host', '?')} by unlatch {version}: {item.data_set.path}"
+    example = min(failures, default=next(iter(item.examples.get(None, [])), 0))
+    text = yaml.safe_dump(item.config, sort_keys=True, default_flow_style=None, width=110)
+    return Source(item.name, made, example, commands_of(item.data_set), text)
+
+
+def _differences(tallies: Sequence[Tally]) -> list[tuple[str, str, str]]:
+    one, other = (item.data_set.header for item in tallies)
+    return list(differences(one, other))
+
+
+def _draw(report: Report) -> None:
+    for name, places in report.places.items():
+        if places:
+            report.maps.append((name, [charts.table_map(places), charts.yaw_map(places)]))
+    for name, series in report.series.items():
+        if series:
+            drawn = [
+                charts.opening_curves(series),
+                charts.force_curves(series, forbidden=False),
+                charts.force_curves(series, forbidden=True),
+            ]
+            report.curves.append((name, drawn))
+    for stage in (SEARCH, *STAGES):
+        columns = {name: stages.get(stage, []) for name, stages in report.timings_ms.items()}
+        if any(columns.values()):
+            report.times.append(charts.distribution(_STAGE_WORDS[stage], columns))
+
+
+def _take_pictures(report: Report, item: Tally, pictures: int) -> None:
+    from unlatch.workflows.runs.recorded import config_of
+
+    try:
+        cfg = config_of(item.data_set)
+    except SimCoreError as exc:  # a set of another version: its numbers are shown all the same
+        report.notices.append(f"no pictures of {item.name}: {exc.message}")
+        return
+    for found in strips_of(item, cfg, chosen(item, successes=pictures, failures=pictures)):
+        if isinstance(found, Strip):
+            report.strips.append(found)
+        else:
+            report.notices.append(found)
+
+
+def _quantiles(values: Sequence[float]) -> dict[str, float]:
+    ordered = sorted(values)
+    last = len(ordered) - 1
+    return {
+        "n": len(ordered),
+        "mean": sum(ordered) / len(ordered),
+        **{f"p{share}": ordered[round(last * share / 100)] for share in (5, 50, 95, 99)},
+    }
+
+
+def _series_dict(item: Series) -> dict[str, Any]:
+    return {
+        "episode": item.number,
+        "code": item.code,
+        "time_s": item.times_s.round(4).tolist(),
+        "opening": item.openings.round(5).tolist(),
+        "fingers_on_part_n": item.held_n.round(3).tolist(),
+        "forbidden_n": item.forbidden_n.round(3).tolist(),
+    }

@@ -1,0 +1,64 @@
+"""The command that makes any episode of a data set again."""
+
+from __future__ import annotations
+
+import shlex
+from dataclasses import fields
+from typing import Any
+
+from unlatch.configs.composition import expand_sweep
+from unlatch.configs.schema import EpisodeCfg
+from unlatch.simcore.recording.data_set.data_set import DataSet
+from unlatch.workflows.runs.launchers.sweep import key_of
+from unlatch.workflows.runs.schema import CollectCfg, RunCfg
+
+NUMBER = "NUMBER"
+"""What stands in a command for the episode's number."""
+_OF_THE_RUN = {item.name for cfg in (RunCfg, CollectCfg) for item in fields(cfg)} - {
+    item.name for item in fields(EpisodeCfg)
+}
+"""Keys that say nothing about an episode."""
+
+
+def commands_of(data_set: DataSet) -> dict[str, str]:
+    """Commands about one episode of a data set, by what they do; `NUMBER` stands for it.
+
+    Args:
+        data_set: The data set.
+    """
+    path = shlex.quote(str(data_set.path))
+    commands = {}
+    again = _collect_again(data_set)
+    if again is not None:
+        commands["make it again"] = again
+    commands["watch it"] = f"unlatch view {path} episode={NUMBER}"
+    commands["draw it phase by phase"] = f"unlatch phases {path} episode={NUMBER}"
+    commands["replay it exactly"] = f"unlatch replay {path} episode={NUMBER} mode=action"
+    return commands
+
+
+def _collect_again(data_set: DataSet) -> str | None:
+    """The command that made the data set, for one episode; None where that is not known."""
+    words = data_set.info.get("command")
+    if not isinstance(words, list) or len(words) <= 1 or not all(isinstance(word, str) for word in words):
+        return None
+    try:
+        kept = [_without_sweep(word, data_set.header.get("config")) for word in words[2:] if not _is_of_the_run(word)]
+    except (KeyError, IndexError, TypeError, ValueError):
+        return None  # the header does not hold a key that was swept over, such as one of noise that is off
+    return shlex.join([*words[:2], *kept, f"only=[{NUMBER}]", "out=data/again"])
+
+
+def _is_of_the_run(word: str) -> bool:
+    return word in ("-m", "--multirun") or key_of(word).split(".")[0] in _OF_THE_RUN
+
+
+def _without_sweep(word: str, config: Any) -> str:
+    """An override that a multirun swept over, with the value that this data set has of it."""
+    key = key_of(word)
+    if "=" not in word or len(expand_sweep([word])) == 1:
+        return word
+    value = config
+    for part in key.split("."):
+        value = value[int(part)] if isinstance(value, list) else value[part]
+    return f"{key}={value['name'] if isinstance(value, dict) and 'name' in value else value}"

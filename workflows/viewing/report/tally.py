@@ -1,0 +1,191 @@
+"""Counts of a data set's attempts, made in one pass over its index, whatever its size."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from unlatch.simcore.errors import FormatVersionError, RecordingError
+from unlatch.simcore.recording.data_set.data_set import DataSet
+from unlatch.simcore.recording.data_set.index import EpisodeSummary, objects_of
+from unlatch.workflows.runs.corrupt_episodes import Damaged
+from unlatch.workflows.runs.statistics import wilson_interval
+
+SAMPLE = 10_000
+"""Attempts that are kept for maps and distributions, at most; of more, every second, fourth, ..."""
+EXAMPLES = 12
+"""Numbers that are kept of each outcome."""
+MOST_INSTANCES = 100_000
+"""So many instances are counted one by one."""
+_OPENING = "opening."
+
+
+@dataclass
+class Counts:
+    """Attempts of one kind and what came of them."""
+
+    n: int = 0
+    successes: int = 0
+    codes: Counter[str] = field(default_factory=Counter)
+    """Failures by code."""
+
+    def add(self, code: str | None) -> None:
+        """Counts an attempt; None: it succeeded."""
+        self.n += 1
+        if code is None:
+            self.successes += 1
+        else:
+            self.codes[code] += 1
+
+    def __add__(self, other: Counts) -> Counts:
+        return Counts(self.n + other.n, self.successes + other.successes, self.codes + other.codes)
+
+    @property
+    def rate(self) -> float:
+        """Share of successes; NaN where there was no attempt."""
+        return self.successes / self.n if self.n else float("nan")
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """Wilson's 95 % interval of the rate."""
+        return wilson_interval(self.successes, self.n)
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON has it."""
+        low, high = self.interval
+        rate = self.rate if self.n else None
+        codes = dict(self.codes.most_common())
+        return {"n": self.n, "successes": self.successes, "rate": rate, "interval_95": [low, high], "codes": codes}
+
+
+@dataclass(frozen=True)
+class Place:
+    """One attempt on a map."""
+
+    number: int
+    code: str | None
+    """Why it failed; None: it did not."""
+    x_m: float
+    y_m: float
+    yaw_rad: float
+    opening: float | None
+    """How far open the part was at the start [rad or m]; None where that was not drawn."""
+
+
+@dataclass
+class Tally:
+    """What a report says of the attempts of one data set."""
+
+    name: str
+    """The data set, as short as it can be told from the others."""
+    data_set: DataSet
+    total: Counts = field(default_factory=Counts)
+    by_category: dict[str, Counts] = field(default_factory=dict)
+    by_instance: dict[str, Counts] = field(default_factory=dict)
+    uncounted_instances: int = 0
+    """Attempts with instances beyond the most that are counted one by one."""
+    examples: dict[str | None, list[int]] = field(default_factory=dict)
+    """By code (None: success), the first episodes of it."""
+    places: list[Place] = field(default_factory=list)
+    """Where the object stood, of all attempts or of an even sample."""
+    timings_ms: dict[str, list[float]] = field(default_factory=dict)
+    """Wall times by stage, of all attempts or of an even sample [ms]."""
+    damaged: Damaged = field(default_factory=Damaged)
+    """Episodes that cannot be read, and are counted nowhere."""
+    _stride: int = 1
+    _seen: int = 0
+
+    def add(self, summary: EpisodeSummary) -> None:
+        """Takes notice of an attempt."""
+        self.total.add(summary.code)
+        numbers = self.examples.setdefault(summary.code, [])
+        if len(numbers) < EXAMPLES:
+            numbers.append(summary.number)
+        acted_on = (summary.objects or {}).get(self.object_name, {})
+        self._count_instance(acted_on, summary.code)
+        if self._seen % self._stride == 0:
+            self._sample(summary, acted_on)
+        self._seen += 1
+
+    def _count_instance(self, acted_on: dict[str, Any], code: str | None) -> None:
+        category = acted_on.get("category")
+        if category is None:
+            return
+        self.by_category.setdefault(category, Counts()).add(code)
+        instance = f"{category} {acted_on.get('instance', '')}".rstrip()
+        if instance in self.by_instance or len(self.by_instance) < MOST_INSTANCES:
+            self.by_instance.setdefault(instance, Counts()).add(code)
+        else:
+            self.uncounted_instances += 1
+
+    def _sample(self, summary: EpisodeSummary, acted_on: dict[str, Any]) -> None:
+        if "x_m" in acted_on and "y_m" in acted_on:
+            opening = next((value for key, value in acted_on.items() if key.startswith(_OPENING)), None)
+            place = (acted_on["x_m"], acted_on["y_m"], acted_on.get("yaw_rad", 0.0), opening)
+            self.places.append(Place(summary.number, summary.code, *place))
+        for stage, value in summary.timings_ms.items():
+            self.timings_ms.setdefault(stage, []).append(value)
+        if max(len(self.places), *map(len, self.timings_ms.values()), 0) >= SAMPLE:
+            self._stride *= 2
+            self.places = self.places[::2]
+            self.timings_ms = {stage: values[::2] for stage, values in self.timings_ms.items()}
+
+    @property
+    def config(self) -> dict[str, Any]:
+        """The configuration of its episodes, as the header has it; empty where there is none."""
+        config = self.data_set.header.get("config")
+        return config if isinstance(config, dict) else {}
+
+    def label(self, group: str) -> str:
+        """The name of its task, robot or randomization.
+
+        Args:
+            group: `task`, `robot` or `randomization`.
+        """
+        chosen = self.config.get(group)
+        return str(chosen.get("name", "?")) if isinstance(chosen, dict) else "?"
+
+    @property
+    def object_name(self) -> str:
+        """The object that is acted on first."""
+        for entry in self.config.get("skills", ()):
+            if isinstance(entry, dict) and entry.get("objects"):
+                return str(entry["objects"][0])
+        chosen = self.config.get("object")
+        return str(chosen.get("name", "")) if isinstance(chosen, dict) else ""
+
+
+def tally(data_set: DataSet, *, name: str) -> Tally:
+    """Counts a data set's attempts; opens the folders of those only that its index does not tell enough of.
+
+    Args:
+        data_set: The data set.
+        name: What the report calls it.
+
+    Raises:
+        FormatVersionError: An episode was written in a format that this version does not read.
+    """
+    counted = Tally(name, data_set)
+    for summary in _told(data_set, counted.damaged):
+        counted.add(summary)
+    for numbers in counted.examples.values():
+        numbers.sort()
+    return counted
+
+
+def _told(data_set: DataSet, damaged: Damaged) -> Iterator[EpisodeSummary]:
+    """Every summary with its objects, which lines of earlier versions do not tell."""
+    for summary in data_set.each_summary(damaged.add):
+        if summary.objects is not None:
+            yield summary
+            continue
+        try:
+            record = data_set.read(summary.number, arrays=False)
+        except FormatVersionError:
+            raise
+        except RecordingError as exc:
+            damaged.add(summary.number, exc)
+        else:
+            yield EpisodeSummary(**{**summary.__dict__, "objects": objects_of(record)})

@@ -1,0 +1,198 @@
+"""A page that any browser plays from a file: viser's recording of the scene, and our panel of curves beside it."""
+
+from __future__ import annotations
+
+import io
+import json
+import math
+from collections.abc import Callable
+from contextlib import redirect_stdout
+from importlib import import_module, resources
+from itertools import cycle
+from typing import Any
+
+import numpy as np
+from PIL import Image
+
+from unlatch.simcore.extras import import_extra
+from unlatch.simcore.meshes.textured_surface import linear_light
+from unlatch.workflows.viewing.viewers.link_meshes import ColouredMesh, Texture
+from unlatch.workflows.viewing.viewers.recorded_scene import TOUCH_N, RecordedScene, ShownBody, ShownForce, ShownPoint
+
+Array = np.ndarray
+
+_POINT_RGB = (250, 180, 20)
+_PATH_RGB = (60, 110, 220)
+_CURVE_RGB = (40, 90, 200)
+_ANCHORS = ("bottom-right", "top-right", "bottom-left", "top-left")
+"""Where labels lie about their points, in turn: keypoints come in pairs that are close to each other."""
+_FOV_RAD = math.radians(42.0)
+_END_S = 1.5
+"""How long the last frame stays before playback begins anew."""
+
+Update = Callable[[int], None]
+"""Puts what moves where it is in a frame."""
+
+
+def to_html(scene: RecordedScene) -> bytes:
+    """The page; it names no other file and no address.
+
+    Args:
+        scene: What is shown.
+
+    Raises:
+        PluginError: viser is not installed.
+    """
+    viser = import_extra("viser", extra="viz")
+    # the scene can only be recorded by a server; nobody connects to it, and the system chooses a port that is free
+    with redirect_stdout(io.StringIO()):  # it greets even when told not to
+        server = viser.ViserServer(host="127.0.0.1", port=0, verbose=False)
+    try:
+        updates = _build(server, scene)
+        recording = server.get_scene_serializer()
+        for frame, pause in enumerate(np.diff(scene.times_s), start=1):
+            recording.insert_sleep(float(pause))
+            for update in updates:
+                update(frame)
+        if len(scene.times_s) > 1:
+            recording.insert_sleep(_END_S)
+        page = str(recording.as_html())
+    finally:
+        with redirect_stdout(io.StringIO()):
+            server.stop()
+    body, end, rest = page.rpartition("</body>")
+    return f"{body}{_panel(scene)}{end}{rest}".encode()
+
+
+def _build(server: Any, scene: RecordedScene) -> list[Update]:
+    """Puts everything where it is in the first frame, and says how it goes on."""
+    view = server.scene
+    view.set_up_direction("+z")
+    camera = server.initial_camera
+    camera.position, camera.look_at, camera.fov = scene.eye, scene.target, _FOV_RAD
+    updates: list[Update] = []
+    for body in scene.bodies:
+        updates += _add_body(view, body)
+    for point, anchor in zip(scene.points, cycle(_ANCHORS), strict=False):
+        updates += _add_point(view, point, anchor=anchor)
+    for force in scene.forces:
+        updates += _add_force(view, force)
+    for arm, path in scene.tool_paths.items():
+        if len(path) > 1:
+            pieces = np.stack([path[:-1], path[1:]], axis=1)  # (T - 1, 2, 3)
+            view.add_line_segments(f"/path/{arm}", pieces, colors=_PATH_RGB, thickness=2.0, thickness_units="screen")
+    return updates
+
+
+def _add_body(view: Any, body: ShownBody) -> list[Update]:
+    positions, quats_wxyz = _short(body.positions), _short(np.roll(body.quats_xyzw, 1, axis=1))
+    frame = view.add_frame(f"/{body.name}", show_axes=False, position=positions[0], wxyz=quats_wxyz[0])
+    for index, mesh in enumerate(body.meshes):
+        if mesh.texture is not None:
+            view.add_mesh_trimesh(f"/{body.name}/{index}", _with_picture(mesh, mesh.texture))
+            continue
+        view.add_mesh_simple(
+            f"/{body.name}/{index}",
+            mesh.vertices,
+            mesh.faces,
+            color=tuple(round(255 * value) for value in mesh.rgba[:3]),
+            opacity=None if mesh.rgba[3] >= 1.0 else mesh.rgba[3],
+            side="double",
+        )
+    if not body.moves:
+        return []
+
+    def update(index: int) -> None:
+        if (positions[index] != positions[index - 1]).any():
+            frame.position = positions[index]
+        if (quats_wxyz[index] != quats_wxyz[index - 1]).any():
+            frame.wxyz = quats_wxyz[index]
+
+    return [update]
+
+
+def _with_picture(mesh: ColouredMesh, texture: Texture) -> Any:
+    """A mesh of trimesh with its picture; factors of glTF are linear in light, colours of a URDF are not."""
+    trimesh: Any = import_module("trimesh")
+    made = trimesh.Trimesh(mesh.vertices, mesh.faces, process=False)
+    material = trimesh.visual.material.PBRMaterial(
+        baseColorTexture=Image.open(io.BytesIO(texture.picture)).convert("RGB"),
+        baseColorFactor=[*(linear_light(value) for value in mesh.rgba[:3]), mesh.rgba[3]],
+        metallicFactor=0.0,
+        roughnessFactor=1.0,
+        doubleSided=True,
+    )
+    made.visual = trimesh.visual.TextureVisuals(uv=texture.uvs, material=material)
+    _ = made.vertex_normals  # without them written, round sides are drawn as flat pieces
+    return made
+
+
+def _add_point(view: Any, point: ShownPoint, *, anchor: str) -> list[Update]:
+    positions = _short(point.positions)
+    dot = view.add_icosphere(
+        f"/keypoints/{point.name}", 0.008, _POINT_RGB, subdivisions=2, position=positions[0], cast_shadow=False
+    )
+    # not a child of the dot: when playback begins anew, viser leaves labels where their parents were last
+    label = view.add_label(
+        f"/labels/{point.name}",
+        point.label.replace("_", " "),
+        font_screen_scale=0.75,
+        anchor=anchor,
+        position=positions[0],
+        visible=point.acted_on,
+    )
+
+    def update(index: int) -> None:
+        if (positions[index] != positions[index - 1]).any():
+            dot.position = label.position = positions[index]
+
+    return [update]
+
+
+def _add_force(view: Any, force: ShownForce) -> list[Update]:
+    """A ball at the hand whose volume is the force: one that is twice as wide stands for eight times as much."""
+    positions = _short(force.positions)
+    radii = np.where(force.values_n > TOUCH_N, np.round(0.01 * np.cbrt(force.values_n), 4), 0.0)
+    if not radii.any():
+        return []
+    ball = view.add_icosphere(
+        f"/forces/{force.name}", 1.0, force.rgb, subdivisions=3, opacity=0.6, scale=1e-6, cast_shadow=False
+    )
+
+    def update(index: int) -> None:
+        if radii[index] != radii[index - 1]:
+            ball.scale = max(float(radii[index]), 1e-6)
+        if radii[index] and (radii[index - 1] == 0.0 or (positions[index] != positions[index - 1]).any()):
+            ball.position = positions[index]
+
+    return [update]
+
+
+def _panel(scene: RecordedScene) -> str:
+    """Caption and curves as a piece of HTML; it reads the time from viser's slider."""
+    forces = [
+        {"label": force.label, "rgb": list(force.rgb), "values": np.round(force.values_n, 2).tolist()}
+        for force in scene.forces
+    ]
+    charts = [{"unit": "N", "title": "largest contact force", "series": forces}] if forces else []
+    for curve in scene.curves:
+        series = {"label": curve.label, "rgb": list(_CURVE_RGB), "values": np.round(curve.values, 4).tolist()}
+        charts.append({"unit": curve.unit, "title": "joint position", "series": [series]})
+    content = {
+        "title": scene.title,
+        "success": scene.success,
+        "notes": list(scene.notes),
+        "times": np.round(scene.times_s, 4).tolist(),
+        "phases": list(scene.phases),
+        "charts": charts,
+    }
+    # nothing in a record can end the script that carries it
+    data = json.dumps(content, separators=(",", ":")).replace("<", "\\u003c")
+    template = (resources.files("unlatch.workflows.viewing.viewers") / "panel.html").read_text(encoding="utf-8")
+    return template.replace("__DATA__", data)
+
+
+def _short(array: Array) -> Array:
+    """Values to a micrometre or a microradian, in numbers that compress well."""
+    rounded: Array = np.round(array, 6).astype(np.float32)
+    return rounded

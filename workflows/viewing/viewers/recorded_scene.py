@@ -1,0 +1,102 @@
+"""What a recorded episode looks like: bodies and where they are in every frame, points, forces, curves."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from unlatch.simcore.geometry import Pose
+from unlatch.workflows.viewing.viewers.link_meshes import ColouredMesh
+
+Array = np.ndarray
+Rgb = tuple[int, int, int]
+"""Red, green and blue, each from 0 to 255."""
+
+TOUCH_N = 0.1
+"""Forces below this are shown as none [N]."""
+
+
+@dataclass(frozen=True)
+class ShownBody:
+    """One rigid body: a link, a table."""
+
+    name: str
+    """Unique; slashes group bodies, as in `robot/panda_hand`."""
+    meshes: tuple[ColouredMesh, ...]
+    positions: Array
+    """(T, 3) origin in the world frame [m]."""
+    quats_xyzw: Array
+    """(T, 4) orientation in the world frame."""
+
+    @property
+    def moves(self) -> bool:
+        """Whether it is anywhere else than at the start."""
+        return bool(np.ptp(self.positions, axis=0).any() or np.ptp(self.quats_xyzw, axis=0).any())
+
+
+@dataclass(frozen=True)
+class ShownPoint:
+    """A keypoint of the annotation."""
+
+    name: str
+    """`<object>/<part>/<keypoint>`."""
+    label: str
+    positions: Array
+    """(T, 3) in the world frame [m]."""
+    acted_on: bool = True
+    """Whether a skill acted on its part; labels of other parts are only in the way."""
+
+
+@dataclass(frozen=True)
+class ShownForce:
+    """The largest force of one contact view; the record holds neither its point nor its direction."""
+
+    name: str
+    """Name of the view in the record."""
+    label: str
+    rgb: Rgb
+    values_n: Array
+    """(T,) largest force since the frame before; 0 in the first [N]."""
+    positions: Array
+    """(T, 3) where its mark is put: at the tool or at the hand, world frame [m]."""
+
+
+@dataclass(frozen=True)
+class ShownCurve:
+    """One value over time, beside the forces."""
+
+    label: str
+    unit: str
+    values: Array
+    """(T,)."""
+
+
+@dataclass(frozen=True)
+class RecordedScene:
+    """An episode, ready to be shown."""
+
+    title: str
+    success: bool
+    notes: tuple[str, ...]
+    """What is said about it, one line each: instruction, failure."""
+    times_s: Array
+    """(T,) growing from 0."""
+    phases: tuple[str, ...]
+    """What the arm is doing, one word a frame."""
+    bodies: tuple[ShownBody, ...]
+    points: tuple[ShownPoint, ...] = ()
+    forces: tuple[ShownForce, ...] = ()
+    curves: tuple[ShownCurve, ...] = ()
+    tool_paths: Mapping[str, Array] = field(default_factory=dict)
+    """(T, 3) the point between the fingertips by arm, world frame [m]."""
+    eye: Array = field(default_factory=lambda: np.array([-0.2, -1.3, 1.0]))
+    """(3,) a place from which all of it is seen, world frame [m]."""
+    target: Array = field(default_factory=lambda: np.array([0.4, 0.0, 0.3]))
+    """(3,) what is looked at from there, world frame [m]."""
+
+
+def fixed_body(name: str, mesh: ColouredMesh, T_world_body: Pose, *, frames: int) -> ShownBody:
+    """A body that stays where it is."""
+    return ShownBody(name, (mesh,), np.tile(T_world_body.p, (frames, 1)), np.tile(T_world_body.quat_xyzw, (frames, 1)))

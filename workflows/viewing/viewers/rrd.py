@@ -1,0 +1,125 @@
+"""A recording for the Rerun viewer: the same scene, and every force and position as a plot over the same time."""
+
+from __future__ import annotations
+
+import io
+from typing import Any
+
+import numpy as np
+from PIL import Image
+
+from unlatch.simcore.extras import import_extra
+from unlatch.workflows.viewing.viewers.link_meshes import ColouredMesh
+from unlatch.workflows.viewing.viewers.recorded_scene import TOUCH_N, RecordedScene, ShownBody, ShownForce
+
+Array = np.ndarray
+
+_TIMELINE = "episode_time"
+_POINT_RGB = (250, 180, 20)
+_PATH_RGB = (60, 110, 220)
+
+
+def to_rrd(scene: RecordedScene) -> bytes:
+    """The recording, with the arrangement in which it is first shown.
+
+    Args:
+        scene: What is shown.
+
+    Raises:
+        PluginError: rerun-sdk is not installed.
+    """
+    rr = import_extra("rerun", extra="rerun")
+    stream = rr.RecordingStream("unlatch")
+    memory = stream.memory_recording()
+    stream.send_recording_name(scene.title)
+    stream.send_blueprint(_blueprint(scene))
+    stream.log("world", rr.ViewCoordinates.RIGHT_HAND_Z_UP, static=True)
+    stream.log("about", rr.TextDocument("\n\n".join([scene.title, *scene.notes])), static=True)
+    # a column of times, for all frames at once: ten thousand single calls would take seconds
+    times = [rr.TimeColumn(_TIMELINE, duration=scene.times_s)]
+    for body in scene.bodies:
+        _log_body(rr, stream, times, body)
+    for point in scene.points:
+        path = f"world/keypoints/{point.name}"
+        look = rr.Points3D.from_fields(colors=_POINT_RGB, radii=0.008, labels=point.label, show_labels=False)
+        stream.log(path, look, static=True)
+        stream.send_columns(path, times, rr.Points3D.columns(positions=point.positions))
+    for force in scene.forces:
+        _log_force(rr, stream, times, force)
+    for curve in scene.curves:
+        path = f"plots/position/{curve.label.replace(' ', '_')}"
+        stream.log(path, rr.SeriesLines.from_fields(names=f"{curve.label} [{curve.unit}]"), static=True)
+        stream.send_columns(path, times, rr.Scalars.columns(scalars=curve.values))
+    for arm, track in scene.tool_paths.items():
+        stream.log(f"world/path/{arm}", rr.LineStrips3D([track], colors=_PATH_RGB, radii=0.002), static=True)
+    return bytes(memory.drain_as_bytes() or b"")
+
+
+def _log_body(rr: Any, stream: Any, times: list[Any], body: ShownBody) -> None:
+    path = f"world/{body.name}"
+    for index, mesh in enumerate(body.meshes):
+        shape = rr.Mesh3D(
+            vertex_positions=mesh.vertices,
+            triangle_indices=mesh.faces,
+            vertex_normals=_normals(mesh.vertices, mesh.faces),
+            albedo_factor=[round(255 * value) for value in mesh.rgba],
+            **_picture(mesh),
+        )
+        stream.log(f"{path}/{index}", shape, static=True)
+    if body.moves:
+        columns = rr.Transform3D.columns(
+            translation=body.positions.astype(np.float32), quaternion=body.quats_xyzw.astype(np.float32)
+        )
+        stream.send_columns(path, times, columns)
+    else:
+        pose = rr.Transform3D(translation=body.positions[0], quaternion=rr.Quaternion(xyzw=body.quats_xyzw[0]))
+        stream.log(path, pose, static=True)
+
+
+def _picture(mesh: ColouredMesh) -> dict[str, Array]:
+    """The arguments that put a picture on a mesh; there, places count downwards from its upper edge."""
+    if mesh.texture is None:
+        return {}
+    shades = np.asarray(Image.open(io.BytesIO(mesh.texture.picture)).convert("RGB"))
+    return {"albedo_texture": shades, "vertex_texcoords": mesh.texture.uvs * (1, -1) + (0, 1)}
+
+
+def _log_force(rr: Any, stream: Any, times: list[Any], force: ShownForce) -> None:
+    plot = f"plots/force/{force.name.replace('.', '/')}"
+    stream.log(plot, rr.SeriesLines.from_fields(names=force.label, colors=force.rgb), static=True)
+    stream.send_columns(plot, times, rr.Scalars.columns(scalars=force.values_n))
+    if (force.values_n > TOUCH_N).any():
+        ball = f"world/forces/{force.name.replace('.', '/')}"
+        radii = np.where(force.values_n > TOUCH_N, 0.01 * np.cbrt(force.values_n), 0.0)
+        stream.log(ball, rr.Points3D.from_fields(colors=(*force.rgb, 120)), static=True)
+        stream.send_columns(ball, times, rr.Points3D.columns(positions=force.positions, radii=radii))
+
+
+def _blueprint(scene: RecordedScene) -> Any:
+    rrb = import_extra("rerun.blueprint", extra="rerun")
+    eye = rrb.EyeControls3D(position=scene.eye, look_target=scene.target, eye_up=(0.0, 0.0, 1.0))
+    return rrb.Blueprint(
+        rrb.Horizontal(
+            rrb.Spatial3DView(origin="world", name=scene.title, eye_controls=eye),
+            rrb.Vertical(
+                rrb.TextDocumentView(origin="about", name="episode"),
+                rrb.TimeSeriesView(origin="plots/force", name="largest contact force [N]"),
+                rrb.TimeSeriesView(origin="plots/position", name="position of the part"),
+                row_shares=[1, 2, 2],
+            ),
+            column_shares=[3, 1],
+        ),
+        collapse_panels=True,
+    )
+
+
+def _normals(vertices: Array, faces: Array) -> Array:
+    """(V, 3) unit normals: the mean of the faces about a vertex, by area."""
+    a, b, c = (vertices[faces[:, corner]] for corner in range(3))
+    of_faces = np.cross(b - a, c - a)  # (F, 3)
+    sums = np.stack(
+        [np.bincount(faces.reshape(-1), np.repeat(column, 3), minlength=len(vertices)) for column in of_faces.T], axis=1
+    )
+    lengths = np.linalg.norm(sums, axis=1, keepdims=True)
+    normals: Array = (sums / np.maximum(lengths, 1e-12)).astype(np.float32)
+    return normals
