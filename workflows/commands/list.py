@@ -108,7 +108,7 @@ def skill_lines(own: Sequence[str] = ()) -> list[str]:
 
     rows = []
     for name, entry in SKILLS.entries().items():
-        page = f" (docs/skills/{name}.md)" if entry.target.startswith("skills.") else ""
+        page = f" (docs/skills/{name}.md)" if entry.target.startswith("unlatch.skills.") else ""
         rows.append((name, entry.summary + page))
     return _aligned(rows)
 

@@ -37,7 +37,7 @@ def test_every_value_has_its_origin(capsys: pytest.CaptureFixture[str]):
     assert found["object.category"] == ("drawer", "configs/object/drawer.yaml")
     assert found["object.held_out"] == ("0.3", "command line")
     assert found["robot.name"] == ("xarm6", "configs/robot/xarm6.yaml")
-    assert found["robot.arms.0.home_std"][1] == "robots/xarm6.py"
+    assert found["robot.arms.0.home_std"][1] == "unlatch/robots/xarm6.py"
     assert found["task.settle_s"] == ("0.5", "default")
     assert found["seed"] == ("3", "command line")
     assert found["skills.0.planner_setting.success_threshold"] == ("0.5", "command line")

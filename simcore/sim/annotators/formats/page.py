@@ -19,7 +19,7 @@ def outputs_table() -> str:
     """One row for each array of each annotator of this distribution."""
     lines = ["| annotator | array | shape | type | unit | meaning |", "|---|---|---|---|---|---|"]
     for name, entry in ANNOTATORS.entries().items():
-        if not entry.target.startswith("simcore."):
+        if not entry.target.startswith("unlatch."):
             continue  # one of another distribution that happens to be installed
         annotator: type[Annotator] = ANNOTATORS.load(name)
         for output in annotator.outputs:
