@@ -17,19 +17,23 @@ def api_pages(root: Path) -> dict[str, str]:
         Markdown by place on the site.
     """
     pages = {f"reference/api/{name}.md": _page(name, root) for name in _packages(root)}
-    lines = [f"- [`{name}`]({name}.md): {_summary(root / name.replace('.', '/'))}" for name in _packages(root)]
+    lines = [f"- [`{name}`]({name}.md): {_summary(_folder(name, root))}" for name in _packages(root)]
     return {"reference/api/index.md": "# Packages\n\n" + "\n".join(lines) + "\n", **pages}
 
 
 def _packages(root: Path) -> list[str]:
     found = [init.parent for name in PACKAGES for init in sorted((root / name).rglob("__init__.py"))]
-    return [path.relative_to(root).as_posix().replace("/", ".") for path in found]
+    return ["unlatch", *("unlatch." + path.relative_to(root).as_posix().replace("/", ".") for path in found)]
 
 
 def _page(package: str, root: Path) -> str:
-    folder = root / package.replace(".", "/")
+    folder = _folder(package, root)
     modules = [package, *(f"{package}.{path.stem}" for path in sorted(folder.glob("[!_]*.py")))]
     return f"# {package}\n\n" + "\n".join(f"::: {module}\n" for module in modules)
+
+
+def _folder(package: str, root: Path) -> Path:
+    return root / package.replace(".", "/")
 
 
 def _summary(folder: Path) -> str:

@@ -21,7 +21,7 @@ def test_the_site_is_built_in_strict_mode(tmp_path: Path):
     done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     site = tmp_path / "site"
-    for page in ("", "start", "record_format", "reference/api/solver.goal"):
+    for page in ("", "start", "record_format", "reference/api/unlatch.solver.goal"):
         assert (site / page / "index.html").is_file(), page
     keys = (site / "reference" / "keys" / "index.html").read_text(encoding="utf-8")
     assert "solver_iterations" in keys
