@@ -6,13 +6,13 @@ import os
 import shutil
 import sys
 import textwrap
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from rich.console import Console
 
 from unlatch.simcore.errors import SimCoreError
+from unlatch.simcore.native_output import hide_native_output
 
 OK = 0
 FAILED = 1
@@ -106,19 +106,7 @@ def cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-@contextmanager
-def banner_hidden() -> Iterator[None]:
-    """Hides what native code writes to stderr while it is imported: Bullet greets, and would tear the live display."""
-    sys.stderr.flush()
-    kept = os.dup(2)
-    nowhere = os.open(os.devnull, os.O_WRONLY)
-    try:
-        os.dup2(nowhere, 2)
-        yield
-    finally:
-        os.dup2(kept, 2)
-        os.close(kept)
-        os.close(nowhere)
+banner_hidden = hide_native_output
 
 
 def shown(path: Path) -> str:
