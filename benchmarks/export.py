@@ -25,9 +25,10 @@ import numpy as np
 import psutil
 
 from unlatch.simcore.recording.data_set.data_set import DataSet
-from unlatch.simcore.recording.export import Source, run_export
 from unlatch.simcore.recording.export.lerobot.config import LeRobotCfg
 from unlatch.simcore.recording.export.lerobot.exporter import LeRobotExporter
+from unlatch.simcore.recording.export.run import run_export
+from unlatch.simcore.recording.export.source import Source
 from unlatch.simcore.recording.images.modality import RGB
 from unlatch.simcore.recording.images.renders import RenderSet
 from unlatch.workflows.cli.arguments import read_pairs

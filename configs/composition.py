@@ -23,9 +23,8 @@ from omegaconf import DictConfig, ListConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 from yaml import YAMLError
 
-from unlatch.configs import config_dir
 from unlatch.configs.explain import explain
-from unlatch.configs.folders import check_each_name_once, check_own_folders, foreign_folders, option_names
+from unlatch.configs.folders import check_each_name_once, check_own_folders, config_dir, foreign_folders, option_names
 from unlatch.configs.overrides import (
     apply_in_list,
     expand_sweep,

@@ -8,7 +8,6 @@ from importlib.metadata import EntryPoint, entry_points
 from importlib.util import find_spec
 from pathlib import Path
 
-from unlatch.configs import config_dir
 from unlatch.configs.task_catalog import TASKS
 from unlatch.robots.catalog import ROBOTS
 from unlatch.simcore.errors import ConfigError, DuplicateEntryError
@@ -170,3 +169,8 @@ def _place(point: EntryPoint) -> Path | None:
     spec = find_spec(point.value)
     places = list(spec.submodule_search_locations or ()) if spec is not None else []
     return Path(places[0]) if places else None
+
+
+def config_dir() -> Path:
+    """The folder of our YAML files, whatever the current directory."""
+    return Path(__file__).resolve().parent

@@ -15,10 +15,9 @@ from hydra.types import RunMode
 from omegaconf import OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
-from unlatch.configs import config_dir
 from unlatch.configs.composition import SCHEMA_SUFFIX, Request, split_overrides
 from unlatch.configs.explain import explain
-from unlatch.configs.folders import group_names
+from unlatch.configs.folders import config_dir, group_names
 from unlatch.configs.plugin_source import PluginSource
 from unlatch.robots.catalog import ROBOTS
 from unlatch.simcore.registry import OURS

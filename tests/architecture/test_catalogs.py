@@ -8,13 +8,13 @@ import pytest
 import yaml
 
 import unlatch.skills
-from unlatch.configs import config_dir
 from unlatch.configs.composition import option_names
+from unlatch.configs.folders import config_dir
 from unlatch.configs.task_catalog import TASKS
 from unlatch.objects.procedural.catalog import GENERATORS
 from unlatch.robots.catalog import ROBOTS
 from unlatch.robots.description import RobotCfg
-from unlatch.simcore.recording.export import EXPORTERS
+from unlatch.simcore.recording.export.catalog import EXPORTERS
 from unlatch.simcore.registry import Catalog
 from unlatch.simcore.sim.annotators.catalog import ANNOTATORS
 from unlatch.simcore.sim.renderers.catalog import RENDERERS
@@ -22,8 +22,8 @@ from unlatch.simcore.sim.sensors.catalog import SENSORS
 from unlatch.skills.catalog import SKILLS
 from unlatch.skills.contract.skill import Skill
 from unlatch.solver.terms.catalog import COSTS, TERMS
-from unlatch.workflows.runs.executors import EXECUTORS
-from unlatch.workflows.viewing.viewers import VIEWERS
+from unlatch.workflows.runs.executors.catalog import EXECUTORS
+from unlatch.workflows.viewing.viewers.catalog import VIEWERS
 
 CATALOGS = {
     "skills": SKILLS,

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from unlatch.configs import config_dir
+from unlatch.configs.folders import config_dir
 from unlatch.objects.articulated_object import ObjectAsset
 from unlatch.objects.library import ObjectCfg, load_object
 from unlatch.objects.procedural.catalog import GENERATORS

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from unlatch.simcore.recording.data_set.data_set import DataSet
     from unlatch.workflows.gym.config import SuccessWhen
     from unlatch.workflows.gym.env import UnlatchEnv
-    from unlatch.workflows.policies import Policy
+    from unlatch.workflows.policies.policy import Policy
     from unlatch.workflows.runs.schema import EvaluateCfg
 
 HELP = f"""usage: unlatch evaluate task=TASK policy=POLICY [key=value ...]
@@ -72,7 +72,7 @@ def evaluate(cfg: EvaluateCfg) -> int:
     from unlatch.simcore.recording.json_values import plain
 
     with banner_hidden():
-        from unlatch.workflows.policies import load_policy
+        from unlatch.workflows.policies.catalog import load_policy
 
     with closing(make_env(cfg)) as env, closing(load_policy(cfg.policy, env, timeout_s=cfg.policy_timeout_s)):
         pass  # a policy that is not there is a mistake in the input: nothing is written
@@ -105,7 +105,7 @@ def success_when(cfg: EvaluateCfg) -> SuccessWhen:
         ConfigError: The policy cannot be read.
     """
     from unlatch.workflows.gym.config import SuccessWhen
-    from unlatch.workflows.policies import check_spec
+    from unlatch.workflows.policies.catalog import check_spec
 
     default = SuccessWhen.still if check_spec(cfg.policy)[0] == "recorded" else SuccessWhen.held
     return cfg.success_when or default
@@ -124,7 +124,7 @@ class EvaluateJob:
     def open(self, worker: str) -> Iterator[EpisodeMaker]:
         """See `Job`."""
         from unlatch.simcore.recording.data_set.data_set import DataSet
-        from unlatch.workflows.policies import load_policy
+        from unlatch.workflows.policies.catalog import load_policy
 
         cfg = self.cfg
         with (

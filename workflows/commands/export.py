@@ -11,7 +11,7 @@ from unlatch.workflows.cli.console import OK, command, note, say
 
 if TYPE_CHECKING:
     from unlatch.simcore.recording.data_set.data_set import DataSet
-    from unlatch.simcore.recording.export import ExportCfg
+    from unlatch.simcore.recording.export.config import ExportCfg
 
 HELP = """usage: unlatch export DATA out=OUT [format=lerobot] [key=value ...]
 
@@ -44,7 +44,7 @@ def main(argv: Sequence[str]) -> int:
 
 def _main(arguments: list[str]) -> int:
     from unlatch.simcore.recording.data_set.data_set import DataSet
-    from unlatch.simcore.recording.export import EXPORTERS
+    from unlatch.simcore.recording.export.catalog import EXPORTERS
     from unlatch.workflows.cli.arguments import read_pairs, split_paths
 
     (path,), pairs = split_paths("export", arguments, count=1)
@@ -70,7 +70,9 @@ def export(data_set: DataSet, name: str, cfg: ExportCfg, out: str) -> None:
     Raises:
         SimCoreError: The input is at fault; nothing was written.
     """
-    from unlatch.simcore.recording.export import EXPORTERS, Source, run_export
+    from unlatch.simcore.recording.export.catalog import EXPORTERS
+    from unlatch.simcore.recording.export.run import run_export
+    from unlatch.simcore.recording.export.source import Source
 
     started = time.perf_counter()
     report = run_export(EXPORTERS.load(name)(Source(data_set, cfg), cfg), out)

@@ -149,7 +149,7 @@ def _check_names(data_set: DataSet, cfg: RenderCfg) -> None:
     """Raises unless renderer and executor are known and the set's name can be one."""
     from unlatch.simcore.recording.images.renders import render_folder
     from unlatch.simcore.sim.renderers.catalog import RENDERERS
-    from unlatch.workflows.runs.executors import EXECUTORS
+    from unlatch.workflows.runs.executors.catalog import EXECUTORS
 
     if cfg.renderer != AUTO:
         RENDERERS.entry(cfg.renderer)
@@ -265,7 +265,7 @@ def _size_of(path: Path) -> int:
 def _make(job: RenderJob, cfg: RenderCfg) -> int:
     from unlatch.workflows.cli.interruption import Interruption
     from unlatch.workflows.cli.progress import Progress
-    from unlatch.workflows.runs.executors import EXECUTORS
+    from unlatch.workflows.runs.executors.catalog import EXECUTORS
 
     missing = _missing(job)
     there = len(job.digests) - len(missing)

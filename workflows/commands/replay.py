@@ -147,7 +147,7 @@ def _replay_one(job: ReplayJob, number: int) -> int:
 
 def _replay_all(job: ReplayJob, cfg: ReplayCfg) -> int:
     from unlatch.workflows.cli.progress import Progress
-    from unlatch.workflows.runs.executors import EXECUTORS
+    from unlatch.workflows.runs.executors.catalog import EXECUTORS
 
     numbers = job.data_set.numbers()
     if not numbers:

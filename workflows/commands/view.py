@@ -64,7 +64,7 @@ def view(data_set: DataSet, cfg: ViewCfg) -> Path:
         SimCoreError: The input is at fault, or an extra is missing; nothing was written.
     """
     from unlatch.workflows.runs.recorded import check_episode
-    from unlatch.workflows.viewing.viewers import VIEWERS
+    from unlatch.workflows.viewing.viewers.catalog import VIEWERS
 
     started = time.perf_counter()
     VIEWERS.entry(cfg.format)
@@ -84,7 +84,7 @@ def view(data_set: DataSet, cfg: ViewCfg) -> Path:
 
 def _output_file(data_set: DataSet, cfg: ViewCfg) -> Path:
     from unlatch.simcore.errors import ConfigError
-    from unlatch.workflows.viewing.viewers import VIEWERS
+    from unlatch.workflows.viewing.viewers.catalog import VIEWERS
 
     if cfg.out is None:
         return data_set.path / f"view-{cfg.episode}.{cfg.format}"

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from unlatch.workflows.cli.arguments import CommandLine, load_configs
 from unlatch.workflows.cli.console import FAILED, INTERRUPTED, OK, banner_hidden, cores, note, say, shown
 from unlatch.workflows.runs.executors.executor import Job, Outcome
-from unlatch.workflows.runs.launchers import SERIAL
+from unlatch.workflows.runs.launchers.catalog import SERIAL
 from unlatch.workflows.runs.launchers.launching import launch_jobs, launcher_of, place_outputs
 from unlatch.workflows.runs.stop_condition import Ending
 from unlatch.workflows.runs.versions import IDENTITY, NOTED, versions_of
@@ -71,7 +71,7 @@ def make_data_set(
     from unlatch.workflows.cli.progress import Progress
     from unlatch.workflows.episode.asset_checks import check_assets
     from unlatch.workflows.runs.corrupt_episodes import Damaged
-    from unlatch.workflows.runs.executors import EXECUTORS
+    from unlatch.workflows.runs.executors.catalog import EXECUTORS
     from unlatch.workflows.runs.summary import exit_code, print_summary
 
     folder = output_folder(cfg, prefix=prefix)

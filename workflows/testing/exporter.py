@@ -11,7 +11,11 @@ from typing import Any
 from unlatch.configs.reading import read_dataclass
 from unlatch.simcore.errors import RecordingError
 from unlatch.simcore.recording.data_set.data_set import DataSet
-from unlatch.simcore.recording.export import EXPORTERS, ExportCfg, Exporter, Source, run_export
+from unlatch.simcore.recording.export.catalog import EXPORTERS
+from unlatch.simcore.recording.export.config import ExportCfg
+from unlatch.simcore.recording.export.exporter import Exporter
+from unlatch.simcore.recording.export.run import run_export
+from unlatch.simcore.recording.export.source import Source
 from unlatch.workflows.cli.arguments import CommandLine, load_configs
 from unlatch.workflows.runs.run import header_of
 from unlatch.workflows.runs.runner import EpisodeRunner

@@ -19,7 +19,7 @@ from unlatch.simcore.recording.check import check_dataset
 from unlatch.simcore.recording.data_set.data_set import DataSet
 from unlatch.workflows.commands.collect import main as collect_main
 from unlatch.workflows.commands.evaluate import main
-from unlatch.workflows.policies import check_spec
+from unlatch.workflows.policies.catalog import check_spec
 from unlatch.workflows.policies.tcp import PolicyServerError, receive_message, send_message
 
 ROOT = Path(__file__).resolve().parents[3]

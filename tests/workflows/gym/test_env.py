@@ -15,7 +15,8 @@ from gymnasium.utils.env_checker import check_env  # noqa: E402
 from unlatch.simcore.errors import ConfigError  # noqa: E402
 from unlatch.simcore.recording.check import check_record  # noqa: E402
 from unlatch.simcore.recording.episode import EpisodeRecord  # noqa: E402
-from unlatch.simcore.recording.export import ExportCfg, RotationForm, StateKind  # noqa: E402
+from unlatch.simcore.recording.export import StateKind  # noqa: E402
+from unlatch.simcore.recording.export.config import ExportCfg, RotationForm  # noqa: E402
 from unlatch.simcore.recording.export.trajectory import ACTION, TrajectoryMaker  # noqa: E402
 from unlatch.simcore.recording.json_values import plain  # noqa: E402
 from unlatch.simcore.sim.rates import WorldCfg  # noqa: E402

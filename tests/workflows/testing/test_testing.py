@@ -11,7 +11,7 @@ import pytest
 
 from unlatch.objects.procedural.catalog import GENERATORS
 from unlatch.robots.catalog import ROBOTS
-from unlatch.simcore.recording.export import EXPORTERS
+from unlatch.simcore.recording.export.catalog import EXPORTERS
 from unlatch.simcore.registry import CatalogEntry
 from unlatch.simcore.sim.sensors.catalog import SENSORS
 from unlatch.skills.catalog import SKILLS
@@ -40,7 +40,7 @@ import numpy as np
 from unlatch.robots.franka_panda import franka_panda, urdf_path
 from unlatch.objects.procedural.catalog import GENERATORS
 from unlatch.simcore.geometry import Pose
-from unlatch.simcore.recording.export import Exporter
+from unlatch.simcore.recording.export.exporter import Exporter
 from unlatch.simcore.sim.sensors.sensor import Sensor
 from unlatch.simcore.state import Buffer
 from unlatch.skills.open import Open

@@ -59,8 +59,8 @@ class HydraLauncher:
         from hydra.errors import HydraException
         from omegaconf.errors import OmegaConfBaseException
 
-        from unlatch.configs import config_dir
         from unlatch.configs.explain import explain
+        from unlatch.configs.folders import config_dir
 
         self.check()
         codes = jobs.parent / ".launcher" / uuid.uuid4().hex

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from unlatch.simcore.errors import ConfigError, close_matches
 from unlatch.workflows.cli.console import FAILED, OK, cores, note, result_console
-from unlatch.workflows.runs.launchers import LAUNCHERS, SERIAL
+from unlatch.workflows.runs.launchers.catalog import LAUNCHERS, SERIAL
 from unlatch.workflows.runs.launchers.sweep import (
     LOGS,
     OF_THE_SWEEP,

@@ -8,8 +8,8 @@ from scipy.spatial.transform import Rotation
 
 from unlatch.simcore.errors import ConfigError
 from unlatch.simcore.recording import EpisodeRecord
-from unlatch.simcore.recording.export import ActionKind, DeltaFrom, ExportCfg, RotationForm, StateKind
 from unlatch.simcore.recording.export.columns import STATE
+from unlatch.simcore.recording.export.config import ActionKind, DeltaFrom, ExportCfg, RotationForm, StateKind
 from unlatch.simcore.recording.export.rotation import COMPONENTS, in_form
 from unlatch.simcore.recording.export.trajectory import ACTION, TrajectoryMaker
 

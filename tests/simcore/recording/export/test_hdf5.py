@@ -9,9 +9,12 @@ import pytest
 
 from unlatch.simcore.errors import ConfigError, PluginError, RecordingError
 from unlatch.simcore.recording import DataSet, EpisodeRecord
-from unlatch.simcore.recording.export import ActionKind, DeltaFrom, ExportCfg, Source, StateKind, hdf5, run_export
+from unlatch.simcore.recording.export import hdf5
+from unlatch.simcore.recording.export.config import ActionKind, DeltaFrom, ExportCfg, StateKind
 from unlatch.simcore.recording.export.maniskill import ManiSkillExporter
 from unlatch.simcore.recording.export.robomimic import RobomimicCfg, RobomimicExporter
+from unlatch.simcore.recording.export.run import run_export
+from unlatch.simcore.recording.export.source import Source
 
 h5py = pytest.importorskip("h5py")
 

@@ -11,10 +11,13 @@ import pytest
 
 from unlatch.simcore.errors import ConfigError, FormatVersionError, RecordingError
 from unlatch.simcore.recording import DataSet, EpisodeRecord
-from unlatch.simcore.recording.export import ActionKind, ExportReport, Source, Trajectory, run_export
+from unlatch.simcore.recording.export.config import ActionKind
 from unlatch.simcore.recording.export.lerobot.config import FloatType, LeRobotCfg
 from unlatch.simcore.recording.export.lerobot.exporter import LeRobotExporter
 from unlatch.simcore.recording.export.lerobot.reader import LeRobotSet
+from unlatch.simcore.recording.export.run import ExportReport, run_export
+from unlatch.simcore.recording.export.source import Source
+from unlatch.simcore.recording.export.trajectory import Trajectory
 
 ARM = "panda.left"
 MakeSet = Callable[..., DataSet]

@@ -14,12 +14,13 @@ import pytest
 
 from unlatch.simcore.errors import ConfigError, RecordingError
 from unlatch.simcore.recording import DataSet
-from unlatch.simcore.recording.export import ExportReport, Source, run_export
 from unlatch.simcore.recording.export.lerobot.config import LeRobotCfg
 from unlatch.simcore.recording.export.lerobot.exporter import LeRobotExporter
 from unlatch.simcore.recording.export.lerobot.reader import LeRobotSet
 from unlatch.simcore.recording.export.lerobot.statistics import QUANTILES
 from unlatch.simcore.recording.export.lerobot.videos import Codec, image_statistics
+from unlatch.simcore.recording.export.run import ExportReport, run_export
+from unlatch.simcore.recording.export.source import Source
 from unlatch.simcore.recording.images.frame_video import FrameVideoWriter
 from unlatch.simcore.recording.images.modality import Stream
 from unlatch.simcore.recording.images.rendered_episode import stream_file

@@ -15,7 +15,8 @@ from unlatch.simcore.recording.export import catalog
 MODULE = """
 import json
 from dataclasses import dataclass
-from unlatch.simcore.recording.export import Exporter, ExportCfg
+from unlatch.simcore.recording.export.exporter import Exporter
+from unlatch.simcore.recording.export.config import ExportCfg
 
 @dataclass
 class LinesCfg(ExportCfg):

@@ -5,7 +5,7 @@ import sys
 import pytest
 
 from unlatch.simcore.errors import PluginError
-from unlatch.workflows.runs.executors import EXECUTORS
+from unlatch.workflows.runs.executors.catalog import EXECUTORS
 
 
 def test_a_missing_ray_is_named_with_its_extra(monkeypatch: pytest.MonkeyPatch):

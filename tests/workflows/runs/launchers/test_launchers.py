@@ -14,11 +14,12 @@ from hydra._internal.hydra import Hydra
 from omegaconf import DictConfig, OmegaConf
 
 from unlatch import command_table
-from unlatch.configs import config_dir
+from unlatch.configs.folders import config_dir
 from unlatch.simcore.errors import ConfigError, PluginError
 from unlatch.simcore.recording.data_set.data_set import DataSet
 from unlatch.workflows.cli.console import BAD_INPUT, FAILED, OK
-from unlatch.workflows.runs.launchers import LAUNCHERS, SERIAL, HydraLauncher
+from unlatch.workflows.runs.launchers.catalog import LAUNCHERS, SERIAL
+from unlatch.workflows.runs.launchers.hydra_launcher import HydraLauncher
 from unlatch.workflows.runs.launchers.sweep import (
     JOBS_FILES,
     LOGS,

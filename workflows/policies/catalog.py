@@ -1,0 +1,66 @@
+"""The kinds of policies by name, and how a policy is loaded from its specification."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from unlatch.simcore.errors import ConfigError
+from unlatch.simcore.registry import Catalog, CatalogEntry
+from unlatch.workflows.policies.policy import Policy
+
+if TYPE_CHECKING:
+    from unlatch.workflows.gym.env import UnlatchEnv
+
+
+POLICIES = Catalog(
+    "policy kind",
+    {
+        "module": CatalogEntry("unlatch.workflows.policies.module:load", "module:name, a function or class of yours"),
+        "random": CatalogEntry(
+            "unlatch.workflows.policies.random_actions:load", "random, uniform over the action space"
+        ),
+        "recorded": CatalogEntry(
+            "unlatch.workflows.policies.recorded:load", "recorded:DATA, the actions of a data set"
+        ),
+        "tcp": CatalogEntry(
+            "unlatch.workflows.policies.tcp:load", "tcp://host:port, a server of yours in another Python"
+        ),
+    },
+)
+"""Kinds of policies: functions `load(place, env, *, timeout_s) -> Policy`."""
+
+
+def load_policy(spec: str, env: UnlatchEnv, *, timeout_s: float = 60.0) -> Policy:
+    """Makes the policy of a spec.
+
+    Args:
+        spec: `module:name`, `tcp://host:port`, `recorded:DATA` or `random`.
+        env: The environment it will act in.
+        timeout_s: How long one answer may take, for a policy elsewhere [s].
+
+    Raises:
+        ConfigError: The spec leads nowhere.
+    """
+    kind, place = check_spec(spec)
+    policy: Policy = POLICIES.load(kind)(place, env, timeout_s=timeout_s)
+    return policy
+
+
+def check_spec(spec: str) -> tuple[str, str]:
+    """Takes a spec apart: its kind, and where the policy is.
+
+    Raises:
+        ConfigError: It is none of the forms.
+    """
+    head, colon, rest = spec.partition(":")
+    if spec == "random":
+        return "random", ""
+    if head == "tcp" and rest.startswith("//") and rest[2:]:
+        return "tcp", rest[2:]
+    if head == "recorded" and rest:
+        return "recorded", rest
+    if colon and rest.isidentifier() and all(part.isidentifier() for part in head.split(".")):
+        return "module", spec
+    raise ConfigError(
+        f"policy='{spec}' cannot be read. Expected module:name, tcp://host:port, recorded:DATA or random.", key="policy"
+    )
