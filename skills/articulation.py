@@ -208,7 +208,6 @@ class ArticulationSkill(Skill):
             asset=self.object.asset.instance,
             slips=self._allowed_slips(setting),
             budget=context.budget,
-            thorough=context.thorough,
         )
 
     def part_pairs(self) -> frozenset[tuple[str, str]]:

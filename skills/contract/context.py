@@ -65,8 +65,6 @@ class SkillContext:
     """What other arms do at the same time; their whole ways are kept clear of."""
     budget: PlanBudget = field(default_factory=PlanBudget)
     """How much the planner tries."""
-    thorough: bool = True
-    """Whether it works out what is in the way where it finds no plan; see `PlanRequest`."""
 
     @property
     def frame_s(self) -> float:

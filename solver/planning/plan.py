@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -21,8 +21,11 @@ Array = np.ndarray
 
 
 @dataclass(frozen=True)
-class PlanBudget:
-    """How much is tried; counts only, so that a plan does not depend on the machine."""
+class PlannerCfg:
+    """How much the planner tries: a YAML file of the group `planner`.
+
+    Every limit is a count, so that a plan does not depend on the machine.
+    """
 
     goal_starts: int = 32
     """Starts of the first wave, for each set of tool keypoints; later waves take four times as many, and a push whose
@@ -45,6 +48,8 @@ class PlanBudget:
     """Collision queries of one such search."""
     noise_draws: int = 20
     """Draws of `keypose_random_range` until one can be planned."""
+    name: str = "standard"
+    """Name of this budget."""
 
     def __post_init__(self) -> None:
         for key, (low, high) in _BUDGET_RANGES.items():
@@ -71,11 +76,22 @@ _BUDGET_RANGES = {
 
 
 @dataclass(frozen=True)
-class PlannerCfg(PlanBudget):
-    """How much the planner tries: a YAML file of the group `planner`."""
+class PlanBudget(PlannerCfg):
+    """How much one plan may cost; the search for a layout, the skill and the planner pass it on as it is."""
 
-    name: str = "standard"
-    """Name of this budget."""
+    thorough: bool = True
+    """Whether slower solvers search for another goal where no goal of the waves serves, and work out what exactly is
+    in the way. If False, they search for a goal only where the waves find none, and a diagnosis says only how far the
+    plan came; a plan that is not found then costs a third."""
+
+    @classmethod
+    def of(cls, cfg: PlannerCfg) -> PlanBudget:
+        """Returns the full budget of a configuration."""
+        return cls(**vars(cfg))
+
+    def first_look(self) -> PlanBudget:
+        """Returns the budget of a quick trial: the first wave of starts, and no worked-out reason."""
+        return replace(self, goal_waves=1, thorough=False)
 
 
 @dataclass(frozen=True)
@@ -116,10 +132,6 @@ class PlanRequest:
     """Name of the asset, for `additional_labels`."""
     budget: PlanBudget = field(default_factory=PlanBudget)
     """How much is tried."""
-    thorough: bool = True
-    """Whether, where no goal of the waves serves, slower solvers look for another one and work out what exactly is in
-    the way. Without, they are asked for a goal only where the waves found none, and a diagnosis says only how far the
-    plan came: one that is not found costs a third."""
 
     def __post_init__(self) -> None:
         q = np.array(self.q_current, dtype=float)

@@ -91,7 +91,7 @@ class _Planner:
             if whole is not None:
                 break
         best = self.goals.best
-        if whole is None and best is not None and (self.request.thorough or not best.found):
+        if whole is None and best is not None and (self.budget.thorough or not best.found):
             whole = self._first_whole(self.goals.moved(self._last_goals(best)), self.budget.goal_waves)
         plan = self._plan(*whole) if whole is not None else self._refused()
         self.log.counts["queries"] = self.motion_queries + self.clearance.queries
@@ -104,7 +104,7 @@ class _Planner:
         They are asked after waves that found goals too: a plan that a smaller budget found stays found by a larger one.
         """
         found = self.goals.exact()
-        if not found and not best.found and self.request.thorough:
+        if not found and not best.found and self.budget.thorough:
             best = replace(best, starts_tried=self.log.counts["starts"])
             self.explained, compromise = explain_goal(self.goals.terms, self.arm, self.request.scene, best)
             found = self.goals.adopt(compromise)
@@ -220,7 +220,7 @@ class _Planner:
         if best is None:
             raise SolverError("The planner ran no start: goal_waves and goal_starts must be at least 1.")
         if best.found:
-            diagnosis = self.log.furthest.diagnosis(self.log.counts["goals"], explain=self.request.thorough)
+            diagnosis = self.log.furthest.diagnosis(self.log.counts["goals"], explain=self.budget.thorough)
         else:
             diagnosis = self.explained or nearest_goal(best)
         current = Keyframe(self.arm.kinematics.pose(self.request.q_current), self.request.q_current, "current", self.s0)

@@ -69,7 +69,7 @@ def test_a_mistake_is_told(words: str, message: str):
 
 def test_the_standard_budget_is_the_planners_own():
     budget = read("").planner
-    assert {key: getattr(budget, key) for key in vars(PlanBudget())} == vars(PlanBudget())
+    assert PlanBudget.of(budget) == PlanBudget()
 
 
 def test_quick_tries_less_and_thorough_more():

@@ -109,8 +109,8 @@ def test_where_no_first_look_finds_a_plan_those_that_came_furthest_are_tried_wit
 
     def plan_thoroughly(self: Open, rng: np.random.Generator) -> bool:
         q, waves = float(self.context.arm.q[0]), self.context.budget.goal_waves
-        looks.append((q, self.context.thorough, waves))
-        if not self.context.thorough:
+        looks.append((q, self.context.budget.thorough, waves))
+        if not self.context.budget.thorough:
             self.fail("motion_blocked" if len(looks) == 2 else "plan_infeasible", "a first look")
             return False
         return plan(self, rng)
@@ -140,8 +140,8 @@ def test_what_others_follow_is_planned_with_the_look_that_found_its_layout_and_t
         plan = kind.plan
 
         def plan_seen(self: ArticulationSkill, rng: np.random.Generator) -> bool:
-            looks.append(name + " all" * self.context.thorough)
-            if lost and len(looks) > 2 and not self.context.thorough:
+            looks.append(name + " all" * self.context.budget.thorough)
+            if lost and len(looks) > 2 and not self.context.budget.thorough:
                 self.fail("path_infeasible", "not as things are now")
                 return False
             return plan(self, rng)

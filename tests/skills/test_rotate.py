@@ -17,6 +17,7 @@ from unlatch.skills.contract.skill import Skill
 from unlatch.skills.rotate import Rotate
 from unlatch.skills.turning import TurningPlan
 from unlatch.solver.path.slip_mode import SlipMode
+from unlatch.solver.planning.plan import PlanBudget
 from unlatch.solver.planning.planner import Diagnosis, KeyframePlan
 from unlatch.workflows.episode.attempt import Attempt
 from unlatch.workflows.runs.runner import EpisodeRunner
@@ -152,8 +153,8 @@ def test_a_dial_that_is_taken_again_is_turned_all_the_way(
         attempt = Attempt(runner.episode(0))
         make = attempt.episode.make_skill
 
-        def make_narrow(entry: SkillCfg, *, quick: bool = False, beside: Sequence[Skill] = ()) -> Rotate:
-            skill = make(entry, quick=quick, beside=beside)
+        def make_narrow(entry: SkillCfg, *, budget: PlanBudget | None = None, beside: Sequence[Skill] = ()) -> Rotate:
+            skill = make(entry, budget=budget, beside=beside)
             assert isinstance(skill, Rotate)
             return with_narrow_wrist(skill, 1.2)
 

@@ -113,7 +113,7 @@ class Attempt:
         is_last = len(indices) == 1 and len(self.episode.judge.stages) == len(self.episode.cfg.skills)
         if preplan is None or not preplan.at_first_look or is_last:
             return []
-        return planned_together(self.episode, indices, quick=True, beside=beside)
+        return planned_together(self.episode, indices, budget=self.episode.budget.first_look(), beside=beside)
 
     def _run_stage(self, sequences: Sequences) -> Failure | None:
         """One stage, from its plans to the end of its last skill; what went wrong beside the judge's rules."""

@@ -34,6 +34,7 @@ from unlatch.skills.contract.config import SkillCfg, part_acted_on
 from unlatch.skills.contract.context import SkillContext
 from unlatch.skills.contract.failure import Failure, earliest
 from unlatch.skills.contract.skill import Skill
+from unlatch.solver.planning.plan import PlanBudget
 from unlatch.tasks.language import phrasing_draws, task_language
 from unlatch.tasks.layout import Layout, sample_layout
 from unlatch.workflows.episode.arm_status import Doing, stage_values
@@ -228,6 +229,11 @@ class Episode:
         )
 
     @property
+    def budget(self) -> PlanBudget:
+        """How much the planner tries."""
+        return PlanBudget.of(self.cfg.planner)
+
+    @property
     def time_s(self) -> float:
         """Simulated time [s]."""
         return self._world.time_s
@@ -241,19 +247,18 @@ class Episode:
         """The entry of the chain at an index once for each way to do it, as things are now; see `Ways`."""
         return self._ways.of(index)
 
-    def make_skill(self, entry: SkillCfg, *, quick: bool = False, beside: Sequence[Skill] = ()) -> Skill:
+    def make_skill(self, entry: SkillCfg, *, budget: PlanBudget | None = None, beside: Sequence[Skill] = ()) -> Skill:
         """A skill, made now.
 
         Args:
             entry: One of its `ways`.
-            quick: Whether its planner tries the first wave of starts only, the slower solver where that finds no goal,
-                and works out no reason.
+            budget: How much its planner tries; None = the full budget of the configuration.
             beside: Planned skills that other arms carry out at the same time.
         """
         context = self._context(self.scene.robot.arm(entry.arm).name)
         context = replace(context, beside=tuple(planned_motion(skill) for skill in beside))
-        if quick:
-            context = replace(context, budget=replace(context.budget, goal_waves=1), thorough=False)
+        if budget is not None:
+            context = replace(context, budget=budget)
         skill: Skill = SKILLS.load(entry.name)(entry, context)
         return skill
 
@@ -272,7 +277,7 @@ class Episode:
             robot_model=robot_model(scene.robot, arm.cfg, self._layout),
             fixtures=scene.fixtures,
             rates=self.cfg.world,
-            budget=self.cfg.planner,
+            budget=self.budget,
         )
 
     def standing(self) -> dict[str, ArmAction]:

@@ -14,6 +14,7 @@ from unlatch.skills.contract.chain import Sequences, stages_of
 from unlatch.skills.contract.failure import Failure
 from unlatch.skills.contract.skill import Skill
 from unlatch.skills.holding import HoldingSkill
+from unlatch.solver.planning.plan import PlanBudget
 from unlatch.tasks.layout import Layout
 from unlatch.workflows.episode.strategies import planned_together
 
@@ -87,11 +88,13 @@ class Preplanner:
 
     def search(self) -> Layout | None:
         """The layout that is taken, or None where no candidate plans; `report` says why the others were not."""
-        found = self._first(((number, self.draw()) for number in range(self.cfg.candidates)), quick=True)
+        budget = self.episode.budget
+        first_look = budget.first_look()
+        found = self._first(((number, self.draw()) for number in range(self.cfg.candidates)), first_look)
         if not found:
             promising = sorted(self.refused, key=lambda item: (-item.planned, not item.has_goals))
             again = promising[:THOROUGH_CANDIDATES]
-            found = self._first(((item.number, item.layout) for item in again), quick=False)
+            found = self._first(((item.number, item.layout) for item in again), budget)
         if not found:
             return None
         best = found[0] if self.cfg.best_of == 1 else max(found, key=lambda item: item.margin_rad)
@@ -99,19 +102,19 @@ class Preplanner:
         self.report.strategies, self.report.arms = best.strategies, best.arms
         return best.layout
 
-    def _first(self, layouts: Iterable[tuple[int, Layout]], *, quick: bool) -> list[Found]:
+    def _first(self, layouts: Iterable[tuple[int, Layout]], budget: PlanBudget) -> list[Found]:
         """Those of numbered layouts that plan, not more than are compared."""
         found: list[Found] = []
         for number, layout in layouts:
-            candidate = self._try(number, layout, quick=quick)
+            candidate = self._try(number, layout, budget)
             if candidate is not None:
                 found.append(candidate)
             if len(found) == self.cfg.best_of:
                 break
         return found
 
-    def _try(self, number: int, layout: Layout, *, quick: bool) -> Found | None:
-        self.report.begin(number, thorough=not quick)
+    def _try(self, number: int, layout: Layout, budget: PlanBudget) -> Found | None:
+        self.report.begin(number, thorough=budget.thorough)
         episode = self.episode
         overlap = episode.build(layout)
         if overlap is not None:
@@ -122,7 +125,7 @@ class Preplanner:
         for sequences in stages_of(episode.cfg.skills):
             holding: list[HoldingSkill] = []
             for indices in self._turns(sequences):
-                planned = self._plan(found, indices, holding, quick=quick)
+                planned = self._plan(found, indices, holding, budget)
                 if planned is None:
                     return None
                 for skill in planned:
@@ -133,11 +136,11 @@ class Preplanner:
         return found
 
     def _plan(
-        self, found: Found, indices: list[int], holding: Sequence[HoldingSkill], *, quick: bool
+        self, found: Found, indices: list[int], holding: Sequence[HoldingSkill], budget: PlanBudget
     ) -> list[Skill] | None:
         """Plans the skills of places in the chain, which begin together, and notes how; None where one does not."""
         episode = self.episode
-        planned = planned_together(episode, indices, quick=quick, beside=holding)
+        planned = planned_together(episode, indices, budget=budget, beside=holding)
         for index, (skill, refused) in zip(indices, planned, strict=False):
             if not skill.commands:
                 failure = skill.failure or Failure("plan_infeasible", "The skill gave no reason", 0.0)

@@ -15,6 +15,7 @@ from unlatch.skills.artpreplan_cfg import ArtPreplanCfg
 from unlatch.skills.contract.config import SkillCfg
 from unlatch.skills.contract.failure import Failure
 from unlatch.skills.contract.skill import Skill
+from unlatch.solver.planning.plan import PlanBudget
 from unlatch.tasks.task import GoalKind
 
 if TYPE_CHECKING:
@@ -108,7 +109,7 @@ def first_planned(
     episode: Episode,
     index: int,
     *,
-    quick: bool = False,
+    budget: PlanBudget | None = None,
     made: Skill | None = None,
     beside: Sequence[Skill] = (),
 ) -> Planned:
@@ -117,13 +118,13 @@ def first_planned(
     Args:
         episode: The episode, as it is now.
         index: Which entry of the chain.
-        quick: Whether each way is planned as `Episode.make_skill` says of it.
+        budget: How much each way is tried; None = the full budget of the configuration.
         made: A skill made for the first of the ways; None = it is made here.
         beside: Skills that other arms carry out at the same time.
     """
     refused: list[dict[str, Any]] = []
     first: Skill | None = None
-    for skill in _tried(episode, index, quick=quick, made=made, beside=beside):
+    for skill in _tried(episode, index, budget=budget, made=made, beside=beside):
         first = first or skill
         if skill.plan(_stream(episode, index, skill)):
             return Planned(skill, refused)
@@ -135,7 +136,7 @@ def planned_together(
     episode: Episode,
     indices: Sequence[int],
     *,
-    quick: bool = False,
+    budget: PlanBudget | None = None,
     made: Skill | None = None,
     beside: Sequence[Skill] = (),
 ) -> list[Planned]:
@@ -146,7 +147,7 @@ def planned_together(
     Args:
         episode: The episode, as it is now.
         indices: Which entries of the chain, one an arm.
-        quick: Whether each way is planned as `Episode.make_skill` says of it.
+        budget: How much each way is tried; None = the full budget of the configuration.
         made: A skill made for the first way of the first of them; None = it is made here.
         beside: Skills that further arms carry out at the same time.
 
@@ -155,17 +156,17 @@ def planned_together(
     """
     index, *others = indices
     if not others:
-        return [first_planned(episode, index, quick=quick, made=made, beside=beside)]
+        return [first_planned(episode, index, budget=budget, made=made, beside=beside)]
     refused: list[dict[str, Any]] = []
     stuck: list[Planned] = []
     planned = 0
     first: Skill | None = None
-    for skill in _tried(episode, index, quick=quick, made=made, beside=beside):
+    for skill in _tried(episode, index, budget=budget, made=made, beside=beside):
         first = first or skill
         if not skill.plan(_stream(episode, index, skill)):
             refused.append(_refusal(episode, skill, skill.failure))
             continue
-        rest = planned_together(episode, others, quick=quick, beside=[*beside, skill])
+        rest = planned_together(episode, others, budget=budget, beside=[*beside, skill])
         found = [Planned(skill, list(refused)), *rest]
         if rest[-1].skill.commands:
             return found
@@ -180,14 +181,14 @@ def planned_together(
 
 
 def _tried(
-    episode: Episode, index: int, *, quick: bool, made: Skill | None, beside: Sequence[Skill]
+    episode: Episode, index: int, *, budget: PlanBudget | None, made: Skill | None, beside: Sequence[Skill]
 ) -> Iterator[Skill]:
     """A skill for each way of an entry; `made` is that of the first."""
     for number, entry in enumerate(episode.ways(index)):
         if number == 0 and made is not None:
             yield made
         else:
-            yield episode.make_skill(entry, quick=quick, beside=beside)
+            yield episode.make_skill(entry, budget=budget, beside=beside)
 
 
 def _stream(episode: Episode, index: int, skill: Skill) -> np.random.Generator:

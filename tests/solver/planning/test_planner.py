@@ -104,7 +104,7 @@ def test_a_roll_between_those_that_a_push_prefers_is_found_at_a_first_look(arm, 
         "tolerance": 0.1,
     }
     setting = changed({"success_threshold": 0.7}, constraint_list=[*close_setting.constraint_list, roll])
-    look = {"budget": PlanBudget(goal_waves=1), "thorough": False}
+    look = {"budget": PlanBudget().first_look()}
     result = plan(request_open(setting, 0.4, door(x=0.85, s=0.8), closed_gripper=True, **look))
     assert result.found, result
     assert result.counts["goals"] > 5  # not the one that the slower solver gives
@@ -201,7 +201,7 @@ def test_the_slower_solver_is_asked_where_goals_were_found_but_none_serves(reque
 
 
 def test_a_first_look_says_how_far_it_came_and_works_nothing_out(request_open, door, monkeypatch):
-    look = {"budget": PlanBudget(goal_waves=1), "thorough": False}
+    look = {"budget": PlanBudget().first_look()}
     monkeypatch.setattr(
         "unlatch.solver.planning.planner.explain_goal", lambda *_: pytest.fail("a reason was worked out")
     )

@@ -7,6 +7,7 @@ from typing import Any, cast
 
 import pytest
 
+from unlatch.solver.planning.plan import PlanBudget
 from unlatch.workflows.episode import attempt
 from unlatch.workflows.episode.attempt import Attempt
 
@@ -23,14 +24,15 @@ from unlatch.workflows.episode.attempt import Attempt
 def test_what_others_depend_on_is_planned_as_it_was_searched(
     monkeypatch: pytest.MonkeyPatch, begun: int, indices: list[int], as_searched: bool
 ):
-    monkeypatch.setattr(attempt, "planned_together", lambda episode, indices, *, quick, beside: [(indices, quick)])
+    monkeypatch.setattr(attempt, "planned_together", lambda episode, indices, *, budget, beside: [(indices, budget)])
     episode: Any = SimpleNamespace(
         cfg=SimpleNamespace(skills=[None] * 3),
         judge=SimpleNamespace(stages=[None] * begun),
         preplan=SimpleNamespace(at_first_look=True),
+        budget=PlanBudget(),
     )
     made = Attempt(episode)
     found = cast("list[Any]", made._planned_as_searched(indices, []))
-    assert found == ([(indices, True)] if as_searched else [])
+    assert found == ([(indices, PlanBudget().first_look())] if as_searched else [])
     episode.preplan.at_first_look = False
     assert made._planned_as_searched(indices, []) == []
