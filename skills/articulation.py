@@ -11,6 +11,7 @@ import numpy as np
 from unlatch.objects.annotation import Part
 from unlatch.objects.scene_object import SceneObject
 from unlatch.simcore.geometry import Pose
+from unlatch.simcore.recording.success_rules import SuccessRule
 from unlatch.skills.contract.command import JointMotion, ManipCommand, ManipKind, Phase
 from unlatch.skills.contract.config import SkillCfg, part_acted_on
 from unlatch.skills.contract.context import SkillContext, Views
@@ -135,6 +136,12 @@ class ArticulationSkill(Skill):
     def success_mode(self) -> SuccessMode:
         """How the joint's displacement is judged: the setting's, or the skill's own default."""
         return self.cfg.planner_setting.success_mode or self.success_modes[0]
+
+    @property
+    def success_rule(self) -> SuccessRule:
+        """See `Skill.success_rule`: the joint is judged too, unless the skill only holds for others."""
+        rule = super().success_rule
+        return rule if rule.holds else replace(rule, success_mode=self.success_mode.value)
 
     @property
     def opening_sign(self) -> float:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from dataclasses import replace
 
 import numpy as np
 
+from unlatch.simcore.recording.success_rules import SuccessRule
 from unlatch.skills.contract.command import Phase
 from unlatch.skills.contract.config import SkillCfg
 from unlatch.skills.contract.context import SkillContext
@@ -31,6 +33,11 @@ class HoldingSkill(Skill):
     @abstractmethod
     def gripper_hold_m(self) -> float:
         """Opening of the gripper while it holds [m]."""
+
+    @property
+    def success_rule(self) -> SuccessRule:
+        """See `Skill.success_rule`: the fingers touch what they hold; no joint is judged."""
+        return replace(super().success_rule, success_mode=None, holds=True)
 
     @property
     def is_holding(self) -> bool:

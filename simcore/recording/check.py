@@ -14,8 +14,8 @@ from unlatch.simcore.recording.data_set import index
 from unlatch.simcore.recording.data_set.data_set import DataSet
 from unlatch.simcore.recording.data_set.shards import EPISODES
 from unlatch.simcore.recording.episode import EPISODE_FILE, STATE_FILE, EpisodeRecord
-from unlatch.simcore.recording.evidence import arms_beside, forbidden_rows, overspeed_rows, start_position
 from unlatch.simcore.recording.keys import INTERVAL, KEYS, STATE, KeySpec, kind_of, match_key
+from unlatch.simcore.recording.measurements import concurrent_arms, forbidden_rows, overspeed_rows, start_position
 from unlatch.simcore.recording.verdict import recompute_success
 
 Array = np.ndarray
@@ -225,7 +225,7 @@ def _skill_problems(record: EpisodeRecord, number: int, skill: dict[str, Any], j
             frame = start + 1 + int(np.argmax(recorded != expected))
             yield f"{label} has validity.{flag}_valid={not expected[frame - start - 1]} at frame {frame} of the record."
     violation = skill.get("first_violation")
-    hits = forbidden_rows(record, slice(start, end), threshold_n, without=arms_beside(record, skill))
+    hits = forbidden_rows(record, slice(start, end), threshold_n, without=concurrent_arms(record, skill))
     if skill["collision_valid_enabled"] and (violation is None) != (not hits):
         seen = f"in row {hits[0][0]} of '{hits[0][1]}'" if hits else "nowhere"
         yield f"{label} has first_violation={violation}, its contact forces exceed the threshold {seen}."

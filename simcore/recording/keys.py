@@ -166,9 +166,9 @@ SKILL_FIELDS: dict[str, str] = {
     "broken_off": "Only with `arm`: whether it ended before its time, as when another arm's skill failed.",
     "object": "Name of the object acted on; null for a skill that moves nothing.",
     "part": "Name of the part in its annotation.",
-    "link": "Only of `hold`: link of the object that its fingers may touch.",
-    "holds": "Only of `hold`: true; in every row of its phase 8 a finger touches that link, and the parts that skills "
-    "beside it act on move in no other row.",
+    "link": "Optional; link of the object that its fingers may touch, where it is not that of the part.",
+    "holds": "Optional; true where the skill holds for other arms: in every row of its phase 8 a finger touches the "
+    "link, and the parts that concurrent skills act on move in no other row.",
     "language": "Optional; phrasings of this step, filled in; the first is drawn as that of the episode.",
     "joint": "Name of the part's joint.",
     "joint_index": "Its column in `objects.<object>.joint_positions`.",
@@ -189,7 +189,7 @@ SKILL_FIELDS: dict[str, str] = {
     "success": "What the skill itself said at its end.",
     "zero_force_contacts": "Optional; contact points without force that the forbidden views saw; never judged.",
     "plan": "Optional; what the planner made: keyframes, residuals, counts, times; or the diagnosis of why not.",
-    "finger_contact_required": "Optional; whether the fingers must hold the part while it moves (open, rotate).",
+    "finger_contact_required": "Whether the fingers must touch the part while it moves.",
 }
 """Keys of each entry of `skills` in `episode.json`."""
 

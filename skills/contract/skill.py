@@ -15,6 +15,7 @@ import numpy as np
 
 from unlatch.robots.action import ArmAction
 from unlatch.simcore.errors import SkillError
+from unlatch.simcore.recording.success_rules import SuccessRule
 from unlatch.skills.contract.command import ManipCommand, Phase
 from unlatch.skills.contract.config import SkillCfg
 from unlatch.skills.contract.context import SkillContext
@@ -154,6 +155,18 @@ class Skill(ABC):
     def finger_contact_required(self) -> bool:
         """Whether the fingers must be on the part while it moves."""
         return False
+
+    @property
+    def success_rule(self) -> SuccessRule:
+        """What the skill must do to succeed, as data: the judge uses it, and its entry in the record carries it."""
+        return SuccessRule(
+            success_mode=None,
+            success_threshold=float(self.cfg.planner_setting.success_threshold) if self.executes else None,
+            finger_contact_required=self.finger_contact_required,
+            collision_valid_enabled=self.cfg.collision_valid,
+            process_valid_enabled=self.cfg.process_valid,
+            contact_force_threshold_n=self.cfg.contact_force_threshold_n,
+        )
 
     @property
     def touched_link(self) -> str | None:

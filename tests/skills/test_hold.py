@@ -10,7 +10,7 @@ import pytest
 
 from unlatch.simcore.recording.check import check_record
 from unlatch.simcore.recording.episode import EpisodeRecord
-from unlatch.simcore.recording.evidence import HOLD_PHASE
+from unlatch.simcore.recording.success_rules import HOLD_PHASE
 from unlatch.simcore.recording.verdict import recompute_success
 from unlatch.skills.contract.command import Phase
 from unlatch.workflows.runs.runner import EpisodeRunner

@@ -24,8 +24,13 @@ import numpy as np
 
 from unlatch.configs.schema import EpisodeCfg
 from unlatch.robots.action import Action
-from unlatch.simcore.recording.evidence import MAX_JOINT_SPEED
-from unlatch.simcore.recording.verdict import MIN_CONTACT_SHARE, MOVING_STEP
+from unlatch.simcore.recording.success_rules import (
+    MAX_JOINT_SPEED,
+    MAX_SETTLE_CHANGE_M,
+    MAX_SETTLE_CHANGE_RAD,
+    MIN_CONTACT_SHARE,
+    MOVING_STEP,
+)
 from unlatch.simcore.sim.contacts import ContactView
 from unlatch.skills.contract.chain import stages_of
 from unlatch.skills.contract.command import Phase
@@ -35,9 +40,6 @@ from unlatch.skills.contract.skill import Skill
 from unlatch.workflows.episode.goal import Joint, goal_conditions, goal_failure
 from unlatch.workflows.episode.scene import EpisodeScene
 from unlatch.workflows.episode.stage import Stage
-
-_SETTLE_CHANGE = {True: 0.005, False: 0.02}
-"""Largest change of a joint while settling that counts as staying: slider [m], hinge [rad]."""
 
 
 class Judge:
@@ -107,7 +109,8 @@ class Judge:
 
     def _max_change(self, joint: Joint) -> float:
         item = self._scene.objects[joint[0]]
-        return _SETTLE_CHANGE[item.body.joint(item.joint_names[joint[1]]).prismatic]
+        is_slider = item.body.joint(item.joint_names[joint[1]]).prismatic
+        return MAX_SETTLE_CHANGE_M if is_slider else MAX_SETTLE_CHANGE_RAD
 
     def begin_stage(self, skill: Skill, part: str, *, entry: int) -> Stage:
         """Begins the stage of a skill; frames from here on are judged by its rules.

@@ -6,10 +6,8 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from unlatch.simcore.sim.contacts import Violation
-from unlatch.skills.articulation import ArticulationSkill
 from unlatch.skills.contract.failure import Failure
 from unlatch.skills.contract.skill import Skill
-from unlatch.skills.holding import HoldingSkill
 from unlatch.tasks.language import step_language
 
 
@@ -97,7 +95,6 @@ def entry_of(stage: Stage, *, last_frame: int, draw: float) -> dict[str, Any]:
     asset = skill.context.objects[stage.object_name].asset
     openness = asset.articulation.part(stage.part).openness
     violation = stage.first_violation
-    holds = isinstance(skill, HoldingSkill)
     side = {}
     if stage.of_several_arms:
         side = {
@@ -111,26 +108,21 @@ def entry_of(stage: Stage, *, last_frame: int, draw: float) -> dict[str, Any]:
         **side,
         "object": stage.object_name,
         "part": stage.part,
-        **({} if skill.touched_link is None else {"link": skill.touched_link, "holds": holds}),
+        **({} if skill.touched_link is None else {"link": skill.touched_link}),
         "language": step_language(cfg.language, cfg.name, asset, stage.part, draw),
         "joint": stage.joint,
         "joint_index": stage.index,
         "strategy": cfg.strategy if skill.executes else None,
         "refused": [dict(item) for item in stage.refused],
-        "success_mode": skill.success_mode.value if isinstance(skill, ArticulationSkill) and not holds else None,
-        "success_threshold": cfg.planner_setting.success_threshold if skill.executes else None,
+        **skill.success_rule.to_entry(),
         "s0": stage.s0,
         "s_end": stage.s,
         "s_closed": openness.closed,
         "s_open": openness.open,
         "frame_start": stage.frame_start,
         "frame_end": last_frame if stage.frame_end is None else stage.frame_end,
-        "collision_valid_enabled": cfg.collision_valid,
-        "process_valid_enabled": cfg.process_valid,
-        "contact_force_threshold_n": cfg.contact_force_threshold_n,
         "first_violation": None if violation is None else {**asdict(violation), "pair": list(violation.pair)},
         "success": stage.success,
-        "finger_contact_required": skill.finger_contact_required,
         "zero_force_contacts": stage.zero_force_contacts,
         "plan": None if skill.keyframe_plan is None else skill.keyframe_plan.to_dict(),
     }

@@ -67,6 +67,7 @@ def synthetic_skill() -> dict:
         "collision_valid_enabled": True,
         "process_valid_enabled": True,
         "contact_force_threshold_n": 1.0,
+        "finger_contact_required": True,
         "first_violation": None,
         "success": True,
     }

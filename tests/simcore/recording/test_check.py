@@ -221,9 +221,7 @@ class TestVerdict:
 
     def test_a_record_that_cannot_be_judged_is_a_problem(self, record):
         del record.skills[0]["success_threshold"]
-        assert check_record(record)[0].startswith(
-            "its verdict cannot be recomputed: Episode 0 has success_threshold=None"
-        )
+        assert check_record(record)[0].startswith("its verdict cannot be recomputed: success_threshold=None in entry 0")
 
     def test_an_attempt_that_was_broken_off_is_consistent(self, make_record):
         record = make_record(success=False, code="plan_infeasible", settle=None)

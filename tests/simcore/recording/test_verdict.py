@@ -125,13 +125,13 @@ class TestFingerContact:
         record.arrays[TOUCH][touched] = 1e-9
         assert code_of(record) is None
 
-    @pytest.mark.parametrize("name", ["close", "my_plugin"])
-    def test_other_skills_need_none(self, record, name):
-        record.skills[0]["name"] = name
+    @pytest.mark.parametrize("name", ["open", "close", "my_plugin"])
+    def test_contact_is_not_needed_where_the_rule_of_the_skill_says_so(self, record, name):
+        record.skills[0].update(name=name, finger_contact_required=False)
         record.arrays[TOUCH][:] = 0.0
         assert code_of(record) is None
 
-    def test_a_plugin_may_ask_for_it(self, record):
+    def test_contact_is_needed_where_the_rule_of_a_plugin_says_so(self, record):
         record.skills[0].update(name="my_plugin", finger_contact_required=True)
         record.arrays[TOUCH][:] = 0.0
         assert code_of(record) == "grasp_missed"
@@ -320,7 +320,7 @@ class TestOrder:
     def test_the_first_skill_of_a_chain_that_fails_gives_the_code(self, record):
         second = {**record.skills[0], "frame_start": 17, "frame_end": 19, "success_mode": "zero", "name": "close"}
         record.skills[0].update(frame_end=10, success_threshold=0.3)
-        record.skills.append({**second, "success_threshold": 0.05})
+        record.skills.append({**second, "success_threshold": 0.05, "finger_contact_required": False})
         verdict = recompute_success(record)
         assert (verdict.code, verdict.evidence["skill"], verdict.skills) == ("not_reached", 1, (True, False))
 
@@ -345,11 +345,20 @@ class TestOrder:
 
 class TestIncomplete:
     @pytest.mark.parametrize(
-        "key", ["success_threshold", "joint_index", "name", "collision_valid_enabled", "process_valid_enabled"]
+        "key",
+        [
+            "success_threshold",
+            "joint_index",
+            "name",
+            "collision_valid_enabled",
+            "process_valid_enabled",
+            "finger_contact_required",
+            "contact_force_threshold_n",
+        ],
     )
     def test_a_skill_without_what_is_judged_is_refused(self, record, key):
         del record.skills[0][key]
-        with pytest.raises(RecordingError, match=rf"has {key}=None in entry 0 of its (acting )?skills, expected"):
+        with pytest.raises(RecordingError, match=rf"{key}=None in entry 0 of the skills of episode 0, expected"):
             recompute_success(record)
 
     @pytest.mark.parametrize(("key", "value"), [("frame_end", 21), ("frame_end", True), ("frame_start", -1)])
@@ -371,5 +380,5 @@ class TestIncomplete:
 
     def test_a_threshold_that_is_not_finite_is_refused(self, record):
         record.skills[0]["success_threshold"] = float("nan")
-        with pytest.raises(RecordingError, match="'success_threshold' is nan, expected a finite number"):
+        with pytest.raises(RecordingError, match="success_threshold=nan in entry 0 of the skills of episode 0"):
             recompute_success(record)

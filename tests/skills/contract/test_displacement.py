@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from unlatch.objects.annotation import Openness
-from unlatch.simcore.recording.verdict import _threshold
+from unlatch.simcore.recording.episode import EpisodeRecord
+from unlatch.simcore.recording.skill_verdict import JudgedSkill, missed_threshold
 from unlatch.skills.catalog import SKILLS
 from unlatch.skills.close import Close
 from unlatch.skills.contract.displacement import Displacement
@@ -23,15 +24,23 @@ POSITIONS = st.floats(-2.0, 2.0)
 def test_skills_and_verdict_agree(mode: SuccessMode, s: float, s0: float, s_open: float, threshold: float) -> None:
     found = Displacement.of(mode, s=s, s0=s0, openness=Openness(closed=0.0, open=s_open), threshold=threshold)
     entry = {
+        "name": "any",
+        "object": "box",
+        "joint_index": 0,
+        "finger_contact_required": False,
+        "collision_valid_enabled": False,
+        "process_valid_enabled": False,
         "success_mode": mode.value,
         "success_threshold": threshold,
         "s_closed": 0.0,
         "s_open": s_open,
         "s0": s0,
         "frame_start": 0,
+        "frame_end": 1,
     }
-    violations = list(_threshold(entry, np.array([s0, s]), 1, {"skill": 0}))
-    assert found.enough == (not violations)
+    arrays = {"time": np.array([0.0, 1.0]), "objects.box.joint_positions": np.array([[s0], [s]])}
+    record = EpisodeRecord(number=0, seed=0, success=True, skills=[entry], arrays=arrays)
+    assert found.enough == (not list(missed_threshold(JudgedSkill.read(record, 0))))
 
 
 def test_the_modes_of_the_table() -> None:

@@ -1,4 +1,4 @@
-"""What a record shows of its attempt: joints, forbidden contacts, speeds; or an error that names what it lacks."""
+"""Reads what a verdict needs from a record: joints, forbidden contacts, speeds. Errors name what the record lacks."""
 
 from __future__ import annotations
 
@@ -10,49 +10,16 @@ import numpy as np
 
 from unlatch.simcore.errors import RecordingError
 from unlatch.simcore.recording.episode import EpisodeRecord
+from unlatch.simcore.recording.success_rules import FORBIDDEN_VIEWS, HOLD_PHASE, MAX_JOINT_SPEED
 
 Array = np.ndarray
 
-MAX_JOINT_SPEED = 5.0
-"""Joint speed above which an attempt is invalid [rad/s or m/s]."""
-FORBIDDEN_VIEWS = ("fingers_base", "forbid_collision", "environment")
-"""Contact views in which a force above the threshold is a collision."""
-
-HOLD_PHASE = 8
-"""Value of `skills.phase` while a handle is held."""
-
 _ARM_VIEW = ("robot", "arm", "object", "view")
 """Words of the name of a contact view that belongs to one arm."""
-_NUMBER = (int, float)
-_ENTRY_TYPES: dict[str, dict[str, tuple[type, ...]]] = {
-    "skills": {"name": (str,), "collision_valid_enabled": (bool,), "process_valid_enabled": (bool,)},
-    "acting skills": {"object": (str,), "joint_index": (int,), "success_mode": (str,), "success_threshold": _NUMBER},
-    "goal.conditions": {"object": (str,), "joint_index": (int,), "kind": (str,), "value": _NUMBER},
-}
 
 
-def check_entries(record: EpisodeRecord) -> None:
-    """Raises unless skills and goal conditions have what a verdict reads of them.
-
-    Raises:
-        RecordingError: An entry lacks a key, or its value is of another type.
-    """
-    conditions = record.goal.get("conditions", [])
-    acting = [s for s in record.skills if isinstance(s, dict) and s.get("success_mode") is not None]
-    for place, entries in (("skills", record.skills), ("acting skills", acting), ("goal.conditions", conditions)):
-        for index, entry in enumerate(entries):
-            for key, types in _ENTRY_TYPES[place].items():
-                value = entry.get(key) if isinstance(entry, dict) else None
-                if not isinstance(value, types) or (isinstance(value, bool) and bool not in types):
-                    raise RecordingError(
-                        f"Episode {record.number} has {key}={value!r} in entry {index} of its {place}, expected "
-                        f"{' or '.join(t.__name__ for t in types)}. The record is incomplete.",
-                        key=key,
-                    )
-
-
-def arms_beside(record: EpisodeRecord, skill: Mapping[str, Any]) -> frozenset[str]:
-    """Arms that act side by side with that of a skill, in the same stage of the chain.
+def concurrent_arms(record: EpisodeRecord, skill: Mapping[str, Any]) -> frozenset[str]:
+    """Returns the other arms that act in the same stage of the chain as a skill.
 
     Args:
         record: The attempt.
@@ -68,13 +35,13 @@ def arms_beside(record: EpisodeRecord, skill: Mapping[str, Any]) -> frozenset[st
 def forbidden_rows(
     record: EpisodeRecord, rows: slice, threshold_n: float, *, without: frozenset[str] = frozenset()
 ) -> list[tuple[int, str, float]]:
-    """First forbidden contact of each view: (row, view, force [N]), the earliest first.
+    """Returns the first forbidden contact of each view: (row, view, force [N]), the earliest first.
 
     Args:
         record: The attempt.
         rows: Rows to look at.
         threshold_n: Force above which a contact counts [N].
-        without: Arms whose views are another skill's.
+        without: Arms whose views belong to another skill.
     """
     found = []
     for key, force in interval_arrays(record, "contacts.", ".force_max_n"):
@@ -90,7 +57,7 @@ def forbidden_rows(
 
 
 def overspeed_rows(record: EpisodeRecord, rows: slice) -> list[tuple[int, str, float]]:
-    """First overspeed of each robot and object: (row, name, speed [rad/s or m/s]), the earliest first.
+    """Returns the first overspeed of each robot and object: (row, name, speed [rad/s or m/s]), the earliest first.
 
     Args:
         record: The attempt.
@@ -106,7 +73,7 @@ def overspeed_rows(record: EpisodeRecord, rows: slice) -> list[tuple[int, str, f
 
 
 def hold_rows(record: EpisodeRecord, skill: Mapping[str, Any], start: int, end: int) -> Array:
-    """(end - start,) rows of a skill in which it held: those of the phase `hold`.
+    """Returns the (end - start,) rows in which a skill is in the phase `hold`.
 
     Args:
         record: The attempt.
@@ -126,8 +93,25 @@ def hold_rows(record: EpisodeRecord, skill: Mapping[str, Any], start: int, end: 
     return rows
 
 
+def touching_rows(record: EpisodeRecord, skill: Mapping[str, Any], start: int, end: int) -> Array:
+    """Returns the (end - start,) rows in which fingers touch the part or link that they may touch.
+
+    Args:
+        record: The attempt.
+        skill: Entry of `skills`.
+        start: State frame at which it began.
+        end: State frame at which it ended.
+    """
+    arm = f".{skill['arm']}" if "arm" in skill else ""
+    suffix = f"{arm}.{skill['object']}.fingers_link.force_max_n"
+    touching: Array = np.zeros(end - start, dtype=bool)
+    for _, force in interval_arrays(record, "contacts.", suffix):
+        touching |= force[start:end] > 0.0
+    return touching
+
+
 def start_position(skill: Mapping[str, Any], s: Array) -> float:
-    """The joint position that a skill measures from: its `s0`, which must be a recorded position.
+    """Returns the joint position that a skill measures from: its `s0`, if that is a recorded position.
 
     Args:
         skill: Entry of `skills`.
@@ -141,7 +125,7 @@ def start_position(skill: Mapping[str, Any], s: Array) -> float:
 
 
 def joint_positions(record: EpisodeRecord, entry: Mapping[str, Any]) -> Array:
-    """(T+1,) position of the joint that a skill or condition names [rad or m]."""
+    """Returns the (T+1,) positions of the joint of a skill or condition [rad or m]."""
     key, column = f"objects.{entry['object']}.joint_positions", entry["joint_index"]
     array = record.arrays.get(key)
     if array is None or array.ndim != 2 or not isinstance(column, int) or not 0 <= column < array.shape[1]:
@@ -156,7 +140,7 @@ def joint_positions(record: EpisodeRecord, entry: Mapping[str, Any]) -> Array:
 
 
 def interval_arrays(record: EpisodeRecord, prefix: str, suffix: str) -> list[tuple[str, Array]]:
-    """Arrays of contacts or speeds by key, sorted.
+    """Returns arrays of contacts or speeds with their keys, sorted.
 
     Raises:
         RecordingError: There are actions and no such array.
@@ -171,11 +155,11 @@ def interval_arrays(record: EpisodeRecord, prefix: str, suffix: str) -> list[tup
     return found
 
 
-def frame_of(entry: Mapping[str, Any], key: str, n_actions: int) -> int:
-    """A state frame that an entry names.
+def read_frame(entry: Mapping[str, Any], key: str, n_actions: int) -> int:
+    """Returns a state frame of an entry.
 
     Raises:
-        RecordingError: It names none from 0 to `n_actions`.
+        RecordingError: It is missing or not from 0 to `n_actions`.
     """
     frame = entry.get(key)
     if isinstance(frame, bool) or not isinstance(frame, int) or not 0 <= frame <= n_actions:
@@ -185,11 +169,11 @@ def frame_of(entry: Mapping[str, Any], key: str, n_actions: int) -> int:
     return frame
 
 
-def number_of(entry: Mapping[str, Any], key: str) -> float:
-    """A number that an entry names.
+def read_number(entry: Mapping[str, Any], key: str) -> float:
+    """Returns a number of an entry.
 
     Raises:
-        RecordingError: It names none that is finite.
+        RecordingError: It is missing or not finite.
     """
     value = entry.get(key)
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):

@@ -1,0 +1,105 @@
+"""The conditions of a goal that do not hold, or do not last while the scene settles, from the record alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from unlatch.simcore.errors import RecordingError
+from unlatch.simcore.recording.episode import EpisodeRecord
+from unlatch.simcore.recording.measurements import joint_positions, read_frame, read_number
+from unlatch.simcore.recording.skill_verdict import BrokenRule, JudgedSkill, share_of_range
+from unlatch.simcore.recording.success_rules import check_type
+
+
+def check_conditions(record: EpisodeRecord) -> None:
+    """Raises unless every condition of the goal has what a verdict reads.
+
+    Raises:
+        RecordingError: A condition lacks a key, or its value has another type.
+    """
+    for index, condition in enumerate(record.goal.get("conditions", [])):
+        where = f"entry {index} of the goal of episode {record.number}"
+        if not isinstance(condition, dict):
+            raise RecordingError(f"{condition!r} is {where}, expected a map. The record is incomplete.", where=where)
+        check_type(condition, "object", str, where=where)
+        check_type(condition, "joint_index", int, where=where)
+        check_type(condition, "kind", str, where=where)
+        check_type(condition, "value", int, float, where=where)
+
+
+def broken_goal_rules(record: EpisodeRecord, skills: Sequence[JudgedSkill]) -> Iterator[BrokenRule]:
+    """Yields each condition of the goal that does not hold, and each joint that did not stay while the scene settled.
+
+    Args:
+        record: The attempt.
+        skills: Its skills.
+    """
+    settle, conditions = record.settle, record.goal.get("conditions", [])
+    if not conditions and not skills:
+        yield BrokenRule(record.n_actions, "not_reached", {"reason": "the record names no skill and no goal"})
+        return
+    if settle is None:
+        yield BrokenRule(record.n_actions, "unsettled", {"reason": "the record has no settling"})
+        return
+    start, end = (read_frame(settle, key, record.n_actions) for key in ("frame_start", "frame_end"))
+    for index, condition in enumerate(conditions):
+        label = {"condition": index, "object": condition["object"], "part": condition.get("part")}
+        wanted = {"kind": condition["kind"], "wanted": float(condition["value"])}
+        at_start, held_at_start = _goal_value(record, condition, start)
+        at_end, held_at_end = _goal_value(record, condition, end)
+        if not held_at_start:
+            yield BrokenRule(start, "not_reached", {**label, **wanted, "reached": at_start})
+        elif not held_at_end:
+            yield BrokenRule(end, "unsettled", {**label, **wanted, "reached": at_end, "at_start": at_start})
+    acted_on = [*conditions, *(skill.entry for skill in skills if skill.rule.success_mode is not None)]
+    for name, joint_index in sorted({(entry["object"], entry["joint_index"]) for entry in acted_on}):
+        s = joint_positions(record, {"object": name, "joint_index": joint_index})[start : end + 1]
+        change = np.abs(s - s[0])
+        allowed = _max_change(settle, f"{name}.{joint_index}")
+        above = np.flatnonzero(change > allowed)
+        if above.size:
+            evidence = {"object": name, "joint_index": joint_index, "change": float(change.max()), "allowed": allowed}
+            yield BrokenRule(start + int(above[0]), "unsettled", evidence)
+
+
+def _max_change(settle: Mapping[str, Any], joint: str) -> float:
+    changes = settle.get("max_changes") or {}
+    return read_number(changes, joint) if joint in changes else read_number(settle, "max_change")
+
+
+def _goal_value(record: EpisodeRecord, condition: Mapping[str, Any], frame: int) -> tuple[float, bool]:
+    """Returns what a condition measures at a state frame, and whether the condition holds there."""
+    kind, wanted = condition["kind"], float(condition["value"])
+    s = joint_positions(record, condition)
+    moved = abs(float(s[frame]) - float(s[0]))
+    if kind == "moved":
+        return moved, moved >= wanted
+    source = _source_of_limits(record, condition)
+    s_closed, s_open = read_number(source, "s_closed"), read_number(source, "s_open")
+    if kind == "moved_fraction":
+        share = share_of_range(moved, s_closed, s_open, condition)
+        return share, share >= wanted
+    if kind == "within_closed":
+        away = abs(float(s[frame]) - s_closed)
+        return away, away <= wanted
+    raise RecordingError(
+        f"A goal condition has kind {kind!r}, expected moved, moved_fraction or within_closed. The record is damaged "
+        "or of a newer version.",
+        kind=kind,
+    )
+
+
+def _source_of_limits(record: EpisodeRecord, condition: Mapping[str, Any]) -> Mapping[str, Any]:
+    if condition.get("s_closed") is not None and condition.get("s_open") is not None:
+        return condition
+    for skill in record.skills:
+        if (skill.get("object"), skill.get("joint_index")) == (condition["object"], condition["joint_index"]):
+            return skill
+    raise RecordingError(
+        f"Goal on '{condition['object']}' joint {condition['joint_index']} needs s_closed and s_open; neither it nor a "
+        "skill on that joint has them. Record them with the goal.",
+        condition=dict(condition),
+    )

@@ -1,0 +1,237 @@
+"""The rules that one skill broke, from the record alone."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from unlatch.simcore.errors import RecordingError
+from unlatch.simcore.recording.episode import EpisodeRecord
+from unlatch.simcore.recording.measurements import (
+    concurrent_arms,
+    forbidden_rows,
+    hold_rows,
+    joint_positions,
+    overspeed_rows,
+    read_frame,
+    read_number,
+    start_position,
+    touching_rows,
+)
+from unlatch.simcore.recording.success_rules import (
+    MAX_JOINT_SPEED,
+    MIN_CONTACT_SHARE,
+    MOVING_STEP,
+    SuccessRule,
+    check_type,
+)
+
+
+@dataclass(frozen=True)
+class BrokenRule:
+    """One rule that an attempt broke."""
+
+    frame: int
+    """State frame at which it did."""
+    code: str
+    """Its failure code."""
+    evidence: dict[str, Any] = field(default_factory=dict)
+    """The numbers behind it."""
+
+
+@dataclass(frozen=True)
+class JudgedSkill:
+    """One entry of a record's `skills`, with the rule by which it is judged."""
+
+    record: EpisodeRecord
+    index: int
+    """Its place in `skills`."""
+    entry: Mapping[str, Any]
+    rule: SuccessRule
+
+    @classmethod
+    def read(cls, record: EpisodeRecord, index: int) -> JudgedSkill:
+        """Reads an entry.
+
+        Raises:
+            RecordingError: A key is missing or has another type.
+        """
+        entry, where = record.skills[index], f"entry {index} of the skills of episode {record.number}"
+        if not isinstance(entry, dict):
+            raise RecordingError(f"{entry!r} is {where}, expected a map. The record is incomplete.", where=where)
+        check_type(entry, "name", str, where=where)
+        rule = SuccessRule.from_entry(entry, where=where)
+        if rule.success_mode is not None:
+            check_type(entry, "object", str, where=where)
+            check_type(entry, "joint_index", int, where=where)
+        return cls(record, index, entry, rule)
+
+    @property
+    def ran(self) -> bool:
+        """Whether it began."""
+        return self.entry.get("frame_start") is not None
+
+    @property
+    def start(self) -> int:
+        """State frame at which it began."""
+        return read_frame(self.entry, "frame_start", self.record.n_actions)
+
+    @property
+    def end(self) -> int:
+        """State frame at which it ended."""
+        return read_frame(self.entry, "frame_end", self.record.n_actions)
+
+    @property
+    def broken_off(self) -> bool:
+        """Whether it ended before its time, for reasons of another arm."""
+        return bool(self.entry.get("broken_off", False))
+
+    @property
+    def label(self) -> dict[str, Any]:
+        """What evidence says about the skill."""
+        return {"skill": self.index, "name": self.entry["name"]}
+
+    def positions(self) -> np.ndarray:
+        """(T+1,) positions of its joint [rad or m]."""
+        return joint_positions(self.record, self.entry)
+
+    def runs_beside(self, other: JudgedSkill) -> bool:
+        """Whether another skill belongs to the same stage and to another arm."""
+        arms = concurrent_arms(self.record, self.entry)
+        return other.entry.get("stage") == self.entry.get("stage") and other.entry.get("arm") in arms
+
+
+def broken_skill_rules(skill: JudgedSkill, skills: Sequence[JudgedSkill], *, limit: int) -> Iterator[BrokenRule]:
+    """Yields the rules that a skill broke.
+
+    Args:
+        skill: The skill.
+        skills: All skills of the record.
+        limit: State frame from which on the end of a skill is not judged, because the attempt was broken off.
+    """
+    if not skill.ran:
+        return
+    stopped = list(_broken_on_the_way(skill, slice(skill.start, _first_row_of_next(skill, skills))))
+    yield from stopped
+    # a skill that broke a rule was stopped there: how far it came by then is no failure of its own
+    if any(rule.frame <= skill.end for rule in stopped) or skill.broken_off:
+        return
+    if skill.rule.holds:
+        yield from _broken_hold(skill, skills)
+    if skill.end < limit and skill.rule.success_mode is not None:
+        if skill.rule.finger_contact_required:
+            yield from _missing_contact(skill)
+        yield from missed_threshold(skill)
+
+
+def _first_row_of_next(skill: JudgedSkill, skills: Sequence[JudgedSkill]) -> int:
+    """Returns the first row of the next skill that ran, or the end. A concurrent skill takes no row from this one."""
+    later = (other for other in skills[skill.index + 1 :] if not skill.runs_beside(other))
+    return next((other.start for other in later if other.ran), skill.record.n_actions)
+
+
+def _broken_on_the_way(skill: JudgedSkill, rows: slice) -> Iterator[BrokenRule]:
+    record, rule = skill.record, skill.rule
+    if rule.collision_valid_enabled:
+        threshold_n, without = rule.contact_force_threshold_n, concurrent_arms(record, skill.entry)
+        for row, view, force_n in forbidden_rows(record, rows, threshold_n, without=without)[:1]:
+            evidence = {**skill.label, "view": view, "force_n": force_n, "threshold_n": threshold_n}
+            yield BrokenRule(row + 1, "collision", evidence)
+    if rule.process_valid_enabled:
+        for row, body, speed in overspeed_rows(record, rows)[:1]:
+            evidence = {**skill.label, "body": body, "speed": speed, "limit": MAX_JOINT_SPEED}
+            yield BrokenRule(row + 1, "overspeed", evidence)
+
+
+def _missing_contact(skill: JudgedSkill) -> Iterator[BrokenRule]:
+    start, end = skill.start, skill.end
+    touching = touching_rows(skill.record, skill.entry, start, end)
+    moving = _moving_rows(skill, start, end)
+    n_moving = int(moving.sum())
+    if not touching.any():
+        yield BrokenRule(end, "grasp_missed", {**skill.label, "contact_frames": 0, "moving_frames": n_moving})
+    elif n_moving:
+        share = int((moving & touching).sum()) / n_moving
+        if share < MIN_CONTACT_SHARE:
+            numbers = {"contact_share": share, "wanted": MIN_CONTACT_SHARE, "moving_frames": n_moving}
+            yield BrokenRule(end, "slipped", {**skill.label, **numbers})
+
+
+def _broken_hold(skill: JudgedSkill, skills: Sequence[JudgedSkill]) -> Iterator[BrokenRule]:
+    start, end = skill.start, skill.end
+    rows = hold_rows(skill.record, skill.entry, start, end)
+    if not rows.any():
+        yield BrokenRule(end, "grasp_missed", {**skill.label, "hold_frames": 0})
+        return
+    lost = np.flatnonzero(rows & ~touching_rows(skill.record, skill.entry, start, end))
+    if lost.size:
+        yield BrokenRule(start + int(lost[0]) + 1, "slipped", {**skill.label, "frames_lost": int(lost.size)})
+    for other in skills:
+        if skill.runs_beside(other) and other.ran:
+            alone = np.flatnonzero(_moving_rows(other, start, end) & ~rows)
+            if alone.size:
+                numbers = {"part": other.entry.get("part"), "frames_moved_alone": int(alone.size)}
+                yield BrokenRule(start + int(alone[0]) + 1, "slipped", {**skill.label, **numbers})
+
+
+def _moving_rows(skill: JudgedSkill, start: int, end: int) -> np.ndarray:
+    """Returns the (end - start,) rows in which the skill's joint moves."""
+    moving: np.ndarray = np.abs(np.diff(skill.positions()[start : end + 1])) > MOVING_STEP
+    return moving
+
+
+def missed_threshold(skill: JudgedSkill) -> Iterator[BrokenRule]:
+    """Yields `not_reached` where the joint misses the skill's threshold at its end.
+
+    Args:
+        skill: A skill with a `success_mode`.
+
+    Raises:
+        RecordingError: The mode is unknown, or a number is missing.
+    """
+    entry, mode, wanted = skill.entry, skill.rule.success_mode, read_number(skill.entry, "success_threshold")
+    s_closed, s_open = read_number(entry, "s_closed"), read_number(entry, "s_open")
+    s = skill.positions()
+    s0, s_end = start_position(entry, s), float(s[skill.end])
+    if mode in ("abs", "dis_to_init"):
+        reached = abs(s_end - s0)
+    elif mode == "normal":
+        reached = (s_end - s0) * math.copysign(1.0, s_open - s_closed)
+    elif mode == "zero":
+        reached = abs(s_end - s_closed)
+    elif mode == "fraction":
+        reached = share_of_range(abs(s_end - s0), s_closed, s_open, skill.label)
+    else:
+        raise RecordingError(
+            f"Skill {skill.index} has success_mode {mode!r}, expected abs, normal, zero, dis_to_init or fraction. "
+            "The record is damaged or of a newer version.",
+            success_mode=mode,
+        )
+    holds = reached <= wanted if mode == "zero" else reached >= wanted
+    if not holds:
+        numbers = {"mode": mode, "reached": reached, "wanted": wanted, "s0": s0, "s_end": s_end}
+        yield BrokenRule(skill.end, "not_reached", {**skill.label, **numbers})
+
+
+def share_of_range(moved: float, s_closed: float, s_open: float, entry: Mapping[str, Any]) -> float:
+    """Returns a displacement as a share of the range from closed to open.
+
+    Args:
+        moved: The displacement [rad or m].
+        s_closed: Position when closed [rad or m].
+        s_open: Position when open [rad or m].
+        entry: What is judged, for messages.
+
+    Raises:
+        RecordingError: The range is empty.
+    """
+    if s_open == s_closed:
+        raise RecordingError(
+            f"s_open equals s_closed ({s_open}) in {dict(entry)}: a share of no range. The record is damaged.",
+            s_open=s_open,
+        )
+    return moved / abs(s_open - s_closed)

@@ -1,0 +1,107 @@
+"""What counts as success: the rule of one skill, and the limits that hold for every skill.
+
+Two implementations use these values: the judge of a running episode (`unlatch.workflows.episode.judge`) and the verdict
+that is recomputed from a record (`unlatch.simcore.recording.verdict`). They share values and no code.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from unlatch.simcore.errors import RecordingError
+
+MAX_JOINT_SPEED = 5.0
+"""Joint speed above which an attempt is invalid [rad/s or m/s]."""
+MOVING_STEP = 1e-4
+"""A joint moves where its position changes by more than this over one record frame [rad or m]."""
+MIN_CONTACT_SHARE = 0.8
+"""Least share of the moving frames in which the fingers must touch the part."""
+MAX_SETTLE_CHANGE_RAD = 0.02
+"""Largest change of a hinge while the scene settles that counts as standing still [rad]."""
+MAX_SETTLE_CHANGE_M = 0.005
+"""Largest change of a slider while the scene settles that counts as standing still [m]."""
+FORBIDDEN_VIEWS = ("fingers_base", "forbid_collision", "environment")
+"""Contact views in which a force above the skill's threshold is a collision."""
+HOLD_PHASE = 8
+"""Value of `skills.phase` while a skill holds something for other arms."""
+
+
+@dataclass(frozen=True)
+class SuccessRule:
+    """What one skill must do to succeed, as data.
+
+    A skill declares its rule (`Skill.success_rule`), and its entry in the record carries it: a record can be judged
+    where the skill is not installed. The fields are keys of that entry.
+    """
+
+    success_mode: str | None
+    """How the displacement of the joint is judged: `abs`, `normal`, `zero`, `dis_to_init` or `fraction`; None = it is
+    not judged."""
+    success_threshold: float | None
+    """What the joint must reach under that mode [rad, m or share]."""
+    finger_contact_required: bool
+    """Whether the fingers must touch the part while it moves."""
+    collision_valid_enabled: bool
+    """Whether a forbidden contact fails the skill."""
+    process_valid_enabled: bool
+    """Whether overspeed fails the skill."""
+    contact_force_threshold_n: float
+    """Force above which a forbidden contact counts [N]."""
+    holds: bool = False
+    """Whether the skill holds something while other arms act."""
+
+    def to_entry(self) -> dict[str, Any]:
+        """Returns the rule as keys of an entry of the record's `skills`; `holds` only where it is true."""
+        return {key: value for key, value in asdict(self).items() if key != "holds" or value}
+
+    @classmethod
+    def from_entry(cls, entry: Mapping[str, Any], *, where: str) -> SuccessRule:
+        """Reads the rule of an entry of the record's `skills`.
+
+        Args:
+            entry: The entry.
+            where: Place of the entry, for messages.
+
+        Raises:
+            RecordingError: A key is missing or has another type.
+        """
+        judged = entry.get("success_mode") is not None
+        if judged:
+            check_type(entry, "success_mode", str, where=where)
+            check_type(entry, "success_threshold", int, float, where=where)
+        for key in ("finger_contact_required", "collision_valid_enabled", "process_valid_enabled"):
+            check_type(entry, key, bool, where=where)
+        if entry["collision_valid_enabled"]:
+            check_type(entry, "contact_force_threshold_n", int, float, where=where)
+        return cls(
+            success_mode=entry.get("success_mode"),
+            success_threshold=entry.get("success_threshold"),
+            finger_contact_required=entry["finger_contact_required"],
+            collision_valid_enabled=entry["collision_valid_enabled"],
+            process_valid_enabled=entry["process_valid_enabled"],
+            contact_force_threshold_n=float(entry.get("contact_force_threshold_n", math.inf)),
+            holds=entry.get("holds", False) is True,
+        )
+
+
+def check_type(entry: Mapping[str, Any], key: str, *types: type, where: str) -> None:
+    """Raises unless an entry has a value of one of the types under a key.
+
+    Args:
+        entry: Entry of `skills` or `goal.conditions`.
+        key: Its key.
+        types: Types that are allowed; a boolean is not a number, a number must be finite.
+        where: Place of the entry, for messages.
+
+    Raises:
+        RecordingError: The key is missing, or its value is another one.
+    """
+    value = entry.get(key)
+    is_wrong_bool = isinstance(value, bool) and bool not in types
+    is_not_finite = isinstance(value, float) and not math.isfinite(value)
+    if not isinstance(value, types) or is_wrong_bool or is_not_finite:
+        names = "a finite number" if float in types else " or ".join(t.__name__ for t in types)
+        raise RecordingError(f"{key}={value!r} in {where}, expected {names}. The record is incomplete.", key=key)
