@@ -1,34 +1,38 @@
-"""Makes episodes in worker processes that may die without taking the run with them.
+"""Makes episodes in worker processes that may die without ending the run.
 
-Pools of the standard library and of joblib lose every task when one worker dies of native code; here each worker has a
-pipe of its own, and a worker that is gone is one lost episode and one replacement.
+Each worker is a process of loky, which does not import the caller's main module: a script needs no `__main__` guard,
+and a notebook or standard input works. Each worker has a pipe of its own, so a worker that dies costs its own episode
+only. Ready-made pools do not give that: the pools of loky and of the standard library fail every running task when one
+worker dies, Pebble's workers share one pipe behind a lock that a killed worker may hold, and none limits memory.
 """
 
 from __future__ import annotations
 
-import multiprocessing
 import os
 import pickle
 import signal
 import time
 import traceback
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
-from multiprocessing.context import SpawnContext, SpawnProcess
 from typing import Any
 
+import cloudpickle
 import psutil
+from loky.backend.context import get_context
+from loky.backend.process import LokyProcess
 
 from unlatch.simcore.errors import SimCoreError
 from unlatch.workflows.cli.console import banner_hidden
 from unlatch.workflows.runs.executors.executor import Job, Outcome, WorkerLimits
-from unlatch.workflows.runs.executors.losses import Losses, NumberSource
+from unlatch.workflows.runs.executors.lost_episodes import LostEpisodes, NumberSource
 
 _SETUP_TRIES = 3
 _STOP_S = 2.0
-_MEMORY_LOOK_S = 0.5
-"""So often the memory of workers is looked at, where it is limited [s]."""
+_LOOK_AT_MEMORY_EVERY_S = 0.5
+"""Period of the memory check, if memory is limited [s]."""
 _THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
 READY = "ready"
@@ -46,64 +50,64 @@ class WorkerError(SimCoreError):
 @dataclass
 class _Worker:
     name: str
-    process: SpawnProcess
+    process: LokyProcess
     connection: Connection
     number: int | None = None
-    """The episode it is making; None while it is being set up or waits."""
+    """Number of its current episode; None while it is set up or idle."""
     ready: bool = False
     gone: bool = False
     made: int = 0
-    """Episodes so far."""
+    """Number of finished episodes."""
     since: float = 0.0
-    """When it began the present one."""
-    verdict: tuple[str, str] | None = None
-    """Code and reason, where it is being replaced."""
+    """Start of its current episode, on the monotonic clock [s]."""
+    replaced_because: tuple[str, str] | None = None
+    """Failure code and reason once it is being replaced."""
 
 
 class ProcessExecutor:
-    """Makes episodes in processes of its own.
+    """Makes episodes in worker processes.
 
-    One that dies, hangs or grows beyond its limits is replaced; its episode is made again, and after `max_retries`
-    kept as `error` or `timeout`.
+    A worker that dies, hangs or exceeds its memory limit is replaced. Its episode is made again; after `max_retries`
+    retries it is recorded as `error` or `timeout`.
     """
 
     on_this_host = True
 
     def __init__(self, workers: int = 2, limits: WorkerLimits | None = None) -> None:
-        """Makes an executor; nothing is started yet.
+        """Makes an executor; starts no process yet.
 
         Args:
             workers: Processes at a time.
-            limits: What each may take; None: all it wants.
+            limits: Limits of each worker; None: no limits.
         """
         self.workers = workers
         self.limits = limits or WorkerLimits()
-        self._context: SpawnContext = multiprocessing.get_context("spawn")
+        self._context = get_context("loky")  # "loky_init_main" is the one that imports the main module
         self._started = 0
         self._failed_setups = 0
 
     def run(self, job: Job, numbers: Iterable[int], *, most: int | None = None) -> Iterator[Outcome]:
         """See `Executor`."""
         source = NumberSource(numbers)
-        losses = Losses(job, source, max_retries=self.limits.max_retries)
+        lost_episodes = LostEpisodes(job, source, max_retries=self.limits.max_retries)
         workers: list[_Worker] = []
         try:
             for _ in range(min(self.workers, most or self.workers) if source.has_more() else 0):
                 workers.append(self._start(job))
             while workers:
                 for worker in self._next_events(workers):
-                    outcome = self._hear(worker)
+                    outcome = self._receive(worker)
                     if outcome is not None:
                         yield outcome
                     if worker.gone:
                         workers.remove(worker)
-                        lost = self._bury(worker, losses)
+                        lost = self._clean_up(worker, lost_episodes)
                         if lost is not None:
                             yield lost
                         if source.has_more():
                             workers.append(self._start(job))
-                    elif worker.verdict is not None:
-                        continue  # killed while its last outcome was on the way: it gets no more, its end is heard of
+                    elif worker.replaced_because is not None:
+                        continue  # killed while its last outcome was on the way: it gets no further episode
                     elif worker.ready and worker.number is None:
                         if worker.made == self.limits.recycle_after:
                             if source.has_more():
@@ -112,7 +116,7 @@ class ProcessExecutor:
                             continue
                         workers.remove(worker)
                         self._stop([worker])
-                self._replace_those_beyond(workers)
+                self._kill_workers_beyond_limits(workers)
         finally:
             self._stop(workers)
 
@@ -120,34 +124,32 @@ class ProcessExecutor:
         ours, theirs = self._context.Pipe()
         name = f"w{self._started}"
         self._started += 1
-        packed = pickle.dumps(job)
-        # read when the child loads its numerical libraries: two workers on two cores must not use four threads
-        before = {key: os.environ.get(key) for key in _THREADS}
-        os.environ.update({key: "1" for key in _THREADS if before[key] is None})
-        try:
-            process = self._context.Process(
-                target=_work, args=(theirs, packed, name), name=f"unlatch-{name}", daemon=True
-            )
-            process.start()
-        finally:
-            for key in (key for key, value in before.items() if value is None):
-                del os.environ[key]
+        # a policy or a sensor that is defined in the caller's main module is sent by value
+        packed = cloudpickle.dumps(job)
+        # numerical libraries read it when they are loaded: two workers on two cores must not use four threads
+        threads = {key: "1" for key in _THREADS if key not in os.environ}
+        process = self._context.Process(
+            target=_run_worker, args=(theirs, packed, name), name=f"unlatch-{name}", daemon=True, env=threads
+        )
+        process.start()
         theirs.close()
         return _Worker(name, process, ours)
 
     def _next_events(self, workers: list[_Worker]) -> list[_Worker]:
-        """Workers that have something to say or are gone; waits for at least one, or until limits are looked at."""
+        """Waits for messages or ends of workers, or the next check of limits; returns the workers concerned."""
         sources: dict[Any, _Worker] = {}
         for worker in workers:
             sources[worker.connection] = worker
             sources[worker.process.sentinel] = worker
         return list(
-            {id(sources[source]): sources[source] for source in wait(list(sources), self._patience(workers))}.values()
+            {
+                id(sources[source]): sources[source] for source in wait(list(sources), self._wait_limit_s(workers))
+            }.values()
         )
 
-    def _patience(self, workers: list[_Worker]) -> float | None:
-        """How long to wait for events before limits are looked at [s]."""
-        times = [] if self.limits.worker_memory_mb is None else [_MEMORY_LOOK_S]
+    def _wait_limit_s(self, workers: list[_Worker]) -> float | None:
+        """Time until the next check of limits [s]; None: no limits."""
+        times = [] if self.limits.worker_memory_mb is None else [_LOOK_AT_MEMORY_EVERY_S]
         if self.limits.episode_timeout_s is not None:
             now = time.monotonic()
             left = [
@@ -156,16 +158,16 @@ class ProcessExecutor:
             times += [max(seconds, 0.0) for seconds in left]
         return min(times) if times else None
 
-    def _replace_those_beyond(self, workers: list[_Worker]) -> None:
-        """Kills workers that are beyond their limits; their end is heard of as any other's."""
+    def _kill_workers_beyond_limits(self, workers: list[_Worker]) -> None:
+        """Kills workers that exceed a limit; `run` then handles their end like any other."""
         for worker in workers:
-            if worker.number is None or worker.verdict is not None:
+            if worker.number is None or worker.replaced_because is not None:
                 continue
-            worker.verdict = self._beyond(worker)
-            if worker.verdict is not None:
-                worker.process.kill()
+            worker.replaced_because = self._broken_limit(worker)
+            if worker.replaced_because is not None:
+                _kill(worker)
 
-    def _beyond(self, worker: _Worker) -> tuple[str, str] | None:
+    def _broken_limit(self, worker: _Worker) -> tuple[str, str] | None:
         timeout_s, most_mb = self.limits.episode_timeout_s, self.limits.worker_memory_mb
         if timeout_s is not None and time.monotonic() - worker.since > timeout_s:
             return "timeout", f"worker killed by SIGKILL: it was not done after episode_timeout_s={timeout_s:g}"
@@ -179,8 +181,8 @@ class ProcessExecutor:
             return None
         return "error", f"worker killed by SIGKILL: it used {used_mb:.0f} MB, worker_memory_mb={most_mb}"
 
-    def _hear(self, worker: _Worker) -> Outcome | None:
-        """Takes one message of a worker, or notices that it is gone."""
+    def _receive(self, worker: _Worker) -> Outcome | None:
+        """Reads one message of a worker; marks the worker as gone if it has ended."""
         try:
             if not worker.connection.poll():
                 worker.gone = not worker.process.is_alive()
@@ -211,21 +213,21 @@ class ProcessExecutor:
         try:
             worker.connection.send(number)
         except (BrokenPipeError, ConnectionError):
-            source.put_back(number)  # it died between two episodes; its sentinel tells, another one makes this
+            source.put_back(number)  # it died between two episodes: another worker makes this one
         else:
             worker.number, worker.since = number, time.monotonic()
         return True
 
-    def _bury(self, worker: _Worker, losses: Losses) -> Outcome | None:
-        """Clears up after a dead worker; the episode that it was making is made again, or kept as lost."""
+    def _clean_up(self, worker: _Worker, lost_episodes: LostEpisodes) -> Outcome | None:
+        """Cleans up after a dead worker; its episode is queued again or recorded as lost."""
         worker.connection.close()
         worker.process.join(_STOP_S)
-        if worker.process.is_alive():  # it hung up without ending
-            worker.process.kill()
+        if worker.process.is_alive():  # it closed its pipe but did not exit
+            _kill(worker)
             worker.process.join()
-        code, reason = worker.verdict or ("error", _death(worker.process.exitcode))
+        code, reason = worker.replaced_because or ("error", _describe_exit(worker.process.exitcode))
         if worker.number is not None:
-            return losses.count(worker.number, code, reason)
+            return lost_episodes.count(worker.number, code, reason)
         if not worker.ready:
             self._failed_setups += 1
             if self._failed_setups >= _SETUP_TRIES:
@@ -237,7 +239,7 @@ class ProcessExecutor:
 
     @staticmethod
     def _stop(workers: list[_Worker]) -> None:
-        """Ends workers: idle ones by themselves, the others by force. What they have written stays whole."""
+        """Ends workers: an idle one by closing its pipe, the others by force. Finished episodes stay whole."""
         for worker in workers:
             if worker.number is not None or not worker.ready:
                 worker.process.terminate()
@@ -245,18 +247,24 @@ class ProcessExecutor:
         for worker in workers:
             worker.process.join(_STOP_S)
             if worker.process.is_alive():
-                worker.process.kill()
+                _kill(worker)
                 worker.process.join()
 
     def __repr__(self) -> str:
         return f"ProcessExecutor(workers={self.workers})"
 
 
-def _work(connection: Connection, packed: bytes, name: str) -> None:
-    """The life of a worker: set up, then one episode for each number that comes, until the driver hangs up."""
+def _kill(worker: _Worker) -> None:
+    """Kills a worker; loky's processes have `terminate` only."""
+    with suppress(ProcessLookupError):
+        os.kill(worker.process.pid, signal.SIGKILL)
+
+
+def _run_worker(connection: Connection, packed: bytes, name: str) -> None:
+    """Sets a worker up, then makes the episode of each number that it receives, until the driver closes the pipe."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the whole group; the driver decides
     try:
-        with banner_hidden():  # what a job holds may be a plugin's, whose module loads the engine
+        with banner_hidden():  # a plugin that the job holds may load native code
             job: Job = pickle.loads(packed)
         with job.open(name) as make_episode:
             connection.send((READY, None))
@@ -267,14 +275,14 @@ def _work(connection: Connection, packed: bytes, name: str) -> None:
                     return
                 connection.send((DONE, make_episode(number)))
     except SimCoreError as exc:
-        _say(connection, REFUSED, _sendable(exc))
+        _send(connection, REFUSED, _sendable(exc))
     except (BrokenPipeError, ConnectionError):
         return  # the driver is gone
-    except Exception:  # noqa: BLE001 - told to the driver, which ends the run with it
-        _say(connection, BROKEN, traceback.format_exc())
+    except Exception:  # noqa: BLE001 - the driver ends the run with it
+        _send(connection, BROKEN, traceback.format_exc())
 
 
-def _say(connection: Connection, kind: str, value: Any) -> None:
+def _send(connection: Connection, kind: str, value: Any) -> None:
     try:
         connection.send((kind, value))
     except (BrokenPipeError, ConnectionError):
@@ -282,15 +290,15 @@ def _say(connection: Connection, kind: str, value: Any) -> None:
 
 
 def _sendable(exc: SimCoreError) -> SimCoreError:
-    """The error itself, or its message alone where its values cannot be pickled."""
+    """Returns the error, or one with its message only if its values cannot be pickled."""
     try:
         pickle.loads(pickle.dumps(exc))
-    except Exception:  # noqa: BLE001 - whatever a value's pickling raises, the message still gets through
+    except Exception:  # noqa: BLE001 - pickling a value may raise anything; the message still gets through
         return SimCoreError(exc.message)
     return exc
 
 
-def _death(exitcode: int | None) -> str:
+def _describe_exit(exitcode: int | None) -> str:
     if exitcode is not None and exitcode < 0:
         try:
             return f"worker killed by {signal.Signals(-exitcode).name}"

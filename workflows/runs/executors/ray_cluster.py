@@ -1,4 +1,4 @@
-"""Makes episodes in workers on the nodes of a Ray cluster, any of which may go."""
+"""Makes episodes in workers on the nodes of a Ray cluster; nodes may leave and join."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ import psutil
 from unlatch.simcore.errors import SimCoreError
 from unlatch.simcore.extras import import_extra
 from unlatch.workflows.runs.executors.executor import Job, Outcome, WorkerLimits
-from unlatch.workflows.runs.executors.losses import Losses, NumberSource
+from unlatch.workflows.runs.executors.lost_episodes import LostEpisodes, NumberSource
 
 _SETUP_TRIES = 3
 _CLOSE_S = 5.0
-_LOOK_S = 5.0
-"""So often it is looked whether nodes have joined [s]."""
+_LOOK_EVERY_S = 5.0
+"""Period of the check for new nodes [s]."""
 _QUIET = {"log_to_driver": False, "logging_level": logging.ERROR}
 
 
 class ClusterError(SimCoreError):
-    """Workers cannot be set up on the cluster, or a bug ended one."""
+    """Workers cannot be set up on the cluster, or a bug ended a worker."""
 
     exit_code = 1
 
@@ -35,31 +35,31 @@ class ClusterError(SimCoreError):
 class _Worker:
     actor: Any
     number: int | None = None
-    """The episode it is making; None while it is being set up."""
+    """Number of its current episode; None while it is set up."""
     made: int = 0
-    """Episodes so far."""
+    """Number of finished episodes."""
     since: float = 0.0
-    """When it was given the present one."""
-    verdict: tuple[str, str] | None = None
-    """Code and reason, where it is being replaced."""
+    """Start of its current episode, on the monotonic clock [s]."""
+    replaced_because: tuple[str, str] | None = None
+    """Failure code and reason once it is being replaced."""
 
 
 class RayExecutor:
-    """Makes episodes in Ray actors of one CPU each; one that is gone, with its node or alone, is replaced.
+    """Makes episodes in Ray actors of one CPU each; replaces an actor that dies, alone or with its node.
 
-    A running cluster is joined without any resource of our own being asked for: that of `RAY_ADDRESS`, or the one that
-    was started on this host; else one of this machine alone is started. Every node sees the data set at the same path.
+    It joins the running cluster of `RAY_ADDRESS` or of this host, else it starts one on this machine. Every node must
+    see the data set at the same path.
     """
 
     on_this_host = False
 
     def __init__(self, workers: int | None = None, limits: WorkerLimits | None = None) -> None:
-        """Makes an executor; nothing is started yet.
+        """Makes an executor; starts nothing yet.
 
         Args:
-            workers: Actors at a time, those that find no room wait for it; None: one a CPU of the cluster,
-                those of nodes that join later too.
-            limits: What each may take; memory is looked at after each episode.
+            workers: Actors at a time; an actor waits until a CPU is free. None: one for each CPU of the cluster,
+                nodes that join later included.
+            limits: Limits of each worker; memory is checked after each episode.
 
         Raises:
             PluginError: Ray is not installed.
@@ -70,43 +70,43 @@ class RayExecutor:
         self._started = 0
         self._failed_setups = 0
         self._cpus = 1
-        self._looked = -math.inf
+        self._looked_at = -math.inf
 
     def run(self, job: Job, numbers: Iterable[int], *, most: int | None = None) -> Iterator[Outcome]:
         """See `Executor`."""
         source = NumberSource(numbers)
-        losses = Losses(job, source, max_retries=self.limits.max_retries)
+        lost_episodes = LostEpisodes(job, source, max_retries=self.limits.max_retries)
         joined = self._ray.is_initialized()
         if not joined:
-            self._join()
+            self._join_cluster()
         pending: dict[Any, _Worker] = {}
         try:
             while any(worker.number is not None for worker in pending.values()) or source.has_more():
-                while len(pending) < self._room(most) and source.has_more():
+                while len(pending) < self._worker_limit(most) and source.has_more():
                     self._start(job, pending)
-                done, _ = self._ray.wait(list(pending), num_returns=1, timeout=self._patience(pending))
+                done, _ = self._ray.wait(list(pending), num_returns=1, timeout=self._wait_limit_s(pending))
                 for future in done:
                     worker = pending.pop(future)
-                    outcome = self._hear(future, worker, losses)
+                    outcome = self._receive(future, worker, lost_episodes)
                     if outcome is not None:
                         yield outcome
                     self._assign(worker, source, pending)
-                self._replace_those_that_hang(pending)
+                self._kill_workers_that_hang(pending)
         finally:
             for worker in pending.values():
                 self._ray.kill(worker.actor)
             if not joined:
                 self._ray.shutdown()
 
-    def _join(self) -> None:
-        # no resource is named: a running cluster refuses a driver that asks for any (object_store_memory, num_cpus)
+    def _join_cluster(self) -> None:
+        # a running cluster refuses a driver that asks for resources (object_store_memory, num_cpus)
         try:
             self._ray.init(include_dashboard=False, **_QUIET)
         except (ConnectionError, ValueError, RuntimeError) as exc:
             address = os.environ.get("RAY_ADDRESS", "of this host")
             raise ClusterError(
-                f"The Ray cluster {address} cannot be joined: {exc}. Expected one that runs. Start it with `ray start "
-                "--head`, or unset RAY_ADDRESS."
+                f"The Ray cluster {address} cannot be joined: {exc}. Expected a running cluster. Start it with "
+                "`ray start --head`, or unset RAY_ADDRESS."
             ) from exc
 
     def _start(self, job: Job, pending: dict[Any, _Worker]) -> None:
@@ -115,28 +115,28 @@ class RayExecutor:
         actor = self._ray.remote(num_cpus=1, max_restarts=0)(EpisodeActor).remote(job, name)
         pending[actor.set_up.remote()] = _Worker(actor)
 
-    def _room(self, most: int | None) -> int:
-        """How many workers there may be now: one a CPU of the nodes that have joined so far, where none are named."""
+    def _worker_limit(self, most: int | None) -> int:
+        """Returns how many workers there may be now: `workers`, or one for each CPU of the nodes that have joined."""
         now = time.monotonic()
-        if self.workers is None and now - self._looked >= _LOOK_S:
-            self._looked = now
+        if self.workers is None and now - self._looked_at >= _LOOK_EVERY_S:
+            self._looked_at = now
             self._cpus = max(int(self._ray.cluster_resources().get("CPU", 0)), 1)
         room = self.workers or self._cpus
         return room if most is None else min(room, most)
 
-    def _patience(self, pending: dict[Any, _Worker]) -> float:
-        """How long to wait for events before limits and nodes are looked at [s]."""
+    def _wait_limit_s(self, pending: dict[Any, _Worker]) -> float:
+        """Time until the next check of limits and nodes [s]."""
         if self.limits.episode_timeout_s is None:
-            return _LOOK_S
+            return _LOOK_EVERY_S
         now = time.monotonic()
         busy = [worker for worker in pending.values() if worker.number is not None]
         left = [worker.since + self.limits.episode_timeout_s - now for worker in busy]
-        return max(min([*left, _LOOK_S]), 0.0)
+        return max(min([*left, _LOOK_EVERY_S]), 0.0)
 
-    def _hear(self, future: Any, worker: _Worker, losses: Losses) -> Outcome | None:
-        """Takes what a worker has to say, or notices that it is gone: then it has no actor."""
+    def _receive(self, future: Any, worker: _Worker, lost_episodes: LostEpisodes) -> Outcome | None:
+        """Reads the answer of a worker; removes its actor if the worker is gone."""
         try:
-            said: tuple[Outcome | None, float] = self._ray.get(future)
+            answer: tuple[Outcome | None, float] = self._ray.get(future)
         except self._ray.exceptions.RayTaskError as exc:
             cause = getattr(exc, "cause", None)
             raise (
@@ -144,9 +144,9 @@ class RayExecutor:
             ) from exc
         except self._ray.exceptions.RayError as exc:
             worker.actor = None
-            code, reason = worker.verdict or ("error", f"worker lost: {type(exc).__name__}")
-            return self._lose(worker, losses, code, reason)
-        outcome, used_mb = said
+            code, reason = worker.replaced_because or ("error", f"worker lost: {type(exc).__name__}")
+            return self._count_loss(worker, lost_episodes, code, reason)
+        outcome, used_mb = answer
         self._failed_setups = 0
         if outcome is not None:
             worker.number = None
@@ -156,9 +156,9 @@ class RayExecutor:
                 worker.actor = None
         return outcome
 
-    def _lose(self, worker: _Worker, losses: Losses, code: str, reason: str) -> Outcome | None:
+    def _count_loss(self, worker: _Worker, lost_episodes: LostEpisodes, code: str, reason: str) -> Outcome | None:
         if worker.number is not None:
-            return losses.count(worker.number, code, reason)
+            return lost_episodes.count(worker.number, code, reason)
         self._failed_setups += 1
         if self._failed_setups >= _SETUP_TRIES:
             raise ClusterError(
@@ -172,7 +172,7 @@ class RayExecutor:
         return worker.made == self.limits.recycle_after or (most_mb is not None and used_mb > most_mb)
 
     def _assign(self, worker: _Worker, source: NumberSource, pending: dict[Any, _Worker]) -> None:
-        """Gives a worker that is there its next episode. One without work ends."""
+        """Gives a live worker its next episode; ends a worker if there is none."""
         if worker.actor is None:
             return
         number = source.take()
@@ -183,18 +183,21 @@ class RayExecutor:
         pending[worker.actor.make.remote(number)] = worker
 
     def _dismiss(self, worker: _Worker) -> None:
-        """Has a worker that is idle clear up, and ends it."""
+        """Lets an idle worker clean up, then ends it."""
         with suppress(self._ray.exceptions.RayError):
             self._ray.get(worker.actor.close.remote(), timeout=_CLOSE_S)
         self._ray.kill(worker.actor)
 
-    def _replace_those_that_hang(self, pending: dict[Any, _Worker]) -> None:
+    def _kill_workers_that_hang(self, pending: dict[Any, _Worker]) -> None:
         timeout_s = self.limits.episode_timeout_s
         for worker in pending.values():
-            if timeout_s is None or worker.number is None or worker.verdict is not None:
+            if timeout_s is None or worker.number is None or worker.replaced_because is not None:
                 continue
             if time.monotonic() - worker.since > timeout_s:
-                worker.verdict = ("timeout", f"worker killed: it was not done after episode_timeout_s={timeout_s:g}")
+                worker.replaced_because = (
+                    "timeout",
+                    f"worker killed: it was not done after episode_timeout_s={timeout_s:g}",
+                )
                 self._ray.kill(worker.actor)
 
     def __repr__(self) -> str:
@@ -202,13 +205,13 @@ class RayExecutor:
 
 
 class EpisodeActor:
-    """A worker on some node; lives in a process of its own."""
+    """A worker in a process of its own, on some node."""
 
     def __init__(self, job: Job, name: str) -> None:
         """Sets nothing up yet.
 
         Args:
-            job: What is made.
+            job: Makes the episodes.
             name: Name of the worker, unique in the run.
         """
         self._job = job
@@ -216,12 +219,12 @@ class EpisodeActor:
         self._stack = ExitStack()
 
     def set_up(self) -> tuple[None, float]:
-        """Builds what is needed for all episodes; returns the memory in use [MB]."""
+        """Builds what all episodes need; returns None and the memory in use [MB]."""
         self._make_episode = self._stack.enter_context(self._job.open(self._name))
         return None, _used_mb()
 
     def close(self) -> None:
-        """Clears up what `set_up` built."""
+        """Releases what `set_up` built."""
         self._stack.close()
 
     def make(self, number: int) -> tuple[Outcome, float]:

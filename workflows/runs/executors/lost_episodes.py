@@ -1,4 +1,4 @@
-"""Numbers that are to be made, and what becomes of episodes whose worker died or was replaced."""
+"""Numbers of the episodes to make, and retries of episodes whose worker died or was replaced."""
 
 from __future__ import annotations
 
@@ -12,43 +12,38 @@ logger = logging.getLogger(__name__)
 
 
 class NumberSource:
-    """Numbers that are to be made: what was put back first, then what comes, each taken when it is needed."""
+    """Hands out episode numbers one by one; numbers that were put back come first."""
 
     def __init__(self, numbers: Iterable[int]) -> None:
-        """Takes none yet.
-
-        Args:
-            numbers: The numbers.
-        """
         self._numbers = iter(numbers)
-        self._back: list[int] = []
+        self._put_back: list[int] = []
 
     def take(self) -> int | None:
-        """The next one; None where there is none."""
-        return self._back.pop() if self._back else next(self._numbers, None)
+        """Returns the next number; None if there is none."""
+        return self._put_back.pop() if self._put_back else next(self._numbers, None)
 
     def put_back(self, number: int) -> None:
         """Makes a number the next one."""
-        self._back.append(number)
+        self._put_back.append(number)
 
     def has_more(self) -> bool:
-        """Whether there is at least one more; it is taken next."""
+        """Returns whether there is a next number."""
         number = self.take()
         if number is not None:
             self.put_back(number)
         return number is not None
 
 
-class Losses:
-    """Counts how often each episode was lost: it is made again a few times, then kept as lost."""
+class LostEpisodes:
+    """Counts how often each episode was lost: it is retried a few times, then recorded as lost."""
 
     def __init__(self, job: Job, source: NumberSource, *, max_retries: int) -> None:
-        """Counts from nothing.
+        """Starts with no losses.
 
         Args:
-            job: Keeps the record of an episode that is given up.
-            source: Where an episode goes that is made again.
-            max_retries: How often.
+            job: Records an episode that is given up.
+            source: Takes back the number of an episode that is retried.
+            max_retries: Retries of an episode.
         """
         self._job = job
         self._source = source
@@ -56,15 +51,15 @@ class Losses:
         self._counts: Counter[int] = Counter()
 
     def count(self, number: int, code: str, reason: str) -> Outcome | None:
-        """Takes notice of a loss.
+        """Counts a loss; queues the episode again or records it as lost.
 
         Args:
             number: The episode.
-            code: `error`, or `timeout` of one that hung.
+            code: `error`, or `timeout` of an episode that hung.
             reason: How its worker died, or why it was replaced.
 
         Returns:
-            The outcome of an episode that is kept as lost; None if it is made again.
+            The outcome of an episode that is recorded as lost; None if it is retried.
         """
         self._counts[number] += 1
         tries = self._counts[number]
