@@ -25,7 +25,8 @@ import copy
 import xml.etree.ElementTree as ET
 from pathlib import Path
 
-from unlatch.robots.description import ArmCfg, GripperCfg, RobotCfg
+from unlatch.robots.description import ArmCfg, RobotCfg
+from unlatch.robots.gripper import GripperCfg
 from unlatch.robots.made_model import made_model, mend_inertias
 from unlatch.robots.model import example_robot
 from unlatch.simcore.errors import AssetError

@@ -1,15 +1,15 @@
-"""Checks a configured robot against its model and its maker's limits, and objects against the design's physics.
+"""Checks a configured robot against its model and its maker's limits.
 
-Nothing here simulates: the same rules hold before a run and for the configuration that a data set was made with.
+Nothing here simulates: the same rules hold before a run and for the configuration of a recorded data set.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from unlatch.objects.articulated_object import ObjectAsset
 from unlatch.robots.catalog import ROBOTS
-from unlatch.robots.description import ArmCfg, GripperCfg, RobotCfg
+from unlatch.robots.description import ArmCfg, RobotCfg
+from unlatch.robots.gripper import GripperCfg
 from unlatch.robots.model import model_path
 from unlatch.simcore.errors import ConfigError, close_matches
 from unlatch.simcore.urdf.model import UrdfModel
@@ -17,14 +17,10 @@ from unlatch.simcore.urdf.reader import read_urdf
 
 FRICTION_PRODUCT = (0.3, 1.2)
 """Range of the friction of a contact: Bullet multiplies the coefficients of its two sides."""
-OBJECT_FRICTION = 0.8
-"""Lateral friction of objects."""
 OTHER_FRICTION = 0.6
 """Lateral friction of table, plinths and the robot's other links."""
-MIN_FRICTION = {"revolute": (0.2, "N m"), "continuous": (0.2, "N m"), "prismatic": (1.0, "N")}
-"""Least friction of an object's joint by its kind."""
 
-_LISTS = (
+_ARM_LIMITS = (
     ("lower", "rad", 1.0),
     ("upper", "rad", -1.0),
     ("max_velocity", "rad/s", -1.0),
@@ -33,24 +29,25 @@ _LISTS = (
 )
 """Limits by joint: name, unit, and +1 where they may be raised only, -1 where they may be lowered only."""
 _ROUNDED = 1e-3
-_GRIPPER = (("max_width_m", "m"), ("max_force_n", "N"), ("max_speed_m_s", "m/s"))
+_GRIPPER_LIMITS = (("max_width_m", "m"), ("max_force_n", "N"), ("max_speed_m_s", "m/s"))
 
 
-def check_robot(robot: RobotCfg) -> None:
+def check_robot(robot: RobotCfg, *, object_friction: float) -> None:
     """Checks a robot before anything is loaded.
 
     Args:
         robot: The robot as configured.
+        object_friction: Friction of the objects that it touches.
 
     Raises:
-        ConfigError: It names what its model does not have, or goes beyond its maker's limits.
+        ConfigError: It names a link or joint that its model does not have, or exceeds a limit of its maker.
     """
-    for problem in (*model_problems(robot), *limit_problems(robot)):
+    for problem in (*model_problems(robot), *limit_problems(robot, object_friction=object_friction)):
         raise problem
 
 
 def model_problems(robot: RobotCfg) -> Iterator[ConfigError]:
-    """Links and joints that the configuration names and the robot's URDF does not have.
+    """Yields an error for every configured link or joint that the robot's URDF does not have.
 
     Args:
         robot: The robot as configured.
@@ -58,14 +55,16 @@ def model_problems(robot: RobotCfg) -> Iterator[ConfigError]:
     model = read_urdf(model_path(robot), packages=True)
     for where, name in _named_links(robot):
         if name not in model.links:
-            yield _unknown(name, list(model.links), where, f"link of robot '{robot.name}'")
+            yield _unknown_name_error(name, list(model.links), where, f"link of robot '{robot.name}'")
     for index, arm in enumerate(robot.arms):
         where = f"robot.arms[{index}]"
         for key, joints in (("joints", arm.joints), ("gripper.joints", arm.gripper.joints)):
             for place, name in enumerate(joints):
                 moving = [joint.name for joint in model.joints.values() if joint.moves]
                 if name not in moving:
-                    yield _unknown(name, moving, f"{where}.{key}[{place}]", f"moving joint of robot '{robot.name}'")
+                    yield _unknown_name_error(
+                        name, moving, f"{where}.{key}[{place}]", f"moving joint of robot '{robot.name}'"
+                    )
         if arm.base_link in model.links and arm.ee_link in model.links:
             chain = _moving_chain(model, arm.base_link, arm.ee_link)
             if chain != list(arm.joints):
@@ -76,15 +75,23 @@ def model_problems(robot: RobotCfg) -> Iterator[ConfigError]:
                 )
 
 
-def limit_problems(robot: RobotCfg) -> Iterator[ConfigError]:
-    """Values with which the robot would be stronger, faster or stickier than the real one; limits may be lowered only.
+def limit_problems(robot: RobotCfg, *, object_friction: float) -> Iterator[ConfigError]:
+    """Yields an error for every value that makes the robot stronger, faster or stickier than the real one.
+
+    Limits may only be lowered.
 
     Args:
         robot: The robot as configured.
+        object_friction: Friction of the objects that it touches.
     """
-    if robot.urdf is not None:
-        yield from _beyond_model(robot)
-        return
+    yield from _model_limit_problems(robot) if robot.urdf is not None else _maker_limit_problems(robot)
+    for index, arm in enumerate(robot.arms):
+        where = f"robot.arms[{index}].gripper.friction"
+        yield from _friction_problems(arm.gripper.friction, object_friction, where=where)
+
+
+def _maker_limit_problems(robot: RobotCfg) -> Iterator[ConfigError]:
+    """Yields an error for every value beyond the robot of the catalog."""
     maker: RobotCfg = ROBOTS.load(robot.name)()
     arms = {joint: (arm, i) for arm in maker.arms for i, joint in enumerate(arm.joints)}
     by_base = {arm.base_link: arm for arm in maker.arms}
@@ -92,17 +99,18 @@ def limit_problems(robot: RobotCfg) -> Iterator[ConfigError]:
         where = f"robot.arms[{index}]"
         for place, joint in enumerate(arm.joints):
             if joint in arms:
-                yield from _beyond(arm, place, *arms[joint], where=where)
+                yield from _arm_limit_problems(arm, place, *arms[joint], where=where)
         if arm.base_link in by_base:
-            yield from _other_hand(arm, by_base[arm.base_link], where=where)
-            yield from _beyond_gripper(arm.gripper, by_base[arm.base_link].gripper, where=f"{where}.gripper")
+            yield from _hand_problems(arm, by_base[arm.base_link], where=where)
+            yield from _gripper_limit_problems(arm.gripper, by_base[arm.base_link].gripper, where=f"{where}.gripper")
         elif arm.base_link:
-            yield _unknown(arm.base_link, list(by_base), f"{where}.base_link", f"base of an arm of '{robot.name}'")
-        yield from _friction_product(arm.gripper.friction, where=f"{where}.gripper.friction")
+            yield _unknown_name_error(
+                arm.base_link, list(by_base), f"{where}.base_link", f"base of an arm of '{robot.name}'"
+            )
 
 
-def _beyond_model(robot: RobotCfg) -> Iterator[ConfigError]:
-    """Limits beyond those of the URDF, of a robot that has nobody else to state its maker's."""
+def _model_limit_problems(robot: RobotCfg) -> Iterator[ConfigError]:
+    """Yields an error for every limit beyond the URDF, for a robot that is in no catalog."""
     joints = read_urdf(model_path(robot)).joints
     for index, arm in enumerate(robot.arms):
         where = f"robot.arms[{index}]"
@@ -118,31 +126,12 @@ def _beyond_model(robot: RobotCfg) -> Iterator[ConfigError]:
             }
             if joint.kind == "continuous":
                 limits = {"max_velocity": joint.velocity, "max_effort": joint.effort}
-            for key, unit, sign in _LISTS:
+            for key, unit, sign in _ARM_LIMITS:
                 value = getattr(arm, key)[place]
                 if key in limits and sign * (value - limits[key]) < -_ROUNDED:
-                    yield _too_much(
+                    yield _limit_error(
                         f"{where}.{key}[{place}]", value, limits[key], unit, of=f"{name} ", whose="the model's"
                     )
-        yield from _friction_product(arm.gripper.friction, where=f"{where}.gripper.friction")
-
-
-def joint_problems(asset: ObjectAsset) -> Iterator[ConfigError]:
-    """Joints of an object that move more easily than real ones do.
-
-    Args:
-        asset: The object.
-    """
-    for joint in asset.model.joints.values():
-        least, unit = MIN_FRICTION.get(joint.kind, (0.0, ""))
-        friction = asset.friction.get(joint.name, 0.0)
-        if friction < least:
-            yield ConfigError(
-                f"Joint '{joint.name}' of object '{asset.name}' ({asset.source} {asset.category} {asset.instance}) has "
-                f"a friction of {friction:g} {unit}, expected at least {least:g} {unit}. Raise it in the generator or "
-                "converter.",
-                key="object",
-            )
 
 
 def _named_links(robot: RobotCfg) -> Iterator[tuple[str, str]]:
@@ -175,7 +164,7 @@ def _moving_chain(model: UrdfModel, base: str, tip: str) -> list[str]:
     return chain
 
 
-def _unknown(name: str, known: list[str], where: str, kind: str) -> ConfigError:
+def _unknown_name_error(name: str, known: list[str], where: str, kind: str) -> ConfigError:
     return ConfigError(
         f"{where}='{name}' is no {kind}.{close_matches(name, known)} Known: {', '.join(known)}. Name one of them.",
         key=where,
@@ -183,14 +172,16 @@ def _unknown(name: str, known: list[str], where: str, kind: str) -> ConfigError:
     )
 
 
-def _beyond(arm: ArmCfg, place: int, maker: ArmCfg, maker_place: int, *, where: str) -> Iterator[ConfigError]:
-    for key, unit, sign in _LISTS:
+def _arm_limit_problems(
+    arm: ArmCfg, place: int, maker: ArmCfg, maker_place: int, *, where: str
+) -> Iterator[ConfigError]:
+    for key, unit, sign in _ARM_LIMITS:
         value, limit = getattr(arm, key)[place], getattr(maker, key)[maker_place]
         if sign * (value - limit) < 0.0:
-            yield _too_much(f"{where}.{key}[{place}]", value, limit, unit, of=f"{arm.joints[place]} ")
+            yield _limit_error(f"{where}.{key}[{place}]", value, limit, unit, of=f"{arm.joints[place]} ")
 
 
-def _other_hand(arm: ArmCfg, maker: ArmCfg, *, where: str) -> Iterator[ConfigError]:
+def _hand_problems(arm: ArmCfg, maker: ArmCfg, *, where: str) -> Iterator[ConfigError]:
     """What may touch the part, and what may not, as the robot is built."""
     if list(arm.gripper.joints) != list(maker.gripper.joints):
         yield ConfigError(
@@ -200,7 +191,7 @@ def _other_hand(arm: ArmCfg, maker: ArmCfg, *, where: str) -> Iterator[ConfigErr
         )
     for place, link in enumerate(arm.gripper.finger_links):
         if link not in maker.gripper.finger_links:
-            yield _unknown(
+            yield _unknown_name_error(
                 link, maker.gripper.finger_links, f"{where}.gripper.finger_links[{place}]", "finger of the arm"
             )
     missing = [link for link in maker.forbidden_links if link not in arm.forbidden_links]
@@ -212,26 +203,26 @@ def _other_hand(arm: ArmCfg, maker: ArmCfg, *, where: str) -> Iterator[ConfigErr
         )
 
 
-def _beyond_gripper(gripper: GripperCfg, maker: GripperCfg, *, where: str) -> Iterator[ConfigError]:
-    for key, unit in _GRIPPER:
+def _gripper_limit_problems(gripper: GripperCfg, maker: GripperCfg, *, where: str) -> Iterator[ConfigError]:
+    for key, unit in _GRIPPER_LIMITS:
         value, limit = getattr(gripper, key), getattr(maker, key)
         if value > limit:
-            yield _too_much(f"{where}.{key}", value, limit, unit)
+            yield _limit_error(f"{where}.{key}", value, limit, unit)
 
 
-def _friction_product(pads: float, *, where: str) -> Iterator[ConfigError]:
+def _friction_problems(pads: float, object_friction: float, *, where: str) -> Iterator[ConfigError]:
     low, high = FRICTION_PRODUCT
-    for what, other in (("objects", OBJECT_FRICTION), ("furniture", OTHER_FRICTION)):
+    for what, other in (("objects", object_friction), ("furniture", OTHER_FRICTION)):
         if not low <= pads * other <= high:
             yield ConfigError(
                 f"{where}={pads:g} times the {other:g} of {what} is {pads * other:.3g}, a friction of contact beyond "
-                f"{low:g} to {high:g}. Expected {low / min(other, OTHER_FRICTION):g} to {high / OBJECT_FRICTION:g}. "
+                f"{low:g} to {high:g}. Expected {low / min(other, OTHER_FRICTION):g} to {high / object_friction:g}. "
                 "Change it.",
                 key=where,
             )
 
 
-def _too_much(
+def _limit_error(
     where: str, value: float, limit: float, unit: str, *, of: str = "", whose: str = "the maker's"
 ) -> ConfigError:
     return ConfigError(

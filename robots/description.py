@@ -9,8 +9,7 @@ from omegaconf import MISSING
 
 from unlatch.robots.gripper import GripperCfg
 from unlatch.simcore.errors import ConfigError, close_matches
-
-__all__ = ["ArmCfg", "GripperCfg", "RobotCfg"]
+from unlatch.simcore.geometry import Pose
 
 _LIMITS = ("max_velocity", "max_acceleration", "max_effort")
 _MAX_HOME_STD_RAD = 0.5
@@ -168,3 +167,8 @@ class RobotCfg:
                     "them.",
                     key="robot.arms",
                 )
+
+
+def base_pose(cfg: RobotCfg) -> Pose:
+    """Returns `T_world_root`: the robot stands at the origin or before it and looks along +x."""
+    return Pose.from_translation((cfg.base_x_m, 0.0, cfg.base_height_m))

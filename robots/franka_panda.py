@@ -10,7 +10,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from unlatch.robots.description import ArmCfg, GripperCfg, RobotCfg
+from unlatch.robots.description import ArmCfg, RobotCfg
+from unlatch.robots.gripper import GripperCfg
 
 
 def urdf_path() -> Path:

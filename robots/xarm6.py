@@ -15,7 +15,8 @@ from __future__ import annotations
 from math import cos, pi, sin
 from pathlib import Path
 
-from unlatch.robots.description import ArmCfg, GripperCfg, RobotCfg
+from unlatch.robots.description import ArmCfg, RobotCfg
+from unlatch.robots.gripper import GripperCfg
 from unlatch.robots.made_model import made_model, mend_inertias
 
 _CLOSED_RAD, _OPENED_RAD = 0.85, 0.0582

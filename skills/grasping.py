@@ -7,7 +7,7 @@ from abc import abstractmethod
 import numpy as np
 
 from unlatch.objects.annotation import HandleType
-from unlatch.robots.description import GripperCfg
+from unlatch.robots.gripper import GripperCfg
 from unlatch.skills.articulation import ArticulationSkill
 from unlatch.skills.contract.command import ManipCommand, ManipKind, Phase
 from unlatch.skills.contract.config import SkillCfg

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from unlatch.objects.annotation import Part, PartKind
+from unlatch.objects.friction import MIN_SLIDING_N, MIN_TURNING_N_M
 from unlatch.simcore.urdf.model import UrdfModel
 
 _GRAVITY_M_S2 = 9.81
@@ -13,8 +14,6 @@ _HOLDING = 1.3
 the hinges of a laptop or an oven, and what an episode reached can be judged after it settled."""
 _TURNING, _SLIDING, _TURNED_BY_FINGERS = (0.3, 0.1), (1.5, 1.0), (0.2, 0.02)
 """Friction and damping of doors and lids [N m, N m s/rad], drawers [N, N s/m], knobs and levers."""
-_LEAST_RAD, _LEAST_M = 0.2, 1.0
-"""With less, Bullet's joints drift under the contacts of a hand that only touches them [N m, N]."""
 
 
 def joint_friction(model: UrdfModel, part: Part) -> tuple[float, float]:
@@ -32,7 +31,7 @@ def joint_friction(model: UrdfModel, part: Part) -> tuple[float, float]:
         friction, damping = _SLIDING
     else:
         friction, damping = _TURNED_BY_FINGERS if part.kind in (PartKind.knob, PartKind.lever) else _TURNING
-    least = _LEAST_M if part.kind is PartKind.slider else _LEAST_RAD
+    least = MIN_SLIDING_N if part.kind is PartKind.slider else MIN_TURNING_N_M
     needed = _HOLDING * _gravity_load(model, part)
     return (
         round(max(joint.friction, least) if joint.friction > 0.0 else max(friction, needed), 4),

@@ -1,63 +1,139 @@
-"""How well an arm reaches the region in which derived tasks put the part: to place its base and choose its home."""
+"""Measures how much of a region an arm reaches. This places the robot's base and chooses the arm's home."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
 
 import numpy as np
 
-from unlatch.configs.derivation.task import REACH_CENTER_M, REACH_HALF_M
-from unlatch.robots.description import ArmCfg
+from unlatch.robots.description import ArmCfg, RobotCfg, base_pose
+from unlatch.robots.model import model_path
 from unlatch.simcore.geometry import Pose, unit
-from unlatch.solver.kinematics import Kinematics
+from unlatch.simcore.urdf.reader import read_urdf
 
 Array = np.ndarray
 
-HEIGHT_HALF_M = 0.12
-"""Half extent of the grid in height: knobs and lids lie above or below the middle [m]."""
-_STARTS = 12
+_REACH_STARTS = 12
 _HOME_STARTS = 12
 _STEPS = 80
 _STEP_RAD = 0.4
-_ROOM_RAD = 0.5
-"""A joint so far from its end is free [rad]."""
-_BENT = 0.01
+_FREE_RAD = 0.5
+"""A joint is free if it is this far from its limits [rad]."""
+_BENT_COST = 0.01
 _DAMPING = 0.05
-_NEAR_M, _NEAR_RAD = 2e-3, 0.02
+_TOLERANCE_M, _TOLERANCE_RAD = 2e-3, 0.02
 _MARGIN_RAD = 0.05
-_DIRECTIONS = ((1.0, 0.0, 0.0), (0.94, 0.34, 0.0), (0.94, -0.34, 0.0), (0.5, 0.0, -0.87), (0.0, 0.0, -1.0))
-"""Directions in which a hand looks when it takes bars, edges and knobs: ahead, to either side, steeply and straight
-down."""
+_APPROACHES = ((1.0, 0.0, 0.0), (0.94, 0.34, 0.0), (0.94, -0.34, 0.0), (0.5, 0.0, -0.87), (0.0, 0.0, -1.0))
+"""Directions in which a hand looks when it grasps bars, edges and knobs: ahead, to either side, steeply down, down."""
+
+
+class ChainJoint(Protocol):
+    """One joint of an arm."""
+
+    @property
+    def prismatic(self) -> bool:
+        """Whether the joint slides."""
+
+
+class ArmKinematics(Protocol):
+    """Forward kinematics of an arm from its base link to its ee link: the solver's `Kinematics`."""
+
+    @property
+    def n_q(self) -> int:
+        """Number of joints."""
+
+    @property
+    def joints(self) -> Sequence[ChainJoint]:
+        """The joints from base to tip."""
+
+    def sweep(self, q: Array) -> tuple[Array, Array, Array, Array]:
+        """Returns tip rotations (B, 3, 3) and positions (B, 3), joint axes and origins (n_q, B, 3), base frame [m]."""
+
+    def jacobian(self, q: Array) -> Array:
+        """Returns the (6, n_q) geometric Jacobian at q, base frame."""
+
+
+class ReadKinematics(Protocol):
+    """Reads the kinematics between two links of a URDF."""
+
+    def __call__(self, urdf_path: Path, *, base_link: str, tip_link: str) -> ArmKinematics:
+        """Returns the kinematics from the base link to the tip link."""
+
+
+@dataclass(frozen=True)
+class ReachRegion:
+    """A box in the world in which robots act."""
+
+    center_m: tuple[float, float, float]
+    """Its middle [m]."""
+    half_m: tuple[float, float, float]
+    """Half its extents [m]."""
+
+
+@dataclass(frozen=True)
+class ReachModel:
+    """Measures how much of a region the arms of a robot reach."""
+
+    region: ReachRegion
+    """Where the hand is to be."""
+    read_kinematics: ReadKinematics
+    """Reads an arm's kinematics from the robot's URDF."""
+
+    def kinematics(self, cfg: RobotCfg, arm: ArmCfg) -> ArmKinematics:
+        """Returns the kinematics of one arm."""
+        return self.read_kinematics(model_path(cfg), base_link=arm.base_link, tip_link=arm.ee_link)
+
+    def shares(self, cfg: RobotCfg, *, count: int = 3) -> list[float]:
+        """Returns for every arm the share of hand poses in the region that it reaches.
+
+        Args:
+            cfg: The robot.
+            count: Points along each edge of the region.
+        """
+        model = read_urdf(model_path(cfg))
+        return [
+            find_reach(
+                self.kinematics(cfg, arm),
+                arm,
+                base_pose(cfg) @ model.link_pose(arm.base_link),
+                region=self.region,
+                count=count,
+            ).share
+            for arm in cfg.arms
+        ]
 
 
 @dataclass(frozen=True)
 class Reach:
-    """What an arm reaches of a grid of hand poses."""
+    """Which poses of a grid an arm reaches."""
 
     found: Array
-    """(P,) whether a pose is reached inside joint limits, with a margin."""
+    """(P,) whether the arm reaches a pose inside its joint limits, with a margin."""
     q: Array
-    """(P, n) joint positions that reach it; NaN where none do [rad or m]."""
+    """(P, n) joint positions that reach the pose; NaN where none do [rad or m]."""
 
     @property
     def share(self) -> float:
-        """Share of the poses that is reached."""
+        """Share of the poses that the arm reaches."""
         return float(self.found.mean())
 
 
-def hand_poses(arm: ArmCfg, *, count: int = 3) -> tuple[Array, Array]:
-    """(P, 3, 3) and (P, 3) poses of the ee frame in the world, over the region of derived tasks [m].
+def hand_poses(arm: ArmCfg, *, region: ReachRegion, count: int = 3) -> tuple[Array, Array]:
+    """Returns (P, 3, 3) rotations and (P, 3) positions of the ee frame in the world, over a region [m].
 
     Args:
-        arm: The arm; its tool keypoints say how the hand is held.
+        arm: The arm; its tool keypoints define the frame of the tool.
+        region: Where `tool_head` is to be.
         count: Points along each edge of the region.
     """
     T_ee_tool = tool_frame(arm)
-    center = np.array(REACH_CENTER_M)
-    half = np.array([*REACH_HALF_M, HEIGHT_HALF_M])
+    center, half = np.array(region.center_m), np.array(region.half_m)
     grid = np.stack(np.meshgrid(*[np.linspace(-1.0, 1.0, count)] * 3, indexing="ij"), axis=-1).reshape(-1, 3)
     rotations, points = [], []
-    for direction in _DIRECTIONS:
+    for direction in _APPROACHES:
         x = unit(direction)
         for across in ((0.0, 1.0, 0.0), (0.0, 0.0, 1.0), (1.0, 0.0, 0.0)):
             if abs(float(x @ np.array(across))) > 0.6:
@@ -72,39 +148,44 @@ def hand_poses(arm: ArmCfg, *, count: int = 3) -> tuple[Array, Array]:
 
 
 def tool_frame(arm: ArmCfg) -> Pose:
-    """`T_ee_tool`: x from the palm to the fingertips, y where the fingers open, origin `tool_head`."""
+    """Returns `T_ee_tool`: x from the palm to the fingertips, y where the fingers open, origin `tool_head`."""
     head, tail, side = (np.array(arm.keypoints[name]) for name in ("tool_head", "tool_tail", "tool_side"))
     x = unit(head - tail)
     y = unit(side - head - x * float((side - head) @ x))
     return Pose(np.column_stack([x, y, np.cross(x, y)]), head)
 
 
-def reach(kinematics: Kinematics, arm: ArmCfg, T_world_base: Pose, *, count: int = 3, seed: int = 0) -> Reach:
-    """Tries to bring the hand to every pose of the grid, by damped least squares from many starts.
+def find_reach(
+    kinematics: ArmKinematics, arm: ArmCfg, T_world_base: Pose, *, region: ReachRegion, count: int = 3, seed: int = 0
+) -> Reach:
+    """Solves the inverse kinematics of every hand pose over a region, from many starts.
 
     Args:
-        kinematics: The arm's chain.
+        kinematics: The arm's kinematics.
         arm: The arm.
         T_world_base: Pose of its base frame.
+        region: Where the hand is to be.
         count: Points along each edge of the region.
         seed: Seed of the starts.
     """
-    R_world, p_world = hand_poses(arm, count=count)
+    R_world, p_world = hand_poses(arm, region=region, count=count)
     home = np.array(arm.home)
-    found, q = _solved(
-        kinematics, arm, *_in_base(R_world, p_world, T_world_base), starts=_STARTS, first=home, seed=seed
+    found, q = _solve_poses(
+        kinematics, arm, *_to_base_frame(R_world, p_world, T_world_base), starts=_REACH_STARTS, first=home, seed=seed
     )
     return Reach(found, q)
 
 
-def homes(kinematics: Kinematics, arm: ArmCfg, T_world_base: Pose, *, p_world_head: Array, seed: int = 0) -> Array:
-    """(H, n) joint positions with the hand looking down at a point, the best first [rad or m].
+def find_homes(
+    kinematics: ArmKinematics, arm: ArmCfg, T_world_base: Pose, *, p_world_head: Array, seed: int = 0
+) -> Array:
+    """Returns (H, n) joint positions with the hand looking down at a point, best first [rad or m].
 
-    Better is farther from singularities (the smallest singular value of the Jacobian), from the ends of joints, and
-    with all joints nearer to their middle.
+    A better home is farther from singularities (the smallest singular value of the Jacobian) and from joint limits,
+    and its joints are nearer to 0.
 
     Args:
-        kinematics: The arm's chain.
+        kinematics: The arm's kinematics.
         arm: The arm; its home is not read.
         T_world_base: Pose of its base frame.
         p_world_head: (3,) where `tool_head` is to be [m].
@@ -118,8 +199,8 @@ def homes(kinematics: Kinematics, arm: ArmCfg, T_world_base: Pose, *, p_world_he
         R = np.column_stack([x, y, np.cross(x, y)]) @ T_ee_tool.R.T
         rotations += [R] * _HOME_STARTS
         points += [np.asarray(p_world_head) - R @ T_ee_tool.p] * _HOME_STARTS
-    goal = _in_base(np.array(rotations), np.array(points), T_world_base)
-    found, q = _solved(kinematics, arm, *goal, starts=3, first=None, seed=seed)
+    goal = _to_base_frame(np.array(rotations), np.array(points), T_world_base)
+    found, q = _solve_poses(kinematics, arm, *goal, starts=3, first=None, seed=seed)
     q = q[found]
     low, high = np.array(arm.lower), np.array(arm.upper)
     values = []
@@ -127,20 +208,20 @@ def homes(kinematics: Kinematics, arm: ArmCfg, T_world_base: Pose, *, p_world_he
         room = np.minimum(row - low, high - row)
         dexterity = float(np.linalg.svd(kinematics.jacobian(row), compute_uv=False)[-1])
         bent = float(np.mean(np.abs(row - np.clip(0.0, low, high))))
-        values.append(dexterity * min(1.0, float(room.min()) / _ROOM_RAD) - _BENT * bent)
+        values.append(dexterity * min(1.0, float(room.min()) / _FREE_RAD) - _BENT_COST * bent)
     order = np.argsort(-np.round(values, 6), kind="stable")
     best: Array = q[order]
     return best
 
 
-def _in_base(R_world: Array, p_world: Array, T_world_base: Pose) -> tuple[Array, Array]:
+def _to_base_frame(R_world: Array, p_world: Array, T_world_base: Pose) -> tuple[Array, Array]:
     return T_world_base.R.T @ R_world, (p_world - T_world_base.p) @ T_world_base.R
 
 
-def _solved(
-    kinematics: Kinematics, arm: ArmCfg, R_goal: Array, p_goal: Array, *, starts: int, first: Array | None, seed: int
+def _solve_poses(
+    kinematics: ArmKinematics, arm: ArmCfg, R_goal: Array, p_goal: Array, *, starts: int, first: Array | None, seed: int
 ) -> tuple[Array, Array]:
-    """(P,) which poses of the base frame are reached and (P, n) how, NaN where not; damped least squares."""
+    """Returns (P,) whether each pose is reached and (P, n) how, by damped least squares; poses in the base frame."""
     low, high = np.array(arm.lower) + _MARGIN_RAD, np.array(arm.upper) - _MARGIN_RAD
     rng = np.random.default_rng(seed)
     n = len(low)
@@ -153,19 +234,21 @@ def _solved(
         drawn = rng.uniform(np.maximum(low, -np.pi), np.minimum(high, np.pi), (len(open_), n))
         q = np.tile(np.clip(first, low, high), (len(open_), 1)) if start == 0 and first is not None else drawn
         for _ in range(_STEPS):
-            error, J = _error(kinematics, q, R_goal[open_], p_goal[open_])
+            error, J = _pose_error(kinematics, q, R_goal[open_], p_goal[open_])
             A = J.transpose(0, 2, 1) @ J + _DAMPING**2 * np.eye(n)
             step = np.linalg.solve(A, (J.transpose(0, 2, 1) @ error[..., None]))[..., 0]
             q = np.clip(q + np.clip(step, -_STEP_RAD, _STEP_RAD), low, high)
-        error, _ = _error(kinematics, q, R_goal[open_], p_goal[open_])
-        good = (np.linalg.norm(error[:, :3], axis=1) < _NEAR_M) & (np.linalg.norm(error[:, 3:], axis=1) < _NEAR_RAD)
+        error, _ = _pose_error(kinematics, q, R_goal[open_], p_goal[open_])
+        good = (np.linalg.norm(error[:, :3], axis=1) < _TOLERANCE_M) & (
+            np.linalg.norm(error[:, 3:], axis=1) < _TOLERANCE_RAD
+        )
         found[open_[good]] = True
         best[open_[good]] = q[good]
     return found, best
 
 
-def _error(kinematics: Kinematics, q: Array, R_goal: Array, p_goal: Array) -> tuple[Array, Array]:
-    """(P, 6) what is left to go, linear then angular, and (P, 6, n) the Jacobians, base frame."""
+def _pose_error(kinematics: ArmKinematics, q: Array, R_goal: Array, p_goal: Array) -> tuple[Array, Array]:
+    """Returns (P, 6) pose errors, linear then angular, and (P, 6, n) Jacobians, base frame."""
     R, p, axes, origins = kinematics.sweep(q)
     turn = R_goal @ R.transpose(0, 2, 1)
     skew = np.stack(

@@ -1,4 +1,4 @@
-"""A robot's description from its URDF alone: what can be derived, and what has to be looked up."""
+"""Derives a robot's description from its URDF. Values that no URDF states must be looked up."""
 
 from __future__ import annotations
 
@@ -10,9 +10,10 @@ from pathlib import Path
 
 import numpy as np
 
-from unlatch.robots.description import ArmCfg, GripperCfg, RobotCfg
+from unlatch.robots.description import ArmCfg, RobotCfg, base_pose
 from unlatch.robots.from_urdf.hands import Chain, Hand, arm_chains, measured_hand, mimics
-from unlatch.robots.from_urdf.reach import homes, reach
+from unlatch.robots.from_urdf.reach import ReachModel, find_homes
+from unlatch.robots.gripper import GripperCfg
 from unlatch.robots.model import model_path
 from unlatch.robots.robot import Robot
 from unlatch.simcore.errors import AssetError
@@ -23,13 +24,11 @@ from unlatch.simcore.sim.rates import WorldCfg
 from unlatch.simcore.sim.world import World
 from unlatch.simcore.urdf.model import UrdfModel
 from unlatch.simcore.urdf.reader import read_urdf
-from unlatch.solver.kinematics import Kinematics
-from unlatch.workflows.episode.scene import base_pose
 
 Array = np.ndarray
 
-HEADS_M = tuple((x, z) for z in (0.49, 0.55, 0.43, 0.62) for x in (0.31, 0.27, 0.35, 0.4))
-"""Where the hand is at home, looking down, x and z, the first first: before the nearest object, as the Panda's [m]."""
+_HOME_HEADS_M = tuple((x, z) for z in (0.49, 0.55, 0.43, 0.62) for x in (0.31, 0.27, 0.35, 0.4))
+"""Places of the hand at home, x and z, best first: before the nearest object, as for the Panda [m]."""
 GRIP_N = 30.0
 """Grip force where the URDF does not allow a smaller one: that of the smallest grippers in the catalog [N]."""
 _ACCELERATION_RAD_S2 = 5.0
@@ -37,28 +36,29 @@ _FASTEST_RAD_S = 3.0
 _STRONGEST_NM = 500.0
 _FINGER_M_S = 0.05
 _ARMATURE_KG_M2 = 1e-3
-_BASES_M = tuple(round(0.1 * i, 1) for i in range(-4, 4))
-_HEIGHTS_M = (0.0, 0.1, 0.2, 0.3)
+_BASE_X_M = tuple(round(0.1 * i, 1) for i in range(-4, 4))
+_BASE_HEIGHTS_M = (0.0, 0.1, 0.2, 0.3)
 _FRONT_M = 0.2
-"""What stands still ends here above the table: objects come as near as 0.3 m, and doors swing out before them [m]."""
-_ABOVE_M = 2e-3
-"""Wheels stand so far above the table, where the robot is held [m]."""
-_DRAWS = 60
-_OFTEN = 0.8
-_ONE_PLACE_M = 5e-3
+"""The base must end here above the table: objects come as near as 0.3 m, and their doors swing out [m]."""
+_WHEEL_CLEARANCE_M = 2e-3
+"""Distance of wheels from the table; the robot is held there [m]."""
+_POSTURES = 60
+_OFTEN_SHARE = 0.8
+_SAME_PLACE_M = 5e-3
 _HOMES_TRIED = 40
 
 
-def robot_from_urdf(urdf: Path, *, name: str, stated: str) -> RobotCfg:
+def robot_from_urdf(urdf: Path, *, name: str, stated: str, reach: ReachModel) -> RobotCfg:
     """Derives a robot's description.
 
-    Joints, limits, gripper and keypoints are measured from the model; the base is put where the arms reach most of the
-    region of derived tasks; home is far from singularities, with the hand looking down, and touches nothing.
+    Joints, limits, gripper and keypoints are measured from the model. The base stands where the arms reach most of the
+    region. At home the arm is far from singularities, the hand looks down, and the robot does not touch itself.
 
     Args:
         urdf: The file.
         name: Name of the robot.
         stated: How the description names the file.
+        reach: Measures how much of a region the arms reach.
 
     Raises:
         AssetError: The file cannot be used, or has no arm with a gripper of two fingers.
@@ -67,16 +67,16 @@ def robot_from_urdf(urdf: Path, *, name: str, stated: str) -> RobotCfg:
     follows = mimics(urdf)
     chains = arm_chains(model, urdf)
     hands = [measured_hand(model, chain, follows) for chain in chains]
-    names = _sides(model, chains)
-    arms = [_arm(model, *item) for item in zip(chains, hands, names, strict=True)]
+    names = _arm_names(model, chains)
+    arms = [_describe_arm(model, *item) for item in zip(chains, hands, names, strict=True)]
     order = sorted(range(len(arms)), key=lambda i: names[i])
     cfg = RobotCfg(name=name, arms=[arms[i] for i in order], urdf=stated)
-    cfg = _placed(cfg)
-    cfg = replace(cfg, self_collision_ignored=_overlapping(cfg, model))
-    return _at_home(cfg)
+    cfg = _place_base(cfg, reach)
+    cfg = replace(cfg, self_collision_ignored=_overlapping_links(cfg, model))
+    return _choose_homes(cfg, reach)
 
 
-def _sides(model: UrdfModel, chains: list[Chain]) -> list[str]:
+def _arm_names(model: UrdfModel, chains: list[Chain]) -> list[str]:
     if len(chains) == 1:
         return ["left"]
     if len(chains) > 2:
@@ -88,9 +88,9 @@ def _sides(model: UrdfModel, chains: list[Chain]) -> list[str]:
     return ["left", "right"] if across[0] > across[1] else ["right", "left"]
 
 
-def _arm(model: UrdfModel, chain: Chain, hand: Hand, name: str) -> ArmCfg:
+def _describe_arm(model: UrdfModel, chain: Chain, hand: Hand, name: str) -> ArmCfg:
     joints = [model.joints[joint] for joint in chain.joints]
-    # what turns more than once is kept to one turn about 0: further ones reach nothing new
+    # a joint that can turn more than once keeps one turn about 0: further turns reach nothing new
     free = [joint.kind == "continuous" or joint.upper - joint.lower > 4.0 * math.pi - 1e-3 for joint in joints]
     # a little inside, so that rounding never goes beyond the model
     lower = [round((-math.pi if f else j.lower) + 1e-4, 4) for j, f in zip(joints, free, strict=True)]
@@ -128,14 +128,14 @@ def _arm(model: UrdfModel, chain: Chain, hand: Hand, name: str) -> ArmCfg:
         max_acceleration=[_ACCELERATION_RAD_S2] * len(joints),
         max_effort=[round(min(j.effort, _STRONGEST_NM) if j.effort > 0.0 else 1.0, 3) for j in joints],
         keypoints=hand.keypoints,
-        forbidden_links=_arm_links(model, chain, hand),
+        forbidden_links=_forbidden_links(model, chain, hand),
         workspace=[[-0.6, -1.3, -0.9], [1.3, 1.3, 1.3]],
         gripper=gripper,
     )
 
 
-def _arm_links(model: UrdfModel, chain: Chain, hand: Hand) -> list[str]:
-    """Links with colliders that the arm moves or that carry it, but for those that hold."""
+def _forbidden_links(model: UrdfModel, chain: Chain, hand: Hand) -> list[str]:
+    """Returns the links with colliders that the arm moves, and its base link; not the finger links."""
     moving = {*chain.joints, *chain.finger_joints}
     found = []
     for name, link in model.links.items():
@@ -149,31 +149,20 @@ def _arm_links(model: UrdfModel, chain: Chain, hand: Hand) -> list[str]:
     return found
 
 
-def kinematics_of(cfg: RobotCfg, arm: ArmCfg) -> Kinematics:
-    """The chain of an arm."""
-    return Kinematics.from_urdf(model_path(cfg), base_link=arm.base_link, tip_link=arm.ee_link)
-
-
-def reach_shares(cfg: RobotCfg, *, count: int = 3) -> list[float]:
-    """Of every arm, the share of hand poses over the region of derived tasks that it reaches."""
-    model = read_urdf(model_path(cfg))
-    return [
-        reach(kinematics_of(cfg, arm), arm, base_pose(cfg) @ model.link_pose(arm.base_link), count=count).share
-        for arm in cfg.arms
-    ]
-
-
-def _placed(cfg: RobotCfg) -> RobotCfg:
-    """The robot with its base where its arms together reach most; of equal places the lowest and nearest."""
-    places = [(height, x) for height in _HEIGHTS_M for x in sorted(_BASES_M, key=abs)]
+def _place_base(cfg: RobotCfg, reach: ReachModel) -> RobotCfg:
+    """Returns the robot with its base where its arms reach most; of equal places it takes the lowest and nearest."""
+    places = [(height, x) for height in _BASE_HEIGHTS_M for x in sorted(_BASE_X_M, key=abs)]
     # torsos and masts whose arms hang high stand lower than the table
     model = read_urdf(model_path(cfg))
     shoulder = max(float(model.link_pose(arm.base_link).p[2]) for arm in cfg.arms)
-    still, loose = _still_clouds(cfg, model)
+    still, loose = _standing_points(cfg, model)
     lowest = float(loose[:, 2].min(initial=0.0))
     if shoulder > 0.6:
-        heights = (*(round(height - shoulder + 0.4, 2) for height in _HEIGHTS_M), round(_ABOVE_M - lowest, 3))
-        places = [(height, x) for height in heights for x in sorted(_BASES_M, key=abs)]
+        heights = (
+            *(round(height - shoulder + 0.4, 2) for height in _BASE_HEIGHTS_M),
+            round(_WHEEL_CLEARANCE_M - lowest, 3),
+        )
+        places = [(height, x) for height in heights for x in sorted(_BASE_X_M, key=abs)]
     free = [
         (height, x)
         for height, x in places
@@ -183,15 +172,15 @@ def _placed(cfg: RobotCfg) -> RobotCfg:
     values = {}
     for height, x in places:
         moved = replace(cfg, base_x_m=x, base_height_m=height)
-        values[height, x] = round(float(np.mean(reach_shares(moved, count=2))), 2)
+        values[height, x] = round(float(np.mean(reach.shares(moved, count=2))), 2)
     height, x = max(places, key=lambda place: (values[place], -places.index(place)))
     return replace(cfg, base_x_m=x, base_height_m=height)
 
 
-def _still_clouds(cfg: RobotCfg, model: UrdfModel) -> tuple[Array, Array]:
-    """(V, 3) vertices of what no arm moves, base, torso and head, and (U, 3) of what of that is not fixed to the root.
+def _standing_points(cfg: RobotCfg, model: UrdfModel) -> tuple[Array, Array]:
+    """Returns (V, 3) vertices of the links that no arm moves, and (U, 3) of those among them not fixed to the root [m].
 
-    The root may be sunk in the table that it is mounted on; wheels and a torso that could move may not [m].
+    The root may be sunk in the table that it is mounted on; wheels and a torso that could move may not.
     """
     moving = {joint for arm in cfg.arms for joint in (*arm.joints, *arm.gripper.joints)}
     clouds, loose = [np.zeros((0, 3))], [np.zeros((0, 3))]
@@ -210,8 +199,8 @@ def _still_clouds(cfg: RobotCfg, model: UrdfModel) -> tuple[Array, Array]:
     return np.concatenate(clouds), np.concatenate(loose)
 
 
-def _overlapping(cfg: RobotCfg, model: UrdfModel) -> list[list[str]]:
-    """Pairs inside a hand, next to a joint, or that touch nearly always: their shapes overlap where they are joined."""
+def _overlapping_links(cfg: RobotCfg, model: UrdfModel) -> list[list[str]]:
+    """Returns pairs of links inside a hand, next to a joint, or that touch in nearly every posture."""
     pairs = set()
     for arm in cfg.arms:
         inside = [name for name in model.links if _hangs_on(model, name, arm.ee_link) and model.links[name].collisions]
@@ -220,22 +209,23 @@ def _overlapping(cfg: RobotCfg, model: UrdfModel) -> list[list[str]]:
     with World(WorldCfg()) as world:
         robot = Robot(world, cfg, model_path(cfg), T_world_root=base_pose(cfg))
         count: Counter[frozenset[str]] = Counter()
-        for _ in range(_DRAWS):
-            _draw(robot, rng)
+        for _ in range(_POSTURES):
+            _draw_posture(robot, rng)
             count.update(touching_pairs(world, robot.body))
-        near = _neighbours(robot.body, model)
-    pairs |= {pair for pair, times in count.items() if times >= _OFTEN * _DRAWS or pair in near}
+        near = _joined_links(robot.body, model)
+    pairs |= {pair for pair, times in count.items() if times >= _OFTEN_SHARE * _POSTURES or pair in near}
     return sorted(sorted(pair) for pair in pairs)
 
 
-def _draw(robot: Robot, rng: np.random.Generator) -> None:
+def _draw_posture(robot: Robot, rng: np.random.Generator) -> None:
     for arm in robot.arms.values():
         arm.reset(rng.uniform(arm.cfg.lower, arm.cfg.upper), gripper_m=arm.cfg.gripper.max_width_m)
 
 
-def _neighbours(body: Body, model: UrdfModel) -> set[frozenset[str]]:
-    """Pairs of links with one joint between them, past fixed ones, or two whose axes meet, as in an elbow that bends
-    and twists in one place.
+def _joined_links(body: Body, model: UrdfModel) -> set[frozenset[str]]:
+    """Returns pairs of links with one moving joint between them, or with two joints at the same place.
+
+    An elbow that bends and twists has two joints at the same place.
     """
     group_of = {name: index for index, group in enumerate(body.rigid_groups) for name in group}
     moving = [joint for joint in model.joints.values() if joint.moves]
@@ -245,7 +235,7 @@ def _neighbours(body: Body, model: UrdfModel) -> set[frozenset[str]]:
         for first in moving
         for second in moving
         if group_of[second.parent] == group_of[first.child]
-        and float(np.linalg.norm(model.link_pose(second.child).p - model.link_pose(first.child).p)) < _ONE_PLACE_M
+        and float(np.linalg.norm(model.link_pose(second.child).p - model.link_pose(first.child).p)) < _SAME_PLACE_M
     }
     return {
         frozenset((a, b))
@@ -261,35 +251,34 @@ def _hangs_on(model: UrdfModel, link: str, top: str) -> bool:
     return link == top
 
 
-def _at_home(cfg: RobotCfg) -> RobotCfg:
-    """The robot with a home of every arm that touches nothing."""
+def _choose_homes(cfg: RobotCfg, reach: ReachModel) -> RobotCfg:
+    """Returns the robot with a home of every arm in which it does not touch itself."""
     arms = list(cfg.arms)
     with World(WorldCfg()) as world:
         robot = Robot(world, cfg, model_path(cfg), T_world_root=base_pose(cfg))
         for index, arm in enumerate(arms):
-            home = _home(cfg, arm, robot, world)
+            home = _find_home(cfg, arm, robot, world, reach)
             robot.arm(arm.name).reset(home, gripper_m=arm.gripper.max_width_m)
             arms[index] = replace(arm, home=[round(float(v), 3) + 0.0 for v in home])
     return replace(cfg, arms=arms)
 
 
-def _home(cfg: RobotCfg, arm: ArmCfg, robot: Robot, world: World) -> Array:
+def _find_home(cfg: RobotCfg, arm: ArmCfg, robot: Robot, world: World, reach: ReachModel) -> Array:
     """(n,) the best joint positions that touch nothing, with the hand at the first of several places [rad or m]."""
     T_world_base = base_pose(cfg) @ read_urdf(model_path(cfg)).link_pose(arm.base_link)
     across = 0.0 if len(cfg.arms) == 1 else 0.25 * (1.0 if arm.name == "left" else -1.0)
     own = {*arm.forbidden_links, *arm.gripper.finger_links}
     tried = 0
-    for x, z in HEADS_M:
-        for q in homes(kinematics_of(cfg, arm), arm, T_world_base, p_world_head=np.array([x, across, z]))[
-            :_HOMES_TRIED
-        ]:
+    for x, z in _HOME_HEADS_M:
+        homes = find_homes(reach.kinematics(cfg, arm), arm, T_world_base, p_world_head=np.array([x, across, z]))
+        for q in homes[:_HOMES_TRIED]:
             robot.arm(arm.name).reset(q, gripper_m=arm.gripper.max_width_m)
             tried += 1
             if not any(pair & own for pair in touching_pairs(world, robot.body)):
                 return q
     raise AssetError(
         f"Arm '{arm.name}' ({arm.base_link} to {arm.ee_link}) has no home: of {tried} joint positions with the hand "
-        f"looking down between x = {HEADS_M[0][0]} and {HEADS_M[-1][0]} m, none is free of the robot's own links. "
-        "Write the robot by hand (docs/robots.md).",
+        f"looking down between x = {_HOME_HEADS_M[0][0]} and {_HOME_HEADS_M[-1][0]} m, none is free of the robot's own "
+        "links. Write the robot by hand (docs/robots.md).",
         arm=arm.name,
     )

@@ -51,7 +51,7 @@ def test_both_hands_have_the_shape_of_the_single_one():
 
 
 def test_the_description_fits_its_model_and_its_makers_limits():
-    check_robot(dual_panda())
+    check_robot(dual_panda(), object_friction=0.8)
 
 
 def test_the_model_is_made_in_the_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

@@ -10,8 +10,8 @@ import pytest
 
 from unlatch.robots.action import Action, ArmAction
 from unlatch.robots.catalog import ROBOTS
-from unlatch.robots.description import RobotCfg
-from unlatch.robots.from_urdf.reach import hand_poses, reach
+from unlatch.robots.description import RobotCfg, base_pose
+from unlatch.robots.from_urdf.reach import ReachRegion, find_reach, hand_poses
 from unlatch.robots.model import model_path
 from unlatch.robots.robot import Robot
 from unlatch.simcore.errors import AssetError, ConfigError, UnknownEntryError, WorldError
@@ -21,9 +21,10 @@ from unlatch.simcore.sim.rates import WorldCfg
 from unlatch.simcore.sim.world import World
 from unlatch.simcore.urdf.reader import read_urdf
 from unlatch.solver.kinematics import Kinematics
-from unlatch.workflows.episode.scene import base_pose
 
 RAD = np.pi / 180.0
+REGION = ReachRegion((0.54, 0.0, 0.34), (0.10, 0.18, 0.12))
+"""Where derived tasks put the part that a robot acts on."""
 DATA_SHEETS = {
     # ranges, speeds, efforts: franka_ros, franka_description/robots/panda/joint_limits.yaml; accelerations: libfranka,
     # rate_limiting.h; hand: Franka, "Product Manual Franka Hand" 220010 v1.2
@@ -275,9 +276,9 @@ def test_the_arm_comes_where_its_kinematics_say_over_the_region_of_derived_tasks
         cfg = arm.cfg
         kinematics = Kinematics.from_urdf(model_path(name), base_link=cfg.base_link, tip_link=cfg.ee_link)
         T_world_base = base_pose(robot.cfg) @ model.link_pose(cfg.base_link)
-        found = reach(kinematics, cfg, T_world_base, count=2)
+        found = find_reach(kinematics, cfg, T_world_base, region=REGION, count=2)
         shares.append(found.share)
-        rotations, points = hand_poses(cfg, count=2)
+        rotations, points = hand_poses(cfg, region=REGION, count=2)
         for index in np.flatnonzero(found.found)[::11]:
             arm.reset(found.q[index], gripper_m=0.0)
             if _touches_itself(world, robot):

@@ -106,11 +106,15 @@ def _render_problems(data_set: DataSet) -> list[str]:
 
 def _configuration_problems(data_set: DataSet) -> list[str]:
     """What the configuration that a data set was made with may not have: it is tested as one that is to be run."""
+    from unlatch.objects.friction import OBJECT_FRICTION
     from unlatch.robots.checks import limit_problems
     from unlatch.simcore.errors import SimCoreError
     from unlatch.workflows.runs.recorded import config_of
 
     try:
-        return [f"dataset.json: config.{problem.message}" for problem in limit_problems(config_of(data_set).robot)]
+        return [
+            f"dataset.json: config.{problem.message}"
+            for problem in limit_problems(config_of(data_set).robot, object_friction=OBJECT_FRICTION)
+        ]
     except SimCoreError as exc:
         return [f"dataset.json: {exc.message}"]

@@ -12,9 +12,12 @@ from typing import Any
 import numpy as np
 import yaml
 
+from unlatch.configs.derivation.task import REACH_CENTER_M, REACH_HALF_M
+from unlatch.objects.friction import OBJECT_FRICTION
 from unlatch.robots.checks import check_robot
-from unlatch.robots.description import ArmCfg, RobotCfg
-from unlatch.robots.from_urdf.robot_from_urdf import reach_shares, robot_from_urdf
+from unlatch.robots.description import ArmCfg, RobotCfg, base_pose
+from unlatch.robots.from_urdf.reach import ReachModel, ReachRegion
+from unlatch.robots.from_urdf.robot_from_urdf import robot_from_urdf
 from unlatch.robots.model import DISTRIBUTION, model_path
 from unlatch.robots.robot import Robot
 from unlatch.simcore.errors import ConfigError
@@ -23,9 +26,10 @@ from unlatch.simcore.sim.rates import WorldCfg
 from unlatch.simcore.sim.visuals.pictures import framing_view, take_picture
 from unlatch.simcore.sim.world import World
 from unlatch.simcore.urdf.reader import read_urdf
+from unlatch.solver.kinematics import Kinematics
 from unlatch.workflows.cli.arguments import read_pairs
 from unlatch.workflows.cli.console import OK, banner_hidden, command, say
-from unlatch.workflows.episode.scene import TABLE_CENTER_M, TABLE_SIZE_M, base_pose
+from unlatch.workflows.episode.scene import TABLE_CENTER_M, TABLE_SIZE_M
 from unlatch.workflows.viewing.picture import Overlay, Row, compose_sheet, write_picture
 
 HELP = """usage: unlatch new robot URDF [key=value ...]
@@ -42,6 +46,8 @@ by. What no URDF says is marked `look up`: accelerations, the grip force of the 
   unlatch collect task=open_drawer robot=my_arm --config-dir configs episodes=10
 """
 
+REACH = ReachModel(ReachRegion(REACH_CENTER_M, (*REACH_HALF_M, 0.12)), Kinematics.from_urdf)
+"""The region of derived tasks. It is higher than theirs: knobs and lids lie above or below the middle."""
 _TILE = (420, 420)
 _LOOK_UP = {
     "max_acceleration": "look up: no URDF states it",
@@ -109,9 +115,9 @@ def new_robot(urdf: Path, cfg: NewRobotCfg) -> int:
                 f"{file} is there already. Expected a new file. Choose another name=, or add force=true.", key="force"
             )
     with banner_hidden():
-        robot = robot_from_urdf(urdf.absolute(), name=name, stated=stated_as(urdf.absolute()))
-        check_robot(robot)
-        shares = reach_shares(robot)
+        robot = robot_from_urdf(urdf.absolute(), name=name, stated=stated_as(urdf.absolute()), reach=REACH)
+        check_robot(robot, object_friction=OBJECT_FRICTION)
+        shares = REACH.shares(robot)
         picture = compose_sheet(_rows(robot))
     try:
         folder.mkdir(parents=True, exist_ok=True)

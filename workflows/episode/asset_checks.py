@@ -13,8 +13,9 @@ from unlatch.configs.derivation.entry import with_setting, with_task
 from unlatch.configs.schema import EpisodeCfg
 from unlatch.objects.annotation import Part
 from unlatch.objects.articulated_object import ObjectAsset
+from unlatch.objects.friction import OBJECT_FRICTION, joint_problems
 from unlatch.objects.library import ObjectCfg, check_candidates, load_object, object_set_of
-from unlatch.robots.checks import check_robot, joint_problems
+from unlatch.robots.checks import check_robot
 from unlatch.robots.description import ArmCfg, RobotCfg
 from unlatch.robots.model import model_path
 from unlatch.simcore.errors import AssetError, ConfigError, close_matches
@@ -40,7 +41,7 @@ def check_assets(cfg: EpisodeCfg, *, number: int = 0) -> None:
             full key.
         AssetError: A named object is missing, damaged, or its annotation does not fit it; or all that may be drawn are.
     """
-    check_robot(cfg.robot)
+    check_robot(cfg.robot, object_friction=OBJECT_FRICTION)
     rng = EpisodeStreams(episode_seed(cfg.seed, number))["layout"]
     assets = {name: _example(item, rng, number) for name, item in cfg.all_objects().items()}
     cfg = with_task(cfg, assets)

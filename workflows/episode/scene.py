@@ -10,10 +10,10 @@ from pathlib import Path
 import numpy as np
 
 from unlatch.objects.articulated_object import ObjectAsset
+from unlatch.objects.friction import OBJECT_FRICTION
 from unlatch.objects.scene_object import ObjectKeypoints, SceneObject
 from unlatch.robots.action import Action, ArmAction
-from unlatch.robots.checks import OBJECT_FRICTION
-from unlatch.robots.description import ArmCfg, RobotCfg
+from unlatch.robots.description import ArmCfg, RobotCfg, base_pose
 from unlatch.robots.model import model_path
 from unlatch.robots.robot import Robot
 from unlatch.simcore.errors import SkillError
@@ -284,11 +284,6 @@ def _views(
         )
         found.update({(name, part): views for owner, part in acted_on if owner == name})
     return found
-
-
-def base_pose(cfg: RobotCfg) -> Pose:
-    """`T_world_root` of a robot: at the origin or before it, looking along +x."""
-    return Pose.from_translation((cfg.base_x_m, 0.0, cfg.base_height_m))
 
 
 def robot_model(robot: Robot, arm: ArmCfg, layout: Layout) -> RobotModel:

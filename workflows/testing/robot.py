@@ -6,9 +6,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from unlatch.objects.friction import OBJECT_FRICTION
 from unlatch.robots.catalog import ROBOTS
 from unlatch.robots.checks import check_robot as check_limits
-from unlatch.robots.description import ArmCfg, RobotCfg
+from unlatch.robots.description import ArmCfg, RobotCfg, base_pose
 from unlatch.robots.model import model_path
 from unlatch.robots.robot import Robot
 from unlatch.simcore.errors import ConfigError
@@ -18,7 +19,6 @@ from unlatch.simcore.sim.rates import WorldCfg
 from unlatch.simcore.sim.world import World
 from unlatch.solver.kinematics import Kinematics
 from unlatch.workflows.cli.arguments import CommandLine, load_configs
-from unlatch.workflows.episode.scene import base_pose
 from unlatch.workflows.runs.schema import PlanCfg
 from unlatch.workflows.testing.promise import require
 
@@ -49,7 +49,7 @@ def check_robot(name: str, *, task: str = "open_drawer", config_dirs: Sequence[s
     (loaded,) = load_configs("plan", PlanCfg, CommandLine([f"task={task}", f"robot={name}"], list(config_dirs)))
     cfg = loaded.cfg.robot
     try:
-        check_limits(cfg)
+        check_limits(cfg, object_friction=OBJECT_FRICTION)
     except ConfigError as exc:
         raise AssertionError(exc.message) from exc
     with World(WorldCfg()) as world:

@@ -12,7 +12,7 @@ import numpy as np
 from unlatch.objects.annotation import PartKind
 from unlatch.objects.articulated_object import ObjectAsset
 from unlatch.objects.library import ObjectCfg, load_object
-from unlatch.robots.description import RobotCfg
+from unlatch.robots.description import RobotCfg, base_pose
 from unlatch.robots.model import model_path
 from unlatch.simcore.errors import RecordingError
 from unlatch.simcore.geometry import Pose
@@ -23,7 +23,7 @@ from unlatch.simcore.sim.rates import WorldCfg
 from unlatch.simcore.sim.world import World
 from unlatch.simcore.urdf.reader import read_urdf
 from unlatch.skills.contract.command import Phase
-from unlatch.workflows.episode.scene import TABLE_CENTER_M, TABLE_SIZE_M, base_pose
+from unlatch.workflows.episode.scene import TABLE_CENTER_M, TABLE_SIZE_M
 from unlatch.workflows.runs.recorded import config_of
 from unlatch.workflows.viewing.viewers.link_meshes import ColouredMesh, box_mesh, link_meshes
 from unlatch.workflows.viewing.viewers.recorded_scene import (
