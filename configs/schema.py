@@ -7,7 +7,7 @@ import types
 from dataclasses import dataclass, field
 from typing import Any, Union, get_args, get_origin, get_type_hints
 
-from unlatch.objects.library import ObjectCfg
+from unlatch.objects.config import ObjectCfg
 from unlatch.robots.description import RobotCfg
 from unlatch.simcore.errors import ConfigError
 from unlatch.simcore.randomization.config import RandomizationCfg

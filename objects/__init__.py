@@ -16,7 +16,8 @@ from unlatch.objects.annotation import (
     write_articulation,
 )
 from unlatch.objects.articulated_object import ObjectAsset
-from unlatch.objects.library import ObjectCfg, ObjectSource, load_object
+from unlatch.objects.config import ObjectCfg, ObjectSource
+from unlatch.objects.library import load_object
 from unlatch.objects.validation import check_articulation, validate_articulation
 
 __all__ = [

@@ -10,14 +10,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pybullet_data
+
 from unlatch.robots.description import ArmCfg, RobotCfg
 from unlatch.robots.gripper import GripperCfg
 
 
 def urdf_path() -> Path:
     """The URDF in the installed `pybullet_data` package."""
-    import pybullet_data
-
     return Path(pybullet_data.getDataPath()) / "franka_panda" / "panda.urdf"
 
 

@@ -10,10 +10,13 @@ from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
+from scipy.spatial import QhullError
 
 from unlatch.simcore.cache import cache_root, intact_hash, replaced_folder, write_manifest
 from unlatch.simcore.errors import AssetError, WorldError
+from unlatch.simcore.meshes.decomposition.convex_decomposition import convex_hull
 from unlatch.simcore.meshes.mesh_file import read_mesh
+from unlatch.simcore.meshes.mesh_store import surface_text
 from unlatch.simcore.urdf.package_paths import PACKAGE_PREFIX, package_path
 from unlatch.simcore.urdf.xml import parse_xml
 
@@ -100,12 +103,6 @@ def _use_hulls(robot: ET.Element, folder: Path, sources: Mapping[str, Path]) -> 
     Raises:
         AssetError: A mesh cannot be read.
     """
-    # imported on use: a model is made once, and scipy.spatial takes a while to import
-    from scipy.spatial import QhullError
-
-    from unlatch.simcore.meshes.decomposition.convex_decomposition import convex_hull
-    from unlatch.simcore.meshes.mesh_store import surface_text
-
     for collision in robot.iterfind("link/collision"):
         mesh = collision.find("geometry/mesh")
         local = Path("" if mesh is None else mesh.get("filename", ""))

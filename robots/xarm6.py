@@ -15,6 +15,8 @@ from __future__ import annotations
 from math import cos, pi, sin
 from pathlib import Path
 
+import pybullet_data
+
 from unlatch.robots.description import ArmCfg, RobotCfg
 from unlatch.robots.gripper import GripperCfg
 from unlatch.robots.made_model import made_model, mend_inertias
@@ -30,8 +32,6 @@ def urdf_path() -> Path:
 
     Their smallest moments become 3 and 24 % larger.
     """
-    import pybullet_data
-
     source = Path(pybullet_data.getDataPath()) / "xarm" / "xarm6_with_gripper.urdf"
     return made_model("xarm6", source, mend_inertias)
 

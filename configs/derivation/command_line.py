@@ -15,8 +15,9 @@ from unlatch.configs.composition import Request, compose_config, option_names, t
 from unlatch.configs.derivation.task import derived_task, task_of_any
 from unlatch.configs.reading import read_dataclass
 from unlatch.objects.annotate.source import UNKNOWN_CATEGORY, find_urdf, read_category
+from unlatch.objects.config import ObjectCfg
 from unlatch.objects.importers.urdf_folder import is_urdf_folder
-from unlatch.objects.library import ObjectCfg, draws_instances, load_object
+from unlatch.objects.library import draws_instances, load_object
 from unlatch.robots.description import RobotCfg
 from unlatch.robots.hand_shape import hand_shapes
 from unlatch.simcore.errors import ConfigError, close_matches

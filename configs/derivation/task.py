@@ -9,7 +9,7 @@ import numpy as np
 
 from unlatch.objects.annotation import Part
 from unlatch.objects.articulated_object import ObjectAsset
-from unlatch.objects.library import ObjectCfg
+from unlatch.objects.config import ObjectCfg
 from unlatch.robots.hand_shape import HandShape
 from unlatch.simcore.meshes.surface import shape_triangles
 from unlatch.skills.strategies.grasp import HandRoom

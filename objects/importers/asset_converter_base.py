@@ -18,6 +18,8 @@ from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 from unlatch.objects.importers.converted_asset import PHYSICS_FILE, ConvertedAsset
+from unlatch.objects.importers.usd.openusd import import_openusd
+from unlatch.objects.importers.usd.writer import write_usd
 from unlatch.simcore.cache import MANIFEST_FILE, intact_hash, replaced_folder, write_manifest
 from unlatch.simcore.errors import AssetError, ConfigError
 
@@ -257,10 +259,7 @@ class AssetConverterBase(ABC, Generic[CfgT]):
 
     def _write_output(self) -> None:
         if self.cfg.wants_usd:
-            # before minutes of work, not after them
-            from unlatch.objects.importers.usd.writer import require_usd
-
-            require_usd()
+            import_openusd()  # before minutes of work, not after them
         for folder in {self._out, self._usd}:
             _refuse_foreign(folder)
         with ExitStack() as stack:
@@ -271,8 +270,6 @@ class AssetConverterBase(ABC, Generic[CfgT]):
             asset = self._convert_asset(out)
             self.notices = list(asset.notices)
             if self.cfg.wants_usd:
-                from unlatch.objects.importers.usd.writer import write_usd
-
                 write_usd(asset, usd / self.usd_file_name, usd / MESHES_USD, instanceable=self.cfg.make_instanceable)
             for written in {out, usd}:
                 (written / MARKER_FILE).write_text("Written by unlatch; replaced as a whole.\n", encoding="utf-8")

@@ -12,16 +12,14 @@ from collections.abc import Mapping
 from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from unlatch.objects.articulated_object import ObjectAsset
+from unlatch.objects.config import ObjectCfg
 from unlatch.objects.importers.urdf_object import load_urdf_object, urdf_object_set
 from unlatch.simcore.cache import cache_root, intact_hash, replaced_folder, write_manifest
 from unlatch.simcore.errors import AssetError, ConfigError, close_matches
 from unlatch.simcore.meshes.mesh_reader import import_reader
-
-if TYPE_CHECKING:
-    from unlatch.objects.library import ObjectCfg
 
 PACKAGE = "scene_synthesizer"
 EXTRA = "synthesizer"

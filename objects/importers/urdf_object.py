@@ -10,7 +10,7 @@ import shutil
 from collections.abc import Mapping, Sequence
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -21,6 +21,7 @@ from unlatch.objects.annotate.source import UNKNOWN_CATEGORY, SourceObject, read
 from unlatch.objects.annotate.storage import load_annotation
 from unlatch.objects.annotation import ANNOTATION_FILE, Articulation, read_articulation
 from unlatch.objects.articulated_object import ObjectAsset
+from unlatch.objects.config import ObjectCfg
 from unlatch.objects.importers.facing_model import closed_bounds, facing_model, front_turn
 from unlatch.objects.importers.joint_friction import joint_friction
 from unlatch.objects.importers.urdf_converter import UrdfConverter, UrdfConverterCfg
@@ -29,9 +30,6 @@ from unlatch.simcore.cache import cache_root, intact_hash, replaced_folder, writ
 from unlatch.simcore.errors import ConfigError, close_matches
 from unlatch.simcore.meshes.mesh_reader import mesh_dependencies
 from unlatch.simcore.urdf.reader import read_urdf
-
-if TYPE_CHECKING:
-    from unlatch.objects.library import ObjectCfg
 
 logger = logging.getLogger(__name__)
 

@@ -12,7 +12,8 @@ import pytest
 
 from unlatch.configs.folders import config_dir
 from unlatch.objects.articulated_object import ObjectAsset
-from unlatch.objects.library import ObjectCfg, load_object
+from unlatch.objects.config import ObjectCfg
+from unlatch.objects.library import load_object
 from unlatch.objects.procedural.catalog import GENERATORS
 from unlatch.simcore.rng import stream
 from unlatch.skills.artpreplan_cfg import ArtPreplanCfg

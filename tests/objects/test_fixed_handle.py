@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from unlatch.objects.annotation import Articulation
-from unlatch.objects.library import ObjectCfg, load_object
+from unlatch.objects.config import ObjectCfg
+from unlatch.objects.library import load_object
 from unlatch.simcore.errors import AssetError
 from unlatch.simcore.meshes.solids import Solids
 

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from unlatch.objects.config import ObjectCfg
 from unlatch.objects.friction import joint_problems
-from unlatch.objects.library import ObjectCfg, load_object
+from unlatch.objects.library import load_object
 from unlatch.simcore.rng import stream
 
 

@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from unlatch.objects.config import ObjectCfg, ObjectSource
 from unlatch.objects.instances import SEEDS, InstanceChoice, Split, split_of
-from unlatch.objects.library import ObjectCfg, ObjectSource, draws_instances, load_object, split_record
+from unlatch.objects.library import draws_instances, load_object, split_record
 from unlatch.simcore.errors import ConfigError
 
 Make = Callable[..., ObjectCfg]

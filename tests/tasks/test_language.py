@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from unlatch.objects.articulated_object import ObjectAsset
-from unlatch.objects.library import ObjectCfg, load_object
+from unlatch.objects.config import ObjectCfg
+from unlatch.objects.library import load_object
 from unlatch.simcore.rng import stream
 from unlatch.tasks.language import FIELDS, chosen_first, fill_in, phrasing_draws, step_language, task_language
 from unlatch.tasks.part_words import Manner, PartWords

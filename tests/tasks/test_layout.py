@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from unlatch.objects.articulated_object import ObjectAsset
-from unlatch.objects.library import ObjectCfg, load_object
+from unlatch.objects.config import ObjectCfg
+from unlatch.objects.library import load_object
 from unlatch.simcore.errors import AssetError, ConfigError
 from unlatch.simcore.rng import stream
 from unlatch.tasks.layout import Layout, sample_layout

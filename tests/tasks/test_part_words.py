@@ -10,7 +10,8 @@ import pytest
 
 from unlatch.objects.annotation import Articulation
 from unlatch.objects.articulated_object import ObjectAsset
-from unlatch.objects.library import ObjectCfg, load_object
+from unlatch.objects.config import ObjectCfg
+from unlatch.objects.library import load_object
 from unlatch.objects.procedural.catalog import GENERATORS
 from unlatch.simcore.errors import AssetError
 from unlatch.simcore.rng import stream

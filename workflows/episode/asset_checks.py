@@ -13,8 +13,9 @@ from unlatch.configs.derivation.entry import with_setting, with_task
 from unlatch.configs.schema import EpisodeCfg
 from unlatch.objects.annotation import Part
 from unlatch.objects.articulated_object import ObjectAsset
+from unlatch.objects.config import ObjectCfg
 from unlatch.objects.friction import OBJECT_FRICTION, joint_problems
-from unlatch.objects.library import ObjectCfg, check_candidates, load_object, object_set_of
+from unlatch.objects.library import check_candidates, load_object, object_set_of
 from unlatch.robots.checks import check_robot
 from unlatch.robots.description import ArmCfg, RobotCfg
 from unlatch.robots.model import model_path

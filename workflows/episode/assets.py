@@ -10,7 +10,8 @@ import numpy as np
 from unlatch.configs.derivation.entry import with_task
 from unlatch.configs.schema import EpisodeCfg
 from unlatch.objects.articulated_object import ObjectAsset
-from unlatch.objects.library import ObjectCfg, draws_instances, load_object, split_record
+from unlatch.objects.config import ObjectCfg
+from unlatch.objects.library import draws_instances, load_object, split_record
 from unlatch.simcore.errors import AssetError, ConfigError, RecordingError
 from unlatch.simcore.recording.episode import EpisodeRecord
 from unlatch.tasks.layout import described

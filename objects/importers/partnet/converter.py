@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -24,6 +24,7 @@ from unlatch.objects.annotate.source import SourceObject
 from unlatch.objects.annotate.view import Grip
 from unlatch.objects.annotation import ANNOTATION_FILE, Articulation, PartKind, read_articulation, write_articulation
 from unlatch.objects.articulated_object import ObjectAsset
+from unlatch.objects.config import ObjectCfg
 from unlatch.objects.importers.partnet.categories import PartnetCategory
 from unlatch.objects.importers.partnet.source import (
     instance_folder,
@@ -48,9 +49,6 @@ from unlatch.simcore.meshes.hull_files import hulls_inertial, write_hulls
 from unlatch.simcore.meshes.material_colour import mesh_colour
 from unlatch.simcore.meshes.mesh_parts import TriangleMesh
 from unlatch.simcore.urdf.model import Joint, Link, Shape, ShapeKind, UrdfModel
-
-if TYPE_CHECKING:
-    from unlatch.objects.library import ObjectCfg
 
 logger = logging.getLogger(__name__)
 

@@ -57,7 +57,7 @@ def partnet_instances(root: Path, category: str) -> dict[str, Path]:
     return {name: path for name, path in _folders(root, category).items() if (path / URDF_NAME).is_file()}
 
 
-def check_candidates(root: Path, category: str, *, among: Sequence[str] | None = None) -> None:
+def check_partnet_objects(root: Path, category: str, *, among: Sequence[str] | None = None) -> None:
     """Looks at every object that may be drawn, without converting it: its URDF is there, its side files are readable.
 
     Args:

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from unlatch.objects.importers.usd.openusd import import_openusd
 from unlatch.simcore.meshes.textured_surface import TexturedSurface, linear_light
 
 TEXTURE_FOLDER = "textures"
@@ -39,24 +40,24 @@ class UsdLooks:
             rgba: Colour and opacity.
             surface: What the mesh was made of, if it carries a picture.
         """
-        from pxr import Sdf, UsdGeom, UsdShade, Vt
+        pxr = import_openusd()
 
         stage = prim.GetStage()
-        material = UsdShade.Material.Get(stage, path)
+        material = pxr.UsdShade.Material.Get(stage, path)
         if not material:
             material = self._define(stage, path, rgba, surface)
-        UsdShade.MaterialBindingAPI.Apply(prim).Bind(material)
+        pxr.UsdShade.MaterialBindingAPI.Apply(prim).Bind(material)
         if surface is not None:
-            api = UsdGeom.PrimvarsAPI(prim)
-            uvs = api.CreatePrimvar("st", Sdf.ValueTypeNames.TexCoord2fArray, UsdGeom.Tokens.vertex)
-            uvs.Set(Vt.Vec2fArray.FromNumpy(np.ascontiguousarray(surface.uvs, dtype=np.float32)))
+            api = pxr.UsdGeom.PrimvarsAPI(prim)
+            uvs = api.CreatePrimvar("st", pxr.Sdf.ValueTypeNames.TexCoord2fArray, pxr.UsdGeom.Tokens.vertex)
+            uvs.Set(pxr.Vt.Vec2fArray.FromNumpy(np.ascontiguousarray(surface.uvs, dtype=np.float32)))
 
     def _define(self, stage: Any, path: str, rgba: Colour, surface: TexturedSurface | None) -> Any:
-        from pxr import Gf, Sdf, UsdShade
+        pxr = import_openusd()
 
-        types = Sdf.ValueTypeNames
-        material = UsdShade.Material.Define(stage, path)
-        shader = UsdShade.Shader.Define(stage, f"{path}/surface")
+        types = pxr.Sdf.ValueTypeNames
+        material = pxr.UsdShade.Material.Define(stage, path)
+        shader = pxr.UsdShade.Shader.Define(stage, f"{path}/surface")
         shader.CreateIdAttr("UsdPreviewSurface")
         shader.CreateInput("roughness", types.Float).Set(_ROUGHNESS)
         shader.CreateInput("metallic", types.Float).Set(0.0)
@@ -64,16 +65,16 @@ class UsdLooks:
         colour = shader.CreateInput("diffuseColor", types.Color3f)
         red, green, blue = (linear_light(value) for value in rgba[:3])
         if surface is None:
-            colour.Set(Gf.Vec3f(red, green, blue))
+            colour.Set(pxr.Gf.Vec3f(red, green, blue))
         else:
-            reader = UsdShade.Shader.Define(stage, f"{path}/places")
+            reader = pxr.UsdShade.Shader.Define(stage, f"{path}/places")
             reader.CreateIdAttr("UsdPrimvarReader_float2")
             reader.CreateInput("varname", types.String).Set("st")
-            picture = UsdShade.Shader.Define(stage, f"{path}/picture")
+            picture = pxr.UsdShade.Shader.Define(stage, f"{path}/picture")
             picture.CreateIdAttr("UsdUVTexture")
-            picture.CreateInput("file", types.Asset).Set(Sdf.AssetPath(self._file(stage, surface.picture)))
+            picture.CreateInput("file", types.Asset).Set(pxr.Sdf.AssetPath(self._file(stage, surface.picture)))
             picture.CreateInput("sourceColorSpace", types.Token).Set("sRGB")
-            picture.CreateInput("scale", types.Float4).Set(Gf.Vec4f(red, green, blue, 1.0))
+            picture.CreateInput("scale", types.Float4).Set(pxr.Gf.Vec4f(red, green, blue, 1.0))
             for wrap in ("wrapS", "wrapT"):
                 picture.CreateInput(wrap, types.Token).Set("repeat")
             places = reader.CreateOutput("result", types.Float2)

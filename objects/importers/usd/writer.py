@@ -11,32 +11,21 @@ import os
 import re
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import numpy as np
 
 from unlatch.objects.importers.converted_asset import ConvertedAsset, ConvertedLink
 from unlatch.objects.importers.usd.material import UsdLooks
+from unlatch.objects.importers.usd.openusd import import_openusd
 from unlatch.simcore.errors import AssetError
 from unlatch.simcore.geometry import Pose
 from unlatch.simcore.meshes.mesh_parts import TriangleMesh
-from unlatch.simcore.meshes.mesh_reader import import_reader
 from unlatch.simcore.meshes.textured_surface import TexturedSurface, linear_light
 from unlatch.simcore.urdf.model import Inertial, Joint
 
-_EXTRA = "usd"
 LOOKS = "looks"
 """Where materials lie: below the root prim, or of a shared mesh beside it."""
-
-
-def require_usd() -> ModuleType:
-    """Imports OpenUSD.
-
-    Raises:
-        AssetError: It is not installed; the message names the extra.
-    """
-    return import_reader("pxr", extra=_EXTRA, what="USD output")
 
 
 def write_usd(asset: ConvertedAsset, path: Path, meshes_path: Path, *, instanceable: bool) -> None:
@@ -54,7 +43,6 @@ def write_usd(asset: ConvertedAsset, path: Path, meshes_path: Path, *, instancea
     Raises:
         AssetError: OpenUSD is not installed, or cannot write there.
     """
-    require_usd()
     path.parent.mkdir(parents=True, exist_ok=True)
     writer = _UsdWriter(asset, path, meshes_path, instanceable=instanceable)
     writer.write()
@@ -89,22 +77,20 @@ class _Prototypes:
 
 class _UsdWriter:
     def __init__(self, asset: ConvertedAsset, path: Path, meshes_path: Path, *, instanceable: bool) -> None:
-        from pxr import Usd
-
         self.asset = asset
-        self.stage: Any = _new_stage(Usd, path)
+        self.stage: Any = _new_stage(path)
         self.looks = UsdLooks(path.parent)
         self._look_names: dict[object, str] = {}
         self.shared: _Prototypes | None = None
         if instanceable:
             meshes_path.parent.mkdir(parents=True, exist_ok=True)
             reference = os.path.relpath(meshes_path, path.parent).replace(os.sep, "/")
-            self.shared = _Prototypes(_new_stage(Usd, meshes_path), f"./{reference}")
+            self.shared = _Prototypes(_new_stage(meshes_path), f"./{reference}")
 
     def write(self) -> None:
-        from pxr import UsdGeom
+        pxr = import_openusd()
 
-        root = UsdGeom.Xform.Define(self.stage, f"/{usd_name(self.asset.model.name, set())}").GetPrim()
+        root = pxr.UsdGeom.Xform.Define(self.stage, f"/{usd_name(self.asset.model.name, set())}").GetPrim()
         self.stage.SetDefaultPrim(root)
         if self.asset.model.joints or self.asset.approximation is None:
             self._articulation(root)
@@ -116,7 +102,7 @@ class _UsdWriter:
                 stage.GetRootLayer().Save()
 
     def _rigid_body(self, root: Any, name: str) -> None:
-        from pxr import UsdPhysics
+        pxr = import_openusd()
 
         physics, link = self.asset.physics, self.asset.model.links[name]
         if physics["rigid"]:
@@ -129,10 +115,10 @@ class _UsdWriter:
         def collider(prim: Any) -> None:
             if self.asset.approximation == "none":
                 return
-            api = UsdPhysics.CollisionAPI.Apply(prim)
+            api = pxr.UsdPhysics.CollisionAPI.Apply(prim)
             if "collision_enabled" in collision:
                 api.CreateCollisionEnabledAttr(bool(collision["collision_enabled"]))
-            UsdPhysics.MeshCollisionAPI.Apply(prim).CreateApproximationAttr(self.asset.approximation)
+            pxr.UsdPhysics.MeshCollisionAPI.Apply(prim).CreateApproximationAttr(self.asset.approximation)
             for key, attribute in (("contact_offset", "contactOffset"), ("rest_offset", "restOffset")):
                 if key in collision:
                     _physx(prim, "PhysxCollisionAPI", f"physxCollision:{attribute}", float(collision[key]))
@@ -149,9 +135,9 @@ class _UsdWriter:
         )
 
     def _rigid_api(self, prim: Any, values: dict[str, Any]) -> None:
-        from pxr import UsdPhysics
+        pxr = import_openusd()
 
-        api = UsdPhysics.RigidBodyAPI.Apply(prim)
+        api = pxr.UsdPhysics.RigidBodyAPI.Apply(prim)
         if "kinematic" in values:
             api.CreateKinematicEnabledAttr(bool(values["kinematic"]))
         for key, attribute in _RIGID.items():
@@ -162,7 +148,7 @@ class _UsdWriter:
                 _physx(prim, "PhysxRigidBodyAPI", f"physxRigidBody:{attribute}", value)
 
     def _articulation(self, root: Any) -> None:
-        from pxr import UsdGeom, UsdPhysics
+        pxr = import_openusd()
 
         model, names = self.asset.model, {"joints", LOOKS}
         paths: dict[str, str] = {}
@@ -170,17 +156,17 @@ class _UsdWriter:
             if self.asset.fix_base and name == model.root and not self.asset.links[name].parts:
                 continue  # the world is no prim
             paths[name] = f"{root.GetPath()}/{usd_name(name, names)}"
-            xform = UsdGeom.Xform.Define(self.stage, paths[name])
+            xform = pxr.UsdGeom.Xform.Define(self.stage, paths[name])
             _place(xform, model.link_pose(name))
-            UsdPhysics.RigidBodyAPI.Apply(xform.GetPrim())
+            pxr.UsdPhysics.RigidBodyAPI.Apply(xform.GetPrim())
             if link.inertial is not None and link.inertial.mass_kg > 0:
                 _mass_api(xform.GetPrim(), link.inertial, {"mass": link.inertial.mass_kg})
             self._link_geometry(paths[name], self.asset.links[name])
-        UsdGeom.Scope.Define(self.stage, f"{root.GetPath()}/joints")
+        pxr.UsdGeom.Scope.Define(self.stage, f"{root.GetPath()}/joints")
         taken: set[str] = set()
         for joint in model.joints.values():
             self._joint(f"{root.GetPath()}/joints/{usd_name(joint.name, taken)}", joint, paths)
-        UsdPhysics.ArticulationRootAPI.Apply(root)
+        pxr.UsdPhysics.ArticulationRootAPI.Apply(root)
         _physx(
             root,
             "PhysxArticulationAPI",
@@ -189,15 +175,15 @@ class _UsdWriter:
         )
 
     def _link_geometry(self, path: str, link: ConvertedLink) -> None:
-        from pxr import UsdGeom, UsdPhysics
+        pxr = import_openusd()
 
         def collider(prim: Any) -> None:
-            UsdPhysics.CollisionAPI.Apply(prim)
-            UsdPhysics.MeshCollisionAPI.Apply(prim).CreateApproximationAttr("convexHull")
-            UsdGeom.Imageable(prim).CreatePurposeAttr("guide")
+            pxr.UsdPhysics.CollisionAPI.Apply(prim)
+            pxr.UsdPhysics.MeshCollisionAPI.Apply(prim).CreateApproximationAttr("convexHull")
+            pxr.UsdGeom.Imageable(prim).CreatePurposeAttr("guide")
 
         if link.visuals:
-            UsdGeom.Scope.Define(self.stage, f"{path}/visuals")
+            pxr.UsdGeom.Scope.Define(self.stage, f"{path}/visuals")
         for number, visual in enumerate(link.visuals):
             self._mesh(
                 f"{path}/visuals/visual_{number}",
@@ -209,7 +195,7 @@ class _UsdWriter:
                 texture=visual.texture,
             )
         if link.parts:
-            UsdGeom.Scope.Define(self.stage, f"{path}/collisions")
+            pxr.UsdGeom.Scope.Define(self.stage, f"{path}/collisions")
         for number, part in enumerate(link.parts):
             key = ("part", part.vertices.tobytes(), part.faces.tobytes())
             self._mesh(
@@ -223,10 +209,10 @@ class _UsdWriter:
             )
 
     def _joint(self, path: str, joint: Joint, paths: dict[str, str]) -> None:
-        from pxr import Gf, UsdPhysics
+        pxr = import_openusd()
 
-        kind = {"revolute": UsdPhysics.RevoluteJoint, "continuous": UsdPhysics.RevoluteJoint}.get(
-            joint.kind, UsdPhysics.PrismaticJoint if joint.kind == "prismatic" else UsdPhysics.FixedJoint
+        kind = {"revolute": pxr.UsdPhysics.RevoluteJoint, "continuous": pxr.UsdPhysics.RevoluteJoint}.get(
+            joint.kind, pxr.UsdPhysics.PrismaticJoint if joint.kind == "prismatic" else pxr.UsdPhysics.FixedJoint
         )
         prim = kind.Define(self.stage, path)
         if joint.parent in paths:
@@ -234,9 +220,9 @@ class _UsdWriter:
         prim.CreateBody1Rel().SetTargets([paths[joint.child]])
         R_joint_x = _turn_x_to(joint.axis) if joint.moves else np.eye(3)
         first = Pose(joint.T_parent_joint.R @ R_joint_x, joint.T_parent_joint.p)
-        prim.CreateLocalPos0Attr(Gf.Vec3f(*(float(v) for v in first.p)))
+        prim.CreateLocalPos0Attr(pxr.Gf.Vec3f(*(float(v) for v in first.p)))
         prim.CreateLocalRot0Attr(_quatf(first))
-        prim.CreateLocalPos1Attr(Gf.Vec3f(0.0, 0.0, 0.0))
+        prim.CreateLocalPos1Attr(pxr.Gf.Vec3f(0.0, 0.0, 0.0))
         prim.CreateLocalRot1Attr(_quatf(Pose(R_joint_x, np.zeros(3))))
         if not joint.moves:
             return
@@ -247,7 +233,7 @@ class _UsdWriter:
             prim.CreateLowerLimitAttr(joint.lower * unit)
             prim.CreateUpperLimitAttr(joint.upper * unit)
         drive = self.asset.physics["drives"][joint.name]
-        api = UsdPhysics.DriveAPI.Apply(prim.GetPrim(), "angular" if angular else "linear")
+        api = pxr.UsdPhysics.DriveAPI.Apply(prim.GetPrim(), "angular" if angular else "linear")
         api.CreateTypeAttr("force")
         api.CreateStiffnessAttr(drive["stiffness"] / unit)
         api.CreateDampingAttr(drive["damping"] / unit)
@@ -269,54 +255,54 @@ class _UsdWriter:
         texture: TexturedSurface | None = None,
     ) -> None:
         """A mesh under a prim of its own: there, or as an instance of a shared one."""
-        from pxr import UsdGeom
+        pxr = import_openusd()
 
         if texture is not None:  # the same triangles, and corners that differ in texture coordinates apart
             mesh = TriangleMesh(texture.vertices, texture.faces)
         if self.shared is None:
-            _place(UsdGeom.Xform.Define(self.stage, path), T, scale)
+            _place(pxr.UsdGeom.Xform.Define(self.stage, path), T, scale)
             prim = self._define_mesh(self.stage, f"{path}/mesh", mesh, rgba, finish)
             if rgba is not None:
                 self.looks.bind(prim, self._look_path(rgba, texture), rgba, texture)
             return
         if key not in self.shared.by_key:
             name = usd_name(path.rpartition("/")[2], self.shared.names)
-            prototype = UsdGeom.Xform.Define(self.shared.stage, f"/{name}").GetPrim()
+            prototype = pxr.UsdGeom.Xform.Define(self.shared.stage, f"/{name}").GetPrim()
             if not self.shared.by_key:
                 self.shared.stage.SetDefaultPrim(prototype)
             self.shared.by_key[key] = f"/{name}"
             prim = self._define_mesh(self.shared.stage, f"/{name}/mesh", mesh, rgba, finish)
             if rgba is not None:  # what an instance shows lies below its prototype
                 self.looks.bind(prim, f"/{name}/{LOOKS}", rgba, texture)
-        xform = UsdGeom.Xform.Define(self.stage, path)
+        xform = pxr.UsdGeom.Xform.Define(self.stage, path)
         _place(xform, T, scale)
         xform.GetPrim().GetReferences().AddReference(self.shared.reference, self.shared.by_key[key])
         xform.GetPrim().SetInstanceable(True)
 
     def _look_path(self, rgba: tuple[float, float, float, float], texture: TexturedSurface | None) -> str:
         """Where the material of a colour and picture lies, one for all that share it."""
-        from pxr import UsdGeom
+        pxr = import_openusd()
 
         key = (rgba, None if texture is None else texture.picture)
         name = self._look_names.setdefault(key, f"look_{len(self._look_names)}")
-        scope = UsdGeom.Scope.Define(self.stage, f"{self.stage.GetDefaultPrim().GetPath()}/{LOOKS}")
+        scope = pxr.UsdGeom.Scope.Define(self.stage, f"{self.stage.GetDefaultPrim().GetPath()}/{LOOKS}")
         return f"{scope.GetPath()}/{name}"
 
     @staticmethod
     def _define_mesh(stage: Any, path: str, mesh: TriangleMesh, rgba: Any, finish: Any) -> Any:
-        from pxr import Gf, UsdGeom, Vt
+        pxr = import_openusd()
 
-        prim = UsdGeom.Mesh.Define(stage, path)
+        prim = pxr.UsdGeom.Mesh.Define(stage, path)
         points = np.ascontiguousarray(mesh.vertices, dtype=np.float32)
-        prim.CreatePointsAttr(Vt.Vec3fArray.FromNumpy(points))
-        prim.CreateFaceVertexCountsAttr(Vt.IntArray.FromNumpy(np.full(len(mesh.faces), 3, dtype=np.int32)))
+        prim.CreatePointsAttr(pxr.Vt.Vec3fArray.FromNumpy(points))
+        prim.CreateFaceVertexCountsAttr(pxr.Vt.IntArray.FromNumpy(np.full(len(mesh.faces), 3, dtype=np.int32)))
         prim.CreateFaceVertexIndicesAttr(
-            Vt.IntArray.FromNumpy(np.ascontiguousarray(mesh.faces.reshape(-1), dtype=np.int32))
+            pxr.Vt.IntArray.FromNumpy(np.ascontiguousarray(mesh.faces.reshape(-1), dtype=np.int32))
         )
         prim.CreateSubdivisionSchemeAttr("none")
-        prim.CreateExtentAttr(Vt.Vec3fArray.FromNumpy(np.stack([points.min(axis=0), points.max(axis=0)])))
+        prim.CreateExtentAttr(pxr.Vt.Vec3fArray.FromNumpy(np.stack([points.min(axis=0), points.max(axis=0)])))
         if rgba is not None:
-            prim.CreateDisplayColorAttr([Gf.Vec3f(*(linear_light(float(c)) for c in rgba[:3]))])
+            prim.CreateDisplayColorAttr([pxr.Gf.Vec3f(*(linear_light(float(c)) for c in rgba[:3]))])
             prim.CreateDisplayOpacityAttr([float(rgba[3])])
         if finish is not None:
             finish(prim.GetPrim())
@@ -332,39 +318,39 @@ _RIGID = {
 }
 
 
-def _new_stage(usd: Any, path: Path) -> Any:
-    from pxr import Tf, UsdGeom, UsdPhysics
+def _new_stage(path: Path) -> Any:
+    pxr = import_openusd()
 
     try:
-        stage = usd.Stage.CreateNew(str(path))
-    except Tf.ErrorException as exc:
+        stage = pxr.Usd.Stage.CreateNew(str(path))
+    except pxr.Tf.ErrorException as exc:
         raise AssetError(f"USD '{path}' cannot be written ({exc}). Check the folder.", path=str(path)) from exc
-    UsdGeom.SetStageUpAxis(stage, UsdGeom.Tokens.z)
-    UsdGeom.SetStageMetersPerUnit(stage, 1.0)
-    UsdPhysics.SetStageKilogramsPerUnit(stage, 1.0)
+    pxr.UsdGeom.SetStageUpAxis(stage, pxr.UsdGeom.Tokens.z)
+    pxr.UsdGeom.SetStageMetersPerUnit(stage, 1.0)
+    pxr.UsdPhysics.SetStageKilogramsPerUnit(stage, 1.0)
     return stage
 
 
 def _place(xform: Any, T: Pose, scale: tuple[float, ...] = (1.0, 1.0, 1.0)) -> None:
-    from pxr import Gf
+    pxr = import_openusd()
 
     x, y, z, w = (float(v) for v in T.quat_xyzw)
-    xform.AddTranslateOp().Set(Gf.Vec3d(*(float(v) for v in T.p)))
-    xform.AddOrientOp().Set(Gf.Quatf(w, x, y, z))
-    xform.AddScaleOp().Set(Gf.Vec3f(*(float(v) for v in scale)))
+    xform.AddTranslateOp().Set(pxr.Gf.Vec3d(*(float(v) for v in T.p)))
+    xform.AddOrientOp().Set(pxr.Gf.Quatf(w, x, y, z))
+    xform.AddScaleOp().Set(pxr.Gf.Vec3f(*(float(v) for v in scale)))
 
 
 def _quatf(T: Pose) -> Any:
-    from pxr import Gf
+    pxr = import_openusd()
 
     x, y, z, w = (float(v) for v in T.quat_xyzw)
-    return Gf.Quatf(w, x, y, z)
+    return pxr.Gf.Quatf(w, x, y, z)
 
 
 def _mass_api(prim: Any, inertial: Inertial | None, given: dict[str, Any]) -> None:
-    from pxr import Gf, UsdPhysics
+    pxr = import_openusd()
 
-    api = UsdPhysics.MassAPI.Apply(prim)
+    api = pxr.UsdPhysics.MassAPI.Apply(prim)
     if "mass" in given:
         api.CreateMassAttr(float(given["mass"]))
     if "density" in given:
@@ -374,15 +360,15 @@ def _mass_api(prim: Any, inertial: Inertial | None, given: dict[str, Any]) -> No
     moments, axes = np.linalg.eigh(inertial.inertia)
     if np.linalg.det(axes) < 0:
         axes[:, 0] *= -1
-    api.CreateCenterOfMassAttr(Gf.Vec3f(*(float(v) for v in inertial.com_link)))
-    api.CreateDiagonalInertiaAttr(Gf.Vec3f(*(float(v) for v in moments)))
+    api.CreateCenterOfMassAttr(pxr.Gf.Vec3f(*(float(v) for v in inertial.com_link)))
+    api.CreateDiagonalInertiaAttr(pxr.Gf.Vec3f(*(float(v) for v in moments)))
     api.CreatePrincipalAxesAttr(_quatf(Pose(axes, np.zeros(3))))
 
 
 def _physx(prim: Any, schema: str, name: str, value: Any) -> None:
-    from pxr import Sdf
+    pxr = import_openusd()
 
-    kind = Sdf.ValueTypeNames.Bool if isinstance(value, bool) else Sdf.ValueTypeNames.Float
+    kind = pxr.Sdf.ValueTypeNames.Bool if isinstance(value, bool) else pxr.Sdf.ValueTypeNames.Float
     if schema not in prim.GetAppliedSchemas():
         prim.AddAppliedSchema(schema)
     prim.CreateAttribute(name, kind).Set(value)

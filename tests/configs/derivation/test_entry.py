@@ -10,7 +10,8 @@ import pytest
 from unlatch.configs.derivation.entry import with_setting, with_task
 from unlatch.configs.derivation.task import derived_layout
 from unlatch.configs.reading import read_dataclass
-from unlatch.objects.library import ObjectCfg, load_object
+from unlatch.objects.config import ObjectCfg
+from unlatch.objects.library import load_object
 from unlatch.robots.franka_panda import franka_panda
 from unlatch.robots.hand_shape import hand_shape
 from unlatch.simcore.errors import ConfigError

@@ -14,7 +14,8 @@ from unlatch.configs.reading import read_dataclass
 from unlatch.configs.schema import EpisodeCfg
 from unlatch.objects.annotation import FramedVector, Handle, HandleType, Openness, Part, PartKind
 from unlatch.objects.articulated_object import ObjectAsset
-from unlatch.objects.library import ObjectCfg, load_object
+from unlatch.objects.config import ObjectCfg
+from unlatch.objects.library import load_object
 from unlatch.robots.catalog import ROBOTS
 from unlatch.robots.hand_shape import hand_shape
 from unlatch.simcore.errors import ConfigError

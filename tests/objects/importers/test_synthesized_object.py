@@ -11,8 +11,9 @@ from typing import ClassVar
 import numpy as np
 import pytest
 
+from unlatch.objects.config import ObjectCfg, ObjectSource
 from unlatch.objects.importers import synthesized_object
-from unlatch.objects.library import ObjectCfg, ObjectSource, load_object, object_set_of
+from unlatch.objects.library import load_object, object_set_of
 from unlatch.objects.procedural.catalog import GENERATORS
 from unlatch.simcore.errors import AssetError, ConfigError
 

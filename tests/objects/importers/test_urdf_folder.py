@@ -7,9 +7,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from unlatch.objects.config import ObjectCfg, ObjectSource
 from unlatch.objects.importers.urdf_folder import is_urdf_folder, urdf_instances
 from unlatch.objects.instances import Split, split_of
-from unlatch.objects.library import ObjectCfg, ObjectSource, draws_instances, load_object, object_set_of
+from unlatch.objects.library import draws_instances, load_object, object_set_of
 from unlatch.objects.procedural.catalog import GENERATORS
 from unlatch.simcore.errors import AssetError, ConfigError
 

@@ -9,7 +9,8 @@ import pytest
 from unlatch.objects.annotate.annotator import annotate_source
 from unlatch.objects.annotate.source import read_source
 from unlatch.objects.annotation import ANNOTATION_FILE
-from unlatch.objects.library import ObjectCfg, ObjectSource, load_object, object_set_of
+from unlatch.objects.config import ObjectCfg, ObjectSource
+from unlatch.objects.library import load_object, object_set_of
 from unlatch.simcore.errors import AssetError, ConfigError
 from unlatch.simcore.urdf.reader import read_urdf
 

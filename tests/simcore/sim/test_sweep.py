@@ -8,7 +8,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from unlatch.objects.library import ObjectCfg, load_object
+from unlatch.objects.config import ObjectCfg
+from unlatch.objects.library import load_object
 from unlatch.robots.description import ArmCfg
 from unlatch.robots.dual_panda import dual_panda
 from unlatch.robots.model import model_path

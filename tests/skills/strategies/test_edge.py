@@ -7,7 +7,8 @@ import pytest
 
 from unlatch.objects.annotation import Part
 from unlatch.objects.articulated_object import ObjectAsset
-from unlatch.objects.library import ObjectCfg, load_object
+from unlatch.objects.config import ObjectCfg
+from unlatch.objects.library import load_object
 from unlatch.robots.franka_panda import franka_panda
 from unlatch.robots.hand_shape import hand_shape
 from unlatch.simcore.meshes.solids import Solids

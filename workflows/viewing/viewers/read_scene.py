@@ -11,7 +11,8 @@ import numpy as np
 
 from unlatch.objects.annotation import PartKind
 from unlatch.objects.articulated_object import ObjectAsset
-from unlatch.objects.library import ObjectCfg, load_object
+from unlatch.objects.config import ObjectCfg
+from unlatch.objects.library import load_object
 from unlatch.robots.description import RobotCfg, base_pose
 from unlatch.robots.model import model_path
 from unlatch.simcore.errors import RecordingError

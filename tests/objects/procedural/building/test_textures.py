@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from unlatch.objects.library import ObjectCfg, load_object
+from unlatch.objects.config import ObjectCfg
+from unlatch.objects.library import load_object
 from unlatch.objects.procedural.building.dressing import dressed_files, write_dressed
 from unlatch.objects.procedural.building.generated import GeneratedObject
 from unlatch.objects.procedural.building.textured_mesh import textured_mesh

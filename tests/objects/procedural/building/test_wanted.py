@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from unlatch.objects.config import ObjectCfg
 from unlatch.objects.instances import Split
-from unlatch.objects.library import ObjectCfg, load_object
+from unlatch.objects.library import load_object
 from unlatch.simcore.errors import ConfigError
 
 

@@ -1,0 +1,22 @@
+"""The one place that imports OpenUSD, which comes with the extra `usd`."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+from unlatch.simcore.meshes.mesh_reader import import_reader
+
+_MODULES = ("Gf", "Sdf", "Tf", "Usd", "UsdGeom", "UsdPhysics", "UsdShade", "Vt")
+
+
+def import_openusd() -> Any:
+    """Imports OpenUSD; its modules are attributes of the result, such as `pxr.UsdGeom`.
+
+    Raises:
+        AssetError: It is not installed; the message names the extra.
+    """
+    pxr = import_reader("pxr", extra="usd", what="USD output")
+    for name in _MODULES:
+        import_module(f"pxr.{name}")
+    return pxr
