@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from unlatch.objects.importers.partnet.source import material_files
+from unlatch.simcore.meshes.obj_materials import material_files
 from unlatch.simcore.urdf.model import Shape
 
 Colour = tuple[float, float, float, float]

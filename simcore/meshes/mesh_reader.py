@@ -15,10 +15,10 @@ from urllib.parse import unquote
 
 import numpy as np
 
-from unlatch.objects.importers.partnet.source import material_files, texture_files
 from unlatch.simcore.errors import AssetError
 from unlatch.simcore.meshes.mesh_file import read_obj
 from unlatch.simcore.meshes.mesh_parts import TriangleMesh, join
+from unlatch.simcore.meshes.obj_materials import material_files, texture_files
 from unlatch.simcore.urdf.reader import MAX_MESH_BYTES, inside
 from unlatch.simcore.urdf.xml import parse_xml
 

@@ -8,6 +8,7 @@ from functools import cached_property
 from pathlib import Path
 
 from unlatch.objects.annotation import ANNOTATION_FILE
+from unlatch.objects.importers.usd.openusd import import_openusd
 from unlatch.objects.library import URDF_FILE
 from unlatch.objects.procedural.building.dressing import dressed_files
 from unlatch.objects.procedural.building.generated import GeneratedObject
@@ -120,9 +121,7 @@ def make_objects(category: str, cfg: MakeObjectCfg) -> int:
     several = len(categories) > 1 or cfg.count > 1
     out = Path(cfg.out or ("objects" if several else f"{category}_{cfg.seed}")).expanduser()
     if cfg.usd:
-        from unlatch.objects.importers.usd.writer import require_usd
-
-        require_usd()
+        import_openusd()
     items: list[MadeObject] = []
     for name in categories:
         generate: Callable[..., GeneratedObject] = GENERATORS.load(name)

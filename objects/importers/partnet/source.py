@@ -10,7 +10,7 @@ from pathlib import Path
 from unlatch.objects.annotate.source import PARTNET_URDF, SourceObject, read_json, read_source
 from unlatch.objects.importers.partnet.categories import CATEGORIES, PartnetCategory
 from unlatch.simcore.errors import AssetError, ConfigError, close_matches
-from unlatch.simcore.urdf.reader import check_bytes
+from unlatch.simcore.meshes.obj_materials import material_files, texture_files
 
 ROOT_VARIABLE = "UNLATCH_PARTNET_DIR"
 """Environment variable that names the folder of the data set."""
@@ -182,26 +182,6 @@ def referenced_files(source: SourceObject) -> dict[str, Path]:
     return dict(sorted(files.items()))
 
 
-def material_files(mesh: Path, folder: Path) -> list[Path]:
-    """The material libraries that an OBJ names and that exist."""
-    names = [
-        line[7:].strip()
-        for line in mesh.read_text(encoding="utf-8", errors="replace").splitlines()
-        if line.startswith("mtllib ")
-    ]
-    return [path for name in names if (path := _optional(mesh.parent, name, folder)) is not None]
-
-
-def texture_files(material: Path, folder: Path) -> list[Path]:
-    """The diffuse textures that a material library names and that exist."""
-    return [
-        path
-        for line in material.read_text(encoding="utf-8", errors="replace").splitlines()
-        if line.strip().startswith("map_Kd ")
-        and (path := _optional(material.parent, line.strip()[7:].strip(), folder)) is not None
-    ]
-
-
 def source_hash(source: SourceObject) -> str:
     """SHA-256 over the URDF, the side files and every referenced file, names included."""
     digest = hashlib.sha256()
@@ -214,17 +194,6 @@ def source_hash(source: SourceObject) -> str:
         digest.update(f"{name}\0{len(data)}\0".encode())
         digest.update(data)
     return digest.hexdigest()
-
-
-def _optional(base: Path, name: str, folder: Path) -> Path | None:
-    """A side file of a mesh; one that is missing only costs a colour, one outside the folder is refused."""
-    path = (base / name).resolve()
-    if not path.is_relative_to(folder):
-        raise AssetError(f"{base}: '{name}' leads out of the asset's folder {folder}. Keep files inside it.", file=name)
-    if not path.is_file():
-        return None
-    check_bytes(path, name, where=str(base))
-    return path
 
 
 def _relative(path: Path, folder: Path) -> str:
