@@ -17,6 +17,7 @@ from unlatch.simcore.errors import AssetError, WorldError
 from unlatch.simcore.meshes.decomposition.convex_decomposition import convex_hull
 from unlatch.simcore.meshes.mesh_file import read_mesh
 from unlatch.simcore.meshes.mesh_store import surface_text
+from unlatch.simcore.sim.mesh_hull import hull_points
 from unlatch.simcore.urdf.package_paths import PACKAGE_PREFIX, package_path
 from unlatch.simcore.urdf.xml import parse_xml
 
@@ -120,8 +121,6 @@ def _use_hulls(robot: ET.Element, folder: Path, sources: Mapping[str, Path]) -> 
 
 def _corners(path: Path, source: Path) -> Array:
     """(V, 3) corners of the hull that Bullet makes of a mesh, or of the file where Bullet reads none (ASCII STL)."""
-    from unlatch.simcore.sim.mesh_hull import hull_points  # the engine is imported on use
-
     if path.suffix == ".dae":
         with path.open("rb") as file:
             is_collada = b"<COLLADA" in file.read(4096)
