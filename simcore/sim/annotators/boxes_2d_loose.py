@@ -24,7 +24,7 @@ class LooseBoxes2d(Annotator):
             ("N", 4),
             "float32",
             "px",
-            "x_min, y_min, x_max, y_max of its outline, hidden or not, cut at the image's edges; NaN outside of it.",
+            "x_min, y_min, x_max, y_max of the outline with hidden parts, cut at the image's edges; NaN outside.",
         ),
     )
 

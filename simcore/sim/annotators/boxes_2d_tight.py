@@ -21,9 +21,9 @@ class TightBoxes2d(Annotator):
             ("N", 4),
             "int32",
             "px",
-            "First and last column and row that show it: x_min, y_min, x_max, y_max; -1 where none does.",
+            "First and last column and row that show the thing: x_min, y_min, x_max, y_max; -1 if hidden.",
         ),
-        Output("visible_px", ("N",), "int32", "px", "How many pixels show it."),
+        Output("visible_px", ("N",), "int32", "px", "Number of pixels that show the thing."),
     )
 
     def annotate(self, shot: Shot) -> dict[str, Array]:

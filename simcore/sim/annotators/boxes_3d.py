@@ -17,8 +17,8 @@ class Boxes3d(Annotator):
 
     outputs: ClassVar[tuple[Output, ...]] = (
         Output("boxes_3d_extents", ("N", 2, 3), "float64", "m", "Lower and upper corner in the thing's frame."),
-        Output("boxes_3d_poses", ("N", 4, 4), "float64", "m", "T_world_thing: pose of that frame."),
-        Output("boxes_3d_corners", ("N", 8, 3), "float64", "m", "Corners in the world frame, order below."),
+        Output("boxes_3d_poses", ("N", 4, 4), "float64", "m", "T_world_thing: pose of the thing's frame."),
+        Output("boxes_3d_corners", ("N", 8, 3), "float64", "m", "Corners in the world frame, in the order below."),
         Output("boxes_3d_corners_px", ("N", 8, 2), "float64", "px", "Corners in the image; NaN behind the camera."),
     )
 

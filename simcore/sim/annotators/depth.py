@@ -16,7 +16,9 @@ class DistanceToImagePlane(Annotator):
     """How far in front of the camera, along its z axis."""
 
     outputs: ClassVar[tuple[Output, ...]] = (
-        Output("distance_to_image_plane", ("H", "W"), "float32", "m", "Depth along z; infinite where nothing is seen."),
+        Output(
+            "distance_to_image_plane", ("H", "W"), "float32", "m", "Depth along z; infinite if the pixel shows nothing."
+        ),
     )
 
     def annotate(self, shot: Shot) -> dict[str, Array]:
@@ -28,7 +30,13 @@ class DistanceToCamera(Annotator):
     """How far from the camera's centre, along the ray of each pixel."""
 
     outputs: ClassVar[tuple[Output, ...]] = (
-        Output("distance_to_camera", ("H", "W"), "float32", "m", "Distance from the centre; infinite likewise."),
+        Output(
+            "distance_to_camera",
+            ("H", "W"),
+            "float32",
+            "m",
+            "Distance from the camera's centre; infinite if the pixel shows nothing.",
+        ),
     )
 
     def annotate(self, shot: Shot) -> dict[str, Array]:

@@ -19,14 +19,20 @@ class Keypoints(Annotator):
     outputs: ClassVar[tuple[Output, ...]] = (
         Output("keypoint_names", ("K",), "text", "-", "`<object>.<part>.<keypoint>`."),
         Output("keypoints_px", ("K", 2), "float64", "px", "Column and row; NaN behind the camera."),
-        Output("keypoints_camera", ("K", 3), "float64", "m", "In the camera frame, turned by camera_rotation_deg."),
-        Output("keypoints_in_image", ("K",), "bool", "-", "Whether it lies before the camera and within the image."),
+        Output(
+            "keypoints_camera",
+            ("K", 3),
+            "float64",
+            "m",
+            "Position in the camera frame, rotated by camera_rotation_deg.",
+        ),
+        Output("keypoints_in_image", ("K",), "bool", "-", "Whether it is in front of the camera and inside the image."),
         Output(
             "keypoints_visibility",
             ("K",),
             "int32",
             "-",
-            "0 outside of the image; 1 inside, hidden; 2 seen: at most keypoint_tolerance_m behind the surface there.",
+            "0: outside of the image; 1: hidden; 2: seen, at most keypoint_tolerance_m behind the surface.",
         ),
     )
 

@@ -21,7 +21,9 @@ class Normals(Annotator):
     """Unit normals of the triangles that are seen; where none fits the image, from the depth around the pixel."""
 
     outputs: ClassVar[tuple[Output, ...]] = (
-        Output("normals", ("H", "W", 3), "float32", "-", "World frame, towards the camera; 0 where nothing is seen."),
+        Output(
+            "normals", ("H", "W", 3), "float32", "-", "World frame, towards the camera; 0 if the pixel shows nothing."
+        ),
     )
 
     def annotate(self, shot: Shot) -> dict[str, Array]:

@@ -20,8 +20,8 @@ class Occlusion(Annotator):
     """The share of the pixels that a thing alone would cover in which something else is seen before it."""
 
     outputs: ClassVar[tuple[Output, ...]] = (
-        Output("occlusion", ("N",), "float64", "-", "0 all seen, 1 all hidden; NaN where it is outside of the image."),
-        Output("alone_px", ("N",), "int32", "px", "How many pixels it would cover if nothing else were there."),
+        Output("occlusion", ("N",), "float64", "-", "0: fully visible, 1: fully hidden; NaN: outside of the image."),
+        Output("alone_px", ("N",), "int32", "px", "Number of pixels that it would cover without other things."),
     )
 
     def annotate(self, shot: Shot) -> dict[str, Array]:

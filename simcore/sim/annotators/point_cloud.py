@@ -16,7 +16,7 @@ class PointCloud(Annotator):
     """Where each pixel's ray meets a surface, in the order of the image: colours and segmentation belong to it."""
 
     outputs: ClassVar[tuple[Output, ...]] = (
-        Output("point_cloud", ("H", "W", 3), "float32", "m", "World frame; NaN where nothing is seen."),
+        Output("point_cloud", ("H", "W", 3), "float32", "m", "World frame; NaN if the pixel shows nothing."),
     )
 
     def annotate(self, shot: Shot) -> dict[str, Array]:

@@ -16,8 +16,14 @@ class Poses(Annotator):
     """Where things are, seen from the camera."""
 
     outputs: ClassVar[tuple[Output, ...]] = (
-        Output("poses", ("N", 4, 4), "float64", "m", "T_camera_thing, the camera frame turned by camera_rotation_deg."),
-        Output("centers_px", ("N", 2), "float64", "px", "Middle of the thing's 3D box; NaN behind the camera."),
+        Output(
+            "poses",
+            ("N", 4, 4),
+            "float64",
+            "m",
+            "T_camera_thing, with the camera frame rotated by camera_rotation_deg.",
+        ),
+        Output("centers_px", ("N", 2), "float64", "px", "Centre of the thing's 3D box; NaN behind the camera."),
         Output("origins_px", ("N", 2), "float64", "px", "Origin of the thing's frame; NaN behind the camera."),
     )
 

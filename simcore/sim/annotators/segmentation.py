@@ -18,7 +18,13 @@ class SemanticSegmentation(Annotator):
     """By labels: what shares labels shares a number."""
 
     outputs: ClassVar[tuple[Output, ...]] = (
-        Output("semantic_segmentation", ("H", "W"), "int32", "-", "Key of `id_to_labels`; 0 nothing, 1 no such label."),
+        Output(
+            "semantic_segmentation",
+            ("H", "W"),
+            "int32",
+            "-",
+            "Key of `id_to_labels`; 0: nothing, 1: no label of these types.",
+        ),
     )
 
     def annotate(self, shot: Shot) -> dict[str, Array]:
@@ -34,7 +40,7 @@ class InstanceSegmentation(Annotator):
     """By link of each body."""
 
     outputs: ClassVar[tuple[Output, ...]] = (
-        Output("instance_segmentation", ("H", "W"), "int32", "-", "Place in `instance_labels`; 0 nothing."),
+        Output("instance_segmentation", ("H", "W"), "int32", "-", "Index in `instance_labels`; 0: nothing."),
         Output("instance_labels", ("L",), "text", "-", "`nothing`, then `<body>/<link>` of every link."),
     )
 
