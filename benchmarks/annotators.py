@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from unlatch.configs.cameras import read_looks, with_cameras
+from unlatch.configs.cameras import read_render_settings, with_cameras
 from unlatch.simcore.sim.annotators.annotations import annotate
 from unlatch.simcore.sim.annotators.catalog import ANNOTATORS
 from unlatch.simcore.sim.annotators.config import AnnotationCfg
@@ -51,7 +51,7 @@ def main() -> int:
     )
     with EpisodeRunner(job.cfg) as runner:
         record = runner.run(0)
-    cfg = with_cameras(job.cfg, read_looks(job.cfg, ["front"]).cameras)
+    cfg = with_cameras(job.cfg, read_render_settings(job.cfg, ["front"]).cameras)
     times: dict[tuple[str, bool], list[float]] = {}
     world = World(cfg.world, visuals=True, renderer=RENDERERS.load(given.renderer)())
     with world, open_record(cfg, record, world=world) as shown:

@@ -17,7 +17,7 @@ from pathlib import Path
 
 import psutil
 
-from unlatch.configs.cameras import Looks, read_looks, with_cameras
+from unlatch.configs.cameras import RenderSettings, read_render_settings, with_cameras
 from unlatch.configs.composition import Request
 from unlatch.configs.schema import EpisodeCfg
 from unlatch.simcore.recording.data_set.data_set import DataSet
@@ -28,7 +28,7 @@ from unlatch.simcore.sim.renderers.catalog import RENDERERS
 from unlatch.simcore.sim.world import World
 from unlatch.workflows.cli.arguments import CommandLine, load_configs, read_pairs
 from unlatch.workflows.commands.collect import collect
-from unlatch.workflows.commands.render import header_of
+from unlatch.workflows.images.render import header_of
 from unlatch.workflows.images.render_config import RenderCfg
 from unlatch.workflows.images.render_job import RenderJob
 from unlatch.workflows.runs.recorded import config_of
@@ -58,21 +58,21 @@ def cut_record(data_set: DataSet, frames: int) -> EpisodeRecord:
     return dataclasses.replace(record, arrays=cut)
 
 
-def measure(cfg: BenchCfg, data_set: DataSet, episode_cfg: EpisodeCfg, looks: Looks, folder: Path) -> None:
+def measure(cfg: BenchCfg, data_set: DataSet, episode_cfg: EpisodeCfg, settings: RenderSettings, folder: Path) -> None:
     """Renders and prints."""
     record, process = cut_record(data_set, cfg.frames), psutil.Process()
     asked = RenderCfg(modalities=["rgb", "depth", "segmentation"])
     world = World(episode_cfg.world, visuals=True, renderer=RENDERERS.load(cfg.renderer)())
     with world, BulletCollisionChecker() as checker:
         for index in range(cfg.episodes):
-            header = header_of(asked, episode_cfg, looks, cfg.renderer)
+            header = header_of(asked, episode_cfg, settings, cfg.renderer)
             with RenderSet.create_or_resume(folder, f"set{index}", header) as render_set:
                 job = RenderJob(
-                    with_cameras(episode_cfg, looks.cameras),
+                    with_cameras(episode_cfg, settings.cameras),
                     data_set,
                     render_set,
                     cfg.renderer,
-                    looks.randomization,
+                    settings.randomization,
                     {record.number: "0"},
                 )
                 job.render(record, world, checker, render_set)
@@ -95,8 +95,8 @@ def main() -> None:
         data_set = DataSet.open(cfg.data)
         episode_cfg = config_of(data_set)
         size = [f"cameras.0.width={cfg.size}", f"cameras.0.height={cfg.size * 3 // 4}"]
-        looks = read_looks(episode_cfg, ["front"], randomization="full", request=Request(size))
-        measure(cfg, data_set, episode_cfg, looks, Path(folder))
+        settings = read_render_settings(episode_cfg, ["front"], randomization="full", request=Request(size))
+        measure(cfg, data_set, episode_cfg, settings, Path(folder))
 
 
 if __name__ == "__main__":

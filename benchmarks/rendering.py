@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 import pybullet as p
 
-from unlatch.configs.cameras import read_looks, with_cameras
+from unlatch.configs.cameras import read_render_settings, with_cameras
 from unlatch.simcore.errors import WorldError
 from unlatch.simcore.geometry import Pinhole
 from unlatch.simcore.recording.data_set.data_set import DataSet
@@ -35,7 +35,7 @@ from unlatch.simcore.sim.visuals.pictures import take_images
 from unlatch.simcore.sim.world import World
 from unlatch.workflows.cli.arguments import CommandLine, load_configs
 from unlatch.workflows.commands.collect import collect
-from unlatch.workflows.commands.render import header_of
+from unlatch.workflows.images.render import header_of
 from unlatch.workflows.images.render_config import RenderCfg
 from unlatch.workflows.images.render_job import RenderJob
 from unlatch.workflows.runs.recorded import config_of
@@ -80,7 +80,7 @@ class BareCalls:
 def size_table(data_set: DataSet, renderers: list[str], cameras: list[str]) -> None:
     """Milliseconds of one call by renderer, camera and size, with shadows."""
     cfg = config_of(data_set)
-    cfg = with_cameras(cfg, read_looks(cfg, cameras).cameras)
+    cfg = with_cameras(cfg, read_render_settings(cfg, cameras).cameras)
     record = data_set.read(next(item.number for item in data_set.summaries() if item.success))
     print("ms of CPU time for one image, rgb with shadows; median of 5")
     print(f"{'':14}" + "".join(f"{f'{w}x{h}':>12}" for w, h in SIZES))
@@ -115,16 +115,18 @@ def median_ms(world: World, pinhole: Pinhole, T_world_camera: Any) -> float:
 def overhead(data_set: DataSet, renderer: str, cameras: list[str], modalities: list[str], frames: int) -> None:
     """Renders the beginning of an episode and prints what is spent outside the engine's calls."""
     cfg = config_of(data_set)
-    looks = read_looks(cfg, cameras)
+    settings = read_render_settings(cfg, cameras)
     render_cfg = RenderCfg(modalities=modalities)
     summary = next(item for item in data_set.summaries() if item.success)
     record = data_set.read(summary.number)
     cut = {key: array[: frames + (len(array) == record.n_actions + 1)] for key, array in record.arrays.items()}
     short = replace(record, arrays=cut)
     with tempfile.TemporaryDirectory() as folder:
-        header = header_of(render_cfg, cfg, looks, renderer)
+        header = header_of(render_cfg, cfg, settings, renderer)
         with RenderSet.create_or_resume(Path(folder), "bench", header) as render_set:
-            job = RenderJob(with_cameras(cfg, looks.cameras), data_set, render_set, renderer, None, {short.number: "0"})
+            job = RenderJob(
+                with_cameras(cfg, settings.cameras), data_set, render_set, renderer, None, {short.number: "0"}
+            )
             world = World(cfg.world, visuals=True, renderer=RENDERERS.load(renderer)())
             with world, BulletCollisionChecker() as checker:
                 job.render(short, world, checker, render_set)  # what a worker does once

@@ -30,7 +30,7 @@ class _Beside:
 
 
 @dataclass(frozen=True)
-class Looks:
+class RenderSettings:
     """Who looks at a record, and how it looks."""
 
     cameras: list[CameraCfg]
@@ -39,13 +39,13 @@ class Looks:
     """Whose visual rules are drawn anew; None: it looks as it did."""
 
 
-def read_looks(
+def read_render_settings(
     cfg: EpisodeCfg,
     cameras: Sequence[Any] | None = None,
     *,
     randomization: str | None = None,
     request: Request | None = None,
-) -> Looks:
+) -> RenderSettings:
     """Reads cameras for episodes of a configuration.
 
     Args:
@@ -77,7 +77,7 @@ def read_looks(
     if not made:
         raise ConfigError(f"{KEY}=[] is empty. Expected at least one camera. Name one.", key=KEY)
     check_sensors(cfg, {f"{KEY}[{index}]": camera for index, camera in enumerate(made)})
-    return Looks(made, found.randomization if groups else None)
+    return RenderSettings(made, found.randomization if groups else None)
 
 
 def with_cameras(cfg: EpisodeCfg, cameras: Sequence[CameraCfg]) -> EpisodeCfg:

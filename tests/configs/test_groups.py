@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from unlatch.configs.cameras import read_looks
+from unlatch.configs.cameras import read_render_settings
 from unlatch.configs.composition import option_names
 from unlatch.simcore.errors import ConfigError
 from unlatch.simcore.sim.sensors.camera import CameraCfg
@@ -41,7 +41,7 @@ def test_cameras_are_mounted_beside_the_sensors():
 
 
 def test_records_are_looked_at_by_the_cameras_that_they_were_made_with():
-    assert [camera.width for camera in read_looks(read("camera=realsense")).cameras] == [480, 320]
+    assert [camera.width for camera in read_render_settings(read("camera=realsense")).cameras] == [480, 320]
 
 
 @pytest.mark.parametrize(

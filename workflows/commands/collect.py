@@ -88,7 +88,7 @@ def check_images(cfg: CollectCfg, config_dirs: Sequence[str]) -> None:
     Raises:
         SimCoreError: The input is at fault.
     """
-    from unlatch.configs.cameras import read_looks
+    from unlatch.configs.cameras import read_render_settings
     from unlatch.configs.composition import Request
     from unlatch.configs.reading import below
     from unlatch.simcore.sim.renderers.catalog import RENDERERS
@@ -103,16 +103,16 @@ def check_images(cfg: CollectCfg, config_dirs: Sequence[str]) -> None:
     request = Request(config_dirs=list(config_dirs))
     with banner_hidden():
         try:
-            read_looks(cfg, cfg.images.cameras, randomization=cfg.images.randomization, request=request)
+            read_render_settings(cfg, cfg.images.cameras, randomization=cfg.images.randomization, request=request)
         except ConfigError as exc:  # of `unlatch render`, which has these keys by themselves
             raise below("images", exc, keys=vars(cfg.images)) from exc
 
 
 def render_run(cfg: CollectCfg, config_dirs: Sequence[str]) -> int:
-    """Renders the successes of a run that is there; see `render`."""
+    """Renders the successes of a run that is there; see `unlatch render`."""
     from unlatch.configs.composition import Request
     from unlatch.simcore.recording.data_set.data_set import DataSet
-    from unlatch.workflows.commands.render import render
+    from unlatch.workflows.commands.render import render_and_report
     from unlatch.workflows.images.render_config import RenderCfg
 
     data_set = DataSet.open(output_folder(cfg))
@@ -120,7 +120,7 @@ def render_run(cfg: CollectCfg, config_dirs: Sequence[str]) -> int:
         note("unlatch: nothing is rendered, no episode succeeded")
         return OK
     asked = RenderCfg(**vars(cfg.images), workers=cfg.workers, executor=cfg.executor.name)
-    return render(data_set, asked, Request(config_dirs=list(config_dirs)))
+    return render_and_report(data_set, asked, Request(config_dirs=list(config_dirs)))
 
 
 @dataclass(frozen=True)

@@ -1,10 +1,10 @@
-"""Annotations of one episode for a render set: every frame of every camera, in arrays of one shape."""
+"""Annotations of one episode for a render set: one array per camera and key, one row per frame."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -13,45 +13,43 @@ from unlatch.simcore.recording.state_file import encode_state
 from unlatch.simcore.sim.annotators.annotations import Annotations, annotate
 from unlatch.simcore.sim.annotators.config import AnnotationCfg
 from unlatch.simcore.sim.annotators.shot import shot_of
-
-if TYPE_CHECKING:
-    from unlatch.simcore.sim.sensors.camera import Camera
-    from unlatch.workflows.viewing.scene_picture import RecordedWorld
+from unlatch.simcore.sim.sensors.camera import Camera
+from unlatch.workflows.viewing.scene_picture import RecordedWorld
 
 Array = np.ndarray
 
 
 class EpisodeAnnotations:
-    """Collects what annotators say, frame by frame; things that are not seen have a row too, so that all are alike."""
+    """Collects annotations frame by frame; things that are not visible have rows too, so all frames have one shape."""
 
-    def __init__(self, shown: RecordedWorld, asked: Mapping[str, Any]) -> None:
-        """Begins.
+    def __init__(self, recorded: RecordedWorld, request: Mapping[str, Any]) -> None:
+        """Starts with no frames.
 
         Args:
-            shown: The record.
-            asked: `annotators`, by name, and fields of `AnnotationCfg`.
+            recorded: The record.
+            request: `annotators`, by name, and fields of `AnnotationCfg`.
         """
-        self._shown = shown
-        self._names: Sequence[str] = asked["annotators"]
+        self._recorded = recorded
+        self._names: Sequence[str] = request["annotators"]
         self._cfg = AnnotationCfg(
-            semantic_types=asked["semantic_types"],
-            leave_out=asked["leave_out"],
-            camera_rotation_deg=asked["camera_rotation_deg"],
+            semantic_types=request["semantic_types"],
+            leave_out=request["leave_out"],
+            camera_rotation_deg=request["camera_rotation_deg"],
             include_occluded=True,
         )
         self._rows: dict[str, dict[str, list[Array]]] = {}
-        self._about: dict[str, dict[str, Any]] = {}
+        self._descriptions: dict[str, dict[str, Any]] = {}
 
     def add(self, camera: Camera) -> None:
-        """Takes what a camera sees, once it has been updated.
+        """Annotates the current image of a camera.
 
         Args:
-            camera: A camera with images of depth switched on.
+            camera: An updated camera whose depth images are switched on.
         """
-        scene = self._shown.episode.scene.scene
+        scene = self._recorded.episode.scene.scene
         scene.keypoints.update_state()
         shot = shot_of(
-            self._shown.world,
+            self._recorded.world,
             camera.raw_images(),
             camera.optics,
             camera.T_world_sensor,
@@ -61,14 +59,14 @@ class EpisodeAnnotations:
         )
         found = annotate(shot, self._names)
         name = camera.cfg.name
-        self._about.setdefault(name, _about(found))
+        self._descriptions.setdefault(name, _describe_annotations(found))
         rows = self._rows.setdefault(name, {})
         for key, value in found.values.items():
             if value.dtype.kind != "U":  # names are the same in every frame
                 rows.setdefault(key, []).append(value)
 
     def write(self, folder: Path) -> dict[str, Any]:
-        """Writes one file a camera, and returns what `frames.json` holds of them.
+        """Writes one file per camera; returns their descriptions for `frames.json`.
 
         Args:
             folder: The episode's folder.
@@ -76,10 +74,10 @@ class EpisodeAnnotations:
         for name, rows in self._rows.items():
             arrays = {key: np.stack(values) for key, values in rows.items()}
             (folder / annotations_file(name)).write_bytes(encode_state(arrays))
-        return self._about
+        return self._descriptions
 
 
-def _about(found: Annotations) -> dict[str, Any]:
+def _describe_annotations(found: Annotations) -> dict[str, Any]:
     return {
         "paths": list(found.paths),
         "semantic_ids": list(found.semantic_ids),

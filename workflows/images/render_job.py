@@ -1,4 +1,4 @@
-"""Images of recorded episodes into a render set, one episode after the other; one such job is sent to every worker."""
+"""Renders episodes into a render set; every worker of an executor gets one such job."""
 
 from __future__ import annotations
 
@@ -7,81 +7,81 @@ from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import numpy as np
+
+from unlatch.configs.schema import EpisodeCfg
 from unlatch.simcore.errors import RecordingError
+from unlatch.simcore.native_output import hide_native_output
 from unlatch.simcore.randomization.config import RandomizationCfg
-from unlatch.workflows.cli.console import banner_hidden
+from unlatch.simcore.recording.data_set.data_set import DataSet
+from unlatch.simcore.recording.episode import EpisodeRecord
+from unlatch.simcore.recording.images.frame_video import FrameVideoWriter
+from unlatch.simcore.recording.images.rendered_episode import CAMERAS_FILE, stream_file
+from unlatch.simcore.recording.images.renders import RenderSet
+from unlatch.simcore.recording.state_file import encode_state
+from unlatch.simcore.rng import derived_seed
+from unlatch.simcore.sim.collision import BulletCollisionChecker
+from unlatch.simcore.sim.renderers.catalog import RENDERERS
+from unlatch.simcore.sim.sensors.camera import Camera
+from unlatch.simcore.sim.world import World
+from unlatch.simcore.state import Rendering
+from unlatch.workflows.episode.randomization.episode_randomization import VisualDraw
+from unlatch.workflows.episode.randomization.visual_views import cameras
+from unlatch.workflows.images.render_annotations import EpisodeAnnotations
 from unlatch.workflows.runs.executors.executor import EpisodeMaker, Outcome
-
-if TYPE_CHECKING:
-    import numpy as np
-
-    from unlatch.configs.schema import EpisodeCfg
-    from unlatch.simcore.recording.data_set.data_set import DataSet
-    from unlatch.simcore.recording.episode import EpisodeRecord
-    from unlatch.simcore.recording.images.renders import RenderSet
-    from unlatch.simcore.sim.collision import BulletCollisionChecker
-    from unlatch.simcore.sim.sensors.camera import Camera
-    from unlatch.simcore.sim.world import World
-    from unlatch.simcore.state import Rendering
-    from unlatch.workflows.viewing.scene_picture import RecordedWorld
+from unlatch.workflows.viewing.scene_picture import RecordedWorld, open_record
 
 
 @dataclass(frozen=True)
 class RenderOutcome(Outcome):
-    """What came of rendering one episode."""
+    """Result of rendering one episode."""
 
     problem: str = ""
-    """Why it could not be rendered."""
+    """Why it could not be rendered; empty if it was."""
     n_frames: int = 0
     """Frames of each camera."""
 
 
 @dataclass(frozen=True)
 class RenderJob:
-    """Renders episodes of a data set; see `Job`."""
+    """Renders episodes of a data set; implements `Job`."""
 
     cfg: EpisodeCfg
-    """What the episodes are made of, with the cameras as its only sensors."""
+    """Configuration of the episodes; the cameras are its only sensors."""
     data_set: DataSet
-    """Where they are."""
+    """The data set."""
     render_set: RenderSet
     """Where the images go."""
     renderer: str
     """Name in the catalog of renderers."""
     randomization: RandomizationCfg | None
-    """Whose visual rules are drawn anew; None: an episode looks as it did."""
+    """Its visual rules are drawn anew; None: the appearance of the recording."""
     digests: Mapping[int, str]
-    """Checksum of the arrays of every episode that is rendered."""
+    """Checksum of the arrays of every requested episode, by number."""
 
     @contextmanager
     def open(self, worker: str) -> Iterator[EpisodeMaker]:
-        """See `Job`."""
-        from unlatch.simcore.sim.renderers.catalog import RENDERERS
-
-        with banner_hidden():
-            from unlatch.simcore.sim.collision import BulletCollisionChecker
-            from unlatch.simcore.sim.world import World
-
+        """See `Job.open`."""
         with ExitStack() as stack:
-            with banner_hidden():  # the driver of a graphics card greets too
+            with hide_native_output():  # the driver of a graphics card prints a banner
                 world = stack.enter_context(
                     World(self.cfg.world, visuals=True, renderer=RENDERERS.load(self.renderer)())
                 )
                 checker = stack.enter_context(BulletCollisionChecker())
             render_set = stack.enter_context(self.render_set)
 
-            def render(number: int) -> Outcome:
+            def render_number(number: int) -> Outcome:
                 try:
                     return self.render(self.data_set.read(number), world, checker, render_set)
                 except RecordingError as exc:
                     return RenderOutcome(number, False, "damaged", problem=exc.message)
 
-            yield render
+            yield render_number
 
     def lost(self, number: int, reason: str, *, code: str = "error") -> Outcome:
-        """See `Job`."""
+        """See `Job.lost`."""
         return RenderOutcome(number, False, code, problem=f"its images were lost: {reason}")
 
     def render(
@@ -91,55 +91,47 @@ class RenderJob:
 
         Args:
             record: The record, with its arrays.
-            world: An open world with visual shapes, which is emptied.
+            world: An open world with visual shapes; it is emptied.
             checker: An open collision checker.
             render_set: Where the images go.
 
         Raises:
-            RecordingError: It does not fit the objects that are there now, or the images cannot be written.
+            RecordingError: The record does not fit the objects that exist now, or the images cannot be written.
         """
-        from unlatch.simcore.rng import derived_seed
-        from unlatch.workflows.episode.randomization.episode_randomization import VisualDraw
-        from unlatch.workflows.viewing.scene_picture import open_record
-
         started = time.perf_counter()
         draw = None
         if self.randomization is not None:
             draw = VisualDraw(self.randomization, derived_seed(record.seed, f"render.{render_set.name}"))
-        with open_record(self.cfg, record, checker, visual_draw=draw, world=world) as shown:
+        with open_record(self.cfg, record, checker, visual_draw=draw, world=world) as recorded:
             opened = time.perf_counter()
-            pictures = EpisodePictures(shown, render_set)
-            pictures.write(record.number, self.digests[record.number])
+            images = EpisodeImages(recorded, render_set)
+            images.write(record.number, self.digests[record.number])
         timings = {
             "open": 1e3 * (opened - started),
-            **pictures.timings_ms,
+            **images.timings_ms,
             "total": 1e3 * (time.perf_counter() - started),
         }
         return RenderOutcome(record.number, True, None, timings, n_frames=record.n_actions + 1)
 
 
-class EpisodePictures:
-    """The images of one episode that is open: made frame by frame, one frame in memory at a time."""
+class EpisodeImages:
+    """Renders the images of one open episode, one frame in memory at a time."""
 
-    def __init__(self, shown: RecordedWorld, render_set: RenderSet) -> None:
+    def __init__(self, recorded: RecordedWorld, render_set: RenderSet) -> None:
         """Switches the cameras on.
 
         Args:
-            shown: The record, with the set's cameras in its scene.
+            recorded: The record, with the cameras of the set in its scene.
             render_set: Where the images go.
         """
-        from unlatch.simcore.state import Rendering
-        from unlatch.workflows.episode.randomization.visual_views import cameras
-        from unlatch.workflows.images.render_annotations import EpisodeAnnotations
-
-        self._shown = shown
+        self._recorded = recorded
         self._set = render_set
-        self._cameras: list[Camera] = cameras(shown.episode.scene)
+        self._cameras: list[Camera] = cameras(recorded.episode.scene)
         self._kinds: dict[str, Rendering] = {name: Rendering[name] for name in render_set.modalities}
         self.timings_ms = {"show": 0.0, "image": 0.0, "annotate": 0.0, "encode": 0.0}
-        """Wall time of writing states into the world, of making and annotating images, and of writing them [ms]."""
-        asked = render_set.header.get("annotations")
-        self._annotations = None if asked is None else EpisodeAnnotations(shown, asked)
+        """Wall time of setting states, of rendering and annotating images, and of encoding them [ms]."""
+        request = render_set.header.get("annotations")
+        self._annotations = None if request is None else EpisodeAnnotations(recorded, request)
         for camera in self._cameras:
             for kind in self._kinds.values():
                 camera.switch_rendering(kind, on=True)
@@ -161,51 +153,49 @@ class EpisodePictures:
             self._write_frames(folder)
             first = self._cameras[0]
             labels = {name: first.labels(kind) for name, kind in self._kinds.items() if first.labels(kind)}
-            n_frames = self._shown.record.n_actions + 1
+            n_frames = self._recorded.record.n_actions + 1
             about = {} if self._annotations is None else {"annotations": self._annotations.write(folder)}
             return {"n_frames": n_frames, "state_sha256": state_sha256, "labels": labels, **about}
 
         self._set.write(number, fill)
 
     def _write_frames(self, folder: Path) -> None:
-        import numpy as np
-
-        from unlatch.simcore.recording.images.frame_video import FrameVideoWriter
-        from unlatch.simcore.recording.images.rendered_episode import CAMERAS_FILE, stream_file
-        from unlatch.simcore.recording.state_file import encode_state
-
         tracks: dict[str, list[np.ndarray]] = {}
         with ExitStack() as stack:
-            writers = {}
-            for camera in self._cameras:
-                name, cfg = camera.cfg.name, camera.cfg
-                for stream in self._set.streams[name].values():
-                    writer = FrameVideoWriter(
-                        folder / stream_file(name, stream),
-                        stream.encoding,
-                        width=cfg.width,
-                        height=cfg.height,
-                        rate_hz=self._set.rate_hz,
-                    )
-                    writers[name, stream.modality] = stack.enter_context(writer)
-            for frame in range(self._shown.record.n_actions + 1):
+            writers = self._open_writers(folder, stack)
+            for frame in range(self._recorded.record.n_actions + 1):
                 with self._timed("show"):
-                    self._shown.show(frame)
+                    self._recorded.show(frame)
                 for camera in self._cameras:
-                    with self._timed("image"):
-                        camera.update_state()
-                    if self._annotations is not None:
-                        with self._timed("annotate"):
-                            self._annotations.add(camera)
-                    name = camera.cfg.name
+                    self._write_frame(camera, writers)
                     for key, value in camera.track().items():
-                        tracks.setdefault(f"{name}.{key}", []).append(value)
-                    with self._timed("encode"):
-                        for modality, kind in self._kinds.items():
-                            image = self._set.streams[name][modality].pack(camera.image(kind))
-                            writers[name, modality].add(image)
+                        tracks.setdefault(f"{camera.cfg.name}.{key}", []).append(value)
         arrays = {key: np.stack(rows) for key, rows in tracks.items()}
         (folder / CAMERAS_FILE).write_bytes(encode_state(arrays))
+
+    def _open_writers(self, folder: Path, stack: ExitStack) -> dict[tuple[str, str], FrameVideoWriter]:
+        """Opens a writer for every camera and modality; the stack closes them."""
+        writers = {}
+        for camera in self._cameras:
+            name, cfg = camera.cfg.name, camera.cfg
+            for stream in self._set.streams[name].values():
+                path = folder / stream_file(name, stream)
+                writer = FrameVideoWriter(
+                    path, stream.encoding, width=cfg.width, height=cfg.height, rate_hz=self._set.rate_hz
+                )
+                writers[name, stream.modality] = stack.enter_context(writer)
+        return writers
+
+    def _write_frame(self, camera: Camera, writers: Mapping[tuple[str, str], FrameVideoWriter]) -> None:
+        with self._timed("image"):
+            camera.update_state()
+        if self._annotations is not None:
+            with self._timed("annotate"):
+                self._annotations.add(camera)
+        name = camera.cfg.name
+        with self._timed("encode"):
+            for modality, kind in self._kinds.items():
+                writers[name, modality].add(self._set.streams[name][modality].pack(camera.image(kind)))
 
     @contextmanager
     def _timed(self, stage: str) -> Iterator[None]:

@@ -59,11 +59,11 @@ def test_every_state_is_seen_by_cameras_that_the_record_does_not_know(data_set: 
     assert {"nothing", "table", "robot"} < set(labels)
     # the images are those of the states: the last one is made again here
     cfg = config_of(data_set)
-    from unlatch.configs.cameras import read_looks, with_cameras
+    from unlatch.configs.cameras import read_render_settings, with_cameras
     from unlatch.configs.composition import Request
 
-    looks = read_looks(cfg, ["front"], request=Request(SMALL[:2]))
-    with open_record(with_cameras(cfg, looks.cameras), record) as shown:
+    settings = read_render_settings(cfg, ["front"], request=Request(SMALL[:2]))
+    with open_record(with_cameras(cfg, settings.cameras), record) as shown:
         shown.show(-1)
         (camera,) = shown.episode.scene.scene.sensors.children.values()
         camera.enable_rgb_rendering()
@@ -103,7 +103,7 @@ def test_the_same_command_makes_what_is_missing_and_what_is_damaged(data_set: Da
     assert command_table.main(["check", path]) == 1
     assert f"renders/again: '{first}' is missing or was changed" in capsys.readouterr().out
     _, out, err = said(capsys, path, *command)
-    assert "images of episode 0 are made again: front.rgb.mp4 is not as it was written" in err
+    assert "episode 0 is rendered again: front.rgb.mp4 has changed since it was written" in err
     assert "2 of 2 episodes there, 1 rendered" in out
     assert first.read_bytes() == before
     code, _, err = said(capsys, path, "cameras=[wrist]", "name=again", *FAST)
@@ -136,7 +136,7 @@ def test_episodes_look_otherwise_by_another_randomization(data_set: DataSet, cap
         (["cameras=[{name: a, type: camera, mount: {body: drawr}}]"], "cameras[0].mount.body='drawr' is no"),
         (["renderer=tine"], "Did you mean 'tiny'?"),
         (["only=[7]"], "episode=7 is not in"),
-        ([], "none is to be rendered: 0 succeeded"),
+        ([], "episodes, 0 successes"),
         (["name=a/b"], "cannot name a render set"),
         (["randomization=lihgt"], "lihgt"),
         (["rgb=png"], "rgb='png' is unknown. Expected one of h264, lossless."),

@@ -1,0 +1,184 @@
+"""Writes images of recorded episodes with labels for training estimators of poses and boxes."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from PIL import Image
+
+from unlatch.configs.cameras import read_render_settings, with_cameras
+from unlatch.configs.composition import Request
+from unlatch.configs.schema import EpisodeCfg
+from unlatch.simcore.errors import ConfigError, RecordingError
+from unlatch.simcore.files import not_writable
+from unlatch.simcore.native_output import hide_native_output
+from unlatch.simcore.recording.data_set.data_set import DataSet
+from unlatch.simcore.sim.annotators.config import AnnotationCfg
+from unlatch.simcore.sim.annotators.formats.coco_file import CocoFile
+from unlatch.simcore.sim.annotators.formats.dope_file import dope_frame
+from unlatch.simcore.sim.annotators.formats.drawing import drawn
+from unlatch.simcore.sim.annotators.shot import Shot, take_shot
+from unlatch.workflows.episode.randomization.visual_views import cameras
+from unlatch.workflows.episode.semantic_classes import check_classes
+from unlatch.workflows.runs.recorded import check_episode, config_of
+from unlatch.workflows.viewing.scene_picture import RecordedWorld, open_record
+
+_COCO_FILE = "coco.json"
+_PICTURE = "annotated.png"
+
+
+@dataclass
+class LabelCfg:
+    """Options of `unlatch label`."""
+
+    out: str | None = None
+    """Folder to create."""
+    cameras: list[Any] = field(default_factory=lambda: ["front"])
+    """Names or entries."""
+    every: int = 30
+    """Frames between images."""
+    only: list[int] | None = None
+    """Only these episodes; null: all successes."""
+    semantic_types: list[str] = field(default_factory=lambda: ["part", "class"])
+    """What is labelled."""
+    camera_rotation_deg: list[float] = field(default_factory=lambda: [0.0, 0.0, 0.0])
+    """Rotation from our camera frame to that of annotated poses [degrees]."""
+    leave_out: list[str] = field(default_factory=lambda: ["table"])
+    """Classes that are not labelled."""
+
+    def __post_init__(self) -> None:
+        if self.out is None:
+            raise ConfigError("out= is missing. Expected the folder to create. Name it.", key="out")
+        if self.every < 1:
+            raise ConfigError(f"every={self.every} is out of range. Expected 1 or more. Raise it.", key="every")
+
+
+@dataclass(frozen=True)
+class LabelReport:
+    """Result of labelling."""
+
+    folder: Path
+    """The folder that was created."""
+    counts: dict[str, tuple[int, int]]
+    """Numbers of images and of annotations, by camera."""
+
+
+def label(data_set: DataSet, cfg: LabelCfg, request: Request | None = None) -> LabelReport:
+    """Writes images and labels of recorded episodes into a new folder.
+
+    Args:
+        data_set: The data set.
+        cfg: What is labelled.
+        request: Overrides of single camera settings, and folders of YAML files.
+
+    Raises:
+        SimCoreError: The input is wrong. No folder is created.
+    """
+    annotation_cfg = AnnotationCfg(
+        semantic_types=cfg.semantic_types, leave_out=cfg.leave_out, camera_rotation_deg=cfg.camera_rotation_deg
+    )
+    numbers = _chosen_numbers(data_set, cfg)
+    episode_cfg = config_of(data_set)
+    settings = read_render_settings(episode_cfg, cfg.cameras, request=request)
+    seen_cfg = with_cameras(episode_cfg, settings.cameras)
+    out = Path(str(cfg.out)).expanduser().absolute()
+    with _draft_of(out) as draft:
+        writer = _LabelWriter(draft, [camera.name for camera in settings.cameras], annotation_cfg)
+        for number in numbers:
+            writer.add_episode(data_set, number, seen_cfg, every=cfg.every)
+        counts = writer.finish()
+    return LabelReport(out, counts)
+
+
+class _LabelWriter:
+    """Writes the images and labels of episodes into one folder per camera."""
+
+    def __init__(self, folder: Path, camera_names: list[str], cfg: AnnotationCfg) -> None:
+        self._folder = folder
+        self._cfg = cfg
+        self._coco = {name: CocoFile() for name in camera_names}
+
+    def add_episode(self, data_set: DataSet, number: int, cfg: EpisodeCfg, *, every: int) -> None:
+        record = data_set.read(number)
+        with hide_native_output(), open_record(cfg, record) as recorded:
+            check_classes(self._cfg.leave_out, recorded.world, key="leave_out")
+            frames = range(0, record.n_actions + 1, every)
+            for frame in frames:
+                for camera, shot in _take_shots(recorded, frame, self._cfg):
+                    in_middle = frame == frames[len(frames) // 2]
+                    self._add_frame(camera, shot, f"{number:06d}_{frame:06d}", is_example=in_middle)
+
+    def _add_frame(self, camera: str, shot: Shot, name: str, *, is_example: bool) -> None:
+        folder = self._folder / camera
+        folder.mkdir(exist_ok=True)
+        Image.fromarray(shot.images.rgb).save(folder / f"{name}.png")
+        (folder / f"{name}.json").write_text(json.dumps(dope_frame(shot), indent=1), encoding="utf-8")
+        self._coco[camera].add(shot, f"{name}.png")
+        if is_example and not (folder / _PICTURE).exists():
+            Image.fromarray(drawn(shot)).save(folder / _PICTURE)
+
+    def finish(self) -> dict[str, tuple[int, int]]:
+        """Writes the COCO files; returns the numbers of images and annotations by camera."""
+        for name, file in self._coco.items():
+            (self._folder / name / _COCO_FILE).write_text(json.dumps(file.content), encoding="utf-8")
+        contents = {name: file.content for name, file in self._coco.items()}
+        return {name: (len(found["images"]), len(found["annotations"])) for name, found in contents.items()}
+
+
+def _chosen_numbers(data_set: DataSet, cfg: LabelCfg) -> list[int]:
+    for number in cfg.only or ():
+        check_episode(data_set, number)
+    if cfg.only is not None:
+        if not cfg.only:
+            raise ConfigError("only=[] names no episode. Expected one or more. Name some, or leave it out.", key="only")
+        return sorted(set(cfg.only))
+    numbers = [item.number for item in data_set.summaries() if item.success]
+    if not numbers:
+        raise ConfigError(f"'{data_set.path}' has no success. Expected at least one. Name episodes: only=[0].")
+    return numbers
+
+
+@contextmanager
+def _draft_of(out: Path) -> Iterator[Path]:
+    """Yields a temporary folder that becomes `out` at the end; it is removed after an error.
+
+    Raises:
+        RecordingError: The folder exists already, or nothing can be written.
+    """
+    if out.exists():
+        raise RecordingError(
+            f"Folder '{out}' exists already. Expected a folder that does not exist yet. Change out=.", path=str(out)
+        )
+    try:
+        out.parent.mkdir(parents=True, exist_ok=True)
+        with TemporaryDirectory(prefix=f".{out.name}.", dir=out.parent) as scratch:
+            draft = Path(scratch) / out.name
+            draft.mkdir()
+            yield draft
+            draft.rename(out)
+    except OSError as exc:
+        raise not_writable(out.parent, exc) from exc
+
+
+def _take_shots(recorded: RecordedWorld, frame: int, cfg: AnnotationCfg) -> Iterator[tuple[str, Shot]]:
+    """Yields the annotated view of every camera in a frame, with the camera's name."""
+    recorded.show(frame)
+    scene = recorded.episode.scene.scene
+    scene.keypoints.update_state()
+    for camera in cameras(recorded.episode.scene):
+        shot = take_shot(
+            recorded.world,
+            camera.optics,
+            camera.T_world_sensor,
+            near_m=camera.cfg.near_m,
+            far_m=camera.cfg.far_m,
+            cfg=cfg,
+            keypoints=scene.keypoints.state_dict(),
+        )
+        yield camera.cfg.name, shot

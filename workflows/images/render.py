@@ -1,0 +1,288 @@
+"""Renders images of the recorded episodes of a data set into a render set."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from unlatch.configs.cameras import RenderSettings, read_render_settings, with_cameras
+from unlatch.configs.composition import Request
+from unlatch.configs.reading import read_dataclass
+from unlatch.configs.schema import EpisodeCfg
+from unlatch.simcore.errors import ConfigError, RecordingError
+from unlatch.simcore.native_output import hide_native_output
+from unlatch.simcore.recording.data_set.data_set import DataSet
+from unlatch.simcore.recording.images.modality import Stream
+from unlatch.simcore.recording.images.renders import RenderSet, render_folder
+from unlatch.simcore.recording.json_values import plain
+from unlatch.simcore.sim.annotators.config import AnnotationCfg
+from unlatch.simcore.sim.renderers.auto import best_renderer
+from unlatch.simcore.sim.renderers.catalog import RENDERERS
+from unlatch.simcore.sim.world import World
+from unlatch.workflows.cli.console import cores
+from unlatch.workflows.episode.randomization.episode_randomization import VisualDraw
+from unlatch.workflows.episode.semantic_classes import check_classes
+from unlatch.workflows.images.render_config import AUTO, RenderCfg
+from unlatch.workflows.images.render_job import RenderJob, RenderOutcome
+from unlatch.workflows.runs.executors import EXECUTORS
+from unlatch.workflows.runs.executors.executor import WorkerLimits
+from unlatch.workflows.runs.recorded import check_episode, config_of
+from unlatch.workflows.runs.versions import versions_of
+from unlatch.workflows.viewing.scene_picture import open_record
+
+
+def render(
+    data: DataSet | str | PathLike[str],
+    *,
+    cameras: Sequence[Any] | None = None,
+    name: str = "default",
+    overrides: Sequence[str] = (),
+    config_dirs: Sequence[str] = (),
+    on_episode: Callable[[RenderOutcome], None] | None = None,
+    **options: Any,
+) -> RenderSet:
+    """Renders images of recorded episodes: one image of each camera and modality for every recorded state.
+
+    Episodes whose images exist already are not rendered again.
+
+    Args:
+        data: The data set, or its folder.
+        cameras: Names of cameras of the records, names of YAML files of the group `sensor`, or mappings; None: the
+            cameras of the records, or else `front` and `wrist`.
+        name: Name of the render set.
+        overrides: Overrides of single camera settings, such as `cameras.0.width=640`.
+        config_dirs: Further folders of YAML files.
+        on_episode: Called after each rendered episode.
+        **options: Other fields of `RenderCfg`, such as `modalities=["rgb", "depth"]`, `only=[3]` or `workers=2`.
+
+    Returns:
+        The render set, in `DATA/renders/<name>`.
+
+    Raises:
+        ConfigError: A camera, renderer or option is wrong. Nothing is written.
+        RecordingError: The data set cannot be read, or an episode cannot be rendered.
+    """
+    data_set = data if isinstance(data, DataSet) else DataSet.open(data)
+    values = {"name": name, **options} if cameras is None else {"name": name, "cameras": list(cameras), **options}
+    cfg = read_dataclass(RenderCfg, plain(values), where="")
+    request = Request(list(overrides), [str(folder) for folder in config_dirs])
+    work = prepare_render(data_set, cfg, request)
+    failed = []
+    for outcome in work.run():
+        if on_episode is not None:
+            on_episode(outcome)
+        if not outcome.success:
+            failed.append(outcome)
+    if failed:
+        first = min(failed, key=lambda outcome: outcome.number)
+        raise RecordingError(
+            f"{len(failed)} of {len(work.job.digests)} episodes of '{data_set.path}' cannot be rendered. "
+            f"Episode {first.number}: {first.problem}",
+            number=first.number,
+        )
+    return work.render_set
+
+
+@dataclass(frozen=True)
+class RenderWork:
+    """The episodes that are still to be rendered into a render set."""
+
+    job: RenderJob
+    """Renders one episode."""
+    cfg: RenderCfg
+    """Which images are rendered, and by which executor."""
+    missing: list[int] = field(default_factory=list)
+    """Numbers of the episodes that have no images yet."""
+    notices: list[str] = field(default_factory=list)
+    """Remarks about the request, one line each."""
+
+    @property
+    def render_set(self) -> RenderSet:
+        """Where the images go."""
+        return self.job.render_set
+
+    @property
+    def n_there(self) -> int:
+        """How many of the requested episodes had images before."""
+        return len(self.job.digests) - len(self.missing)
+
+    def run(self, numbers: Iterable[int] | None = None) -> Iterator[RenderOutcome]:
+        """Renders episodes and yields each outcome as it comes; closing the iterator stops at once.
+
+        Args:
+            numbers: Numbers of episodes, taken one by one; None: all that are missing.
+        """
+        executor_type = EXECUTORS.load(self.cfg.executor)
+        workers = self.cfg.workers or (cores() if executor_type.on_this_host else None)
+        executor = executor_type(
+            workers=workers and max(1, min(workers, len(self.missing))),
+            limits=WorkerLimits(self.cfg.episode_timeout_s, None, self.cfg.max_retries, None),
+        )
+        with self.render_set:
+            yield from executor.run(self.job, self.missing if numbers is None else numbers, most=len(self.missing))
+
+
+def prepare_render(data_set: DataSet, cfg: RenderCfg, request: Request | None = None) -> RenderWork:
+    """Checks a request, creates or opens its render set and finds the episodes that have no images yet.
+
+    Images that are damaged, or that belong to a record that has changed, are removed.
+
+    Args:
+        data_set: The data set.
+        cfg: The request.
+        request: Overrides of single camera settings, and folders of YAML files.
+
+    Raises:
+        SimCoreError: The input is wrong. Nothing is written.
+    """
+    _check_names(data_set, cfg)
+    episode_cfg = config_of(data_set)
+    settings = read_render_settings(episode_cfg, cfg.cameras, randomization=cfg.randomization, request=request)
+    digests = _chosen_digests(data_set, cfg)
+    notices: list[str] = []
+    renderer = _choose_renderer(cfg, settings, episode_cfg, notices)
+    seen_cfg = with_cameras(episode_cfg, settings.cameras)
+    _check_scene(data_set, next(iter(digests)), seen_cfg, settings, renderer, leave_out=cfg.leave_out)
+    header = header_of(cfg, episode_cfg, settings, renderer)
+    render_set = RenderSet.create_or_resume(data_set.path, cfg.name, header)
+    job = RenderJob(seen_cfg, data_set, render_set, renderer, settings.randomization, digests)
+    missing = _missing_numbers(job, notices)
+    return RenderWork(job, cfg, missing, notices)
+
+
+def header_of(cfg: RenderCfg, episode_cfg: EpisodeCfg, settings: RenderSettings, renderer: str) -> dict[str, Any]:
+    """Returns the header of a render set; two runs write into one set only if their headers are equal.
+
+    Args:
+        cfg: The request.
+        episode_cfg: Configuration of the episodes.
+        settings: Cameras and visual randomization.
+        renderer: Name of the renderer.
+    """
+    cameras = []
+    for camera in settings.cameras:
+        streams = [
+            Stream.of(
+                modality,
+                width=camera.width,
+                height=camera.height,
+                farthest_m=camera.farthest_m(modality),
+                lossless=cfg.rgb == "lossless",
+            ).to_json()
+            for modality in cfg.images
+        ]
+        cameras.append({**plain(camera), **camera.lens_values(), "streams": streams})
+    return {
+        **_annotation_header(cfg),
+        "cameras": cameras,
+        "modalities": cfg.images,
+        "rate_hz": episode_cfg.world.record_hz,
+        "renderer": {"name": renderer, "version": RENDERERS.load(renderer)().version},
+        "randomization": None if settings.randomization is None else plain(settings.randomization.to_dict()),
+        "versions": versions_of(("unlatch", "pybullet", "av")),
+    }
+
+
+def _annotation_header(cfg: RenderCfg) -> dict[str, Any]:
+    """Returns the annotators and their settings, or nothing where there are no annotators."""
+    if not cfg.annotators:
+        return {}
+    AnnotationCfg(semantic_types=cfg.semantic_types, camera_rotation_deg=cfg.camera_rotation_deg)  # checks them
+    return {
+        "annotations": {
+            "annotators": cfg.annotators,
+            "semantic_types": cfg.semantic_types,
+            "leave_out": cfg.leave_out,
+            "camera_rotation_deg": cfg.camera_rotation_deg,
+        }
+    }
+
+
+def _check_names(data_set: DataSet, cfg: RenderCfg) -> None:
+    """Raises unless renderer and executor are known and the name of the render set is valid."""
+    if cfg.renderer != AUTO:
+        RENDERERS.entry(cfg.renderer)
+    EXECUTORS.entry(cfg.executor)
+    render_folder(data_set.path, cfg.name)
+
+
+def _check_scene(
+    data_set: DataSet, number: int, cfg: EpisodeCfg, settings: RenderSettings, renderer: str, *, leave_out: list[str]
+) -> None:
+    """Raises unless the renderer works here, and the visual rules and classes fit one of the episodes."""
+    # the driver of a graphics card prints a banner
+    with hide_native_output(), World(cfg.world, visuals=True, renderer=RENDERERS.load(renderer)()) as world:
+        if settings.randomization is None and not leave_out:
+            return
+        draw = None if settings.randomization is None else VisualDraw(settings.randomization, seed=0)
+        # a damaged record is reported when it is rendered
+        with suppress(RecordingError), open_record(cfg, data_set.read(number), visual_draw=draw, world=world):
+            check_classes(leave_out, world, key="leave_out")
+
+
+def _choose_renderer(cfg: RenderCfg, settings: RenderSettings, episode_cfg: EpisodeCfg, notices: list[str]) -> str:
+    """Returns the renderer's name in the catalog; for `auto`, the one that suits these images on this machine."""
+    varied = settings.randomization is not None or episode_cfg.randomization.active
+    if cfg.renderer == "egl" and varied:
+        notices.append("note: renderer=egl draws neither textures nor floor, walls and table top; renderer=tiny does")
+    if cfg.renderer != AUTO:
+        return cfg.renderer
+    return best_renderer(
+        max(camera.width * camera.height for camera in settings.cameras),
+        depth=not {"depth", "distance", "normals"}.isdisjoint(cfg.modalities),
+        looks="rgb" in cfg.modalities or varied,
+    )
+
+
+def _chosen_digests(data_set: DataSet, cfg: RenderCfg) -> dict[int, str]:
+    """Returns the checksums of the arrays of the requested episodes, by number."""
+    summaries = data_set.summaries()
+    if not summaries:
+        raise ConfigError(f"Data set '{data_set.path}' has no episodes yet. Collect some first.")
+    if cfg.only is not None:
+        for number in cfg.only:
+            check_episode(data_set, number)
+        wanted = [item for item in summaries if item.number in set(cfg.only)]
+    else:
+        wanted = [item for item in summaries if cfg.all or item.success]
+    found = {item.number: item.state_sha256 for item in wanted if item.n_actions > 0}
+    if not found:
+        raise ConfigError(
+            f"There is nothing to render in '{data_set.path}': {len(summaries)} episodes, "
+            f"{sum(item.success for item in summaries)} successes. Expected at least one. Set all=true to render "
+            "failed ones."
+        )
+    return found
+
+
+def _missing_numbers(job: RenderJob, notices: list[str]) -> list[int]:
+    """Returns the episodes without images; removes images that are damaged or belong to an older record."""
+    missing = []
+    for number, digest in job.digests.items():
+        if number in job.render_set:
+            problem = _problem_of(job.render_set, number, digest)
+            if not problem:
+                continue
+            notices.append(f"episode {number} is rendered again: {problem}")
+            job.render_set.remove(number)
+        missing.append(number)
+    return missing
+
+
+def _problem_of(render_set: RenderSet, number: int, digest: str) -> str:
+    try:
+        episode = render_set.episode(number)
+    except RecordingError as exc:
+        return exc.message
+    if episode.state_sha256 != digest:
+        return "its images were made from another record"
+    wrong = [name for name, item in episode.files.items() if _size_of(episode.folder / name) != item["bytes"]]
+    return f"{', '.join(wrong)} has changed since it was written" if wrong else ""
+
+
+def _size_of(path: Path) -> int:
+    return path.stat().st_size if path.is_file() else -1

@@ -1,0 +1,71 @@
+"""Draws one picture of a recorded episode, phase by phase."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from unlatch.simcore.errors import ConfigError, RecordingError
+from unlatch.simcore.recording.data_set.data_set import DataSet
+from unlatch.simcore.recording.episode import EpisodeRecord
+from unlatch.workflows.runs.recorded import check_episode, config_of
+from unlatch.workflows.viewing.output_file import check_suffix, output_path
+from unlatch.workflows.viewing.phase_moments import turns_of
+from unlatch.workflows.viewing.phase_pictures import photograph
+from unlatch.workflows.viewing.phase_sheet import draw_sheet
+from unlatch.workflows.viewing.picture import write_picture
+from unlatch.workflows.viewing.scene_picture import open_record
+
+MAX_COLUMNS = 12
+
+
+@dataclass
+class PhasesCfg:
+    """Options of `unlatch phases`."""
+
+    episode: int = 0
+    """Episode number."""
+    columns: int = 5
+    """Largest number of pictures in a row."""
+    out: str | None = None
+    """File to write; null: phases-<episode>.png in the data set."""
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.columns <= MAX_COLUMNS:
+            raise ConfigError(f"columns={self.columns} is out of range. Expected 1 to {MAX_COLUMNS}.", key="columns")
+        check_suffix(self.out, ".png")
+
+
+def draw_phases(data_set: DataSet, cfg: PhasesCfg) -> tuple[Path, int]:
+    """Draws and writes a picture of an episode's phases.
+
+    Args:
+        data_set: The data set.
+        cfg: The episode, and where the picture goes.
+
+    Returns:
+        The picture's path, and how many moments it shows.
+
+    Raises:
+        SimCoreError: The input is wrong. Nothing is written.
+    """
+    check_episode(data_set, cfg.episode)
+    record = data_set.read(cfg.episode)
+    turns = turns_of(record) if record.arrays else []
+    if not turns:
+        raise _error_without_phases(record)
+    with open_record(config_of(data_set), record) as recorded:
+        sheet = photograph(recorded, turns)
+    path = output_path(cfg.out, data_set.path / f"phases-{cfg.episode}.png")
+    write_picture(draw_sheet(sheet, columns=cfg.columns), path)
+    return path, sum(len(turn.moments) for turn in turns)
+
+
+def _error_without_phases(record: EpisodeRecord) -> RecordingError:
+    reason = f" ({str(record.evidence['message']).rstrip('.')})" if "message" in record.evidence else ""
+    return RecordingError(
+        f"Episode {record.number} has no phases to show: it ended with code {record.code} before an arm moved{reason}. "
+        "Name another episode.",
+        number=record.number,
+        code=record.code,
+    )

@@ -1,0 +1,60 @@
+"""Writes a report of data sets: one page, and its numbers as JSON."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from unlatch.simcore.errors import ConfigError
+from unlatch.simcore.recording.data_set.data_set import DataSet
+from unlatch.workflows.runs.data_folders import data_sets_in, short_names
+from unlatch.workflows.viewing.output_file import check_suffix, output_path, write_output
+from unlatch.workflows.viewing.report.content import make_report
+from unlatch.workflows.viewing.report.page import page
+from unlatch.workflows.viewing.report.tally import tally
+
+MAX_PICTURES = 10
+
+
+@dataclass
+class ReportCfg:
+    """Options of `unlatch report`."""
+
+    pictures: int = 1
+    """Strips of pictures for each outcome; 0: none."""
+    out: str | None = None
+    """File to write; null: report.html in the data set, for several data sets in the current directory."""
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.pictures <= MAX_PICTURES:
+            raise ConfigError(f"pictures={self.pictures} is out of range. Expected 0 to {MAX_PICTURES}.", key="pictures")
+        check_suffix(self.out, ".html")
+
+
+def write_report(paths: Sequence[str], cfg: ReportCfg) -> Path:
+    """Writes the page and its JSON.
+
+    Args:
+        paths: Data sets, or folders that contain them.
+        cfg: Its options.
+
+    Returns:
+        The page's path; the JSON is beside it.
+
+    Raises:
+        SimCoreError: The input is wrong. Nothing is written.
+    """
+    folders = data_sets_in(paths)
+    sets = [DataSet.open(folder) for folder in folders]
+    tallies = [tally(data_set, name=name) for data_set, name in zip(sets, short_names(folders), strict=True)]
+    if not any(item.total.n for item in tallies):
+        raise ConfigError(f"There is no episode in {', '.join(map(str, folders[:3]))}. Expected at least one attempt.")
+    report = make_report(tallies, pictures=cfg.pictures)
+    content = page(report).encode()
+    numbers = json.dumps(report.to_dict(), indent=1, allow_nan=False).encode()
+    target = output_path(cfg.out, (folders[0] if len(folders) == 1 else Path.cwd()) / "report.html")
+    write_output(target, content)
+    write_output(target.with_suffix(".json"), numbers)
+    return target
