@@ -34,7 +34,7 @@ def main(argv: Sequence[str]) -> int:
 
 def _run(data_set: DataSet, cfg: LabelCfg, request: Request) -> int:
     report = label(data_set, cfg, request)
-    for camera, (images, annotations) in report.counts.items():
-        say(f"{camera}: {images} images, {annotations} things in them")
+    for camera, (images, labels) in report.counts.items():
+        say(f"{camera}: {images} images, {labels} things in them")
     say(f"labels: {shown(report.folder)}")
     return OK

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from os import PathLike
+from pathlib import Path
 from typing import Any
 
 from unlatch.configs.reading import read_dataclass
@@ -17,7 +17,7 @@ DEFAULT_FORMAT = "lerobot"
 
 
 def export(
-    data: DataSet | str | PathLike[str], *, out: str | PathLike[str], format: str = DEFAULT_FORMAT, **options: Any
+    data: DataSet | str | Path, *, out: str | Path, format: str = DEFAULT_FORMAT, **options: Any
 ) -> ExportReport:
     """Exports the successful episodes of a data set.
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from os import PathLike
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +27,7 @@ from unlatch.workflows.episode.randomization.episode_randomization import Visual
 from unlatch.workflows.episode.semantic_classes import check_classes
 from unlatch.workflows.images.render_config import AUTO, RenderCfg
 from unlatch.workflows.images.render_job import RenderJob, RenderOutcome
-from unlatch.workflows.runs.executors import EXECUTORS
+from unlatch.workflows.runs.executors.catalog import EXECUTORS
 from unlatch.workflows.runs.executors.executor import WorkerLimits
 from unlatch.workflows.runs.recorded import check_episode, config_of
 from unlatch.workflows.runs.versions import versions_of
@@ -36,7 +35,7 @@ from unlatch.workflows.viewing.scene_picture import open_record
 
 
 def render(
-    data: DataSet | str | PathLike[str],
+    data: DataSet | str | Path,
     *,
     cameras: Sequence[Any] | None = None,
     name: str = "default",
@@ -110,7 +109,7 @@ class RenderWork:
         """How many of the requested episodes had images before."""
         return len(self.job.digests) - len(self.missing)
 
-    def run(self, numbers: Iterable[int] | None = None) -> Iterator[RenderOutcome]:
+    def run(self, numbers: Iterable[int] | None = None) -> Generator[RenderOutcome]:
         """Renders episodes and yields each outcome as it comes; closing the iterator stops at once.
 
         Args:

@@ -8,7 +8,8 @@ import pytest
 
 from unlatch.simcore.errors import ConfigError
 from unlatch.simcore.recording.data_set.data_set import DataSet
-from unlatch.workflows.commands.label import LabelCfg, label, main
+from unlatch.workflows.commands.label import main
+from unlatch.workflows.images.label import LabelCfg, label
 
 
 @pytest.mark.parametrize(

@@ -231,7 +231,7 @@ def test_what_is_shown_is_what_was_recorded(data_set: DataSet):
             "episod is unknown. Did you mean 'episode'? Keys there: episode, columns, out. Remove or rename it.",
         ),
         (["columns=0"], "columns=0 is out of range. Expected 1 to 12."),
-        (["out=a.jpg"], "out=a.jpg does not end in .png, the format that is written; rename it."),
+        (["out=a.jpg"], "out=a.jpg does not end in .png, the format that is written. Rename it."),
         (
             ["episode=1"],
             "Episode 1 has no phases to show: it ended with code plan_infeasible before an arm moved "

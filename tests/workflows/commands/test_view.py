@@ -205,8 +205,8 @@ def test_a_recording_is_read_back_as_it_was_recorded(scene: RecordedScene, tmp_p
             "Episode 1 has no states to show: it ended with code plan_infeasible before the first one "
             "(No grasp was found). Name another episode.",
         ),
-        (["out=a.rrd"], "out=a.rrd does not end in .html, the format that is written; add format=rrd."),
-        (["out=a.png"], "out=a.png does not end in .html, the format that is written; rename it."),
+        (["out=a.rrd"], "out=a.rrd does not end in .html, the format that is written. Add format=rrd."),
+        (["out=a.png"], "out=a.png does not end in .html, the format that is written. Rename it."),
         (["--fast"], "Unknown flag '--fast'. Expected key=value or --help."),
     ],
 )
@@ -227,7 +227,7 @@ def test_a_place_that_cannot_be_written_is_one_line(
     (tmp_path / "file").write_text("mine")
     assert command_table.main(["view", str(data_set.path), f"out={tmp_path}/file/a.html"]) == 2
     said = capsys.readouterr().err
-    assert said.startswith(f"unlatch: View '{tmp_path}/file/a.html' cannot be written: ")
+    assert said.startswith(f"unlatch: Output folder '{tmp_path}/file' cannot be written: ")
     assert said.count("\n") == 1
 
 

@@ -29,7 +29,9 @@ class ReportCfg:
 
     def __post_init__(self) -> None:
         if not 0 <= self.pictures <= MAX_PICTURES:
-            raise ConfigError(f"pictures={self.pictures} is out of range. Expected 0 to {MAX_PICTURES}.", key="pictures")
+            raise ConfigError(
+                f"pictures={self.pictures} is out of range. Expected 0 to {MAX_PICTURES}.", key="pictures"
+            )
         check_suffix(self.out, ".html")
 
 
