@@ -24,7 +24,8 @@ from unlatch.simcore.sim.annotators.shot import take_shot
 from unlatch.simcore.sim.renderers.catalog import RENDERERS
 from unlatch.simcore.sim.world import World
 from unlatch.workflows.cli.arguments import CommandLine, load_configs, read_pairs
-from unlatch.workflows.cli.console import OK, guarded, say
+from unlatch.workflows.cli.command import run_guarded
+from unlatch.workflows.cli.console import OK, print_line
 from unlatch.workflows.runs.runner import EpisodeRunner
 from unlatch.workflows.runs.schema import CollectCfg
 from unlatch.workflows.viewing.scene_picture import open_record
@@ -74,12 +75,14 @@ def main() -> int:
                 shot = clocked("image", shoot)
                 for name in ANNOTATORS.names():
                     clocked(name, lambda name=name, shot=shot: annotate(shot, [name]))
-    say(f"ms of CPU time a frame, {given.width}x{given.height}, {given.renderer}, median of {given.frames} frames")
-    say(f"{'':28}{'robot':>10}{'without':>10}")
+    print_line(
+        f"ms of CPU time a frame, {given.width}x{given.height}, {given.renderer}, median of {given.frames} frames"
+    )
+    print_line(f"{'':28}{'robot':>10}{'without':>10}")
     for name in dict.fromkeys(name for name, _ in times):
-        say(f"{name:28}" + "".join(f"{np.median(times[name, kind][1:]):10.1f}" for kind in (True, False)))
+        print_line(f"{name:28}" + "".join(f"{np.median(times[name, kind][1:]):10.1f}" for kind in (True, False)))
     return OK
 
 
 if __name__ == "__main__":
-    sys.exit(guarded(main))
+    sys.exit(run_guarded(main))

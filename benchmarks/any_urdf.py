@@ -34,7 +34,8 @@ from unlatch.objects.annotation import ANNOTATION_FILE
 from unlatch.simcore.errors import ConfigError
 from unlatch.simcore.recording.data_set.data_set import DataSet
 from unlatch.workflows.cli.arguments import read_pairs
-from unlatch.workflows.cli.console import OK, guarded, result_console, say
+from unlatch.workflows.cli.command import run_guarded
+from unlatch.workflows.cli.console import OK, print_line, result_console
 from unlatch.workflows.runs.statistics import wilson_interval
 
 CATEGORIES = ("microwave", "drawer", "refrigerator", "safe", "oven", "door", "laptop")
@@ -198,7 +199,7 @@ def at_its_end(skill: Mapping[str, Any]) -> bool:
 
 def run_all(jobs: Sequence[Job], cfg: RunCfg, *, heard: Callable[[Result], None] = lambda _: None) -> list[Result]:
     """Runs jobs, a few at a time, and prints a line for each; `heard` is told of each as it ends, in order."""
-    say(f"{len(jobs)} jobs of {cfg.n} episodes")
+    print_line(f"{len(jobs)} jobs of {cfg.n} episodes")
     results = []
     with ThreadPoolExecutor(cfg.workers) as pool:
         for result in pool.map(lambda job: run(job, cfg), jobs):
@@ -206,7 +207,7 @@ def run_all(jobs: Sequence[Job], cfg: RunCfg, *, heard: Callable[[Result], None]
             heard(result)
             line = result.problem or f"{rate(result.all.values())} {dict(result.codes) or ''}"
             about = f"{result.job.robot} {result.job.name} {result.job.skill} {result.job.keypoints}"
-            say(f"{len(results)}/{len(jobs)} {about}: {line}")
+            print_line(f"{len(results)}/{len(jobs)} {about}: {line}")
     return results
 
 
@@ -306,9 +307,9 @@ def main(arguments: list[str]) -> int:
     results = run_all(jobs, cfg)
     result_console().print(instance_table(results))
     for line in summary_lines(results):
-        say(line)
+        print_line(line)
     return OK
 
 
 if __name__ == "__main__":
-    sys.exit(guarded(lambda: main(sys.argv[1:])))
+    sys.exit(run_guarded(lambda: main(sys.argv[1:])))

@@ -28,7 +28,7 @@ import psutil
 
 from unlatch.simcore.recording.data_set.data_set import DataSet
 from unlatch.workflows.cli.arguments import read_pairs
-from unlatch.workflows.cli.console import guarded
+from unlatch.workflows.cli.command import run_guarded
 
 
 @dataclass
@@ -196,4 +196,4 @@ def _out_of_space(cfg: FaultsCfg, place: Path, wanted: dict[int, str]) -> list[s
 
 
 if __name__ == "__main__":
-    sys.exit(guarded(main))
+    sys.exit(run_guarded(main))

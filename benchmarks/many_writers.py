@@ -28,7 +28,7 @@ from unlatch.simcore.errors import SimCoreError
 from unlatch.simcore.recording.data_set.data_set import DataSet
 from unlatch.simcore.recording.episode import EpisodeRecord
 from unlatch.workflows.cli.arguments import read_pairs
-from unlatch.workflows.cli.console import guarded
+from unlatch.workflows.cli.command import run_guarded
 
 HEADER = {"config": {"task": {"name": "many"}, "skills": [{"objects": ["box"]}]}}
 
@@ -130,4 +130,4 @@ def _measured(words: list[str]) -> tuple[float, float, str]:
 
 
 if __name__ == "__main__":
-    sys.exit(guarded(main))
+    sys.exit(run_guarded(main))

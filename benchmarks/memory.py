@@ -18,7 +18,7 @@ import psutil
 
 from unlatch.simcore.recording.data_set.data_set import DataSet
 from unlatch.workflows.cli.arguments import CommandLine, load_configs, read_pairs
-from unlatch.workflows.cli.console import guarded
+from unlatch.workflows.cli.command import run_guarded
 from unlatch.workflows.runs.runner import EpisodeRunner
 from unlatch.workflows.runs.schema import CollectCfg
 
@@ -62,4 +62,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(guarded(main))
+    sys.exit(run_guarded(main))

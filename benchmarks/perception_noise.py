@@ -23,7 +23,8 @@ from rich.table import Table
 from unlatch.simcore.errors import ConfigError
 from unlatch.simcore.recording.data_set.data_set import DataSet
 from unlatch.workflows.cli.arguments import CommandLine, load_configs, read_pairs
-from unlatch.workflows.cli.console import guarded, result_console, say
+from unlatch.workflows.cli.command import run_guarded
+from unlatch.workflows.cli.console import print_line, result_console
 from unlatch.workflows.commands.collect import collect
 from unlatch.workflows.runs.schema import CollectCfg
 from unlatch.workflows.runs.statistics import RunStatistics
@@ -90,7 +91,7 @@ def curves(cfg: PerceptionNoiseCfg) -> dict[tuple[str, str, float], RunStatistic
         for kind in cfg.of.split(","):
             for level in cfg.levels(kind):
                 noise = f"{kind}-{shown(kind, level).replace(' ', '')}" if level else "truth-0mm"
-                say(f"== {task}, {kind} {shown(kind, level)}")
+                print_line(f"== {task}, {kind} {shown(kind, level)}")
                 out = Path(cfg.out, f"{task}-{noise}-{cfg.randomization}").absolute()
                 found[kind, task, level] = measured(cfg, task, kind, level, str(out))
     return found
@@ -162,7 +163,7 @@ def draw(found: Curves, path: str, *, randomization: str) -> None:
     axes[0][-1].legend(fontsize=8)
     axes[0][0].set_title(f"randomization={randomization}", fontsize=9, loc="left")
     figure.savefig(path, dpi=110, bbox_inches="tight")
-    say(f"picture: {path}")
+    print_line(f"picture: {path}")
 
 
 def main(arguments: list[str]) -> int:
@@ -173,11 +174,11 @@ def main(arguments: list[str]) -> int:
         result_console().print(curve_table(found, kind))
     for (kind, task, level), each in found.items():
         if each.codes:
-            say(f"{task}, {kind} {shown(kind, level)}: {each.codes_text()}")
+            print_line(f"{task}, {kind} {shown(kind, level)}: {each.codes_text()}")
     if cfg.picture is not None:
         draw(found, cfg.picture, randomization=cfg.randomization)
     return 0
 
 
 if __name__ == "__main__":
-    sys.exit(guarded(lambda: main(sys.argv[1:])))
+    sys.exit(run_guarded(lambda: main(sys.argv[1:])))

@@ -31,7 +31,8 @@ from unlatch.objects.procedural.catalog import GENERATORS
 from unlatch.robots.catalog import ROBOTS
 from unlatch.simcore.errors import ConfigError
 from unlatch.workflows.cli.arguments import read_pairs
-from unlatch.workflows.cli.console import OK, guarded, result_console, say
+from unlatch.workflows.cli.command import run_guarded
+from unlatch.workflows.cli.console import OK, print_line, result_console
 from unlatch.workflows.runs.statistics import wilson_interval
 
 DOES_NOT_FIT = "does not fit"
@@ -154,7 +155,7 @@ def draw(results: Sequence[Result], path: str) -> None:
     figure.suptitle("successes in %, in brackets layouts that were refused", size=9)
     figure.colorbar(image, ax=axes[0].tolist(), shrink=0.5)
     figure.savefig(path, dpi=130, bbox_inches="tight")
-    say(f"picture: {path}")
+    print_line(f"picture: {path}")
 
 
 def counted(jobs: Sequence[Job], cfg: CountedCfg) -> list[Result]:
@@ -194,13 +195,13 @@ def main(arguments: list[str]) -> int:
     for robot in cfg.robots.split(","):
         own = [result for result in tried if result.job.robot == robot]
         for line in summary_lines(own):
-            say(f"{robot}, {line}")
+            print_line(f"{robot}, {line}")
     for line in robot_lines(tried):
-        say(line)
+        print_line(line)
     if cfg.picture is not None:
         draw(tried, cfg.picture)
     return OK
 
 
 if __name__ == "__main__":
-    sys.exit(guarded(lambda: main(sys.argv[1:])))
+    sys.exit(run_guarded(lambda: main(sys.argv[1:])))

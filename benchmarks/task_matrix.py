@@ -18,7 +18,8 @@ from skill_matrix import CountedCfg, counted, matrix_table, robot_lines
 
 from unlatch.configs.folders import option_names
 from unlatch.workflows.cli.arguments import read_pairs
-from unlatch.workflows.cli.console import OK, guarded, result_console, say
+from unlatch.workflows.cli.command import run_guarded
+from unlatch.workflows.cli.console import OK, print_line, result_console
 
 
 @dataclass
@@ -41,9 +42,9 @@ def main(arguments: list[str]) -> int:
     results = counted(jobs, cfg)
     result_console().print(matrix_table(results))
     for line in robot_lines(results):
-        say(line)
+        print_line(line)
     return OK
 
 
 if __name__ == "__main__":
-    sys.exit(guarded(lambda: main(sys.argv[1:])))
+    sys.exit(run_guarded(lambda: main(sys.argv[1:])))

@@ -29,7 +29,7 @@ from unlatch.simcore.recording.data_set.data_set import DataSet
 from unlatch.simcore.sim.rates import WorldCfg
 from unlatch.simcore.sim.world import World
 from unlatch.workflows.cli.arguments import CommandLine, load_configs, read_pairs
-from unlatch.workflows.cli.console import guarded
+from unlatch.workflows.cli.command import run_guarded
 from unlatch.workflows.cli.progress import Progress
 from unlatch.workflows.commands.collect import CollectJob
 from unlatch.workflows.runs.executors.executor import EpisodeMaker, Outcome
@@ -169,4 +169,4 @@ def _driver_overhead(workers: int) -> tuple[float, float]:
 
 
 if __name__ == "__main__":
-    sys.exit(guarded(main))
+    sys.exit(run_guarded(main))

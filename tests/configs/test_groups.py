@@ -11,13 +11,14 @@ from unlatch.configs.composition import option_names
 from unlatch.simcore.errors import ConfigError
 from unlatch.simcore.sim.sensors.camera import CameraCfg
 from unlatch.solver.planning.plan import PlanBudget
-from unlatch.workflows.cli.arguments import Loaded, load_configs, parse_command_line
+from unlatch.workflows.cli.arguments import load_configs, parse_command_line
 from unlatch.workflows.runs.launchers.launching import _job
+from unlatch.workflows.runs.loading import LoadedConfig
 from unlatch.workflows.runs.run import header_of
 from unlatch.workflows.runs.schema import CollectCfg, PlanCfg
 
 
-def jobs(words: str) -> list[Loaded]:
+def jobs(words: str) -> list[LoadedConfig[CollectCfg]]:
     return load_configs("collect", CollectCfg, parse_command_line(words.split()))
 
 

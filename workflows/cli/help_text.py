@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import textwrap
 
-from unlatch.workflows.cli.console import say, terminal_width
+from unlatch.workflows.cli.console import print_line, terminal_width
 
 _MOST = 120
 """Columns of the texts as they are written."""
@@ -15,9 +15,9 @@ _KEY = re.compile(r"  \S.*?\s{2,}(?=\S)")
 """What stands before the words of a line of a table: a key, and at least two blanks."""
 
 
-def say_help(text: str) -> None:
+def print_help(text: str) -> None:
     """Writes a help text to stdout; on a terminal that is narrower than the text, with its lines broken anew."""
-    say(fitted(text.rstrip(), terminal_width() or _MOST))
+    print_line(fitted(text.rstrip(), terminal_width() or _MOST))
 
 
 def fitted(text: str, width: int) -> str:

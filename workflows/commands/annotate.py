@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 from unlatch.simcore.errors import AssetError, ConfigError
 from unlatch.workflows.cli.arguments import read_pairs, split_paths
-from unlatch.workflows.cli.console import BAD_INPUT, FAILED, OK, command, note, say
+from unlatch.workflows.cli.command import run_command
+from unlatch.workflows.cli.console import BAD_INPUT, FAILED, OK, print_line, print_note
 
 if TYPE_CHECKING:
     from unlatch.objects.annotate.annotator import Annotated
@@ -82,7 +83,7 @@ class AnnotateJob:
 
 def main(argv: Sequence[str]) -> int:
     """Runs the command; returns its exit code."""
-    return command(argv, HELP, _main)
+    return run_command(argv, HELP, _main)
 
 
 def _main(arguments: list[str]) -> int:
@@ -151,16 +152,16 @@ def _one(job: AnnotateJob, cfg: AnnotateCommandCfg) -> int:
     if cfg.check:
         problems = _problems(job)
         for problem in problems:
-            say(f"{job.target}: {problem}")
+            print_line(f"{job.target}: {problem}")
         if not problems:
-            say(f"{job.target}: the annotation fits its object")
+            print_line(f"{job.target}: the annotation fits its object")
         return FAILED if problems else OK
     found = annotate(job, cfg)
     for line in described(found):
-        say(line)
-    say(f"annotation: {job.target}")
+        print_line(line)
+    print_line(f"annotation: {job.target}")
     if cfg.picture:
-        say(f"picture: {job.target.with_name(PICTURE_FILE)}")
+        print_line(f"picture: {job.target.with_name(PICTURE_FILE)}")
     return OK
 
 
@@ -172,14 +173,16 @@ def _many(jobs: Sequence[AnnotateJob], cfg: AnnotateCommandCfg) -> int:
             if cfg.check:
                 problems = _problems(job)
                 good += not problems
-                say(f"{label}: {problems[0] if problems else 'fits'}")
+                print_line(f"{label}: {problems[0] if problems else 'fits'}")
             else:
                 parts = annotate(job, cfg).articulation.parts
                 good += 1
-                say(f"{label}: " + ", ".join(f"{p.name} ({p.kind.name}, {p.handle.type.name})" for p in parts.values()))
+                print_line(
+                    f"{label}: " + ", ".join(f"{p.name} ({p.kind.name}, {p.handle.type.name})" for p in parts.values())
+                )
         except AssetError as exc:
-            note(f"{label}: {' '.join(exc.message.split())}")
-    say(f"{good} of {len(jobs)} objects " + ("have annotations that fit" if cfg.check else "annotated"))
+            print_note(f"{label}: {' '.join(exc.message.split())}")
+    print_line(f"{good} of {len(jobs)} objects " + ("have annotations that fit" if cfg.check else "annotated"))
     if good == len(jobs):
         return OK
     return FAILED if good or cfg.check else BAD_INPUT

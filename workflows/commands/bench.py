@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from unlatch.workflows.cli.console import banner_hidden, command
+from unlatch.workflows.cli.command import run_command
+from unlatch.workflows.cli.console import banner_hidden
 
 HELP = """usage: unlatch bench success [key=value ...]
 
@@ -22,7 +23,7 @@ BENCHES = ("success",)
 
 def main(argv: Sequence[str]) -> int:
     """Runs the command; returns its exit code."""
-    return command(argv, HELP, _main)
+    return run_command(argv, HELP, _main)
 
 
 def _main(arguments: list[str]) -> int:

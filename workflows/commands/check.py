@@ -7,7 +7,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from unlatch.workflows.cli.console import BAD_INPUT, FAILED, OK, command, note, say
+from unlatch.workflows.cli.command import run_command
+from unlatch.workflows.cli.console import BAD_INPUT, FAILED, OK, print_line, print_note
 
 if TYPE_CHECKING:
     from unlatch.simcore.recording.data_set.data_set import DataSet
@@ -30,12 +31,12 @@ _MOST_NAMED = 8
 
 def main(argv: Sequence[str]) -> int:
     """Runs the command; returns its exit code."""
-    return command(argv, HELP, _main)
+    return run_command(argv, HELP, _main)
 
 
 def _main(paths: list[str]) -> int:
     if not paths or paths[0].startswith("-"):
-        note("unlatch: check expects the folder of a data set, or YAML files. Example: unlatch check data/demo")
+        print_note("unlatch: check expects the folder of a data set, or YAML files. Example: unlatch check data/demo")
         return BAD_INPUT
     from unlatch.simcore.recording.check import check_dataset
     from unlatch.simcore.recording.data_set.data_set import DataSet
@@ -49,10 +50,10 @@ def _main(paths: list[str]) -> int:
     for path, data_set in sets.items():
         problems = [*check_dataset(path), *_configuration_problems(data_set), *_render_problems(data_set)]
         for problem in problems:
-            say(f"{path}: {problem}")
+            print_line(f"{path}: {problem}")
         bad += len(problems)
         if not problems:
-            say(f"{path}: {len(data_set)} episodes, all whole, every verdict agrees")
+            print_line(f"{path}: {len(data_set)} episodes, all whole, every verdict agrees")
     return FAILED if bad else OK
 
 
@@ -81,10 +82,12 @@ def _setting_problems(path: str) -> int:
     reads = read_setting_file(path)
     for read in reads:
         for line in read.notices if read.error is None else [read.error.message]:
-            say(f"{path}: {line}")
+            print_line(f"{path}: {line}")
     bad = sum(read.error is not None for read in reads)
     lines = sum(len(read.notices) for read in reads)
-    say(f"{path}: {len(reads) - bad} of {len(reads)} planner settings can be read, {lines} lines rewritten or dropped")
+    print_line(
+        f"{path}: {len(reads) - bad} of {len(reads)} planner settings can be read, {lines} lines rewritten or dropped"
+    )
     return bad
 
 

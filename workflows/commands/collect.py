@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 from unlatch.simcore.errors import ConfigError
 from unlatch.workflows.cli.arguments import FLAGS, CommandLine, parse_command_line
-from unlatch.workflows.cli.console import OK, banner_hidden, guarded, note
-from unlatch.workflows.cli.help_text import say_help
+from unlatch.workflows.cli.command import run_command
+from unlatch.workflows.cli.console import OK, banner_hidden, print_note
 from unlatch.workflows.runs.executors.executor import EpisodeMaker, Outcome
 from unlatch.workflows.runs.run import keep_lost, make_data_set, output_folder, run_jobs, writer_name
 
@@ -47,13 +47,10 @@ command again makes what is missing; another configuration into the same folder 
 
 def main(argv: Sequence[str]) -> int:
     """Runs the command; returns its exit code."""
-    return guarded(lambda: _main(parse_command_line(argv)))
+    return run_command(argv, HELP, lambda arguments: _main(parse_command_line(arguments)))
 
 
 def _main(line: CommandLine) -> int:
-    if line.help:
-        say_help(HELP)
-        return OK
     from unlatch.workflows.runs.schema import CollectCfg
 
     return run_jobs("collect", CollectCfg, line, lambda cfg: collect(cfg, config_dirs=line.config_dirs))
@@ -117,7 +114,7 @@ def render_run(cfg: CollectCfg, config_dirs: Sequence[str]) -> int:
 
     data_set = DataSet.open(output_folder(cfg))
     if not any(item.success for item in data_set.each_summary()):
-        note("unlatch: nothing is rendered, no episode succeeded")
+        print_note("unlatch: nothing is rendered, no episode succeeded")
         return OK
     asked = RenderCfg(**vars(cfg.images), workers=cfg.workers, executor=cfg.executor.name)
     return render_and_report(data_set, asked, Request(config_dirs=list(config_dirs)))

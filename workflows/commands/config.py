@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from unlatch.simcore.errors import ConfigError
 from unlatch.workflows.cli.arguments import parse_command_line
-from unlatch.workflows.cli.console import OK, command, say
+from unlatch.workflows.cli.command import run_command
+from unlatch.workflows.cli.console import OK, print_line
 
 if TYPE_CHECKING:
     from unlatch.configs.composition import Request
@@ -30,7 +31,7 @@ _MOST = 70
 
 def main(argv: Sequence[str]) -> int:
     """Runs the command; returns its exit code."""
-    return command(argv, HELP, _main)
+    return run_command(argv, HELP, _main)
 
 
 def _main(arguments: list[str]) -> int:
@@ -51,12 +52,12 @@ def _main(arguments: list[str]) -> int:
         common = [text for text in rest if not text.startswith(("task=", "skill=", "part="))]
         others, _ = _composed([f"task={other[0]}", *common], line.config_dirs)
         for text in _difference(values, others):
-            say(text)
+            print_line(text)
         return OK
     from unlatch.configs.origins import origins_of
 
     for text in _listed(values, origins_of("collect", request)):
-        say(text)
+        print_line(text)
     return OK
 
 

@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Any
 from unlatch.objects.importers.urdf_converter import DriveType, InertiaFallback
 from unlatch.simcore.errors import AssetError, ConfigError, SimCoreError
 from unlatch.simcore.meshes.decomposition.collision_approximation import CollisionApproximation
-from unlatch.workflows.cli.console import BAD_INPUT, OK, banner_hidden, command, note, say
+from unlatch.workflows.cli.command import run_command
+from unlatch.workflows.cli.console import BAD_INPUT, OK, banner_hidden, print_line, print_note
 
 if TYPE_CHECKING:
     from unlatch.objects.importers.mesh_converter import MeshConverterCfg
@@ -120,7 +121,7 @@ class Converted:
 
 def main(argv: Sequence[str]) -> int:
     """Runs the command; returns its exit code."""
-    return command(argv, HELP, _main)
+    return run_command(argv, HELP, _main)
 
 
 def _main(arguments: list[str]) -> int:
@@ -152,15 +153,15 @@ def convert(path: Path, cfg: ConvertCfg) -> int:
         results.append(result)
         count = f"[{len(results)}/{len(jobs)}] " if len(jobs) > 1 else ""
         if result.failed:
-            note(f"unlatch: {count}{result.name}: {' '.join(result.said.split())}")
+            print_note(f"unlatch: {count}{result.name}: {' '.join(result.said.split())}")
         else:
-            say(f"{count}{result.name}: {result.said}")
+            print_line(f"{count}{result.name}: {result.said}")
         for notice in result.notices:
-            note(f"unlatch: {result.name}: {notice}")
+            print_note(f"unlatch: {result.name}: {notice}")
     failed = sum(result.failed for result in results)
     if len(jobs) > 1:
         fresh = sum(result.was_converted for result in results)
-        say(
+        print_line(
             f"{len(jobs)} objects: {fresh} converted, {len(jobs) - fresh - failed} up to date, {failed} failed; "
             f"{time.perf_counter() - started:.1f} s"
         )

@@ -9,8 +9,8 @@ from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING
 
 from unlatch.workflows.cli.arguments import FLAGS, CommandLine, parse_command_line
-from unlatch.workflows.cli.console import OK, banner_hidden, guarded
-from unlatch.workflows.cli.help_text import say_help
+from unlatch.workflows.cli.command import run_command
+from unlatch.workflows.cli.console import banner_hidden
 from unlatch.workflows.runs.executors.executor import EpisodeMaker, Outcome
 from unlatch.workflows.runs.run import keep_lost, make_data_set, run_jobs, writer_name
 
@@ -45,13 +45,10 @@ _PREFIX = "eval-"
 
 def main(argv: Sequence[str]) -> int:
     """Runs the command; returns its exit code."""
-    return guarded(lambda: _main(parse_command_line(argv)))
+    return run_command(argv, HELP, lambda arguments: _main(parse_command_line(arguments)))
 
 
 def _main(line: CommandLine) -> int:
-    if line.help:
-        say_help(HELP)
-        return OK
     from unlatch.workflows.runs.schema import EvaluateCfg
 
     return run_jobs("evaluate", EvaluateCfg, line, evaluate, prefix=_PREFIX)

@@ -9,7 +9,8 @@ from unlatch.simcore.errors import ConfigError
 from unlatch.simcore.recording.data_set.data_set import DataSet
 from unlatch.simcore.recording.export.catalog import EXPORTERS
 from unlatch.workflows.cli.arguments import read_pairs, split_paths
-from unlatch.workflows.cli.console import OK, command, note, say
+from unlatch.workflows.cli.command import run_command
+from unlatch.workflows.cli.console import OK, print_line, print_note
 from unlatch.workflows.images.export import DEFAULT_FORMAT, export_data_set
 
 HELP = """usage: unlatch export DATA out=OUT [format=lerobot] [key=value ...]
@@ -36,23 +37,25 @@ need a new OUT.
 
 def main(argv: Sequence[str]) -> int:
     """Runs the command; returns its exit code."""
-    return command(argv, HELP, _run)
+    return run_command(argv, HELP, _run)
 
 
 def _run(arguments: list[str]) -> int:
     (path,), pairs = split_paths("export", arguments, count=1)
     given = {key: value for key, _, value in (pair.partition("=") for pair in pairs)}
     name, out = given.get("format") or DEFAULT_FORMAT, given.get("out")
-    cfg = read_pairs(EXPORTERS.load(name).cfg_type, pairs, beside=("format", "out"))
+    cfg = read_pairs(EXPORTERS.load(name).cfg_type, pairs, others=("format", "out"))
     if not out:
         raise ConfigError("out is missing. Expected a place for the export. Give it as out=PATH.", key="out")
     started = time.perf_counter()
     report = export_data_set(DataSet.open(path), name, cfg, out)
     wall = time.perf_counter() - started
     if report.left_out:
-        note(f"unlatch: {report.left_out} attempts left out: not successful, or without states (failed ones: all=true)")
+        print_note(
+            f"unlatch: {report.left_out} attempts left out: not successful, or without states (failed ones: all=true)"
+        )
     pace = f", {report.seconds / wall:.0f} times real time" if report.taken else ""
-    say(
+    print_line(
         f"{name}: {report.taken} episodes, {report.frames} frames in {wall:.1f} s{pace}; "
         f"{report.there} were there: {report.target}"
     )

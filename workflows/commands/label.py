@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from unlatch.configs.composition import Request
 from unlatch.simcore.recording.data_set.data_set import DataSet
 from unlatch.workflows.cli.camera_arguments import camera_command
-from unlatch.workflows.cli.console import OK, say, shown
+from unlatch.workflows.cli.console import OK, print_line, relative_path
 from unlatch.workflows.images.label import LabelCfg, label
 
 HELP = """usage: unlatch label DATA out=FOLDER [cameras=[front]] [every=30] [key=value ...]
@@ -35,6 +35,6 @@ def main(argv: Sequence[str]) -> int:
 def _run(data_set: DataSet, cfg: LabelCfg, request: Request) -> int:
     report = label(data_set, cfg, request)
     for camera, (images, labels) in report.counts.items():
-        say(f"{camera}: {images} images, {labels} things in them")
-    say(f"labels: {shown(report.folder)}")
+        print_line(f"{camera}: {images} images, {labels} things in them")
+    print_line(f"labels: {relative_path(report.folder)}")
     return OK

@@ -9,7 +9,8 @@ from textwrap import wrap
 
 from unlatch.simcore.errors import ConfigError, close_matches
 from unlatch.workflows.cli.arguments import parse_command_line
-from unlatch.workflows.cli.console import OK, command, say, terminal_width
+from unlatch.workflows.cli.command import run_command
+from unlatch.workflows.cli.console import OK, print_line, terminal_width
 
 HELP = """usage: unlatch list tasks|skills|robots|objects|sensors|cameras|planners|randomizations|experiments|executors|
                     launchers|annotators|renderers|terms|exporters [--config-dir FOLDER]
@@ -26,13 +27,13 @@ _LEAST_COLUMN = 20
 
 def main(argv: Sequence[str]) -> int:
     """Runs the command; returns its exit code."""
-    return command(argv, HELP, _main)
+    return run_command(argv, HELP, _main)
 
 
 def _main(arguments: list[str]) -> int:
     if arguments and arguments[0] == "data" and len(arguments) <= 2:
         for line in data_lines(Path(arguments[1] if len(arguments) == 2 else "data")):
-            say(line)
+            print_line(line)
         return OK
     asked = parse_command_line(arguments)
     if len(asked.overrides) != 1 or asked.overrides[0] not in LISTS:
@@ -40,7 +41,7 @@ def _main(arguments: list[str]) -> int:
         known = ", ".join([*LISTS, "data [FOLDER]"])
         raise ConfigError(f"list '{got}' is unknown.{close_matches(got, [*LISTS, 'data'])} Expected one of: {known}.")
     for text in LISTS[asked.overrides[0]](asked.config_dirs):
-        say(text)
+        print_line(text)
     return OK
 
 

@@ -15,7 +15,8 @@ from unlatch.objects.procedural.building.generated import GeneratedObject
 from unlatch.objects.procedural.catalog import GENERATORS
 from unlatch.simcore.errors import AssetError, ConfigError, close_matches
 from unlatch.workflows.cli.arguments import read_pairs
-from unlatch.workflows.cli.console import OK, banner_hidden, command, say
+from unlatch.workflows.cli.command import run_command
+from unlatch.workflows.cli.console import OK, banner_hidden, print_line
 
 HELP = """usage: unlatch make-object CATEGORY|all [key=value ...]
 
@@ -89,7 +90,7 @@ class MadeObject:
 
 def main(argv: Sequence[str]) -> int:
     """Runs the command; returns its exit code."""
-    return command(argv, HELP, _main)
+    return run_command(argv, HELP, _main)
 
 
 def _main(arguments: list[str]) -> int:
@@ -136,14 +137,14 @@ def make_objects(category: str, cfg: MakeObjectCfg) -> int:
     for item in items:
         _write(item)
         said = f"{item.category} {item.seed}: {item.folder / URDF_FILE}; {_parts(item.made)}"
-        say(f"{said}; {_write_usd(item)}" if cfg.usd else said)
+        print_line(f"{said}; {_write_usd(item)}" if cfg.usd else said)
     if cfg.picture:
         with banner_hidden():
             from unlatch.workflows.viewing.object_picture import object_sheet
             from unlatch.workflows.viewing.picture import write_picture
         path = out / PICTURE_FILE
         write_picture(object_sheet([(i.category, i.made, i.folder / URDF_FILE) for i in items]), path)
-        say(f"picture: {path}")
+        print_line(f"picture: {path}")
     return OK
 
 

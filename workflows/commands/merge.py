@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from unlatch.simcore.recording.data_set.shards import SHARD_SIZE
-from unlatch.workflows.cli.console import FAILED, OK, command, note, say
+from unlatch.workflows.cli.command import run_command
+from unlatch.workflows.cli.console import FAILED, OK, print_line, print_note
 from unlatch.workflows.runs.corrupt_episodes import Damaged
 from unlatch.workflows.runs.run import writer_name
 
@@ -44,7 +45,7 @@ class MergeCfg:
 
 def main(argv: Sequence[str]) -> int:
     """Runs the command; returns its exit code."""
-    return command(argv, HELP, _main)
+    return run_command(argv, HELP, _main)
 
 
 def _main(arguments: list[str]) -> int:
@@ -82,24 +83,24 @@ def merge(out: str, sources: Sequence[str], cfg: MergeCfg) -> int:
     ) as joined:
         marks, damaged = _Marks(), Damaged()
         for summary in joined.each_summary(damaged.add):
-            marks.note(summary)
+            marks.add(summary)
         for number in damaged.numbers:
-            note(f"episode {number} of '{joined.path}' is damaged; kept as {joined.set_aside(number)}")
+            print_note(f"episode {number} of '{joined.path}' is damaged; kept as {joined.set_aside(number)}")
         for source in sets:
             left_out = Damaged()
             for summary in source.each_summary(left_out.add):
                 problem = _problem(source, summary, marks.of(summary.number))
                 if problem is not None:
-                    note(f"unlatch: left out: {problem}")
+                    print_note(f"unlatch: left out: {problem}")
                     problems += 1
                 elif marks.of(summary.number) is None:
                     joined.adopt(source.folder_of(summary.number), summary, link=cfg.link)
-                    marks.note(summary)
+                    marks.add(summary)
                     taken += 1
             for line in left_out.lines():
-                note(f"unlatch: left out of '{source.path}': {line}")
+                print_note(f"unlatch: left out of '{source.path}': {line}")
             problems += left_out.n
-        say(f"{marks.n} episodes, {taken} taken in {time.perf_counter() - started:.1f} s: {joined.path}")
+        print_line(f"{marks.n} episodes, {taken} taken in {time.perf_counter() - started:.1f} s: {joined.path}")
     return FAILED if problems else OK
 
 
@@ -111,7 +112,7 @@ class _Marks:
         self._shards: dict[int, Array] = {}
         """By shard, (SHARD_SIZE,) uint64; 0: none."""
 
-    def note(self, summary: EpisodeSummary) -> None:
+    def add(self, summary: EpisodeSummary) -> None:
         """Keeps the mark of an episode that is there."""
         shard, place = divmod(summary.number, SHARD_SIZE)
         marks = self._shards.setdefault(shard, np.zeros(SHARD_SIZE, dtype=np.uint64))

@@ -16,7 +16,8 @@ from unlatch.simcore.errors import ConfigError, close_matches
 from unlatch.skills.catalog import SKILLS
 from unlatch.skills.strategies.ranking import derived_as
 from unlatch.workflows.cli.arguments import read_pairs
-from unlatch.workflows.cli.console import OK, banner_hidden, command, say
+from unlatch.workflows.cli.command import run_command
+from unlatch.workflows.cli.console import OK, banner_hidden, print_line
 
 HELP = """usage: unlatch new skill NAME [out=FOLDER]
        unlatch new plugin NAME [out=FOLDER]
@@ -69,7 +70,7 @@ def main(argv: Sequence[str]) -> int:
             from unlatch.workflows.commands.new_robot import main as new_robot
 
         return new_robot(argv)
-    return command(argv, HELP, _main)
+    return run_command(argv, HELP, _main)
 
 
 def _main(arguments: list[str]) -> int:
@@ -114,8 +115,8 @@ def _new_task(name: str, cfg: NewTaskCfg) -> int:
         _check_part(name, text)
     _write({file: text})
     folder = file.parent.parent
-    say(f"task: {file}")
-    say(f"next: unlatch collect task={name} --config-dir {folder} episodes=4 out=data/{name}")
+    print_line(f"task: {file}")
+    print_line(f"next: unlatch collect task={name} --config-dir {folder} episodes=4 out=data/{name}")
     return OK
 
 
@@ -194,9 +195,9 @@ def _new_plugin(name: str, cfg: NewCfg, *, with_object: bool) -> int:
         files[package / "block.py"] = _filled("block", words)
         files[package / "configs" / "object" / f"{words['object']}.yaml"] = _filled("object", words)
     _write(files)
-    say(f"{'plugin' if with_object else 'skill'}: {folder}, {len(files)} files; what to change is marked CHANGE")
-    say(f"next: pip install -e {folder}")
-    say(f"      unlatch collect task={task} episodes=4 out=data/{name}")
+    print_line(f"{'plugin' if with_object else 'skill'}: {folder}, {len(files)} files; what to change is marked CHANGE")
+    print_line(f"next: pip install -e {folder}")
+    print_line(f"      unlatch collect task={task} episodes=4 out=data/{name}")
     return OK
 
 

@@ -28,7 +28,8 @@ from unlatch.simcore.sim.world import World
 from unlatch.simcore.urdf.reader import read_urdf
 from unlatch.solver.kinematics import Kinematics
 from unlatch.workflows.cli.arguments import read_pairs
-from unlatch.workflows.cli.console import OK, banner_hidden, command, say
+from unlatch.workflows.cli.command import run_command
+from unlatch.workflows.cli.console import OK, banner_hidden, print_line
 from unlatch.workflows.episode.scene import TABLE_CENTER_M, TABLE_SIZE_M
 from unlatch.workflows.viewing.picture import Overlay, Row, compose_sheet, write_picture
 
@@ -78,7 +79,7 @@ class NewRobotCfg:
 
 def main(argv: Sequence[str]) -> int:
     """Runs the command; returns its exit code."""
-    return command(argv, HELP, _main)
+    return run_command(argv, HELP, _main)
 
 
 def _main(arguments: list[str]) -> int:
@@ -127,13 +128,15 @@ def new_robot(urdf: Path, cfg: NewRobotCfg) -> int:
     write_picture(picture, files[1])
     for arm, share in zip(robot.arms, shares, strict=True):
         gripper = arm.gripper
-        say(f"arm {arm.name}: {arm.base_link} to {arm.ee_link}, {len(arm.joints)} joints")
-        say(f"  gripper {1e3 * gripper.max_width_m:.0f} mm, {len(gripper.joints)} joints, {gripper.grip_force_n:g} N")
-        say(f"  reaches {100 * share:.0f} % of hand poses over the region of derived tasks")
-    say(f"base at x = {robot.base_x_m:g} m, {robot.base_height_m:g} m above the table")
-    say(f"look up in the data sheet: {', '.join(_LOOK_UP)}")
-    say(f"wrote {files[0]} and {files[1]}; look at the picture, then:")
-    say(f"  unlatch collect task=open_drawer robot={name} --config-dir {cfg.out} episodes=10 out=data/{name}")
+        print_line(f"arm {arm.name}: {arm.base_link} to {arm.ee_link}, {len(arm.joints)} joints")
+        print_line(
+            f"  gripper {1e3 * gripper.max_width_m:.0f} mm, {len(gripper.joints)} joints, {gripper.grip_force_n:g} N"
+        )
+        print_line(f"  reaches {100 * share:.0f} % of hand poses over the region of derived tasks")
+    print_line(f"base at x = {robot.base_x_m:g} m, {robot.base_height_m:g} m above the table")
+    print_line(f"look up in the data sheet: {', '.join(_LOOK_UP)}")
+    print_line(f"wrote {files[0]} and {files[1]}; look at the picture, then:")
+    print_line(f"  unlatch collect task=open_drawer robot={name} --config-dir {cfg.out} episodes=10 out=data/{name}")
     return OK
 
 

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 
 from unlatch.simcore.recording.data_set.data_set import DataSet
 from unlatch.workflows.cli.arguments import read_pairs, split_paths
-from unlatch.workflows.cli.console import OK, command, say
+from unlatch.workflows.cli.command import run_command
+from unlatch.workflows.cli.console import OK, print_line
 from unlatch.workflows.viewing.phases import PhasesCfg, draw_phases
 
 HELP = """usage: unlatch phases DATA [key=value ...]
@@ -24,12 +25,12 @@ episode the moment of the failure is marked, and the title gives the reason. Nee
 
 def main(argv: Sequence[str]) -> int:
     """Runs the command; returns its exit code."""
-    return command(argv, HELP, _run)
+    return run_command(argv, HELP, _run)
 
 
 def _run(arguments: list[str]) -> int:
     (path,), pairs = split_paths("phases", arguments, count=1)
     started = time.perf_counter()
     file, moments = draw_phases(DataSet.open(path), read_pairs(PhasesCfg, pairs))
-    say(f"phases: {file} ({moments} moments, {time.perf_counter() - started:.1f} s)")
+    print_line(f"phases: {file} ({moments} moments, {time.perf_counter() - started:.1f} s)")
     return OK

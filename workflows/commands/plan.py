@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from unlatch.workflows.cli.arguments import FLAGS, CommandLine, load_configs, parse_command_line
-from unlatch.workflows.cli.console import FAILED, OK, banner_hidden, guarded, note, say, say_fitted
-from unlatch.workflows.cli.help_text import say_help
+from unlatch.workflows.cli.command import run_command
+from unlatch.workflows.cli.console import FAILED, OK, banner_hidden, print_line, print_note, print_wrapped
 
 if TYPE_CHECKING:
     import numpy as np
@@ -46,22 +46,19 @@ _AXIS_M = 0.05
 
 def main(argv: Sequence[str]) -> int:
     """Runs the command; returns its exit code."""
-    return guarded(lambda: _main(parse_command_line(argv)))
+    return run_command(argv, HELP, lambda arguments: _main(parse_command_line(arguments)))
 
 
 def _main(line: CommandLine) -> int:
-    if line.help:
-        say_help(HELP)
-        return OK
     from unlatch.workflows.runs.schema import PlanCfg
 
     code = OK
     for job in load_configs("plan", PlanCfg, line):
         if line.show:
-            say(job.yaml.rstrip())
+            print_line(job.yaml.rstrip())
             continue
         for notice in job.notices:
-            note(notice)
+            print_note(notice)
         code = max(code, plan(job.cfg))
     return code
 
@@ -88,22 +85,22 @@ def plan(cfg: PlanCfg) -> int:
         runner.warm_up()  # the times that are printed are those of an episode in a run
     with open_scene(cfg, cfg.episode, visuals=cfg.picture or cfg.out is not None) as scene:
         for text in scene.description():
-            say_fitted(text)
+            print_wrapped(text)
         if scene.episode.randomization is not None:
             for text in scene.episode.randomization.lines():
-                say_fitted(text)
+                print_wrapped(text)
         if scene.episode.failure is not None:
             return FAILED
         skills = Attempt(scene.episode).plan_stage()
         for skill in skills:
             if len(skills) > 1:
-                say(f"{skill.context.arm.name}: {skill.cfg.name} '{skill.cfg.part}'")
+                print_line(f"{skill.context.arm.name}: {skill.cfg.name} '{skill.cfg.part}'")
             for text in plan_lines(skill):
-                say_fitted(text)
+                print_wrapped(text)
         if cfg.picture or cfg.out is not None:
             path = Path(cfg.out or f"plan-{cfg.task.name}-s{cfg.seed}-{cfg.episode}.png").absolute()
             write_picture(_drawn(scene, skills), path)
-            say(f"picture: {path}")
+            print_line(f"picture: {path}")
     return OK if all(skill.failure is None for skill in skills) else FAILED
 
 

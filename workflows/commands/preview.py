@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from unlatch.workflows.cli.arguments import FLAGS, CommandLine, load_configs, parse_command_line
-from unlatch.workflows.cli.console import OK, banner_hidden, guarded, note, say
-from unlatch.workflows.cli.help_text import say_help
+from unlatch.workflows.cli.command import run_command
+from unlatch.workflows.cli.console import OK, banner_hidden, print_line, print_note
 
 if TYPE_CHECKING:
     from unlatch.workflows.runs.schema import PreviewCfg
@@ -31,21 +31,18 @@ _REGION = (40, 90, 220)
 
 def main(argv: Sequence[str]) -> int:
     """Runs the command; returns its exit code."""
-    return guarded(lambda: _main(parse_command_line(argv)))
+    return run_command(argv, HELP, lambda arguments: _main(parse_command_line(arguments)))
 
 
 def _main(line: CommandLine) -> int:
-    if line.help:
-        say_help(HELP)
-        return OK
     from unlatch.workflows.runs.schema import PreviewCfg
 
     for job in load_configs("preview", PreviewCfg, line):
         if line.show:
-            say(job.yaml.rstrip())
+            print_line(job.yaml.rstrip())
             continue
         for notice in job.notices:
-            note(notice)
+            print_note(notice)
         preview(job.cfg)
     return OK
 
@@ -78,6 +75,6 @@ def preview(cfg: PreviewCfg) -> Path:
         overlay.labels(scene.keypoints())
         write_picture(overlay.picture(), path)
         for text in scene.description():
-            say(text)
-    say(f"picture: {path}")
+            print_line(text)
+    print_line(f"picture: {path}")
     return path

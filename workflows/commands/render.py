@@ -10,7 +10,7 @@ from unlatch.simcore.recording.data_set.data_set import DataSet
 from unlatch.simcore.recording.images.modality import MODALITIES
 from unlatch.simcore.recording.images.rendered_annotations import ANNOTATIONS
 from unlatch.workflows.cli.camera_arguments import camera_command
-from unlatch.workflows.cli.console import FAILED, INTERRUPTED, OK, note, say, shown
+from unlatch.workflows.cli.console import FAILED, INTERRUPTED, OK, print_line, print_note, relative_path
 from unlatch.workflows.cli.interruption import Interruption
 from unlatch.workflows.cli.progress import Progress
 from unlatch.workflows.images.render import RenderWork, prepare_render
@@ -66,7 +66,7 @@ def render_and_report(data_set: DataSet, cfg: RenderCfg, request: Request | None
     """
     work = prepare_render(data_set, cfg, request)
     for notice in work.notices:
-        note(notice)
+        print_note(notice)
     interruption, stopped = Interruption(), False
     started, made = time.perf_counter(), []
     outcomes = work.run(interruption.until(work.missing))
@@ -85,7 +85,7 @@ def render_and_report(data_set: DataSet, cfg: RenderCfg, request: Request | None
             outcomes.close()
     code = _print_summary(work, made, time.perf_counter() - started)
     if stopped or (interruption.asked and len(made) < len(work.missing)):
-        note("unlatch: interrupted; the same command makes the missing images")
+        print_note("unlatch: interrupted; the same command makes the missing images")
         return INTERRUPTED
     return code
 
@@ -93,15 +93,15 @@ def render_and_report(data_set: DataSet, cfg: RenderCfg, request: Request | None
 def _print_summary(work: RenderWork, made: list[RenderOutcome], seconds: float) -> int:
     bad = sorted((item for item in made if not item.success), key=lambda item: item.number)
     for item in bad[:MAX_SHOWN]:
-        say(f"episode {item.number}: {item.problem}")
+        print_line(f"episode {item.number}: {item.problem}")
     if len(bad) > MAX_SHOWN:
-        say(f"... and {len(bad) - MAX_SHOWN} more")
+        print_line(f"... and {len(bad) - MAX_SHOWN} more")
     render_set, cameras = work.render_set, list(work.render_set.cameras)
     frames, rendered = sum(item.n_frames for item in made), len(made) - len(bad)
-    say(
+    print_line(
         f"{work.n_there + rendered} of {len(work.job.digests)} episodes there, {rendered} rendered in "
         f"{seconds:.1f} s: {frames} frames of {len(cameras)} cameras ({', '.join(cameras)}), renderer "
         f"{render_set.header['renderer']['name']}"
     )
-    say(f"render set: {shown(render_set.path)}")
+    print_line(f"render set: {relative_path(render_set.path)}")
     return FAILED if bad else OK

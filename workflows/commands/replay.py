@@ -9,8 +9,11 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING
 
+from loky import cpu_count
+
 from unlatch.simcore.errors import ConfigError, RecordingError
-from unlatch.workflows.cli.console import FAILED, INTERRUPTED, OK, banner_hidden, command, cores, note, say
+from unlatch.workflows.cli.command import run_command
+from unlatch.workflows.cli.console import FAILED, INTERRUPTED, OK, banner_hidden, print_line, print_note
 from unlatch.workflows.runs.executors.executor import EpisodeMaker, Outcome
 from unlatch.workflows.runs.schema import MAX_WORKERS
 
@@ -108,7 +111,7 @@ class ReplayOutcome(Outcome):
 
 def main(argv: Sequence[str]) -> int:
     """Runs the command; returns its exit code."""
-    return command(argv, HELP, _main)
+    return run_command(argv, HELP, _main)
 
 
 def _main(arguments: list[str]) -> int:
@@ -128,7 +131,7 @@ def _say_versions(data_set: DataSet) -> None:
     from unlatch.workflows.runs.versions import differing_versions
 
     for name, (then, now) in differing_versions(data_set).items():
-        note(f"note: the data set was made with {name} {then}, here is {now}; replays may deviate")
+        print_note(f"note: the data set was made with {name} {then}, here is {now}; replays may deviate")
 
 
 def _replay_one(job: ReplayJob, number: int) -> int:
@@ -139,9 +142,9 @@ def _replay_one(job: ReplayJob, number: int) -> int:
     with EpisodeRunner(job.cfg) as runner:
         outcome = job.outcome(runner, record)
     said = "success" if record.success else str(record.code)
-    say(f"episode {number} ({said}), {job.mode.value} replay of {outcome.frames} frames: {outcome.deviation}")
+    print_line(f"episode {number} ({said}), {job.mode.value} replay of {outcome.frames} frames: {outcome.deviation}")
     for problem in outcome.problems:
-        say(f"episode {number}: {problem}")
+        print_line(f"episode {number}: {problem}")
     return FAILED if job.check and not outcome.success else OK
 
 
@@ -152,7 +155,7 @@ def _replay_all(job: ReplayJob, cfg: ReplayCfg) -> int:
     numbers = job.data_set.numbers()
     if not numbers:
         raise ConfigError(f"Data set '{job.data_set.path}' has no episodes yet. Collect some first.")
-    workers = min(cfg.workers or cores(), len(numbers))
+    workers = min(cfg.workers or cpu_count(), len(numbers))
     executor = EXECUTORS.load("process" if workers > 1 else "serial")(workers=workers)
     started = time.perf_counter()
     outcomes = executor.run(job, numbers)
@@ -164,17 +167,17 @@ def _replay_all(job: ReplayJob, cfg: ReplayCfg) -> int:
                 found.append(outcome)
         except KeyboardInterrupt:
             outcomes.close()
-            note("unlatch: interrupted")
+            print_note("unlatch: interrupted")
             return INTERRUPTED
     bad = sorted((item for item in found if not item.success), key=lambda item: item.number)
     for item in bad[:MAX_SHOWN]:
         for text in item.problems or (str(item.deviation),):
-            say(f"episode {item.number}: {text}")
+            print_line(f"episode {item.number}: {text}")
     if len(bad) > MAX_SHOWN:
-        say(f"... and {len(bad) - MAX_SHOWN} more")
+        print_line(f"... and {len(bad) - MAX_SHOWN} more")
     largest = max((item.deviation for item in found), key=lambda deviation: deviation.value)
     frames = sum(item.frames for item in found)
-    say(
+    print_line(
         f"{len(found)} episodes, {frames} frames, {job.mode.value} replay in {time.perf_counter() - started:.1f} s: "
         f"{len(found) - len(bad)} exact; {largest}"
     )

@@ -6,7 +6,8 @@ import time
 from collections.abc import Sequence
 
 from unlatch.workflows.cli.arguments import read_pairs, split_some_paths
-from unlatch.workflows.cli.console import OK, command, say
+from unlatch.workflows.cli.command import run_command
+from unlatch.workflows.cli.console import OK, print_line
 from unlatch.workflows.viewing.report.write import ReportCfg, write_report
 
 HELP = """usage: unlatch report DATA [DATA ...] [key=value ...]
@@ -23,7 +24,7 @@ counted together. A folder that contains data sets, such as that of a sweep, sta
 
 def main(argv: Sequence[str]) -> int:
     """Runs the command; returns its exit code."""
-    return command(argv, HELP, _run)
+    return run_command(argv, HELP, _run)
 
 
 def _run(arguments: list[str]) -> int:
@@ -31,5 +32,5 @@ def _run(arguments: list[str]) -> int:
     started = time.perf_counter()
     page = write_report(paths, read_pairs(ReportCfg, pairs))
     took = f"{page.stat().st_size / 1e6:.1f} MB, {time.perf_counter() - started:.1f} s"
-    say(f"report: {page} ({took}), its numbers beside it in {page.with_suffix('.json').name}")
+    print_line(f"report: {page} ({took}), its numbers beside it in {page.with_suffix('.json').name}")
     return OK

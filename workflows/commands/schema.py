@@ -8,7 +8,8 @@ from pathlib import Path
 
 from unlatch.simcore.errors import ConfigError
 from unlatch.workflows.cli.arguments import split_paths
-from unlatch.workflows.cli.console import OK, banner_hidden, command, say
+from unlatch.workflows.cli.command import run_command
+from unlatch.workflows.cli.console import OK, banner_hidden, print_line
 
 HELP = """usage: unlatch schema [out=FILE]
 
@@ -24,7 +25,7 @@ with a YAML language server checks and completes by it when a file says, below i
 
 def main(argv: Sequence[str]) -> int:
     """Runs the command; returns its exit code."""
-    return command(argv, HELP, _main)
+    return run_command(argv, HELP, _main)
 
 
 def _main(arguments: list[str]) -> int:
@@ -37,12 +38,12 @@ def _main(arguments: list[str]) -> int:
 
         text = json.dumps(task_schema(), indent=1)
     if not out:
-        say(text)
+        print_line(text)
         return OK
     path = Path(out[0]).expanduser()
     try:
         path.write_text(f"{text}\n", encoding="utf-8")
     except OSError as exc:
         raise ConfigError(f"{path} cannot be written: {exc.strerror}. Choose another out=.", key="out") from exc
-    say(f"schema: {path}")
+    print_line(f"schema: {path}")
     return OK

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 
 from unlatch.simcore.recording.data_set.data_set import DataSet
 from unlatch.workflows.cli.arguments import read_pairs, split_paths
-from unlatch.workflows.cli.console import OK, command, note, say
+from unlatch.workflows.cli.command import run_command
+from unlatch.workflows.cli.console import OK, print_line, print_note
 from unlatch.workflows.viewing.viewers.view import ViewCfg, write_view
 
 HELP = """usage: unlatch view DATA [key=value ...]
@@ -23,7 +24,7 @@ with a time slider. Needs no screen; the page needs no network.
 
 def main(argv: Sequence[str]) -> int:
     """Runs the command; returns its exit code."""
-    return command(argv, HELP, _run)
+    return run_command(argv, HELP, _run)
 
 
 def _run(arguments: list[str]) -> int:
@@ -31,6 +32,6 @@ def _run(arguments: list[str]) -> int:
     started = time.perf_counter()
     file, notices = write_view(DataSet.open(path), read_pairs(ViewCfg, pairs))
     for notice in notices:
-        note(f"unlatch: {notice}")
-    say(f"view: {file} ({file.stat().st_size / 1e6:.1f} MB, {time.perf_counter() - started:.1f} s)")
+        print_note(f"unlatch: {notice}")
+    print_line(f"view: {file} ({file.stat().st_size / 1e6:.1f} MB, {time.perf_counter() - started:.1f} s)")
     return OK

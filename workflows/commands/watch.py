@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from unlatch.simcore.errors import ConfigError
-from unlatch.workflows.cli.console import OK, command, result_console
+from unlatch.workflows.cli.command import run_command
+from unlatch.workflows.cli.console import OK, result_console
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -47,7 +48,7 @@ class WatchCfg:
 
 def main(argv: Sequence[str]) -> int:
     """Runs the command; returns its exit code."""
-    return command(argv, HELP, _main)
+    return run_command(argv, HELP, _main)
 
 
 def _main(arguments: list[str]) -> int:

@@ -17,11 +17,11 @@ from unlatch.simcore.sim.collision import BulletCollisionChecker
 from unlatch.simcore.sim.visuals.pictures import take_picture
 from unlatch.simcore.sim.world import World
 from unlatch.simcore.state import Rendering
-from unlatch.workflows.cli.arguments import CommandLine, load_configs
 from unlatch.workflows.episode.asset_checks import check_assets
 from unlatch.workflows.episode.episode import Episode
 from unlatch.workflows.gym.actions import ActionDecoder
 from unlatch.workflows.gym.config import SuccessWhen
+from unlatch.workflows.runs.loading import load_config
 from unlatch.workflows.runs.schema import EnvCfg
 
 try:
@@ -79,9 +79,8 @@ class UnlatchEnv(gymnasium.Env[Any, Array]):
         if cfg is None:
             if task is None:
                 raise ConfigError("An environment needs task=NAME; `unlatch list tasks` tells which there are.")
-            line = CommandLine(overrides=[f"task={task}", *overrides], config_dirs=[config_dir] if config_dir else [])
-            (loaded,) = load_configs("env", EnvCfg, line)
-            cfg = loaded.cfg
+            config_dirs = [config_dir] if config_dir else []
+            cfg = load_config("env", EnvCfg, [f"task={task}", *overrides], config_dirs=config_dirs).cfg
         if render_mode not in (None, *self.metadata["render_modes"]):
             raise ConfigError(f"render_mode={render_mode!r} is unknown. Expected None or 'rgb_array'.")
         check_assets(cfg)

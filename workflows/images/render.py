@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from loky import cpu_count
+
 from unlatch.configs.cameras import RenderSettings, read_render_settings, with_cameras
 from unlatch.configs.composition import Request
 from unlatch.configs.reading import read_dataclass
@@ -22,7 +24,6 @@ from unlatch.simcore.sim.annotators.config import AnnotationCfg
 from unlatch.simcore.sim.renderers.auto import best_renderer
 from unlatch.simcore.sim.renderers.catalog import RENDERERS
 from unlatch.simcore.sim.world import World
-from unlatch.workflows.cli.console import cores
 from unlatch.workflows.episode.randomization.episode_randomization import VisualDraw
 from unlatch.workflows.episode.semantic_classes import check_classes
 from unlatch.workflows.images.render_config import AUTO, RenderCfg
@@ -116,7 +117,7 @@ class RenderWork:
             numbers: Numbers of episodes, taken one by one; None: all that are missing.
         """
         executor_type = EXECUTORS.load(self.cfg.executor)
-        workers = self.cfg.workers or (cores() if executor_type.on_this_host else None)
+        workers = self.cfg.workers or (cpu_count() if executor_type.on_this_host else None)
         executor = executor_type(
             workers=workers and max(1, min(workers, len(self.missing))),
             limits=WorkerLimits(self.cfg.episode_timeout_s, None, self.cfg.max_retries, None),

@@ -12,8 +12,10 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from loky import cpu_count
+
 from unlatch.workflows.cli.arguments import CommandLine, load_configs
-from unlatch.workflows.cli.console import FAILED, INTERRUPTED, OK, banner_hidden, cores, note, say, shown
+from unlatch.workflows.cli.console import FAILED, INTERRUPTED, OK, banner_hidden, print_line, print_note, relative_path
 from unlatch.workflows.runs.executors.executor import Job, Outcome
 from unlatch.workflows.runs.launchers.catalog import SERIAL
 from unlatch.workflows.runs.launchers.launching import launch_jobs, launcher_of, place_outputs
@@ -78,16 +80,15 @@ def make_data_set(
     numbers = cfg.numbers()
     check_assets(cfg, number=numbers[0])
     executor_type = EXECUTORS.load(cfg.executor.name)
-    workers = cfg.workers or (cores() if executor_type.on_this_host else None)
+    workers = cfg.workers or (cpu_count() if executor_type.on_this_host else None)
     executor = executor_type(workers=workers, limits=cfg.executor.limits())
     ending = _ending_of(cfg)
     interruption, at_once = Interruption(), False
     header = {**header_of(cfg), **(of or {})}
     with DataSet.create_or_resume(folder, header=header, info=_info(cfg), worker=writer_name("main")) as data_set:
         for number, problem in data_set.damaged(numbers).items():
-            note(
-                f"episode {number} is damaged and is made again; kept as {shown(data_set.set_aside(number))}: {problem}"
-            )
+            kept = relative_path(data_set.set_aside(number))
+            print_note(f"episode {number} is damaged and is made again; kept as {kept}: {problem}")
         missing = data_set.missing(numbers)
         there = len(numbers) - len(missing)
         asked = set(numbers)
@@ -116,12 +117,12 @@ def make_data_set(
             numbers = [number for number in numbers if number in data_set]
         statistics = print_summary(data_set, numbers, made=made, seconds=time.perf_counter() - started)
         if at_once or (interruption.asked and made < len(missing) and not ending.has_enough):
-            note("unlatch: interrupted; the same command makes the missing episodes")
+            print_note("unlatch: interrupted; the same command makes the missing episodes")
             return INTERRUPTED
         if ending.is_hopeless:
-            note(f"unlatch: {ending.hopeless_text()}")
+            print_note(f"unlatch: {ending.hopeless_text()}")
         elif ending.wanted is not None and not ending.has_enough:
-            note(
+            print_note(
                 f"unlatch: {ending.successes} of successes={ending.wanted} after {ending.attempts} attempts, the most "
                 "that attempts allows"
             )
@@ -129,8 +130,8 @@ def make_data_set(
         if draws and (made or not (folder / PICTURE).exists()):
             _draw(cfg, data_set, numbers)
         if draws:
-            say(f"picture: {shown(folder / PICTURE)}")
-        say(f"data set: {shown(folder)}")
+            print_line(f"picture: {relative_path(folder / PICTURE)}")
+        print_line(f"data set: {relative_path(folder)}")
     return FAILED if ending.is_hopeless else exit_code(statistics)
 
 
@@ -268,7 +269,7 @@ def run_jobs(name: str, schema: type[R], line: CommandLine, make: Callable[[R], 
     """
     jobs = load_configs(name, schema, line)
     if line.show:
-        say("---\n".join(job.yaml for job in jobs).rstrip())
+        print_line("---\n".join(job.yaml for job in jobs).rstrip())
         return OK
     launcher = launcher_of([job.cfg for job in jobs])
     sweep = place_outputs(jobs)
@@ -278,7 +279,7 @@ def run_jobs(name: str, schema: type[R], line: CommandLine, make: Callable[[R], 
     worst = OK
     for job in jobs:
         for notice in job.notices:
-            note(notice)
+            print_note(notice)
         worst = max(worst, make(job.cfg))
         if worst == INTERRUPTED:
             break

@@ -14,7 +14,7 @@ from unlatch.simcore.errors import ConfigError
 from unlatch.simcore.recording.data_set.data_set import DataSet
 from unlatch.simcore.recording.verdict import recompute_success
 from unlatch.workflows.cli.arguments import CommandLine, load_configs
-from unlatch.workflows.cli.console import OK, result_console, say
+from unlatch.workflows.cli.console import OK, print_line, result_console
 from unlatch.workflows.commands.collect import collect
 from unlatch.workflows.runs.runner import EpisodeRunner
 from unlatch.workflows.runs.schema import MAX_WORKERS, CollectCfg
@@ -85,7 +85,7 @@ def bench_success(cfg: SuccessBenchCfg) -> int:
         ]
     results = []
     for name, folder, overrides, n in jobs:
-        say(f"== {name}")
+        print_line(f"== {name}")
         common = [f"episodes={n}", f"seed={cfg.seed}", "pictures=0", f"out={Path(cfg.out).absolute() / folder}"]
         if cfg.workers is not None:
             common.append(f"workers={cfg.workers}")

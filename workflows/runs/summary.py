@@ -8,7 +8,7 @@ from rich.box import SIMPLE
 from rich.table import Table
 
 from unlatch.simcore.recording.data_set.data_set import DataSet
-from unlatch.workflows.cli.console import FAILED, OK, note, result_console, say, shown
+from unlatch.workflows.cli.console import FAILED, OK, print_line, print_note, relative_path, result_console
 from unlatch.workflows.runs.corrupt_episodes import Damaged
 from unlatch.workflows.runs.statistics import SEARCH, STAGES, RunStatistics
 
@@ -26,12 +26,12 @@ def print_summary(data_set: DataSet, numbers: Sequence[int], *, made: int, secon
     damaged = Damaged()
     statistics = RunStatistics.of(item for item in data_set.each_summary(damaged.add) if item.number in asked)
     for line in damaged.lines():
-        note(f"unlatch: {line}")
+        print_note(f"unlatch: {line}")
     pace = f", {3600.0 * made / seconds:,.0f} an hour" if made else ""
-    say(f"{statistics.n} of {len(asked)} episodes there, {made} made in {seconds:.1f} s{pace}")
+    print_line(f"{statistics.n} of {len(asked)} episodes there, {made} made in {seconds:.1f} s{pace}")
     result_console().print(summary_table(statistics))
     for text in _first_failure(data_set, statistics):
-        say(text)
+        print_line(text)
     return statistics
 
 
@@ -44,7 +44,7 @@ def _first_failure(data_set: DataSet, statistics: RunStatistics) -> list[str]:
     message = str(data_set.read(number, arrays=False).evidence.get("message", ""))
     return [
         f"first {most}, episode {number}: {message}",
-        f"look: unlatch phases {shown(data_set.path)} episode={number}",
+        f"look: unlatch phases {relative_path(data_set.path)} episode={number}",
     ]
 
 

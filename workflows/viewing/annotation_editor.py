@@ -17,7 +17,7 @@ from unlatch.objects.validation import articulation_problems
 from unlatch.simcore.errors import AssetError
 from unlatch.simcore.extras import import_extra
 from unlatch.simcore.geometry import Pose
-from unlatch.workflows.cli.console import say
+from unlatch.workflows.cli.console import print_line
 from unlatch.workflows.viewing.viewers.link_meshes import link_meshes
 
 Array = np.ndarray
@@ -168,7 +168,7 @@ def serve_editor(loaded: AnnotatedUrdf, *, port: int) -> None:
         raise AssetError(f"port={port} cannot be had ({exc.strerror or exc}). Choose another.", port=port) from exc
     try:
         AnnotationEditor(server, loaded)
-        say(f"editor: http://127.0.0.1:{server.get_port()} (Ctrl-C ends it)")
+        print_line(f"editor: http://127.0.0.1:{server.get_port()} (Ctrl-C ends it)")
         while True:
             time.sleep(0.5)
     finally:

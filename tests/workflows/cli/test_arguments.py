@@ -15,7 +15,7 @@ def test_flags_and_overrides_are_told_apart():
     line = parse_command_line(["task=a", "-m", "+x=1", "~y", "--config-dir", "d", "--cfg=job", "--resolve"])
     assert line.overrides == ["task=a", "+x=1", "~y"]
     assert line.config_dirs == ["d"]
-    assert (line.multirun, line.show, line.resolve, line.help) == (True, True, True, False)
+    assert (line.multirun, line.show, line.resolve) == (True, True, True)
 
 
 def test_an_unknown_flag_is_refused():

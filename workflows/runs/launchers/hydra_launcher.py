@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from unlatch.simcore.errors import ConfigError
-from unlatch.workflows.cli.console import FAILED, note
+from unlatch.workflows.cli.console import FAILED, print_note
 from unlatch.workflows.runs.launchers.sweep import LOGS, read_job
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ class HydraLauncher:
         except Exception as exc:  # noqa: BLE001 - the launcher's own: a job was killed, a node went
             found = [_noted_code(codes, number) for number in range(n_jobs)]
             lost = [number for number, code in enumerate(found) if code is None]
-            note(f"unlatch: the launcher lost {len(lost)} of {n_jobs} jobs before they had ended: {exc}.")
+            print_note(f"unlatch: the launcher lost {len(lost)} of {n_jobs} jobs before they had ended: {exc}.")
             return [FAILED if code is None else code for code in found]
         return [_exit_code(result) for batch in returns for result in batch]
 

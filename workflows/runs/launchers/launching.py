@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+from loky import cpu_count
 
 from unlatch.simcore.errors import ConfigError, close_matches
-from unlatch.workflows.cli.console import FAILED, OK, cores, note, result_console
+from unlatch.workflows.cli.console import FAILED, OK, print_note, result_console
 from unlatch.workflows.runs.launchers.catalog import LAUNCHERS, SERIAL
 from unlatch.workflows.runs.launchers.sweep import (
     LOGS,
@@ -22,7 +24,7 @@ from unlatch.workflows.runs.launchers.sweep import (
 )
 
 if TYPE_CHECKING:
-    from unlatch.workflows.cli.arguments import Loaded
+    from unlatch.workflows.runs.loading import LoadedConfig
     from unlatch.workflows.runs.schema import LauncherCfg, RunCfg
 
 
@@ -48,7 +50,7 @@ def launcher_of(cfgs: Sequence[RunCfg]) -> LauncherCfg:
     return first.launcher
 
 
-def place_outputs(jobs: Sequence[Loaded]) -> Path | None:
+def place_outputs(jobs: Sequence[LoadedConfig[Any]]) -> Path | None:
     """Gives every job of a sweep its data set below one folder, where they are to lie below one.
 
     Args:
@@ -77,7 +79,7 @@ def place_outputs(jobs: Sequence[Loaded]) -> Path | None:
     return folder
 
 
-def launch_jobs(command: str, jobs: Sequence[Loaded], folder: Path, *, config_dirs: Sequence[str]) -> int:
+def launch_jobs(command: str, jobs: Sequence[LoadedConfig[Any]], folder: Path, *, config_dirs: Sequence[str]) -> int:
     """Runs jobs by the launcher that their configuration names.
 
     Args:
@@ -106,16 +108,18 @@ def launch_jobs(command: str, jobs: Sequence[Loaded], folder: Path, *, config_di
         )
     if share and all(job.cfg.workers is None for job in jobs):
         at_a_time = min(share, len(todo)) if share > 0 else len(todo)
-        each = max(1, cores() // at_a_time)
+        each = max(1, cpu_count() // at_a_time)
         todo = [replace(job, arguments=(*job.arguments, f"workers={each}")) for job in todo]
     written = write_jobs(folder, todo)
-    note(f"{len(todo)} jobs by {cfg.name}; `unlatch watch {folder}` shows them, {folder / LOGS} has what they say")
+    print_note(
+        f"{len(todo)} jobs by {cfg.name}; `unlatch watch {folder}` shows them, {folder / LOGS} has what they say"
+    )
     codes = launcher.launch(written, len(todo), cfg.settings, at_once=cfg.jobs_at_once)
     _print_jobs(todo, codes, folder)
     return OK if all(code == OK for code in codes) else FAILED
 
 
-def _job(command: str, job: Loaded, flags: Sequence[str]) -> SweepJob:
+def _job(command: str, job: LoadedConfig[Any], flags: Sequence[str]) -> SweepJob:
     own = [word for word in job.overrides if key_of(word).split(".")[0] not in OF_THE_SWEEP]
     out = str(job.cfg.out)
     alone = (f"launcher={SERIAL}", "sweep_dir=null")  # whatever an experiment says: a job is no sweep
@@ -136,7 +140,7 @@ def _print_jobs(jobs: Sequence[SweepJob], codes: Sequence[int], folder: Path) ->
         table.add_row(job.name, str(code), said)
     result_console().print(table)
     if failed := sum(code != OK for code in codes):
-        note(
+        print_note(
             f"unlatch: {failed} of {len(codes)} jobs did not end well; what they had finished is kept, and the same "
             "command again makes what is missing."
         )

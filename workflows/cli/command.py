@@ -1,0 +1,58 @@
+"""Runs a command: prints its help, turns errors into one line on stderr, returns the exit code."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+
+from unlatch.simcore.errors import SimCoreError
+from unlatch.workflows.cli.console import BAD_INPUT, INTERRUPTED, OK, print_note
+from unlatch.workflows.cli.help_text import print_help
+
+_HELP_FLAGS = ("-h", "--help", "--hydra-help")
+
+
+def run_guarded(function: Callable[[], int]) -> int:
+    """Runs a command; an error of ours becomes one line on stderr.
+
+    Args:
+        function: The command, with its arguments bound.
+
+    Returns:
+        The exit code: that of the command; after an error of ours the `exit_code` of the error, `BAD_INPUT` if it has
+        none; `INTERRUPTED` after Ctrl-C.
+    """
+    try:
+        return function()
+    except SimCoreError as exc:
+        code: int = getattr(exc, "exit_code", BAD_INPUT)
+        print_note("unlatch: " + (" ".join(exc.message.split()) if code == BAD_INPUT else exc.message))
+        return code
+    except KeyboardInterrupt:
+        print_note("unlatch: interrupted")
+        return INTERRUPTED
+    except BrokenPipeError:
+        sys.stderr.close()  # the reader of a pipe is gone; Python would complain about it at exit
+        return OK
+
+
+def run_command(argv: Sequence[str], help_text: str, run: Callable[[list[str]], int]) -> int:
+    """Runs a command, or prints its help if that is asked for.
+
+    Args:
+        argv: Its arguments.
+        help_text: What `--help` prints.
+        run: The command: takes the arguments, returns the exit code.
+
+    Returns:
+        The exit code, see `run_guarded`.
+    """
+    arguments = list(argv)
+
+    def run_or_help() -> int:
+        if any(argument in _HELP_FLAGS for argument in arguments):
+            print_help(help_text)
+            return OK
+        return run(arguments)
+
+    return run_guarded(run_or_help)

@@ -1,0 +1,121 @@
+"""Composes, reads and checks configurations."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any, Generic, TypeVar
+
+from omegaconf import OmegaConf
+
+from unlatch.configs.chain import check_chain_form
+from unlatch.configs.composition import Request, compose_config, to_plain
+from unlatch.configs.cross_checks import check_episode
+from unlatch.configs.derivation.command_line import with_derived
+from unlatch.configs.experiment import check_swept
+from unlatch.configs.reading import read_dataclass
+from unlatch.configs.schema import EpisodeCfg
+from unlatch.workflows.episode.randomization.recorded_randomization import with_recorded
+from unlatch.workflows.runs.schema import CollectCfg
+
+logger = logging.getLogger(__name__)
+
+T = TypeVar("T", bound=EpisodeCfg)
+
+
+@dataclass(frozen=True)
+class LoadedConfig(Generic[T]):
+    """A configuration that is composed, read and checked."""
+
+    cfg: T
+    """The dataclass."""
+    yaml: str
+    """The composed configuration as `--cfg job` prints it."""
+    notices: list[str]
+    """One line for each value in an inherited form that was rewritten."""
+    overrides: list[str]
+    """The overrides it was composed with; of a multirun, those of this job."""
+
+
+def load(task: str, *overrides: str, seed: int | None = None, config_dirs: Sequence[str | Path] = ()) -> CollectCfg:
+    """Composes the configuration of a task and checks it.
+
+    Args:
+        task: Name of a task (`unlatch list tasks`). In place of a name, an override such as `"object=cabinet.urdf"`,
+            with `"skill=open"` beside it, derives the task from an object.
+        overrides: Overrides of any key, as on the command line: `"robot=ur5"`, `"world.solver_iterations=150"`.
+        seed: Seed of the run; None: that of the configuration, 0 by default.
+        config_dirs: Folders of YAML files of your own.
+
+    Returns:
+        The configuration: a dataclass whose fields can be read and set.
+
+    Raises:
+        ConfigError: A key, a name or a value is wrong; the message says which key, what was expected and what to do.
+        AssetError: The object is missing or damaged.
+
+    Example:
+        >>> cfg = unlatch.load("open_microwave", "robot=ur5", seed=7)
+        >>> cfg.robot.name
+        'ur5'
+    """
+    first = task if "=" in task else f"task={task}"
+    last = [] if seed is None else [f"seed={seed}"]
+    loaded = load_config("collect", CollectCfg, [first, *overrides, *last], config_dirs=config_dirs)
+    for notice in loaded.notices:
+        logger.info(notice)
+    return loaded.cfg
+
+
+def load_config(
+    primary: str,
+    schema: type[T],
+    overrides: Sequence[str],
+    *,
+    config_dirs: Sequence[str | Path] = (),
+    resolve: bool = False,
+) -> LoadedConfig[T]:
+    """Composes one configuration, reads it and checks it.
+
+    Args:
+        primary: Name of the command's YAML file.
+        schema: Dataclass of its configuration.
+        overrides: `key=value` and its siblings.
+        config_dirs: Folders of YAML files of the user's own.
+        resolve: Whether references are resolved in `yaml`.
+
+    Raises:
+        ConfigError: The configuration is wrong; the message is one line.
+    """
+    request = with_derived(primary, schema, Request(list(overrides), [str(path) for path in config_dirs]))
+    composed = compose_config(primary, schema, request)
+    plain = to_plain(composed)
+    notices: list[str] = []
+    check_chain_form(plain)
+    cfg = read_dataclass(schema, plain, where="", notices=notices)
+    check_episode(cfg)
+    check_swept(getattr(cfg, "sweep", {}), overrides)
+    cfg.randomization = with_recorded(cfg.randomization)
+    for item in (cfg.object, *cfg.objects):
+        if item.root is not None:
+            item.root = str(Path(item.root).expanduser().absolute())
+    yaml = OmegaConf.to_yaml(OmegaConf.create(plain) if resolve else composed)
+    return LoadedConfig(cfg, yaml, notices, list(overrides))
+
+
+def config_as(schema: type[T], cfg: EpisodeCfg, **changes: Any) -> T:
+    """Returns a configuration of another kind that shares its fields with `cfg`.
+
+    Args:
+        schema: Dataclass of the new configuration.
+        cfg: The configuration that values are taken from.
+        changes: Fields that are set; None leaves a field as it is.
+
+    Raises:
+        ConfigError: A value is out of its range.
+    """
+    names = {item.name for item in fields(schema)}
+    shared = {item.name: getattr(cfg, item.name) for item in fields(cfg) if item.name in names}
+    return schema(**{**shared, **{key: value for key, value in changes.items() if value is not None}})
