@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 FAILURE_CODES: dict[str, str] = {
-    "invalid_layout": "After settling, things overlap or stand where they must not.",
+    "invalid_layout": "After settling, things overlap or stand in a forbidden place.",
     "plan_infeasible": "No joint configuration satisfies the constraints at contact.",
-    "path_infeasible": "The grasp cannot be followed along the whole path of the part.",
-    "motion_blocked": "No collision-free way leads to the contact.",
+    "path_infeasible": "The hand cannot keep its grasp along the whole path of the part.",
+    "motion_blocked": "No collision-free path leads to the contact.",
     "collision": "A forbidden contact exceeded its force threshold.",
     "grasp_missed": "The fingers never touched the moving part.",
     "slipped": "The fingers touched the part and lost it.",
-    "not_reached": "The joint did not move as far as wanted.",
-    "unsettled": "The goal held and did not last while the scene settled.",
+    "not_reached": "The joint did not move as far as required.",
+    "unsettled": "The goal was reached, but it did not last while the scene settled.",
     "overspeed": "A joint of the robot or of an object was faster than allowed.",
     "timeout": "The episode took longer than its limit.",
-    "diverged": "The simulation gave values that are not finite or not physical.",
+    "diverged": "The simulation produced values that are not finite or not physical.",
     "error": "A bug: the traceback is in the evidence.",
 }
 """Every failure code and its meaning, in the order that decides between two conditions violated at the same moment."""
