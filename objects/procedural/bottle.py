@@ -12,13 +12,15 @@ Note:
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 
 from unlatch.objects.annotation import HandleType, PartKind
 from unlatch.objects.procedural.building.assembly import Assembly, Moving
+from unlatch.objects.procedural.building.drawing import Colour, draw_colour, draw_fields, draw_uniform, uniform
 from unlatch.objects.procedural.building.finishes import darker, draw_contrast, mark_on
-from unlatch.objects.procedural.building.generated import Colour, GeneratedObject, LinkBuilder, draw_colour, draw_m
+from unlatch.objects.procedural.building.generated import GeneratedObject, LinkBuilder
 from unlatch.objects.procedural.building.generator import ObjectGenerator
 from unlatch.objects.procedural.building.panel import LID_BEHIND, PanelBuilder
 from unlatch.objects.procedural.building.panel_handles import standing_out
@@ -69,13 +71,13 @@ class BottleParameters:
     """Free height of the neck under the cap."""
     cap_m: float
     """Diameter of the cap."""
-    cap_height_m: float
-    label_share: float
+    cap_height_m: Annotated[float, uniform(0.024, 0.030)]
+    label_share: Annotated[float, uniform(0.45, 0.65)]
     """Of the body's height."""
     range_rad: float
-    friction_n_m: float
-    damping_n_m_s: float
-    density_kg_m3: float
+    friction_n_m: Annotated[float, uniform(0.2, 0.45)]
+    damping_n_m_s: Annotated[float, uniform(0.0002, 0.0005)]
+    density_kg_m3: Annotated[float, uniform(1000.0, 1300.0)]
     colour: Colour
     cap_colour: Colour
     label_colour: Colour
@@ -86,25 +88,23 @@ def draw_parameters(rng: np.random.Generator) -> BottleParameters:
     """Draws a bottle or a jar."""
     jar = rng.random() < 0.4
     colour, label = draw_colour(rng, _BODIES), draw_colour(rng, _LABELS)
-    cap = draw_m(rng, 0.048, 0.058) if jar else draw_m(rng, 0.030, 0.042)
-    return BottleParameters(
+    cap = draw_uniform(rng, 0.048, 0.058) if jar else draw_uniform(rng, 0.030, 0.042)
+    return draw_fields(
+        BottleParameters,
+        rng,
         kind="jar" if jar else "bottle",
-        radius_m=round(cap / 2 + draw_m(rng, 0.008, 0.016), 4) if jar else draw_m(rng, 0.033, 0.045),
-        height_m=draw_m(rng, 0.075, 0.12) if jar else draw_m(rng, 0.11, 0.17),
-        shoulder_m=draw_m(rng, 0.008, 0.014) if jar else draw_m(rng, 0.035, 0.055),
-        neck_m=draw_m(rng, 0.006, 0.010) if jar else draw_m(rng, 0.010, 0.025),
+        radius_m=lambda: (
+            round(cap / 2 + draw_uniform(rng, 0.008, 0.016), 4) if jar else draw_uniform(rng, 0.033, 0.045)
+        ),
+        height_m=lambda: draw_uniform(rng, 0.075, 0.12) if jar else draw_uniform(rng, 0.11, 0.17),
+        shoulder_m=lambda: draw_uniform(rng, 0.008, 0.014) if jar else draw_uniform(rng, 0.035, 0.055),
+        neck_m=lambda: draw_uniform(rng, 0.006, 0.010) if jar else draw_uniform(rng, 0.010, 0.025),
         cap_m=cap,
-        cap_height_m=draw_m(rng, 0.024, 0.030),
-        label_share=draw_m(rng, 0.45, 0.65),
-        # from a little less than one turn of thread to two
-        range_rad=draw_m(rng, 4.7, 6.3) if jar else draw_m(rng, 7.8, 12.6),
-        friction_n_m=draw_m(rng, 0.2, 0.45),
-        damping_n_m_s=draw_m(rng, 0.0002, 0.0005),
-        density_kg_m3=draw_m(rng, 1000.0, 1300.0),
+        range_rad=lambda: draw_uniform(rng, 4.7, 6.3) if jar else draw_uniform(rng, 7.8, 12.6),
         colour=colour,
-        cap_colour=draw_contrast(rng, _CAPS, colour),
+        cap_colour=lambda: draw_contrast(rng, _CAPS, colour),
         label_colour=label,
-        stripe_colour=draw_contrast(rng, _LABELS, label),
+        stripe_colour=lambda: draw_contrast(rng, _LABELS, label),
     )
 
 

@@ -6,11 +6,13 @@ Sizes are those in catalogues of keepsake and storage boxes: 24 to 42 cm wide, 1
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 
 from unlatch.objects.procedural.building.assembly import HOLDING, Assembly, lifting
 from unlatch.objects.procedural.building.carcass import Carcass
+from unlatch.objects.procedural.building.drawing import Colour, draw_colour, draw_fields, draw_uniform, uniform
 from unlatch.objects.procedural.building.finishes import (
     BRASS,
     CHROME,
@@ -21,7 +23,7 @@ from unlatch.objects.procedural.building.finishes import (
     darker,
     draw_contrast,
 )
-from unlatch.objects.procedural.building.generated import Colour, GeneratedObject, LinkBuilder, draw_colour, draw_m
+from unlatch.objects.procedural.building.generated import GeneratedObject, LinkBuilder
 from unlatch.objects.procedural.building.generator import ObjectGenerator
 from unlatch.objects.procedural.building.panel import LID_BEHIND, PanelBuilder
 from unlatch.objects.procedural.building.panel_handles import (
@@ -39,19 +41,19 @@ _GAP_M = 0.002
 class BoxParameters:
     """Everything that varies between boxes, but the handle."""
 
-    width_m: float
-    depth_m: float
-    height_m: float
+    width_m: Annotated[float, uniform(0.24, 0.42)]
+    depth_m: Annotated[float, uniform(0.18, 0.30)]
+    height_m: Annotated[float, uniform(0.10, 0.22)]
     """Without the lid."""
-    wall_m: float
-    lid_m: float
-    overhang_m: float
+    wall_m: Annotated[float, uniform(0.008, 0.012)]
+    lid_m: Annotated[float, uniform(0.010, 0.018)]
+    overhang_m: Annotated[float, uniform(0.010, 0.018)]
     """Of the lid, in front and at the sides."""
     material: str
-    limit_rad: float
-    holding: float
+    limit_rad: Annotated[float, uniform(1.6, 2.0)]
+    holding: Annotated[float, uniform(HOLDING, 1.6)]
     """Friction of the hinge over the moment of gravity."""
-    damping_n_m_s: float
+    damping_n_m_s: Annotated[float, uniform(0.02, 0.08)]
     density_kg_m3: float
     colour: Colour
     lid_colour: Colour
@@ -68,18 +70,11 @@ def draw_parameters(rng: np.random.Generator) -> Box:
     wood, plastic = WOODS[int(rng.integers(2))], draw_colour(rng, PLASTICS)
     lid_colour = wood[1] if wooden else darker(plastic, 1.15 if rng.random() < 0.5 else 0.8)
     metal = draw_contrast(rng, (CHROME, BRASS, DARK), lid_colour)
-    parameters = BoxParameters(
-        width_m=draw_m(rng, 0.24, 0.42),
-        depth_m=draw_m(rng, 0.18, 0.30),
-        height_m=draw_m(rng, 0.10, 0.22),
-        wall_m=draw_m(rng, 0.008, 0.012),
-        lid_m=draw_m(rng, 0.010, 0.018),
-        overhang_m=draw_m(rng, 0.010, 0.018),
+    parameters = draw_fields(
+        BoxParameters,
+        rng,
         material="wood" if wooden else "plastic",
-        limit_rad=draw_m(rng, 1.6, 2.0),
-        holding=draw_m(rng, HOLDING, 1.6),
-        damping_n_m_s=draw_m(rng, 0.02, 0.08),
-        density_kg_m3=draw_m(rng, 450.0, 700.0) if wooden else draw_m(rng, 500.0, 900.0),
+        density_kg_m3=lambda: draw_uniform(rng, 450.0, 700.0) if wooden else draw_uniform(rng, 500.0, 900.0),
         colour=wood[0] if wooden else plastic,
         lid_colour=lid_colour,
         trim_colour=BRASS if wooden else DARK,

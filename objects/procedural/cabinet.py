@@ -7,13 +7,15 @@ boards of 15 to 20 mm.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 
 from unlatch.objects.procedural.building.assembly import Assembly, swinging
 from unlatch.objects.procedural.building.carcass import Carcass, add_base
+from unlatch.objects.procedural.building.drawing import Colour, draw_fields, draw_uniform, either, uniform, whole
 from unlatch.objects.procedural.building.finishes import WOODS, board, darker, draw_contrast
-from unlatch.objects.procedural.building.generated import HANDLE_COLOURS, Colour, GeneratedObject, LinkBuilder, draw_m
+from unlatch.objects.procedural.building.generated import HANDLE_COLOURS, GeneratedObject, LinkBuilder
 from unlatch.objects.procedural.building.generator import ObjectGenerator
 from unlatch.objects.procedural.building.panel import PanelBuilder, door_frame
 from unlatch.objects.procedural.building.panel_handles import (
@@ -33,28 +35,28 @@ class CabinetParameters:
     """Everything that varies between cabinets, but the handle."""
 
     width_m: float
-    depth_m: float
+    depth_m: Annotated[float, uniform(0.25, 0.38)]
     """Of the carcass, without the doors."""
     height_m: float
     """Feet included."""
-    wall_m: float
-    feet_m: float
-    foot_style: str
+    wall_m: Annotated[float, uniform(0.015, 0.020)]
+    feet_m: Annotated[float, uniform(0.03, 0.10)]
+    foot_style: Annotated[str, either("legs", "plinth")]
     """`legs`, or a closed `plinth`."""
     doors: int
-    hinge_side: str
+    hinge_side: Annotated[str, either("left", "right")]
     """Of a single door."""
-    front: str
+    front: Annotated[str, either("framed", "plain")]
     """`plain`, or `framed` by a raised border."""
     door_thickness_m: float
-    limit_rad: float
-    handle_inset_m: float
-    handle_rise_m: float
+    limit_rad: Annotated[float, uniform(1.6, 2.2)]
+    handle_inset_m: Annotated[float, uniform(0.026, 0.038)]
+    handle_rise_m: Annotated[float, uniform(0.0, 0.08)]
     """Of the handle over the middle of the door."""
-    friction_n_m: float
-    damping_n_m_s: float
-    density_kg_m3: float
-    shelves: int
+    friction_n_m: Annotated[float, uniform(0.2, 0.8)]
+    damping_n_m_s: Annotated[float, uniform(0.05, 0.25)]
+    density_kg_m3: Annotated[float, uniform(550.0, 750.0)]
+    shelves: Annotated[int, whole(0, 3)]
     colour: Colour
     front_colour: Colour
     handle_colour: Colour
@@ -66,30 +68,19 @@ Cabinet = tuple[CabinetParameters, PanelHandle]
 def draw_parameters(rng: np.random.Generator) -> Cabinet:
     """Draws a cabinet and the handle of its doors."""
     doors = 1 if rng.random() < 0.45 else 2
-    height = draw_m(rng, 0.38, 0.62)
+    height = draw_uniform(rng, 0.38, 0.62)
     wood = WOODS[int(rng.integers(len(WOODS)))]
-    thickness = draw_m(rng, 0.016, 0.022)
-    parameters = CabinetParameters(
-        width_m=draw_m(rng, 0.34, 0.45) if doors == 1 else draw_m(rng, 0.46, 0.60),
-        depth_m=draw_m(rng, 0.25, 0.38),
+    thickness = draw_uniform(rng, 0.016, 0.022)
+    parameters = draw_fields(
+        CabinetParameters,
+        rng,
+        width_m=lambda: draw_uniform(rng, 0.34, 0.45) if doors == 1 else draw_uniform(rng, 0.46, 0.60),
         height_m=height,
-        wall_m=draw_m(rng, 0.015, 0.020),
-        feet_m=draw_m(rng, 0.03, 0.10),
-        foot_style="legs" if rng.random() < 0.5 else "plinth",
         doors=doors,
-        hinge_side="left" if rng.random() < 0.5 else "right",
-        front="framed" if rng.random() < 0.5 else "plain",
         door_thickness_m=thickness,
-        limit_rad=draw_m(rng, 1.6, 2.2),
-        handle_inset_m=draw_m(rng, 0.026, 0.038),
-        handle_rise_m=draw_m(rng, 0.0, 0.08),
-        friction_n_m=draw_m(rng, 0.2, 0.8),
-        damping_n_m_s=draw_m(rng, 0.05, 0.25),
-        density_kg_m3=draw_m(rng, 550.0, 750.0),
-        shelves=int(rng.integers(0, 3)),
         colour=wood[0],
         front_colour=wood[1],
-        handle_colour=draw_contrast(rng, HANDLE_COLOURS, wood[1]),
+        handle_colour=lambda: draw_contrast(rng, HANDLE_COLOURS, wood[1]),
     )
     handle = draw_handle(rng, {"bar": 0.5, "knob": 0.3, "edge": 0.2}, length=(0.10, min(0.20, 0.4 * height)))
     return parameters, handle

@@ -7,13 +7,15 @@ thick, as that of heavy cartons of two and three layers: thinner flaps are hard 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 
 from unlatch.objects.procedural.building.assembly import HOLDING, Assembly, lifting
 from unlatch.objects.procedural.building.carcass import Carcass
+from unlatch.objects.procedural.building.drawing import Colour, draw_fields, either, one_of, uniform
 from unlatch.objects.procedural.building.finishes import darker
-from unlatch.objects.procedural.building.generated import Colour, GeneratedObject, LinkBuilder, draw_colour, draw_m
+from unlatch.objects.procedural.building.generated import GeneratedObject, LinkBuilder
 from unlatch.objects.procedural.building.generator import ObjectGenerator
 from unlatch.objects.procedural.building.panel import PanelBuilder, PanelFrame, Y, Z
 from unlatch.objects.procedural.building.panel_handles import EDGE_PUSH_M, held_at_edge
@@ -39,41 +41,28 @@ _FLAPS = {
 class CartonParameters:
     """Everything that varies between cartons."""
 
-    width_m: float
+    width_m: Annotated[float, uniform(0.24, 0.36)]
     """Across the flaps."""
-    depth_m: float
+    depth_m: Annotated[float, uniform(0.22, 0.36)]
     """Along the flaps."""
-    height_m: float
-    board_m: float
-    limit_rad: float
-    holding: float
+    height_m: Annotated[float, uniform(0.14, 0.26)]
+    board_m: Annotated[float, uniform(0.008, 0.009)]
+    limit_rad: Annotated[float, uniform(2.1, 2.7)]
+    holding: Annotated[float, uniform(HOLDING, 1.8)]
     """Friction of the fold over the moment of gravity."""
-    damping_n_m_s: float
-    density_kg_m3: float
-    tape_m: float
+    damping_n_m_s: Annotated[float, uniform(0.005, 0.03)]
+    density_kg_m3: Annotated[float, uniform(120.0, 220.0)]
+    tape_m: Annotated[float, uniform(0.042, 0.055)]
     """Width of the tape."""
-    print: str
+    print: Annotated[str, either("arrows", "label")]
     """`arrows` or `label`."""
-    colour: Colour
-    tape_colour: Colour
+    colour: Annotated[Colour, one_of(_BOARDS)]
+    tape_colour: Annotated[Colour, one_of(_TAPES)]
 
 
 def draw_parameters(rng: np.random.Generator) -> CartonParameters:
     """Draws a carton."""
-    return CartonParameters(
-        width_m=draw_m(rng, 0.24, 0.36),
-        depth_m=draw_m(rng, 0.22, 0.36),
-        height_m=draw_m(rng, 0.14, 0.26),
-        board_m=draw_m(rng, 0.008, 0.009),
-        limit_rad=draw_m(rng, 2.1, 2.7),
-        holding=draw_m(rng, HOLDING, 1.8),
-        damping_n_m_s=draw_m(rng, 0.005, 0.03),
-        density_kg_m3=draw_m(rng, 120.0, 220.0),
-        tape_m=draw_m(rng, 0.042, 0.055),
-        print="arrows" if rng.random() < 0.5 else "label",
-        colour=draw_colour(rng, _BOARDS),
-        tape_colour=draw_colour(rng, _TAPES),
-    )
+    return draw_fields(CartonParameters, rng)
 
 
 def build(assembly: Assembly, p: CartonParameters) -> GeneratedObject:

@@ -8,11 +8,13 @@ table.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 
 from unlatch.objects.procedural.building.assembly import HOLDING, Assembly, dropping, flap_limit
 from unlatch.objects.procedural.building.carcass import Carcass, add_feet
+from unlatch.objects.procedural.building.drawing import Colour, draw_colour, draw_fields, draw_uniform, uniform, whole
 from unlatch.objects.procedural.building.finishes import (
     APPLIANCES,
     CHROME,
@@ -24,7 +26,7 @@ from unlatch.objects.procedural.building.finishes import (
     mark_on,
     sheet,
 )
-from unlatch.objects.procedural.building.generated import Colour, GeneratedObject, LinkBuilder, draw_colour, draw_m
+from unlatch.objects.procedural.building.generated import GeneratedObject, LinkBuilder
 from unlatch.objects.procedural.building.generator import ObjectGenerator
 from unlatch.objects.procedural.building.panel import FLAP_BELOW, PanelBuilder
 from unlatch.objects.procedural.building.panel_handles import (
@@ -48,23 +50,23 @@ class DishwasherParameters:
     """Everything that varies between dishwashers, but the handle."""
 
     width_m: float
-    depth_m: float
+    depth_m: Annotated[float, uniform(0.40, 0.46)]
     """Of the body, without the door."""
-    height_m: float
-    wall_m: float
-    sill_m: float
+    height_m: Annotated[float, uniform(0.43, 0.48)]
+    wall_m: Annotated[float, uniform(0.025, 0.035)]
+    sill_m: Annotated[float, uniform(0.055, 0.075)]
     """Height of the hinge, feet included."""
-    fascia_m: float
+    fascia_m: Annotated[float, uniform(0.055, 0.070)]
     """Height of the control strip over the door."""
-    door_thickness_m: float
-    most_open_rad: float
-    handle_inset_m: float
-    holding: float
+    door_thickness_m: Annotated[float, uniform(0.028, 0.036)]
+    most_open_rad: Annotated[float, uniform(1.45, 1.57)]
+    handle_inset_m: Annotated[float, uniform(0.030, 0.042)]
+    holding: Annotated[float, uniform(HOLDING, 1.5)]
     """Friction of the hinge over the moment of gravity: springs balance a real door."""
-    damping_n_m_s: float
-    door_density_kg_m3: float
-    body_density_kg_m3: float
-    plates: int
+    damping_n_m_s: Annotated[float, uniform(0.1, 0.4)]
+    door_density_kg_m3: Annotated[float, uniform(350.0, 550.0)]
+    body_density_kg_m3: Annotated[float, uniform(350.0, 500.0)]
+    plates: Annotated[int, whole(3, 8)]
     colour: Colour
     fascia_colour: Colour
     handle_colour: Colour
@@ -76,25 +78,14 @@ Dishwasher = tuple[DishwasherParameters, PanelHandle]
 def draw_parameters(rng: np.random.Generator) -> Dishwasher:
     """Draws a dishwasher and the handle of its door."""
     colour = draw_colour(rng, APPLIANCES[:3])
-    width = draw_m(rng, 0.50, 0.56)
-    parameters = DishwasherParameters(
+    width = draw_uniform(rng, 0.50, 0.56)
+    parameters = draw_fields(
+        DishwasherParameters,
+        rng,
         width_m=width,
-        depth_m=draw_m(rng, 0.40, 0.46),
-        height_m=draw_m(rng, 0.43, 0.48),
-        wall_m=draw_m(rng, 0.025, 0.035),
-        sill_m=draw_m(rng, 0.055, 0.075),
-        fascia_m=draw_m(rng, 0.055, 0.070),
-        door_thickness_m=draw_m(rng, 0.028, 0.036),
-        most_open_rad=draw_m(rng, 1.45, 1.57),
-        handle_inset_m=draw_m(rng, 0.030, 0.042),
-        holding=draw_m(rng, HOLDING, 1.5),
-        damping_n_m_s=draw_m(rng, 0.1, 0.4),
-        door_density_kg_m3=draw_m(rng, 350.0, 550.0),
-        body_density_kg_m3=draw_m(rng, 350.0, 500.0),
-        plates=int(rng.integers(3, 8)),
         colour=colour,
-        fascia_colour=DARK if rng.random() < 0.6 else colour,
-        handle_colour=draw_contrast(rng, (CHROME, DARK, _TRIM), colour),
+        fascia_colour=lambda: DARK if rng.random() < 0.6 else colour,
+        handle_colour=lambda: draw_contrast(rng, (CHROME, DARK, _TRIM), colour),
     )
     handle = draw_handle(
         rng, {"bar": 0.65, "edge": 0.35}, length=(0.18, width - 2 * PUSH_ROOM_M), thickness=(0.012, 0.020)

@@ -11,14 +11,16 @@ Note:
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 
 from unlatch.objects.annotation import HandleType, PartKind
 from unlatch.objects.procedural.building.assembly import Assembly, Moving, swinging
 from unlatch.objects.procedural.building.carcass import Carcass
+from unlatch.objects.procedural.building.drawing import Colour, draw_fields, draw_uniform, either, uniform, whole
 from unlatch.objects.procedural.building.finishes import BRASS, CHROME, DARK, WOODS, board, darker, draw_contrast
-from unlatch.objects.procedural.building.generated import Colour, GeneratedObject, LinkBuilder, draw_m
+from unlatch.objects.procedural.building.generated import GeneratedObject, LinkBuilder
 from unlatch.objects.procedural.building.generator import ObjectGenerator
 from unlatch.objects.procedural.building.inset_door import InsetDoor
 from unlatch.objects.procedural.building.panel import DRAWER_FRONT, PanelBuilder
@@ -31,38 +33,38 @@ _PLATE_M = 0.006
 class DoorParameters:
     """Everything that varies between doors."""
 
-    width_m: float
+    width_m: Annotated[float, uniform(0.44, 0.56)]
     """Of the frame."""
-    height_m: float
-    depth_m: float
+    height_m: Annotated[float, uniform(0.56, 0.74)]
+    depth_m: Annotated[float, uniform(0.09, 0.13)]
     """Of the frame."""
-    frame_m: float
+    frame_m: Annotated[float, uniform(0.035, 0.05)]
     """Width of the frame's posts."""
-    leaf_m: float
+    leaf_m: Annotated[float, uniform(0.028, 0.036)]
     """Thickness of the leaf."""
-    hinge_side: str
-    limit_rad: float
-    lever_m: float
+    hinge_side: Annotated[str, either("left", "right")]
+    limit_rad: Annotated[float, uniform(1.5, 1.9)]
+    lever_m: Annotated[float, uniform(0.105, 0.135)]
     """From the lever's axis to its end."""
-    standoff_m: float
+    standoff_m: Annotated[float, uniform(0.036, 0.046)]
     """Free gap between leaf and lever."""
     lever_height_m: float
     """Across the lever, where fingers close."""
     lever_depth_m: float
-    backset_m: float
+    backset_m: Annotated[float, uniform(0.045, 0.06)]
     """From the free edge to the lever's axis."""
-    lever_rise_m: float
+    lever_rise_m: Annotated[float, uniform(-0.04, 0.04)]
     """Of the lever's axis over the middle of the leaf."""
-    lever_range_rad: float
+    lever_range_rad: Annotated[float, uniform(0.6, 0.9)]
     lever_style: str
     """`round` or `flat`."""
-    panels: int
+    panels: Annotated[int, whole(0, 3)]
     """Fields on the leaf."""
-    friction_n_m: float
-    damping_n_m_s: float
-    lever_friction_n_m: float
-    lever_damping_n_m_s: float
-    density_kg_m3: float
+    friction_n_m: Annotated[float, uniform(0.3, 1.0)]
+    damping_n_m_s: Annotated[float, uniform(0.1, 0.4)]
+    lever_friction_n_m: Annotated[float, uniform(0.4, 1.0)]
+    lever_damping_n_m_s: Annotated[float, uniform(0.005, 0.02)]
+    density_kg_m3: Annotated[float, uniform(450.0, 650.0)]
     colour: Colour
     leaf_colour: Colour
     metal: Colour
@@ -72,32 +74,16 @@ def draw_parameters(rng: np.random.Generator) -> DoorParameters:
     """Draws a door."""
     wood = WOODS[int(rng.integers(len(WOODS)))]
     style = "round" if rng.random() < 0.5 else "flat"
-    height = draw_m(rng, 0.016, 0.022)
-    return DoorParameters(
-        width_m=draw_m(rng, 0.44, 0.56),
-        height_m=draw_m(rng, 0.56, 0.74),
-        depth_m=draw_m(rng, 0.09, 0.13),
-        frame_m=draw_m(rng, 0.035, 0.05),
-        leaf_m=draw_m(rng, 0.028, 0.036),
-        hinge_side="left" if rng.random() < 0.5 else "right",
-        limit_rad=draw_m(rng, 1.5, 1.9),
-        lever_m=draw_m(rng, 0.105, 0.135),
-        standoff_m=draw_m(rng, 0.036, 0.046),
+    height = draw_uniform(rng, 0.016, 0.022)
+    return draw_fields(
+        DoorParameters,
+        rng,
         lever_height_m=height,
-        lever_depth_m=height if style == "round" else draw_m(rng, 0.010, 0.014),
-        backset_m=draw_m(rng, 0.045, 0.06),
-        lever_rise_m=draw_m(rng, -0.04, 0.04),
-        lever_range_rad=draw_m(rng, 0.6, 0.9),
+        lever_depth_m=lambda: height if style == "round" else draw_uniform(rng, 0.010, 0.014),
         lever_style=style,
-        panels=int(rng.integers(0, 3)),
-        friction_n_m=draw_m(rng, 0.3, 1.0),
-        damping_n_m_s=draw_m(rng, 0.1, 0.4),
-        lever_friction_n_m=draw_m(rng, 0.4, 1.0),
-        lever_damping_n_m_s=draw_m(rng, 0.005, 0.02),
-        density_kg_m3=draw_m(rng, 450.0, 650.0),
         colour=wood[0],
         leaf_colour=wood[1],
-        metal=draw_contrast(rng, (CHROME, BRASS, DARK), wood[1]),
+        metal=lambda: draw_contrast(rng, (CHROME, BRASS, DARK), wood[1]),
     )
 
 

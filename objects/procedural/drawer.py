@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 
 from unlatch.objects.annotation import PartKind
 from unlatch.objects.procedural.building.assembly import Assembly, Held, Moving
+from unlatch.objects.procedural.building.drawing import Colour, draw_fields, draw_uniform, one_of, uniform
 from unlatch.objects.procedural.building.finishes import board
-from unlatch.objects.procedural.building.generated import (
-    HANDLE_COLOURS,
-    Colour,
-    GeneratedObject,
-    LinkBuilder,
-    draw_colour,
-    draw_m,
-)
+from unlatch.objects.procedural.building.generated import HANDLE_COLOURS, GeneratedObject, LinkBuilder
 from unlatch.objects.procedural.building.generator import ObjectGenerator
 from unlatch.objects.procedural.building.handles import (
     BarParameters,
@@ -53,20 +48,20 @@ class DrawerParameters:
     """Height of the closed base under the lowest drawer."""
     front_height_m: float
     """Of each drawer front, gap included."""
-    wall_m: float
+    wall_m: Annotated[float, uniform(0.015, 0.02)]
     count: int
     """One or two drawers, above one another."""
     acted: int
     """Index from below of the part `drawer`."""
-    front_thickness_m: float
+    front_thickness_m: Annotated[float, uniform(0.018, 0.024)]
     travel_m: float
-    drawer_mass_kg: float
-    body_mass_kg: float
-    friction_n: float
-    damping_n_s_m: float
+    drawer_mass_kg: Annotated[float, uniform(1.2, 3.0)]
+    body_mass_kg: Annotated[float, uniform(8.0, 16.0)]
+    friction_n: Annotated[float, uniform(1.0, 5.0)]
+    damping_n_s_m: Annotated[float, uniform(0.5, 4.0)]
     colour: Colour
     front_colour: Colour
-    handle_colour: Colour
+    handle_colour: Annotated[Colour, one_of(HANDLE_COLOURS)]
 
     @property
     def height_m(self) -> float:
@@ -81,29 +76,24 @@ def draw_parameters(rng: np.random.Generator) -> Drawer:
     """Draws one cabinet and the handle of its drawers."""
     count = 1 if rng.random() < 0.5 else 2
     acted = 1 if count == 2 and rng.random() < 0.75 else 0
-    width = draw_m(rng, 0.34, 0.48)
-    travel = draw_m(rng, 0.22, 0.32)
+    width = draw_uniform(rng, 0.34, 0.48)
+    travel = draw_uniform(rng, 0.22, 0.32)
     # The hand is 20 cm wide across a horizontal bar: the middle of a low front stays 13 cm over the ground.
-    front_height = draw_m(rng, 0.13, 0.17) if count == 2 else draw_m(rng, 0.15, 0.20)
+    front_height = draw_uniform(rng, 0.13, 0.17) if count == 2 else draw_uniform(rng, 0.15, 0.20)
     plinth_low = max(0.035, 0.135 - (acted + 0.5) * front_height)
     wood = _WOODS[int(rng.integers(len(_WOODS)))]
-    parameters = DrawerParameters(
+    parameters = draw_fields(
+        DrawerParameters,
+        rng,
         width_m=width,
-        depth_m=round(travel + draw_m(rng, 0.10, 0.15), 4),
-        plinth_m=draw_m(rng, plinth_low, plinth_low + 0.04),
+        depth_m=lambda: round(travel + draw_uniform(rng, 0.10, 0.15), 4),
+        plinth_m=lambda: draw_uniform(rng, plinth_low, plinth_low + 0.04),
         front_height_m=front_height,
-        wall_m=draw_m(rng, 0.015, 0.02),
         count=count,
         acted=acted,
-        front_thickness_m=draw_m(rng, 0.018, 0.024),
         travel_m=travel,
-        drawer_mass_kg=draw_m(rng, 1.2, 3.0),
-        body_mass_kg=draw_m(rng, 8.0, 16.0),
-        friction_n=draw_m(rng, 1.0, 5.0),
-        damping_n_s_m=draw_m(rng, 0.5, 4.0),
         colour=wood[0],
         front_colour=wood[1],
-        handle_colour=draw_colour(rng, HANDLE_COLOURS),
     )
     if rng.random() < 0.25:
         return parameters, draw_knob(rng)

@@ -7,14 +7,16 @@ that come out by 20 to 30 cm.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 
 from unlatch.objects.annotation import PartKind
 from unlatch.objects.procedural.building.assembly import Assembly, Moving
 from unlatch.objects.procedural.building.carcass import Carcass, add_base
+from unlatch.objects.procedural.building.drawing import Colour, draw_fields, draw_uniform, either, uniform
 from unlatch.objects.procedural.building.finishes import WOODS, board, darker, draw_contrast
-from unlatch.objects.procedural.building.generated import HANDLE_COLOURS, Colour, GeneratedObject, LinkBuilder, draw_m
+from unlatch.objects.procedural.building.generated import HANDLE_COLOURS, GeneratedObject, LinkBuilder
 from unlatch.objects.procedural.building.generator import ObjectGenerator
 from unlatch.objects.procedural.building.panel import DRAWER_FRONT, PanelBuilder
 from unlatch.objects.procedural.building.panel_handles import (
@@ -37,18 +39,18 @@ class DrawerCabinetParameters:
     width_m: float
     depth_m: float
     """Of the carcass, without the fronts."""
-    feet_m: float
-    foot_style: str
+    feet_m: Annotated[float, uniform(0.05, 0.12)]
+    foot_style: Annotated[str, either("legs", "plinth")]
     """`legs`, or a closed `plinth`."""
     count: int
     front_height_m: float
     """Of each front, gap included."""
-    wall_m: float
-    front_thickness_m: float
+    wall_m: Annotated[float, uniform(0.015, 0.020)]
+    front_thickness_m: Annotated[float, uniform(0.016, 0.022)]
     travel_m: float
-    friction_n: float
-    damping_n_s_m: float
-    density_kg_m3: float
+    friction_n: Annotated[float, uniform(1.0, 5.0)]
+    damping_n_s_m: Annotated[float, uniform(0.5, 4.0)]
+    density_kg_m3: Annotated[float, uniform(500.0, 700.0)]
     colour: Colour
     front_colour: Colour
     handle_colour: Colour
@@ -65,25 +67,20 @@ DrawerCabinet = tuple[DrawerCabinetParameters, PanelHandle]
 def draw_parameters(rng: np.random.Generator) -> DrawerCabinet:
     """Draws a chest and the handle of its drawers."""
     count = int(rng.integers(1, 5))
-    width = draw_m(rng, 0.34, 0.50)
+    width = draw_uniform(rng, 0.34, 0.50)
     wood = WOODS[int(rng.integers(len(WOODS)))]
-    travel = draw_m(rng, 0.20, 0.30)
-    parameters = DrawerCabinetParameters(
+    travel = draw_uniform(rng, 0.20, 0.30)
+    parameters = draw_fields(
+        DrawerCabinetParameters,
+        rng,
         width_m=width,
-        depth_m=round(travel + draw_m(rng, 0.10, 0.15), 4),
-        feet_m=draw_m(rng, 0.05, 0.12),
-        foot_style="legs" if rng.random() < 0.5 else "plinth",
+        depth_m=lambda: round(travel + draw_uniform(rng, 0.10, 0.15), 4),
         count=count,
-        front_height_m=draw_m(rng, 0.13, 0.19) if count < 3 else draw_m(rng, 0.115, 0.15),
-        wall_m=draw_m(rng, 0.015, 0.020),
-        front_thickness_m=draw_m(rng, 0.016, 0.022),
+        front_height_m=lambda: draw_uniform(rng, 0.13, 0.19) if count < 3 else draw_uniform(rng, 0.115, 0.15),
         travel_m=travel,
-        friction_n=draw_m(rng, 1.0, 5.0),
-        damping_n_s_m=draw_m(rng, 0.5, 4.0),
-        density_kg_m3=draw_m(rng, 500.0, 700.0),
         colour=wood[0],
         front_colour=wood[1],
-        handle_colour=draw_contrast(rng, HANDLE_COLOURS, wood[1]),
+        handle_colour=lambda: draw_contrast(rng, HANDLE_COLOURS, wood[1]),
     )
     handle = draw_handle(
         rng, {"bar": 0.45, "knob": 0.2, "cup": 0.2, "edge": 0.15}, length=(0.10, min(0.22, width - 0.22))

@@ -7,13 +7,15 @@ to 13 cm, cross and round handles of 38 to 50 mm.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Annotated
 
 import numpy as np
 
 from unlatch.objects.annotation import HandleType, PartKind
 from unlatch.objects.procedural.building.assembly import Assembly, Moving
+from unlatch.objects.procedural.building.drawing import Colour, draw_fields, draw_uniform, one_of, uniform
 from unlatch.objects.procedural.building.finishes import DARK, METALS, darker
-from unlatch.objects.procedural.building.generated import Colour, GeneratedObject, LinkBuilder, draw_colour, draw_m
+from unlatch.objects.procedural.building.generated import GeneratedObject, LinkBuilder
 from unlatch.objects.procedural.building.generator import ObjectGenerator
 from unlatch.objects.procedural.building.panel import LID_BEHIND, PanelBuilder, PanelFrame
 from unlatch.objects.procedural.building.panel_handles import standing_out
@@ -39,24 +41,24 @@ class FaucetParameters:
     """Radius of the column."""
     height_m: float
     """Of the lever's axis, or of the spout's bend, over the worktop."""
-    reach_m: float
+    reach_m: Annotated[float, uniform(0.12, 0.18)]
     """Of the spout."""
-    spout_m: float
+    spout_m: Annotated[float, uniform(0.011, 0.014)]
     """Radius of the spout."""
-    lever_m: float
+    lever_m: Annotated[float, uniform(0.10, 0.13)]
     """From the lever's axis to its end."""
-    lever_width_m: float
+    lever_width_m: Annotated[float, uniform(0.016, 0.024)]
     """Where fingers close."""
-    lever_height_m: float
-    lever_range_rad: float
-    post_m: float
+    lever_height_m: Annotated[float, uniform(0.010, 0.014)]
+    lever_range_rad: Annotated[float, uniform(1.0, 1.5)]
+    post_m: Annotated[float, uniform(0.045, 0.065)]
     """Height of the posts of the knobs."""
-    spread_m: float
+    spread_m: Annotated[float, uniform(0.10, 0.12)]
     """From the spout to a knob."""
-    friction_n_m: float
-    damping_n_m_s: float
-    metal: Colour
-    top_colour: Colour
+    friction_n_m: Annotated[float, uniform(0.2, 0.6)]
+    damping_n_m_s: Annotated[float, uniform(0.002, 0.01)]
+    metal: Annotated[Colour, one_of(METALS)]
+    top_colour: Annotated[Colour, one_of(_TOPS)]
 
 
 Faucet = tuple[FaucetParameters, TurningKnobParameters]
@@ -65,23 +67,13 @@ Faucet = tuple[FaucetParameters, TurningKnobParameters]
 def draw_parameters(rng: np.random.Generator) -> Faucet:
     """Draws a faucet and its knobs."""
     kind = "lever" if rng.random() < 0.5 else "knobs"
-    column = draw_m(rng, 0.022, 0.027) if kind == "lever" else draw_m(rng, 0.014, 0.018)
-    parameters = FaucetParameters(
+    column = draw_uniform(rng, 0.022, 0.027) if kind == "lever" else draw_uniform(rng, 0.014, 0.018)
+    parameters = draw_fields(
+        FaucetParameters,
+        rng,
         kind=kind,
         column_m=column,
-        height_m=draw_m(rng, 0.12, 0.20) if kind == "lever" else draw_m(rng, 0.12, 0.18),
-        reach_m=draw_m(rng, 0.12, 0.18),
-        spout_m=draw_m(rng, 0.011, 0.014),
-        lever_m=draw_m(rng, 0.10, 0.13),
-        lever_width_m=draw_m(rng, 0.016, 0.024),
-        lever_height_m=draw_m(rng, 0.010, 0.014),
-        lever_range_rad=draw_m(rng, 1.0, 1.5),
-        post_m=draw_m(rng, 0.045, 0.065),
-        spread_m=draw_m(rng, 0.10, 0.12),
-        friction_n_m=draw_m(rng, 0.2, 0.6),
-        damping_n_m_s=draw_m(rng, 0.002, 0.01),
-        metal=draw_colour(rng, METALS),
-        top_colour=draw_colour(rng, _TOPS),
+        height_m=lambda: draw_uniform(rng, 0.12, 0.20) if kind == "lever" else draw_uniform(rng, 0.12, 0.18),
     )
     knob = draw_turning_knob(rng, diameter=(0.038, 0.050), depth=(0.030, 0.038))
     return parameters, replace(knob, range_rad=round(min(knob.range_rad, 4.2), 4))

@@ -7,13 +7,23 @@ mm, flanges of 13 to 18 cm.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 
 from unlatch.objects.annotation import HandleType, PartKind
 from unlatch.objects.procedural.building.assembly import Assembly, Moving
+from unlatch.objects.procedural.building.drawing import (
+    Colour,
+    draw_fields,
+    draw_uniform,
+    either,
+    one_of,
+    uniform,
+    whole,
+)
 from unlatch.objects.procedural.building.finishes import CHROME, DARK, darker
-from unlatch.objects.procedural.building.generated import Colour, GeneratedObject, LinkBuilder, draw_colour, draw_m
+from unlatch.objects.procedural.building.generated import GeneratedObject, LinkBuilder
 from unlatch.objects.procedural.building.generator import ObjectGenerator
 from unlatch.objects.procedural.building.panel import PanelBuilder, PanelFrame, X, Z
 from unlatch.objects.procedural.building.panel_handles import standing_out
@@ -40,51 +50,37 @@ _FRAMES = {"up": PanelFrame(across=X, out=Z), "front": PanelFrame(across=Z, out=
 class HandWheelParameters:
     """Everything that varies between hand wheels."""
 
-    faces: str
+    faces: Annotated[str, either("up", "front")]
     """Where the wheel's axis points: `up` or to the `front`."""
-    radius_m: float
+    radius_m: Annotated[float, uniform(0.065, 0.10)]
     """To the middle of the rim."""
-    rim_m: float
+    rim_m: Annotated[float, uniform(0.014, 0.022)]
     """Thickness of the rim."""
-    spokes: int
-    hub_m: float
+    spokes: Annotated[int, whole(3, 6)]
+    hub_m: Annotated[float, uniform(0.014, 0.020)]
     """Radius of the hub."""
-    dish_m: float
+    dish_m: Annotated[float, uniform(0.0, 0.02)]
     """The rim stands so much farther out than the hub."""
     pipe_m: float
     """Radius of the pipe."""
     flange_m: float
     """Radius of the flanges."""
-    length_m: float
+    length_m: Annotated[float, uniform(0.30, 0.42)]
     """Of the pipe."""
-    stem_m: float
+    stem_m: Annotated[float, uniform(0.14, 0.20)]
     """From the valve's middle to the wheel."""
-    range_rad: float
-    friction_n_m: float
-    damping_n_m_s: float
-    wheel_colour: Colour
-    body_colour: Colour
+    range_rad: Annotated[float, uniform(4.0, 6.2)]
+    friction_n_m: Annotated[float, uniform(0.3, 1.2)]
+    damping_n_m_s: Annotated[float, uniform(0.01, 0.05)]
+    wheel_colour: Annotated[Colour, one_of(_WHEELS)]
+    body_colour: Annotated[Colour, one_of(_CASTS)]
 
 
 def draw_parameters(rng: np.random.Generator) -> HandWheelParameters:
     """Draws a valve with its wheel."""
-    pipe = draw_m(rng, 0.024, 0.040)
-    return HandWheelParameters(
-        faces="up" if rng.random() < 0.5 else "front",
-        radius_m=draw_m(rng, 0.065, 0.10),
-        rim_m=draw_m(rng, 0.014, 0.022),
-        spokes=int(rng.integers(3, 6)),
-        hub_m=draw_m(rng, 0.014, 0.020),
-        dish_m=draw_m(rng, 0.0, 0.02),
-        pipe_m=pipe,
-        flange_m=round(pipe + draw_m(rng, 0.035, 0.05), 4),
-        length_m=draw_m(rng, 0.30, 0.42),
-        stem_m=draw_m(rng, 0.14, 0.20),
-        range_rad=draw_m(rng, 4.0, 6.2),
-        friction_n_m=draw_m(rng, 0.3, 1.2),
-        damping_n_m_s=draw_m(rng, 0.01, 0.05),
-        wheel_colour=draw_colour(rng, _WHEELS),
-        body_colour=draw_colour(rng, _CASTS),
+    pipe = draw_uniform(rng, 0.024, 0.040)
+    return draw_fields(
+        HandWheelParameters, rng, pipe_m=pipe, flange_m=lambda: round(pipe + draw_uniform(rng, 0.035, 0.05), 4)
     )
 
 

@@ -7,12 +7,14 @@ Sizes are those in catalogues of laptops with screens of 13 to 16 inches: 30 to 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 
 from unlatch.objects.procedural.building.assembly import HOLDING, Assembly, lifting
+from unlatch.objects.procedural.building.drawing import Colour, draw_colour, draw_fields, draw_uniform, uniform
 from unlatch.objects.procedural.building.finishes import DARK, RUBBER, darker, sheet
-from unlatch.objects.procedural.building.generated import Colour, GeneratedObject, LinkBuilder, draw_colour, draw_m
+from unlatch.objects.procedural.building.generated import GeneratedObject, LinkBuilder
 from unlatch.objects.procedural.building.generator import ObjectGenerator
 from unlatch.objects.procedural.building.panel import LID_BEHIND, PanelBuilder
 from unlatch.objects.procedural.building.panel_handles import EDGE_PUSH_M, held_at_edge
@@ -40,18 +42,18 @@ class LaptopParameters:
 
     width_m: float
     depth_m: float
-    base_m: float
+    base_m: Annotated[float, uniform(0.014, 0.020)]
     """Thickness of the base, without its feet."""
-    lid_m: float
+    lid_m: Annotated[float, uniform(0.008, 0.010)]
     """Thickness of the lid."""
-    overhang_m: float
+    overhang_m: Annotated[float, uniform(0.0, 0.002)]
     """The lid reaches over the base in front."""
-    limit_rad: float
-    holding: float
+    limit_rad: Annotated[float, uniform(2.0, 2.4)]
+    holding: Annotated[float, uniform(HOLDING, 1.7)]
     """Friction of the hinge over the moment of gravity."""
-    damping_n_m_s: float
-    lid_density_kg_m3: float
-    base_density_kg_m3: float
+    damping_n_m_s: Annotated[float, uniform(0.01, 0.05)]
+    lid_density_kg_m3: Annotated[float, uniform(800.0, 1100.0)]
+    base_density_kg_m3: Annotated[float, uniform(1000.0, 1500.0)]
     colour: Colour
     key_colour: Colour
     screen: int
@@ -59,22 +61,16 @@ class LaptopParameters:
 
 def draw_parameters(rng: np.random.Generator) -> LaptopParameters:
     """Draws a laptop."""
-    width = draw_m(rng, 0.30, 0.37)
+    width = draw_uniform(rng, 0.30, 0.37)
     colour = draw_colour(rng, _CASES)
-    return LaptopParameters(
+    return draw_fields(
+        LaptopParameters,
+        rng,
         width_m=width,
-        depth_m=round(width * draw_m(rng, 0.66, 0.71), 4),
-        base_m=draw_m(rng, 0.014, 0.020),
-        lid_m=draw_m(rng, 0.008, 0.010),
-        overhang_m=draw_m(rng, 0.0, 0.002),
-        limit_rad=draw_m(rng, 2.0, 2.4),
-        holding=draw_m(rng, HOLDING, 1.7),
-        damping_n_m_s=draw_m(rng, 0.01, 0.05),
-        lid_density_kg_m3=draw_m(rng, 800.0, 1100.0),
-        base_density_kg_m3=draw_m(rng, 1000.0, 1500.0),
+        depth_m=lambda: round(width * draw_uniform(rng, 0.66, 0.71), 4),
         colour=colour,
-        key_colour=DARK if rng.random() < 0.7 else darker(colour, 1.1),
-        screen=int(rng.integers(len(_SCREENS))),
+        key_colour=lambda: DARK if rng.random() < 0.7 else darker(colour, 1.1),
+        screen=lambda: int(rng.integers(len(_SCREENS))),
     )
 
 

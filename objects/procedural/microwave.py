@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 
 from unlatch.objects.annotation import Handle, PartKind
 from unlatch.objects.procedural.building.assembly import Assembly, Held, hinged
-from unlatch.objects.procedural.building.finishes import sheet
-from unlatch.objects.procedural.building.generated import (
-    BODY_COLOURS,
-    HANDLE_COLOURS,
+from unlatch.objects.procedural.building.drawing import (
     Colour,
-    GeneratedObject,
-    LinkBuilder,
-    draw_colour,
-    draw_m,
+    draw_fields,
+    draw_uniform,
+    either,
+    one_of,
     recorded,
+    uniform,
 )
+from unlatch.objects.procedural.building.finishes import sheet
+from unlatch.objects.procedural.building.generated import BODY_COLOURS, HANDLE_COLOURS, GeneratedObject, LinkBuilder
 from unlatch.objects.procedural.building.generator import ObjectGenerator
 from unlatch.objects.procedural.building.handles import BarParameters, add_bar, draw_bar
 from unlatch.objects.procedural.building.panel import door_frame
@@ -33,27 +34,27 @@ _DISPLAY: Colour = (0.10, 0.55, 0.45, 1.0)
 class MicrowaveParameters:
     """Everything that varies between microwaves, within the sizes of common products."""
 
-    width_m: float
-    depth_m: float
+    width_m: Annotated[float, uniform(0.44, 0.54)]
+    depth_m: Annotated[float, uniform(0.30, 0.40)]
     """Of the body, without the door."""
     height_m: float
-    wall_m: float
-    panel_m: float
+    wall_m: Annotated[float, uniform(0.018, 0.028)]
+    panel_m: Annotated[float, uniform(0.08, 0.13)]
     """Width of the control panel beside the door; the body behind it is solid."""
-    hinge_side: str
+    hinge_side: Annotated[str, either("left", "right")]
     """`left` or `right`, seen by who stands in front."""
-    door_thickness_m: float
-    door_mass_kg: float
-    body_mass_kg: float
-    upper_limit_rad: float
-    handle_inset_m: float
+    door_thickness_m: Annotated[float, uniform(0.03, 0.04)]
+    door_mass_kg: Annotated[float, uniform(1.2, 2.4)]
+    body_mass_kg: Annotated[float, uniform(9.0, 14.0)]
+    upper_limit_rad: Annotated[float, uniform(1.6, 2.0)]
+    handle_inset_m: Annotated[float, uniform(0.028, 0.045)]
     """From the free edge of the door to the axis of the bar."""
-    handle_rise_m: float
+    handle_rise_m: Annotated[float, uniform(-0.01, 0.02)]
     """Of the bar's middle over the door's middle."""
-    friction_n_m: float
-    damping_n_m_s: float
-    colour: Colour
-    handle_colour: Colour
+    friction_n_m: Annotated[float, uniform(0.2, 1.0)]
+    damping_n_m_s: Annotated[float, uniform(0.05, 0.3)]
+    colour: Annotated[Colour, one_of(BODY_COLOURS)]
+    handle_colour: Annotated[Colour, one_of(HANDLE_COLOURS)]
 
     @property
     def door_width_m(self) -> float:
@@ -66,25 +67,8 @@ Microwave = tuple[MicrowaveParameters, BarParameters]
 
 def draw_parameters(rng: np.random.Generator) -> Microwave:
     """Draws one microwave and its handle."""
-    height = draw_m(rng, 0.27, 0.33)
-    parameters = MicrowaveParameters(
-        width_m=draw_m(rng, 0.44, 0.54),
-        depth_m=draw_m(rng, 0.30, 0.40),
-        height_m=height,
-        wall_m=draw_m(rng, 0.018, 0.028),
-        panel_m=draw_m(rng, 0.08, 0.13),
-        hinge_side="left" if rng.random() < 0.5 else "right",
-        door_thickness_m=draw_m(rng, 0.03, 0.04),
-        door_mass_kg=draw_m(rng, 1.2, 2.4),
-        body_mass_kg=draw_m(rng, 9.0, 14.0),
-        upper_limit_rad=draw_m(rng, 1.6, 2.0),
-        handle_inset_m=draw_m(rng, 0.028, 0.045),
-        handle_rise_m=draw_m(rng, -0.01, 0.02),
-        friction_n_m=draw_m(rng, 0.2, 1.0),
-        damping_n_m_s=draw_m(rng, 0.05, 0.3),
-        colour=draw_colour(rng, BODY_COLOURS),
-        handle_colour=draw_colour(rng, HANDLE_COLOURS),
-    )
+    height = draw_uniform(rng, 0.27, 0.33)
+    parameters = draw_fields(MicrowaveParameters, rng, height_m=height)
     bar = draw_bar(rng, length=(0.15, min(0.22, height - 0.06)), thickness=(0.012, 0.022))
     return parameters, bar
 

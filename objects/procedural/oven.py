@@ -7,11 +7,13 @@ cm deep. A built-in oven, 60 cm wide and a metre off the ground, is out of the r
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 
 from unlatch.objects.procedural.building.assembly import HOLDING, Assembly, dropping, flap_limit
 from unlatch.objects.procedural.building.carcass import Carcass, add_feet
+from unlatch.objects.procedural.building.drawing import Colour, draw_colour, draw_fields, draw_uniform, uniform
 from unlatch.objects.procedural.building.finishes import (
     APPLIANCES,
     CHROME,
@@ -22,7 +24,7 @@ from unlatch.objects.procedural.building.finishes import (
     mark_on,
     sheet,
 )
-from unlatch.objects.procedural.building.generated import Colour, GeneratedObject, LinkBuilder, draw_colour, draw_m
+from unlatch.objects.procedural.building.generated import GeneratedObject, LinkBuilder
 from unlatch.objects.procedural.building.generator import ObjectGenerator
 from unlatch.objects.procedural.building.handles import BarParameters, draw_bar
 from unlatch.objects.procedural.building.panel import FLAP_BELOW, FRONT, PanelBuilder
@@ -44,28 +46,28 @@ class OvenParameters:
     """Everything that varies between ovens, but the handle and the knobs."""
 
     width_m: float
-    depth_m: float
+    depth_m: Annotated[float, uniform(0.30, 0.42)]
     """Of the body, without the door."""
     height_m: float
     """Feet included."""
-    wall_m: float
-    feet_m: float
-    sill_m: float
+    wall_m: Annotated[float, uniform(0.015, 0.022)]
+    feet_m: Annotated[float, uniform(0.012, 0.02)]
+    sill_m: Annotated[float, uniform(0.022, 0.034)]
     """Height of the hinge over the feet."""
     panel: str
     """Where the knobs are: `right` of the door or `above` it."""
     panel_m: float
     """Width or height of the control panel."""
     knobs: int
-    door_thickness_m: float
-    most_open_rad: float
-    handle_inset_m: float
+    door_thickness_m: Annotated[float, uniform(0.02, 0.03)]
+    most_open_rad: Annotated[float, uniform(1.45, 1.57)]
+    handle_inset_m: Annotated[float, uniform(0.024, 0.034)]
     """From the door's upper edge to the bar."""
-    holding: float
+    holding: Annotated[float, uniform(HOLDING, 1.5)]
     """Friction of the hinge over the moment of gravity: a spring balances the door of a real oven."""
-    damping_n_m_s: float
-    door_density_kg_m3: float
-    body_density_kg_m3: float
+    damping_n_m_s: Annotated[float, uniform(0.05, 0.2)]
+    door_density_kg_m3: Annotated[float, uniform(700.0, 1000.0)]
+    body_density_kg_m3: Annotated[float, uniform(500.0, 800.0)]
     colour: Colour
     front_colour: Colour
     handle_colour: Colour
@@ -78,32 +80,23 @@ Oven = tuple[OvenParameters, BarParameters, TurningKnobParameters]
 def draw_parameters(rng: np.random.Generator) -> Oven:
     """Draws an oven, its handle and its knobs."""
     above = rng.random() < 0.35
-    width = draw_m(rng, 0.40, 0.55)
-    height = draw_m(rng, 0.32, 0.37) if above else draw_m(rng, 0.26, 0.34)
+    width = draw_uniform(rng, 0.40, 0.55)
+    height = draw_uniform(rng, 0.32, 0.37) if above else draw_uniform(rng, 0.26, 0.34)
     most = 4 if above else 3 if height > 0.28 else 2
     colour = draw_colour(rng, APPLIANCES)
     front = colour if rng.random() < 0.5 else DARK
-    parameters = OvenParameters(
+    parameters = draw_fields(
+        OvenParameters,
+        rng,
         width_m=width,
-        depth_m=draw_m(rng, 0.30, 0.42),
         height_m=height,
-        wall_m=draw_m(rng, 0.015, 0.022),
-        feet_m=draw_m(rng, 0.012, 0.02),
-        sill_m=draw_m(rng, 0.022, 0.034),
         panel="above" if above else "right",
-        panel_m=draw_m(rng, 0.066, 0.078) if above else draw_m(rng, 0.095, 0.12),
-        knobs=int(rng.integers(2, most + 1)),
-        door_thickness_m=draw_m(rng, 0.02, 0.03),
-        most_open_rad=draw_m(rng, 1.45, 1.57),
-        handle_inset_m=draw_m(rng, 0.024, 0.034),
-        holding=draw_m(rng, HOLDING, 1.5),
-        damping_n_m_s=draw_m(rng, 0.05, 0.2),
-        door_density_kg_m3=draw_m(rng, 700.0, 1000.0),
-        body_density_kg_m3=draw_m(rng, 500.0, 800.0),
+        panel_m=lambda: draw_uniform(rng, 0.066, 0.078) if above else draw_uniform(rng, 0.095, 0.12),
+        knobs=lambda: int(rng.integers(2, most + 1)),
         colour=colour,
         front_colour=front,
-        handle_colour=draw_contrast(rng, (CHROME, DARK), GLASS),
-        knob_colour=draw_contrast(rng, (DARK, CHROME), front),
+        handle_colour=lambda: draw_contrast(rng, (CHROME, DARK), GLASS),
+        knob_colour=lambda: draw_contrast(rng, (DARK, CHROME), front),
     )
     # beside the bar there is room to push
     door = width if above else width - parameters.panel_m

@@ -7,13 +7,15 @@ one, as on kettles and some rice cookers, is what a task with a joint needs.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 
 from unlatch.objects.fixed_handle import FixedHandle
 from unlatch.objects.procedural.building.assembly import HOLDING, Assembly, lifting
+from unlatch.objects.procedural.building.drawing import Colour, draw_colour, draw_fields, draw_uniform, uniform
 from unlatch.objects.procedural.building.finishes import BRASS, CHROME, DARK, darker, draw_contrast, sheet
-from unlatch.objects.procedural.building.generated import Colour, GeneratedObject, LinkBuilder, draw_colour, draw_m
+from unlatch.objects.procedural.building.generated import GeneratedObject, LinkBuilder
 from unlatch.objects.procedural.building.generator import ObjectGenerator
 from unlatch.objects.procedural.building.panel import LID_BEHIND, PanelBuilder
 from unlatch.objects.procedural.building.panel_handles import PanelHandle, add_handle, draw_handle, handle_record
@@ -35,22 +37,22 @@ class PotParameters:
     """Everything that varies between pots, but the lid's handle."""
 
     radius_m: float
-    height_m: float
+    height_m: Annotated[float, uniform(0.09, 0.15)]
     """Of the rim."""
-    wall_m: float
-    lid_m: float
+    wall_m: Annotated[float, uniform(0.004, 0.006)]
+    lid_m: Annotated[float, uniform(0.008, 0.010)]
     lid_style: str
     """`glass` with a metal rim, or `solid`."""
-    dome_m: float
+    dome_m: Annotated[float, uniform(0.004, 0.008)]
     """Height of one of the two steps of the lid's dome."""
-    ear_m: float
+    ear_m: Annotated[float, uniform(0.035, 0.045)]
     """How far a side handle stands out."""
-    ear_width_m: float
-    limit_rad: float
-    holding: float
+    ear_width_m: Annotated[float, uniform(0.07, 0.09)]
+    limit_rad: Annotated[float, uniform(1.5, 1.9)]
+    holding: Annotated[float, uniform(HOLDING, 1.6)]
     """Friction of the hinge over the moment of gravity."""
-    damping_n_m_s: float
-    density_kg_m3: float
+    damping_n_m_s: Annotated[float, uniform(0.01, 0.05)]
+    density_kg_m3: Annotated[float, uniform(1500.0, 2500.0)]
     colour: Colour
     trim_colour: Colour
     handle_colour: Colour
@@ -64,23 +66,15 @@ def draw_parameters(rng: np.random.Generator) -> Pot:
     colour = draw_colour(rng, _POTS)
     style = "glass" if rng.random() < 0.5 else "solid"
     ground = _GLASS if style == "glass" else colour
-    radius = draw_m(rng, 0.09, 0.125)
-    parameters = PotParameters(
+    radius = draw_uniform(rng, 0.09, 0.125)
+    parameters = draw_fields(
+        PotParameters,
+        rng,
         radius_m=radius,
-        height_m=draw_m(rng, 0.09, 0.15),
-        wall_m=draw_m(rng, 0.004, 0.006),
-        lid_m=draw_m(rng, 0.008, 0.010),
         lid_style=style,
-        dome_m=draw_m(rng, 0.004, 0.008),
-        ear_m=draw_m(rng, 0.035, 0.045),
-        ear_width_m=draw_m(rng, 0.07, 0.09),
-        limit_rad=draw_m(rng, 1.5, 1.9),
-        holding=draw_m(rng, HOLDING, 1.6),
-        damping_n_m_s=draw_m(rng, 0.01, 0.05),
-        density_kg_m3=draw_m(rng, 1500.0, 2500.0),
         colour=colour,
-        trim_colour=draw_contrast(rng, (CHROME, DARK, BRASS), colour),
-        handle_colour=draw_contrast(rng, (CHROME, DARK, BRASS), ground),
+        trim_colour=lambda: draw_contrast(rng, (CHROME, DARK, BRASS), colour),
+        handle_colour=lambda: draw_contrast(rng, (CHROME, DARK, BRASS), ground),
     )
     return parameters, draw_handle(rng, {"knob": 0.65, "bar": 0.35}, length=(0.08, 0.10))
 

@@ -7,11 +7,21 @@ high. The handles of a kitchen's tall one, 60 cm wide and 1.5 m high, are out of
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 
 from unlatch.objects.procedural.building.assembly import Assembly, swinging
 from unlatch.objects.procedural.building.carcass import Carcass, add_feet
+from unlatch.objects.procedural.building.drawing import (
+    Colour,
+    draw_colour,
+    draw_fields,
+    draw_uniform,
+    either,
+    uniform,
+    whole,
+)
 from unlatch.objects.procedural.building.finishes import (
     APPLIANCES,
     BRASS,
@@ -25,7 +35,7 @@ from unlatch.objects.procedural.building.finishes import (
     mark_on,
     sheet,
 )
-from unlatch.objects.procedural.building.generated import Colour, GeneratedObject, LinkBuilder, draw_colour, draw_m
+from unlatch.objects.procedural.building.generated import GeneratedObject, LinkBuilder
 from unlatch.objects.procedural.building.generator import ObjectGenerator
 from unlatch.objects.procedural.building.panel import PanelBuilder, door_frame
 from unlatch.objects.procedural.building.panel_handles import (
@@ -47,25 +57,25 @@ _GAP_M = 0.006
 class RefrigeratorParameters:
     """Everything that varies between refrigerators, but the handle."""
 
-    width_m: float
-    depth_m: float
+    width_m: Annotated[float, uniform(0.44, 0.50)]
+    depth_m: Annotated[float, uniform(0.40, 0.47)]
     """Of the body, without the doors."""
     height_m: float
-    wall_m: float
-    feet_m: float
+    wall_m: Annotated[float, uniform(0.035, 0.045)]
+    feet_m: Annotated[float, uniform(0.015, 0.03)]
     doors: int
-    freezer_share: float
+    freezer_share: Annotated[float, uniform(0.34, 0.42)]
     """Of the height, of the upper of two doors."""
-    hinge_side: str
-    door_thickness_m: float
-    limit_rad: float
-    handle_inset_m: float
+    hinge_side: Annotated[str, either("left", "right")]
+    door_thickness_m: Annotated[float, uniform(0.030, 0.038)]
+    limit_rad: Annotated[float, uniform(1.6, 2.1)]
+    handle_inset_m: Annotated[float, uniform(0.030, 0.045)]
     """From the free edge to the middle of the handle."""
-    friction_n_m: float
-    damping_n_m_s: float
-    door_density_kg_m3: float
-    body_density_kg_m3: float
-    shelves: int
+    friction_n_m: Annotated[float, uniform(0.3, 1.2)]
+    damping_n_m_s: Annotated[float, uniform(0.1, 0.4)]
+    door_density_kg_m3: Annotated[float, uniform(250.0, 400.0)]
+    body_density_kg_m3: Annotated[float, uniform(300.0, 450.0)]
+    shelves: Annotated[int, whole(1, 3)]
     colour: Colour
     door_colour: Colour
     handle_colour: Colour
@@ -76,30 +86,18 @@ Refrigerator = tuple[RefrigeratorParameters, PanelHandle]
 
 def draw_parameters(rng: np.random.Generator) -> Refrigerator:
     """Draws a refrigerator and the handle of its doors."""
-    height = draw_m(rng, 0.48, 0.85)
+    height = draw_uniform(rng, 0.48, 0.85)
     doors = 2 if height > 0.62 and rng.random() < 0.6 else 1
     colour = draw_colour(rng, APPLIANCES)
     door_colour = colour if rng.random() < 0.75 else APPLIANCES[2]
-    parameters = RefrigeratorParameters(
-        width_m=draw_m(rng, 0.44, 0.50),
-        depth_m=draw_m(rng, 0.40, 0.47),
+    parameters = draw_fields(
+        RefrigeratorParameters,
+        rng,
         height_m=height,
-        wall_m=draw_m(rng, 0.035, 0.045),
-        feet_m=draw_m(rng, 0.015, 0.03),
         doors=doors,
-        freezer_share=draw_m(rng, 0.34, 0.42),
-        hinge_side="left" if rng.random() < 0.5 else "right",
-        door_thickness_m=draw_m(rng, 0.030, 0.038),
-        limit_rad=draw_m(rng, 1.6, 2.1),
-        handle_inset_m=draw_m(rng, 0.030, 0.045),
-        friction_n_m=draw_m(rng, 0.3, 1.2),
-        damping_n_m_s=draw_m(rng, 0.1, 0.4),
-        door_density_kg_m3=draw_m(rng, 250.0, 400.0),
-        body_density_kg_m3=draw_m(rng, 300.0, 450.0),
-        shelves=int(rng.integers(1, 3)),
         colour=colour,
         door_colour=door_colour,
-        handle_colour=draw_contrast(rng, (CHROME, DARK, BRASS), door_colour),
+        handle_colour=lambda: draw_contrast(rng, (CHROME, DARK, BRASS), door_colour),
     )
     upper = parameters.freezer_share if doors == 2 else 1.0
     longest = min(0.30, 0.7 * upper * height - 0.02)

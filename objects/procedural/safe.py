@@ -6,13 +6,23 @@ Sizes are those in catalogues of home and hotel safes: 31 to 43 cm wide, 25 to 3
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 
 from unlatch.objects.procedural.building.assembly import Assembly, swinging
 from unlatch.objects.procedural.building.carcass import Carcass
+from unlatch.objects.procedural.building.drawing import (
+    Colour,
+    draw_colour,
+    draw_fields,
+    draw_uniform,
+    either,
+    one_of,
+    uniform,
+)
 from unlatch.objects.procedural.building.finishes import BRASS, CHROME, DARK, PAINTS, darker, mark_on
-from unlatch.objects.procedural.building.generated import Colour, GeneratedObject, LinkBuilder, draw_colour, draw_m
+from unlatch.objects.procedural.building.generated import GeneratedObject, LinkBuilder
 from unlatch.objects.procedural.building.generator import ObjectGenerator
 from unlatch.objects.procedural.building.handles import BarParameters, draw_bar
 from unlatch.objects.procedural.building.inset_door import InsetDoor
@@ -28,21 +38,21 @@ _TICKS = 20
 class SafeParameters:
     """Everything that varies between safes, but the handle and the dial."""
 
-    width_m: float
-    depth_m: float
+    width_m: Annotated[float, uniform(0.33, 0.43)]
+    depth_m: Annotated[float, uniform(0.25, 0.36)]
     height_m: float
-    wall_m: float
-    hinge_side: str
-    door_thickness_m: float
-    limit_rad: float
-    handle_inset_m: float
-    dial_share: float
+    wall_m: Annotated[float, uniform(0.022, 0.032)]
+    hinge_side: Annotated[str, either("left", "right", 0.6)]
+    door_thickness_m: Annotated[float, uniform(0.026, 0.036)]
+    limit_rad: Annotated[float, uniform(1.6, 2.0)]
+    handle_inset_m: Annotated[float, uniform(0.040, 0.055)]
+    dial_share: Annotated[float, uniform(0.36, 0.44)]
     """Where the dial sits between hinge and bar, as a share of the door's width."""
-    dial_rise_m: float
-    friction_n_m: float
-    damping_n_m_s: float
-    density_kg_m3: float
-    colour: Colour
+    dial_rise_m: Annotated[float, uniform(0.0, 0.03)]
+    friction_n_m: Annotated[float, uniform(0.4, 1.5)]
+    damping_n_m_s: Annotated[float, uniform(0.1, 0.5)]
+    density_kg_m3: Annotated[float, uniform(2200.0, 3500.0)]
+    colour: Annotated[Colour, one_of(PAINTS)]
     metal: Colour
 
 
@@ -51,24 +61,8 @@ Safe = tuple[SafeParameters, BarParameters, TurningKnobParameters]
 
 def draw_parameters(rng: np.random.Generator) -> Safe:
     """Draws a safe, its handle and its dial."""
-    height = draw_m(rng, 0.24, 0.40)
-    parameters = SafeParameters(
-        width_m=draw_m(rng, 0.33, 0.43),
-        depth_m=draw_m(rng, 0.25, 0.36),
-        height_m=height,
-        wall_m=draw_m(rng, 0.022, 0.032),
-        hinge_side="left" if rng.random() < 0.6 else "right",
-        door_thickness_m=draw_m(rng, 0.026, 0.036),
-        limit_rad=draw_m(rng, 1.6, 2.0),
-        handle_inset_m=draw_m(rng, 0.040, 0.055),
-        dial_share=draw_m(rng, 0.36, 0.44),
-        dial_rise_m=draw_m(rng, 0.0, 0.03),
-        friction_n_m=draw_m(rng, 0.4, 1.5),
-        damping_n_m_s=draw_m(rng, 0.1, 0.5),
-        density_kg_m3=draw_m(rng, 2200.0, 3500.0),
-        colour=draw_colour(rng, PAINTS),
-        metal=draw_colour(rng, (CHROME, BRASS)),
-    )
+    height = draw_uniform(rng, 0.24, 0.40)
+    parameters = draw_fields(SafeParameters, rng, height_m=height, metal=lambda: draw_colour(rng, (CHROME, BRASS)))
     bar = draw_bar(rng, length=(0.11, min(0.16, height - 0.1)), thickness=(0.014, 0.022))
     dial = draw_turning_knob(rng, diameter=(0.048, 0.058), depth=(0.038, 0.046))
     return parameters, bar, dial

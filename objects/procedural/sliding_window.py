@@ -7,14 +7,16 @@ depth); the size, 50 to 68 cm by 38 to 54 cm, is that of a small one, as over a 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 
 from unlatch.objects.annotation import Handle, HandleType, PartKind
 from unlatch.objects.procedural.building.assembly import Assembly, Held, Moving
 from unlatch.objects.procedural.building.carcass import Carcass
+from unlatch.objects.procedural.building.drawing import Colour, draw_colour, draw_fields, either, one_of, uniform
 from unlatch.objects.procedural.building.finishes import CHROME, DARK, draw_contrast
-from unlatch.objects.procedural.building.generated import Colour, GeneratedObject, LinkBuilder, draw_colour, draw_m
+from unlatch.objects.procedural.building.generated import GeneratedObject, LinkBuilder
 from unlatch.objects.procedural.building.generator import ObjectGenerator
 from unlatch.objects.procedural.building.panel import PanelFrame
 from unlatch.objects.procedural.building.textures import TextureKind
@@ -36,56 +38,39 @@ _GAP_M = 0.003
 class SlidingWindowParameters:
     """Everything that varies between windows."""
 
-    width_m: float
-    height_m: float
-    depth_m: float
+    width_m: Annotated[float, uniform(0.50, 0.68)]
+    height_m: Annotated[float, uniform(0.38, 0.54)]
+    depth_m: Annotated[float, uniform(0.075, 0.10)]
     """Of the frame."""
-    frame_m: float
+    frame_m: Annotated[float, uniform(0.028, 0.04)]
     """Width of the frame's sections."""
-    sash_m: float
+    sash_m: Annotated[float, uniform(0.034, 0.044)]
     """Width of a sash's sections."""
-    sash_depth_m: float
-    closed_side: str
+    sash_depth_m: Annotated[float, uniform(0.022, 0.028)]
+    closed_side: Annotated[str, either("left", "right")]
     """Where the sliding sash stands when it is closed: `left` or `right`, seen from the front."""
-    grip_m: float
+    grip_m: Annotated[float, uniform(0.016, 0.024)]
     """Height of the pull's grip, where fingers close."""
-    grip_depth_m: float
+    grip_depth_m: Annotated[float, uniform(0.046, 0.054)]
     """How far the pull stands out."""
-    grip_length_m: float
-    rail_m: float
+    grip_length_m: Annotated[float, uniform(0.028, 0.034)]
+    rail_m: Annotated[float, uniform(0.014, 0.018)]
     """How far the rail stands out that the sash is pushed at."""
-    grip_rise_m: float
+    grip_rise_m: Annotated[float, uniform(0.04, 0.08)]
     """Of the grip over the middle."""
-    friction_n: float
-    damping_n_s_m: float
-    density_kg_m3: float
+    friction_n: Annotated[float, uniform(2.0, 6.0)]
+    damping_n_s_m: Annotated[float, uniform(1.0, 5.0)]
+    density_kg_m3: Annotated[float, uniform(1200.0, 1800.0)]
     colour: Colour
-    pane_colour: Colour
+    pane_colour: Annotated[Colour, one_of(_PANES)]
     grip_colour: Colour
 
 
 def draw_parameters(rng: np.random.Generator) -> SlidingWindowParameters:
     """Draws a window."""
     colour = draw_colour(rng, _FRAMES)
-    return SlidingWindowParameters(
-        width_m=draw_m(rng, 0.50, 0.68),
-        height_m=draw_m(rng, 0.38, 0.54),
-        depth_m=draw_m(rng, 0.075, 0.10),
-        frame_m=draw_m(rng, 0.028, 0.04),
-        sash_m=draw_m(rng, 0.034, 0.044),
-        sash_depth_m=draw_m(rng, 0.022, 0.028),
-        closed_side="left" if rng.random() < 0.5 else "right",
-        grip_m=draw_m(rng, 0.016, 0.024),
-        grip_depth_m=draw_m(rng, 0.046, 0.054),
-        grip_length_m=draw_m(rng, 0.028, 0.034),
-        rail_m=draw_m(rng, 0.014, 0.018),
-        grip_rise_m=draw_m(rng, 0.04, 0.08),
-        friction_n=draw_m(rng, 2.0, 6.0),
-        damping_n_s_m=draw_m(rng, 1.0, 5.0),
-        density_kg_m3=draw_m(rng, 1200.0, 1800.0),
-        colour=colour,
-        pane_colour=draw_colour(rng, _PANES),
-        grip_colour=draw_contrast(rng, (CHROME, DARK), colour),
+    return draw_fields(
+        SlidingWindowParameters, rng, colour=colour, grip_colour=lambda: draw_contrast(rng, (CHROME, DARK), colour)
     )
 
 

@@ -10,14 +10,16 @@ Note:
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 
 from unlatch.objects.annotation import Handle, HandleType, PartKind
 from unlatch.objects.procedural.building.assembly import Assembly, Held, Moving
 from unlatch.objects.procedural.building.carcass import add_feet
+from unlatch.objects.procedural.building.drawing import Colour, draw_colour, draw_fields, draw_uniform, either, uniform
 from unlatch.objects.procedural.building.finishes import APPLIANCES, CHROME, DARK, draw_contrast, mark_on, sheet
-from unlatch.objects.procedural.building.generated import Colour, GeneratedObject, LinkBuilder, draw_colour, draw_m
+from unlatch.objects.procedural.building.generated import GeneratedObject, LinkBuilder
 from unlatch.objects.procedural.building.generator import ObjectGenerator
 from unlatch.objects.procedural.building.panel import PanelBuilder, PanelFrame
 from unlatch.simcore.geometry import Pose
@@ -33,27 +35,27 @@ _GAP_M = 0.003
 class ToasterParameters:
     """Everything that varies between toasters."""
 
-    length_m: float
+    length_m: Annotated[float, uniform(0.27, 0.36)]
     """Along x, from the back to the end with the lever."""
     width_m: float
-    height_m: float
-    feet_m: float
-    rounding_m: float
+    height_m: Annotated[float, uniform(0.175, 0.21)]
+    feet_m: Annotated[float, uniform(0.008, 0.014)]
+    rounding_m: Annotated[float, uniform(0.02, 0.035)]
     """Radius of the upper edges."""
     slots: int
-    slot_m: float
+    slot_m: Annotated[float, uniform(0.028, 0.034)]
     """Width of a slot."""
-    slices: str
+    slices: Annotated[str, either("bread", "none")]
     """`none`, or `bread` that looks out of the slots."""
-    lever_width_m: float
+    lever_width_m: Annotated[float, uniform(0.026, 0.038)]
     """Where fingers close."""
-    lever_depth_m: float
-    lever_height_m: float
+    lever_depth_m: Annotated[float, uniform(0.024, 0.032)]
+    lever_height_m: Annotated[float, uniform(0.014, 0.020)]
     low_m: float
     """Height of the lever pressed down."""
-    travel_m: float
-    friction_n: float
-    damping_n_s_m: float
+    travel_m: Annotated[float, uniform(0.055, 0.075)]
+    friction_n: Annotated[float, uniform(1.0, 3.0)]
+    damping_n_s_m: Annotated[float, uniform(0.5, 2.0)]
     colour: Colour
     end_colour: Colour
     lever_colour: Colour
@@ -64,26 +66,16 @@ def draw_parameters(rng: np.random.Generator) -> ToasterParameters:
     slots = 2 if rng.random() < 0.7 else 4
     colour = draw_colour(rng, APPLIANCES)
     end = DARK if rng.random() < 0.5 else colour
-    low = draw_m(rng, 0.055, 0.065)
-    return ToasterParameters(
-        length_m=draw_m(rng, 0.27, 0.36),
-        width_m=draw_m(rng, 0.16, 0.20) if slots == 2 else draw_m(rng, 0.27, 0.31),
-        height_m=draw_m(rng, 0.175, 0.21),
-        feet_m=draw_m(rng, 0.008, 0.014),
-        rounding_m=draw_m(rng, 0.02, 0.035),
+    low = draw_uniform(rng, 0.055, 0.065)
+    return draw_fields(
+        ToasterParameters,
+        rng,
+        width_m=lambda: draw_uniform(rng, 0.16, 0.20) if slots == 2 else draw_uniform(rng, 0.27, 0.31),
         slots=slots,
-        slot_m=draw_m(rng, 0.028, 0.034),
-        slices="bread" if rng.random() < 0.5 else "none",
-        lever_width_m=draw_m(rng, 0.026, 0.038),
-        lever_depth_m=draw_m(rng, 0.024, 0.032),
-        lever_height_m=draw_m(rng, 0.014, 0.020),
         low_m=low,
-        travel_m=draw_m(rng, 0.055, 0.075),
-        friction_n=draw_m(rng, 1.0, 3.0),
-        damping_n_s_m=draw_m(rng, 0.5, 2.0),
         colour=colour,
         end_colour=end,
-        lever_colour=draw_contrast(rng, (CHROME, DARK), end),
+        lever_colour=lambda: draw_contrast(rng, (CHROME, DARK), end),
     )
 
 

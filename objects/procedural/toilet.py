@@ -8,13 +8,15 @@ opens up to 85 cm: an arm on the same ground leads it no farther than half way.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 
 from unlatch.objects.procedural.building.assembly import HOLDING, Assembly, lifting
 from unlatch.objects.procedural.building.carcass import add_ring_wall
+from unlatch.objects.procedural.building.drawing import Colour, draw_colour, draw_fields, draw_uniform, either, uniform
 from unlatch.objects.procedural.building.finishes import CHROME, DARK, RUBBER, darker
-from unlatch.objects.procedural.building.generated import Colour, GeneratedObject, LinkBuilder, draw_colour, draw_m
+from unlatch.objects.procedural.building.generated import GeneratedObject, LinkBuilder
 from unlatch.objects.procedural.building.generator import ObjectGenerator
 from unlatch.objects.procedural.building.panel import LID_BEHIND, PanelBuilder
 from unlatch.objects.procedural.building.panel_handles import EDGE_PUSH_M, held_at_edge
@@ -51,28 +53,28 @@ _SEATS: tuple[Colour, ...] = (
 class ToiletParameters:
     """Everything that varies between toilets."""
 
-    tank: str
+    tank: Annotated[str, either("low", "none", 0.65)]
     """`low` behind the seat, or `none`: it stands before a wall."""
     width_m: float
     length_m: float
     """Of the lid; more than the width, so that the round front ends before the hinge."""
-    height_m: float
+    height_m: Annotated[float, uniform(0.24, 0.28)]
     """Of the bowl's rim."""
-    tank_m: float
+    tank_m: Annotated[float, uniform(0.10, 0.13)]
     """Depth of the tank, or of what stands behind the seat."""
-    tank_width_m: float
-    tank_height_m: float
+    tank_width_m: Annotated[float, uniform(0.26, 0.32)]
+    tank_height_m: Annotated[float, uniform(0.20, 0.26)]
     """Over the rim."""
-    wall_m: float
+    wall_m: Annotated[float, uniform(0.024, 0.030)]
     """Thickness of the bowl."""
-    seat_m: float
-    lid_m: float
-    most_open_rad: float
-    holding: float
+    seat_m: Annotated[float, uniform(0.014, 0.018)]
+    lid_m: Annotated[float, uniform(0.014, 0.020)]
+    most_open_rad: Annotated[float, uniform(1.6, 1.75)]
+    holding: Annotated[float, uniform(HOLDING, 1.6)]
     """Friction of the hinge over the moment of gravity."""
-    damping_n_m_s: float
-    body_density_kg_m3: float
-    lid_density_kg_m3: float
+    damping_n_m_s: Annotated[float, uniform(0.05, 0.2)]
+    body_density_kg_m3: Annotated[float, uniform(900.0, 1400.0)]
+    lid_density_kg_m3: Annotated[float, uniform(600.0, 900.0)]
     colour: Colour
     lid_colour: Colour
     seat_colour: Colour
@@ -99,26 +101,15 @@ class ToiletParameters:
 def draw_parameters(rng: np.random.Generator) -> ToiletParameters:
     """Draws a toilet."""
     colour, lid = draw_colour(rng, _CERAMICS), draw_colour(rng, _SEATS)
-    width = draw_m(rng, 0.26, 0.29)
-    return ToiletParameters(
-        tank="low" if rng.random() < 0.65 else "none",
+    width = draw_uniform(rng, 0.26, 0.29)
+    return draw_fields(
+        ToiletParameters,
+        rng,
         width_m=width,
-        length_m=round(width + draw_m(rng, 0.02, 0.045), 4),
-        height_m=draw_m(rng, 0.24, 0.28),
-        tank_m=draw_m(rng, 0.10, 0.13),
-        tank_width_m=draw_m(rng, 0.26, 0.32),
-        tank_height_m=draw_m(rng, 0.20, 0.26),
-        wall_m=draw_m(rng, 0.024, 0.030),
-        seat_m=draw_m(rng, 0.014, 0.018),
-        lid_m=draw_m(rng, 0.014, 0.020),
-        most_open_rad=draw_m(rng, 1.6, 1.75),
-        holding=draw_m(rng, HOLDING, 1.6),
-        damping_n_m_s=draw_m(rng, 0.05, 0.2),
-        body_density_kg_m3=draw_m(rng, 900.0, 1400.0),
-        lid_density_kg_m3=draw_m(rng, 600.0, 900.0),
+        length_m=lambda: round(width + draw_uniform(rng, 0.02, 0.045), 4),
         colour=colour,
         lid_colour=lid,
-        seat_colour=lid if rng.random() < 0.5 else _SEATS[0],
+        seat_colour=lambda: lid if rng.random() < 0.5 else _SEATS[0],
     )
 
 

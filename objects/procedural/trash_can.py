@@ -6,13 +6,15 @@ Sizes are those in catalogues of pedal bins of 3 to 15 l: 19 to 27 cm across, 26
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 
 from unlatch.objects.procedural.building.assembly import HOLDING, Assembly, lifting
 from unlatch.objects.procedural.building.carcass import Carcass
+from unlatch.objects.procedural.building.drawing import Colour, draw_colour, draw_fields, either, uniform
 from unlatch.objects.procedural.building.finishes import CHROME, DARK, PLASTICS, RUBBER, darker, draw_contrast, sheet
-from unlatch.objects.procedural.building.generated import Colour, GeneratedObject, LinkBuilder, draw_colour, draw_m
+from unlatch.objects.procedural.building.generated import GeneratedObject, LinkBuilder
 from unlatch.objects.procedural.building.generator import ObjectGenerator
 from unlatch.objects.procedural.building.panel import LID_BEHIND, PanelBuilder
 from unlatch.objects.procedural.building.panel_handles import (
@@ -32,22 +34,22 @@ _BAG: Colour = (0.22, 0.22, 0.23, 1.0)
 class TrashCanParameters:
     """Everything that varies between bins, but the lid's handle."""
 
-    shape: str
+    shape: Annotated[str, either("round", "square", 0.6)]
     """`round` or `square`."""
-    radius_m: float
+    radius_m: Annotated[float, uniform(0.095, 0.13)]
     """Outer radius, or half of the width."""
-    height_m: float
+    height_m: Annotated[float, uniform(0.25, 0.40)]
     """Of the rim."""
-    wall_m: float
-    foot_m: float
+    wall_m: Annotated[float, uniform(0.005, 0.008)]
+    foot_m: Annotated[float, uniform(0.02, 0.035)]
     """Height of the dark ring at the bottom."""
-    lid_m: float
-    overhang_m: float
-    limit_rad: float
-    holding: float
+    lid_m: Annotated[float, uniform(0.012, 0.022)]
+    overhang_m: Annotated[float, uniform(0.006, 0.012)]
+    limit_rad: Annotated[float, uniform(1.3, 1.6)]
+    holding: Annotated[float, uniform(HOLDING, 1.6)]
     """Friction of the hinge over the moment of gravity."""
-    damping_n_m_s: float
-    density_kg_m3: float
+    damping_n_m_s: Annotated[float, uniform(0.01, 0.05)]
+    density_kg_m3: Annotated[float, uniform(700.0, 1100.0)]
     colour: Colour
     lid_colour: Colour
     handle_colour: Colour
@@ -60,21 +62,12 @@ def draw_parameters(rng: np.random.Generator) -> TrashCan:
     """Draws a bin and the handle of its lid."""
     colour = draw_colour(rng, _CANS)
     lid_colour = DARK if rng.random() < 0.5 else darker(colour, 0.9)
-    parameters = TrashCanParameters(
-        shape="round" if rng.random() < 0.6 else "square",
-        radius_m=draw_m(rng, 0.095, 0.13),
-        height_m=draw_m(rng, 0.25, 0.40),
-        wall_m=draw_m(rng, 0.005, 0.008),
-        foot_m=draw_m(rng, 0.02, 0.035),
-        lid_m=draw_m(rng, 0.012, 0.022),
-        overhang_m=draw_m(rng, 0.006, 0.012),
-        limit_rad=draw_m(rng, 1.3, 1.6),
-        holding=draw_m(rng, HOLDING, 1.6),
-        damping_n_m_s=draw_m(rng, 0.01, 0.05),
-        density_kg_m3=draw_m(rng, 700.0, 1100.0),
+    parameters = draw_fields(
+        TrashCanParameters,
+        rng,
         colour=colour,
         lid_colour=lid_colour,
-        handle_colour=draw_contrast(rng, (CHROME, DARK), lid_colour),
+        handle_colour=lambda: draw_contrast(rng, (CHROME, DARK), lid_colour),
     )
     return parameters, draw_handle(rng, {"edge": 0.7, "bar": 0.3}, length=(0.08, 0.11))
 

@@ -8,11 +8,13 @@ on a table.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 
 from unlatch.objects.procedural.building.assembly import Assembly, swinging
 from unlatch.objects.procedural.building.carcass import Carcass, add_feet, add_ring_wall
+from unlatch.objects.procedural.building.drawing import Colour, draw_colour, draw_fields, either, uniform
 from unlatch.objects.procedural.building.finishes import (
     APPLIANCES,
     CHROME,
@@ -26,7 +28,7 @@ from unlatch.objects.procedural.building.finishes import (
     mark_on,
     sheet,
 )
-from unlatch.objects.procedural.building.generated import Colour, GeneratedObject, LinkBuilder, draw_colour, draw_m
+from unlatch.objects.procedural.building.generated import GeneratedObject, LinkBuilder
 from unlatch.objects.procedural.building.generator import ObjectGenerator
 from unlatch.objects.procedural.building.panel import PanelBuilder, door_frame
 from unlatch.objects.procedural.building.panel_handles import (
@@ -55,28 +57,28 @@ _R_LINK_RING = np.array([[0.0, 0.0, 1.0], [0.0, 1.0, 0.0], [-1.0, 0.0, 0.0]])
 class WashingMachineParameters:
     """Everything that varies between washing machines, but the handle."""
 
-    width_m: float
-    depth_m: float
+    width_m: Annotated[float, uniform(0.48, 0.52)]
+    depth_m: Annotated[float, uniform(0.40, 0.50)]
     """Of the body, without the door."""
-    height_m: float
-    feet_m: float
-    panel_m: float
+    height_m: Annotated[float, uniform(0.62, 0.70)]
+    feet_m: Annotated[float, uniform(0.012, 0.02)]
+    panel_m: Annotated[float, uniform(0.095, 0.115)]
     """Height of the control panel."""
-    skirt_m: float
+    skirt_m: Annotated[float, uniform(0.06, 0.08)]
     """Height of the strip below the door."""
-    door_radius_m: float
-    rim_m: float
+    door_radius_m: Annotated[float, uniform(0.152, 0.170)]
+    rim_m: Annotated[float, uniform(0.040, 0.048)]
     """The door's radius over that of the opening."""
-    door_thickness_m: float
-    bowl_m: float
+    door_thickness_m: Annotated[float, uniform(0.026, 0.034)]
+    bowl_m: Annotated[float, uniform(0.03, 0.05)]
     """How far the glass reaches into the drum."""
-    hinge_side: str
-    limit_rad: float
-    handle_inset_m: float
-    friction_n_m: float
-    damping_n_m_s: float
-    door_density_kg_m3: float
-    body_density_kg_m3: float
+    hinge_side: Annotated[str, either("left", "right", 0.7)]
+    limit_rad: Annotated[float, uniform(1.6, 1.95)]
+    handle_inset_m: Annotated[float, uniform(0.024, 0.028)]
+    friction_n_m: Annotated[float, uniform(0.3, 1.2)]
+    damping_n_m_s: Annotated[float, uniform(0.05, 0.3)]
+    door_density_kg_m3: Annotated[float, uniform(600.0, 900.0)]
+    body_density_kg_m3: Annotated[float, uniform(1200.0, 1800.0)]
     colour: Colour
     panel_colour: Colour
     ring_colour: Colour
@@ -100,28 +102,13 @@ def draw_parameters(rng: np.random.Generator) -> WashingMachine:
     """Draws a washing machine and the handle of its door."""
     colour = draw_colour(rng, APPLIANCES[:4])
     ring = draw_contrast(rng, (CHROME, DARK, WHITE), colour)
-    parameters = WashingMachineParameters(
-        width_m=draw_m(rng, 0.48, 0.52),
-        depth_m=draw_m(rng, 0.40, 0.50),
-        height_m=draw_m(rng, 0.62, 0.70),
-        feet_m=draw_m(rng, 0.012, 0.02),
-        panel_m=draw_m(rng, 0.095, 0.115),
-        skirt_m=draw_m(rng, 0.06, 0.08),
-        door_radius_m=draw_m(rng, 0.152, 0.170),
-        rim_m=draw_m(rng, 0.040, 0.048),
-        door_thickness_m=draw_m(rng, 0.026, 0.034),
-        bowl_m=draw_m(rng, 0.03, 0.05),
-        hinge_side="left" if rng.random() < 0.7 else "right",
-        limit_rad=draw_m(rng, 1.6, 1.95),
-        handle_inset_m=draw_m(rng, 0.024, 0.028),
-        friction_n_m=draw_m(rng, 0.3, 1.2),
-        damping_n_m_s=draw_m(rng, 0.05, 0.3),
-        door_density_kg_m3=draw_m(rng, 600.0, 900.0),
-        body_density_kg_m3=draw_m(rng, 1200.0, 1800.0),
+    parameters = draw_fields(
+        WashingMachineParameters,
+        rng,
         colour=colour,
-        panel_colour=DARK if rng.random() < 0.35 else colour,
+        panel_colour=lambda: DARK if rng.random() < 0.35 else colour,
         ring_colour=ring,
-        handle_colour=draw_contrast(rng, (CHROME, DARK, WHITE), ring),
+        handle_colour=lambda: draw_contrast(rng, (CHROME, DARK, WHITE), ring),
     )
     return parameters, draw_handle(rng, {"bar": 0.55, "edge": 0.45}, length=(0.085, 0.115), thickness=(0.012, 0.018))
 

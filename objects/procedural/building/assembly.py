@@ -10,7 +10,8 @@ import numpy as np
 
 from unlatch.objects.annotation import Articulation, FramedVector, Handle, Openness, Part, PartKind
 from unlatch.objects.fixed_handle import FixedHandle
-from unlatch.objects.procedural.building.generated import Colour, GeneratedObject, LinkBuilder, model_bounds, recorded
+from unlatch.objects.procedural.building.drawing import Colour, recorded
+from unlatch.objects.procedural.building.generated import GeneratedObject, LinkBuilder, model_bounds
 from unlatch.objects.procedural.building.panel import FLAP_BELOW, PanelFrame
 from unlatch.objects.procedural.building.textures import TextureKind
 from unlatch.simcore.geometry import Pose

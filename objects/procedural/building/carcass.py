@@ -6,8 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from unlatch.objects.procedural.building.drawing import Colour
 from unlatch.objects.procedural.building.finishes import RUBBER, darker
-from unlatch.objects.procedural.building.generated import Colour, LinkBuilder
+from unlatch.objects.procedural.building.generated import LinkBuilder
 from unlatch.simcore.geometry import Pose
 
 Corner = tuple[float, float, float]

@@ -12,7 +12,8 @@ from pathlib import Path
 
 import numpy as np
 
-from unlatch.objects.procedural.building.generated import Colour, GeneratedObject
+from unlatch.objects.procedural.building.drawing import Colour
+from unlatch.objects.procedural.building.generated import GeneratedObject
 from unlatch.objects.procedural.building.textured_mesh import textured_mesh
 from unlatch.objects.procedural.building.textures import Texture, TextureKind, draw_texture
 from unlatch.simcore.geometry import Pose

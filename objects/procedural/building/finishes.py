@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from unlatch.objects.procedural.building.generated import Colour, draw_colour
+from unlatch.objects.procedural.building.drawing import Colour, draw_colour
 from unlatch.objects.procedural.building.textures import TextureKind
 
 WHITE: Colour = (0.93, 0.93, 0.91, 1.0)

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, fields
-from enum import Enum
-from typing import Any
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from unlatch.objects.annotation import Articulation
+from unlatch.objects.procedural.building.drawing import Colour
 from unlatch.objects.procedural.building.textures import TextureKind
 from unlatch.simcore.geometry import Pose
 from unlatch.simcore.urdf.model import Link, Shape, ShapeKind, UrdfModel, composed_inertial, primitive_bounds
-
-Colour = tuple[float, float, float, float]
 
 BODY_COLOURS: tuple[Colour, ...] = (
     (0.93, 0.93, 0.91, 1.0),
@@ -162,29 +159,3 @@ def model_bounds(model: UrdfModel, positions: dict[str, float] | None = None) ->
             corners.append(pose @ np.where(_CORNERS, high, low))  # (8, 3)
     points = np.concatenate(corners)
     return np.stack([points.min(axis=0), points.max(axis=0)])
-
-
-def draw_m(rng: np.random.Generator, low: float, high: float) -> float:
-    """A uniform draw, rounded to a tenth of a millimetre (or of a unit of four digits)."""
-    return round(float(rng.uniform(low, high)), 4)
-
-
-def draw_colour(rng: np.random.Generator, colours: Sequence[Colour]) -> Colour:
-    """One of the colours."""
-    return colours[int(rng.integers(len(colours)))]
-
-
-def recorded(parameters: Any) -> dict[str, float | str]:
-    """A flat record of a parameters dataclass: numbers as they are, the rest as text."""
-    values: dict[str, float | str] = {}
-    for entry in fields(parameters):
-        value = getattr(parameters, entry.name)
-        if isinstance(value, Enum):
-            values[entry.name] = value.name
-        elif isinstance(value, str):
-            values[entry.name] = value
-        elif isinstance(value, (bool, int, float)):
-            values[entry.name] = float(value)
-        else:
-            values[entry.name] = ",".join(f"{v:g}" for v in value)
-    return values

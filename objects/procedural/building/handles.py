@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
+from typing import Annotated
 
 import numpy as np
 
 from unlatch.objects.annotation import Handle, HandleType
-from unlatch.objects.procedural.building.generated import Colour, LinkBuilder, draw_m
+from unlatch.objects.procedural.building.drawing import Colour, draw_fields, draw_uniform, uniform
+from unlatch.objects.procedural.building.generated import LinkBuilder
 from unlatch.simcore.geometry import Pose
 
 
@@ -30,9 +32,9 @@ class BarParameters:
     """Of the bar, away from the front; equal to the thickness of a round one."""
     length_m: float
     """Over all, posts included."""
-    standoff_m: float
+    standoff_m: Annotated[float, uniform(0.032, 0.045)]
     """Free gap between the front and the bar."""
-    post_m: float
+    post_m: Annotated[float, uniform(0.01, 0.014)]
     """Width of a post along the bar."""
 
     @property
@@ -50,15 +52,15 @@ def draw_bar(rng: np.random.Generator, *, length: tuple[float, float], thickness
         thickness: Range of the thickness across [m].
     """
     section = Section.round if rng.random() < 0.5 else Section.box
-    across = draw_m(rng, *thickness)
-    depth = draw_m(rng, 0.012, 0.02)
-    return BarParameters(
+    across = draw_uniform(rng, *thickness)
+    depth = draw_uniform(rng, 0.012, 0.02)
+    return draw_fields(
+        BarParameters,
+        rng,
         section=section,
         thickness_m=across,
         depth_m=across if section is Section.round else depth,
-        length_m=draw_m(rng, *length),
-        standoff_m=draw_m(rng, 0.032, 0.045),
-        post_m=draw_m(rng, 0.01, 0.014),
+        length_m=lambda: draw_uniform(rng, *length),
     )
 
 
@@ -114,10 +116,10 @@ def add_bar(
 class KnobParameters:
     """A round head on a stem."""
 
-    diameter_m: float
-    head_m: float
+    diameter_m: Annotated[float, uniform(0.028, 0.04)]
+    head_m: Annotated[float, uniform(0.02, 0.026)]
     """Length of the head."""
-    stem_m: float
+    stem_m: Annotated[float, uniform(0.02, 0.028)]
     """Free length of the stem between the front and the head."""
 
     @property
@@ -128,9 +130,7 @@ class KnobParameters:
 
 def draw_knob(rng: np.random.Generator) -> KnobParameters:
     """Draws a knob."""
-    return KnobParameters(
-        diameter_m=draw_m(rng, 0.028, 0.04), head_m=draw_m(rng, 0.02, 0.026), stem_m=draw_m(rng, 0.02, 0.028)
-    )
+    return draw_fields(KnobParameters, rng)
 
 
 def add_knob(

@@ -8,7 +8,8 @@ from functools import cached_property
 
 import numpy as np
 
-from unlatch.objects.procedural.building.generated import Colour, LinkBuilder
+from unlatch.objects.procedural.building.drawing import Colour
+from unlatch.objects.procedural.building.generated import LinkBuilder
 
 Array = np.ndarray
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 
 from unlatch.objects.annotation import Handle, HandleType
 from unlatch.objects.procedural.building.assembly import Held
-from unlatch.objects.procedural.building.generated import Colour, draw_m, recorded
+from unlatch.objects.procedural.building.drawing import Colour, draw_fields, draw_uniform, recorded, uniform
 from unlatch.objects.procedural.building.handles import BarParameters, KnobParameters, Section, draw_bar, draw_knob
 from unlatch.objects.procedural.building.panel import PanelBuilder, PanelFrame
 from unlatch.simcore.geometry import Pose
@@ -31,11 +32,11 @@ class CupParameters:
     """A cup pull: a shell that is open below, with a thick lip."""
 
     length_m: float
-    height_m: float
+    height_m: Annotated[float, uniform(0.028, 0.036)]
     """Across, where the fingers close."""
-    depth_m: float
+    depth_m: Annotated[float, uniform(0.030, 0.036)]
     """From the front to the outside of the lip."""
-    lip_m: float
+    lip_m: Annotated[float, uniform(0.010, 0.012)]
 
 
 @dataclass(frozen=True)
@@ -70,11 +71,8 @@ def draw_handle(
     if chosen == "knob":
         return draw_knob(rng)
     if chosen == "cup":
-        return CupParameters(
-            length_m=draw_m(rng, max(0.07, min(length) * 0.8), min(0.11, max(length))),
-            height_m=draw_m(rng, 0.028, 0.036),
-            depth_m=draw_m(rng, 0.030, 0.036),
-            lip_m=draw_m(rng, 0.010, 0.012),
+        return draw_fields(
+            CupParameters, rng, length_m=lambda: draw_uniform(rng, max(0.07, min(length) * 0.8), min(0.11, max(length)))
         )
     return EdgeParameters()
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from unlatch.objects.procedural.building.carcass import add_ring_wall
-from unlatch.objects.procedural.building.generated import Colour, LinkBuilder
+from unlatch.objects.procedural.building.drawing import Colour
+from unlatch.objects.procedural.building.generated import LinkBuilder
 from unlatch.objects.procedural.building.panel import PanelBuilder
 
 GAP_M = 0.002

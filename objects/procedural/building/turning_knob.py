@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 
 from unlatch.objects.annotation import HandleType, PartKind
 from unlatch.objects.procedural.building.assembly import Assembly, Moving
+from unlatch.objects.procedural.building.drawing import Colour, draw_fields, draw_uniform, either, uniform
 from unlatch.objects.procedural.building.finishes import MARK
-from unlatch.objects.procedural.building.generated import Colour, draw_m
 from unlatch.objects.procedural.building.panel import PanelBuilder, PanelFrame
 from unlatch.objects.procedural.building.panel_handles import standing_out
 
@@ -22,16 +23,16 @@ _SKIRT_M = 0.004
 class TurningKnobParameters:
     """A knob on an axis that stands on its panel."""
 
-    style: str
+    style: Annotated[str, either("blade", "round", 0.65)]
     """`round`, or `blade`: a bar across a disc."""
     diameter_m: float
     depth_m: float
     """How far it stands out."""
-    blade_m: float
+    blade_m: Annotated[float, uniform(0.010, 0.014)]
     """Thickness of a blade."""
-    range_rad: float
-    friction_n_m: float
-    damping_n_m_s: float
+    range_rad: Annotated[float, uniform(3.6, 5.0)]
+    friction_n_m: Annotated[float, uniform(0.2, 0.24)]
+    damping_n_m_s: Annotated[float, uniform(0.0002, 0.001)]
 
     @property
     def grip_m(self) -> float:
@@ -49,14 +50,11 @@ def draw_turning_knob(
         diameter: Range [m].
         depth: Range of how far it stands out [m].
     """
-    return TurningKnobParameters(
-        style="blade" if rng.random() < 0.65 else "round",
-        diameter_m=draw_m(rng, *diameter),
-        depth_m=draw_m(rng, *depth),
-        blade_m=draw_m(rng, 0.010, 0.014),
-        range_rad=draw_m(rng, 3.6, 5.0),
-        friction_n_m=draw_m(rng, 0.2, 0.24),
-        damping_n_m_s=draw_m(rng, 0.0002, 0.001),
+    return draw_fields(
+        TurningKnobParameters,
+        rng,
+        diameter_m=lambda: draw_uniform(rng, *diameter),
+        depth_m=lambda: draw_uniform(rng, *depth),
     )
 
 
