@@ -25,7 +25,7 @@ from unlatch.objects.annotate.peer_info import read_peer_info
 from unlatch.objects.annotate.source import PARTNET_URDF
 from unlatch.objects.annotation import Part
 from unlatch.simcore.errors import AssetError
-from unlatch.simcore.meshes.surface import surface_distance
+from unlatch.simcore.meshes.shape_surface import surface_distance
 from unlatch.simcore.urdf.rigid_links import rigid_shapes
 from unlatch.workflows.runs.statistics import wilson_interval
 

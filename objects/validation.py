@@ -7,7 +7,7 @@ import numpy as np
 from unlatch.objects.annotation import KEYPOINT_NAMES, Articulation, HandleType, Part, PartKind
 from unlatch.objects.articulated_object import ObjectAsset
 from unlatch.simcore.errors import AssetError
-from unlatch.simcore.meshes.surface import surface_distance
+from unlatch.simcore.meshes.shape_surface import surface_distance
 from unlatch.simcore.urdf.model import Joint, UrdfModel
 from unlatch.simcore.urdf.rigid_links import rigid_shapes
 

@@ -14,8 +14,8 @@ from unlatch.robots.description import ArmCfg, RobotCfg
 from unlatch.robots.model import model_path
 from unlatch.simcore.errors import ConfigError
 from unlatch.simcore.geometry import Pose, unit
-from unlatch.simcore.meshes.mesh_parts import TriangleMesh, surface_points
-from unlatch.simcore.meshes.surface import shape_triangles
+from unlatch.simcore.meshes.shape_surface import shape_mesh
+from unlatch.simcore.meshes.triangle_mesh import sample_surface
 from unlatch.simcore.urdf.model import UrdfModel
 from unlatch.simcore.urdf.reader import read_urdf
 
@@ -186,9 +186,8 @@ def _clouds(
     for name in links:
         T_tool_link = T_tool_root @ model.link_pose(name, at)
         found = [
-            surface_points(TriangleMesh(shape.T_link_shape @ vertices, faces), spacing_m=_SPACING_M)
+            sample_surface(shape_mesh(shape).moved(shape.T_link_shape), spacing_m=_SPACING_M)
             for shape in model.links[name].collisions
-            for vertices, faces in [shape_triangles(shape)]
         ]
         if found:
             clouds[name] = T_tool_link @ np.concatenate(found)

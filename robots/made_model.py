@@ -14,9 +14,9 @@ from scipy.spatial import QhullError
 
 from unlatch.simcore.cache import cache_root, intact_hash, replaced_folder, write_manifest
 from unlatch.simcore.errors import AssetError, WorldError
-from unlatch.simcore.meshes.decomposition.convex_decomposition import convex_hull
-from unlatch.simcore.meshes.mesh_file import read_mesh
-from unlatch.simcore.meshes.mesh_store import surface_text
+from unlatch.simcore.meshes.convex_hull import convex_hull
+from unlatch.simcore.meshes.mesh_reader import read_mesh
+from unlatch.simcore.meshes.obj_file import format_obj
 from unlatch.simcore.sim.mesh_hull import hull_points
 from unlatch.simcore.urdf.package_paths import PACKAGE_PREFIX, package_path
 from unlatch.simcore.urdf.xml import parse_xml
@@ -112,7 +112,7 @@ def _use_hulls(robot: ET.Element, folder: Path, sources: Mapping[str, Path]) -> 
         hull = local.with_name(f"{local.stem}_hull.obj")
         if not (folder / hull).exists():
             try:
-                text = surface_text(convex_hull(_corners(folder / local, sources[local.as_posix()])))
+                text = format_obj([convex_hull(_corners(folder / local, sources[local.as_posix()]))])
             except QhullError:  # it is flat
                 continue
             (folder / hull).write_text(text, encoding="utf-8")
@@ -129,7 +129,7 @@ def _corners(path: Path, source: Path) -> Array:
     try:
         points = hull_points(path)
         if not len(points) and path.suffix == ".stl":
-            points = np.unique(read_mesh(path)[0], axis=0)
+            points = np.unique(read_mesh(path).mesh.vertices, axis=0)
     except (AssetError, WorldError) as exc:
         raise _unreadable(source, " ".join(str(exc).replace(str(path), path.name).split())) from exc
     if not len(points):

@@ -11,7 +11,7 @@ from unlatch.objects.annotation import Part
 from unlatch.objects.articulated_object import ObjectAsset
 from unlatch.objects.config import ObjectCfg
 from unlatch.robots.hand_shape import HandShape
-from unlatch.simcore.meshes.surface import shape_triangles
+from unlatch.simcore.meshes.shape_surface import shape_mesh
 from unlatch.skills.strategies.grasp import HandRoom
 from unlatch.skills.strategies.ranking import derived_as, derived_ways
 from unlatch.skills.strategies.rotate import MAX_DURATION_S, check_turns, turned_by, turned_to
@@ -189,8 +189,7 @@ def _standing_out(asset: ObjectAsset, part: Part, start: tuple[float, float]) ->
     for opening in start:
         T_root_link = model.link_pose(part.link, {part.joint: part.openness.closed + sign * opening})
         for shape in model.links[part.link].collisions:
-            vertices, _ = shape_triangles(shape)
-            points = T_root_link @ (shape.T_link_shape @ vertices)
+            points = T_root_link @ (shape.T_link_shape @ shape_mesh(shape).vertices)
             most = max(most, float(points[:, 0].max(initial=-np.inf)))
     return most - float(asset.bounds_obj[1, 0]) if np.isfinite(most) else 0.0
 

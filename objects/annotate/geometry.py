@@ -9,8 +9,8 @@ import numpy as np
 
 from unlatch.objects.annotate.source import SourceObject
 from unlatch.simcore.geometry import Pose
-from unlatch.simcore.meshes.mesh_parts import TriangleMesh
-from unlatch.simcore.meshes.surface import shape_triangles
+from unlatch.simcore.meshes.shape_surface import shape_mesh
+from unlatch.simcore.meshes.triangle_mesh import TriangleMesh
 from unlatch.simcore.urdf.model import Shape
 
 
@@ -70,9 +70,8 @@ class ObjectGeometry:
         seen, touched = _by_file(entry.visuals), _by_file(entry.collisions)
         result = []
         for key, shape in {**touched, **seen}.items():
-            vertices, faces = shape_triangles(shape)
-            if len(faces):
-                mesh = TriangleMesh(shape.T_link_shape @ vertices, faces)
+            mesh = shape_mesh(shape).moved(shape.T_link_shape)
+            if len(mesh.faces):
                 # Some objects have no collision entries at all: what is seen is then touched.
                 result.append(LinkMesh(shape, mesh, key in seen or not seen, key in touched or not touched))
         return result

@@ -13,7 +13,7 @@ from unlatch.objects.annotate.source import SourceObject
 from unlatch.objects.annotation import PartKind
 from unlatch.simcore.errors import AssetError
 from unlatch.simcore.geometry import Pose
-from unlatch.simcore.meshes.mesh_parts import TriangleMesh, join, surface_points
+from unlatch.simcore.meshes.triangle_mesh import TriangleMesh, join_meshes, sample_surface
 from unlatch.simcore.urdf.model import Joint, Shape
 from unlatch.simcore.urdf.rigid_links import rigid_links
 
@@ -120,9 +120,9 @@ def pose_object(
             f"{source.folder}: joint '{joint.name}' has no meshes on its part '{joint.child}'.",
             path=str(source.folder),
         )
-    surface = join([TriangleMesh(pose @ item.mesh.vertices, item.mesh.faces) for pose, item in part])
+    surface = join_meshes([TriangleMesh(pose @ item.mesh.vertices, item.mesh.faces) for pose, item in part])
     # all over the surface: corners alone would favour curved pieces
-    points = surface_points(surface, spacing_m=float(np.max(surface.extents)) / 60.0, most=20_000)  # (N, 3)
+    points = sample_surface(surface, spacing_m=float(np.max(surface.extents)) / 60.0, max_points=20_000)  # (N, 3)
     opens = float(np.sign(opened - closed))
     spread = spread_about(points, T_root_joint.p, axis)
     outward = _outward(joint, T_root_joint.p, axis, opens, points, surface)

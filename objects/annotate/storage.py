@@ -17,7 +17,7 @@ from unlatch.objects.annotate.scaled_model import scaled_model
 from unlatch.objects.annotation import ANNOTATION_FILE, Articulation, read_articulation
 from unlatch.objects.validation import articulation_problems, raise_problems
 from unlatch.simcore.errors import AssetError
-from unlatch.simcore.meshes.surface import shape_cloud
+from unlatch.simcore.meshes.shape_surface import shape_cloud
 from unlatch.simcore.urdf.model import UrdfModel
 from unlatch.simcore.urdf.reader import inside, read_urdf
 

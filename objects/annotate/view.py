@@ -9,7 +9,7 @@ import numpy as np
 
 from unlatch.objects.annotate.posing import PosedMesh, PosedObject
 from unlatch.objects.annotation import HandleType, PartKind
-from unlatch.simcore.meshes.mesh_parts import TriangleMesh, join
+from unlatch.simcore.meshes.triangle_mesh import TriangleMesh, join_meshes
 
 GRIP_MIN_M = 0.003
 GRIP_MAX_M = 0.07
@@ -100,12 +100,12 @@ class PartView:
     @cached_property
     def whole(self) -> TriangleMesh:
         """All of the part."""
-        return join([item.mesh for item in self.part])
+        return join_meshes([item.mesh for item in self.part])
 
     @cached_property
     def rest(self) -> TriangleMesh:
         """All of the body."""
-        return join([item.mesh for item in self.body])
+        return join_meshes([item.mesh for item in self.body])
 
     @cached_property
     def bounds(self) -> tuple[np.ndarray, np.ndarray]:

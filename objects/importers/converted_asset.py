@@ -9,8 +9,8 @@ from typing import Any
 
 from unlatch.simcore.errors import AssetError
 from unlatch.simcore.geometry import Pose
-from unlatch.simcore.meshes.mesh_parts import TriangleMesh
 from unlatch.simcore.meshes.textured_surface import TexturedSurface
+from unlatch.simcore.meshes.triangle_mesh import TriangleMesh
 from unlatch.simcore.urdf.model import UrdfModel
 
 PHYSICS_FILE = "physics.json"

@@ -11,7 +11,7 @@ from unlatch.objects.annotation import Articulation, FramedVector, Handle, Part
 from unlatch.objects.importers.converted_asset import ConvertedLink
 from unlatch.objects.importers.fixed_joints import MergeLink, merge_fixed
 from unlatch.simcore.geometry import Pose
-from unlatch.simcore.meshes.surface import shape_cloud
+from unlatch.simcore.meshes.shape_surface import shape_cloud
 from unlatch.simcore.urdf.model import Inertial, Joint, Link, UrdfModel
 
 ROOT = "object_root"

@@ -9,7 +9,7 @@ from unlatch.objects.importers.converted_asset import ConvertedLink
 from unlatch.objects.importers.link_inertia import combined, moved
 from unlatch.objects.importers.urdf_surfaces import moved_visual
 from unlatch.simcore.geometry import Pose
-from unlatch.simcore.meshes.mesh_parts import TriangleMesh
+from unlatch.simcore.meshes.triangle_mesh import TriangleMesh
 from unlatch.simcore.urdf.model import Joint, Link, Shape
 
 

@@ -8,10 +8,8 @@ import numpy as np
 
 from unlatch.simcore.errors import AssetError
 from unlatch.simcore.geometry import Pose
-from unlatch.simcore.meshes.decomposition.collision_approximation import closed_volume
-from unlatch.simcore.meshes.decomposition.convex_decomposition import hull_volume
-from unlatch.simcore.meshes.hull_files import hulls_inertial
-from unlatch.simcore.meshes.mesh_parts import TriangleMesh
+from unlatch.simcore.meshes.convex_hull import hulls_inertial
+from unlatch.simcore.meshes.triangle_mesh import TriangleMesh, closed_volume
 from unlatch.simcore.urdf.model import Inertial
 
 DEFAULT_DENSITY_KG_M3 = 1000.0
@@ -53,7 +51,7 @@ def solid_inertial(
         density: [kg/m^3]; None: `DEFAULT_DENSITY_KG_M3`.
     """
     solids = list(surface) if surface and all(closed_volume(mesh) is not None for mesh in surface) else list(parts)
-    volume = sum(hull_volume(mesh) for mesh in solids)
+    volume = sum(mesh.volume for mesh in solids)
     if volume <= 0.0:
         mass = mass_kg if mass_kg is not None else _TINY_KG
         return Inertial(mass, np.zeros(3), np.eye(3) * mass * 1e-4)

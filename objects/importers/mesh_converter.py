@@ -19,19 +19,18 @@ from unlatch.objects.importers.property_groups import (
 )
 from unlatch.simcore.errors import ConfigError
 from unlatch.simcore.geometry import Pose, quat_xyzw_from_wxyz
+from unlatch.simcore.meshes.convex_hull import hulls_inertial, mesh_hull
 from unlatch.simcore.meshes.decomposition.collision_approximation import (
     Colliders,
     CollisionApproximation,
-    closed_volume,
-    hull_of,
     make_colliders,
 )
-from unlatch.simcore.meshes.decomposition.convex_decomposition import ConvexDecompositionCfg, hull_volume
-from unlatch.simcore.meshes.hull_files import hulls_inertial
-from unlatch.simcore.meshes.material_colour import mesh_colour
-from unlatch.simcore.meshes.mesh_parts import TriangleMesh
-from unlatch.simcore.meshes.mesh_reader import mesh_dependencies, read_mesh
+from unlatch.simcore.meshes.decomposition.convex_decomposition import ConvexDecompositionCfg
+from unlatch.simcore.meshes.mesh_dependencies import mesh_dependencies
+from unlatch.simcore.meshes.mesh_reader import read_mesh
 from unlatch.simcore.meshes.mesh_store import MeshStore
+from unlatch.simcore.meshes.obj_materials import mesh_colour
+from unlatch.simcore.meshes.triangle_mesh import TriangleMesh, closed_volume
 from unlatch.simcore.urdf.model import Inertial, Link, Shape, ShapeKind, UrdfModel
 
 LINK = "base_link"
@@ -147,8 +146,8 @@ class MeshConverter(AssetConverterBase[MeshConverterCfg]):
         if props is None or (props.mass is None and props.density is None):
             return None
         solid = [surface] if closed_volume(surface) is not None else colliders.convex
-        solid = solid or [hull_of(surface, least_m=0.002, where=where)]
-        mass_kg = props.mass if props.mass is not None else (props.density or 0.0) * sum(map(hull_volume, solid))
+        solid = solid or [mesh_hull(surface, least_m=0.002, where=where)]
+        mass_kg = props.mass if props.mass is not None else (props.density or 0.0) * sum(mesh.volume for mesh in solid)
         return hulls_inertial(solid, mass_kg)
 
 

@@ -19,7 +19,7 @@ from unlatch.objects.config import ObjectCfg
 from unlatch.objects.importers.urdf_object import load_urdf_object, urdf_object_set
 from unlatch.simcore.cache import cache_root, intact_hash, replaced_folder, write_manifest
 from unlatch.simcore.errors import AssetError, ConfigError, close_matches
-from unlatch.simcore.meshes.mesh_reader import import_reader
+from unlatch.simcore.extras import import_extra
 
 PACKAGE = "scene_synthesizer"
 EXTRA = "synthesizer"
@@ -93,7 +93,9 @@ def _generator(cfg: ObjectCfg) -> Any:
             key="object.category",
             available=list(GENERATORS),
         )
-    module = import_reader(f"{PACKAGE}.procedural_assets", extra=EXTRA, what=f"source={cfg.source.value}")
+    module = import_extra(
+        f"{PACKAGE}.procedural_assets", extra=EXTRA, needed_by=f"source={cfg.source.value}", error=AssetError
+    )
     return getattr(module, GENERATORS[cfg.category])
 
 

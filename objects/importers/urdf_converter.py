@@ -20,9 +20,9 @@ from unlatch.simcore.errors import AssetError, ConfigError
 from unlatch.simcore.geometry import Pose
 from unlatch.simcore.meshes.decomposition.collision_approximation import CollisionApproximation, make_colliders
 from unlatch.simcore.meshes.decomposition.convex_decomposition import ConvexDecompositionCfg
-from unlatch.simcore.meshes.mesh_parts import TriangleMesh
-from unlatch.simcore.meshes.mesh_reader import mesh_dependencies
+from unlatch.simcore.meshes.mesh_dependencies import mesh_dependencies
 from unlatch.simcore.meshes.mesh_store import MeshStore
+from unlatch.simcore.meshes.triangle_mesh import TriangleMesh
 from unlatch.simcore.urdf.model import Inertial, Joint, Link, Shape, ShapeKind, UrdfModel
 from unlatch.simcore.urdf.reader import folder_of, read_urdf
 from unlatch.simcore.urdf.xml import parse_xml

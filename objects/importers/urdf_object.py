@@ -28,7 +28,7 @@ from unlatch.objects.importers.urdf_converter import UrdfConverter, UrdfConverte
 from unlatch.objects.importers.urdf_folder import is_urdf_folder, urdf_instances, urdf_state
 from unlatch.simcore.cache import cache_root, intact_hash, replaced_folder, write_manifest
 from unlatch.simcore.errors import ConfigError, close_matches
-from unlatch.simcore.meshes.mesh_reader import mesh_dependencies
+from unlatch.simcore.meshes.mesh_dependencies import mesh_dependencies
 from unlatch.simcore.urdf.reader import read_urdf
 
 logger = logging.getLogger(__name__)

@@ -9,11 +9,11 @@ import numpy as np
 
 from unlatch.objects.importers.converted_asset import VisualMesh
 from unlatch.simcore.geometry import Pose
-from unlatch.simcore.meshes.decomposition.convex_decomposition import convex_hull
-from unlatch.simcore.meshes.material_colour import mesh_colour
-from unlatch.simcore.meshes.mesh_parts import TriangleMesh
+from unlatch.simcore.meshes.convex_hull import convex_hull
 from unlatch.simcore.meshes.mesh_reader import SurfaceMesh, read_mesh
+from unlatch.simcore.meshes.obj_materials import mesh_colour
 from unlatch.simcore.meshes.textured_surface import read_textured_surface
+from unlatch.simcore.meshes.triangle_mesh import TriangleMesh
 from unlatch.simcore.urdf.model import Shape, ShapeKind, UrdfModel
 
 _SEGMENTS = 24

@@ -9,8 +9,8 @@ import numpy as np
 
 from unlatch.simcore.errors import AssetError
 from unlatch.simcore.geometry import unit
-from unlatch.simcore.meshes.mesh_parts import TriangleMesh, surface_points
-from unlatch.simcore.meshes.surface import shape_triangles
+from unlatch.simcore.meshes.shape_surface import shape_mesh
+from unlatch.simcore.meshes.triangle_mesh import sample_surface
 from unlatch.simcore.urdf.model import Joint, UrdfModel
 from unlatch.simcore.urdf.xml import parse_xml
 
@@ -241,9 +241,8 @@ def _links_below(model: UrdfModel, chain: Chain) -> list[str]:
 def _points(model: UrdfModel, link: str) -> Array:
     """(N, 3) points over the colliders of a link, link frame [m]."""
     found = [
-        surface_points(TriangleMesh(shape.T_link_shape @ vertices, faces), spacing_m=_SPACING_M)
+        sample_surface(shape_mesh(shape).moved(shape.T_link_shape), spacing_m=_SPACING_M)
         for shape in model.links[link].collisions
-        for vertices, faces in [shape_triangles(shape)]
     ]
     return np.concatenate(found) if found else np.zeros((0, 3))
 

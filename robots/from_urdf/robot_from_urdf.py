@@ -17,7 +17,7 @@ from unlatch.robots.gripper import GripperCfg
 from unlatch.robots.model import model_path
 from unlatch.robots.robot import Robot
 from unlatch.simcore.errors import AssetError
-from unlatch.simcore.meshes.surface import shape_triangles
+from unlatch.simcore.meshes.shape_surface import shape_mesh
 from unlatch.simcore.sim.bodies import Body
 from unlatch.simcore.sim.contacts import touching_pairs
 from unlatch.simcore.sim.rates import WorldCfg
@@ -193,7 +193,7 @@ def _standing_points(cfg: RobotCfg, model: UrdfModel) -> tuple[Array, Array]:
         if any(joint.name in moving for joint in above):
             continue
         T = model.link_pose(name)
-        own = [T @ (shape.T_link_shape @ shape_triangles(shape)[0]) for shape in link.collisions]
+        own = [T @ (shape.T_link_shape @ shape_mesh(shape).vertices) for shape in link.collisions]
         clouds += own
         loose += own if any(joint.moves for joint in above) else []
     return np.concatenate(clouds), np.concatenate(loose)

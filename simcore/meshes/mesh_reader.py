@@ -1,38 +1,43 @@
-"""Reads surface meshes of every format we take, as untrusted input: bounded, finite, inside their folder."""
+"""Reads mesh files of every supported format as untrusted input: bounded, finite, inside their folder."""
 
 from __future__ import annotations
 
-import json
 import struct
 import warnings
 from dataclasses import dataclass
-from importlib import import_module
 from io import BytesIO
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 from urllib.parse import unquote
 
 import numpy as np
+import trimesh
 
 from unlatch.simcore.errors import AssetError
-from unlatch.simcore.meshes.mesh_file import read_obj
-from unlatch.simcore.meshes.mesh_parts import TriangleMesh, join
-from unlatch.simcore.meshes.obj_materials import material_files, texture_files
+from unlatch.simcore.extras import import_extra
+from unlatch.simcore.meshes.obj_file import read_obj
+from unlatch.simcore.meshes.obj_materials import first_texture
+from unlatch.simcore.meshes.triangle_mesh import TriangleMesh, join_meshes
 from unlatch.simcore.urdf.reader import MAX_MESH_BYTES, inside
 from unlatch.simcore.urdf.xml import parse_xml
 
+Array = np.ndarray
+Colour = tuple[float, float, float, float]
+"""Red, green, blue and opacity, each from 0 to 1."""
+
 MESH_SUFFIXES = (".dae", ".fbx", ".glb", ".gltf", ".obj", ".ply", ".stl")
-"""Endings that are read, in small letters."""
+"""Supported endings, in lower case."""
 
 MAX_FACES = 2_000_000
-"""Triangles of one mesh."""
+"""Most triangles of one mesh."""
 
 _EXTRA = "assets"
 _READERS = {".dae": "collada", ".fbx": "ufbx"}
 """Packages that some formats need, all in the extra `assets`."""
-_Y_UP_TO_Z_UP = np.array([[1.0, 0.0, 0.0], [0.0, 0.0, -1.0], [0.0, 1.0, 0.0]])
-_X_UP_TO_Z_UP = np.array([[0.0, -1.0, 0.0], [0.0, 0.0, -1.0], [1.0, 0.0, 0.0]])
+_TO_Z_UP = {
+    "x": np.array([[0.0, -1.0, 0.0], [0.0, 0.0, -1.0], [1.0, 0.0, 0.0]]),
+    "y": np.array([[1.0, 0.0, 0.0], [0.0, 0.0, -1.0], [0.0, 1.0, 0.0]]),
+}
 _FAULTS = (
     ValueError,
     KeyError,
@@ -48,23 +53,28 @@ _FAULTS = (
     NotImplementedError,
     AssertionError,
 )
-"""What the readers of others raise over a damaged file."""
-
-Colour = tuple[float, float, float, float]
+"""Exceptions that third-party readers raise over a damaged file."""
 
 
 @dataclass(frozen=True)
 class SurfaceMesh:
-    """A surface as it was read."""
+    """The surface in a mesh file: its triangles, colour and shading."""
 
     mesh: TriangleMesh
     """In metres, where the format states a unit."""
     rgba: Colour | None = None
-    """Its colour, where the file has one for the whole mesh."""
+    """Its colour, if the file has one for the whole mesh."""
+    corner_normals: Array | None = None
+    """(F, 3, 3) unit normals at the corners; None where they are not stated."""
+    corner_uvs: Array | None = None
+    """(F, 3, 2) texture coordinates: to the right, and upwards from the image's lower edge; the image repeats outside
+    0 to 1."""
+    texture: Path | None = None
+    """The image on it."""
 
 
 def reader_package(suffix: str) -> str | None:
-    """The package that a format needs beyond the core dependencies, or None.
+    """Returns the package that a format needs beyond the core dependencies, or None.
 
     Args:
         suffix: Ending of the file, with its dot.
@@ -72,107 +82,66 @@ def reader_package(suffix: str) -> str | None:
     return _READERS.get(suffix.lower())
 
 
-def read_mesh(path: Path, *, turn_to_z_up: bool, where: str | None = None) -> SurfaceMesh:
+def read_mesh(
+    path: Path,
+    *,
+    turn_to_z_up: bool = False,
+    where: str | None = None,
+    allow_empty: bool = False,
+    with_shading: bool = False,
+) -> SurfaceMesh:
     """Reads one mesh file; everything in it is one surface.
 
-    OBJ, STL and PLY state neither axes nor unit: they are taken as z up and metres. COLLADA and FBX state both, glTF is
-    always y up and metres: lengths become metres, and axes are turned where it is asked for.
+    OBJ, STL and PLY state neither axes nor unit: they are z up and in metres. COLLADA and FBX state both; glTF is
+    always y up and in metres. Lengths become metres, and axes turn if asked for.
 
     Args:
         path: The file.
-        turn_to_z_up: Whether a file whose up axis is y is turned; in a URDF, coordinates stay as they are written.
+        turn_to_z_up: Whether a file with another up axis is turned; in a URDF, coordinates stay as written.
         where: Names the file in errors; its path by default.
+        allow_empty: Whether a file without a triangle or without extent is read, too.
+        with_shading: Whether normals and texture of an OBJ are read.
 
     Raises:
         AssetError: The format is unknown, its reader is not installed, or the file is damaged, empty, too large or not
             finite.
     """
-    said = where or str(path)
+    name = where or str(path)
+    _check_file(path, name)
     suffix = path.suffix.lower()
-    if suffix not in MESH_SUFFIXES:
+    if suffix == ".obj":
+        surface = _read_obj_surface(path, with_shading=with_shading)
+    elif suffix == ".fbx":
+        surface = _read_fbx(path, name, z_up=turn_to_z_up)
+    else:
+        surface = _read_with_trimesh(path, name, turn=turn_to_z_up)
+    _check_faces(surface.mesh, path, name)
+    if not allow_empty:
+        _check_extent(surface.mesh, path, name)
+    return surface
+
+
+def _check_file(path: Path, where: str) -> None:
+    if path.suffix.lower() not in MESH_SUFFIXES:
         raise AssetError(
-            f"{said}: '{path.suffix or path.name}' is no mesh format that is read. "
+            f"{where}: '{path.suffix or path.name}' is no mesh format that is read. "
             f"Known: {', '.join(MESH_SUFFIXES)}. Convert the mesh to one of them.",
             path=str(path),
         )
     try:
         size = path.stat().st_size
     except OSError as exc:
-        raise AssetError(f"{said}: the mesh cannot be read ({exc.strerror or exc}).", path=str(path)) from exc
+        raise AssetError(f"{where}: the mesh cannot be read ({exc.strerror or exc}).", path=str(path)) from exc
     if size > MAX_MESH_BYTES:
-        raise AssetError(f"{said}: {size} bytes, at most {MAX_MESH_BYTES} are read.", path=str(path))
-    rgba: Colour | None = None
-    if suffix == ".obj":
-        vertices, faces = read_obj(path)
-    elif suffix == ".fbx":
-        vertices, faces, rgba = _read_fbx(path, said, z_up=turn_to_z_up)
-    else:
-        vertices, faces, rgba = _read_with_trimesh(path, said, turn=turn_to_z_up)
-    return SurfaceMesh(_checked(TriangleMesh(vertices, faces), path, said), rgba)
+        raise AssetError(f"{where}: {size} bytes, at most {MAX_MESH_BYTES} are read.", path=str(path))
 
 
-def mesh_dependencies(path: Path, folder: Path) -> dict[str, Path]:
-    """The files that a mesh names and that exist, by their path in the asset's folder: materials, textures, buffers.
-
-    Args:
-        path: The mesh.
-        folder: Folder of the asset, resolved.
-
-    Raises:
-        AssetError: A name leads out of the folder, or the file is damaged.
-    """
-    suffix = path.suffix.lower()
-    found: list[Path] = []
-    if suffix == ".obj":
-        libraries = material_files(path, folder)
-        found = [*libraries, *(texture for library in libraries for texture in texture_files(library, folder))]
-    elif suffix in (".glb", ".gltf"):
-        found = [inside(folder, _below(path.parent / name, folder), where=str(path)) for name in _gltf_files(path)]
-    elif suffix == ".dae":
-        for element in parse_xml(path).iter():
-            name = (element.text or "").strip()
-            if element.tag.rpartition("}")[2] == "init_from" and name and "://" not in name:
-                candidate = (path.parent / unquote(name)).resolve()
-                if candidate.is_file():
-                    found.append(inside(folder, _below(candidate, folder), where=str(path)))
-    return {file.relative_to(folder).as_posix(): file for file in sorted(set(found))}
-
-
-def import_reader(package: str, *, extra: str, what: str) -> ModuleType:
-    """Imports a package of an extra.
-
-    Args:
-        package: Its import name.
-        extra: The extra that brings it.
-        what: What needs it, for the error.
-
-    Raises:
-        AssetError: It is not installed; the message names the extra.
-    """
-    try:
-        return import_module(package)
-    except ImportError as exc:
-        raise AssetError(
-            f"{what} needs the package '{package.partition('.')[0]}', which is not installed. "
-            f"Install the extra: pip install 'unlatch[{extra}]'.",
-            package=package,
-            extra=extra,
-        ) from exc
-
-
-def _below(path: Path, folder: Path) -> str:
-    resolved = path.resolve()
-    return resolved.relative_to(folder).as_posix() if resolved.is_relative_to(folder) else str(path)
-
-
-def _checked(mesh: TriangleMesh, path: Path, where: str) -> TriangleMesh:
-    if not len(mesh.faces):
-        raise AssetError(f"{where}: the mesh has no triangle. Expected a surface. Export it again.", path=str(path))
+def _check_faces(mesh: TriangleMesh, path: Path, where: str) -> None:
     if len(mesh.faces) > MAX_FACES:
         raise AssetError(
             f"{where}: {len(mesh.faces)} triangles, at most {MAX_FACES} are read. Simplify the mesh.", path=str(path)
         )
-    if mesh.faces.min() < 0 or mesh.faces.max() >= len(mesh.vertices):
+    if len(mesh.faces) and (mesh.faces.min() < 0 or mesh.faces.max() >= len(mesh.vertices)):
         raise AssetError(
             f"{where}: a face names vertex {int(mesh.faces.max()) + 1} of {len(mesh.vertices)}. Export it again.",
             path=str(path),
@@ -184,43 +153,54 @@ def _checked(mesh: TriangleMesh, path: Path, where: str) -> TriangleMesh:
             "Export it again.",
             path=str(path),
         )
-    if float(np.max(np.ptp(used, axis=0))) <= 0.0:
+
+
+def _check_extent(mesh: TriangleMesh, path: Path, where: str) -> None:
+    if not len(mesh.faces):
+        raise AssetError(f"{where}: the mesh has no triangle. Expected a surface. Export it again.", path=str(path))
+    if float(np.max(np.ptp(mesh.vertices[np.unique(mesh.faces)], axis=0))) <= 0.0:
         raise AssetError(f"{where}: all vertices are one point. Expected a surface. Export it again.", path=str(path))
-    return mesh
 
 
-def _read_with_trimesh(path: Path, where: str, *, turn: bool) -> tuple[np.ndarray, np.ndarray, Colour | None]:
+def _read_obj_surface(path: Path, *, with_shading: bool) -> SurfaceMesh:
+    found = read_obj(path, with_corners=with_shading)
+    uvs = found.corner_uvs
+    texture = None if uvs is None or found.library is None else first_texture(found.library)
+    return SurfaceMesh(found.mesh, corner_normals=found.corner_normals, corner_uvs=uvs, texture=texture)
+
+
+def _common_colour(colours: set[Colour | None]) -> Colour | None:
+    """Returns the one colour of all parts, or None where they differ."""
+    return next(iter(colours)) if len(colours) == 1 else None
+
+
+def _read_with_trimesh(path: Path, where: str, *, turn: bool) -> SurfaceMesh:
     suffix = path.suffix.lower()
     scale, up = 1.0, "z"
     if suffix == ".dae":
-        import_reader("collada", extra=_EXTRA, what=f"{where}: COLLADA")
-        scale, up = _dae_conventions(path)
+        import_extra("collada", extra=_EXTRA, needed_by=f"{where}: COLLADA", error=AssetError)
+        scale, up = _read_dae_conventions(path)
     elif suffix in (".glb", ".gltf"):
         up = "y"
-    trimesh = import_module("trimesh")
     data = path.read_bytes()
+    resolver: Any = _FolderResolver(path.parent)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            scene = trimesh.load_scene(
-                BytesIO(data), file_type=suffix[1:], resolver=_FolderResolver(path.parent), process=False
-            )
-        parts = _scene_parts(scene)
+            scene = trimesh.load_scene(BytesIO(data), file_type=suffix[1:], resolver=resolver, process=False)
+        parts = _read_scene_parts(scene)
     except _FAULTS as exc:
         raise AssetError(
-            f"{where}: no readable {suffix[1:].upper()} mesh ({_short(exc)}). Export it again.", path=str(path)
+            f"{where}: no readable {suffix[1:].upper()} mesh ({_shorten(exc)}). Export it again.", path=str(path)
         ) from exc
-    whole = join([part for part, _ in parts])
+    whole = join_meshes(mesh for mesh, _ in parts)
     vertices = whole.vertices * scale
-    if turn and up == "y":
-        vertices = vertices @ _Y_UP_TO_Z_UP.T
-    elif turn and up == "x":
-        vertices = vertices @ _X_UP_TO_Z_UP.T
-    colours = {colour for _, colour in parts}
-    return vertices, whole.faces, next(iter(colours)) if len(colours) == 1 else None
+    if turn and up in _TO_Z_UP:
+        vertices = vertices @ _TO_Z_UP[up].T
+    return SurfaceMesh(TriangleMesh(vertices, whole.faces), _common_colour({colour for _, colour in parts}))
 
 
-def _scene_parts(scene: Any) -> list[tuple[TriangleMesh, Colour | None]]:
+def _read_scene_parts(scene: Any) -> list[tuple[TriangleMesh, Colour | None]]:
     parts = []
     for node in sorted(scene.graph.nodes_geometry):
         T, name = scene.graph[node]
@@ -228,15 +208,20 @@ def _scene_parts(scene: Any) -> list[tuple[TriangleMesh, Colour | None]]:
         if not hasattr(geometry, "faces"):  # points and curves have no surface
             continue
         T = np.asarray(T, dtype=float)
-        vertices = np.asarray(geometry.vertices, dtype=float).reshape(-1, 3) @ T[:3, :3].T + T[:3, 3]
+        vertices = np.asarray(geometry.vertices, dtype=float).reshape(-1, 3)
         faces = np.asarray(geometry.faces, dtype=int).reshape(-1, 3)
-        if np.linalg.det(T[:3, :3]) < 0:
-            faces = faces[:, ::-1]  # a mirror turns triangles inside out
-        parts.append((TriangleMesh(vertices, faces), _trimesh_colour(geometry)))
+        parts.append((_place_mesh(vertices, faces, T[:3]), _read_trimesh_colour(geometry)))
     return parts
 
 
-def _trimesh_colour(geometry: Any) -> Colour | None:
+def _place_mesh(vertices: Array, faces: Array, T: Array) -> TriangleMesh:
+    """Moves a mesh by an affine map (3, 4); a mirror flips its triangles, so that their outside stays outside."""
+    if np.linalg.det(T[:, :3]) < 0:
+        faces = faces[:, ::-1]
+    return TriangleMesh(vertices @ T[:, :3].T + T[:, 3], faces)
+
+
+def _read_trimesh_colour(geometry: Any) -> Colour | None:
     material = getattr(geometry.visual, "material", None)
     value = getattr(material, "main_color", None) if material is not None else None
     if value is None or len(value) < 3:
@@ -245,8 +230,8 @@ def _trimesh_colour(geometry: Any) -> Colour | None:
     return (channels[0], channels[1], channels[2], channels[3] if len(channels) > 3 else 1.0)
 
 
-def _dae_conventions(path: Path) -> tuple[float, str]:
-    """Metres per unit, and the up axis, of a COLLADA file; it declares no entities."""
+def _read_dae_conventions(path: Path) -> tuple[float, str]:
+    """Returns metres per unit, and the up axis, of a COLLADA file."""
     scale, up = 1.0, "y"
     for element in parse_xml(path).iter():
         tag = element.tag.rpartition("}")[2]
@@ -267,7 +252,7 @@ def _dae_conventions(path: Path) -> tuple[float, str]:
 
 
 class _FolderResolver:
-    """Gives a reader the files beside a mesh, and none from elsewhere."""
+    """Gives a third-party reader the files beside a mesh, and none from elsewhere."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -284,23 +269,8 @@ class _FolderResolver:
         return self
 
 
-def _gltf_files(path: Path) -> list[str]:
-    """Names of the files that a glTF refers to."""
-    data = path.read_bytes()
-    try:
-        if path.suffix.lower() == ".glb":
-            length = struct.unpack("<I", data[12:16])[0]
-            data = data[20 : 20 + length]
-        tree = json.loads(data)
-        items = [*tree.get("buffers", []), *tree.get("images", [])]
-        names = [item["uri"] for item in items if isinstance(item.get("uri"), str)]
-    except (ValueError, KeyError, AttributeError, TypeError, RecursionError, struct.error) as exc:
-        raise AssetError(f"{path}: no readable glTF ({_short(exc)}). Export it again.", path=str(path)) from exc
-    return [unquote(name) for name in names if not name.startswith("data:")]
-
-
-def _read_fbx(path: Path, where: str, *, z_up: bool) -> tuple[np.ndarray, np.ndarray, Colour | None]:
-    ufbx: Any = import_reader("ufbx", extra=_EXTRA, what=f"{where}: FBX")
+def _read_fbx(path: Path, where: str, *, z_up: bool) -> SurfaceMesh:
+    ufbx: Any = import_extra("ufbx", extra=_EXTRA, needed_by=f"{where}: FBX", error=AssetError)
     axes = {"target_axes": ufbx.axes_right_handed_z_up} if z_up else {}
     try:
         scene = ufbx.load_file(
@@ -312,19 +282,15 @@ def _read_fbx(path: Path, where: str, *, z_up: bool) -> tuple[np.ndarray, np.nda
             ignore_embedded=True,
             **axes,
         )
-        parts, colours = [], set()
-        for node in scene.nodes:
-            if node.mesh is None:
-                continue
-            parts.append(_fbx_part(node))
-            colours |= {_fbx_colour(material) for material in node.mesh.materials}
+        nodes = [node for node in scene.nodes if node.mesh is not None]
+        mesh = join_meshes([_read_fbx_node(node) for node in nodes])
+        colours = {_read_fbx_colour(material) for node in nodes for material in node.mesh.materials}
     except (*_FAULTS, ufbx.UfbxError) as exc:
-        raise AssetError(f"{where}: no readable FBX mesh ({_short(exc)}). Export it again.", path=str(path)) from exc
-    whole = join(parts)
-    return whole.vertices, whole.faces, next(iter(colours)) if len(colours) == 1 else None
+        raise AssetError(f"{where}: no readable FBX mesh ({_shorten(exc)}). Export it again.", path=str(path)) from exc
+    return SurfaceMesh(mesh, _common_colour(colours))
 
 
-def _fbx_part(node: Any) -> TriangleMesh:
+def _read_fbx_node(node: Any) -> TriangleMesh:
     mesh, matrix = node.mesh, node.geometry_to_world
     T = np.array([[matrix.c0[k], matrix.c1[k], matrix.c2[k], matrix.c3[k]] for k in range(3)])  # (3, 4)
     vertices = np.array([tuple(v) for v in mesh.vertices], dtype=float).reshape(-1, 3)
@@ -334,19 +300,16 @@ def _fbx_part(node: Any) -> TriangleMesh:
         for face in mesh.faces
         for k in range(1, face.num_indices - 1)
     ]
-    triangles = np.array(faces, dtype=int).reshape(-1, 3)
-    if np.linalg.det(T[:, :3]) < 0:
-        triangles = triangles[:, ::-1]
-    return TriangleMesh(vertices @ T[:, :3].T + T[:, 3], triangles)
+    return _place_mesh(vertices, np.array(faces, dtype=int).reshape(-1, 3), T)
 
 
-def _fbx_colour(material: Any) -> Colour | None:
+def _read_fbx_colour(material: Any) -> Colour | None:
     if material is None:
         return None
     colour = material.fbx.diffuse_color.value_vec4
     return (float(colour[0]), float(colour[1]), float(colour[2]), 1.0)
 
 
-def _short(exc: BaseException) -> str:
+def _shorten(exc: BaseException) -> str:
     words = " ".join(str(exc).split()) or type(exc).__name__
     return words if len(words) <= 160 else words[:157] + "..."

@@ -1,4 +1,4 @@
-"""Mesh files of an output folder: sources with their materials, and meshes that we write."""
+"""The mesh files of an output folder: copied sources with their materials, and written meshes."""
 
 from __future__ import annotations
 
@@ -6,21 +6,20 @@ import hashlib
 import shutil
 from pathlib import Path
 
-import numpy as np
-
 from unlatch.simcore.errors import AssetError
-from unlatch.simcore.meshes.mesh_parts import TriangleMesh
-from unlatch.simcore.meshes.mesh_reader import mesh_dependencies
+from unlatch.simcore.meshes.mesh_dependencies import mesh_dependencies
+from unlatch.simcore.meshes.obj_file import format_obj
+from unlatch.simcore.meshes.triangle_mesh import TriangleMesh
 
 SOURCE_FOLDER = "source"
 """Where copied meshes lie, below the output folder."""
 
 
 class MeshStore:
-    """Writes meshes into an output folder, copies of one mesh once."""
+    """Writes meshes into an output folder; equal meshes can share one file."""
 
     def __init__(self, folder: Path, source: Path, *, shared: bool) -> None:
-        """Starts with nothing written.
+        """Prepares a store; nothing is written yet.
 
         Args:
             folder: The output folder.
@@ -34,13 +33,13 @@ class MeshStore:
         self._written = 0
 
     def add(self, path: Path, mesh: TriangleMesh) -> str:
-        """The name of the file that shows a source mesh, relative to the output folder.
+        """Adds a source mesh, and returns the name of its file relative to the output folder.
 
-        An OBJ is copied with its materials and textures, so that it looks as before; others become OBJs.
+        An OBJ is copied with its materials and textures, so that it keeps its look; other formats become OBJs.
 
         Args:
             path: The source.
-            mesh: What was read from it.
+            mesh: The surface read from it.
         """
         if path.suffix.lower() != ".obj" or not path.name.isascii():
             return self.add_surface(mesh)
@@ -48,7 +47,7 @@ class MeshStore:
         if self.shared and key in self._files:
             return self._files[key]
         name = path.relative_to(self.source).as_posix()
-        target = self._free(self.folder / SOURCE_FOLDER / name)
+        target = self._free_path(self.folder / SOURCE_FOLDER / name)
         for dependency, file in {**mesh_dependencies(path, self.source), name: path}.items():
             place = target if file == path else self.folder / SOURCE_FOLDER / dependency
             place.parent.mkdir(parents=True, exist_ok=True)
@@ -63,7 +62,7 @@ class MeshStore:
             mesh: The surface.
             kind: Beginning of the name.
         """
-        text = surface_text(mesh)
+        text = format_obj([mesh])
         key = f"{kind}:{hashlib.sha256(text.encode()).hexdigest()}"
         if self.shared and key in self._files:
             return self._files[key]
@@ -77,38 +76,21 @@ class MeshStore:
         """Writes convex parts into one OBJ, each as an object, and returns its name.
 
         Raises:
-            AssetError: A part is flat once its corners are rounded.
+            AssetError: There is no part.
         """
-        lines: list[str] = []
-        offset = 1
-        for number, part in enumerate(parts):
-            lines.append(f"o hull_{number}")
-            lines += _lines(part, offset)
-            offset += len(part.vertices)
-        if offset == 1:
+        if not any(len(part.vertices) for part in parts):
             raise AssetError(f"'{name}' has no collider part. Expected one or more.")
-        text = "\n".join([*lines, ""])
+        text = format_obj(parts, named=True)
         key = f"parts:{hashlib.sha256(text.encode()).hexdigest()}"
         if not (self.shared and key in self._files):
-            target = self._free(self.folder / name)
+            target = self._free_path(self.folder / name)
             target.write_text(text, encoding="utf-8")
             self._files[key] = target.name
         return self._files[key]
 
-    def _free(self, path: Path) -> Path:
+    def _free_path(self, path: Path) -> Path:
         number, free = 1, path
         while free.exists():
             free = path.with_name(f"{path.stem}_copy{number}{path.suffix}")
             number += 1
         return free
-
-
-def surface_text(mesh: TriangleMesh) -> str:
-    """A surface as the text of an OBJ."""
-    return "\n".join([*_lines(mesh, 1), ""])
-
-
-def _lines(mesh: TriangleMesh, offset: int) -> list[str]:
-    lines = [f"v {x:.9g} {y:.9g} {z:.9g}" for x, y, z in mesh.vertices + np.zeros(3)]
-    lines += [f"f {a + offset} {b + offset} {c + offset}" for a, b, c in mesh.faces]
-    return lines

@@ -7,13 +7,12 @@ from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
 from scipy.spatial import ConvexHull, QhullError
 
 from unlatch.simcore.geometry import Pose
-from unlatch.simcore.meshes.surface import shape_triangles
-from unlatch.simcore.urdf.model import Shape, UrdfModel
+from unlatch.simcore.meshes.shape_surface import shape_mesh
+from unlatch.simcore.meshes.triangle_mesh import split_components
+from unlatch.simcore.urdf.model import UrdfModel
 from unlatch.simcore.urdf.reader import read_urdf
 
 Array = np.ndarray
@@ -48,7 +47,11 @@ class Solids:
         """Takes an object whose mesh colliders are convex, as converted and generated ones are."""
         self.model = model
         self._solids = {
-            name: [convex_solid(shape.T_link_shape @ points) for shape in link.collisions for points in _pieces(shape)]
+            name: [
+                convex_solid(shape.T_link_shape @ piece.vertices)
+                for shape in link.collisions
+                for piece in split_components(shape_mesh(shape))  # a file of colliders holds several hulls
+            ]
             for name, link in model.links.items()
         }
 
@@ -144,16 +147,6 @@ def convex_solid(points: Array) -> ConvexSolid:
     middle = (vertices.min(axis=0) + vertices.max(axis=0)) / 2
     radius = float(np.linalg.norm(vertices - middle, axis=1).max())
     return ConvexSolid(vertices, planes[:, :3], -planes[:, 3], middle, radius)
-
-
-def _pieces(shape: Shape) -> list[Array]:
-    """Vertices (N, 3) of each connected piece of a shape: a file of colliders holds several hulls."""
-    vertices, faces = shape_triangles(shape)
-    edges = np.concatenate([faces[:, :2], faces[:, 1:]])
-    graph = coo_array((np.ones(len(edges)), (edges[:, 0], edges[:, 1])), shape=(len(vertices), len(vertices)))
-    _, labels = connected_components(graph, directed=False)
-    used = np.unique(faces)
-    return [vertices[used[labels[used] == label]] for label in np.unique(labels[used])]
 
 
 def _any_meets(low: Array, high: Array, vertices: Array, normals: Array, solid: ConvexSolid, T: Pose) -> bool:

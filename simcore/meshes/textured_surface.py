@@ -1,4 +1,4 @@
-"""Surfaces that carry one picture, as an OBJ with a material library says them."""
+"""Reads surfaces that carry one picture, from an OBJ with a material library."""
 
 from __future__ import annotations
 
@@ -7,8 +7,11 @@ from pathlib import Path
 
 import numpy as np
 
+from unlatch.simcore.errors import AssetError
+from unlatch.simcore.meshes.obj_file import ObjMesh, read_obj
+
 MAX_PICTURE_BYTES = 1_000_000
-"""Larger pictures are left out: they would make a page or a USD of what is shown in passing too large."""
+"""Larger pictures are left out, since they would make an HTML page or a USD file too large."""
 _PICTURES = (".jpg", ".jpeg", ".png")
 
 
@@ -17,21 +20,21 @@ class TexturedSurface:
     """Triangles with texture coordinates."""
 
     vertices: np.ndarray
-    """(V, 3) in the frame of the file [m]; one place may have several, with other coordinates."""
+    """(V, 3) in the frame of the file [m]; a point with several texture coordinates occurs several times."""
     uvs: np.ndarray
-    """(V, 2) in the picture: to the right, and upwards from its lower edge; it repeats outside 0 to 1."""
+    """(V, 2) to the right, and upwards from the lower edge of the picture; it repeats outside 0 to 1."""
     faces: np.ndarray
     """(F, 3) indices."""
     picture: Path
-    """The PNG or JPEG; what is seen is its shade times the colour of the visual."""
+    """The PNG or JPEG; the visible colour is its shade times the colour of the visual."""
 
 
 def read_textured_surface(path: Path, folder: Path) -> TexturedSurface | None:
-    """Reads an OBJ of one material that has a picture; None where that is not so, or the picture is not to be had.
+    """Reads an OBJ of one material with a picture; None for other files, or if the picture cannot be used.
 
     Args:
         path: The mesh file.
-        folder: The picture is read from there or below only.
+        folder: Pictures outside this folder are not used.
     """
     if path.suffix.lower() != ".obj":
         return None
@@ -40,14 +43,14 @@ def read_textured_surface(path: Path, folder: Path) -> TexturedSurface | None:
         if text.count("\nusemtl ") != 1 or text.count("mtllib ") != 1:
             return None
         library, material = (text.partition(word)[2].partition("\n")[0].strip() for word in ("mtllib ", "\nusemtl "))
-        picture = _picture(path.parent / library, material, folder.resolve())
-        return None if picture is None else _surface(text, picture)
-    except (OSError, ValueError, IndexError):  # a damaged file is reported where its surface is read
+        picture = _find_picture(path.parent / library, material, folder.resolve())
+        return None if picture is None else _index_corners(read_obj(path, with_corners=True), picture)
+    except (OSError, ValueError, AssetError):  # a damaged file is reported where its surface is read
         return None
 
 
-def _picture(library: Path, material: str, folder: Path) -> Path | None:
-    file = _inside(library, folder)
+def _find_picture(library: Path, material: str, folder: Path) -> Path | None:
+    file = _resolve_inside(library, folder)
     if file is None:
         return None
     lines = [line.strip() for line in file.read_text(encoding="utf-8", errors="replace").splitlines()]
@@ -57,58 +60,39 @@ def _picture(library: Path, material: str, folder: Path) -> Path | None:
         if line.startswith("newmtl "):
             return None
         if line.startswith("map_Kd "):
-            found = _inside(file.parent / line[7:].strip(), folder)
+            found = _resolve_inside(file.parent / line[7:].strip(), folder)
             small = found is not None and found.stat().st_size <= MAX_PICTURE_BYTES
             return found if found is not None and small and found.suffix.lower() in _PICTURES else None
     return None
 
 
-def _inside(path: Path, folder: Path) -> Path | None:
+def _resolve_inside(path: Path, folder: Path) -> Path | None:
     real = path.resolve()
     return real if real.is_relative_to(folder) and real.is_file() else None
 
 
-def _surface(text: str, picture: Path) -> TexturedSurface | None:
-    """The triangles; None where a corner has no texture coordinates.
+def _index_corners(found: ObjMesh, picture: Path) -> TexturedSurface | None:
+    """Gives every pair of a vertex and a texture coordinate one index, in the order of the faces.
 
-    Raises:
-        ValueError, IndexError: The file is damaged.
+    Returns:
+        None where a corner has no texture coordinates, or a coordinate is not finite.
     """
-    points: list[list[float]] = []
-    places: list[list[float]] = []
-    corners: dict[tuple[int, int], int] = {}
-    faces: list[tuple[int, int, int]] = []
-    for line in text.splitlines():
-        words = line.split()
-        if not words:
-            continue
-        if words[0] == "v":
-            points.append([float(word) for word in words[1:4]])
-        elif words[0] == "vt":
-            places.append([float(word) for word in words[1:3]])
-        elif words[0] == "f":
-            numbers = [word.split("/") for word in words[1:]]
-            if any(len(number) < 2 or not number[1] for number in numbers):
-                return None
-            # numbers count from 1, negative ones from the end
-            pairs = [
-                (int(v) - 1 if int(v) > 0 else len(points) + int(v), int(t) - 1 if int(t) > 0 else len(places) + int(t))
-                for v, t, *_ in numbers
-            ]
-            ids = [corners.setdefault(pair, len(corners)) for pair in pairs]
-            faces += [(ids[0], ids[k], ids[k + 1]) for k in range(1, len(ids) - 1)]
-    if not faces:
+    corners = np.stack([found.mesh.faces, found.uv_faces], axis=-1).reshape(-1, 2)  # (3 F, 2)
+    if not len(corners) or corners.min() < 0 or corners.max(axis=0)[1] >= len(found.uvs):
         return None
-    order = np.array(list(corners))  # (V, 2)
-    vertices, uvs = np.array(points, dtype=float)[order[:, 0]], np.array(places, dtype=float)[order[:, 1]]
-    if order.min() < 0 or not (np.isfinite(vertices).all() and np.isfinite(uvs).all()):
+    pairs, first, inverse = np.unique(corners, axis=0, return_index=True, return_inverse=True)
+    order = np.argsort(first)
+    rank = np.empty_like(order)
+    rank[order] = np.arange(len(order))
+    vertices, uvs = found.mesh.vertices[pairs[order, 0]], found.uvs[pairs[order, 1]]
+    if not np.isfinite(uvs).all():
         return None
-    return TexturedSurface(vertices, uvs, np.array(faces), picture)
+    return TexturedSurface(vertices, uvs, rank[inverse.reshape(-1)].reshape(-1, 3), picture)
 
 
 def linear_light(value: float) -> float:
-    """A channel of a colour as screens and URDF take it (sRGB, IEC 61966-2-1), in linear light, both 0 to 1.
+    """Converts a colour channel from sRGB (IEC 61966-2-1), as in a URDF, to linear light, both 0 to 1.
 
-    glTF and USD want the latter; the bytes of a picture stay as they are there.
+    glTF and USD need linear light for colours; the bytes of a picture stay sRGB there.
     """
     return value / 12.92 if value <= 0.04045 else float(((value + 0.055) / 1.055) ** 2.4)

@@ -1,4 +1,4 @@
-"""Triangles that share vertices."""
+"""Triangle meshes: measuring, joining, welding, splitting and sampling them."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+from scipy.sparse import coo_matrix
+from scipy.sparse.csgraph import connected_components
 from scipy.spatial import ConvexHull, QhullError
 
 from unlatch.simcore.geometry.pose import Pose
@@ -21,23 +23,31 @@ class TriangleMesh:
     vertices: Array
     """(V, 3) [m]."""
     faces: Array
-    """(F, 3) places of the corners among the vertices."""
+    """(F, 3) indices of the corners among the vertices."""
 
-    @classmethod
-    def joined(cls, pieces: Iterable[tuple[Pose, TriangleMesh]]) -> TriangleMesh:
-        """One mesh of several, each moved by a pose; empty without any.
+    @property
+    def extents(self) -> Array:
+        """(3,) size of the bounding box [m]."""
+        size: Array = np.ptp(self.vertices, axis=0)
+        return size
 
-        Args:
-            pieces: Pose of each mesh's frame in that of the whole, and the mesh.
-        """
-        vertices: list[Array] = [np.zeros((0, 3))]
-        faces: list[Array] = [np.zeros((0, 3), dtype=int)]
-        count = 0
-        for T, mesh in pieces:
-            vertices.append(T @ mesh.vertices)
-            faces.append(mesh.faces + count)
-            count += len(mesh.vertices)
-        return cls(np.concatenate(vertices), np.concatenate(faces))
+    @property
+    def triangles(self) -> Array:
+        """(F, 3, 3) corner positions [m]."""
+        corners: Array = self.vertices[self.faces]
+        return corners
+
+    @property
+    def area(self) -> float:
+        """Area of all triangles together [m^2]."""
+        a, b, c = (self.vertices[self.faces[:, k]] for k in range(3))
+        return float(np.linalg.norm(np.cross(b - a, c - a), axis=1).sum() / 2)
+
+    @property
+    def volume(self) -> float:
+        """Volume of a closed mesh with outward triangles [m^3]; without meaning for an open mesh."""
+        a, b, c = (self.vertices[self.faces[:, k]] for k in range(3))
+        return float(np.einsum("ij,ij->i", a, np.cross(b, c)).sum() / 6.0)
 
     @cached_property
     def outermost(self) -> Array:
@@ -46,3 +56,134 @@ class TriangleMesh:
             return self.vertices[ConvexHull(self.vertices).vertices]
         except (QhullError, ValueError):  # flat, or too few
             return self.vertices
+
+    def moved(self, T: Pose) -> TriangleMesh:
+        """Returns the mesh in another frame.
+
+        Args:
+            T: Pose of this mesh's frame in the other one.
+        """
+        return TriangleMesh(T @ self.vertices, self.faces)
+
+    def scaled(self, factors: Iterable[float]) -> TriangleMesh:
+        """Returns the mesh with its coordinates multiplied by (3,) factors; the order of the corners stays."""
+        return TriangleMesh(self.vertices * np.asarray(factors), self.faces)
+
+
+def join_meshes(meshes: Iterable[TriangleMesh]) -> TriangleMesh:
+    """Joins meshes of one frame into one; the result is empty without any."""
+    vertices: list[Array] = [np.zeros((0, 3))]
+    faces: list[Array] = [np.zeros((0, 3), dtype=int)]
+    count = 0
+    for mesh in meshes:
+        vertices.append(mesh.vertices)
+        faces.append(mesh.faces + count)
+        count += len(mesh.vertices)
+    return TriangleMesh(np.concatenate(vertices), np.concatenate(faces))
+
+
+def weld_vertices(mesh: TriangleMesh, *, distance_m: float) -> TriangleMesh:
+    """Merges vertices that round to the same point, and drops triangles that lose their area by it."""
+    keys = np.round(mesh.vertices / distance_m).astype(np.int64)
+    _, first, inverse = np.unique(keys, axis=0, return_index=True, return_inverse=True)
+    faces = inverse.reshape(-1)[mesh.faces]
+    distinct = (faces[:, 0] != faces[:, 1]) & (faces[:, 1] != faces[:, 2]) & (faces[:, 0] != faces[:, 2])
+    faces = faces[distinct]
+    vertices = mesh.vertices[first]
+    a, b, c = (vertices[faces[:, k]] for k in range(3))
+    area = np.linalg.norm(np.cross(b - a, c - a), axis=1) / 2
+    return TriangleMesh(vertices, faces[area > 1e-4 * distance_m**2])
+
+
+def simplify_mesh(mesh: TriangleMesh, *, max_faces: int, first_distance_m: float) -> TriangleMesh:
+    """Merges vertices over growing distances until a mesh has at most `max_faces` triangles.
+
+    A mesh that would lose all triangles keeps those of the step before.
+    """
+    simpler, distance_m = mesh, first_distance_m
+    while len(simpler.faces) > max_faces:
+        merged = weld_vertices(mesh, distance_m=distance_m)
+        if not len(merged.faces):
+            break
+        simpler, distance_m = merged, distance_m * 1.25
+    return simpler
+
+
+def drop_duplicate_faces(mesh: TriangleMesh) -> TriangleMesh:
+    """Keeps each triangle once: many modellers write triangles twice, so that both sides are visible."""
+    _, first = np.unique(np.sort(mesh.faces, axis=1), axis=0, return_index=True)
+    return mesh if len(first) == len(mesh.faces) else TriangleMesh(mesh.vertices, mesh.faces[np.sort(first)])
+
+
+def split_components(mesh: TriangleMesh) -> list[TriangleMesh]:
+    """Splits a mesh into its connected components.
+
+    Components share vertices, not edges: split by edges, the meshes of PartNet fall into hundreds of flat quads.
+    """
+    if not len(mesh.faces):
+        return []
+    rows = np.concatenate([mesh.faces[:, 0], mesh.faces[:, 1]])
+    columns = np.concatenate([mesh.faces[:, 1], mesh.faces[:, 2]])
+    n = len(mesh.vertices)
+    graph = coo_matrix((np.ones(len(rows)), (rows, columns)), shape=(n, n))
+    count, labels = connected_components(graph, directed=False)
+    face_labels = labels[mesh.faces[:, 0]]
+    pieces = []
+    for label in range(count):
+        faces = mesh.faces[face_labels == label]
+        if len(faces):
+            used, renumbered = np.unique(faces, return_inverse=True)
+            pieces.append(TriangleMesh(mesh.vertices[used], renumbered.reshape(-1, 3)))
+    return pieces
+
+
+def is_closed(mesh: TriangleMesh) -> bool:
+    """Whether a mesh encloses a volume: each edge has two triangles, which run along it in both directions."""
+    return _count_paired_edges(mesh) == 1
+
+
+def closed_volume(mesh: TriangleMesh) -> float | None:
+    """Returns the volume of a surface without holes [m^3]; None if it has holes, is inside out or encloses nothing."""
+    whole = weld_vertices(mesh, distance_m=max(1e-9, 1e-6 * float(np.max(mesh.extents))))
+    if not len(whole.faces) or not _count_paired_edges(whole):
+        return None
+    volume = whole.volume
+    # a sheet with two sides encloses nothing but rounding errors
+    return volume if volume > 1e-4 * whole.area * float(np.max(mesh.extents)) else None
+
+
+def _count_paired_edges(mesh: TriangleMesh) -> int:
+    """Returns how often triangles run along an edge in one direction, at most; 0 unless as often as in the other."""
+    edges = mesh.faces[:, [0, 1, 1, 2, 2, 0]].reshape(-1, 2)
+    there, counts = np.unique(edges, axis=0, return_counts=True)
+    back, counts_back = np.unique(edges[:, ::-1], axis=0, return_counts=True)
+    paired = there.shape == back.shape and bool(np.all(there == back)) and bool(np.all(counts == counts_back))
+    return int(counts.max()) if paired and len(counts) else 0
+
+
+def sample_surface(mesh: TriangleMesh, *, spacing_m: float, max_points: int = 400_000) -> Array:
+    """(N, 3) points that cover every triangle, at most `spacing_m` apart, in a fixed order; corners included.
+
+    The spacing grows where more than `max_points` points would be needed.
+    """
+    return sample_triangles(mesh, spacing_m=spacing_m, max_points=max_points)[0]
+
+
+def sample_triangles(mesh: TriangleMesh, *, spacing_m: float, max_points: int) -> tuple[Array, Array]:
+    """Returns the points of `sample_surface`, and (N,) the index of each point's triangle."""
+    triangles = mesh.triangles
+    longest = np.max(np.linalg.norm(triangles - np.roll(triangles, 1, axis=1), axis=2), axis=1)
+    steps = np.maximum(1, np.ceil(longest / spacing_m).astype(int))
+    total = int(np.sum((steps + 1) * (steps + 2) // 2))
+    if total > max_points:
+        steps = np.maximum(1, (steps * np.sqrt(max_points / total)).astype(int))
+    clouds: list[Array] = [np.zeros((0, 3))]
+    owners: list[Array] = [np.zeros(0, dtype=int)]
+    for step in np.unique(steps):
+        grid = np.indices((int(step) + 1, int(step) + 1)).reshape(2, -1)
+        u, v = grid[:, grid.sum(axis=0) <= step] / step
+        weights = np.stack([1 - u - v, u, v], axis=1)  # (M, 3)
+        chosen = np.flatnonzero(steps == step)
+        clouds.append(np.einsum("mk,fkd->fmd", weights, triangles[chosen]).reshape(-1, 3))
+        owners.append(np.repeat(chosen, len(weights)))
+    return np.concatenate(clouds), np.concatenate(owners)

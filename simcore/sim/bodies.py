@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 
 from unlatch.simcore.errors import FrameNotFoundError, WorldError, close_matches
 from unlatch.simcore.geometry import Pose
-from unlatch.simcore.meshes.surface_file import Surface
+from unlatch.simcore.meshes.mesh_reader import SurfaceMesh
 from unlatch.simcore.meshes.triangle_mesh import TriangleMesh
 from unlatch.simcore.sim.properties.link_masses import LinkMasses
 from unlatch.simcore.sim.visuals.visual_shapes import VisualShape, read_visual_shapes
@@ -59,7 +59,7 @@ class Body:
         self.meshes: dict[str, TriangleMesh] = {}
         """What is seen of links, each in its frame: from `link_mesh`, or from who gave Bullet vertices, which it does
         not tell."""
-        self.sheet: Surface | None = None
+        self.sheet: SurfaceMesh | None = None
         """Of a panel: all that is seen of it, from its front alone."""
         root, _ = p.getBodyInfo(body_id, physicsClientId=client)
         # a box has no model that names its link: it is called like the body

@@ -11,7 +11,7 @@ import pybullet as p
 import pytest
 
 from unlatch.objects.importers.partnet.source import ROOT_VARIABLE
-from unlatch.simcore.meshes.decomposition.convex_decomposition import convex_hull
+from unlatch.simcore.meshes.convex_hull import convex_hull
 
 Box = tuple[tuple[float, float, float], tuple[float, float, float]]
 

@@ -13,7 +13,7 @@ from unlatch.robots.made_model import made_model, mend_inertias
 from unlatch.robots.model import distribution_file, model_path
 from unlatch.robots.xarm6 import urdf_path
 from unlatch.simcore.errors import AssetError
-from unlatch.simcore.meshes.surface import shape_triangles
+from unlatch.simcore.meshes.shape_surface import shape_mesh
 from unlatch.simcore.urdf.model import Shape
 from unlatch.simcore.urdf.reader import read_urdf
 
@@ -69,8 +69,8 @@ def test_colliders_are_the_hulls_that_bullet_would_make_of_them():
             assert shape.size == original.size
             if original.path is None or original.path.suffix.lower() != ".stl":
                 continue
-            corners, _ = shape_triangles(original)
-            hull = ConvexHull(shape_triangles(shape)[0])
+            corners = shape_mesh(original).vertices
+            hull = ConvexHull(shape_mesh(shape).vertices)
             outside = corners @ hull.equations[:, :3].T + hull.equations[:, 3]
             assert outside.max() < 5e-5  # all of the file is in it, as nearly as in the hull that Bullet makes
             apart, _ = cKDTree(corners).query(hull.points)
@@ -111,7 +111,7 @@ FACES = TETRAHEDRON[[[0, 2, 1], [0, 1, 3], [0, 3, 2], [1, 2, 3]]]
 @pytest.mark.parametrize("data", [binary_stl(FACES), ascii_stl(FACES)])
 def test_a_collider_is_kept_whichever_way_its_stl_is_written(tmp_path: Path, data: bytes):
     shape = collider_of(tmp_path, "c.stl", data)
-    corners, _ = shape_triangles(shape)
+    corners = shape_mesh(shape).vertices
     assert shape.path is not None
     assert shape.path.suffix == ".obj"
     assert sorted(map(tuple, corners.round(6))) == sorted(map(tuple, TETRAHEDRON))

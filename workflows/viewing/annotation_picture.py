@@ -11,7 +11,7 @@ from PIL import Image, ImageDraw, ImageFont
 
 from unlatch.objects.annotation import Articulation, FramedVector, Part
 from unlatch.simcore.geometry import Pose
-from unlatch.simcore.meshes.surface import shape_triangles
+from unlatch.simcore.meshes.shape_surface import shape_mesh
 from unlatch.simcore.urdf.model import UrdfModel
 from unlatch.simcore.urdf.rigid_links import rigid_links
 
@@ -154,9 +154,7 @@ def _triangles(model: UrdfModel) -> dict[str, Array]:
     for name, link in model.links.items():
         pieces = []
         for shape in link.visuals or link.collisions:
-            vertices, faces = shape_triangles(shape)
-            if len(faces):
-                pieces.append((shape.T_link_shape @ vertices)[faces])
+            pieces.append(shape_mesh(shape).moved(shape.T_link_shape).triangles)
         if pieces:
             found[name] = np.concatenate(pieces)
     total = sum(len(mesh) for mesh in found.values())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from unlatch.simcore.meshes.mesh_parts import TriangleMesh
+from unlatch.simcore.meshes.triangle_mesh import TriangleMesh
 
 
 def cut(mesh: TriangleMesh, *, axis: int, at: float) -> np.ndarray:

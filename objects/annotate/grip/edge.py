@@ -7,7 +7,7 @@ import numpy as np
 from unlatch.objects.annotate.grip.cross_section import cut, front_heights
 from unlatch.objects.annotate.view import FINGER_DEPTH_M, GRIP_MAX_M, SHEET_M, SIDE_MIN_M, Grip, PartView
 from unlatch.objects.annotation import HandleType
-from unlatch.simcore.meshes.mesh_parts import surface_points
+from unlatch.simcore.meshes.triangle_mesh import sample_surface
 
 _TIP_SHARE = 0.9
 """The tip of a lever begins at this share of its reach."""
@@ -74,7 +74,7 @@ def stub(view: PartView) -> Grip | None:
     low, high = view.bounds
     if not view.rises and float(np.min((high - low)[1:])) > _STUB_M:
         return None  # a drawer: what stands clear of its cabinet is too flat a handle
-    points = surface_points(view.whole, spacing_m=0.004, most=20_000)
+    points = sample_surface(view.whole, spacing_m=0.004, max_points=20_000)
     if len(view.rest.faces):
         clear = points[_clear_of(view, points)]
         points = clear if len(clear) >= 0.02 * len(points) else points
@@ -102,7 +102,7 @@ def stub(view: PartView) -> Grip | None:
 
 def turning_knob(view: PartView) -> Grip:
     """A knob, held across its outer end; where it is flat, across its blade."""
-    points = surface_points(view.whole, spacing_m=0.002, most=40_000)
+    points = sample_surface(view.whole, spacing_m=0.002, max_points=40_000)
     front = float(points[:, 0].max())
     depth = min(FINGER_DEPTH_M, 0.5 * float(np.ptp(points[:, 0])))
     head = points[points[:, 0] >= front - 2 * depth - 1e-6]
@@ -126,7 +126,7 @@ def turning_knob(view: PartView) -> Grip:
 
 def lever_end(view: PartView) -> Grip:
     """The far end of a lever, held across its motion."""
-    points = surface_points(view.whole, spacing_m=0.003, most=40_000)
+    points = sample_surface(view.whole, spacing_m=0.003, max_points=40_000)
     relative = points - view.origin
     # x of the work frame is the lever's own direction if it is a bail, whose axis is z; else z is
     far = relative[:, 0] if abs(view.axis[2]) > 0.9 else relative[:, 2]

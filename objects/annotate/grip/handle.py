@@ -18,7 +18,7 @@ from unlatch.objects.annotate.view import (
     PartView,
 )
 from unlatch.objects.annotation import HandleType, PartKind
-from unlatch.simcore.meshes.mesh_parts import TriangleMesh, join, surface_points
+from unlatch.simcore.meshes.triangle_mesh import TriangleMesh, join_meshes, sample_surface
 
 HANDLE_NAMES = ("handle",)
 LOCK_NAMES = ("switch", "knob")
@@ -58,7 +58,7 @@ def handle_grip(view: PartView, handle: NamedMesh) -> Grip | None:
     if high[0] - face < PROTRUSION_MIN_M:
         return None
     # Feet and stray triangles lie on the panel: only what stands out says how long the handle is.
-    points = surface_points(mesh, spacing_m=0.003, most=40_000)
+    points = sample_surface(mesh, spacing_m=0.003, max_points=40_000)
     points = points[points[:, 0] > face + 0.35 * (high[0] - face)]
     low, high = points.min(axis=0), points.max(axis=0)
     extents = high - low
@@ -108,7 +108,7 @@ def _named(view: PartView, prefixes: tuple[str, ...]) -> list[NamedMesh]:
             groups.setdefault(item.name, []).append(item.mesh)
     if sum(len(meshes) for meshes in groups.values()) == len(view.part):
         return []
-    return [NamedMesh(name, join(meshes)) for name, meshes in groups.items()]
+    return [NamedMesh(name, join_meshes(meshes)) for name, meshes in groups.items()]
 
 
 def _far_from_hinge(view: PartView, found: list[NamedMesh]) -> list[NamedMesh]:
@@ -124,7 +124,7 @@ def _far_from_hinge(view: PartView, found: list[NamedMesh]) -> list[NamedMesh]:
 def _face_behind(view: PartView, handle: NamedMesh, low: np.ndarray, high: np.ndarray) -> float:
     """Where the panel lies behind a handle [m along x]; the handle's own foot if nothing is there."""
     others = [item.mesh for item in (*view.part, *view.body) if not handle.name or item.name != handle.name]
-    panel = join(others) if handle.name else _without(join(others), handle.mesh)
+    panel = join_meshes(others) if handle.name else _without(join_meshes(others), handle.mesh)
     middle = (low + high)[1:] / 2
     half = (high - low)[1:] / 2
     points = [middle + half * np.array([u, v]) for u in (-0.8, 0.0, 0.8) for v in (-0.8, 0.0, 0.8)]

@@ -7,7 +7,7 @@ from scipy import ndimage
 
 from unlatch.objects.annotate.grip.cross_section import front_heights
 from unlatch.objects.annotate.view import GRIP_MAX_M, PROTRUSION_MIN_M, NamedMesh, PartView
-from unlatch.simcore.meshes.mesh_parts import TriangleMesh
+from unlatch.simcore.meshes.triangle_mesh import TriangleMesh
 
 CELLS = 48
 """Of the grid over the front, along its longer side."""

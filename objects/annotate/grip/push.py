@@ -10,7 +10,7 @@ from unlatch.objects.annotate.grip.handle import handle_names
 from unlatch.objects.annotate.posing import PosedObject
 from unlatch.objects.annotate.view import Grip, PartView
 from unlatch.objects.annotation import PartKind
-from unlatch.simcore.meshes.mesh_parts import TriangleMesh, join
+from unlatch.simcore.meshes.triangle_mesh import TriangleMesh, join_meshes
 
 _SPOT_M = 0.025
 """Half the side of the clear square that a push needs."""
@@ -29,8 +29,8 @@ def push_point(view: PartView, grip: Grip) -> np.ndarray:
     if view.kind in (PartKind.knob, PartKind.lever):
         return _surface_point(view.whole, grip.centre)
     handles = handle_names(view)
-    panel = join([p.mesh for p in view.part if p.name not in handles] or [view.whole])
-    obstacles = join([p.mesh for p in view.part if p.name in handles]) if handles else None
+    panel = join_meshes([p.mesh for p in view.part if p.name not in handles] or [view.whole])
+    obstacles = join_meshes([p.mesh for p in view.part if p.name in handles]) if handles else None
     low, high = panel.vertices.min(axis=0)[1:], panel.vertices.max(axis=0)[1:]
     counts = np.clip(((high - low) / 0.012).astype(int), 5, 40)
     axes = [np.linspace(a, b, n + 2)[1:-1] for a, b, n in zip(low, high, counts, strict=True)]
@@ -73,7 +73,7 @@ def body_point(posed: PosedObject) -> np.ndarray | None:
     """(3,) the point of the body's surface nearest to the middle of its upper front edge [m], root frame; None without
     a body.
     """
-    mesh = join([p.mesh for p in posed.body_collisions])
+    mesh = join_meshes([p.mesh for p in posed.body_collisions])
     if not len(mesh.vertices):
         return None
     high, low = mesh.vertices.max(axis=0), mesh.vertices.min(axis=0)

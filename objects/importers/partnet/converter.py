@@ -39,15 +39,15 @@ from unlatch.objects.validation import articulation_problems, raise_problems
 from unlatch.simcore.cache import cache_root, intact_hash, replaced_folder, write_manifest
 from unlatch.simcore.errors import AssetError
 from unlatch.simcore.geometry import Pose
+from unlatch.simcore.meshes.convex_hull import hulls_inertial
 from unlatch.simcore.meshes.decomposition.convex_decomposition import (
     ConvexDecompositionCfg,
     Decomposition,
     decompose,
-    hull_volume,
 )
-from unlatch.simcore.meshes.hull_files import hulls_inertial, write_hulls
-from unlatch.simcore.meshes.material_colour import mesh_colour
-from unlatch.simcore.meshes.mesh_parts import TriangleMesh
+from unlatch.simcore.meshes.obj_file import format_obj
+from unlatch.simcore.meshes.obj_materials import mesh_colour
+from unlatch.simcore.meshes.triangle_mesh import TriangleMesh
 from unlatch.simcore.urdf.model import Joint, Link, Shape, ShapeKind, UrdfModel
 
 logger = logging.getLogger(__name__)
@@ -184,7 +184,7 @@ def _convert(source: SourceObject, folder: Path, *, scale: float | None, setting
     where = str(source.folder)
     body_hulls = _hulls(posed.body_collisions, Pose.identity(), settings, size_m=size_m, where=where)
     part_hulls = _hulls(posed.part_collisions, T_root_link, settings, size_m=size_m, where=where)
-    part_mass_kg = category.part_density_kg_m3 * sum(hull_volume(hull) for hull in part_hulls.hulls)
+    part_mass_kg = category.part_density_kg_m3 * sum(hull.volume for hull in part_hulls.hulls)
     part_mass_kg = float(np.clip(part_mass_kg, *category.part_mass_kg))
     body = _link(
         "body",
@@ -305,7 +305,7 @@ def _link(
         for p in visuals
     )
     file = f"collision_{name}.obj"
-    write_hulls(found.hulls, folder / file)
+    (folder / file).write_text(format_obj(found.hulls, named=True, decimals=6), encoding="utf-8")
     collider = Shape(ShapeKind.mesh, (1.0, 1.0, 1.0), Pose.identity(), "hulls", mesh=file, path=folder / file)
     return Link(name, seen, (collider,), hulls_inertial(found.hulls, mass_kg))
 

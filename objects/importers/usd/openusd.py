@@ -5,7 +5,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
-from unlatch.simcore.meshes.mesh_reader import import_reader
+from unlatch.simcore.errors import AssetError
+from unlatch.simcore.extras import import_extra
 
 _MODULES = ("Gf", "Sdf", "Tf", "Usd", "UsdGeom", "UsdPhysics", "UsdShade", "Vt")
 
@@ -16,7 +17,7 @@ def import_openusd() -> Any:
     Raises:
         AssetError: It is not installed; the message names the extra.
     """
-    pxr = import_reader("pxr", extra="usd", what="USD output")
+    pxr = import_extra("pxr", extra="usd", needed_by="USD output", error=AssetError)
     for name in _MODULES:
         import_module(f"pxr.{name}")
     return pxr

@@ -20,8 +20,8 @@ from unlatch.objects.importers.usd.material import UsdLooks
 from unlatch.objects.importers.usd.openusd import import_openusd
 from unlatch.simcore.errors import AssetError
 from unlatch.simcore.geometry import Pose
-from unlatch.simcore.meshes.mesh_parts import TriangleMesh
 from unlatch.simcore.meshes.textured_surface import TexturedSurface, linear_light
+from unlatch.simcore.meshes.triangle_mesh import TriangleMesh
 from unlatch.simcore.urdf.model import Inertial, Joint
 
 LOOKS = "looks"

@@ -8,9 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.spatial import cKDTree
 
-from unlatch.simcore.meshes.decomposition.collision_approximation import closed_volume
-from unlatch.simcore.meshes.decomposition.convex_decomposition import hull_volume
-from unlatch.simcore.meshes.mesh_parts import TriangleMesh, join, surface_points
+from unlatch.simcore.meshes.triangle_mesh import TriangleMesh, closed_volume, join_meshes, sample_surface
 
 _SPACING = 0.015
 _MOST_POINTS = 300_000
@@ -48,11 +46,11 @@ def collider_quality(surface: Sequence[TriangleMesh], parts: Sequence[TriangleMe
     """
     if not surface or not parts:
         return None
-    whole = join(list(surface))
+    whole = join_meshes(list(surface))
     spacing_m = _SPACING * float(np.max(whole.extents))
-    seen = surface_points(whole, spacing_m=spacing_m, most=_MOST_POINTS)
+    seen = sample_surface(whole, spacing_m=spacing_m, max_points=_MOST_POINTS)
     planes = [_planes(part) for part in parts]
-    clouds = [surface_points(part, spacing_m=spacing_m, most=_MOST_POINTS) for part in parts]
+    clouds = [sample_surface(part, spacing_m=spacing_m, max_points=_MOST_POINTS) for part in parts]
     # where two parts meet, their faces lie inside of the whole: nothing touches them; CoACD leaves thin gaps there
     bare = [
         points[~_inside(points, [other for other in planes if other is not own], slack_m=_GAP * spacing_m)]
@@ -61,7 +59,7 @@ def collider_quality(surface: Sequence[TriangleMesh], parts: Sequence[TriangleMe
     outside = seen[~_inside(seen, planes, slack_m=1e-9)]
     uncovered = _farthest(outside, np.concatenate(clouds))
     protruding = _farthest(np.concatenate(bare), seen)
-    volume = sum(hull_volume(part) for part in parts)
+    volume = sum(part.volume for part in parts)
     solids = [closed_volume(mesh) for mesh in surface]
     solid = sum(value for value in solids if value is not None) if all(v is not None for v in solids) else None
     return ColliderQuality(len(parts), volume, volume / solid if solid else None, uncovered, protruding, spacing_m)

@@ -2,22 +2,16 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import dataclass
 from enum import Enum
 
 import numpy as np
-from scipy.spatial import QhullError
+from trimesh.bounds import oriented_bounds
 
-from unlatch.simcore.errors import AssetError
 from unlatch.simcore.geometry import Pose
-from unlatch.simcore.meshes.decomposition.convex_decomposition import (
-    ConvexDecompositionCfg,
-    convex_hull,
-    decompose,
-    hull_volume,
-)
-from unlatch.simcore.meshes.mesh_parts import TriangleMesh, join, welded
+from unlatch.simcore.meshes.convex_hull import convex_hull, mesh_hull
+from unlatch.simcore.meshes.decomposition.convex_decomposition import ConvexDecompositionCfg, decompose
+from unlatch.simcore.meshes.triangle_mesh import TriangleMesh, join_meshes, simplify_mesh
 from unlatch.simcore.urdf.model import Shape, ShapeKind
 
 
@@ -83,70 +77,22 @@ def make_colliders(
         found = decompose(meshes, settings, size_m=size_m, where=where, solid=True)
         hulls, methods = found.hulls, dict(found.methods)
         if not hulls:  # everything is smaller than what can be touched beside the whole
-            hulls, methods = [hull_of(join(meshes), least_m=settings.sheet_m, where=where)], {"hull": 1}
+            hulls, methods = [mesh_hull(join_meshes(meshes), least_m=settings.sheet_m, where=where)], {"hull": 1}
         return Colliders(hulls, methods=methods)
-    whole = join(meshes)
+    whole = join_meshes(meshes)
     if approximation is CollisionApproximation.convexHull:
-        return Colliders([hull_of(whole, least_m=settings.sheet_m, where=where)], methods={"hull": 1})
+        return Colliders([mesh_hull(whole, least_m=settings.sheet_m, where=where)], methods={"hull": 1})
     if approximation is CollisionApproximation.boundingCube:
         return _bounding_box(whole, least_m=settings.sheet_m, where=where)
     if approximation is CollisionApproximation.boundingSphere:
         return _bounding_sphere(whole)
-    return Colliders([], triangles=simplified(whole, most_faces=SIMPLIFIED_FACES), methods={"triangles": 1})
-
-
-def hull_of(mesh: TriangleMesh, *, least_m: float, where: str) -> TriangleMesh:
-    """The convex hull of a mesh; one that is flat or a line is thickened to `least_m` first.
-
-    Raises:
-        AssetError: It has no extent at all.
-    """
-    points = mesh.vertices[np.unique(mesh.faces)]
-    centre = points.mean(axis=0)
-    _, _, axes = np.linalg.svd(points - centre, full_matrices=True)
-    local = (points - centre) @ axes.T
-    shifts = np.maximum(least_m - np.ptp(local, axis=0), 0.0) / 2
-    if np.any(shifts > 0):
-        signs = np.array(np.meshgrid((-1, 1), (-1, 1), (-1, 1))).reshape(3, -1).T
-        local = (local[:, None, :] + signs * shifts).reshape(-1, 3)
-        points = local @ axes + centre
-    try:
-        return convex_hull(points)
-    except (QhullError, ValueError) as exc:
-        raise AssetError(f"{where}: the mesh has no convex hull. Expected a surface. Export it again.") from exc
-
-
-def simplified(mesh: TriangleMesh, *, most_faces: int) -> TriangleMesh:
-    """A mesh whose vertices are merged over growing distances until it has at most so many triangles."""
-    fewer, distance_m = mesh, float(np.max(mesh.extents)) / 2000
-    while len(fewer.faces) > most_faces:
-        merged = welded(mesh, distance_m=distance_m)
-        if not len(merged.faces):
-            break
-        fewer, distance_m = merged, distance_m * 1.25
-    return fewer
-
-
-def closed_volume(mesh: TriangleMesh) -> float | None:
-    """Volume of a surface without holes [m^3]; None if it has some, is turned inside out, or encloses nothing."""
-    whole = welded(mesh, distance_m=max(1e-9, 1e-6 * float(np.max(mesh.extents))))
-    if not len(whole.faces):
-        return None
-    edges = whole.faces[:, [0, 1, 1, 2, 2, 0]].reshape(-1, 2)
-    counts = Counter(map(tuple, edges.tolist()))
-    if any(counts[(b, a)] != n for (a, b), n in counts.items()):
-        return None
-    volume = hull_volume(whole)
-    a, b, c = (whole.vertices[whole.faces[:, k]] for k in range(3))
-    area = float(np.linalg.norm(np.cross(b - a, c - a), axis=1).sum() / 2)
-    # a sheet with two sides encloses nothing but rounding errors
-    return volume if volume > 1e-4 * area * float(np.max(mesh.extents)) else None
+    first_m = float(np.max(whole.extents)) / 2000
+    triangles = simplify_mesh(whole, max_faces=SIMPLIFIED_FACES, first_distance_m=first_m)
+    return Colliders([], triangles=triangles, methods={"triangles": 1})
 
 
 def _bounding_box(mesh: TriangleMesh, *, least_m: float, where: str) -> Colliders:
-    from trimesh.bounds import oriented_bounds
-
-    hull = hull_of(mesh, least_m=least_m, where=where)
+    hull = mesh_hull(mesh, least_m=least_m, where=where)
     low, high = hull.vertices.min(axis=0), hull.vertices.max(axis=0)
     pose, size = Pose.from_translation((low + high) / 2), high - low
     to_origin, extents = oriented_bounds(  # type: ignore[no-untyped-call]

@@ -21,12 +21,20 @@ import numpy as np
 from scipy.spatial import ConvexHull, QhullError
 
 from unlatch.simcore.errors import ConfigError
+from unlatch.simcore.meshes.convex_hull import convex_hull, thicken_points
 from unlatch.simcore.meshes.decomposition import coacd_child
 from unlatch.simcore.meshes.decomposition.coacd_process import run_coacd_child
 from unlatch.simcore.meshes.decomposition.hull_nearness import Nearness
-from unlatch.simcore.meshes.decomposition.surface_patches import convex_patches, is_closed
+from unlatch.simcore.meshes.decomposition.surface_patches import convex_patches
 from unlatch.simcore.meshes.decomposition.voxel_boxes import voxel_boxes
-from unlatch.simcore.meshes.mesh_parts import TriangleMesh, components, once, welded
+from unlatch.simcore.meshes.triangle_mesh import (
+    TriangleMesh,
+    drop_duplicate_faces,
+    is_closed,
+    simplify_mesh,
+    split_components,
+    weld_vertices,
+)
 
 logger = logging.getLogger(__name__)
 
@@ -139,8 +147,8 @@ def decompose(
     methods: Counter[str] = Counter()
     concave: list[TriangleMesh] = []
     for mesh in meshes:
-        whole = welded(mesh, distance_m=cfg.weld * size_m)
-        pieces = [once(piece) for piece in components(whole)]
+        whole = weld_vertices(mesh, distance_m=cfg.weld * size_m)
+        pieces = [drop_duplicate_faces(piece) for piece in split_components(whole)]
         if len(pieces) > 1 and len(whole.faces) < 2000 and _is_near_convex(whole, cfg, size_m=size_m):
             pieces = [whole]
         for piece in pieces:
@@ -206,23 +214,6 @@ def _plates(piece: TriangleMesh, cfg: ConvexDecompositionCfg, *, size_m: float) 
     return [_thick_hull(patch, cfg) for patch in patches or []]
 
 
-def convex_hull(points: np.ndarray) -> TriangleMesh:
-    """The convex hull of points (N, 3), its triangles turned outwards."""
-    hull = ConvexHull(points)
-    used, renumbered = np.unique(hull.simplices, return_inverse=True)
-    vertices, faces = points[used], renumbered.reshape(-1, 3)
-    normals = np.cross(vertices[faces[:, 1]] - vertices[faces[:, 0]], vertices[faces[:, 2]] - vertices[faces[:, 0]])
-    flipped = np.einsum("ij,ij->i", normals, hull.equations[:, :3]) < 0
-    faces[flipped] = faces[flipped][:, ::-1]
-    return TriangleMesh(vertices, faces)
-
-
-def hull_volume(hull: TriangleMesh) -> float:
-    """Volume of a closed mesh with outward triangles [m^3]."""
-    a, b, c = (hull.vertices[hull.faces[:, k]] for k in range(3))
-    return float(np.einsum("ij,ij->i", a, np.cross(b, c)).sum() / 6.0)
-
-
 def _boxes(piece: TriangleMesh, cfg: ConvexDecompositionCfg) -> list[np.ndarray]:
     cells = cfg.grid_cells
     boxes = voxel_boxes(piece, cells=cells, thickness_m=cfg.sheet_m)
@@ -233,15 +224,8 @@ def _boxes(piece: TriangleMesh, cfg: ConvexDecompositionCfg) -> list[np.ndarray]
 
 
 def _thick_hull(points: np.ndarray, cfg: ConvexDecompositionCfg) -> TriangleMesh:
-    """The hull of points, which may lie in one plane: they are then given the least thickness."""
-    centre = points.mean(axis=0)
-    _, _, axes = np.linalg.svd(points - centre, full_matrices=True)
-    local = (points - centre) @ axes.T
-    shifts = np.maximum(cfg.sheet_m - np.ptp(local, axis=0), 0.0) / 2
-    if np.any(shifts > 0):
-        signs = np.array(np.meshgrid((-1, 1), (-1, 1), (-1, 1))).reshape(3, -1).T
-        local = (local[:, None, :] + signs * shifts).reshape(-1, 3)
-    return convex_hull(local @ axes + centre)
+    """Returns the hull of points; points in one plane get the least thickness."""
+    return convex_hull(thicken_points(points, least_m=cfg.sheet_m)[0])
 
 
 def _sheet(piece: TriangleMesh, cfg: ConvexDecompositionCfg) -> TriangleMesh | None:
@@ -256,9 +240,7 @@ def _sheet(piece: TriangleMesh, cfg: ConvexDecompositionCfg) -> TriangleMesh | N
         outline = ConvexHull(flat[:, :2])
     except QhullError:
         return None
-    corners = piece.triangles
-    area = np.linalg.norm(np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0]), axis=1).sum() / 2
-    if area < 0.9 * outline.volume:
+    if piece.area < 0.9 * outline.volume:
         return None
     rim = flat[outline.vertices]
     middle, half = (flat[:, 2].min() + flat[:, 2].max()) / 2, cfg.sheet_m / 2
@@ -278,13 +260,8 @@ def _is_near_convex(piece: TriangleMesh, cfg: ConvexDecompositionCfg, *, size_m:
 
 def _is_its_hull(piece: TriangleMesh, hull: TriangleMesh) -> bool:
     """Whether a piece has the area and the volume of its hull: then nothing has to be measured."""
-
-    def area(mesh: TriangleMesh) -> float:
-        a, b, c = (mesh.vertices[mesh.faces[:, k]] for k in range(3))
-        return float(np.linalg.norm(np.cross(b - a, c - a), axis=1).sum() / 2)
-
-    volume = hull_volume(hull)
-    return abs(abs(hull_volume(piece)) - volume) <= 0.002 * volume and abs(area(piece) / area(hull) - 1.0) <= 0.002
+    volume = hull.volume
+    return abs(abs(piece.volume) - volume) <= 0.002 * volume and abs(piece.area / hull.area - 1.0) <= 0.002
 
 
 def _tolerance(piece: TriangleMesh, cfg: ConvexDecompositionCfg, *, size_m: float) -> float:
@@ -312,7 +289,9 @@ def _run_coacd(
         folder = Path(name)
         settings = {}
         for number in pending:
-            piece = _decimated(pieces[number], most_faces=cfg.coacd_faces)
+            piece = pieces[number]
+            first_m = float(np.max(piece.extents)) / 400
+            piece = simplify_mesh(piece, max_faces=cfg.coacd_faces, first_distance_m=first_m)
             np.savez(folder / f"in_{number:05d}.npz", vertices=piece.vertices, faces=piece.faces)
             settings[f"in_{number:05d}.npz"] = _coacd_settings(piece, cfg, size_m=size_m)
         (folder / coacd_child.SETTINGS_FILE).write_text(json.dumps(settings), encoding="utf-8")
@@ -343,16 +322,6 @@ def _coacd_settings(piece: TriangleMesh, cfg: ConvexDecompositionCfg, *, size_m:
         "decimate": True,
         "seed": 0,
     }
-
-
-def _decimated(piece: TriangleMesh, *, most_faces: int) -> TriangleMesh:
-    """A piece whose vertices are merged over growing distances until it has at most so many faces."""
-    fewer = piece
-    distance_m = float(np.max(piece.extents)) / 400
-    while len(fewer.faces) > most_faces:
-        fewer = welded(piece, distance_m=distance_m)
-        distance_m *= 1.25
-    return fewer if len(fewer.faces) else piece
 
 
 def _read_hulls(path: Path) -> list[TriangleMesh]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from scipy.spatial import cKDTree
 
-from unlatch.simcore.meshes.mesh_parts import TriangleMesh, surface_points, surface_samples
-from unlatch.simcore.meshes.surface import triangle_distances
+from unlatch.simcore.meshes.shape_surface import triangle_distances
+from unlatch.simcore.meshes.triangle_mesh import TriangleMesh, sample_surface, sample_triangles
 
 _MOST_SAMPLES = 20_000
 _NEAREST = 3
@@ -19,7 +19,7 @@ class SampledSurface:
         """Samples a mesh."""
         self.triangles = mesh.triangles
         spacing_m = float(np.max(mesh.extents)) / 100
-        points, self._owners = surface_samples(mesh, spacing_m=spacing_m, most=_MOST_SAMPLES)
+        points, self._owners = sample_triangles(mesh, spacing_m=spacing_m, max_points=_MOST_SAMPLES)
         self._samples = cKDTree(points)
 
     def distances(self, points: np.ndarray) -> np.ndarray:
@@ -46,7 +46,7 @@ class Nearness:
             solid: Whether what lies inside of the surface, if it is closed, is near it too.
         """
         spacing = float(np.max(hull.extents)) / 10
-        points = surface_points(hull, spacing_m=spacing, most=3000)
+        points = sample_surface(hull, spacing_m=spacing, max_points=3000)
         if len(points) > 400:
             points = points[:: len(points) // 400 + 1]
         triangles = self._surface.triangles

@@ -9,15 +9,7 @@ import numpy as np
 from scipy.spatial import ConvexHull, QhullError
 
 from unlatch.simcore.meshes.decomposition.hull_nearness import SampledSurface
-from unlatch.simcore.meshes.mesh_parts import TriangleMesh, surface_points
-
-
-def is_closed(mesh: TriangleMesh) -> bool:
-    """Whether a surface encloses a volume: each edge has two triangles, which run along it in both directions."""
-    edges = mesh.faces[:, [0, 1, 1, 2, 2, 0]].reshape(-1, 2)
-    there, count = np.unique(edges, axis=0, return_counts=True)
-    back = np.unique(edges[:, ::-1], axis=0)
-    return bool(np.all(count == 1)) and there.shape == back.shape and bool(np.all(there == back))
+from unlatch.simcore.meshes.triangle_mesh import TriangleMesh, sample_surface
 
 
 def convex_patches(
@@ -130,6 +122,6 @@ class _Merging:
         except (QhullError, ValueError):
             return float("inf"), np.arange(len(points))
         spacing_m = max(float(np.max(np.ptp(local, axis=0))) / 12, self._finest_m)
-        found = surface_points(TriangleMesh(local, hull.simplices), spacing_m=spacing_m, most=400) @ axes + centre
+        found = sample_surface(TriangleMesh(local, hull.simplices), spacing_m=spacing_m, max_points=400) @ axes + centre
         # rounded: of equal ones the order decides, not the last bits, which depend on the threads of the linear algebra
         return round(float(np.max(self._surface.distances(found))), 9), np.unique(hull.vertices % len(points))

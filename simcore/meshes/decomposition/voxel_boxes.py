@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from unlatch.simcore.meshes.mesh_parts import TriangleMesh, surface_points
+from unlatch.simcore.meshes.triangle_mesh import TriangleMesh, sample_surface
 
 
 def voxel_boxes(mesh: TriangleMesh, *, cells: int, thickness_m: float) -> list[np.ndarray]:
@@ -22,7 +22,7 @@ def voxel_boxes(mesh: TriangleMesh, *, cells: int, thickness_m: float) -> list[n
         (8, 3) corners of each box [m].
     """
     pitch = float(np.max(mesh.extents)) / cells
-    points = surface_points(mesh, spacing_m=pitch / 2)
+    points = sample_surface(mesh, spacing_m=pitch / 2)
     origin = mesh.vertices.min(axis=0) - pitch * 0.25
     cell = np.floor((points - origin) / pitch).astype(int)
     grid = np.zeros(cell.max(axis=0) + 1, dtype=bool)

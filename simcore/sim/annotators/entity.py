@@ -10,7 +10,7 @@ from itertools import product
 import numpy as np
 
 from unlatch.simcore.geometry import Pose
-from unlatch.simcore.meshes.triangle_mesh import TriangleMesh
+from unlatch.simcore.meshes.triangle_mesh import TriangleMesh, join_meshes
 from unlatch.simcore.sim.bodies import Body
 from unlatch.simcore.sim.visuals.pictures import link_labels
 from unlatch.simcore.sim.visuals.visual_geometry import link_mesh
@@ -48,7 +48,7 @@ class Entity:
             T_a_world: Pose of the world in that frame.
         """
         T_a_entity = T_a_world @ self.T_world_entity
-        return TriangleMesh.joined((T_a_entity @ T, piece) for T, piece in self.pieces)
+        return join_meshes(piece.moved(T_a_entity @ T) for T, piece in self.pieces)
 
     @cached_property
     def outermost_world(self) -> Array:

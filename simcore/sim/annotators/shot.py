@@ -10,7 +10,7 @@ import numpy as np
 
 from unlatch.simcore.geometry import Fisheye, Pinhole, Pose
 from unlatch.simcore.meshes.silhouette import nearest_through
-from unlatch.simcore.meshes.triangle_mesh import TriangleMesh
+from unlatch.simcore.meshes.triangle_mesh import TriangleMesh, join_meshes
 from unlatch.simcore.sim.annotators.config import AnnotationCfg
 from unlatch.simcore.sim.annotators.entity import Entity, entities_of, links_of
 from unlatch.simcore.sim.renderers.exposure import Exposure
@@ -85,7 +85,7 @@ class Shot:
     def seen_mesh(self) -> TriangleMesh:
         """Every link of which a pixel is seen, in the camera frame."""
         seen = [self.links[number - 1] for number in np.flatnonzero(self._pixels_of_link) if number]
-        return TriangleMesh.joined((self.T_camera_world @ T, mesh) for T, mesh in seen)
+        return join_meshes(mesh.moved(self.T_camera_world @ T) for T, mesh in seen)
 
     @cached_property
     def distance_m(self) -> Array:

@@ -14,14 +14,14 @@ import pybullet as p
 
 from unlatch.simcore.errors import WorldError
 from unlatch.simcore.geometry import Fisheye, Pinhole
-from unlatch.simcore.meshes.surface_file import Surface, read_surface
+from unlatch.simcore.meshes.mesh_reader import SurfaceMesh, read_mesh
 from unlatch.simcore.sim.bodies import Body
 from unlatch.simcore.sim.renderers.exposure import Exposure
 from unlatch.simcore.sim.renderers.ray_scene import Placed, Rays, RayScene, Tables
 from unlatch.simcore.sim.renderers.ray_shading import normals_of, shaded
 from unlatch.simcore.sim.renderers.ray_surface import Kept, RayShape, RaySurface
 from unlatch.simcore.sim.renderers.renderer import RawImages, Renderer
-from unlatch.simcore.sim.visuals.visual_geometry import primitive_mesh
+from unlatch.simcore.sim.visuals.visual_geometry import bullet_primitive_mesh
 from unlatch.simcore.sim.visuals.visual_shapes import Paint, VisualShape
 
 if TYPE_CHECKING:
@@ -145,8 +145,8 @@ class EmbreeRenderer(Renderer):
 def _key_of(body: Body, shape: VisualShape) -> Hashable:
     """What a shape's triangles follow from."""
     if body.sheet is not None:
-        uvs = body.sheet.uvs
-        return (body.sheet.vertices.tobytes(), b"" if uvs is None else uvs.tobytes())
+        uvs = body.sheet.corner_uvs
+        return (body.sheet.mesh.vertices.tobytes(), b"" if uvs is None else uvs.tobytes())
     if shape.kind == p.GEOM_MESH:
         status = Path(shape.path).stat()
         return (shape.path, status.st_mtime_ns, status.st_size, shape.size)
@@ -155,12 +155,14 @@ def _key_of(body: Body, shape: VisualShape) -> Hashable:
 
 def _shape_of(body: Body, shape: VisualShape) -> RayShape:
     if body.sheet is not None:
-        return RayShape.of(body.sheet, np.ones(3))
+        return RayShape.from_surface(body.sheet, np.ones(3))
     if shape.kind == p.GEOM_MESH:
-        return RayShape.of(read_surface(Path(shape.path)), np.array(shape.size))
-    mesh = primitive_mesh(body, shape.kind, shape.size)
+        return RayShape.from_surface(
+            read_mesh(Path(shape.path), allow_empty=True, with_shading=True), np.array(shape.size)
+        )
+    mesh = bullet_primitive_mesh(body, shape.kind, shape.size)
     uvs = _drawn_out(mesh.vertices[mesh.faces], mesh.vertices, box=shape.kind == p.GEOM_BOX)
-    return RayShape.of(Surface(mesh.vertices, mesh.faces, uvs=uvs), np.ones(3))
+    return RayShape.from_surface(SurfaceMesh(mesh, corner_uvs=uvs), np.ones(3))
 
 
 def _drawn_out(corners: Array, vertices: Array, *, box: bool) -> Array:

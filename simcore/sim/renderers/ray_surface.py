@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from unlatch.simcore.geometry import Pose
-from unlatch.simcore.meshes.surface_file import Surface, creased_normals
+from unlatch.simcore.meshes.creased_normals import creased_normals
+from unlatch.simcore.meshes.mesh_reader import SurfaceMesh
 
 Array = np.ndarray
 
@@ -39,27 +40,28 @@ class RayShape:
     """Whether it has places in a picture at all."""
 
     @classmethod
-    def of(cls, surface: Surface, scale: Array) -> RayShape:
-        """Computes it all.
+    def from_surface(cls, surface: SurfaceMesh, scale: Array) -> RayShape:
+        """Computes the values for shading.
 
         Args:
             surface: The surface.
             scale: (3,) factors on its coordinates.
         """
-        vertices = surface.vertices * scale
-        corners = vertices[surface.faces]  # (F, 3, 3)
+        mesh = surface.mesh.scaled(scale)
+        corners = mesh.triangles
         across = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
         twice_area = np.maximum(np.linalg.norm(across, axis=1), 1e-30)
-        if surface.normals is None:
-            at_corners = creased_normals(vertices, surface.faces, crease_rad=_CREASE_RAD)
+        if surface.corner_normals is None:
+            at_corners = creased_normals(mesh, crease_rad=_CREASE_RAD)
         else:
-            at_corners = surface.normals / scale
+            at_corners = surface.corner_normals / scale
             at_corners /= np.maximum(np.linalg.norm(at_corners, axis=-1, keepdims=True), 1e-30)
-        uvs = np.zeros((len(corners), 3, 2)) if surface.uvs is None else surface.uvs
+        uvs = np.zeros((len(corners), 3, 2)) if surface.corner_uvs is None else surface.corner_uvs
         (a, b), (c, d) = (uvs[:, 1] - uvs[:, 0]).T, (uvs[:, 2] - uvs[:, 0]).T
         density = np.sqrt(np.abs(a * d - b * c) / twice_area)
         normals = across / twice_area[:, None]
-        return cls(vertices, surface.faces, normals, at_corners, uvs, density, surface.picture, surface.uvs is not None)
+        textured = surface.corner_uvs is not None
+        return cls(mesh.vertices, mesh.faces, normals, at_corners, uvs, density, surface.texture, textured)
 
 
 @dataclass(frozen=True)
@@ -94,7 +96,7 @@ class RaySurface:
         Args:
             shapes: Pose of each in the link's frame, and the shape.
         """
-        from embreex.mesh_construction import TriangleMesh
+        from embreex.mesh_construction import TriangleMesh as EmbreeMesh
         from embreex.rtcore_scene import EmbreeScene
 
         places = [T @ shape.vertices for T, shape in shapes]
@@ -102,7 +104,7 @@ class RaySurface:
         vertices = np.concatenate(places)
         faces = np.concatenate([shape.faces + first for (_, shape), first in zip(shapes, firsts, strict=False)])
         tree = EmbreeScene(robust=True)
-        kept = TriangleMesh(tree, vertices.astype(np.float32), faces.astype(np.int32))
+        kept = EmbreeMesh(tree, vertices.astype(np.float32), faces.astype(np.int32))
         low, high = vertices.min(axis=0), vertices.max(axis=0)
         picks = np.array([[(corner >> axis) & 1 for axis in range(3)] for corner in range(8)], dtype=bool)
         return cls(

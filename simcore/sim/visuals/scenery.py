@@ -9,7 +9,7 @@ import pybullet as p
 
 from unlatch.simcore.errors import WorldError
 from unlatch.simcore.geometry import Pose
-from unlatch.simcore.meshes.surface_file import Surface
+from unlatch.simcore.meshes.mesh_reader import SurfaceMesh
 from unlatch.simcore.meshes.triangle_mesh import TriangleMesh
 from unlatch.simcore.sim.bodies import Body
 from unlatch.simcore.sim.world import World
@@ -45,8 +45,9 @@ def add_panel(
     panel = _add(world, name, p.GEOM_MESH, shape, T_world_panel, rgba)
     vertices = np.array(shape["vertices"])
     faces: Array = np.reshape(np.array(shape["indices"]), (-1, 3))
-    panel.meshes[panel.root_link] = TriangleMesh(vertices, faces)
-    panel.sheet = Surface(vertices, faces, uvs=np.array(shape["uvs"])[faces])
+    mesh = TriangleMesh(vertices, faces)
+    panel.meshes[panel.root_link] = mesh
+    panel.sheet = SurfaceMesh(mesh, corner_uvs=np.array(shape["uvs"])[faces])
     return panel
 
 

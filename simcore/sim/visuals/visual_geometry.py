@@ -1,4 +1,4 @@
-"""Triangles of what is seen of a body."""
+"""The triangles of a body's visual shapes."""
 
 from __future__ import annotations
 
@@ -7,18 +7,20 @@ from pathlib import Path
 
 import numpy as np
 import pybullet as p
+import trimesh
 
 from unlatch.simcore.errors import WorldError
-from unlatch.simcore.geometry import Pose
-from unlatch.simcore.meshes.mesh_file import read_mesh
-from unlatch.simcore.meshes.triangle_mesh import TriangleMesh
+from unlatch.simcore.meshes.mesh_reader import read_mesh
+from unlatch.simcore.meshes.shape_surface import primitive_mesh
+from unlatch.simcore.meshes.triangle_mesh import TriangleMesh, join_meshes
 from unlatch.simcore.sim.bodies import Body
+from unlatch.simcore.urdf.model import ShapeKind
 
 Array = np.ndarray
 
 
 def link_mesh(body: Body, link: str) -> TriangleMesh:
-    """All triangles of a link's visual shapes, in the link frame; none where nothing of it can be seen.
+    """Returns the triangles of a link's visual shapes, in the link frame; empty for a link without any.
 
     Cylinders and capsules are prisms of 48 sides, spheres polyhedra: up to 0.3 % of a radius within the surface.
 
@@ -38,54 +40,52 @@ def link_mesh(body: Body, link: str) -> TriangleMesh:
 
 
 def _meshes_of(body: Body) -> dict[str, TriangleMesh]:
-    pieces: dict[str, list[tuple[Pose, TriangleMesh]]] = {link: [] for link in body.links if link not in body.meshes}
+    pieces: dict[str, list[TriangleMesh]] = {link: [] for link in body.links if link not in body.meshes}
     for shape in body.visual_shapes:
         link = body.link_names[shape.link]
         if link in pieces:
-            pieces[link].append((shape.T_link_shape, _shape_mesh(body, shape.kind, shape.size, shape.path)))
-    return {link: TriangleMesh.joined(found) for link, found in pieces.items()}
+            mesh = _shape_mesh(body, shape.kind, shape.size, shape.path)
+            pieces[link].append(mesh.moved(shape.T_link_shape))
+    return {link: join_meshes(found) for link, found in pieces.items()}
 
 
 def _shape_mesh(body: Body, kind: int, size: tuple[float, ...], path: str) -> TriangleMesh:
     if kind != p.GEOM_MESH:
-        return primitive_mesh(body, kind, size)
+        return bullet_primitive_mesh(body, kind, size)
     status = Path(path).stat()
     mesh = _file_mesh(Path(path), status.st_mtime_ns, status.st_size)
-    return TriangleMesh(mesh.vertices * np.asarray(size), mesh.faces)
+    return mesh.scaled(size)
 
 
-def primitive_mesh(body: Body, kind: int, size: tuple[float, ...]) -> TriangleMesh:
-    """A box, sphere, cylinder or capsule as triangles.
+def bullet_primitive_mesh(body: Body, kind: int, size: tuple[float, ...]) -> TriangleMesh:
+    """Returns a box, sphere, cylinder or capsule as triangles.
 
     Args:
-        body: Whose shape it is.
+        body: The body of the shape, for errors.
         kind: Bullet's number of the kind.
-        size: Its sizes, as Bullet tells them.
+        size: Its sizes, as Bullet reports them.
 
     Raises:
         WorldError: It is of another kind.
     """
-    import trimesh
-
     if kind == p.GEOM_BOX:
-        solid = trimesh.creation.box(extents=size)
-    elif kind == p.GEOM_SPHERE:
-        solid = trimesh.creation.icosphere(radius=size[0], subdivisions=3)
-    elif kind == p.GEOM_CYLINDER:
-        solid = trimesh.creation.cylinder(radius=size[1], height=size[0], sections=48)
-    elif kind == p.GEOM_CAPSULE:
+        return primitive_mesh(ShapeKind.box, size)
+    if kind == p.GEOM_SPHERE:
+        return primitive_mesh(ShapeKind.sphere, size)
+    if kind == p.GEOM_CYLINDER:
+        return primitive_mesh(ShapeKind.cylinder, (size[1], size[0]))
+    if kind == p.GEOM_CAPSULE:
         solid = trimesh.creation.capsule(radius=size[1], height=size[0], count=[48, 24])
         solid.apply_translation(-solid.bounds.mean(axis=0))
-    else:
-        raise WorldError(
-            f"A visual shape of '{body.name}' is of Bullet's kind {kind}, which has no triangles. Expected a box, "
-            "sphere, cylinder, capsule or mesh. Change the model.",
-            name=body.name,
-        )
-    return TriangleMesh(np.asarray(solid.vertices, dtype=float), np.asarray(solid.faces, dtype=int))
+        return TriangleMesh(np.asarray(solid.vertices, dtype=float), np.asarray(solid.faces, dtype=int))
+    raise WorldError(
+        f"A visual shape of '{body.name}' is of Bullet's kind {kind}, which has no triangles. Expected a box, "
+        "sphere, cylinder, capsule or mesh. Change the model.",
+        name=body.name,
+    )
 
 
 @lru_cache(maxsize=256)
 def _file_mesh(path: Path, _mtime_ns: int, _size: int) -> TriangleMesh:
-    """The mesh of a file as it is now: another one may take its name."""
-    return TriangleMesh(*read_mesh(path))
+    """Returns the mesh of a file; time and size are part of the key, so that a changed file is read again."""
+    return read_mesh(path, allow_empty=True).mesh

@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from unlatch.simcore.meshes.decomposition.convex_decomposition import convex_hull
-from unlatch.simcore.meshes.mesh_parts import TriangleMesh
-from unlatch.simcore.meshes.mesh_store import surface_text
+from unlatch.simcore.meshes.convex_hull import convex_hull
+from unlatch.simcore.meshes.obj_file import format_obj
+from unlatch.simcore.meshes.triangle_mesh import TriangleMesh
 
 
 def box_mesh(low: tuple[float, float, float], high: tuple[float, float, float]) -> TriangleMesh:
@@ -37,7 +37,7 @@ def brick(tmp_path: Path) -> Path:
     path.parent.mkdir(exist_ok=True)
     (path.parent / "brick.mtl").write_text("newmtl m\nKd 0.2 0.4 0.6\nmap_Kd skin.png\n")
     (path.parent / "skin.png").write_bytes(b"pixels")
-    path.write_text("mtllib brick.mtl\n" + surface_text(box_mesh((0, 0, 0), (0.1, 0.2, 0.3))))
+    path.write_text("mtllib brick.mtl\n" + format_obj([box_mesh((0, 0, 0), (0.1, 0.2, 0.3))]))
     return path
 
 
@@ -46,7 +46,7 @@ def angle(tmp_path: Path) -> Path:
     """The closed L as an OBJ."""
     path = tmp_path / "in" / "angle.obj"
     path.parent.mkdir(exist_ok=True)
-    path.write_text(surface_text(angle_mesh()))
+    path.write_text(format_obj([angle_mesh()]))
     return path
 
 

@@ -12,10 +12,12 @@ import numpy as np
 import pytest
 import trimesh
 
+from unlatch.simcore import extras
 from unlatch.simcore.errors import AssetError
 from unlatch.simcore.meshes import mesh_reader
-from unlatch.simcore.meshes.decomposition.collision_approximation import closed_volume
-from unlatch.simcore.meshes.mesh_reader import mesh_dependencies, read_mesh, reader_package
+from unlatch.simcore.meshes.mesh_dependencies import mesh_dependencies
+from unlatch.simcore.meshes.mesh_reader import read_mesh, reader_package
+from unlatch.simcore.meshes.triangle_mesh import closed_volume
 
 FBX = Path(__file__).parents[2] / "data" / "meshes" / "box.fbx"
 """A box of 10 x 20 x 30 cm, y up, in centimetres, 1 m along x."""
@@ -115,7 +117,7 @@ def test_a_missing_reader_names_its_extra(suffix: str, tmp_path: Path, monkeypat
             raise ImportError(name)
         return real(name)
 
-    monkeypatch.setattr(mesh_reader, "import_module", refuse)
+    monkeypatch.setattr(extras, "import_module", refuse)
     path = tmp_path / f"a{suffix}"
     path.write_text(DAE.format(up="Z_UP"))
     with pytest.raises(AssetError, match=r"pip install 'unlatch\[assets\]'") as caught:

@@ -7,9 +7,9 @@ import pytest
 
 from unlatch.objects.procedural.building.generated import LinkBuilder
 from unlatch.simcore.geometry import Pose
-from unlatch.simcore.meshes.hull_files import write_hulls
-from unlatch.simcore.meshes.mesh_parts import TriangleMesh
+from unlatch.simcore.meshes.obj_file import format_obj
 from unlatch.simcore.meshes.solids import Solids, convex_solid
+from unlatch.simcore.meshes.triangle_mesh import TriangleMesh
 from unlatch.simcore.urdf.model import Joint, UrdfModel
 
 GREY = (0.5, 0.5, 0.5, 1.0)
@@ -76,7 +76,7 @@ def test_pieces_of_one_file_are_solids_of_their_own(tmp_path: Path):
                           [0, 2, 6], [0, 6, 4], [1, 5, 7], [1, 7, 3]])  # fmt: skip
         return TriangleMesh(corners, faces)
 
-    write_hulls([block(0.0), block(0.3)], tmp_path / "two.obj")
+    (tmp_path / "two.obj").write_text(format_obj([block(0.0), block(0.3)], named=True))
     urdf = tmp_path / "two.urdf"
     urdf.write_text(
         '<robot name="two"><link name="a"><collision><geometry><mesh filename="two.obj"/></geometry></collision>'

@@ -11,7 +11,9 @@ from PIL import Image
 
 from unlatch.simcore.errors import AssetError, WorldError
 from unlatch.simcore.geometry import Pinhole, Pose
-from unlatch.simcore.meshes.surface_file import creased_normals, read_surface
+from unlatch.simcore.meshes.creased_normals import creased_normals
+from unlatch.simcore.meshes.mesh_reader import read_mesh
+from unlatch.simcore.meshes.triangle_mesh import TriangleMesh
 from unlatch.simcore.sim.bodies import ROOT
 from unlatch.simcore.sim.rates import WorldCfg
 from unlatch.simcore.sim.renderers import embree
@@ -157,38 +159,40 @@ def test_without_the_package_it_says_which_extra_brings_it(monkeypatch: pytest.M
 
 def test_corners_without_a_place_or_normal_have_none_made_up(tmp_path: Path) -> None:
     (tmp_path / "m.obj").write_text("v 0 0 0\nv 1 0 0\nv 0 1 0\nv 1 1 0\nvt 0.5 0.5\nf 1/1 2/1 3/1\nf 2 4 3\n")
-    surface = read_surface(tmp_path / "m.obj")
-    assert surface.normals is None
-    assert surface.uvs is not None
-    np.testing.assert_array_equal(surface.uvs[:, 0], [[0.5, 0.5], [0.0, 0.0]])
-    assert surface.picture is None
+    surface = read_mesh(tmp_path / "m.obj", with_shading=True)
+    assert surface.corner_normals is None
+    assert surface.corner_uvs is not None
+    np.testing.assert_array_equal(surface.corner_uvs[:, 0], [[0.5, 0.5], [0.0, 0.0]])
+    assert surface.texture is None
 
 
 @pytest.mark.parametrize("face", ["f 1/1 2/2 3/3", "f 1//1 2//2 3//3", "f 1/-9/-9 2/-9/-9 3/-9/-9"])
 @pytest.mark.parametrize("first", ["v 0 0 0", "v\t0 0 0"])
 def test_places_and_normals_that_are_not_there_are_none(tmp_path: Path, face: str, first: str) -> None:
     (tmp_path / "m.obj").write_text(f"{first}\nv 1 0 0\nv 0 1 0\n{face}\n")
-    surface = read_surface(tmp_path / "m.obj")
-    assert (surface.normals, surface.uvs, surface.vertices.shape) == (None, None, (3, 3))
+    surface = read_mesh(tmp_path / "m.obj", with_shading=True)
+    assert (surface.corner_normals, surface.corner_uvs, surface.mesh.vertices.shape) == (None, None, (3, 3))
 
 
 def test_a_place_of_one_number_lies_on_the_lower_edge(tmp_path: Path) -> None:
     (tmp_path / "m.obj").write_text("v 0 0 0\nv 1 0 0\nv 0 1 0\nvt 0.5\nvt 1 1\nf 1/1 2/2 3/7\n")
-    np.testing.assert_array_equal(read_surface(tmp_path / "m.obj").uvs, [[[0.5, 0.0], [1.0, 1.0], [0.0, 0.0]]])
+    np.testing.assert_array_equal(
+        read_mesh(tmp_path / "m.obj", with_shading=True).corner_uvs, [[[0.5, 0.0], [1.0, 1.0], [0.0, 0.0]]]
+    )
 
 
 def test_a_vertex_that_is_not_finite_is_refused(tmp_path: Path) -> None:
     (tmp_path / "m.obj").write_text("v 0 0 nan\nv 1 0 0\nv 0 1 0\nf 1 2 3\n")
     with pytest.raises(AssetError, match="a vertex is not finite"):
-        read_surface(tmp_path / "m.obj")
+        read_mesh(tmp_path / "m.obj", with_shading=True)
 
 
 def test_a_crease_parts_normals_and_a_bend_does_not() -> None:
     bend = np.radians(20.0)
     vertices = np.array([[0, 0, 0], [0, 1, 0], [-1, 0, 0], [np.cos(bend), 0, -np.sin(bend)]])
     faces = np.array([[0, 1, 2], [0, 3, 1]])
-    smooth = creased_normals(vertices, faces, crease_rad=np.radians(30.0))
-    sharp = creased_normals(vertices, faces, crease_rad=np.radians(10.0))
+    smooth = creased_normals(TriangleMesh(vertices, faces), crease_rad=np.radians(30.0))
+    sharp = creased_normals(TriangleMesh(vertices, faces), crease_rad=np.radians(10.0))
     np.testing.assert_allclose(smooth[0, 0], smooth[1, 0])
     np.testing.assert_allclose(smooth[0, 0], [np.sin(bend / 2), 0.0, np.cos(bend / 2)], atol=1e-9)
     np.testing.assert_allclose(sharp[0], np.broadcast_to([0.0, 0.0, 1.0], (3, 3)), atol=1e-12)

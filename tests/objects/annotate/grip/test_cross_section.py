@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from unlatch.objects.annotate.grip.cross_section import cut, front_heights, outermost_interval
-from unlatch.simcore.meshes.decomposition.convex_decomposition import convex_hull
-from unlatch.simcore.meshes.mesh_parts import TriangleMesh, join
+from unlatch.simcore.meshes.convex_hull import convex_hull
+from unlatch.simcore.meshes.triangle_mesh import TriangleMesh, join_meshes
 
 
 def box(low: tuple[float, float, float], high: tuple[float, float, float]) -> TriangleMesh:
@@ -33,14 +33,14 @@ def test_a_cut_beside_the_mesh_is_empty() -> None:
 
 
 def test_the_bar_is_told_from_the_plate_behind_it() -> None:
-    handle = join([box((0, 0, 0), (0.01, 1, 0.1)), box((0.05, 0, 0), (0.07, 1, 0.1))])
+    handle = join_meshes([box((0, 0, 0), (0.01, 1, 0.1)), box((0.05, 0, 0), (0.07, 1, 0.1))])
     interval = outermost_interval(cut(handle, axis=1, at=0.5), axis=0)
     assert interval == pytest.approx((0.05, 0.07))
 
 
 def test_heights_seen_from_the_front() -> None:
     heights = front_heights(
-        join([box((0, 0, 0), (0.5, 1, 1)), box((0.5, 0, 0), (0.8, 0.4, 1))]),
+        join_meshes([box((0, 0, 0), (0.5, 1, 1)), box((0.5, 0, 0), (0.8, 0.4, 1))]),
         np.array([[0.2, 0.5], [0.7, 0.5], [1.5, 0.5]]),
     )
     assert heights == pytest.approx([0.8, 0.5, -np.inf])

@@ -15,8 +15,8 @@ from unlatch.objects.importers.urdf_converter import UrdfConverter, UrdfConverte
 from unlatch.objects.importers.usd.writer import usd_name
 from unlatch.objects.procedural.building.dressing import dressed_files
 from unlatch.objects.procedural.catalog import GENERATORS
+from unlatch.simcore import extras
 from unlatch.simcore.errors import AssetError
-from unlatch.simcore.meshes import mesh_reader
 from unlatch.simcore.meshes.textured_surface import linear_light
 from unlatch.simcore.urdf.reader import read_urdf
 
@@ -278,7 +278,7 @@ def test_self_collision_is_that_of_the_articulation(wanted: bool, cabinet: Path)
 def test_colliders_are_the_convex_parts_that_bullet_has(cabinet: Path):
     from pxr import UsdPhysics
 
-    from unlatch.simcore.meshes.mesh_file import read_obj
+    from unlatch.simcore.meshes.obj_file import read_obj
 
     made, stage = convert_urdf(cabinet, convex_decompose_mesh=True)
     parts = [mesh for mesh in meshes(stage) if mesh.HasAPI(UsdPhysics.CollisionAPI)]
@@ -286,7 +286,7 @@ def test_colliders_are_the_convex_parts_that_bullet_has(cabinet: Path):
     body = [part for part in parts if str(part.GetPath()).startswith("/cabinet/body/")]
     assert len(body) >= 2
     collider = read_urdf(made.urdf_path).links["body"].collisions[0]
-    vertices, _ = read_obj(Path(made.urdf_path).parent / collider.mesh)
+    vertices = read_obj(Path(made.urdf_path).parent / collider.mesh).mesh.vertices
     points = np.concatenate([world_points(part) for part in body])
     np.testing.assert_allclose(np.sort(points, axis=0), np.sort(vertices, axis=0), atol=1e-5)
 
@@ -377,14 +377,14 @@ def test_names_that_usd_does_not_take_become_ones_that_it_does():
 def test_a_missing_package_names_the_extra_before_any_work(
     cabinet: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    real = mesh_reader.import_module
+    real = extras.import_module
 
     def refuse(name: str) -> Any:
         if name == "pxr":
             raise ImportError(name)
         return real(name)
 
-    monkeypatch.setattr(mesh_reader, "import_module", refuse)
+    monkeypatch.setattr(extras, "import_module", refuse)
     with pytest.raises(AssetError, match=r"pip install 'unlatch\[usd\]'"):
         convert_urdf(cabinet, usd_dir=str(tmp_path / "none"))
     assert not (tmp_path / "none").exists()

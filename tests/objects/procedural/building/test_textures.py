@@ -19,8 +19,8 @@ from unlatch.objects.procedural.building.textured_mesh import textured_mesh
 from unlatch.objects.procedural.building.textures import TextureKind, draw_texture
 from unlatch.objects.procedural.catalog import GENERATORS
 from unlatch.simcore.geometry import Pose
-from unlatch.simcore.meshes.mesh_reader import mesh_dependencies
-from unlatch.simcore.meshes.surface import shape_triangles
+from unlatch.simcore.meshes.mesh_dependencies import mesh_dependencies
+from unlatch.simcore.meshes.shape_surface import shape_mesh
 from unlatch.simcore.meshes.textured_surface import read_textured_surface
 from unlatch.simcore.rng import stream
 from unlatch.simcore.sim.rates import WorldCfg
@@ -127,7 +127,7 @@ def test_a_mesh_is_the_primitive_and_faces_outwards(shape: str) -> None:
     primitive = SHAPES[shape]
     mesh = textured_mesh(primitive, draw_texture(TextureKind.wood, stream(0, "test")), stream(1, "test"))
     assert mesh.uvs.min() >= 0.0, "Bullet draws black below 0"
-    expected, _ = shape_triangles(primitive)
+    expected = shape_mesh(primitive).vertices
     expected = primitive.T_link_shape @ expected
     np.testing.assert_allclose(np.ptp(mesh.vertices, axis=0), np.ptp(expected, axis=0), atol=1e-3)
     corners = mesh.vertices[mesh.faces]
@@ -237,6 +237,6 @@ def edit(path: Path, old: str, new: str) -> None:
 
 def seen_bounds(link: Link) -> np.ndarray:
     """(2, 3) bounds of what is seen of a link [m]."""
-    clouds = [shape.T_link_shape @ shape_triangles(shape)[0] for shape in link.visuals]
+    clouds = [shape.T_link_shape @ shape_mesh(shape).vertices for shape in link.visuals]
     points = np.concatenate(clouds)
     return np.stack([points.min(axis=0), points.max(axis=0)])

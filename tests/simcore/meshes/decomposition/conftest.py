@@ -8,7 +8,7 @@ import numpy as np
 import pybullet as p
 import pytest
 
-from unlatch.simcore.meshes.mesh_parts import TriangleMesh
+from unlatch.simcore.meshes.triangle_mesh import TriangleMesh
 
 
 @pytest.fixture

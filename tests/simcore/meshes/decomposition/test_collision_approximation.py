@@ -6,16 +6,13 @@ import numpy as np
 import pytest
 
 from unlatch.simcore.geometry import Pose, matrix_from_rpy
+from unlatch.simcore.meshes.convex_hull import convex_hull, mesh_hull
 from unlatch.simcore.meshes.decomposition.collision_approximation import (
     Colliders,
     CollisionApproximation,
-    closed_volume,
-    hull_of,
     make_colliders,
-    simplified,
 )
-from unlatch.simcore.meshes.decomposition.convex_decomposition import convex_hull, hull_volume
-from unlatch.simcore.meshes.mesh_parts import TriangleMesh, join
+from unlatch.simcore.meshes.triangle_mesh import TriangleMesh, closed_volume, join_meshes, simplify_mesh
 from unlatch.simcore.urdf.model import ShapeKind
 
 CORNERS = np.array(np.meshgrid((-0.5, 0.5), (-0.5, 0.5), (-0.5, 0.5))).reshape(3, -1).T
@@ -36,7 +33,7 @@ def test_the_box_around_a_slanted_box_is_that_box():
     assert found.primitive.kind is ShapeKind.box
     assert sorted(found.primitive.size) == pytest.approx([0.2, 0.5, 1.0], rel=1e-4)
     np.testing.assert_allclose(found.primitive.T_link_shape.p, T.p, atol=1e-4)
-    assert hull_volume(found.convex[0]) == pytest.approx(0.1, rel=1e-3)
+    assert found.convex[0].volume == pytest.approx(0.1, rel=1e-3)
 
 
 def test_the_box_around_a_straight_box_is_not_turned():
@@ -60,9 +57,9 @@ def test_the_ball_is_the_smallest_and_holds_everything():
 def test_one_hull_fills_a_corner_and_a_decomposition_does_not(angle_surface):
     hull, parts = colliders(angle_surface, "convexHull"), colliders(angle_surface, "convexDecomposition")
     assert len(hull.convex) == 1
-    assert hull_volume(hull.convex[0]) > 2 * 0.076
+    assert hull.convex[0].volume > 2 * 0.076
     assert len(parts.convex) >= 2
-    assert sum(map(hull_volume, parts.convex)) == pytest.approx(0.076, rel=0.02)
+    assert sum(part.volume for part in parts.convex) == pytest.approx(0.076, rel=0.02)
     assert closed_volume(angle_surface) == pytest.approx(0.076)
 
 
@@ -70,8 +67,8 @@ def test_simplified_triangles_keep_the_shape():
     heights, angles = np.meshgrid(np.linspace(0, 1, 60), np.linspace(0, 2 * np.pi, 80, endpoint=False))
     points = np.stack([np.cos(angles), np.sin(angles), heights], axis=-1).reshape(-1, 3)
     dense = convex_hull(points)
-    fine = join([TriangleMesh(dense.vertices, dense.faces)])
-    found = simplified(fine, most_faces=200)
+    fine = join_meshes([TriangleMesh(dense.vertices, dense.faces)])
+    found = simplify_mesh(fine, max_faces=200, first_distance_m=0.001)
     assert len(fine.faces) > 200
     assert 20 <= len(found.faces) <= 200
     np.testing.assert_allclose(found.extents, fine.extents, atol=0.2)
@@ -93,7 +90,7 @@ def test_a_flat_sheet_gets_a_thickness():
     sheet = TriangleMesh(
         np.array([[0, 0, 0], [1, 0, 0], [1, 1, 0], [0, 1, 0]], dtype=float), np.array([[0, 1, 2], [0, 2, 3]])
     )
-    assert hull_volume(hull_of(sheet, least_m=0.002, where="sheet")) == pytest.approx(0.002, rel=1e-3)
+    assert mesh_hull(sheet, least_m=0.002, where="sheet").volume == pytest.approx(0.002, rel=1e-3)
     assert closed_volume(sheet) is None
 
 
@@ -102,5 +99,5 @@ def test_only_closed_surfaces_have_a_volume():
     assert closed_volume(whole) == pytest.approx(0.1)
     assert closed_volume(TriangleMesh(whole.vertices, whole.faces[1:])) is None
     assert closed_volume(TriangleMesh(whole.vertices, whole.faces[:, ::-1])) is None
-    both_sides = join([whole, TriangleMesh(whole.vertices, whole.faces[:, ::-1])])
+    both_sides = join_meshes([whole, TriangleMesh(whole.vertices, whole.faces[:, ::-1])])
     assert closed_volume(both_sides) is None

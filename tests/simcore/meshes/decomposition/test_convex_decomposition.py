@@ -9,17 +9,12 @@ import pybullet as p
 import pytest
 
 from unlatch.simcore.errors import AssetError, ConfigError
+from unlatch.simcore.meshes.convex_hull import convex_hull, hulls_inertial
 from unlatch.simcore.meshes.decomposition import convex_decomposition
-from unlatch.simcore.meshes.decomposition.convex_decomposition import (
-    ConvexDecompositionCfg,
-    convex_hull,
-    decompose,
-    hull_volume,
-)
+from unlatch.simcore.meshes.decomposition.convex_decomposition import ConvexDecompositionCfg, decompose
 from unlatch.simcore.meshes.decomposition.voxel_boxes import voxel_boxes
-from unlatch.simcore.meshes.hull_files import hulls_inertial, write_hulls
-from unlatch.simcore.meshes.mesh_file import read_obj
-from unlatch.simcore.meshes.mesh_parts import TriangleMesh, join
+from unlatch.simcore.meshes.obj_file import format_obj, read_obj
+from unlatch.simcore.meshes.triangle_mesh import TriangleMesh, join_meshes, simplify_mesh
 
 
 def box(low: tuple[float, float, float], high: tuple[float, float, float]) -> TriangleMesh:
@@ -54,16 +49,16 @@ def test_a_hull_is_closed_and_turned_outwards() -> None:
     hull = convex_hull(points)
     from scipy.spatial import ConvexHull
 
-    assert hull_volume(hull) == pytest.approx(ConvexHull(points).volume)
-    assert hull_volume(box((-1, -1, -1), (1, 1, 2))) == pytest.approx(12.0)
+    assert hull.volume == pytest.approx(ConvexHull(points).volume)
+    assert box((-1, -1, -1), (1, 1, 2)).volume == pytest.approx(12.0)
 
 
 def test_near_convex_pieces_become_their_hulls() -> None:
     result = decompose(
-        [join([box((0, 0, 0), (1, 1, 0.1)), box((0, 0, 0.9), (1, 1, 1))])], ConvexDecompositionCfg(), size_m=1.0
+        [join_meshes([box((0, 0, 0), (1, 1, 0.1)), box((0, 0, 0.9), (1, 1, 1))])], ConvexDecompositionCfg(), size_m=1.0
     )
     assert result.methods == {"hull": 2}
-    assert sum(hull_volume(hull) for hull in result.hulls) == pytest.approx(0.2)
+    assert sum(hull.volume for hull in result.hulls) == pytest.approx(0.2)
 
 
 def test_a_flat_sheet_gets_a_thickness() -> None:
@@ -72,7 +67,7 @@ def test_a_flat_sheet_gets_a_thickness() -> None:
     )
     result = decompose([sheet], ConvexDecompositionCfg(), size_m=0.5)
     assert result.methods == {"sheet": 1}
-    assert hull_volume(result.hulls[0]) == pytest.approx(0.5 * 0.4 * 0.002)
+    assert result.hulls[0].volume == pytest.approx(0.5 * 0.4 * 0.002)
 
 
 def test_small_pieces_are_hulls_and_tiny_ones_are_left_out() -> None:
@@ -157,7 +152,7 @@ def test_only_the_largest_pieces_are_given_to_coacd(monkeypatch: pytest.MonkeyPa
     _child(monkeypatch, tmp_path, "print(given, file=sys.stderr)\nsys.exit(3)")
     small = TriangleMesh(open_box().vertices * 0.5 + 2.0, open_box().faces)
     with pytest.raises(AssetError, match=r"in_00000\.npz") as caught:
-        decompose([join([small, open_box()])], ConvexDecompositionCfg(coacd_pieces=1, most_plates=1), size_m=0.4)
+        decompose([join_meshes([small, open_box()])], ConvexDecompositionCfg(coacd_pieces=1, most_plates=1), size_m=0.4)
     assert "in_00001.npz" not in str(caught.value)
 
 
@@ -165,7 +160,7 @@ def test_what_is_too_rich_for_plates_goes_to_coacd(monkeypatch: pytest.MonkeyPat
     _child(monkeypatch, tmp_path, "print(given, file=sys.stderr)\nsys.exit(3)")
     small = TriangleMesh(open_box().vertices * 0.5 + 2.0, open_box().faces)
     with pytest.raises(AssetError) as caught:
-        decompose([join([small, open_box()])], ConvexDecompositionCfg(plate_faces=10), size_m=0.4)
+        decompose([join_meshes([small, open_box()])], ConvexDecompositionCfg(plate_faces=10), size_m=0.4)
     # the larger one has used up what a link may have: the other one is the only piece of CoACD
     assert "['in_00000.npz']" in str(caught.value)
 
@@ -186,11 +181,11 @@ def test_the_effort_is_chosen_by_the_size_of_a_piece_before_it_starts() -> None:
 def test_a_piece_of_many_faces_is_made_simpler_within_a_bound() -> None:
     points = np.random.default_rng(0).normal(size=(3000, 3))
     ball = convex_hull(points / np.linalg.norm(points, axis=1, keepdims=True))
-    fewer = convex_decomposition._decimated(ball, most_faces=500)
+    fewer = simplify_mesh(ball, max_faces=500, first_distance_m=0.005)
     assert len(ball.faces) > 5000
     assert 100 < len(fewer.faces) <= 500
     np.testing.assert_allclose(fewer.extents, ball.extents, atol=0.2)
-    assert convex_decomposition._decimated(ball, most_faces=6000) is ball
+    assert simplify_mesh(ball, max_faces=6000, first_distance_m=0.005) is ball
 
 
 def test_hulls_that_fill_a_cavity_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -220,9 +215,11 @@ def test_masses_of_hulls_are_those_of_solid_boxes() -> None:
 
 @pytest.mark.integration
 def test_bullet_makes_one_hull_of_each_object_in_the_file(tmp_path: Path, client: int) -> None:
-    write_hulls([box((0, 0, 0), (0.1, 1, 1)), box((0.9, 0, 0), (1, 1, 1))], tmp_path / "c.obj")
-    vertices, faces = read_obj(tmp_path / "c.obj")
-    assert (len(vertices), len(faces)) == (16, 24)
+    (tmp_path / "c.obj").write_text(
+        format_obj([box((0, 0, 0), (0.1, 1, 1)), box((0.9, 0, 0), (1, 1, 1))], named=True, decimals=6)
+    )
+    mesh = read_obj(tmp_path / "c.obj").mesh
+    assert (len(mesh.vertices), len(mesh.faces)) == (16, 24)
     (tmp_path / "a.urdf").write_text(
         '<robot name="a">\n<link name="b">\n<collision>\n<geometry>\n<mesh filename="c.obj"/>\n</geometry>\n'
         "</collision>\n</link>\n</robot>\n"

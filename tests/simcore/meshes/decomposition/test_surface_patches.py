@@ -5,16 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from unlatch.simcore.meshes.decomposition.convex_decomposition import (
-    ConvexDecompositionCfg,
-    convex_hull,
-    decompose,
-    hull_volume,
-)
+from unlatch.simcore.meshes.convex_hull import convex_hull
+from unlatch.simcore.meshes.decomposition.convex_decomposition import ConvexDecompositionCfg, decompose
 from unlatch.simcore.meshes.decomposition.hull_nearness import Nearness, SampledSurface
-from unlatch.simcore.meshes.decomposition.surface_patches import convex_patches, is_closed
-from unlatch.simcore.meshes.mesh_parts import TriangleMesh, once, surface_samples
-from unlatch.simcore.meshes.surface import triangle_distances
+from unlatch.simcore.meshes.decomposition.surface_patches import convex_patches
+from unlatch.simcore.meshes.shape_surface import triangle_distances
+from unlatch.simcore.meshes.triangle_mesh import TriangleMesh, drop_duplicate_faces, is_closed, sample_triangles
 
 
 def cube() -> TriangleMesh:
@@ -120,7 +116,12 @@ def test_plates_become_coarser_only_as_far_as_there_would_be_too_many_else():
 
 @pytest.mark.parametrize(
     ("mesh", "closed"),
-    [(cube(), True), (without_front(cube()), False), (doubled(cube()), False), (once(doubled(cube())), True)],
+    [
+        (cube(), True),
+        (without_front(cube()), False),
+        (doubled(cube()), False),
+        (drop_duplicate_faces(doubled(cube())), True),
+    ],
 )
 def test_only_a_surface_with_an_inside_is_closed(mesh: TriangleMesh, closed: bool):
     assert is_closed(mesh) is closed
@@ -128,8 +129,8 @@ def test_only_a_surface_with_an_inside_is_closed(mesh: TriangleMesh, closed: boo
 
 def test_a_triangle_that_is_written_twice_counts_once():
     mesh = cube()
-    np.testing.assert_array_equal(once(doubled(mesh)).faces, mesh.faces)
-    assert once(mesh) is mesh
+    np.testing.assert_array_equal(drop_duplicate_faces(doubled(mesh)).faces, mesh.faces)
+    assert drop_duplicate_faces(mesh) is mesh
 
 
 def test_an_open_box_becomes_thin_plates_without_coacd(monkeypatch: pytest.MonkeyPatch):
@@ -138,7 +139,7 @@ def test_an_open_box_becomes_thin_plates_without_coacd(monkeypatch: pytest.Monke
     monkeypatch.setattr(convex_decomposition, "run_coacd_child", lambda *_, **__: pytest.fail("CoACD was run"))
     result = decompose([doubled(without_front(cube()))], ConvexDecompositionCfg(), size_m=0.4)
     assert result.methods == {"plates": 1}
-    assert [hull_volume(hull) for hull in result.hulls] == [pytest.approx(0.4 * 0.4 * 0.002)] * 5
+    assert [hull.volume for hull in result.hulls] == [pytest.approx(0.4 * 0.4 * 0.002)] * 5
 
 
 def test_a_frame_that_is_drawn_from_both_sides_stays_open():
@@ -162,7 +163,7 @@ def test_there_is_room_between_the_spokes_of_a_small_wheel():
 
 def test_samples_know_their_triangle_and_distances_are_nearly_exact():
     mesh = gutter(8)
-    points, owners = surface_samples(mesh, spacing_m=0.05, most=1000)
+    points, owners = sample_triangles(mesh, spacing_m=0.05, max_points=1000)
     own = [triangle_distances(point, mesh.triangles[[owner]])[0] for point, owner in zip(points, owners, strict=True)]
     np.testing.assert_allclose(own, 0.0, atol=1e-9)
     asked = np.random.default_rng(2).uniform(-0.2, 0.5, size=(200, 3))

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from unlatch.simcore.geometry import Pose
-from unlatch.simcore.meshes.surface import surface_distance, triangle_distances
+from unlatch.simcore.meshes.shape_surface import surface_distance, triangle_distances
 from unlatch.simcore.urdf.model import Shape, ShapeKind
 
 

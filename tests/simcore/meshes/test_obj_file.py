@@ -7,15 +7,15 @@ from pathlib import Path
 import pytest
 
 from unlatch.simcore.errors import AssetError
-from unlatch.simcore.meshes.mesh_file import read_obj
+from unlatch.simcore.meshes.obj_file import read_obj
 
 
 def test_obj_polygons_and_negative_indices(tmp_path: Path) -> None:
     path = tmp_path / "a.obj"
     path.write_text("# a\nv 0 0 0\nv 1 0 0\nv 1 1 0\nv 0 1 0\nvt 0 0\nf 1/1 2/1 3/1 4/1\nf -4 -3 -2\n")
-    vertices, faces = read_obj(path)
-    assert len(vertices) == 4
-    assert faces.tolist() == [[0, 1, 2], [0, 2, 3], [0, 1, 2]]
+    mesh = read_obj(path).mesh
+    assert len(mesh.vertices) == 4
+    assert mesh.faces.tolist() == [[0, 1, 2], [0, 2, 3], [0, 1, 2]]
 
 
 @pytest.mark.parametrize(
