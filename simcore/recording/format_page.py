@@ -1,6 +1,6 @@
-"""The page `docs/record_format.md`, made from the tables in `keys`.
+"""Generates the page `docs/record_format.md` from the tables in `keys`.
 
-`python -m unlatch.simcore.recording.format_page docs/record_format.md` writes it; a test says when it is out of date.
+`python -m unlatch.simcore.recording.format_page docs/record_format.md` writes it. A test fails if it is out of date.
 """
 
 from __future__ import annotations
@@ -23,53 +23,58 @@ from unlatch.simcore.recording.keys import (
 
 _EPISODE_FIELDS = {
     "format, format_version": "`unlatch-episode` and the version of this page.",
-    "number, seed": "Episode number from 0, and the seed that all its random streams come from.",
-    "success, code, evidence": "The verdict: true, or false with one failure code and the numbers behind it.",
-    "language": "Phrasings of the instruction; the first is this episode's own, drawn from its stream `language`.",
+    "number, seed": "Episode number, from 0, and the seed of all its random streams.",
+    "success, code, evidence": "The verdict: true; or false, with one failure code and the numbers behind it.",
+    "language": "Phrasings of the instruction. The first is this episode's own, drawn from its stream `language`.",
     "assets": "Content hash of every asset by name.",
-    "layout": "What the reset applied: poses, joint openness, start joints, drawn object parameters. `preplan`, where "
-    "the chain begins with `artpreplan`: layouts tried, the one chosen, its room to the joint limits [rad], and for "
-    "each that failed the skill's index (-1: the layout itself), code and message.",
-    "applied": "Randomization, empty where nothing varied: `views` and `rules` as configured, `firings` as lists of "
-    "the step (0 the reset, then one a control step), the place of the rule in `rules`, and the values that it wrote. "
-    "`sensors` and `visuals`, where there are such rules: `rules` and `firings` that draw from the stream of "
+    "layout": "Values that the reset applied: poses, joint openness, start joints, drawn object parameters. If the "
+    "chain "
+    "begins with `artpreplan`, also `preplan`: the layouts tried, the chosen one, its distance to the joint limits "
+    "[rad], "
+    "and for each failed layout the skill's index (-1: the layout itself), code and message.",
+    "applied": "Randomization; empty if nothing varied. `views` and `rules` as configured. `firings`: lists of the "
+    "step "
+    "(0: the reset, then one per control step), the index of the rule in `rules`, and the values that it wrote. "
+    "`sensors` and `visuals`, if there are such rules: the `rules` and `firings` that draw from the stream of "
     "that name.",
-    "skills": "One entry a skill, below.",
-    "goal": "`conditions`: what must hold at the end, below.",
-    "settle": "The window in which the scene had to stay as it was, below; null if it never came to that.",
-    "events": "What else happened, in order of time.",
-    "timings_ms": "Wall time of preplan, plan, reset, execute and write [ms]. Equal runs differ here and in the "
-    "planner's own times (`plan.timings_ms` of each entry of `skills`), nowhere else.",
-    "sha256": "Checksum of all other keys: a file that was altered is refused.",
+    "skills": "One entry per skill, see below.",
+    "goal": "`conditions`: what must hold at the end, see below.",
+    "settle": "The time in which the scene had to stand still, see below; null if the episode ended before it.",
+    "events": "Other events, in order of time.",
+    "timings_ms": "Wall time of preplan, plan, reset, execute and write [ms]. Equal runs differ only here "
+    "and in the planner's own times (`plan.timings_ms` of each entry of `skills`).",
+    "sha256": "Checksum of all other keys. Readers refuse a file that was changed.",
     "state": "File name, SHA-256, size and number of actions of `state.npz`.",
 }
 
 _HEAD = f"""# Record format, version {FORMAT_VERSION}
 
-This page is generated: `python -m unlatch.simcore.recording.format_page docs/record_format.md`.
+This page lists every file, key and array of a recorded episode.
+It is generated: `python -m unlatch.simcore.recording.format_page docs/record_format.md`.
 
 ```text
-dataset.json                                        format version, header (equal for all runs into it), info
+dataset.json                                        format version, header (the same for all runs into it), info
 episodes/<number // 1000, 7 digits>/<number, 10 digits>/episode.json
 episodes/<number // 1000, 7 digits>/<number, 10 digits>/state.npz
-index/<worker>.jsonl                                one line an episode; may be lost, and is made again
-renders/<render name>/                              images made later, with the same folders
-.tmp/                                               episodes that are being written; leftovers are cleaned up
+index/<worker>.jsonl                                one line per episode; a lost index is made again
+renders/<render name>/                              images rendered later, in the same folder structure
+.tmp/                                               episodes in progress; leftovers are cleaned up
 ```
 
-An episode folder is whole or not there. SI units, radians, seconds; quaternions are x, y, z, w; the world frame has
-z up and z = 0 at the top of the table. JSON has no word for numbers that are not finite: they are the strings "nan",
-"inf" and "-inf". Nothing is pickled; `numpy.load` reads `state.npz`.
+An episode folder is either complete or absent. Units are SI, with radians and seconds. Quaternions are x, y, z, w. The
+world frame has z up, and z = 0 at the top of the table. JSON has no numbers that are not finite: they are the strings
+"nan", "inf" and "-inf". Nothing is pickled. `numpy.load` reads `state.npz`.
 
 ## Arrays in state.npz
 
 An episode of T actions has T+1 states. Row t of the actions, contacts and speeds lies between the states t and t+1.
-`n` is the number of arm joints, `m` that of an object's movable joints. An attempt that never began has no arrays.
+`n` is the number of arm joints, `k` that of gripper joints, and `m` that of an object's movable joints. An attempt that
+never began has no arrays.
 """
 
 
 def record_format_page() -> str:
-    """The text of `docs/record_format.md`."""
+    """Returns the text of `docs/record_format.md`."""
     parts = [_HEAD]
     for title, kind in (
         ("States, T+1 rows", STATE),
@@ -81,7 +86,11 @@ def record_format_page() -> str:
     parts.append("### Each entry of `skills`\n\n" + _table(SKILL_FIELDS, "Key"))
     parts.append("### Each entry of `goal.conditions`\n\n" + _table(GOAL_FIELDS, "Key"))
     parts.append("### `settle`\n\n" + _table(SETTLE_FIELDS, "Key"))
-    parts.append("## Failure codes\n\nThe earliest violated condition wins; of those at one frame the first here.\n")
+    parts.append(
+        "## Failure codes\n\nThe code is that of the earliest violated condition. If several are violated in one "
+        "frame, the first in this "
+        "table counts.\n"
+    )
     parts.append(_table(FAILURE_CODES, "Code"))
     return "\n".join(parts)
 

@@ -1,4 +1,4 @@
-"""The table of everything in a record: keys, shapes, types, units. The page `docs/record_format.md` is made from it."""
+"""The table of all keys of a record, with shapes, types and units. `docs/record_format.md` is generated from it."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 STATE = "state"
-"""T+1 rows: what holds at the moment of a frame."""
+"""T+1 rows: values at the moment of a frame."""
 ACTION = "action"
-"""T rows: what was commanded from one frame to the next."""
+"""T rows: commands from one frame to the next."""
 INTERVAL = "interval"
-"""T rows: what was measured over the physics steps from one frame to the next."""
+"""T rows: values measured over the physics steps from one frame to the next."""
 
 _PREFIX_KINDS = {"actions": ACTION, "contacts": INTERVAL, "speeds": INTERVAL}
 _STATE_PREFIXES = frozenset({"robots", "objects", "keypoints", "sensors", "skills", "validity", "time"})
@@ -23,23 +23,23 @@ class KeySpec:
     """One kind of array in `state.npz`."""
 
     pattern: str
-    """The key; `<robot>`, `<arm>`, `<object>`, `<part>`, ... stand for a name each."""
+    """The key. Each of `<robot>`, `<arm>`, `<object>`, `<part>`, ... stands for a name."""
     kind: str
-    """`STATE`, `ACTION` or `INTERVAL`; decides the number of rows."""
+    """`STATE`, `ACTION` or `INTERVAL`; sets the number of rows."""
     shape: tuple[int | str, ...] | None
-    """Shape of one row; a letter is a size that the key's owner fixes. None for any shape."""
+    """Shape of one row. A letter is a size that depends on the robot or object. None: any shape."""
     dtype: str
     """`float64`, `int64` or `bool`."""
     unit: str
     """Unit, or `-`."""
     meaning: str
-    """What it is, and in which frame."""
+    """Meaning of the values, and their frame."""
     required: bool = True
-    """Whether every record has it for every owner (robot arm, object) it names."""
+    """Whether every record has this key for every robot arm and object."""
 
     @property
     def regex(self) -> re.Pattern[str]:
-        """What matches a key of this pattern."""
+        """Returns the regular expression for keys of this pattern."""
         parts = [f"(?P<{part[1:-1]}>{_NAME})" if part.startswith("<") else re.escape(part) for part in self._parts()]
         return re.compile(r"\.".join(parts) + r"\Z")
 
@@ -59,7 +59,7 @@ def _force(view: str, meaning: str) -> tuple[KeySpec, KeySpec]:
             (),
             "float64",
             "N",
-            f"Largest force of one pair of links in one physics step; {meaning}",
+            f"Largest force of one pair of links in one physics step. {meaning}",
         ),
         KeySpec(
             f"contacts.{view}.force_mean_n",
@@ -67,7 +67,7 @@ def _force(view: str, meaning: str) -> tuple[KeySpec, KeySpec]:
             (),
             "float64",
             "N",
-            f"Mean over the physics steps of the largest force of one pair; {meaning}",
+            f"Mean over the physics steps of the largest force of one pair. {meaning}",
         ),
     )
 
@@ -88,9 +88,17 @@ KEYS: tuple[KeySpec, ...] = (
     _state(f"{_ARM}.tcp_position", (3,), "m", "The point between the fingertips, world frame."),
     _state(f"{_ARM}.tcp_quat_xyzw", (4,), "-", "Orientation of the tcp frame, world frame."),
     KeySpec(f"{_ARM}.gripper_joint_positions", STATE, ("k",), "float64", "m or rad", _FINGERS, False),
-    KeySpec(f"{_ARM}.gripper_joint_velocities", STATE, ("k",), "float64", "m/s or rad/s", "Their velocities.", False),
+    KeySpec(
+        f"{_ARM}.gripper_joint_velocities",
+        STATE,
+        ("k",),
+        "float64",
+        "m/s or rad/s",
+        "Velocities of the gripper's joints.",
+        False,
+    ),
     _state(f"{_ARM}.gripper_opening", (1,), "m", "Distance between the finger pads."),
-    _state(f"{_ARM}.gripper_target", (1,), "m", "Distance between the finger pads that was last asked for."),
+    _state(f"{_ARM}.gripper_target", (1,), "m", "Last commanded distance between the finger pads."),
     _state("objects.<object>.root_position", (3,), "m", "Origin of the object's root link, world frame."),
     _state("objects.<object>.root_quat_xyzw", (4,), "-", "Orientation of the object's root link, world frame."),
     _state("objects.<object>.joint_positions", ("m",), "rad or m", "Positions s of the object's movable joints."),
@@ -99,13 +107,17 @@ KEYS: tuple[KeySpec, ...] = (
     KeySpec("sensors.<sensor>.<value>", STATE, None, "float64", "-", "A value of a sensor (see sensors.md).", False),
     _state("skills.index", (), "-", "Index into the skills of episode.json; -1 before the first.", dtype="int64"),
     _state("skills.command_index", (), "-", "Index into the command list of that skill.", dtype="int64"),
-    _state("skills.phase", (), "-", f"What the arm is doing: {_PHASES}", dtype="int64"),
+    _state("skills.phase", (), "-", f"Phase of the arm: {_PHASES}", dtype="int64"),
     *(
-        KeySpec(f"skills.<arm>.{name}", STATE, (), "int64", "-", f"Only of a robot with several arms: {meaning}", False)
+        KeySpec(f"skills.<arm>.{name}", STATE, (), "int64", "-", f"Only for robots with several arms: {meaning}", False)
         for name, meaning in (
-            ("index", "index of the arm's skill in episode.json, -1 where it has none; `skills.index` is the last."),
-            ("command_index", "index into the command list of that skill, -1 where it is done."),
-            ("phase", "what the arm is doing, by the same numbers."),
+            (
+                "index",
+                "index of the arm's skill in episode.json, -1 without a skill. `skills.index` is the skill that began "
+                "last.",
+            ),
+            ("command_index", "index into the command list of that skill, -1 when it is done."),
+            ("phase", "phase of the arm, with the same numbers."),
         )
     ),
     _state("validity.collision_valid", (), "-", "False from the first forbidden contact on.", dtype="bool"),
@@ -138,13 +150,13 @@ KEYS: tuple[KeySpec, ...] = (
         None,
         "float64",
         "-",
-        "One value an object joint: 1 where it is held by its own friction.",
+        "One value per object joint: 1 if its own friction holds it.",
         False,
     ),
-    *_force(f"{_ARM_VIEW}.fingers_link", "fingers on the moving part."),
-    *_force(f"{_ARM_VIEW}.fingers_base", "fingers on the object's body."),
-    *_force(f"{_ARM_VIEW}.forbid_collision", "arm links on any link of the object."),
-    *_force("<robot>.environment", "the robot on floor, furniture, other objects and itself."),
+    *_force(f"{_ARM_VIEW}.fingers_link", "Fingers on the moving part."),
+    *_force(f"{_ARM_VIEW}.fingers_base", "Fingers on the object's body."),
+    *_force(f"{_ARM_VIEW}.forbid_collision", "Arm links on any link of the object."),
+    *_force("<robot>.environment", "Robot on floor, furniture, other objects and itself."),
     KeySpec(
         "speeds.<body>.max",
         INTERVAL,
@@ -160,35 +172,36 @@ _COMPILED = tuple((spec, spec.regex) for spec in KEYS)
 
 SKILL_FIELDS: dict[str, str] = {
     "name": "Name of the skill in the catalog.",
-    "arm": "Only of a robot with several arms: the one that acts.",
-    "stage": "Only with `arm`: which stage of the chain it belongs to; skills of one stage run side by side.",
-    "entry": "Only with `arm`: its place in the chain as it was configured.",
-    "broken_off": "Only with `arm`: whether it ended before its time, as when another arm's skill failed.",
-    "object": "Name of the object acted on; null for a skill that moves nothing.",
+    "arm": "Only for robots with several arms: the arm that acts.",
+    "stage": "Only with `arm`: the stage of the chain. Skills of one stage run at the same time.",
+    "entry": "Only with `arm`: index of the skill in the configured chain.",
+    "broken_off": "Only with `arm`: whether the skill was stopped early, for example because another arm's skill "
+    "failed.",
+    "object": "Name of the object that the skill acts on; null for a skill that moves nothing.",
     "part": "Name of the part in its annotation.",
-    "link": "Optional; link of the object that its fingers may touch, where it is not that of the part.",
-    "holds": "Optional; true where the skill holds for other arms: in every row of its phase 8 a finger touches the "
-    "link, and the parts that concurrent skills act on move in no other row.",
-    "language": "Optional; phrasings of this step, filled in; the first is drawn as that of the episode.",
+    "link": "Optional; link of the object that the fingers may touch, if it is not the link of the part.",
+    "holds": "Optional; true if the skill holds the object for other arms. In every row of its phase 8, a finger "
+    "touches the link. The parts of concurrent skills move only in these rows.",
+    "language": "Optional; phrasings of this step with names filled in. The first is drawn like that of the episode.",
     "joint": "Name of the part's joint.",
     "joint_index": "Its column in `objects.<object>.joint_positions`.",
-    "strategy": "Optional; name of the way in which it was planned.",
-    "refused": "Optional; ways that did not plan: `strategy`, `code` and `message` of each.",
-    "success_mode": "`abs`, `normal`, `zero`, `dis_to_init` or `fraction`; null where the skill moves nothing.",
-    "success_threshold": "What the joint must reach under that mode [rad, m or share].",
+    "strategy": "Optional; name of the strategy that the plan uses.",
+    "refused": "Optional; strategies without a plan: `strategy`, `code` and `message` of each.",
+    "success_mode": "`abs`, `normal`, `zero`, `dis_to_init` or `fraction`; null if the skill moves nothing.",
+    "success_threshold": "Value that the joint must reach in that mode [rad, m or share].",
     "s0": "Position of the joint at episode start [rad or m].",
     "s_end": "Position of the joint at `frame_end` [rad or m].",
     "s_closed": "Position of the joint when closed [rad or m].",
     "s_open": "Position of the joint when open [rad or m].",
-    "frame_start": "State frame at which the skill began; null if it never did. Its actions are the rows from here on.",
-    "frame_end": "State frame at which it ended; its last action is the row before.",
+    "frame_start": "State frame at which the skill began; null if it never began. Its actions start with this row.",
+    "frame_end": "State frame at which the skill ended. Its last action is the row before.",
     "collision_valid_enabled": "Whether a forbidden contact fails the skill.",
     "process_valid_enabled": "Whether overspeed fails the skill.",
     "contact_force_threshold_n": "Force above which a forbidden contact counts [N].",
     "first_violation": "`{view, pair, force_n, physics_step, time_s}` of the first forbidden contact, or null.",
-    "success": "What the skill itself said at its end.",
-    "zero_force_contacts": "Optional; contact points without force that the forbidden views saw; never judged.",
-    "plan": "Optional; what the planner made: keyframes, residuals, counts, times; or the diagnosis of why not.",
+    "success": "Result that the skill reported at its end.",
+    "zero_force_contacts": "Optional; number of forbidden contact points without force. The verdict ignores them.",
+    "plan": "Optional; the plan: keyframes, residuals, counts, times. Without a plan: the diagnosis.",
     "finger_contact_required": "Whether the fingers must touch the part while it moves.",
 }
 """Keys of each entry of `skills` in `episode.json`."""
@@ -197,25 +210,27 @@ GOAL_FIELDS: dict[str, str] = {
     "object": "Name of the object.",
     "part": "Name of the part in its annotation.",
     "joint_index": "Column of its joint in `objects.<object>.joint_positions`.",
-    "kind": "`moved`: abs(s - s0) >= value; `moved_fraction`: that over abs(open - closed); "
+    "kind": "`moved`: abs(s - s0) >= value; `moved_fraction`: abs(s - s0) / abs(open - closed) >= value; "
     "`within_closed`: abs(s - closed) <= value.",
     "value": "Threshold [rad, m or share].",
-    "s_closed": "Optional; position of the joint when closed, else that of the skill on the same joint.",
-    "s_open": "Optional; position of the joint when open, else that of the skill on the same joint.",
+    "s_closed": "Optional; position of the joint when closed. Default: that of the skill on the same joint.",
+    "s_open": "Optional; position of the joint when open. Default: that of the skill on the same joint.",
 }
 """Keys of each entry of `goal.conditions` in `episode.json`."""
 
 SETTLE_FIELDS: dict[str, str] = {
-    "frame_start": "State frame at which settling began: the last command was over.",
-    "frame_end": "State frame at which it ended, the last one of the episode.",
-    "max_change": "Largest change of an acted-on joint in between that counts as staying [rad or m].",
-    "max_changes": "Optional; the same joint by joint, `<object>.<joint_index>`; where given, it holds in its place.",
+    "frame_start": "State frame at which settling began, after the last command.",
+    "frame_end": "State frame at which settling ended: the last of the episode.",
+    "max_change": "Largest change of a joint during settling that counts as standing still [rad or m]. It applies to "
+    "joints that skills act on.",
+    "max_changes": "Optional; the same for single joints, by `<object>.<joint_index>`. It replaces `max_change` for "
+    "these joints.",
 }
 """Keys of `settle` in `episode.json`."""
 
 
 def is_name(text: str) -> bool:
-    """Whether a text can stand for `<robot>`, `<object>` and their like in a key.
+    """Returns whether a text is valid as `<robot>`, `<object>`, ... in a key.
 
     Args:
         text: Name of a robot, arm, object, part, sensor, ...
@@ -225,7 +240,7 @@ def is_name(text: str) -> bool:
 
 @lru_cache(maxsize=4096)
 def match_key(key: str) -> tuple[KeySpec, dict[str, str]] | None:
-    """The entry of the table that a key belongs to, with the names in it; None for an unknown key.
+    """Returns the table entry of a key and the names in the key; None for an unknown key.
 
     Args:
         key: Key of an array.
@@ -238,11 +253,11 @@ def match_key(key: str) -> tuple[KeySpec, dict[str, str]] | None:
 
 
 def kind_of(key: str) -> str | None:
-    """`STATE`, `ACTION` or `INTERVAL` by the first word of a key; None for any other."""
+    """Returns `STATE`, `ACTION` or `INTERVAL` from the first word of a key; None for other words."""
     first = key.partition(".")[0]
     return STATE if first in _STATE_PREFIXES else _PREFIX_KINDS.get(first)
 
 
 def is_state_key(key: str) -> bool:
-    """Whether an array of this key has T+1 rows."""
+    """Returns whether an array of this key has T+1 rows."""
     return kind_of(key) == STATE
