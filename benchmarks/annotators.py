@@ -56,7 +56,7 @@ def main() -> int:
     times: dict[tuple[str, bool], list[float]] = {}
     world = World(cfg.world, visuals=True, renderer=RENDERERS.load(given.renderer)())
     with world, open_record(cfg, record, world=world) as shown:
-        (sensor,) = shown.episode.scene.scene.sensors.children.values()
+        (sensor,) = shown.episode.scene.state_tree.sensors.children.values()
         camera = sensor.pinhole.from_fov(given.width, given.height, sensor.pinhole.fov_rad)
         for frame in np.linspace(0, record.n_actions, given.frames + 1).astype(int):  # the first warms up
             shown.show(int(frame))

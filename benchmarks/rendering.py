@@ -89,7 +89,7 @@ def size_table(data_set: DataSet, renderers: list[str], cameras: list[str]) -> N
         world = World(cfg.world, visuals=True, renderer=RENDERERS.load(name)())
         with world, open_record(cfg, record, world=world) as shown:
             shown.show(record.n_actions // 2)
-            for camera, sensor in shown.episode.scene.scene.sensors.children.items():
+            for camera, sensor in shown.episode.scene.state_tree.sensors.children.items():
                 row = []
                 for width, height in SIZES:
                     pinhole = Pinhole.from_fov(width, height, sensor.pinhole.fov_rad)

@@ -15,9 +15,8 @@ from unlatch.skills.contract.skill import Skill
 class ArtPreplan(Skill):
     """The entry of a chain that stands for the search.
 
-    The search itself is made before the episode begins, where a layout can still be changed
-    (`unlatch.workflows.episode.preplan`); by the time that this skill is asked, it is over. It moves nothing and has no
-    frames.
+    `unlatch.workflows.episode.layout_search` searches before the episode begins, while the layout can still change. The
+    search is over when this skill begins; it moves nothing and has no frames.
     """
 
     cfg_type: ClassVar[type[SkillCfg]] = ArtPreplanCfg

@@ -31,7 +31,7 @@ def test_an_arm_that_is_not_named_is_the_nearest_to_the_part(y: float, nearest: 
     with EpisodeRunner(cfg) as runner:
         episode = runner.episode(0)
         episode.begin()
-        assert episode.begin_stage(0).skill.context.arm.name == nearest
+        assert episode.begin_skill(0).skill.context.arm.name == nearest
 
 
 @pytest.mark.parametrize("arm", ["left", pytest.param("right", marks=pytest.mark.slow)])
@@ -81,11 +81,11 @@ def test_the_other_arm_is_an_obstacle_where_it_stands():
         right, left = episode.scene.robot.arm("right"), episode.scene.robot.arm("left")
         inwards = np.array(left.cfg.home)
         inwards[0] = -1.2
-        skill = episode.make_skill(episode.cfg.skills[0])
+        skill = episode.planner.make_skill(episode.cfg.skills[0])
         skill.context.checker.load(skill.context.robot_model, [])
         assert skill.context.checker.first_collision(inwards) is None
         right.reset(np.array([1.2, *right.cfg.home[1:]]), gripper_m=0.08)
-        skill = episode.make_skill(episode.cfg.skills[0])
+        skill = episode.planner.make_skill(episode.cfg.skills[0])
         skill.context.checker.load(skill.context.robot_model, [])
         hit = skill.context.checker.first_collision(inwards)
         assert hit is not None

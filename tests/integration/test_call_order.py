@@ -36,9 +36,9 @@ TRACKED: list[tuple[Any, str]] = [
     (ContactMonitor, "sample"),
     (ContactMonitor, "end_frame"),
     (Scene, "update_state"),
-    (Judge, "begin_stage"),
+    (Judge, "begin_skill"),
     (Judge, "observe"),
-    (Judge, "end_stage"),
+    (Judge, "end_skill"),
     (Close, "plan"),
     (Skill, "start"),
     (Skill, "next_action"),
@@ -79,10 +79,10 @@ def test_a_demonstration_calls_in_the_documented_order(calls: list[str]):
     assert record.success
     begin = ["sample_layout", "build_scene", "update_state", "add_frame"]
     rest = [*FRAME, "add_frame"]
-    expected = [*begin, *rest * runner.cfg.world.frames(INITIAL_S), "begin_stage", "plan", "start", "is_done"]
+    expected = [*begin, *rest * runner.cfg.world.frames(INITIAL_S), "begin_skill", "plan", "start", "is_done"]
     skill = record.skills[0]
     expected += SKILL_FRAME * (skill["frame_end"] - skill["frame_start"])
-    expected += ["end_stage", *rest * (record.n_actions - skill["frame_end"])]
+    expected += ["end_skill", *rest * (record.n_actions - skill["frame_end"])]
     assert calls == expected
 
 

@@ -92,7 +92,7 @@ def test_planning_leaves_the_world_as_it_is() -> None:
     with World(cfg.world) as world, BulletCollisionChecker() as checker:
         episode = Episode(cfg, 2, world, checker)
         episode.begin()
-        scene = episode.scene.scene
+        scene = episode.scene.state_tree
         before = {key: value.copy() for key, value in scene.state_dict().items()}
         assert Attempt(episode).plan().is_ready()
         scene.update_state()
@@ -196,7 +196,7 @@ def test_phrasings_are_those_of_task_and_skill_with_the_drawn_one_in_front() -> 
         for number in range(3):
             episode = runner.episode(number)
             episode.begin()
-            episode.begin_stage(0)
+            episode.begin_skill(0)
             episode.conclude(Failure("timeout", "It is enough", 0.0))
             found.append(episode.record())
     for record in found:

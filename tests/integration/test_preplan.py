@@ -13,11 +13,12 @@ from unlatch.simcore.errors import ConfigError
 from unlatch.simcore.recording.check import check_record
 from unlatch.simcore.recording.verdict import recompute_success
 from unlatch.skills.articulation import ArticulationSkill
-from unlatch.skills.artpreplan_cfg import ArtPreplanCfg, PreplanReport
+from unlatch.skills.artpreplan_cfg import ArtPreplanCfg
 from unlatch.skills.close import Close
 from unlatch.skills.contract.config import StrategyCfg
 from unlatch.skills.open import Open
 from unlatch.workflows.cli.arguments import CommandLine, load_configs
+from unlatch.workflows.episode.layout_search_report import LayoutSearchReport
 from unlatch.workflows.runs.runner import EpisodeRunner
 from unlatch.workflows.runs.schema import CollectCfg
 
@@ -159,19 +160,19 @@ def test_what_others_follow_is_planned_with_the_look_that_found_its_layout_and_t
     assert [entry["refused"] for entry in record.skills[1:]] == [[], []]
 
 
-def test_a_refusal_is_told_in_the_words_of_those_that_were_tried_with_all():
-    report = PreplanReport()
+def test_the_reason_is_that_of_a_layout_tried_with_the_full_budget():
+    report = LayoutSearchReport()
     for candidate in range(5):
-        report.begin(candidate)
+        report.begin_candidate(candidate)
         report.failures.append(
             {"candidate": candidate, "skill": 1, "name": "open", "code": "plan_infeasible", "message": "a first look"}
         )
-    report.begin(3, thorough=True)
+    report.begin_candidate(3, thorough=True)
     report.failures.append(
         {"candidate": 3, "skill": 1, "name": "open", "code": "path_infeasible", "message": "worked out"}
     )
     assert report.reason() == "Number 3, open: worked out"
-    assert (report.tried, report.counts()) == (5, {"1 open: plan_infeasible": 4, "1 open: path_infeasible": 1})
+    assert (report.tried, report.refused_counts()) == (5, {"1 open: plan_infeasible": 4, "1 open: path_infeasible": 1})
 
 
 def test_the_best_of_several_has_the_most_room():

@@ -45,7 +45,7 @@ def test_every_frame_has_what_annotators_say_of_it(rendered: Path):
         for frame in (0, record.n_actions // 2, record.n_actions):
             shown.show(frame)
             (camera,) = cameras(shown.episode.scene)
-            scene = shown.episode.scene.scene
+            scene = shown.episode.scene.state_tree
             scene.keypoints.update_state()
             keypoints = scene.keypoints.state_dict()
             pinhole, T = camera.pinhole, camera.T_world_sensor

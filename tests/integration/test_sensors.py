@@ -79,7 +79,7 @@ def test_an_imu_on_the_hand_says_what_the_record_says_of_the_hand(record: Episod
 
 def test_images_of_recorded_frames_differ_between_frames_and_are_the_same_for_the_same(record: EpisodeRecord) -> None:
     with open_scene(config(*SMALL), 0) as drawn:
-        scene = drawn.episode.scene.scene
+        scene = drawn.episode.scene.state_tree
         scene.enable_rgb_rendering()
         scene.enable_depth_rendering()
         scene.enable_segmentation_rendering()

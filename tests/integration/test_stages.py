@@ -152,7 +152,7 @@ def test_where_the_second_arm_finds_no_room_the_first_goes_another_way(monkeypat
     with EpisodeRunner(config()) as runner:
         episode = runner.episode(0)
         episode.begin()
-        ways = {index: [way.strategy for way in episode.ways(index)] for index in (0, 1)}
+        ways = {index: [way.strategy for way in episode.planner.strategies(index)] for index in (0, 1)}
         seen = refusing(monkeypatch, len(ways[1]))
         record = runner.run(0)
     assert len(ways[0]) > 1

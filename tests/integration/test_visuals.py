@@ -72,13 +72,13 @@ def record() -> EpisodeRecord:
 @contextmanager
 def looked_at(cfg: CollectCfg, record: EpisodeRecord, draw: VisualDraw | None = None) -> Iterator[RecordedWorld]:
     with open_record(cfg, record, visual_draw=draw) as shown:
-        shown.episode.scene.scene.enable_rgb_rendering()
+        shown.episode.scene.state_tree.enable_rgb_rendering()
         yield shown
 
 
 def seen(shown: RecordedWorld, frame: int) -> np.ndarray:
     shown.show(frame)
-    scene = shown.episode.scene.scene
+    scene = shown.episode.scene.state_tree
     scene.update_state()
     image: np.ndarray = scene.state_dict(include_tags=["rgb"])["sensors.front.rgb_image"]
     return image
@@ -134,7 +134,7 @@ PAINTED = {
 def pixels_of(cfg: CollectCfg) -> dict[str, np.ndarray]:
     """(n, 3) colours at the start of an episode of the pixels of every link, by its label, and of every class."""
     with open_scene(cfg, 0) as scene:
-        (camera,) = scene.episode.scene.scene.sensors.children.values()
+        (camera,) = scene.episode.scene.state_tree.sensors.children.values()
         assert isinstance(camera, Camera)
         for kind in (Rendering.rgb, Rendering.segmentation, Rendering.instance_id_segmentation):
             camera.switch_rendering(kind, on=True)

@@ -87,7 +87,7 @@ def test_a_door_is_pushed_a_little_more_than_a_degree_past_closed(config: Callab
     with EpisodeRunner(config("close_microwave")) as runner:
         episode = runner.episode(0)
         episode.begin()
-        skill = episode.make_skill(episode.ways(0)[0])
+        skill = episode.planner.make_skill(episode.planner.strategies(0)[0])
         assert isinstance(skill, Close)
         assert skill.default_target() == pytest.approx(skill.part.openness.closed - skill.opening_sign * 0.02)
 

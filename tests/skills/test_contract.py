@@ -91,7 +91,7 @@ def skill(config: Callable[..., CollectCfg]) -> Iterator[Skill]:
     with EpisodeRunner(config("open_drawer")) as runner:
         episode = runner.episode(0)
         episode.begin()
-        yield episode.make_skill(episode.ways(0)[0])
+        yield episode.planner.make_skill(episode.planner.strategies(0)[0])
 
 
 @pytest.fixture

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,13 +14,12 @@ from unlatch.objects.annotation import Handle, HandleType, PartKind
 from unlatch.skills import articulation
 from unlatch.skills.contract.command import ManipKind, Phase
 from unlatch.skills.contract.config import SkillCfg
-from unlatch.skills.contract.skill import Skill
 from unlatch.skills.rotate import Rotate
 from unlatch.skills.turning import TurningPlan
 from unlatch.solver.path.slip_mode import SlipMode
-from unlatch.solver.planning.plan import PlanBudget
 from unlatch.solver.planning.planner import Diagnosis, KeyframePlan
 from unlatch.workflows.episode.attempt import Attempt
+from unlatch.workflows.episode.chain_planner import ChainPlanner
 from unlatch.workflows.runs.runner import EpisodeRunner
 from unlatch.workflows.runs.schema import CollectCfg
 
@@ -151,14 +151,14 @@ def test_a_dial_that_is_taken_again_is_turned_all_the_way(
 ) -> None:
     with EpisodeRunner(config("turn_safe_dial")) as runner:
         attempt = Attempt(runner.episode(0))
-        make = attempt.episode.make_skill
+        make = ChainPlanner.make_skill
 
-        def make_narrow(entry: SkillCfg, *, budget: PlanBudget | None = None, beside: Sequence[Skill] = ()) -> Rotate:
-            skill = make(entry, budget=budget, beside=beside)
+        def make_narrow(self: ChainPlanner, entry: SkillCfg, **kwargs: Any) -> Rotate:
+            skill = make(self, entry, **kwargs)
             assert isinstance(skill, Rotate)
             return with_narrow_wrist(skill, 1.2)
 
-        monkeypatch.setattr(attempt.episode, "make_skill", make_narrow)
+        monkeypatch.setattr(ChainPlanner, "make_skill", make_narrow)
         attempt.run()
         record = attempt.record()
     assert record.success, record.evidence

@@ -1,4 +1,4 @@
-"""What the skills of a frame are doing, as the record has it."""
+"""What each arm is doing in a frame, as the record has it."""
 
 from __future__ import annotations
 
@@ -11,43 +11,44 @@ from unlatch.skills.contract.command import Phase
 from unlatch.workflows.episode.judge import Judge
 
 
-class Doing(NamedTuple):
+class ArmStatus(NamedTuple):
     """What the skill of one arm is doing in a frame."""
 
     phase: Phase
     """What the arm is doing."""
     command_index: int
-    """Which of the skill's commands it is carrying out."""
+    """Which of the skill's commands it carries out."""
 
 
-def stage_values(judge: Judge, doing: Mapping[str, Doing], arms: Sequence[str]) -> dict[str, Any]:
-    """The `skills` and `validity` of a state, by record key.
+_IDLE = ArmStatus(Phase.idle, -1)
 
-    Of a robot with several arms each has keys of its own; those without an arm are then of the skill that began last.
+
+def status_values(judge: Judge, statuses: Mapping[str, ArmStatus], arms: Sequence[str]) -> dict[str, Any]:
+    """Returns the `skills` and `validity` of a state, by record key.
+
+    Each arm of a robot with several arms has keys of its own; the keys without an arm then describe the skill that
+    began last.
 
     Args:
         judge: The judge of the episode.
-        doing: What each arm that acts does.
+        statuses: What each arm that acts does, by its name.
         arms: Names of the robot's arms.
     """
-    stages = judge.stages
-    place = {id(stage): index for index, stage in enumerate(stages)}
-    acting = {stage.arm: place[id(stage)] for stage in judge.current}
-    last = doing.get(stages[-1].arm, _IDLE) if stages else _IDLE
-    values: dict[str, Any] = _of("skills", len(stages) - 1, last)
+    runs = judge.runs
+    place = {id(run): index for index, run in enumerate(runs)}
+    acting = {run.arm: place[id(run)] for run in judge.current}
+    last = statuses.get(runs[-1].arm, _IDLE) if runs else _IDLE
+    values = _arm_values("skills", len(runs) - 1, last)
     for arm in arms if len(arms) > 1 else ():
-        values.update(_of(f"skills.{arm}", acting.get(arm, -1), doing.get(arm, _IDLE)))
-    values["validity.collision_valid"] = np.bool_(all(stage.collision_valid for stage in judge.current))
-    values["validity.process_valid"] = np.bool_(all(stage.process_valid for stage in judge.current))
+        values.update(_arm_values(f"skills.{arm}", acting.get(arm, -1), statuses.get(arm, _IDLE)))
+    values["validity.collision_valid"] = np.bool_(all(run.collision_valid for run in judge.current))
+    values["validity.process_valid"] = np.bool_(all(run.process_valid for run in judge.current))
     return values
 
 
-def _of(prefix: str, index: int, doing: Doing) -> dict[str, Any]:
+def _arm_values(prefix: str, index: int, status: ArmStatus) -> dict[str, Any]:
     return {
         f"{prefix}.index": np.int64(index),
-        f"{prefix}.command_index": np.int64(doing.command_index),
-        f"{prefix}.phase": np.int64(doing.phase.value),
+        f"{prefix}.command_index": np.int64(status.command_index),
+        f"{prefix}.phase": np.int64(status.phase.value),
     }
-
-
-_IDLE = Doing(Phase.idle, -1)

@@ -14,6 +14,8 @@ from unlatch.objects.config import ObjectCfg
 from unlatch.objects.library import draws_instances, load_object, split_record
 from unlatch.simcore.errors import AssetError, ConfigError, RecordingError
 from unlatch.simcore.recording.episode import EpisodeRecord
+from unlatch.skills.artpreplan_cfg import ArtPreplanCfg
+from unlatch.skills.contract.config import part_acted_on
 from unlatch.tasks.layout import described
 
 
@@ -79,6 +81,20 @@ def instances_of(cfg: EpisodeCfg, assets: Mapping[str, ObjectAsset]) -> dict[str
         }
         for name, asset in assets.items()
     }
+
+
+def part_acted_on_by(cfg: EpisodeCfg, assets: Mapping[str, ObjectAsset], index: int) -> str:
+    """Returns the name of the part that a skill acts on; a search for a layout stands for the skill after it.
+
+    Args:
+        cfg: The episode's configuration.
+        assets: Its objects by name.
+        index: Place of the skill in the chain.
+    """
+    entry = cfg.skills[index]
+    if isinstance(entry, ArtPreplanCfg):
+        return part_acted_on_by(cfg, assets, index + 1)
+    return part_acted_on(entry.name, entry.part, assets[entry.objects[0]].articulation).name
 
 
 def _check_same(assets: Mapping[str, ObjectAsset], recorded: EpisodeRecord) -> None:

@@ -14,10 +14,10 @@ from unlatch.skills.contract.command import Phase
 from unlatch.skills.contract.failure import Failure, earliest
 from unlatch.skills.contract.skill import Skill
 from unlatch.skills.holding import HoldingSkill
-from unlatch.workflows.episode.arm_status import Doing
+from unlatch.workflows.episode.arm_status import ArmStatus
+from unlatch.workflows.episode.chain_planner import PlannedSkill
 from unlatch.workflows.episode.episode import Episode
-from unlatch.workflows.episode.stage import Stage
-from unlatch.workflows.episode.strategies import Planned, planned_together
+from unlatch.workflows.episode.skill_run import SkillRun
 
 
 @dataclass
@@ -26,8 +26,8 @@ class Lane:
 
     ahead: list[int]
     """Places in the chain of the skills that have not begun."""
-    stage: Stage | None = None
-    """That of the skill that runs."""
+    run: SkillRun | None = None
+    """The skill that runs."""
 
     @property
     def skill(self) -> Skill:
@@ -36,9 +36,9 @@ class Lane:
         Raises:
             SimCoreError: None has begun.
         """
-        if self.stage is None:
+        if self.run is None:
             raise SimCoreError("No skill of this arm has begun.")
-        return self.stage.skill
+        return self.run.skill
 
 
 class Attempt:
@@ -75,63 +75,63 @@ class Attempt:
         """As `plan`, for all arms that begin together with the skill of an index, which begins its stage."""
         stages = stages_of(self.episode.cfg.skills)
         sequences = next(each for each in stages if any(index in sequence for sequence in each))
-        lanes = self._first([Lane(list(sequence)) for sequence in sequences])
-        self._begin(lanes, [])
+        lanes = self._lanes_that_begin([Lane(list(sequence)) for sequence in sequences])
+        self._begin_skills(lanes, [])
         skills = [lane.skill for lane in lanes]
         return skills if all(skill.executes for skill in skills) else self.plan_stage(index + 1)
 
-    def _begin(self, lanes: Sequence[Lane], beside: Sequence[Skill]) -> None:
+    def _begin_skills(self, lanes: Sequence[Lane], concurrent: Sequence[Skill]) -> None:
         """Begins the next skill of every lane and plans them, each against what the others will do.
 
         Args:
             lanes: The arms whose turn it is.
-            beside: Skills that other arms are carrying out.
+            concurrent: Skills that other arms carry out.
         """
         episode = self.episode
         start = time.perf_counter()
         indices = [lane.ahead.pop(0) for lane in lanes]
-        stages = [episode.begin_stage(index, beside=beside) for index in indices]
-        made = stages[0].skill
+        runs = [episode.begin_skill(index, concurrent=concurrent) for index in indices]
+        made = runs[0].skill
         if made.executes:
-            found = self._planned_as_searched(indices, beside)
+            found = self._plan_as_searched(indices, concurrent)
             if not found or not found[-1].skill.commands:
-                found = planned_together(episode, indices, made=made, beside=beside)
-            for stage, planned in zip(stages, found, strict=False):
-                stage.skill, stage.refused = planned
-        for lane, stage in zip(lanes, stages, strict=True):
-            lane.stage = stage
+                found = episode.planner.plan_together(indices, made=made, concurrent=concurrent)
+            for run, planned in zip(runs, found, strict=False):
+                run.skill, run.refused = planned
+        for lane, run in zip(lanes, runs, strict=True):
+            lane.run = run
         episode.timings_ms["plan"] += 1e3 * (time.perf_counter() - start)
 
-    def _planned_as_searched(self, indices: Sequence[int], beside: Sequence[Skill]) -> list[Planned]:
+    def _plan_as_searched(self, indices: Sequence[int], concurrent: Sequence[Skill]) -> list[PlannedSkill]:
         """Skills planned as a first look for a layout planned them; none where there was no such look, or for the last.
 
         With all that a planner has another grip may be found first, from which a later skill, or that of another arm,
         was never tried. After the last one nothing is planned that could be lost: where its first wave of starts finds
         no goal, later waves are tried before the one goal of the slower solver.
         """
-        preplan = self.episode.preplan
-        is_last = len(indices) == 1 and len(self.episode.judge.stages) == len(self.episode.cfg.skills)
-        if preplan is None or not preplan.at_first_look or is_last:
+        planner = self.episode.planner
+        is_last = len(indices) == 1 and len(self.episode.judge.runs) == len(self.episode.cfg.skills)
+        if planner.layout_search is None or not planner.layout_search.at_first_look or is_last:
             return []
-        return planned_together(self.episode, indices, budget=self.episode.budget.first_look(), beside=beside)
+        return planner.plan_together(indices, budget=planner.budget.first_look(), concurrent=concurrent)
 
     def _run_stage(self, sequences: Sequences) -> Failure | None:
         """One stage, from its plans to the end of its last skill; what went wrong beside the judge's rules."""
         episode, judge = self.episode, self.episode.judge
         lanes = [Lane(list(sequence)) for sequence in sequences]
-        first = self._first(lanes)
-        self._begin(first, [])
+        first = self._lanes_that_begin(lanes)
+        self._begin_skills(first, [])
         if not all(lane.skill.executes for lane in first):
             return None
-        failure = self._start(first)
+        failure = self._start_skills(first)
         start, planned_ms = time.perf_counter(), episode.timings_ms["plan"]
         waiting = [lane for lane in lanes if lane not in first]
         moving = first if failure is None else []
         while moving and failure is None:
             holding = [lane.skill for lane in moving if isinstance(lane.skill, HoldingSkill) and lane.skill.is_holding]
             if waiting and len(holding) == len(moving):
-                self._begin(waiting, list(holding))
-                failure = self._start(waiting)
+                self._begin_skills(waiting, list(holding))
+                failure = self._start_skills(waiting)
                 moving, waiting = lanes, []
                 continue
             if not waiting and len(holding) == len(moving):
@@ -142,80 +142,80 @@ class Attempt:
                 failure = earliest([lane.skill.failure for lane in lanes if lane.skill.failure is not None])
                 break
             moving = [lane for lane in moving if lane not in done]
-            failure = self._end(done)
+            failure = self._end_skills(done)
             following = [lane for lane in done if lane.ahead]
             if failure is None and following and not judge.over:
-                self._begin(following, [lane.skill for lane in moving])
-                failure = self._start(following)
+                self._begin_skills(following, [lane.skill for lane in moving])
+                failure = self._start_skills(following)
                 moving = [lane for lane in lanes if lane in moving or lane in following]
             elif failure is None and not judge.over and moving and not done:
-                self._frame(moving)
+                self._run_frame(moving)
         spent_ms = 1e3 * (time.perf_counter() - start) - (episode.timings_ms["plan"] - planned_ms)
         episode.timings_ms["execute"] += spent_ms
         return failure
 
-    def _first(self, lanes: Sequence[Lane]) -> list[Lane]:
+    def _lanes_that_begin(self, lanes: Sequence[Lane]) -> list[Lane]:
         """The arms of a stage that begin it: those that hold something for the others, or all."""
         skills = self.episode.cfg.skills
         holding = [lane for lane in lanes if issubclass(SKILLS.load(skills[lane.ahead[0]].name), HoldingSkill)]
         return holding or list(lanes)
 
-    def _start(self, lanes: Sequence[Lane]) -> Failure | None:
+    def _start_skills(self, lanes: Sequence[Lane]) -> Failure | None:
         """Starts skills that have been planned; why not, where one has no plan."""
         for lane in lanes:
             skill = lane.skill
             if not (skill.is_feasible() and skill.is_ready()):
                 if skill.failure is None:
                     skill.fail("plan_infeasible", f"Skill '{skill.cfg.name}' made no commands and gave no reason")
-                return self._end([lane])
+                return self._end_skills([lane])
         for lane in lanes:
             lane.skill.start()
         return None
 
-    def _frame(self, lanes: Sequence[Lane]) -> None:
+    def _run_frame(self, lanes: Sequence[Lane]) -> None:
         """One record frame of the skills that run side by side."""
         episode, skills = self.episode, [lane.skill for lane in lanes]
         phases = [skill.phase for skill in skills]
-        episode.advance({skill.context.arm.name: skill.next_action() for skill in skills}, skills=skills)
+        episode.frames.advance({skill.context.arm.name: skill.next_action() for skill in skills}, skills=skills)
         for skill in skills:
             skill.update()
-        episode.keep(
+        episode.frames.record_state(
             {
-                skill.context.arm.name: Doing(phase, skill.executor.index)
+                skill.context.arm.name: ArmStatus(phase, skill.executor.index)
                 for skill, phase in zip(skills, phases, strict=True)
             }
         )
 
-    def _end(self, lanes: Sequence[Lane]) -> Failure | None:
+    def _end_skills(self, lanes: Sequence[Lane]) -> Failure | None:
         """Ends the stages of skills that are done; what went wrong beside the judge's rules."""
         found = []
         for lane in lanes:
-            skill, stage = lane.skill, lane.stage
+            skill, run = lane.skill, lane.run
             if not skill.is_success() and skill.failure is None and skill.shortfall() is None:
                 skill.fail("not_reached", f"Skill '{skill.cfg.name}' says that it did not succeed")
-            if stage is not None:
-                self.episode.judge.end_stage(stage, broken_off=skill.failure is not None)
+            if run is not None:
+                self.episode.judge.end_skill(run, broken_off=skill.failure is not None)
                 if skill.failure is not None:
-                    found.append(stage.blamed(skill.failure))
+                    found.append(run.label_failure(skill.failure))
         return earliest(found)
 
     def _settle(self) -> Failure | None:
         """Stands still until the judge is content, for `settle_s` at most; what kept the scene from settling."""
         episode, judge = self.episode, self.episode.judge
         start = time.perf_counter()
-        frame_start = episode.frame
-        skills = [stage.skill for stage in judge.current]
-        doing = {skill.context.arm.name: Doing(Phase.settle, skill.executor.index) for skill in skills}
+        frame_start = episode.frames.frame
+        skills = [run.skill for run in judge.current]
+        statuses = {skill.context.arm.name: ArmStatus(Phase.settle, skill.executor.index) for skill in skills}
         for _ in range(judge.settle_frames):
             if judge.over:
                 break
-            episode.advance(episode.standing(), skills=skills)
-            episode.keep(doing)
+            episode.frames.advance(episode.frames.idle_actions(), skills=skills)
+            episode.frames.record_state(statuses)
         episode.timings_ms["execute"] += 1e3 * (time.perf_counter() - start)
         if judge.success:
             return None
-        episode.settle = judge.settle_entry(frame_start, episode.frame)
-        return earliest(judge.not_settled(frame_start))
+        episode.settle = judge.settle_entry(frame_start, episode.frames.frame)
+        return earliest(judge.failures_since(frame_start))
 
     def record(self) -> EpisodeRecord:
         """The record of what happened so far."""

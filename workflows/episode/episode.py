@@ -1,62 +1,63 @@
 """One episode as every command sees it: a scene that is reset, driven frame by frame, judged and recorded.
 
-Who decides what the arms do is not its business: skills (`attempt.py`), a policy or a recorded episode. The calls of
-one record frame, in order: `Episode.advance` (record the action; give it to the robot; for every control step the
-randomization, the motor targets and the physics steps, contacts and speeds read after each of them; read the state;
-judge), then `Episode.keep` (record the state).
+An episode does not decide what the arms do: skills (`attempt.py`), a policy or a recorded episode do. It has one object
+for each role:
+
+- `Episode.planner` (`ChainPlanner`): with which arm and in which strategy each skill is planned;
+- `LayoutSearch`: which layout is taken, and how many were refused (`Episode.planner.layout_search`);
+- `Episode.frames` (`FrameLoop`): the physics of a record frame, and its record;
+- `Episode.judge` (`Judge`): what counts as success.
 """
 
 from __future__ import annotations
 
 import time
 import traceback
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from types import MappingProxyType
 from typing import Any
-
-import numpy as np
 
 from unlatch.configs.schema import EpisodeCfg
 from unlatch.objects.articulated_object import ObjectAsset
-from unlatch.robots.action import Action, ArmAction
 from unlatch.simcore.errors import SimCoreError
 from unlatch.simcore.recording.episode import EpisodeRecord
-from unlatch.simcore.recording.recorder import EpisodeRecorder
 from unlatch.simcore.rng import EpisodeStreams, episode_seed
 from unlatch.simcore.sim.collision import BulletCollisionChecker
-from unlatch.simcore.sim.scene import NOT_RECORDED
 from unlatch.simcore.sim.world import World
-from unlatch.skills.artpreplan_cfg import ArtPreplanCfg, PreplanReport
-from unlatch.skills.beside import planned_motion
-from unlatch.skills.catalog import SKILLS
-from unlatch.skills.contract.config import SkillCfg, part_acted_on
-from unlatch.skills.contract.context import SkillContext
+from unlatch.skills.artpreplan_cfg import ArtPreplanCfg
 from unlatch.skills.contract.failure import Failure, earliest
 from unlatch.skills.contract.skill import Skill
-from unlatch.solver.planning.plan import PlanBudget
 from unlatch.tasks.language import phrasing_draws, task_language
 from unlatch.tasks.layout import Layout, sample_layout
-from unlatch.workflows.episode.arm_status import Doing, stage_values
-from unlatch.workflows.episode.assets import instances_of, load_assets, with_derived_task
+from unlatch.workflows.episode.assets import instances_of, load_assets, part_acted_on_by, with_derived_task
+from unlatch.workflows.episode.chain_planner import ChainPlanner
+from unlatch.workflows.episode.frame_loop import FrameLoop
 from unlatch.workflows.episode.judge import Judge
-from unlatch.workflows.episode.preplan import Preplanner
+from unlatch.workflows.episode.layout_search import LayoutSearch
 from unlatch.workflows.episode.randomization.episode_randomization import (
     EpisodeRandomization,
     VisualDraw,
     randomized,
     recorded_randomization,
 )
-from unlatch.workflows.episode.scene import arm_model, build_scene, robot_model
-from unlatch.workflows.episode.stage import Stage, entry_of
-from unlatch.workflows.episode.strategies import Ways
+from unlatch.workflows.episode.scene import EpisodeScene, build_scene
+from unlatch.workflows.episode.skill_run import SkillRun
 
 INITIAL_S = 0.16
-"""Time of standing still before the first stage begins."""
+"""Time of standing still before the first skill begins [s]."""
 
 
 class Episode:
-    """One episode: `begin`, then `advance` and `keep` for every frame, then `record`; nothing of it outlives it."""
+    """One episode: `begin`, then frames and skills, then `conclude` and `record`; nothing of it outlives it."""
+
+    planner: ChainPlanner
+    """Plans the skills; made by the reset."""
+    scene: EpisodeScene
+    """The world and everything in it; made by `build`."""
+    judge: Judge
+    """Decides on success; made by `build`."""
+    frames: FrameLoop
+    """Simulates and records frames; made by `build`."""
 
     def __init__(
         self,
@@ -81,35 +82,26 @@ class Episode:
         self.cfg = cfg
         self.number = number
         self.seed = episode_seed(cfg.seed if run_seed is None else run_seed, number)
-        self.streams = EpisodeStreams(self.seed)
         self.failure: Failure | None = None
         """Why the episode failed, as far as it is known."""
         self.timings_ms = {"reset": 0.0, "plan": 0.0, "execute": 0.0}
         self.settle: dict[str, Any] | None = None
-        self.state: dict[str, Any] = {}
-        """The state that was recorded last, by record key."""
-        self.recorder = EpisodeRecorder()
-        self.preplan: PreplanReport | None = None
-        """What came of the search for a layout, if the chain begins with one."""
-        self.acted_on: list[tuple[str, str]] = []
-        """Object and part that each skill of the chain acts on, once the scene is built."""
-        self._world = world
-        self._arms_may_move = arms_may_move
-        self._checker = checker
-        self._bug: Failure | None = None
-        self._built = False
-        self._events: list[dict[str, Any]] = []
-        self._assets: dict[str, ObjectAsset] = {}
-        self._layout: Layout | None = None
-        self._interval: dict[str, Any] = {}
+        """The time of settling, as the record has it."""
         self.randomization: EpisodeRandomization | None = None
         """What varies beyond the layout; None where nothing does, or before the reset."""
         self.visual_draw: VisualDraw | None = None
-        """Visuals in place of those of the configuration or the record; taken at the reset."""
-        self._ways = Ways(self)
+        """Visuals in place of those of the configuration or the record; the reset applies them."""
+        self._world = world
+        self._checker = checker
+        self._arms_may_move = arms_may_move
+        self._streams = EpisodeStreams(self.seed)
+        self._bug: Failure | None = None
+        self._is_reset = False
+        self._assets: dict[str, ObjectAsset] = {}
+        self._layout: Layout | None = None
 
     def begin(self, recorded: EpisodeRecord | None = None) -> None:
-        """Resets, and stands still for the first few frames: whoever moves the arms takes over from here.
+        """Resets the episode and simulates the first few frames, in which the arms stand still.
 
         Args:
             recorded: A record whose reset values are applied in place of drawn ones.
@@ -120,18 +112,19 @@ class Episode:
         """
         self.reset(recorded)
         start = time.perf_counter()
-        self.keep()
-        for _ in range(self._still_frames if self.failure is None else 0):
-            self.advance(self.standing())
-            self.keep()
+        self.frames.record_state()
+        for _ in range(self._initial_frames if self.failure is None else 0):
+            self.frames.advance(self.frames.idle_actions())
+            self.frames.record_state()
         self.timings_ms["execute"] += 1e3 * (time.perf_counter() - start)
 
     def reset(self, recorded: EpisodeRecord | None = None) -> None:
         """Draws the layout, or takes that of a record, and builds the scene."""
         start = time.perf_counter()
-        cfg, rng = self.cfg, self.streams["layout"]
-        self._assets = load_assets(cfg, self.number, recorded, rng)
-        self.cfg = cfg = with_derived_task(cfg, self._assets)
+        rng = self._streams["layout"]
+        self._assets = load_assets(self.cfg, self.number, recorded, rng)
+        self.cfg = cfg = with_derived_task(self.cfg, self._assets)
+        self.planner = ChainPlanner(cfg, self._assets, self._checker, seed=self.seed)
         failure: Failure | None = None
         if recorded is None:
             homes = [(arm.name, arm.home, arm.home_std) for arm in cfg.robot.arms]
@@ -140,215 +133,90 @@ class Episode:
                 return sample_layout(cfg.task, self._assets, homes, rng)
 
             first = cfg.skills[0]
-            layout, failure = self._preplanned(first, draw) if isinstance(first, ArtPreplanCfg) else (draw(), None)
+            layout, failure = self._search_layout(first, draw) if isinstance(first, ArtPreplanCfg) else (draw(), None)
         else:
             layout = Layout.from_dict(recorded.layout)
             self.cfg = replace(cfg, randomization=recorded_randomization(recorded.applied, name=cfg.randomization.name))
-        overlap = self.build(layout)
-        self.failure = failure or overlap
-        self._built = True
+        problem = self._build(layout)
+        self.failure = failure or problem
+        self._is_reset = True
         self.timings_ms["reset"] += 1e3 * (time.perf_counter() - start) - self.timings_ms.get("preplan", 0.0)
 
-    def build(self, layout: Layout) -> Failure | None:
-        """Empties the world and builds the scene of a layout.
-
-        Args:
-            layout: Where things stand.
-
-        Returns:
-            What is wrong with it, where things overlap.
-        """
-        self._layout, cfg, world = layout, self.cfg, self._world
-        self.acted_on = [(entry.objects[0], self.part_of(index)) for index, entry in enumerate(cfg.skills)]
+    def _build(self, layout: Layout) -> Failure | None:
+        """Empties the world and builds the scene of a layout; returns why the layout is invalid."""
+        self._layout, cfg = layout, self.cfg
+        acted_on = self.planner.acted_on
         self.scene = build_scene(
-            world,
+            self._world,
             cfg.robot,
             self._assets,
             layout,
-            self.acted_on,
+            acted_on,
             sensors=list(cfg.all_sensors().values()),
             seed=self.seed,
         )
         self.randomization = randomized(self.scene, cfg.randomization, self.seed, visual_draw=self.visual_draw)
         if self.randomization is not None:
             self._layout = replace(layout, q_home=self.randomization.homes(layout.q_home))
-        self.judge = Judge(cfg, self.scene, self.acted_on, arms_may_move=self._arms_may_move)
-        found = (self._overlap(arm.name) for arm in cfg.robot.arms)
-        return next((failure for failure in found if failure is not None), None)
+        self.judge = Judge(cfg, self.scene, acted_on, arms_may_move=self._arms_may_move)
+        self.frames = FrameLoop(self.scene, self.judge, self.randomization)
+        self.planner.scene, self.planner.layout = self.scene, self._layout
+        return self.planner.find_problem()
 
-    def _preplanned(self, entry: ArtPreplanCfg, draw: Callable[[], Layout]) -> tuple[Layout, Failure | None]:
-        """A layout in which the chain plans; the last one that was tried, and why it is refused, where none does."""
+    def _build_at_rest(self, layout: Layout) -> Failure | None:
+        """Builds the scene of a layout and lets it come to rest; returns why the layout is invalid."""
+        problem = self._build(layout)
+        if problem is None:
+            self.frames.stand_still(self._initial_frames)
+        return problem
+
+    def _search_layout(self, entry: ArtPreplanCfg, draw: Callable[[], Layout]) -> tuple[Layout, Failure | None]:
+        """Returns a layout in which the chain plans; where none does, the last that was tried and why it is refused."""
         start = time.perf_counter()
-        search = Preplanner(self, entry, draw=draw)
+        search = LayoutSearch(self.planner, entry, draw=draw, build=self._build_at_rest)
         layout, failure = search.search(), None
-        self.preplan = search.report
+        self.planner.layout_search = report = search.report
         if layout is None:
             layout = self._layout or draw()
             failure = Failure(
                 "invalid_layout",
-                f"None of {search.report.tried} layouts that were tried plans: {search.report.counts_text()}. "
-                f"{search.report.reason()}",
+                f"None of {report.tried} layouts that were tried plans: {report.refused_text()}. {report.reason()}",
                 0.0,
-                {"preplan": search.report.counts()},
+                {"preplan": report.refused_counts()},
             )
         self.timings_ms["preplan"] = 1e3 * (time.perf_counter() - start)
         return layout, failure
 
     @property
-    def _still_frames(self) -> int:
-        """Record frames for which the scene stands still before the first stage begins."""
+    def _initial_frames(self) -> int:
+        """Record frames in which the scene stands still before the first skill begins."""
         return self.cfg.world.frames(INITIAL_S)
 
-    def stand_still(self) -> None:
-        """Simulates what comes before the first stage, without a record: for a look at what will be."""
-        for _ in range(self._still_frames):
-            self.scene.apply(Action(self.standing(), hold=self.scene.hold_flags({})))
-            self.scene.advance_frame(None if self.randomization is None else self.randomization.step)
-
-    def part_of(self, index: int) -> str:
-        """Name of the part that the skill of an index acts on; of one that moves nothing, that of the next one."""
-        entry = self.cfg.skills[index]
-        if isinstance(entry, ArtPreplanCfg):
-            return self.part_of(index + 1)
-        return part_acted_on(entry.name, entry.part, self._assets[entry.objects[0]].articulation).name
-
-    def _overlap(self, arm_name: str) -> Failure | None:
-        """What overlaps in the scene as it is built, or had no place in it."""
-        if self._layout is not None and self._layout.problem is not None:
-            return Failure("invalid_layout", self._layout.problem, 0.0)
-        context = self._context(arm_name)
-        self._checker.load(context.robot_model, context.obstacles())
-        hit = self._checker.overlap()
-        if hit is None:
-            return None
-        return Failure(
-            "invalid_layout",
-            f"At the start {hit.link_a} overlaps {hit.link_b} by {1e3 * -hit.distance_m:.1f} mm",
-            0.0,
-            {"pair": [hit.link_a, hit.link_b], "distance_m": hit.distance_m},
-        )
-
-    @property
-    def budget(self) -> PlanBudget:
-        """How much the planner tries."""
-        return PlanBudget.of(self.cfg.planner)
-
-    @property
-    def time_s(self) -> float:
-        """Simulated time [s]."""
-        return self._world.time_s
-
-    @property
-    def frame(self) -> int:
-        """State frame that was recorded last."""
-        return self.recorder.n_states - 1
-
-    def ways(self, index: int) -> list[SkillCfg]:
-        """The entry of the chain at an index once for each way to do it, as things are now; see `Ways`."""
-        return self._ways.of(index)
-
-    def make_skill(self, entry: SkillCfg, *, budget: PlanBudget | None = None, beside: Sequence[Skill] = ()) -> Skill:
-        """A skill, made now.
-
-        Args:
-            entry: One of its `ways`.
-            budget: How much its planner tries; None = the full budget of the configuration.
-            beside: Planned skills that other arms carry out at the same time.
-        """
-        context = self._context(self.scene.robot.arm(entry.arm).name)
-        context = replace(context, beside=tuple(planned_motion(skill) for skill in beside))
-        if budget is not None:
-            context = replace(context, budget=budget)
-        skill: Skill = SKILLS.load(entry.name)(entry, context)
-        return skill
-
-    def _context(self, arm_name: str) -> SkillContext:
-        scene = self.scene
-        arm = scene.robot.arm(arm_name)
-        if self._layout is None:
-            raise SimCoreError("The episode was not reset. Call reset() first.")
-        return SkillContext(
-            robot=scene.robot,
-            arm=arm,
-            arm_model=arm_model(self.cfg.robot, arm.cfg),
-            objects=scene.objects,
-            views=scene.views[arm_name],
-            checker=self._checker,
-            robot_model=robot_model(scene.robot, arm.cfg, self._layout),
-            fixtures=scene.fixtures,
-            rates=self.cfg.world,
-            budget=self.budget,
-        )
-
-    def standing(self) -> dict[str, ArmAction]:
-        """The action in which every arm keeps its targets."""
-        return {
-            name: ArmAction.of(arm.q_target, arm.gripper_target_m, arm_model(self.cfg.robot, arm.cfg).kinematics.fk)
-            for name, arm in self.scene.robot.arms.items()
-        }
-
-    def advance(self, arms: Mapping[str, ArmAction], *, skills: Sequence[Skill] = ()) -> None:
-        """Simulates one record frame and judges it.
-
-        Args:
-            arms: Targets by arm name; arms that are left out keep theirs.
-            skills: The skills whose stage it is; they say which joints are held.
-        """
-        idle = self.standing() if len(arms) < len(self.scene.robot.arms) else {}
-        held: dict[str, frozenset[str]] = {}
-        for skill in skills:
-            for name, joints in skill.held_joints().items():
-                held[name] = held.get(name, frozenset()) | joints
-        self.advance_with(Action({**idle, **arms}, hold=self.scene.hold_flags(held)))
-
-    def advance_with(self, action: Action) -> None:
-        """Simulates one record frame with a whole action, hold events included, and judges it."""
-        self.recorder.add_action(self.scene.action_values(action))
-        self.scene.apply(action)
-        speeds = self.scene.advance_frame(None if self.randomization is None else self.randomization.step)
-        self._interval = self.scene.contact_values()
-        self._interval[f"speeds.{self.cfg.robot.name}.max"] = np.float64(speeds.robot)
-        for name, speed in speeds.objects.items():
-            self._interval[f"speeds.{name}.max"] = np.float64(speed)
-        self.judge.observe(action, speeds)
-
-    def keep(self, doing: Mapping[str, Doing] = MappingProxyType({})) -> None:
-        """Records the state that was read last.
-
-        Args:
-            doing: What each arm that acts is doing, by its name.
-        """
-        state: dict[str, Any] = self.scene.scene.state_dict(exclude_tags=NOT_RECORDED)
-        state["time"] = np.float64(self._world.time_s)
-        state.update(stage_values(self.judge, doing, list(self.scene.robot.arms)))
-        self.recorder.add_frame(state, self._interval if self.recorder.n_states else None)
-        self.state = state
-
-    def begin_stage(self, index: int, *, beside: Sequence[Skill] = ()) -> Stage:
-        """Makes the skill of an index and begins its stage, which ends at once if the skill moves nothing.
+    def begin_skill(self, index: int, *, concurrent: Sequence[Skill] = ()) -> SkillRun:
+        """Makes a skill in its first strategy and begins it; one that moves nothing ends at once.
 
         Args:
             index: Its place in the chain.
-            beside: Planned skills that other arms carry out at the same time.
+            concurrent: Planned skills that other arms carry out at the same time.
         """
-        skill = self.make_skill(self.ways(index)[0], beside=beside)
-        stage = self.judge.begin_stage(skill, self.part_of(index), entry=index)
+        skill = self.planner.make_skill(self.planner.strategies(index)[0], concurrent=concurrent)
+        run = self.judge.begin_skill(skill, self.planner.part_of(index), chain_index=index)
         if not skill.executes:
-            self.judge.end_stage(stage)
-        return stage
+            self.judge.end_skill(run)
+        return run
 
-    def begin_due_stages(self) -> None:
-        """Begins the stages whose turn it is, if any: for arms that no skill moves."""
-        while due := self.judge.advance_stages():
-            begun = [self.begin_stage(index) for index in due]
-            if any(stage.skill.executes for stage in begun):
+    def begin_due_skills(self) -> None:
+        """Begins the skills that are due, if any: for arms that a policy moves."""
+        while due := self.judge.end_reached_skills():
+            begun = [self.begin_skill(index) for index in due]
+            if any(run.skill.executes for run in begun):
                 break
 
     def conclude(self, failure: Failure | None = None) -> None:
         """Takes the verdict: the judge's, or a failure that came before its.
 
         Args:
-            failure: What went wrong beside the rules that the judge keeps, such as a plan that does not exist.
+            failure: What went wrong beside the judge's rules, such as a skill that found no plan.
         """
         if self._bug is None:
             found = [item for item in (self.failure, failure, self.judge.failure) if item is not None]
@@ -357,7 +225,7 @@ class Episode:
             self.settle = self.judge.settle_entry(*self.judge.window)
 
     def fail_with_bug(self, exc: Exception) -> None:
-        """Notes an exception that nobody expected; it is why the episode failed, whatever the judge says."""
+        """Makes an unexpected exception the failure of the episode, whatever the judge decides."""
         self.failure = self._bug = Failure(
             "error",
             f"{type(exc).__name__}: {exc}",
@@ -366,49 +234,47 @@ class Episode:
         )
 
     def record(self) -> EpisodeRecord:
-        """The record of the episode, once `conclude` has taken its verdict.
+        """Returns the record of the episode, once `conclude` has taken its verdict.
 
         Raises:
             SimCoreError: It has neither succeeded nor failed yet.
         """
-        if self.failure is None and not (self._built and self.judge.success):
+        if self.failure is None and not (self._is_reset and self.judge.success):
             raise SimCoreError(f"Episode {self.number} has neither succeeded nor failed. Finish it first.")
-        stages = self.judge.stages if self._built else []
+        runs = self.judge.runs if self._is_reset else []
+        last_frame = self.frames.frame if self._is_reset else -1
+        draws = phrasing_draws(self.seed, 1 + len(runs))[1:]
         return EpisodeRecord(
             number=self.number,
             seed=self.seed,
             success=self.failure is None,
             code=None if self.failure is None else self.failure.code,
-            evidence={} if self.failure is None else self.failure.entry(self.cfg.world, last_frame=max(0, self.frame)),
+            evidence={} if self.failure is None else self.failure.entry(self.cfg.world, last_frame=max(0, last_frame)),
             language=self.language(),
             assets={name: asset.content_hash for name, asset in self._assets.items()},
             layout=self.layout(),
             applied={} if self.randomization is None else self.randomization.applied(),
-            skills=[
-                entry_of(stage, last_frame=self.frame, draw=draw)
-                for stage, draw in zip(stages, phrasing_draws(self.seed, 1 + len(stages))[1:], strict=True)
-            ],
-            goal={"conditions": self.judge.goal if self._built else []},
+            skills=[run.to_entry(last_frame=last_frame, draw=draw) for run, draw in zip(runs, draws, strict=True)],
+            goal={"conditions": self.judge.conditions if self._is_reset else []},
             settle=self.settle,
-            events=self._events,
             timings_ms=dict(self.timings_ms),
-            arrays=self.recorder.arrays() if self.recorder.n_states else {},
+            arrays=self.frames.recorder.arrays() if last_frame >= 0 else {},
         )
 
     def layout(self) -> dict[str, Any]:
-        """What the reset applied, as plain values."""
-        layout = self._layout.to_dict() if self._layout is not None else {}
-        if self.preplan is not None:
-            layout["preplan"] = self.preplan.to_dict()
+        """Returns what the reset applied, as plain values."""
+        layout = {} if self._layout is None else self._layout.to_dict()
+        if self._is_reset and self.planner.layout_search is not None:
+            layout["preplan"] = self.planner.layout_search.to_dict()
         layout["instances"] = instances_of(self.cfg, self._assets)
         return layout
 
     def language(self) -> list[str]:
-        """Phrasings of the instruction, filled in, the episode's own first; none before the reset."""
+        """Returns the phrasings of the instruction, filled in, the episode's own first; none before the reset."""
         if not self._assets:
             return []
         steps = [
-            (entry.name, self._assets[entry.objects[0]], self.part_of(index))
+            (entry.name, self._assets[entry.objects[0]], part_acted_on_by(self.cfg, self._assets, index))
             for index, entry in enumerate(self.cfg.skills)
             if not isinstance(entry, ArtPreplanCfg)
         ]

@@ -1,11 +1,15 @@
-"""The goal of a task: conditions on joints that must hold after settling."""
+"""The goal of a task: conditions on joints that must hold, and last while the scene settles."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
+
+from unlatch.configs.schema import EpisodeCfg
 from unlatch.objects.scene_object import SceneObject
+from unlatch.simcore.recording.success_rules import MAX_SETTLE_CHANGE_M, MAX_SETTLE_CHANGE_RAD
 from unlatch.skills.contract.failure import Failure
 from unlatch.tasks.task import TaskCfg
 
@@ -13,8 +17,102 @@ Joint = tuple[str, int]
 """(object, index of the joint in its arrays)."""
 
 
+class GoalJudge:
+    """Follows the joints of all objects from frame to frame and judges the goal of the task."""
+
+    def __init__(self, cfg: EpisodeCfg, objects: Mapping[str, SceneObject]) -> None:
+        """Takes the positions at episode start.
+
+        Args:
+            cfg: The episode's configuration.
+            objects: The objects of the scene, with the state read.
+        """
+        self.conditions = goal_conditions(cfg.task, objects)
+        """The conditions, as the record has them."""
+        self._hz = cfg.world.record_hz
+        self._objects = objects
+        self._acted_on: set[Joint] = {(item["object"], item["joint_index"]) for item in self.conditions}
+        self._positions: list[dict[Joint, float]] = [self._read_positions()]
+
+    @property
+    def positions(self) -> dict[Joint, float]:
+        """Joint positions of all objects in the last frame [rad or m]."""
+        return self._positions[-1]
+
+    def observe(self) -> None:
+        """Reads the joints after a record frame."""
+        self._positions.append(self._read_positions())
+
+    def act_on(self, joint: Joint, s: float) -> None:
+        """Adds a joint that must stay where it is while the scene settles.
+
+        Args:
+            joint: A joint that a skill acts on.
+            s: Its position now [rad or m].
+        """
+        self._acted_on.add(joint)
+        self._positions[-1][joint] = s
+
+    def settle_entry(self, frame_start: int, frame_end: int) -> dict[str, Any]:
+        """Returns a time of settling as the record's `settle`.
+
+        Args:
+            frame_start: First state frame.
+            frame_end: Last state frame.
+        """
+        allowed = {f"{name}.{index}": self._max_change((name, index)) for name, index in sorted(self._acted_on)}
+        return {
+            "frame_start": frame_start,
+            "frame_end": frame_end,
+            "max_change": min(allowed.values()),
+            "max_changes": allowed,
+        }
+
+    def failures_since(self, frame_start: int) -> list[Failure]:
+        """Returns why the goal did not last since a frame: conditions that do not hold, joints that moved.
+
+        Args:
+            frame_start: State frame since which the scene should have stayed as it is.
+        """
+        found = [
+            self._broken_condition("not_reached", frame_start),
+            self._broken_condition("unsettled", len(self._positions) - 1),
+        ]
+        moved = [self._moved_joint(joint, frame_start) for joint in sorted(self._acted_on)]
+        return [failure for failure in (*found, *moved) if failure is not None]
+
+    def _moved_joint(self, joint: Joint, frame_start: int) -> Failure | None:
+        s = np.array([positions[joint] for positions in self._positions[frame_start:]])
+        change, allowed = np.abs(s - s[0]), self._max_change(joint)
+        above = np.flatnonzero(change > allowed)
+        if not above.size:
+            return None
+        name = self._objects[joint[0]].joint_names[joint[1]]
+        return Failure(
+            "unsettled",
+            f"'{name}' of '{joint[0]}' moved by {change.max():.4f} while it should have stayed (allowed {allowed:g})",
+            (frame_start + int(above[0])) / self._hz,
+            {"object": joint[0], "joint": name, "change": float(change.max()), "allowed": allowed},
+        )
+
+    def _max_change(self, joint: Joint) -> float:
+        item = self._objects[joint[0]]
+        is_slider = item.body.joint(item.joint_names[joint[1]]).prismatic
+        return MAX_SETTLE_CHANGE_M if is_slider else MAX_SETTLE_CHANGE_RAD
+
+    def _broken_condition(self, code: str, frame: int) -> Failure | None:
+        return goal_failure(code, self.conditions, self._positions[frame], self._positions[0], frame / self._hz)
+
+    def _read_positions(self) -> dict[Joint, float]:
+        return {
+            (name, index): float(s)
+            for name, item in self._objects.items()
+            for index, s in enumerate(item.body.joint_states()[0])
+        }
+
+
 def goal_conditions(task: TaskCfg, objects: Mapping[str, SceneObject]) -> list[dict[str, Any]]:
-    """The conditions as plain values, for the record."""
+    """Returns the conditions of a task's goal as plain values, for the record."""
     conditions = []
     for goal in task.goal:
         item = objects[goal.object]
@@ -40,7 +138,7 @@ def goal_failure(
     start: Mapping[Joint, float],
     time_s: float,
 ) -> Failure | None:
-    """The first condition that does not hold, or None.
+    """Returns the first condition that does not hold, or None.
 
     Args:
         code: `not_reached` when settling begins, `unsettled` when it ends.

@@ -1,12 +1,13 @@
-"""Whether an episode succeeds, judged frame by frame: by the same rules for skills, policies and replays.
+"""Decides whether an episode succeeds, frame by frame, by the same rules for skills, policies and replays.
 
-A stage is the share of one skill in the verdict: which part must move how far, and which rules hold meanwhile. Where
-several arms act side by side there is one for each, judged by the contact views of its own arm and those that belong to
-no other; forces are its affair until the next one of its arm begins, or one that is not beside it.
+The rules of a skill are its `SuccessRule`; the limits of all skills stand in `unlatch.simcore.recording.success_rules`.
+A `SkillRun` is one skill from its beginning to its end. Where several arms act side by side there is one run for each,
+judged by the contact views of its own arm and those that belong to no arm. Forces count against a run until the next
+run of its arm begins, or the next stage of the chain.
 
 An episode succeeds in the frame in which
 
-- every stage is over or, for the last ones, nothing is missing;
+- every skill has ended or, for the last ones, no condition is unmet;
 - the goal of the task has held for `task.settle_s`, at both ends of that time, and no joint acted on has moved in it;
 - in a demonstration, the targets of all arms have not changed in that time; a policy need not stand still.
 
@@ -24,62 +25,54 @@ import numpy as np
 
 from unlatch.configs.schema import EpisodeCfg
 from unlatch.robots.action import Action
-from unlatch.simcore.recording.success_rules import (
-    MAX_JOINT_SPEED,
-    MAX_SETTLE_CHANGE_M,
-    MAX_SETTLE_CHANGE_RAD,
-    MIN_CONTACT_SHARE,
-    MOVING_STEP,
-)
+from unlatch.simcore.recording.success_rules import MAX_JOINT_SPEED, MIN_CONTACT_SHARE, MOVING_STEP
 from unlatch.simcore.sim.contacts import ContactView
 from unlatch.skills.contract.chain import stages_of
 from unlatch.skills.contract.command import Phase
 from unlatch.skills.contract.context import FrameSpeeds
 from unlatch.skills.contract.failure import Failure, earliest
 from unlatch.skills.contract.skill import Skill
-from unlatch.workflows.episode.goal import Joint, goal_conditions, goal_failure
+from unlatch.workflows.episode.goal import GoalJudge
 from unlatch.workflows.episode.scene import EpisodeScene
-from unlatch.workflows.episode.stage import Stage
+from unlatch.workflows.episode.skill_run import SkillRun
 
 
 class Judge:
     """Judges one episode."""
 
     def __init__(
-        self, cfg: EpisodeCfg, scene: EpisodeScene, parts: Sequence[tuple[str, str]], *, arms_may_move: bool = False
+        self, cfg: EpisodeCfg, scene: EpisodeScene, acted_on: Sequence[tuple[str, str]], *, arms_may_move: bool = False
     ) -> None:
-        """Begins with the scene at its start.
+        """Starts to judge a scene that was just built.
 
         Args:
             cfg: The episode's configuration.
             scene: Its scene, with the state read.
-            parts: Object and part that each skill of the chain acts on.
+            acted_on: Object and part that each skill of the chain acts on.
             arms_may_move: Whether it may succeed while targets of arms change.
         """
-        self.stages: list[Stage] = []
-        """All that have begun, in this order."""
-        self.current: list[Stage] = []
-        """The last one of every arm that acts now."""
+        self.runs: list[SkillRun] = []
+        """All skills that have begun, in this order."""
+        self.current: list[SkillRun] = []
+        """The last run of every arm that acts now."""
         self.success = False
         """Whether the episode has succeeded; from then on nothing is judged."""
         self.window: tuple[int, int] | None = None
         """First and last state frame of the time in which the scene stayed as it was, on success."""
-        self.goal = goal_conditions(cfg.task, scene.objects)
         self._cfg = cfg
         self._chain = stages_of(cfg.skills)
         self._scene = scene
-        self._parts = parts
+        self._acted_on = acted_on
         self._arms_may_move = arms_may_move
         self._failures: list[Failure] = []
         self._frame = 0
         self._still_since: int | None = None
         self._targets: list[tuple[float, np.ndarray]] | None = None
-        self._acted_on: set[Joint] = {(item["object"], item["joint_index"]) for item in self.goal}
-        self._positions: list[dict[Joint, float]] = [self._read_positions()]
+        self._goal = GoalJudge(cfg, scene.objects)
 
     @property
     def failure(self) -> Failure | None:
-        """The violated condition that came first."""
+        """The broken rule that came first."""
         return earliest(self._failures)
 
     @property
@@ -88,88 +81,80 @@ class Judge:
         return self.success or bool(self._failures)
 
     @property
+    def conditions(self) -> list[dict[str, Any]]:
+        """The conditions of the goal, as the record has them."""
+        return self._goal.conditions
+
+    def settle_entry(self, frame_start: int, frame_end: int) -> dict[str, Any]:
+        """Returns a time of settling as the record's `settle`; see `GoalJudge.settle_entry`."""
+        return self._goal.settle_entry(frame_start, frame_end)
+
+    def failures_since(self, frame_start: int) -> list[Failure]:
+        """Returns why the goal did not last since a frame; see `GoalJudge.failures_since`."""
+        return self._goal.failures_since(frame_start)
+
+    @property
     def settle_frames(self) -> int:
         """Record frames for which the scene must stay as it is."""
         return round(self._cfg.task.settle_s * self._cfg.world.record_hz)
 
-    def settle_entry(self, frame_start: int, frame_end: int) -> dict[str, Any]:
-        """A time of settling as the record's `settle`.
-
-        Args:
-            frame_start: First state frame.
-            frame_end: Last state frame.
-        """
-        allowed = {f"{name}.{index}": self._max_change((name, index)) for name, index in sorted(self._acted_on)}
-        return {
-            "frame_start": frame_start,
-            "frame_end": frame_end,
-            "max_change": min(allowed.values()),
-            "max_changes": allowed,
-        }
-
-    def _max_change(self, joint: Joint) -> float:
-        item = self._scene.objects[joint[0]]
-        is_slider = item.body.joint(item.joint_names[joint[1]]).prismatic
-        return MAX_SETTLE_CHANGE_M if is_slider else MAX_SETTLE_CHANGE_RAD
-
-    def begin_stage(self, skill: Skill, part: str, *, entry: int) -> Stage:
-        """Begins the stage of a skill; frames from here on are judged by its rules.
+    def begin_skill(self, skill: Skill, part: str, *, chain_index: int) -> SkillRun:
+        """Begins the run of a skill; frames from here on are judged by its rules.
 
         Args:
             skill: The skill, just made.
             part: Part of its object that is acted on.
-            entry: Its place in the chain.
+            chain_index: Its place in the chain.
         """
         name, arm = skill.cfg.objects[0], skill.context.arm.name
-        number = next(n for n, sequences in enumerate(self._chain) if any(entry in each for each in sequences))
-        beside = [stage for stage in self.current if stage.number == number and stage.arm != arm]
-        self._scene.act_on(name, part, arm=arm, alone=not beside, link=skill.touched_link)
+        stage = next(n for n, sequences in enumerate(self._chain) if any(chain_index in each for each in sequences))
+        concurrent = [run for run in self.current if run.stage == stage and run.arm != arm]
+        self._scene.act_on(name, part, arm=arm, alone=not concurrent, link=skill.touched_link)
         item = self._scene.objects[name]
         joint = item.asset.articulation.part(part).joint
         s = item.joint_position(joint)
         index = item.joint_index(joint)
-        self._acted_on.add((name, index))
-        self._positions[-1][(name, index)] = s
-        stage = Stage(skill, part, joint, index, entry, number, self._frame, s, s)
-        self.stages.append(stage)
-        self.current = [*beside, stage]
-        for view in self._judged_views(stage):
-            if not beside or view.violation is not None or view.name.startswith(f"{self._cfg.robot.name}.{arm}."):
+        self._goal.act_on((name, index), s)
+        run = SkillRun(skill, part, joint, index, chain_index, stage, self._frame, s, s)
+        self.runs.append(run)
+        self.current = [*concurrent, run]
+        for view in self._judged_views(run):
+            if not concurrent or view.violation is not None or view.name.startswith(f"{self._cfg.robot.name}.{arm}."):
                 view.watch(skill.cfg.contact_force_threshold_n)
-        return stage
+        return run
 
-    def end_stage(self, stage: Stage, *, broken_off: bool = False) -> None:
-        """Ends a stage and judges what it had to reach.
+    def end_skill(self, run: SkillRun, *, broken_off: bool = False) -> None:
+        """Ends a run and judges its conditions.
 
         Args:
-            stage: The stage.
-            broken_off: Whether it ended before its time; what it had to reach is not judged then.
+            run: The run.
+            broken_off: Whether it ended before its time; its conditions are then not judged.
         """
         if not (broken_off or self._failures):
-            self._failures += self._missing(stage)
-        stage.frame_end, stage.broken_off = self._frame, broken_off
-        stage.success = not (broken_off or self._failures)
+            self._failures += self._unmet_conditions(run)
+        run.frame_end, run.broken_off = self._frame, broken_off
+        run.success = not (broken_off or self._failures)
 
     def observe(self, action: Action, speeds: FrameSpeeds) -> None:
-        """Takes notice of a record frame that has just been simulated.
+        """Judges a record frame that was just simulated.
 
         Args:
-            action: What the robot was told for it.
+            action: The action of the frame.
             speeds: Largest joint speeds over its physics steps.
         """
         self._frame += 1
-        self._positions.append(self._read_positions())
+        self._goal.observe()
         self._note_targets(action)
-        if not self.stages or self.over:
+        if not self.runs or self.over:
             return
-        for stage in self.current:
-            if stage.is_open:
-                self._note_contact(stage)
+        for run in self.current:
+            if run.is_open:
+                self._note_contact(run)
         self._check_finite()
-        for stage in self.current:
-            self._check_forces(stage)
-        for stage in self.current:
-            self._check_speeds(stage, speeds)
+        for run in self.current:
+            self._check_forces(run)
+        for run in self.current:
+            self._check_speeds(run, speeds)
         time_s, allowed_s = self._scene.world.time_s, self._cfg.task.max_duration_s
         if time_s > allowed_s:
             self._fail("timeout", f"The episode took longer than {allowed_s:g} s", allowed_s=allowed_s)
@@ -177,120 +162,93 @@ class Judge:
             self._check_success()
 
     def break_off(self) -> None:
-        """Ends an episode that nobody drives any more: what it lacks is judged as things are."""
-        if self.over or not self.stages:
+        """Ends an episode that nothing drives any more; unmet conditions are judged in the present state."""
+        if self.over or not self.runs:
             return
-        for stage in self._open():
-            self.end_stage(stage)
+        for run in self._open_runs():
+            self.end_skill(run)
         if not self._failures:
             self._fail("unsettled", "The episode ended before the scene had stood still for long enough")
 
-    def advance_stages(self) -> list[int]:
-        """Ends stages for which nothing is missing and others follow: for arms that no skill moves.
+    def end_reached_skills(self) -> list[int]:
+        """Ends skills whose conditions are met and after which others follow: for arms that a policy moves.
 
         Returns:
-            Places in the chain of the skills whose stages are to begin now.
+            Places in the chain of the skills that begin now.
         """
-        if self.over or len(self.stages) == len(self._cfg.skills):
+        if self.over or len(self.runs) == len(self._cfg.skills):
             return []
-        if not self.stages:
+        if not self.runs:
             return [sequence[0] for sequence in self._chain[0]]
-        number = self.current[-1].number
-        following = {a: b for sequence in self._chain[number] for a, b in pairwise(sequence)}
-        after = [sequence[0] for sequence in self._chain[number + 1]] if number + 1 < len(self._chain) else []
+        stage = self.current[-1].stage
+        following = {a: b for sequence in self._chain[stage] for a, b in pairwise(sequence)}
+        after = [sequence[0] for sequence in self._chain[stage + 1]] if stage + 1 < len(self._chain) else []
         done = [
-            stage
-            for stage in self._open()
-            if not self._missing(stage)
-            and self._has_let_go(stage, [following[stage.entry]] if stage.entry in following else after)
+            run
+            for run in self._open_runs()
+            if not self._unmet_conditions(run)
+            and self._has_let_go(run, [following[run.chain_index]] if run.chain_index in following else after)
         ]
-        going_on = [stage for stage in done if stage.entry in following]
-        begun = {stage.entry for stage in self.stages}
-        all_begun = all(entry in begun for sequence in self._chain[number] for entry in sequence)
-        if not going_on and all_begun and len(done) == len(self._open()):
-            for stage in done:
-                self.end_stage(stage)
+        going_on = [run for run in done if run.chain_index in following]
+        begun = {run.chain_index for run in self.runs}
+        all_begun = all(entry in begun for sequence in self._chain[stage] for entry in sequence)
+        if not going_on and all_begun and len(done) == len(self._open_runs()):
+            for run in done:
+                self.end_skill(run)
             return after
-        for stage in going_on:
-            self.end_stage(stage)
-        return [following[stage.entry] for stage in going_on]
+        for run in going_on:
+            self.end_skill(run)
+        return [following[run.chain_index] for run in going_on]
 
-    def _has_let_go(self, stage: Stage, after: list[int]) -> bool:
-        """Whether an arm is done with a part that what comes after does not act on: until then it may touch it."""
-        if not stage.skill.executes:
+    def _has_let_go(self, run: SkillRun, after: list[int]) -> bool:
+        """Whether an arm has let go of a part that the next skills do not act on; until then it may touch the part."""
+        if not run.skill.executes:
             return True
-        parts = {self._parts[index] for index in after}
-        return parts <= {(stage.object_name, stage.part)} or stage.free_frames >= self.settle_frames
+        parts = {self._acted_on[index] for index in after}
+        return parts <= {(run.object_name, run.part)} or run.free_frames >= self.settle_frames
 
-    def _open(self) -> list[Stage]:
-        return [stage for stage in self.current if stage.is_open]
-
-    def not_settled(self, frame_start: int) -> list[Failure]:
-        """What kept the scene from staying as it should since a frame; nothing if it did.
-
-        Args:
-            frame_start: State frame since which it should have.
-        """
-        hz = self._cfg.world.record_hz
-        found = [self._goal_failure("not_reached", frame_start), self._goal_failure("unsettled", self._frame)]
-        failures = [failure for failure in found if failure is not None]
-        for joint in sorted(self._acted_on):
-            s = self._track(joint, frame_start)
-            change = np.abs(s - s[0])
-            allowed = self._max_change(joint)
-            above = np.flatnonzero(change > allowed)
-            if above.size:
-                name = self._scene.objects[joint[0]].joint_names[joint[1]]
-                failures.append(
-                    Failure(
-                        "unsettled",
-                        f"'{name}' of '{joint[0]}' moved by {change.max():.4f} while it should have stayed (allowed "
-                        f"{allowed:g})",
-                        (frame_start + int(above[0])) / hz,
-                        {"object": joint[0], "joint": name, "change": float(change.max()), "allowed": allowed},
-                    )
-                )
-        return failures
+    def _open_runs(self) -> list[SkillRun]:
+        return [run for run in self.current if run.is_open]
 
     def _check_success(self) -> None:
         start = self._frame - self.settle_frames
-        if start < self.stages[-1].frame_start:
+        if start < self.runs[-1].frame_start:
             return
         if not self._arms_may_move and (self._still_since is None or start < self._still_since):
             return
-        if len(self.stages) < len(self._cfg.skills) or any(self._missing(stage) for stage in self._open()):
+        if len(self.runs) < len(self._cfg.skills) or any(self._unmet_conditions(run) for run in self._open_runs()):
             return
-        if not self.not_settled(start):
+        if not self.failures_since(start):
             self.window = (start, self._frame)
-            for stage in self._open():
-                self.end_stage(stage)
+            for run in self._open_runs():
+                self.end_skill(run)
             self.success = True
 
-    def _missing(self, stage: Stage) -> list[Failure]:
-        """What a stage lacks for success, as things are."""
+    def _unmet_conditions(self, run: SkillRun) -> list[Failure]:
+        """Returns the conditions of success that a run does not meet now."""
         found = []
-        shortfall = stage.skill.shortfall()
+        shortfall = run.skill.shortfall()
         if shortfall is not None:
             found.append(shortfall)
-        if stage.skill.finger_contact_required:
-            share = stage.touching_while_moving / stage.moving_frames if stage.moving_frames else 1.0
-            if not stage.touching_frames:
+        if run.rule.finger_contact_required:
+            share = run.touching_while_moving / run.moving_frames if run.moving_frames else 1.0
+            if not run.touching_frames:
                 found.append(
                     self._failure(
-                        "grasp_missed", f"The fingers never touched '{stage.part}'", moving_frames=stage.moving_frames
+                        "grasp_missed", f"The fingers never touched '{run.part}'", moving_frames=run.moving_frames
                     )
                 )
             elif share < MIN_CONTACT_SHARE:
                 found.append(
                     self._failure(
                         "slipped",
-                        f"The fingers touched '{stage.part}' in {share:.0%} of the frames in which it moved, expected "
+                        f"The fingers touched '{run.part}' in {share:.0%} of the frames in which it moved, expected "
                         f"at least {MIN_CONTACT_SHARE:.0%}",
                         share=share,
-                        moving_frames=stage.moving_frames,
+                        moving_frames=run.moving_frames,
                     )
                 )
-        return [stage.blamed(failure) for failure in found]
+        return [run.label_failure(failure) for failure in found]
 
     def _note_targets(self, action: Action) -> None:
         targets = [(arm.gripper_target_m, arm.joint_targets) for _, arm in sorted(action.arms.items())]
@@ -303,43 +261,43 @@ class Judge:
             self._still_since = self._frame - 1
         self._targets = targets
 
-    def _note_contact(self, stage: Stage) -> None:
-        views = self._scene.views[stage.arm][(stage.object_name, stage.part)]
+    def _note_contact(self, run: SkillRun) -> None:
+        views = self._scene.views[run.arm][(run.object_name, run.part)]
         touching = float(np.asarray(views.fingers_link.force_max_n.get_value())) > 0.0
-        s = self._positions[-1][(stage.object_name, stage.index)]
-        moving = abs(s - stage.s) > MOVING_STEP
-        stage.touching_frames += touching
-        stage.free_frames = 0 if touching else stage.free_frames + 1
-        stage.moving_frames += moving
-        stage.touching_while_moving += moving and touching
-        stage.s = s
+        s = self._goal.positions[(run.object_name, run.joint_index)]
+        moving = abs(s - run.s) > MOVING_STEP
+        run.touching_frames += touching
+        run.free_frames = 0 if touching else run.free_frames + 1
+        run.moving_frames += moving
+        run.touching_while_moving += moving and touching
+        run.s = s
 
     def _check_finite(self) -> None:
         values = [arm.q for arm in self._scene.robot.arms.values()]
-        values.append(np.array(list(self._positions[-1].values())))
+        values.append(np.array(list(self._goal.positions.values())))
         if not all(np.isfinite(value).all() for value in values):
             self._fail("diverged", "The simulation left the finite numbers")
 
-    def _judged_views(self, stage: Stage) -> Iterator[ContactView]:
-        """All contact views but those of arms that act beside it."""
+    def _judged_views(self, run: SkillRun) -> Iterator[ContactView]:
+        """Returns all contact views but those of concurrent arms."""
         robot = self._cfg.robot.name
-        others = {self._cfg.skills[entry].arm for sequence in self._chain[stage.number] for entry in sequence}
-        prefixes = tuple(f"{robot}.{arm}." for arm in others - {stage.arm, None})
+        others = {self._cfg.skills[entry].arm for sequence in self._chain[run.stage] for entry in sequence}
+        prefixes = tuple(f"{robot}.{arm}." for arm in others - {run.arm, None})
         return (view for name, view in self._scene.monitor.views.items() if not name.startswith(prefixes))
 
-    def _check_forces(self, stage: Stage) -> None:
-        forbidden = [view for view in self._judged_views(stage) if not view.name.endswith(".fingers_link")]
-        stage.zero_force_contacts = sum(view.zero_force_points for view in forbidden)
+    def _check_forces(self, run: SkillRun) -> None:
+        forbidden = [view for view in self._judged_views(run) if not view.name.endswith(".fingers_link")]
+        run.zero_force_contacts = sum(view.zero_force_points for view in forbidden)
         hits = [view.violation for view in forbidden if view.violation is not None]
         if not hits:
             return
         hit = min(hits, key=lambda violation: violation.physics_step)
-        if stage.first_violation is None and stage.frame_end is None:
-            stage.first_violation = hit
-        if stage.skill.cfg.collision_valid and stage.collision_valid:
-            stage.collision_valid = False
-            allowed_n = stage.skill.cfg.contact_force_threshold_n
-            phase = stage.skill.phase
+        if run.first_violation is None and run.frame_end is None:
+            run.first_violation = hit
+        if run.rule.collision_valid_enabled and run.collision_valid:
+            run.collision_valid = False
+            allowed_n = run.rule.contact_force_threshold_n
+            phase = run.skill.phase
             while_in = "" if phase is Phase.idle else f" while in phase {phase.name}"
             failure = Failure(
                 "collision",
@@ -347,14 +305,14 @@ class Judge:
                 hit.time_s,
                 {**asdict(hit), "pair": list(hit.pair), "phase": phase.name},
             )
-            self._failures.append(stage.blamed(failure))
+            self._failures.append(run.label_failure(failure))
 
-    def _check_speeds(self, stage: Stage, speeds: FrameSpeeds) -> None:
-        if not stage.skill.cfg.process_valid or not stage.process_valid:
+    def _check_speeds(self, run: SkillRun, speeds: FrameSpeeds) -> None:
+        if not run.rule.process_valid_enabled or not run.process_valid:
             return
         for name, speed in ((self._cfg.robot.name, speeds.robot), *speeds.objects.items()):
             if speed > MAX_JOINT_SPEED:
-                stage.process_valid = False
+                run.process_valid = False
                 self._fail(
                     "overspeed",
                     f"A joint of '{name}' moved at {speed:.1f} rad/s or m/s (allowed {MAX_JOINT_SPEED:g})",
@@ -363,20 +321,6 @@ class Judge:
                     allowed=MAX_JOINT_SPEED,
                 )
                 return
-
-    def _read_positions(self) -> dict[Joint, float]:
-        return {
-            (name, index): float(s)
-            for name, item in self._scene.objects.items()
-            for index, s in enumerate(item.body.joint_states()[0])
-        }
-
-    def _track(self, joint: Joint, frame_start: int) -> np.ndarray:
-        return np.array([positions[joint] for positions in self._positions[frame_start:]])
-
-    def _goal_failure(self, code: str, frame: int) -> Failure | None:
-        time_s = frame / self._cfg.world.record_hz
-        return goal_failure(code, self.goal, self._positions[frame], self._positions[0], time_s)
 
     def _fail(self, code: str, message: str, **evidence: object) -> None:
         self._failures.append(self._failure(code, message, **evidence))

@@ -44,7 +44,8 @@ class EpisodeScene:
     """The world of one episode and everything in it by name."""
 
     world: World
-    scene: Scene
+    state_tree: Scene
+    """Everything in the world that has state; the paths of its values are record keys."""
     robot: Robot
     objects: Mapping[str, SceneObject]
     views: Mapping[str, Mapping[tuple[str, str], Views]]
@@ -146,7 +147,7 @@ class EpisodeScene:
                 for name, item in self.objects.items():
                     object_speeds[name] = max(object_speeds[name], item.max_joint_speed())
         self.monitor.end_frame()
-        self.scene.update_state()
+        self.state_tree.update_state()
         self._left = world.signature()
         return FrameSpeeds(robot_speed, object_speeds)
 
@@ -166,7 +167,7 @@ class EpisodeScene:
 
     def contact_values(self) -> dict[str, np.ndarray]:
         """Forces of the frame by record key."""
-        return {f"contacts.{path}": value for path, value in self.scene.contacts.state_dict().items()}
+        return {f"contacts.{path}": value for path, value in self.state_tree.contacts.state_dict().items()}
 
 
 def build_scene(

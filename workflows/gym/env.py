@@ -106,7 +106,7 @@ class UnlatchEnv(gymnasium.Env[Any, Array]):
         """A state, for the keys and shapes of an observation."""
         self._episode = Episode(self.cfg, 0, self._world, self._checker)
         self._episode.reset()
-        self._episode.keep()
+        self._episode.frames.record_state()
         self._switch_images_on()
         state = self._values()
         self._episode = None
@@ -114,7 +114,7 @@ class UnlatchEnv(gymnasium.Env[Any, Array]):
 
     def _switch_images_on(self) -> None:
         """Makes the configured images from here on, of the present state first."""
-        scene = self.episode.scene.scene
+        scene = self.episode.scene.state_tree
         for kind in self.cfg.observation.images:
             scene.switch_rendering(Rendering[kind], on=True)
         if self.cfg.observation.images:
@@ -123,10 +123,10 @@ class UnlatchEnv(gymnasium.Env[Any, Array]):
     def _values(self) -> dict[str, Array]:
         """Everything that an observation may hold, by key."""
         episode = self.episode
-        acted_on = list(dict.fromkeys(episode.acted_on))
+        acted_on = list(dict.fromkeys(episode.planner.acted_on))
         values = {
             key: np.asarray(value)
-            for key, value in episode.state.items()
+            for key, value in episode.frames.state.items()
             if not key.startswith("keypoints.") or tuple(key.split(".")[1:3]) in acted_on
         }
         for name, arm in episode.scene.robot.arms.items():
@@ -140,7 +140,7 @@ class UnlatchEnv(gymnasium.Env[Any, Array]):
             for key, plural in (("joint_position", "joint_positions"), ("joint_velocity", "joint_velocities")):
                 values[f"parts.{name}.{part}.{key}"] = np.array(values[f"objects.{name}.{plural}"][index])
         if self.cfg.observation.images:
-            values.update(episode.scene.scene.state_dict(include_tags=IMAGES))
+            values.update(episode.scene.state_tree.state_dict(include_tags=IMAGES))
         if self.cfg.observation.columns:
             values.update(self._columns_of(values, parts))
         return values
@@ -222,7 +222,7 @@ class UnlatchEnv(gymnasium.Env[Any, Array]):
         episode.begin()
         self._switch_images_on()
         if episode.failure is None:
-            episode.begin_due_stages()
+            episode.begin_due_skills()
         return self._observation(), {**self._info(), "language": episode.language()}
 
     def step(self, action: Array) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
@@ -237,9 +237,9 @@ class UnlatchEnv(gymnasium.Env[Any, Array]):
         episode, judge = self.episode, self.episode.judge
         if episode.failure is None and not judge.over:
             skills = [stage.skill for stage in judge.current]
-            episode.advance(self._decoder.decode(action, episode.scene.robot), skills=skills)
-            episode.keep()
-            episode.begin_due_stages()
+            episode.frames.advance(self._decoder.decode(action, episode.scene.robot), skills=skills)
+            episode.frames.record_state()
+            episode.begin_due_skills()
             if judge.over:
                 episode.conclude()
         truncated = episode.failure is not None and episode.failure.code == "timeout"

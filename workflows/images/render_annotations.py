@@ -46,7 +46,7 @@ class EpisodeAnnotations:
         Args:
             camera: An updated camera whose depth images are switched on.
         """
-        scene = self._recorded.episode.scene.scene
+        scene = self._recorded.episode.scene.state_tree
         scene.keypoints.update_state()
         shot = shot_of(
             self._recorded.world,

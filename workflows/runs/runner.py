@@ -119,7 +119,7 @@ class EpisodeRunner:
         """
         episode = self.episode(record.number)
         episode.reset(record)
-        episode.keep()
+        episode.frames.record_state()
         arms, stage = list(episode.scene.robot.arms), None
         for index in range(record.n_actions):
             for skill in record.skills:
@@ -133,9 +133,10 @@ class EpisodeRunner:
                         alone=alone,
                         link=skill.get("link"),
                     )
-            episode.advance_with(episode.scene.action_at(record.arrays, index))
-            episode.keep()
-        return {key: value for key, value in episode.recorder.arrays().items() if not key.startswith(PLANNER_KEYS)}
+            episode.frames.advance_action(episode.scene.action_at(record.arrays, index))
+            episode.frames.record_state()
+        arrays = episode.frames.recorder.arrays()
+        return {key: value for key, value in arrays.items() if not key.startswith(PLANNER_KEYS)}
 
     def write_states(self, record: EpisodeRecord) -> dict[str, Array]:
         """Writes every recorded state back into the world and reads the world again.
@@ -151,7 +152,7 @@ class EpisodeRunner:
         """
         episode = self.episode(record.number)
         episode.reset(record)
-        scene = episode.scene.scene
+        scene = episode.scene.state_tree
         rows: list[dict[str, Array]] = []
         for frame in range(record.n_actions + 1):
             scene.load_state_dict(record.state_at(frame))
@@ -183,5 +184,5 @@ class EpisodeRunner:
                 for _ in range(rates.physics_steps):
                     self._world.step()
         seconds = time.perf_counter() - start
-        scene.scene.update_state()
-        return seconds, scene.scene.state_dict(exclude_tags=NOT_RECORDED)
+        scene.state_tree.update_state()
+        return seconds, scene.state_tree.state_dict(exclude_tags=NOT_RECORDED)

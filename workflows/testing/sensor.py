@@ -79,7 +79,7 @@ def _read(entry: Mapping[str, Any]) -> SensorCfg:
 def _recorded(episode: Episode, name: str, frames: int) -> tuple[_Frames, _Frames]:
     """What the sensor has in every state, and what all else has."""
     _begin(episode)
-    mounted = episode.scene.scene.sensors.children.get(name)  # none in the episode without it
+    mounted = episode.scene.state_tree.sensors.children.get(name)  # none in the episode without it
     for key, buffer in () if mounted is None else mounted.named_buffers():
         require(
             buffer.get_value() is not None or bool(buffer.tags & set(NOT_RECORDED)),
@@ -90,9 +90,9 @@ def _recorded(episode: Episode, name: str, frames: int) -> tuple[_Frames, _Frame
     readings, others = [], []
     for frame in range(frames + 1):
         if frame:
-            episode.advance(episode.standing())
-            _recording(episode.keep)
-        state = {k: np.array(v) for k, v in episode.scene.scene.state_dict(exclude_tags=NOT_RECORDED).items()}
+            episode.frames.advance(episode.frames.idle_actions())
+            _recording(episode.frames.record_state)
+        state = {k: np.array(v) for k, v in episode.scene.state_tree.state_dict(exclude_tags=NOT_RECORDED).items()}
         readings.append({key.removeprefix(mine): value for key, value in state.items() if key.startswith(mine)})
         others.append({key: value for key, value in state.items() if not key.startswith(mine)})
     return readings, others
@@ -131,7 +131,7 @@ def _check_readings(name: str, readings: _Frames, again: _Frames) -> None:
 
 def _check_written_back(episode: Episode, name: str) -> None:
     _begin(episode)
-    scene = episode.scene.scene
+    scene = episode.scene.state_tree
     before = {key: np.array(value) for key, value in scene.state_dict(exclude_tags=NOT_RECORDED).items()}
     scene.load_state_dict(before)
     scene.write_replay_data()

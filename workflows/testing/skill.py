@@ -78,7 +78,7 @@ def _check_plan(runner: EpisodeRunner, name: str) -> None:
     require(episode.failure is None, f"Episode 0 has no valid layout: {episode.failure}")
     index = next(i for i, entry in enumerate(episode.cfg.skills) if entry.name == name)
     if index == _first_that_executes(episode.cfg.skills):
-        skill = episode.make_skill(episode.ways(index)[0])
+        skill = episode.planner.make_skill(episode.planner.strategies(index)[0])
         try:
             skill.start()
         except SkillError:

@@ -56,7 +56,7 @@ def check_term(entry: Mapping[str, Any], *, task: str = "open_microwave") -> Non
         episode = runner.episode(0)
         episode.begin()
         index = next(i for i, item in enumerate(episode.cfg.skills) if item.name != "artpreplan")
-        skill = episode.make_skill(episode.ways(index)[0])
+        skill = episode.planner.make_skill(episode.planner.strategies(index)[0])
         if not isinstance(skill, ArticulationSkill):
             raise ConfigError(f"task={task}: its first skill acts on no part. Expected one that does. Name another.")
         request = skill.request()

@@ -37,7 +37,7 @@ class DrawnScene:
     def keypoints(self) -> dict[str, Array]:
         """Keypoints of every part by `part.name` in the world frame, (3,) each [m]."""
         found = {}
-        for key, value in self.episode.scene.scene.state_dict().items():
+        for key, value in self.episode.scene.state_tree.state_dict().items():
             if key.startswith("keypoints."):
                 found[key.split(".", 2)[2]] = np.asarray(value)
         return found
@@ -57,8 +57,8 @@ class DrawnScene:
             instance = layout["instances"][name]
             drawn = ", ".join(f"{key} {value:.3f}" for key, value in place["drawn"].items())
             lines.append(f"{name}: {instance['source']} {instance['category']} {instance['instance']}; {drawn}")
-        if self.episode.preplan is not None:
-            lines.append(f"artpreplan: {self.episode.preplan}")
+        if self.episode.planner.layout_search is not None:
+            lines.append(f"artpreplan: {self.episode.planner.layout_search}")
         if failure is not None:
             lines.append(f"{failure.code}: {failure.message}")
         return lines
@@ -100,7 +100,7 @@ class RecordedWorld:
         Args:
             frame: State frame; negative ones count from the end.
         """
-        scene = self.episode.scene.scene
+        scene = self.episode.scene.state_tree
         if self.episode.randomization is not None:
             self.episode.randomization.show(frame % (self.record.n_actions + 1))
         scene.load_state_dict(self.record.state_at(frame))

@@ -78,7 +78,7 @@ def test_each_episode_of_a_drawn_object_has_its_own_task():
         for number in range(3):
             episode = runner.episode(number)
             episode.reset()
-            thresholds.add(episode.ways(1)[0].planner_setting.approach_width_m)
+            thresholds.add(episode.planner.strategies(1)[0].planner_setting.approach_width_m)
             regions.add(tuple(episode.cfg.task.regions[0].center_m))
     assert len(thresholds) == len(regions) == 3
     assert cfg.task.regions == []

@@ -213,7 +213,7 @@ def test_what_is_shown_is_what_was_recorded(data_set: DataSet):
     with open_record(config_of(data_set), found) as shown:
         for frame in (0, 100, 40):
             shown.show(frame)
-            scene = shown.episode.scene.scene
+            scene = shown.episode.scene.state_tree
             scene.update_state()
             np.testing.assert_array_equal(
                 scene.state_dict()["objects.drawer.joint_positions"],

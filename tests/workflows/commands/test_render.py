@@ -65,7 +65,7 @@ def test_every_state_is_seen_by_cameras_that_the_record_does_not_know(data_set: 
     settings = read_render_settings(cfg, ["front"], request=Request(SMALL[:2]))
     with open_record(with_cameras(cfg, settings.cameras), record) as shown:
         shown.show(-1)
-        (camera,) = shown.episode.scene.scene.sensors.children.values()
+        (camera,) = shown.episode.scene.state_tree.sensors.children.values()
         camera.enable_rgb_rendering()
         camera.enable_depth_rendering()
         camera.update_state()

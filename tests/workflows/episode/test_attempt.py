@@ -1,4 +1,4 @@
-"""With which look the skills of a chain are planned in the episode."""
+"""With which budget the skills of a chain are planned in the episode."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from typing import Any, cast
 import pytest
 
 from unlatch.solver.planning.plan import PlanBudget
-from unlatch.workflows.episode import attempt
 from unlatch.workflows.episode.attempt import Attempt
 
 
@@ -21,18 +20,19 @@ from unlatch.workflows.episode.attempt import Attempt
         (3, [1, 2], True),  # two arms at once: the second was tried against the first
     ],
 )
-def test_what_others_depend_on_is_planned_as_it_was_searched(
-    monkeypatch: pytest.MonkeyPatch, begun: int, indices: list[int], as_searched: bool
+def test_a_skill_that_others_depend_on_is_planned_with_the_budget_of_the_search(
+    begun: int, indices: list[int], as_searched: bool
 ):
-    monkeypatch.setattr(attempt, "planned_together", lambda episode, indices, *, budget, beside: [(indices, budget)])
-    episode: Any = SimpleNamespace(
-        cfg=SimpleNamespace(skills=[None] * 3),
-        judge=SimpleNamespace(stages=[None] * begun),
-        preplan=SimpleNamespace(at_first_look=True),
+    planner = SimpleNamespace(
+        plan_together=lambda indices, *, budget, concurrent: [(indices, budget)],
+        layout_search=SimpleNamespace(at_first_look=True),
         budget=PlanBudget(),
     )
-    made = Attempt(episode)
-    found = cast("list[Any]", made._planned_as_searched(indices, []))
+    episode: Any = SimpleNamespace(
+        cfg=SimpleNamespace(skills=[None] * 3), judge=SimpleNamespace(runs=[None] * begun), planner=planner
+    )
+    attempt = Attempt(episode)
+    found = cast("list[Any]", attempt._plan_as_searched(indices, []))
     assert found == ([(indices, PlanBudget().first_look())] if as_searched else [])
-    episode.preplan.at_first_look = False
-    assert made._planned_as_searched(indices, []) == []
+    planner.layout_search.at_first_look = False
+    assert attempt._plan_as_searched(indices, []) == []

@@ -296,5 +296,5 @@ def test_a_policy_is_told_what_the_encoders_read():
     env = UnlatchEnv("open_drawer", overrides=[f"randomization.rules=[{rule}]"])
     observation, _ = env.reset(seed=5)
     key = "robots.franka_panda.left.joint_positions"
-    assert np.allclose(observation[key] - env.episode.state[key], 0.01, atol=1e-12)
+    assert np.allclose(observation[key] - env.episode.frames.state[key], 0.01, atol=1e-12)
     env.close()

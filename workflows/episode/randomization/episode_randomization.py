@@ -244,7 +244,7 @@ class EpisodeRandomization:
                 arm.hold_position()
         if of_robot.intersection(_POSES):
             robot.T_world_root = robot.body.root_pose()
-        self._scene.scene.update_state()
+        self._scene.state_tree.update_state()
 
     def _place_distractors(self, seed: int) -> None:
         """Draws what is only seen, or takes that of the record, and shows it where pictures may be made."""

@@ -40,7 +40,7 @@ def visual_names(scene: EpisodeScene) -> list[str]:
 
 def cameras(scene: EpisodeScene) -> list[Camera]:
     """The cameras of a scene."""
-    return [sensor for sensor in scene.scene.sensors.children.values() if isinstance(sensor, Camera)]
+    return [sensor for sensor in scene.state_tree.sensors.children.values() if isinstance(sensor, Camera)]
 
 
 def visual_views(scene: EpisodeScene, used: AbstractSet[str], textures: TextureStore) -> list[AttributeView]:

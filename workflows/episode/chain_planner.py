@@ -1,0 +1,269 @@
+"""Plans the skills of an episode's chain: with which arm and in which strategy each is carried out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from unlatch.configs.derivation.entry import with_setting
+from unlatch.configs.schema import EpisodeCfg
+from unlatch.objects.annotation import Part
+from unlatch.objects.articulated_object import ObjectAsset
+from unlatch.simcore.rng import stream
+from unlatch.simcore.sim.collision import BulletCollisionChecker
+from unlatch.skills.artpreplan_cfg import ArtPreplanCfg
+from unlatch.skills.beside import planned_motion
+from unlatch.skills.catalog import SKILLS
+from unlatch.skills.contract.config import SkillCfg
+from unlatch.skills.contract.context import SkillContext
+from unlatch.skills.contract.failure import Failure
+from unlatch.skills.contract.skill import Skill
+from unlatch.solver.planning.plan import PlanBudget
+from unlatch.tasks.layout import Layout
+from unlatch.tasks.task import GoalKind
+from unlatch.workflows.episode.assets import part_acted_on_by
+from unlatch.workflows.episode.layout_search_report import LayoutSearchReport
+from unlatch.workflows.episode.scene import EpisodeScene, arm_model, robot_model
+
+MOST_FIRST_STRATEGIES = 3
+"""Most planned strategies of an arm that are tried while the arms after it find no plan. Further strategies do not help
+where the other arms cannot act at all, and each costs all strategies of the others."""
+
+
+class PlannedSkill(NamedTuple):
+    """A skill that was planned in one of its strategies or in none."""
+
+    skill: Skill
+    """With its plan; where no strategy plans, the skill of the first strategy with its failure."""
+    refused: list[dict[str, Any]]
+    """Name, arm, code and message of each refused strategy."""
+
+
+class ChainPlanner:
+    """Plans the skills of one episode in the scene as it is now; `scene` and `layout` are set by every build."""
+
+    scene: EpisodeScene
+    layout: Layout
+
+    def __init__(
+        self, cfg: EpisodeCfg, assets: Mapping[str, ObjectAsset], checker: BulletCollisionChecker, *, seed: int
+    ) -> None:
+        """Makes a planner; it has no scene yet.
+
+        Args:
+            cfg: The episode's configuration.
+            assets: Its objects by name.
+            checker: An open collision checker.
+            seed: Seed of the episode.
+        """
+        self.cfg = cfg
+        self.layout_search: LayoutSearchReport | None = None
+        """Result of the search for a layout, if the chain begins with one; its strategies are tried first."""
+        self._assets = assets
+        self._checker = checker
+        self._seed = seed
+        self._derived: dict[tuple[int, str, float], list[SkillCfg]] = {}
+
+    @property
+    def budget(self) -> PlanBudget:
+        """The full budget of the configuration."""
+        return PlanBudget.of(self.cfg.planner)
+
+    @property
+    def has_several_arms(self) -> bool:
+        """Whether the robot has more than one arm."""
+        return len(self.cfg.robot.arms) > 1
+
+    def part_of(self, index: int) -> str:
+        """Returns the name of the part that a skill acts on.
+
+        Args:
+            index: Place of the skill in the chain.
+        """
+        return part_acted_on_by(self.cfg, self._assets, index)
+
+    @property
+    def acted_on(self) -> list[tuple[str, str]]:
+        """Object and part that each skill of the chain acts on."""
+        return [(entry.objects[0], self.part_of(index)) for index, entry in enumerate(self.cfg.skills)]
+
+    def find_problem(self) -> Failure | None:
+        """Returns why the layout is invalid: an object found no place, or things overlap."""
+        if self.layout.problem is not None:
+            return Failure("invalid_layout", self.layout.problem, 0.0)
+        for arm in self.cfg.robot.arms:
+            context = self._make_context(arm.name)
+            self._checker.load(context.robot_model, context.obstacles())
+            hit = self._checker.overlap()
+            if hit is not None:
+                return Failure(
+                    "invalid_layout",
+                    f"At the start {hit.link_a} overlaps {hit.link_b} by {1e3 * -hit.distance_m:.1f} mm",
+                    0.0,
+                    {"pair": [hit.link_a, hit.link_b], "distance_m": hit.distance_m},
+                )
+        return None
+
+    def strategies(self, index: int) -> list[SkillCfg]:
+        """Returns the entry of a skill once for each arm and strategy, with settings derived from the present scene.
+
+        The strategy in which the skill planned in a search for a layout comes first.
+
+        Args:
+            index: Place of the skill in the chain.
+        """
+        entry, searched = self.cfg.skills[index], self.layout_search
+        if isinstance(entry, ArtPreplanCfg):
+            return [replace(entry, arm=entry.arm or self.cfg.robot.arms[0].name)]
+        found = [strategy for name in self._arms_for(index) for strategy in self._strategies_of_arm(name, index)]
+        if searched is None or index not in searched.strategies:
+            return found
+        arm, first = searched.arms.get(index, found[0].arm), searched.strategies[index]
+        return sorted(found, key=lambda strategy: (strategy.arm != arm, strategy.strategy != first))
+
+    def make_skill(
+        self, entry: SkillCfg, *, budget: PlanBudget | None = None, concurrent: Sequence[Skill] = ()
+    ) -> Skill:
+        """Makes a skill in the present scene.
+
+        Args:
+            entry: One of its `strategies`.
+            budget: How much its planner tries; None = the full budget of the configuration.
+            concurrent: Planned skills that other arms carry out at the same time.
+        """
+        context = self._make_context(self.scene.robot.arm(entry.arm).name)
+        context = replace(context, beside=tuple(planned_motion(skill) for skill in concurrent))
+        if budget is not None:
+            context = replace(context, budget=budget)
+        skill: Skill = SKILLS.load(entry.name)(entry, context)
+        return skill
+
+    def plan_together(
+        self,
+        indices: Sequence[int],
+        *,
+        budget: PlanBudget | None = None,
+        made: Skill | None = None,
+        concurrent: Sequence[Skill] = (),
+    ) -> list[PlannedSkill]:
+        """Plans skills of several arms that begin at the same time, each against the motions of those before it.
+
+        Where a skill finds no plan, those before it are tried in their next strategies, up to `MOST_FIRST_STRATEGIES`.
+
+        Args:
+            indices: Places of the skills in the chain, one an arm.
+            budget: How much each strategy is tried; None = the full budget of the configuration.
+            made: A skill that was made for the first strategy of the first index; None = it is made here.
+            concurrent: Planned skills that further arms carry out at the same time.
+
+        Returns:
+            One for each index; where a skill does not plan, the list ends with it.
+        """
+        index, *others = indices
+        refused: list[dict[str, Any]] = []
+        stuck: list[PlannedSkill] = []
+        planned = 0
+        first: Skill | None = None
+        for skill in self._make_each(index, budget=budget, made=made, concurrent=concurrent):
+            first = first or skill
+            if not skill.plan(self._planner_stream(index, skill)):
+                refused.append(self._describe_refusal(skill, skill.failure))
+                continue
+            if not others:
+                return [PlannedSkill(skill, refused)]
+            rest = self.plan_together(others, budget=budget, concurrent=[*concurrent, skill])
+            found = [PlannedSkill(skill, list(refused)), *rest]
+            if rest[-1].skill.commands:
+                return found
+            stuck = stuck or found
+            refused.append(self._describe_refusal(skill, rest[-1].skill.failure))
+            planned += 1
+            if planned == MOST_FIRST_STRATEGIES:
+                break
+        if stuck or (first is None and others):
+            return stuck
+        return [PlannedSkill(first or self.make_skill(self.strategies(index)[0]), refused)]
+
+    def _make_each(
+        self, index: int, *, budget: PlanBudget | None, made: Skill | None, concurrent: Sequence[Skill]
+    ) -> Iterator[Skill]:
+        """Yields a skill for each strategy of an entry; `made` is the skill of the first strategy."""
+        for number, entry in enumerate(self.strategies(index)):
+            if number == 0 and made is not None:
+                yield made
+            else:
+                yield self.make_skill(entry, budget=budget, concurrent=concurrent)
+
+    def _arms_for(self, index: int) -> list[str]:
+        """Returns the names of the arms that may carry out a skill, in the order in which they are tried.
+
+        That is the arm that the entry names; else the arm whose base is nearest to the middle of the part's keypoints,
+        and after a search for a layout the other arms too.
+        """
+        entry, arms = self.cfg.skills[index], self.scene.robot.arms
+        if entry.arm is not None:
+            return [self.scene.robot.arm(entry.arm).name]
+        points = self.scene.objects[entry.objects[0]].keypoints_world(self.part_of(index))
+        middle = np.mean(list(points.values()), axis=0)
+        nearest = sorted(arms, key=lambda name: float(np.linalg.norm(arms[name].T_world_base.p - middle)))
+        return nearest if isinstance(self.cfg.skills[0], ArtPreplanCfg) else nearest[:1]
+
+    def _strategies_of_arm(self, arm_name: str, index: int) -> list[SkillCfg]:
+        """Returns the strategies of one arm; they are derived once for each joint position of the part."""
+        entry = replace(self.cfg.skills[index], arm=arm_name)
+        item, arm = self.scene.objects[entry.objects[0]], self.scene.robot.arm(arm_name)
+        part = item.asset.articulation.part(self.part_of(index))
+        s = item.joint_position(part.joint)
+        if (index, arm_name, s) not in self._derived:
+            wanted = self._displacement_of_goal(index, part)
+            derived = with_setting(entry, item.asset, part, robot=self.cfg.robot, arm=arm.cfg, s=s, wanted=wanted)
+            self._derived[index, arm_name, s] = derived.ways()
+        return self._derived[index, arm_name, s]
+
+    def _displacement_of_goal(self, index: int, part: Part) -> float:
+        """Returns how far the goal wants a part moved in all, if the skill is its last one [rad or m]; else 0."""
+        cfg = self.cfg
+        name = cfg.skills[index].objects[0]
+        later = range(index + 1, len(cfg.skills))
+        if any(cfg.skills[i].objects[0] == name and self.part_of(i) == part.name for i in later):
+            return 0.0
+        span = abs(part.openness.open - part.openness.closed)
+        units = {GoalKind.moved: 1.0, GoalKind.moved_fraction: span}
+        goals = [goal for goal in cfg.task.goal if (goal.object, goal.part) == (name, part.name) and goal.kind in units]
+        return max((goal.value * units[goal.kind] for goal in goals), default=0.0)
+
+    def _planner_stream(self, index: int, skill: Skill) -> np.random.Generator:
+        """Returns the planner stream of one strategy of one entry.
+
+        It does not depend on what was tried before: a strategy that planned in the search for a layout plans the same
+        motion in the episode, where fewer strategies were tried before it.
+        """
+        return stream(self._seed, f"planner.{index}.{skill.context.arm.name}.{skill.cfg.strategy}")
+
+    def _describe_refusal(self, skill: Skill, failure: Failure | None) -> dict[str, Any]:
+        """Returns a refused strategy as an entry of the record's `refused`."""
+        return {
+            "strategy": skill.cfg.strategy,
+            **({"arm": skill.context.arm.name} if self.has_several_arms else {}),
+            "code": "plan_infeasible" if failure is None else failure.code,
+            "message": "" if failure is None else failure.message,
+        }
+
+    def _make_context(self, arm_name: str) -> SkillContext:
+        scene = self.scene
+        arm = scene.robot.arm(arm_name)
+        return SkillContext(
+            robot=scene.robot,
+            arm=arm,
+            arm_model=arm_model(self.cfg.robot, arm.cfg),
+            objects=scene.objects,
+            views=scene.views[arm_name],
+            checker=self._checker,
+            robot_model=robot_model(scene.robot, arm.cfg, self.layout),
+            fixtures=scene.fixtures,
+            rates=self.cfg.world,
+            budget=self.budget,
+        )

@@ -1,0 +1,100 @@
+"""The physics of one record frame: gives actions to the robot, simulates, judges and records."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from unlatch.robots.action import Action, ArmAction
+from unlatch.simcore.recording.recorder import EpisodeRecorder
+from unlatch.simcore.sim.scene import NOT_RECORDED
+from unlatch.skills.contract.skill import Skill
+from unlatch.workflows.episode.arm_status import ArmStatus, status_values
+from unlatch.workflows.episode.judge import Judge
+from unlatch.workflows.episode.randomization.episode_randomization import EpisodeRandomization
+from unlatch.workflows.episode.scene import EpisodeScene, arm_model
+
+
+class FrameLoop:
+    """Drives one scene frame by frame. The calls of one frame: `advance` or `advance_action`, then `record_state`."""
+
+    def __init__(self, scene: EpisodeScene, judge: Judge, randomization: EpisodeRandomization | None) -> None:
+        """Takes a scene that was just built.
+
+        Args:
+            scene: The scene.
+            judge: Judges every frame.
+            randomization: What varies from frame to frame; None where nothing does.
+        """
+        self.recorder = EpisodeRecorder()
+        self.state: dict[str, Any] = {}
+        """The state that was recorded last, by record key."""
+        self._scene = scene
+        self._judge = judge
+        self._before_control_step = None if randomization is None else randomization.step
+        self._interval: dict[str, Any] = {}
+
+    @property
+    def frame(self) -> int:
+        """State frame that was recorded last; -1 before the first."""
+        return self.recorder.n_states - 1
+
+    def idle_actions(self) -> dict[str, ArmAction]:
+        """Returns the action of each arm in which it keeps its targets."""
+        robot = self._scene.robot
+        return {
+            name: ArmAction.of(arm.q_target, arm.gripper_target_m, arm_model(robot.cfg, arm.cfg).kinematics.fk)
+            for name, arm in robot.arms.items()
+        }
+
+    def stand_still(self, frames: int) -> None:
+        """Simulates frames in which every arm keeps its targets, without judging or recording them.
+
+        Args:
+            frames: How many.
+        """
+        for _ in range(frames):
+            self._scene.apply(Action(self.idle_actions(), hold=self._scene.hold_flags({})))
+            self._scene.advance_frame(self._before_control_step)
+
+    def advance(self, arms: Mapping[str, ArmAction], *, skills: Sequence[Skill] = ()) -> None:
+        """Simulates and judges one record frame.
+
+        Args:
+            arms: Targets by arm name; arms that are left out keep theirs.
+            skills: The skills that run; they say which joints are held.
+        """
+        idle = self.idle_actions() if len(arms) < len(self._scene.robot.arms) else {}
+        held: dict[str, frozenset[str]] = {}
+        for skill in skills:
+            for name, joints in skill.held_joints().items():
+                held[name] = held.get(name, frozenset()) | joints
+        self.advance_action(Action({**idle, **arms}, hold=self._scene.hold_flags(held)))
+
+    def advance_action(self, action: Action) -> None:
+        """Simulates and judges one record frame of a complete action, hold events included."""
+        scene = self._scene
+        self.recorder.add_action(scene.action_values(action))
+        scene.apply(action)
+        speeds = scene.advance_frame(self._before_control_step)
+        self._interval = scene.contact_values()
+        self._interval[f"speeds.{scene.robot.cfg.name}.max"] = np.float64(speeds.robot)
+        for name, speed in speeds.objects.items():
+            self._interval[f"speeds.{name}.max"] = np.float64(speed)
+        self._judge.observe(action, speeds)
+
+    def record_state(self, statuses: Mapping[str, ArmStatus] = MappingProxyType({})) -> None:
+        """Records the state that was read last.
+
+        Args:
+            statuses: What each arm that acts is doing, by its name.
+        """
+        scene = self._scene
+        state: dict[str, Any] = scene.state_tree.state_dict(exclude_tags=NOT_RECORDED)
+        state["time"] = np.float64(scene.world.time_s)
+        state.update(status_values(self._judge, statuses, list(scene.robot.arms)))
+        self.recorder.add_frame(state, self._interval if self.recorder.n_states else None)
+        self.state = state

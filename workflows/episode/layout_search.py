@@ -1,0 +1,200 @@
+"""Searches for a layout in which the whole chain of skills plans, before an episode begins."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import zip_longest
+
+from unlatch.skills.articulation import ArticulationSkill
+from unlatch.skills.artpreplan_cfg import ArtPreplanCfg
+from unlatch.skills.catalog import SKILLS
+from unlatch.skills.contract.chain import Sequences, stages_of
+from unlatch.skills.contract.failure import Failure
+from unlatch.skills.contract.skill import Skill
+from unlatch.skills.holding import HoldingSkill
+from unlatch.solver.planning.plan import PlanBudget
+from unlatch.tasks.layout import Layout
+from unlatch.workflows.episode.chain_planner import ChainPlanner
+from unlatch.workflows.episode.layout_search_report import LayoutSearchReport
+
+THOROUGH_CANDIDATES = 8
+"""Most layouts that are planned with the full budget where none plans at a first look."""
+
+LAYOUT = -1
+"""Index in the report of a layout that is invalid itself, before any skill is planned."""
+
+
+@dataclass(frozen=True)
+class PlannedLayout:
+    """A layout in which the chain plans."""
+
+    number: int
+    """Which candidate it is."""
+    layout: Layout
+    """Where things stand."""
+    margins_rad: list[float] = field(default_factory=list)
+    """Smallest distance of a joint to its limit while a part is led, for each skill [rad]."""
+    strategies: dict[int, str] = field(default_factory=dict)
+    """The strategy in which each skill plans, by its index."""
+    arms: dict[int, str] = field(default_factory=dict)
+    """The arm with which each skill plans, for a robot with several arms."""
+
+    @property
+    def margin_rad(self) -> float:
+        """The smallest of the margins [rad]."""
+        return min(self.margins_rad, default=0.0)
+
+
+@dataclass(frozen=True)
+class RefusedLayout:
+    """A layout in which the chain does not plan at a first look."""
+
+    number: int
+    """Which candidate it is."""
+    layout: Layout
+    """Where things stand."""
+    planned: int
+    """How many skills planned before one did not."""
+    has_goals: bool
+    """Whether a strategy of that skill had goals that satisfy its constraints."""
+
+
+class LayoutSearch:
+    """Tries layouts in the world of an episode that has not begun.
+
+    Every candidate is first planned with the first wave of starts alone: another layout is found sooner than the last
+    few goals of this one. Where no candidate plans, those that came furthest are tried once more with the full budget.
+    Skills on which others depend are later planned in the episode with the budget that found the layout.
+    """
+
+    def __init__(
+        self,
+        planner: ChainPlanner,
+        cfg: ArtPreplanCfg,
+        *,
+        draw: Callable[[], Layout],
+        build: Callable[[Layout], Failure | None],
+    ) -> None:
+        """Makes a search; nothing is tried yet.
+
+        Args:
+            planner: Plans the chain.
+            cfg: How many layouts are tried.
+            draw: Draws a layout; the first one is what the episode would have without a search.
+            build: Builds the scene of a layout for the planner and lets it come to rest; returns why it is invalid.
+        """
+        self.report = LayoutSearchReport()
+        self.refused: list[RefusedLayout] = []
+        self._planner = planner
+        self._cfg = cfg
+        self._draw = draw
+        self._build = build
+
+    def search(self) -> Layout | None:
+        """Returns the chosen layout, or None where the chain plans in none; `report` counts the refused layouts."""
+        budget = self._planner.budget
+        drawn = ((number, self._draw()) for number in range(self._cfg.candidates))
+        found = self._plan_layouts(drawn, budget.first_look())
+        if not found:
+            promising = sorted(self.refused, key=lambda item: (-item.planned, not item.has_goals))
+            again = promising[:THOROUGH_CANDIDATES]
+            found = self._plan_layouts(((item.number, item.layout) for item in again), budget)
+        if not found:
+            return None
+        best = found[0] if self._cfg.best_of == 1 else max(found, key=lambda item: item.margin_rad)
+        self.report.chosen, self.report.margin_rad = best.number, best.margin_rad
+        self.report.strategies, self.report.arms = best.strategies, best.arms
+        return best.layout
+
+    def _plan_layouts(self, layouts: Iterable[tuple[int, Layout]], budget: PlanBudget) -> list[PlannedLayout]:
+        """Returns at most `best_of` layouts for which planning succeeds."""
+        found: list[PlannedLayout] = []
+        for number, layout in layouts:
+            candidate = self._plan_layout(number, layout, budget)
+            if candidate is not None:
+                found.append(candidate)
+            if len(found) == self._cfg.best_of:
+                break
+        return found
+
+    def _plan_layout(self, number: int, layout: Layout, budget: PlanBudget) -> PlannedLayout | None:
+        """Plans the whole chain in one layout; returns None where a skill does not plan."""
+        self.report.begin_candidate(number, thorough=budget.thorough)
+        problem = self._build(layout)
+        if problem is not None:
+            self._count_refusal(number, LAYOUT, problem)
+            return None
+        candidate = PlannedLayout(number, layout)
+        for sequences in stages_of(self._planner.cfg.skills):
+            holding: list[HoldingSkill] = []
+            for indices in self._planned_together(sequences):
+                planned = self._plan_skills(candidate, indices, holding, budget)
+                if planned is None:
+                    return None
+                for skill in planned:
+                    self._move_to_end(skill)
+                holding += [skill for skill in planned if isinstance(skill, HoldingSkill)]
+            for skill in holding:
+                self._move_to_end(skill)
+        return candidate
+
+    def _plan_skills(
+        self, candidate: PlannedLayout, indices: list[int], holding: Sequence[HoldingSkill], budget: PlanBudget
+    ) -> list[Skill] | None:
+        """Plans skills that begin together and notes their strategies; returns None where one does not plan."""
+        planned = self._planner.plan_together(indices, budget=budget, concurrent=holding)
+        for index, (skill, refused) in zip(indices, planned, strict=False):
+            if not skill.commands:
+                failure = skill.failure or Failure("plan_infeasible", "The skill gave no reason", 0.0)
+                self._count_refusal(candidate.number, index, failure)
+                has_goals = any(item["code"] != "plan_infeasible" for item in refused)
+                n_planned = len(candidate.strategies)
+                self.refused.append(RefusedLayout(candidate.number, candidate.layout, n_planned, has_goals))
+                return None
+            candidate.strategies[index] = skill.cfg.strategy
+            if self._planner.has_several_arms:
+                candidate.arms[index] = skill.context.arm.name
+            if skill.keyframe_plan is not None:
+                candidate.margins_rad.append(skill.keyframe_plan.margin_rad)
+        return [skill for skill, _ in planned]
+
+    def _planned_together(self, sequences: Sequences) -> Iterator[list[int]]:
+        """Yields the indices of skills that are planned together.
+
+        Skills that hold for others come first, then the first skills of all other arms, their second skills, and so on.
+        """
+        skills = self._planner.cfg.skills
+        holding = [each for each in sequences if issubclass(SKILLS.load(skills[each[0]].name), HoldingSkill)]
+        for some in (holding, [sequence for sequence in sequences if sequence not in holding]):
+            for places in zip_longest(*some):
+                indices = [index for index in places if index is not None]
+                if not isinstance(skills[indices[0]], ArtPreplanCfg):
+                    yield indices
+
+    def _move_to_end(self, skill: Skill) -> None:
+        """Puts arm and part where the plan ends: the next skill plans from there."""
+        scene = self._planner.scene
+        if isinstance(skill, HoldingSkill) and not skill.has_skipped:
+            skill.skip_to_hold()
+            skill.context.arm.reset(skill.q_hold, gripper_m=skill.gripper_hold_m)
+            scene.state_tree.update_state()
+            return
+        motions = [command.motion for command in skill.commands if command.motion is not None and len(command.motion)]
+        if not motions:
+            return
+        arm = skill.context.arm
+        arm.reset(motions[-1].q[-1], gripper_m=arm.gripper_opening_m)
+        led = [motion.s for motion in motions if motion.s is not None]
+        if led and isinstance(skill, ArticulationSkill):
+            joint = skill.object.body.joint(skill.part.joint)
+            s = min(max(float(led[-1][-1]), joint.lower), joint.upper)
+            skill.object.set_joints({skill.part.joint: s})
+        scene.state_tree.update_state()
+
+    def _count_refusal(self, candidate: int, index: int, failure: Failure) -> None:
+        """Counts a refused layout in the report."""
+        name = "layout" if index == LAYOUT else self._planner.cfg.skills[index].name
+        self.report.failures.append(
+            {"candidate": candidate, "skill": index, "name": name, "code": failure.code, "message": failure.message}
+        )

@@ -1,0 +1,92 @@
+"""Counts the layouts that a search refused, by skill and failure code."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass
+class LayoutSearchReport:
+    """Which layouts a search tried, which one it chose and why it refused the others."""
+
+    tried: int = 0
+    """How many layouts were tried."""
+    chosen: int | None = None
+    """Number of the chosen layout; None where the chain plans in no layout."""
+    margin_rad: float | None = None
+    """Smallest distance of a joint to its limit while a part is led, in the chosen layout [rad]."""
+    strategies: dict[int, str] = field(default_factory=dict)
+    """The strategy in which each skill plans there, by its index in the chain."""
+    arms: dict[int, str] = field(default_factory=dict)
+    """The arm with which each skill plans there; empty for a robot with one arm."""
+    failures: list[dict[str, Any]] = field(default_factory=list)
+    """One entry a refused layout: `candidate`, `skill` (index; -1: the layout itself), `name`, `code`, `message`."""
+    thorough: set[int] = field(default_factory=set)
+    """Numbers of the layouts that were tried a second time, with the full budget."""
+
+    @property
+    def at_first_look(self) -> bool:
+        """Whether the chain planned with the budget of a first look."""
+        return self.chosen is not None and self.chosen not in self.thorough
+
+    def begin_candidate(self, candidate: int, *, thorough: bool = False) -> None:
+        """Counts a candidate as tried; its failures of an earlier trial are dropped.
+
+        Args:
+            candidate: Its number.
+            thorough: Whether it is tried a second time, with the full budget.
+        """
+        self.tried = max(self.tried, candidate + 1)
+        if thorough:
+            self.thorough.add(candidate)
+        self.failures = [item for item in self.failures if item["candidate"] != candidate]
+
+    def refused_counts(self) -> dict[str, int]:
+        """Returns the number of refused layouts by `skill index name: code`, the largest first."""
+        return _count_labels(self.failures)
+
+    def refused_text(self) -> str:
+        """Returns the counts as text: `1 open: path_infeasible 3, layout: invalid_layout 1`, or `none`."""
+        return ", ".join(f"{label} {count}" for label, count in self.refused_counts().items()) or "none"
+
+    def reason(self) -> str:
+        """Returns the message of the last failure of the most frequent kind; empty where no layout was refused.
+
+        Failures under the full budget come first, where there are any: they say most.
+        """
+        failures = [item for item in self.failures if item["candidate"] in self.thorough] or self.failures
+        most = next(iter(_count_labels(failures)), None)
+        last = next((item for item in reversed(failures) if _label(item) == most), None)
+        return "" if last is None else f"Number {last['candidate']}, {last['name']}: {last['message']}"
+
+    def __str__(self) -> str:
+        tried = f"{self.tried} layouts tried" if self.tried != 1 else "1 layout tried"
+        if self.chosen is None:
+            return f"{tried}, none plans: {self.refused_text()}"
+        taken = f"{tried}, number {self.chosen} taken, {self.margin_rad or 0.0:.2f} rad from the joint limits"
+        return taken if not self.failures else f"{taken}; refused: {self.refused_text()}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Returns the report as plain values, for the record."""
+        return {
+            "tried": self.tried,
+            "chosen": self.chosen,
+            "margin_rad": self.margin_rad,
+            "strategies": {str(index): name for index, name in self.strategies.items()},
+            **({"arms": {str(index): name for index, name in self.arms.items()}} if self.arms else {}),
+            "counts": self.refused_counts(),
+            "failures": [dict(item) for item in self.failures],
+        }
+
+
+def _count_labels(failures: Iterable[Mapping[str, Any]]) -> dict[str, int]:
+    found = Counter(_label(item) for item in failures)
+    return dict(sorted(found.items(), key=lambda item: (-item[1], item[0])))
+
+
+def _label(item: Mapping[str, Any]) -> str:
+    where = "layout" if item["skill"] < 0 else f"{item['skill']} {item['name']}"
+    return f"{where}: {item['code']}"

@@ -1,0 +1,130 @@
+"""One skill of the chain from its beginning to its end, as the judge follows it and as the record has it."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any
+
+from unlatch.simcore.recording.success_rules import SuccessRule
+from unlatch.simcore.sim.contacts import Violation
+from unlatch.skills.contract.failure import Failure
+from unlatch.skills.contract.skill import Skill
+from unlatch.tasks.language import step_language
+
+
+@dataclass
+class SkillRun:
+    """One skill from its beginning to its end, whoever moves the arm."""
+
+    skill: Skill
+    """The skill, which says what must be reached."""
+    part: str
+    """Part of the object that is acted on."""
+    joint: str
+    """Its joint."""
+    joint_index: int
+    """The joint's place in the object's arrays."""
+    chain_index: int
+    """Place of the skill in the chain."""
+    stage: int
+    """Stage of the chain that it belongs to; the arms of one stage act side by side."""
+    frame_start: int
+    """State frame at which it began."""
+    s0: float
+    """Position of its joint then [rad or m]."""
+    s: float
+    """Position of its joint at its end, or in the last frame [rad or m]."""
+    frame_end: int | None = None
+    """State frame at which it ended."""
+    broken_off: bool = False
+    """Whether it ended before its time."""
+    success: bool = False
+    """Whether no condition was unmet at its end."""
+    collision_valid: bool = True
+    process_valid: bool = True
+    touching_frames: int = 0
+    moving_frames: int = 0
+    touching_while_moving: int = 0
+    free_frames: int = 0
+    """Number of last frames in which the fingers did not touch the part."""
+    first_violation: Violation | None = None
+    refused: list[dict[str, Any]] = field(default_factory=list)
+    """Strategies of the skill that did not plan, with code and message."""
+    zero_force_contacts: int = 0
+    """Forbidden contacts without force: reported, never judged."""
+
+    @property
+    def rule(self) -> SuccessRule:
+        """What the skill must do to succeed."""
+        return self.skill.success_rule
+
+    @property
+    def object_name(self) -> str:
+        """The object that is acted on."""
+        return self.skill.cfg.objects[0]
+
+    @property
+    def arm(self) -> str:
+        """The arm that acts."""
+        return self.skill.context.arm.name
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it has not ended yet."""
+        return self.frame_end is None
+
+    @property
+    def has_other_arms(self) -> bool:
+        """Whether the robot has other arms: failures then name the arm."""
+        return len(self.skill.context.robot.arms) > 1
+
+    def label_failure(self, failure: Failure) -> Failure:
+        """Returns a failure of this skill with its place in the chain and its arm, where there are several arms.
+
+        Args:
+            failure: What went wrong.
+        """
+        if not self.has_other_arms:
+            return failure
+        return replace(failure, evidence={**failure.evidence, "skill": self.chain_index, "arm": self.arm})
+
+    def to_entry(self, *, last_frame: int, draw: float) -> dict[str, Any]:
+        """Returns the run as an entry of the record's `skills`.
+
+        Args:
+            last_frame: State frame at which the episode ended.
+            draw: Which of its phrasings is in front, a draw in [0, 1).
+        """
+        skill, cfg = self.skill, self.skill.cfg
+        asset = skill.context.objects[self.object_name].asset
+        openness = asset.articulation.part(self.part).openness
+        violation = self.first_violation
+        several = {
+            "arm": self.arm,
+            "stage": self.stage,
+            "entry": self.chain_index,
+            "broken_off": self.broken_off or self.is_open,
+        }
+        return {
+            "name": cfg.name,
+            **(several if self.has_other_arms else {}),
+            "object": self.object_name,
+            "part": self.part,
+            **({} if skill.touched_link is None else {"link": skill.touched_link}),
+            "language": step_language(cfg.language, cfg.name, asset, self.part, draw),
+            "joint": self.joint,
+            "joint_index": self.joint_index,
+            "strategy": cfg.strategy if skill.executes else None,
+            "refused": [dict(item) for item in self.refused],
+            **self.rule.to_entry(),
+            "s0": self.s0,
+            "s_end": self.s,
+            "s_closed": openness.closed,
+            "s_open": openness.open,
+            "frame_start": self.frame_start,
+            "frame_end": last_frame if self.frame_end is None else self.frame_end,
+            "first_violation": None if violation is None else {**asdict(violation), "pair": list(violation.pair)},
+            "success": self.success,
+            "zero_force_contacts": self.zero_force_contacts,
+            "plan": None if skill.keyframe_plan is None else skill.keyframe_plan.to_dict(),
+        }
