@@ -169,7 +169,7 @@ def _draft_of(out: Path) -> Iterator[Path]:
 def _take_shots(recorded: RecordedWorld, frame: int, cfg: AnnotationCfg) -> Iterator[tuple[str, Shot]]:
     """Yields the annotated view of every camera in a frame, with the camera's name."""
     recorded.show(frame)
-    scene = recorded.episode.scene.scene
+    scene = recorded.episode.scene.state_tree
     scene.keypoints.update_state()
     for camera in cameras(recorded.episode.scene):
         shot = take_shot(
