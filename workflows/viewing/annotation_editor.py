@@ -1,10 +1,10 @@
-"""A page in the browser to move keypoints of an annotation and save them (extra `viz`)."""
+"""A page in the browser to move the keypoints of an annotation (extra `viz`)."""
 
 from __future__ import annotations
 
 import io
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import redirect_stdout
 from dataclasses import replace
 from typing import Any
@@ -17,7 +17,6 @@ from unlatch.objects.validation import articulation_problems
 from unlatch.simcore.errors import AssetError
 from unlatch.simcore.extras import import_extra
 from unlatch.simcore.geometry import Pose
-from unlatch.workflows.cli.console import print_line
 from unlatch.workflows.viewing.viewers.link_meshes import link_meshes
 
 Array = np.ndarray
@@ -32,10 +31,10 @@ _HEAD, _TAIL = "articulated_object_head", "articulated_object_tail"
 
 
 class AnnotationEditor:
-    """Shows an object with handles at its keypoints; what is dragged is kept, and written when it is saved.
+    """Shows an object with a control at each keypoint; dragging moves a keypoint, saving writes the file.
 
-    Dragging the head takes the tail along, so that the direction in which the fingers close stays. A file that was
-    saved here counts as made by hand.
+    Dragging the head moves the tail too, which keeps the direction in which the fingers close. A saved file counts as
+    made by hand.
     """
 
     def __init__(self, server: Any, loaded: AnnotatedUrdf) -> None:
@@ -50,7 +49,7 @@ class AnnotationEditor:
         self._closed = loaded.articulation.closed_positions()
         self._scene = server.scene
         self.controls: dict[tuple[str, str], Any] = {}
-        """Handles by part and keypoint."""
+        """Controls by part and keypoint."""
         self._add_object()
         for part in self.articulation.parts.values():
             for name in part.keypoints:
@@ -58,11 +57,11 @@ class AnnotationEditor:
         gui = server.gui
         self.status = gui.add_markdown("Drag a keypoint, then save.")
         self.save_button = gui.add_button("Save")
-        self.save_button.on_click(lambda _: self._save_and_say())
+        self.save_button.on_click(lambda _: self._save_and_report())
 
     @property
     def problems(self) -> list[str]:
-        """What the validator finds as it stands, one line each."""
+        """Problems of the current annotation, one line each."""
         return articulation_problems(self.articulation, self.loaded.model, size_m=self.loaded.size_m)
 
     def move(self, part: str, keypoint: str, p_root: Array) -> None:
@@ -71,11 +70,11 @@ class AnnotationEditor:
         Args:
             part: Name of the part.
             keypoint: Name of the keypoint.
-            p_root: (3,) where it goes, in the root frame of the closed object [m].
+            p_root: (3,) its new position in the root frame of the closed object [m].
         """
         entry = self.articulation.part(part)
         old = entry.keypoint(keypoint)
-        moved = FramedVector.of(old.frame, self._frame(entry, old.frame).inverse() @ p_root)
+        moved = FramedVector.of(old.frame, self._frame_pose(entry, old.frame).inverse() @ p_root)
         keypoints = {**entry.keypoints, keypoint: moved}
         handle = entry.handle
         if keypoint == _HEAD:
@@ -87,13 +86,13 @@ class AnnotationEditor:
         changed = replace(entry, keypoints=keypoints, handle=handle)
         self.articulation = replace(self.articulation, parts={**self.articulation.parts, part: changed})
         if keypoint == _HEAD and (part, _TAIL) in self.controls:
-            self.controls[part, _TAIL].position = tuple(self._root_point(changed, _TAIL))
+            self.controls[part, _TAIL].position = tuple(self._point_in_root(changed, _TAIL))
 
     def save(self) -> None:
-        """Writes the annotation as one that was made by hand.
+        """Writes the annotation and marks it as made by hand.
 
         Raises:
-            AssetError: It does not fit its object, or cannot be written; the file stays as it was.
+            AssetError: It does not fit its object, or cannot be written. The file is unchanged.
         """
         problems = self.problems
         if problems:
@@ -103,7 +102,7 @@ class AnnotationEditor:
         write_whole(self.loaded.path, articulation.to_yaml().encode())
         self.articulation = articulation
 
-    def _save_and_say(self) -> None:
+    def _save_and_report(self) -> None:
         try:
             self.save()
         except AssetError as exc:
@@ -127,7 +126,7 @@ class AnnotationEditor:
                 )
 
     def _add_control(self, part: Part, name: str, server: Any) -> None:
-        p_root = self._root_point(part, name)
+        p_root = self._point_in_root(part, name)
         path = f"/keypoints/{part.name}/{name}"
         control = server.scene.add_transform_controls(
             path, scale=0.12 * self.loaded.size_m, disable_rotations=True, position=tuple(p_root)
@@ -139,36 +138,37 @@ class AnnotationEditor:
         control.on_update(lambda _: self.move(part.name, name, np.asarray(control.position, dtype=float)))
         self.controls[part.name, name] = control
 
-    def _root_point(self, part: Part, name: str) -> Array:
+    def _point_in_root(self, part: Part, name: str) -> Array:
         keypoint = part.keypoint(name)
-        point: Array = self._frame(part, keypoint.frame) @ keypoint.xyz
+        point: Array = self._frame_pose(part, keypoint.frame) @ keypoint.xyz
         return point
 
-    def _frame(self, part: Part, frame: str) -> Pose:
+    def _frame_pose(self, part: Part, frame: str) -> Pose:
         links: Mapping[str, str] = {"link": part.link, "base": part.base}
         return self.loaded.model.link_pose(links[frame], self._closed) if frame in links else Pose.identity()
 
 
-def serve_editor(loaded: AnnotatedUrdf, *, port: int) -> None:
-    """Serves the page until Ctrl-C.
+def serve_editor(loaded: AnnotatedUrdf, *, port: int, on_ready: Callable[[str], None]) -> None:
+    """Serves the page until Ctrl-C is pressed.
 
     Args:
         loaded: The annotation and its URDF.
-        port: Of the page.
+        port: Port of the page.
+        on_ready: Called with the address of the page.
 
     Raises:
         PluginError: viser is not installed.
-        AssetError: The port cannot be had.
+        AssetError: The port is not available.
     """
     viser = import_extra("viser", extra="viz")
     try:
-        with redirect_stdout(io.StringIO()):  # it greets even when told not to
+        with redirect_stdout(io.StringIO()):  # viser prints a banner even with verbose=False
             server = viser.ViserServer(host="127.0.0.1", port=port, verbose=False)
     except OSError as exc:
-        raise AssetError(f"port={port} cannot be had ({exc.strerror or exc}). Choose another.", port=port) from exc
+        raise AssetError(f"port={port} is not available ({exc.strerror or exc}). Choose another.", port=port) from exc
     try:
         AnnotationEditor(server, loaded)
-        print_line(f"editor: http://127.0.0.1:{server.get_port()} (Ctrl-C ends it)")
+        on_ready(f"http://127.0.0.1:{server.get_port()}")
         while True:
             time.sleep(0.5)
     finally:

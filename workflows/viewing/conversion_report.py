@@ -14,12 +14,16 @@ from unlatch.objects.importers.link_inertia import inertia_problem
 from unlatch.objects.importers.urdf_surfaces import LinkSurfaces, read_surfaces
 from unlatch.simcore.geometry import Pose
 from unlatch.simcore.meshes.decomposition.collider_quality import collider_quality
-from unlatch.simcore.meshes.obj_file import format_obj
-from unlatch.simcore.meshes.triangle_mesh import TriangleMesh, split_components
+from unlatch.simcore.meshes.mesh_parts import TriangleMesh, components
+from unlatch.simcore.meshes.mesh_store import surface_text
+from unlatch.simcore.native_output import hide_native_output
 from unlatch.simcore.sim.part_motion import measure_motion
+from unlatch.simcore.sim.rates import WorldCfg
+from unlatch.simcore.sim.visuals.pictures import View, take_picture
+from unlatch.simcore.sim.world import World
 from unlatch.simcore.urdf.model import Shape, ShapeKind, UrdfModel
 from unlatch.simcore.urdf.reader import read_urdf
-from unlatch.workflows.cli.console import banner_hidden
+from unlatch.workflows.viewing.picture import Row, compose_sheet, write_picture
 
 OVERLAP_LIMIT_M = 0.01
 """Deeper overlaps of a part with its own object are named as a problem [m]."""
@@ -65,7 +69,7 @@ def measure(urdf_path: Path) -> dict[str, Any]:
     size_m = _size(model, surfaces)
     problems: list[str] = []
     links = {name: _link_values(name, model, surfaces[name], size_m, problems) for name in model.links}
-    with banner_hidden():
+    with hide_native_output():
         endless = {joint.name for joint in model.joints.values() if joint.kind == "continuous"}
         motions = measure_motion(urdf_path, continuous=endless)
     joints = {motion.joint: asdict(motion) for motion in motions}
@@ -99,17 +103,11 @@ def draw(urdf_path: Path, path: Path) -> None:
     Raises:
         SimCoreError: It cannot be loaded, or the picture not written.
     """
-    with banner_hidden():
-        from unlatch.simcore.sim.rates import WorldCfg
-        from unlatch.simcore.sim.visuals.pictures import View, take_picture
-        from unlatch.simcore.sim.world import World
-        from unlatch.workflows.viewing.picture import Row, compose_sheet, write_picture
-
     model = read_urdf(urdf_path)
     moving = [joint for joint in model.joints.values() if joint.moves]
     ends = {end: {j.name: _end(j.kind, getattr(j, end), end) for j in moving} for end in ("lower", "upper")}
     view = View(*_view(model, urdf_path, ends), fov_deg=40.0)
-    with tempfile.TemporaryDirectory(prefix="unlatch-report-") as name, banner_hidden():
+    with tempfile.TemporaryDirectory(prefix="unlatch-report-") as name, hide_native_output():
         shown = {"as seen": urdf_path, "colliders": _collider_urdf(urdf_path, model, Path(name))}
         rows = []
         for label, urdf in shown.items():
@@ -164,7 +162,7 @@ def _link_values(
     name: str, model: UrdfModel, surfaces: LinkSurfaces, size_m: float, problems: list[str]
 ) -> dict[str, Any]:
     link = model.links[name]
-    parts = [part for mesh in surfaces.touched for part in split_components(mesh)]
+    parts = [part for mesh in surfaces.touched for part in components(mesh)]
     concave = any(shape.concave for shape in link.collisions)
     quality = collider_quality(surfaces.seen, parts) if not concave else None
     values: dict[str, Any] = {"parts": len(parts), "mass_kg": link.inertial.mass_kg if link.inertial else 0.0}
@@ -190,7 +188,7 @@ def _collider_urdf(urdf_path: Path, model: UrdfModel, folder: Path) -> Path:
     for name, link in model.links.items():
         shapes = []
         for mesh in surfaces[name].touched:
-            for part in split_components(mesh):
+            for part in components(mesh):
                 shapes.append(_coloured(part, folder, number))
                 number += 1
         links[name] = replace(link, visuals=tuple(shapes), collisions=())
@@ -201,7 +199,7 @@ def _collider_urdf(urdf_path: Path, model: UrdfModel, folder: Path) -> Path:
 
 def _coloured(part: TriangleMesh, folder: Path, number: int) -> Shape:
     file = f"part_{number}.obj"
-    (folder / file).write_text(format_obj([part]), encoding="utf-8")
+    (folder / file).write_text(surface_text(part), encoding="utf-8")
     red, green, blue = _COLOURS[number % len(_COLOURS)]
     return Shape(
         ShapeKind.mesh, (1.0, 1.0, 1.0), Pose.identity(), rgba=(red, green, blue, 1.0), mesh=file, path=folder / file

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from unlatch.workflows.commands.convert import ConvertCfg, convert
+from unlatch.workflows.assets.convert import ConvertCfg, convert_all, find_jobs
 
 
 def find(root: str, instance: str) -> Path:
@@ -19,7 +19,8 @@ def find(root: str, instance: str) -> Path:
 @pytest.mark.parametrize("instance", ["7310", "148"])
 def test_a_real_object_is_converted_and_moves(instance: str, partnet_dir: str, tmp_path: Path):
     path = find(partnet_dir, instance)
-    assert convert(path, ConvertCfg(out=str(tmp_path), report=True)) == 0
+    (outcome,) = convert_all(find_jobs(path, ConvertCfg(out=str(tmp_path), report=True)), workers=1)
+    assert not outcome.failed, outcome.message
     report = json.loads((tmp_path / f"{instance}.report.json").read_text())
     assert report["parts"] >= 3
     assert all(values["inertia"] in ("sane", "held") for values in report["links"].values())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import shutil
 import subprocess
@@ -16,7 +17,7 @@ from PIL import Image
 
 from unlatch import command_table
 from unlatch.simcore.urdf.reader import read_urdf
-from unlatch.workflows.commands.convert import find_assets
+from unlatch.workflows.assets.convert import ConvertCfg, find_assets
 
 URDF = """<?xml version="1.0"?>
 <robot name="lamp">
@@ -195,7 +196,7 @@ def test_the_report_names_what_is_wrong(run: Run, lamp: Path, cwd: Path):
     ("arguments", "message"),
     [
         (["none.urdf"], "'none.urdf' does not exist"),
-        (["."], "holds nothing to convert"),
+        (["."], "contains nothing to convert"),
         ([], "convert got 0 folders"),
         (["{lamp}", "scale=0"], "scale=0 is out of range"),
         (["{lamp}", "workers=0"], "workers=0 is out of range"),
@@ -228,10 +229,6 @@ def test_bad_input_is_one_line_and_writes_nothing(arguments: list[str], message:
 
 
 def test_help_names_every_key(run: Run):
-    import dataclasses
-
-    from unlatch.workflows.commands.convert import ConvertCfg
-
     code, out, _ = run("--help")
     assert code == 0
     for item in dataclasses.fields(ConvertCfg):

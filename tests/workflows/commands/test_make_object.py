@@ -119,7 +119,7 @@ def test_the_same_again_is_no_mistake_but_another_object_is_not_replaced(run: Ru
     code, out, err = run("box", "seed=2", "out=b")
     assert (code, out) == (2, "")
     assert err == (
-        "unlatch: 'b/object.urdf' is there with another content. Expected a free folder. Change out, or set force=true "
+        "unlatch: 'b/object.urdf' exists with another content. Expected a free folder. Change out, or set force=true "
         "to replace it.\n"
     )
     assert run("box", "seed=2", "out=b", "force=true")[0] == 0
@@ -154,7 +154,7 @@ def test_usd_is_written_where_it_is_asked_for(run: Run, tmp_path: Path) -> None:
         ),
         (
             [],
-            "make-object got 0 categories (none), expected 1, then key=value. `unlatch list objects` names them; `all` "
+            "make-object got 0 categories (none), expected 1, then key=value. `unlatch list objects` lists them; `all` "
             "means every one.",
         ),
         (["oven", "seed=-1"], "seed=-1 is out of range. Expected a whole number from 0."),

@@ -17,8 +17,8 @@ from unlatch.robots.model import distribution_file, model_path
 from unlatch.robots.xarm6 import pad_opening_m, xarm6
 from unlatch.simcore.errors import AssetError
 from unlatch.simcore.urdf.reader import read_urdf
+from unlatch.workflows.assets.new_robot import stated_as
 from unlatch.workflows.cli.arguments import CommandLine, load_configs
-from unlatch.workflows.commands.new_robot import stated_as
 from unlatch.workflows.runs.schema import CollectCfg
 
 XARM = distribution_file("pybullet", "pybullet_data/xarm/xarm6_with_gripper.urdf", where="the test")
@@ -68,7 +68,7 @@ def test_an_arm_without_fingers_is_refused_with_what_is_missing(capsys: pytest.C
         (["new", "robot"], "unlatch: new got 'robot', expected `robot` and a URDF, then key=value."),
         (["new", "robot", "x", "y"], "unlatch: new got 'robot x y', expected `robot` and a URDF"),
         (["new", "robot", "no.urdf"], "no.urdf: the URDF cannot be read"),
-        (["new", "robot", str(XARM), "name=1x"], "unlatch: name='1x' is no name of a robot."),
+        (["new", "robot", str(XARM), "name=1x"], "unlatch: name='1x' cannot name a robot."),
     ],
 )
 def test_a_mistake_is_one_line(arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]):
@@ -150,4 +150,4 @@ def test_what_is_written_is_a_robot_that_collects(tmp_path: Path, capsys: pytest
     assert command_table.main(["collect", *arguments, "executor=serial", f"out={tmp_path / 'data'}"]) == 0
     assert "3/3" in capsys.readouterr().out
     assert command_table.main(["new", "robot", str(XARM), "name=mine", f"out={tmp_path}"]) == 2
-    assert "mine.yaml is there already" in capsys.readouterr().err
+    assert "mine.yaml exists already" in capsys.readouterr().err

@@ -1,0 +1,270 @@
+"""Converts meshes and URDFs into objects that are ready for simulation."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator, Sequence
+from concurrent.futures import Future, ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import suppress
+from dataclasses import dataclass, field, fields
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any
+
+from unlatch.objects.importers.asset_converter_base import MARKER_FILE, AssetConverterBase
+from unlatch.objects.importers.mesh_converter import MeshConverter, MeshConverterCfg
+from unlatch.objects.importers.property_groups import MassPropertiesCfg
+from unlatch.objects.importers.urdf_converter import DriveType, InertiaFallback, UrdfConverter, UrdfConverterCfg
+from unlatch.simcore.errors import AssetError, ConfigError, SimCoreError
+from unlatch.simcore.meshes.decomposition.collision_approximation import CollisionApproximation
+from unlatch.simcore.meshes.mesh_reader import MESH_SUFFIXES
+from unlatch.simcore.urdf.package_paths import PACKAGE_FILE
+from unlatch.workflows.viewing.conversion_report import write_report
+
+PARTNET_URDF = "mobility.urdf"
+_MAX_DEPTH = 4
+_MAX_WORKERS = 256
+_SUFFIXES = (".urdf", *MESH_SUFFIXES)
+
+
+@dataclass
+class ConvertCfg:
+    """Options of `unlatch convert`."""
+
+    out: str = "converted"
+    """Folder of the results."""
+    force: bool = False
+    """Whether to convert objects again that are up to date."""
+    usd: bool = False
+    """Whether to write a USD file too."""
+    report: bool = False
+    """Whether to measure and draw the colliders."""
+    workers: int = 1
+    """Objects that are converted at the same time."""
+    make_instanceable: bool = True
+    """See `AssetConverterBaseCfg`."""
+    fix_base: bool = True
+    """See `UrdfConverterCfg`, also for the fields down to `override_joint_dynamics`."""
+    scale: float | None = None
+    """Metres per unit; None: 1, or the scale in the `info.json` of a PartNet folder."""
+    convex_decompose_mesh: bool = True
+    merge_fixed_joints: bool = False
+    link_density: float = 0.0
+    inertia_fallback: InertiaFallback = InertiaFallback.volume
+    import_inertia_tensor: bool = True
+    self_collision: bool = False
+    default_drive_type: DriveType = DriveType.none
+    default_drive_stiffness: float = 0.0
+    default_drive_damping: float = 0.0
+    override_joint_dynamics: bool = False
+    collision_approximation: CollisionApproximation = CollisionApproximation.convexDecomposition
+    """See `MeshConverterCfg`, also for the fields below."""
+    translation: list[float] = field(default_factory=lambda: [0.0, 0.0, 0.0])
+    rotation: list[float] = field(default_factory=lambda: [1.0, 0.0, 0.0, 0.0])
+    mass: float | None = None
+    density: float | None = None
+
+    def __post_init__(self) -> None:
+        if not self.out.strip():
+            raise ConfigError("out is empty. Name the folder of the results.", key="out")
+        if not 1 <= self.workers <= _MAX_WORKERS:
+            raise ConfigError(f"workers={self.workers} is out of range. Expected 1 to {_MAX_WORKERS}.", key="workers")
+
+
+@dataclass(frozen=True)
+class ConvertJob:
+    """One object to convert."""
+
+    name: str
+    """Its folder below `out`."""
+    path: Path
+    """The mesh or URDF."""
+    cfg: ConvertCfg
+
+    @property
+    def target(self) -> Path:
+        """Folder of the result."""
+        return Path(self.cfg.out).expanduser().absolute() / self.name
+
+
+@dataclass(frozen=True)
+class ConvertOutcome:
+    """Result of converting one object."""
+
+    name: str
+    message: str
+    """One line about the result, or the message of the error."""
+    failed: bool
+    notices: tuple[str, ...] = ()
+    was_converted: bool = False
+
+
+def find_jobs(path: Path, cfg: ConvertCfg) -> list[ConvertJob]:
+    """Finds the objects of a path and checks the configuration for each of them.
+
+    Args:
+        path: A mesh, a URDF, a folder of PartNet-Mobility, or a folder of these.
+        cfg: The options.
+
+    Raises:
+        AssetError: There is no such path, or nothing to convert.
+        ConfigError: A value is out of range.
+    """
+    jobs = [ConvertJob(name, file, cfg) for name, file in find_assets(path).items()]
+    for job in jobs:
+        _converter_cfg(job)
+    return jobs
+
+
+def find_assets(path: Path) -> dict[str, Path]:
+    """Returns the assets of a path by the name of their results, sorted.
+
+    A folder's assets are its `mobility.urdf`, or else its URDFs, or else its meshes, or else those of its subfolders. A
+    ROS package has its meshes in one folder and its URDFs in another: only its URDFs count. Folders that this command
+    wrote are skipped.
+
+    Raises:
+        AssetError: There is no such path, or nothing to convert.
+    """
+    path = path.expanduser()
+    if path.is_file():
+        if path.suffix.lower() not in _SUFFIXES:
+            raise AssetError(
+                f"'{path}' is neither a URDF nor a supported mesh. Expected one of {', '.join(_SUFFIXES)}.",
+                path=str(path),
+            )
+        absolute = path.resolve()
+        return {absolute.parent.name if absolute.name == PARTNET_URDF else absolute.stem: absolute}
+    if not path.is_dir():
+        raise AssetError(f"'{path}' does not exist. Give a mesh, a URDF, or a folder of them.", path=str(path))
+    root = path.resolve()
+    found = list(_find_files(root, depth=_MAX_DEPTH))
+    if not found:
+        raise AssetError(
+            f"'{path}' contains nothing to convert. Expected {PARTNET_URDF}, URDFs or meshes ({', '.join(_SUFFIXES)}).",
+            path=str(path),
+        )
+    names: dict[str, Path] = {}
+    for file in found:
+        inner = file.parent if file.name == PARTNET_URDF else file.with_suffix("")
+        name = inner.relative_to(root).as_posix() if inner != root else root.name
+        names[name if name not in names else f"{name}_{file.suffix[1:].lower()}"] = file
+    return names
+
+
+def convert_one(job: ConvertJob) -> ConvertOutcome:
+    """Converts one object; an error is part of the result."""
+    target = job.target
+    missing = [folder for folder in (target.parent, *target.parent.parents) if not folder.exists()]
+    try:
+        return _convert_one(job)
+    except SimCoreError as exc:
+        for folder in missing:  # created for a result that failed
+            with suppress(OSError):
+                folder.rmdir()
+        return ConvertOutcome(job.name, exc.message, failed=True)
+
+
+def _convert_one(job: ConvertJob) -> ConvertOutcome:
+    started = time.perf_counter()
+    cfg = _converter_cfg(job)
+    made: AssetConverterBase[Any] = MeshConverter(cfg) if isinstance(cfg, MeshConverterCfg) else UrdfConverter(cfg)
+    words = f"{time.perf_counter() - started:.1f} s" if made.was_converted else "up to date"
+    message = f"{made.urdf_path} ({words})"
+    if job.cfg.usd:
+        message += f", {made.usd_file_name}"
+    if job.cfg.report:
+        message += f"; {write_report(Path(made.urdf_path), job.target)}"
+    return ConvertOutcome(job.name, message, False, tuple(made.notices), made.was_converted)
+
+
+def _converter_cfg(job: ConvertJob) -> MeshConverterCfg | UrdfConverterCfg:
+    cfg = job.cfg
+    common: dict[str, Any] = {
+        "asset_path": str(job.path),
+        "out_dir": str(job.target),
+        "usd": cfg.usd,
+        "force_conversion": cfg.force,
+        "make_instanceable": cfg.make_instanceable,
+    }
+    if job.path.suffix.lower() != ".urdf":
+        props = MassPropertiesCfg(cfg.mass, cfg.density) if cfg.mass is not None or cfg.density is not None else None
+        factor = cfg.scale if cfg.scale is not None else 1.0
+        return MeshConverterCfg(
+            **common,
+            mass_props=props,
+            collision_approximation=cfg.collision_approximation,
+            translation=tuple(cfg.translation),  # type: ignore[arg-type]  # its length is checked there
+            rotation=tuple(cfg.rotation),  # type: ignore[arg-type]
+            scale=(factor, factor, factor),
+        )
+    of_urdfs = {item.name for item in fields(UrdfConverterCfg)} - {*common, "scale"}
+    values = {item.name: getattr(cfg, item.name) for item in fields(cfg) if item.name in of_urdfs}
+    return UrdfConverterCfg(**common, scale=cfg.scale if cfg.scale is not None else _partnet_scale(job.path), **values)
+
+
+def _partnet_scale(path: Path) -> float:
+    """Returns the metres per unit in the `info.json` beside the URDF of a PartNet folder, or else 1."""
+    if path.name != PARTNET_URDF:
+        return 1.0
+    try:
+        value = json.loads((path.parent / "info.json").read_text(encoding="utf-8")).get("scale")
+    except (OSError, ValueError, RecursionError, AttributeError):
+        return 1.0
+    return float(value) if isinstance(value, (int, float)) and 0.001 <= value <= 100.0 else 1.0
+
+
+def _find_files(folder: Path, *, depth: int) -> Iterator[Path]:
+    if (folder / MARKER_FILE).exists():
+        return
+    if (folder / PARTNET_URDF).is_file():
+        yield folder / PARTNET_URDF
+        return
+    entries = sorted(folder.iterdir())
+    for suffixes in ((".urdf",), MESH_SUFFIXES):
+        files = [entry for entry in entries if entry.suffix.lower() in suffixes and entry.is_file()]
+        if files:
+            yield from files
+            return
+    if depth > 0:
+        folders = [entry for entry in entries if entry.is_dir() and not entry.name.startswith(".")]
+        inner = [file for entry in folders for file in _find_files(entry, depth=depth - 1)]
+        urdfs = [file for file in inner if file.suffix.lower() == ".urdf"]
+        yield from urdfs if urdfs and (folder / PACKAGE_FILE).is_file() else inner
+
+
+def convert_all(jobs: Sequence[ConvertJob], *, workers: int) -> Iterator[ConvertOutcome]:
+    """Converts objects and yields each outcome as it comes.
+
+    Args:
+        jobs: The objects.
+        workers: How many are converted at the same time.
+    """
+    if workers == 1 or len(jobs) == 1:
+        for job in jobs:
+            yield convert_one(job)
+        return
+    left = list(jobs)
+    with suppress(BrokenProcessPool):
+        for job, result in _convert_in_pool(left, min(workers, len(jobs))):
+            left.remove(job)
+            yield result
+    # native code crashed a worker, which ends the pool: converting the rest one by one shows which object is the cause
+    for job in left:
+        try:
+            for _, result in _convert_in_pool([job], 1):
+                yield result
+        except BrokenProcessPool:
+            yield ConvertOutcome(job.name, "its worker crashed in native code. Leave the object out.", failed=True)
+
+
+def _convert_in_pool(jobs: Sequence[ConvertJob], workers: int) -> Iterator[tuple[ConvertJob, ConvertOutcome]]:
+    with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
+        futures: dict[Future[ConvertOutcome], ConvertJob] = {pool.submit(convert_one, job): job for job in jobs}
+        try:
+            for future in as_completed(futures):
+                yield futures[future], future.result()
+        finally:
+            pool.shutdown(wait=False, cancel_futures=True)

@@ -1,0 +1,175 @@
+"""Derives a robot's YAML from its URDF, with a picture to check it."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import asdict, dataclass
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import yaml
+
+from unlatch.robots.checks import check_robot
+from unlatch.robots.description import ArmCfg, RobotCfg
+from unlatch.robots.from_urdf.robot_from_urdf import reach_shares, robot_from_urdf
+from unlatch.robots.model import DISTRIBUTION, model_path
+from unlatch.robots.robot import Arm, Robot
+from unlatch.simcore.errors import ConfigError
+from unlatch.simcore.geometry import Pose
+from unlatch.simcore.sim.rates import WorldCfg
+from unlatch.simcore.sim.visuals.pictures import framing_view, take_picture
+from unlatch.simcore.sim.world import World
+from unlatch.simcore.urdf.reader import read_urdf
+from unlatch.workflows.episode.scene import TABLE_CENTER_M, TABLE_SIZE_M, base_pose
+from unlatch.workflows.viewing.picture import Overlay, Row, compose_sheet, write_picture
+
+_TILE = (420, 420)
+LOOK_UP = {
+    "max_acceleration": "look up: no URDF states it",
+    "max_force_n": "look up: the data sheet of the gripper",
+    "grip_force_n": "at most max_force_n",
+    "max_speed_m_s": "look up: speed of one finger",
+    "armature_kg_m2": "inertia of motor and gears at the joints; our own",
+}
+"""Remarks about values that no URDF states, by key."""
+
+
+@dataclass
+class NewRobotCfg:
+    """Options of `unlatch new robot`."""
+
+    name: str | None = None
+    """Name of the robot."""
+    out: str = "configs"
+    """Folder of YAML files."""
+    force: bool = False
+    """Whether to replace existing files."""
+
+    def __post_init__(self) -> None:
+        if self.name is not None and not re.fullmatch(r"[A-Za-z][A-Za-z0-9_]*", self.name):
+            raise ConfigError(
+                f"name='{self.name}' cannot name a robot. Expected letters, digits and '_'. Change it.", key="name"
+            )
+
+
+@dataclass(frozen=True)
+class NewRobot:
+    """A derived robot and its files."""
+
+    robot: RobotCfg
+    yaml_file: Path
+    picture: Path
+    reach_shares: list[float]
+    """Share of hand poses over the region of derived tasks that each arm reaches."""
+
+
+def new_robot(urdf: Path, cfg: NewRobotCfg) -> NewRobot:
+    """Derives a robot from its URDF and writes its YAML and its picture.
+
+    Args:
+        urdf: The URDF.
+        cfg: The robot's name, and the folder.
+
+    Raises:
+        ConfigError: Files exist already, or cannot be written.
+        AssetError: The URDF cannot be used, or has no arm with a gripper of two fingers.
+    """
+    model = read_urdf(urdf)
+    name = cfg.name or re.sub(r"[^A-Za-z0-9_]", "_", model.name) or urdf.stem
+    folder = Path(cfg.out).expanduser() / "robot"
+    yaml_file, picture = folder / f"{name}.yaml", folder / f"{name}.png"
+    for file in (yaml_file, picture):
+        if file.exists() and not cfg.force:
+            raise ConfigError(
+                f"{file} exists already. Expected a new file. Choose another name=, or add force=true.", key="force"
+            )
+    robot = robot_from_urdf(urdf.absolute(), name=name, stated=stated_as(urdf.absolute()))
+    check_robot(robot)
+    shares = list(reach_shares(robot))
+    sheet = compose_sheet(_draw_rows(robot))
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        yaml_file.write_text(yaml_text(robot), encoding="utf-8")
+    except OSError as exc:
+        raise ConfigError(f"{yaml_file} cannot be written: {exc.strerror}. Choose another out=.", key="out") from exc
+    write_picture(sheet, picture)
+    return NewRobot(robot, yaml_file, picture, shares)
+
+
+def stated_as(urdf: Path) -> str:
+    """Returns how a description names a URDF: by the distribution that installs it, or else by its path."""
+    resolved = urdf.resolve()
+    for distribution in metadata.distributions():
+        root = Path(str(distribution.locate_file(""))).resolve()
+        if not resolved.is_relative_to(root):
+            continue
+        inside = resolved.relative_to(root).as_posix()
+        if any(str(file) == inside for file in distribution.files or ()):
+            return f"{DISTRIBUTION}{distribution.metadata['Name']}/{inside}"
+    return str(urdf)
+
+
+def yaml_text(robot: RobotCfg) -> str:
+    """Returns the YAML of a robot, with a remark at each value that no URDF states."""
+    plain = _round_floats(asdict(robot))
+    text = yaml.safe_dump(plain, sort_keys=False, width=116, default_flow_style=None)
+    lines = [f"# {robot.name}: from its URDF by `unlatch new robot`; see docs/robots.md"]
+    for line in text.splitlines():
+        key = line.strip().lstrip("- ").partition(":")[0]
+        if key in LOOK_UP:
+            indent = " " * (len(line) - len(line.lstrip()))
+            lines.append(f"{indent}# {LOOK_UP[key]}")
+        lines.append(line)
+    return "\n".join(lines) + "\n"
+
+
+def _round_floats(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _round_floats(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_round_floats(item) for item in value]
+    return round(value, 6) if isinstance(value, float) else value
+
+
+def _draw_rows(robot: RobotCfg) -> list[Row]:
+    """Draws the robot at home from two sides, and every hand with closed and open fingers and its keypoints."""
+    with World(WorldCfg(), visuals=True) as world:
+        world.add_box("table", size_m=TABLE_SIZE_M, T_world_box=Pose.from_translation(TABLE_CENTER_M))
+        loaded = Robot(world, robot, model_path(robot), T_world_root=base_pose(robot))
+        for arm in loaded.arms.values():
+            arm.reset(arm.cfg.home, gripper_m=arm.cfg.gripper.max_width_m)
+        corners = np.array([loaded.body.link_aabb(link) for arm in robot.arms for link in arm.forbidden_links])
+        views = [
+            framing_view(corners.reshape(-1, 3), side, fov_deg=40.0, margin=1.3)
+            for side in ((1.0, -1.2, 0.5), (-0.3, -1.0, 0.9))
+        ]
+        pictures = [take_picture(world, view, width=_TILE[0], height=_TILE[1]) for view in views]
+        rows = [Row(f"{robot.name} at home, from the front and from the right", success=True, pictures=pictures)]
+        for arm in loaded.arms.values():
+            hands = [_draw_hand(world, loaded, arm, width) for width in (0.0, arm.cfg.gripper.max_width_m)]
+            rows.append(
+                Row(f"hand {arm.cfg.name}, closed and open; keypoints of the tool", success=True, pictures=hands)
+            )
+    return rows
+
+
+def _draw_hand(world: World, robot: Robot, arm: Arm, width_m: float) -> np.ndarray:
+    """Draws a hand with its keypoints, from the side that shows approach and opening."""
+    arm.reset(arm.cfg.home, gripper_m=width_m)
+    T_world_ee = robot.body.link_pose(arm.cfg.ee_link)
+    points = {name: T_world_ee @ np.array(xyz) for name, xyz in arm.cfg.keypoints.items()}
+    side = T_world_ee.rotate(_side_axis(arm.cfg)) + np.array([0.0, 0.0, 0.2])
+    view = framing_view(np.array([*points.values(), T_world_ee.p]), side, fov_deg=40.0, margin=2.2)
+    overlay = Overlay(take_picture(world, view, width=_TILE[0], height=_TILE[1]), view)
+    overlay.labels(points)
+    return overlay.picture()
+
+
+def _side_axis(arm: ArmCfg) -> np.ndarray:
+    """Returns the direction perpendicular to approach and opening, in the ee frame."""
+    head, tail, side = (np.array(arm.keypoints[name]) for name in ("tool_head", "tool_tail", "tool_side"))
+    axis = np.cross(head - tail, side - head)
+    unit: np.ndarray = axis / np.linalg.norm(axis)
+    return unit
