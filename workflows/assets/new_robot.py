@@ -11,9 +11,12 @@ from typing import Any
 import numpy as np
 import yaml
 
+from unlatch.configs.derivation.task import REACH_CENTER_M, REACH_HALF_M
+from unlatch.objects.friction import OBJECT_FRICTION
 from unlatch.robots.checks import check_robot
-from unlatch.robots.description import ArmCfg, RobotCfg
-from unlatch.robots.from_urdf.robot_from_urdf import reach_shares, robot_from_urdf
+from unlatch.robots.description import ArmCfg, RobotCfg, base_pose
+from unlatch.robots.from_urdf.reach import ReachModel, ReachRegion
+from unlatch.robots.from_urdf.robot_from_urdf import robot_from_urdf
 from unlatch.robots.model import DISTRIBUTION, model_path
 from unlatch.robots.robot import Arm, Robot
 from unlatch.simcore.errors import ConfigError
@@ -22,9 +25,12 @@ from unlatch.simcore.sim.rates import WorldCfg
 from unlatch.simcore.sim.visuals.pictures import framing_view, take_picture
 from unlatch.simcore.sim.world import World
 from unlatch.simcore.urdf.reader import read_urdf
-from unlatch.workflows.episode.scene import TABLE_CENTER_M, TABLE_SIZE_M, base_pose
+from unlatch.solver.kinematics import Kinematics
+from unlatch.workflows.episode.scene import TABLE_CENTER_M, TABLE_SIZE_M
 from unlatch.workflows.viewing.picture import Overlay, Row, compose_sheet, write_picture
 
+REACH = ReachModel(ReachRegion(REACH_CENTER_M, (*REACH_HALF_M, 0.12)), Kinematics.from_urdf)
+"""The region of derived tasks, but higher: knobs and lids lie above or below the middle."""
 _TILE = (420, 420)
 LOOK_UP = {
     "max_acceleration": "look up: no URDF states it",
@@ -85,9 +91,9 @@ def new_robot(urdf: Path, cfg: NewRobotCfg) -> NewRobot:
             raise ConfigError(
                 f"{file} exists already. Expected a new file. Choose another name=, or add force=true.", key="force"
             )
-    robot = robot_from_urdf(urdf.absolute(), name=name, stated=stated_as(urdf.absolute()))
-    check_robot(robot)
-    shares = list(reach_shares(robot))
+    robot = robot_from_urdf(urdf.absolute(), name=name, stated=stated_as(urdf.absolute()), reach=REACH)
+    check_robot(robot, object_friction=OBJECT_FRICTION)
+    shares = list(REACH.shares(robot))
     sheet = compose_sheet(_draw_rows(robot))
     try:
         folder.mkdir(parents=True, exist_ok=True)

@@ -10,7 +10,8 @@ from unlatch.objects.annotate.annotator import AnnotateCfg, Annotated
 from unlatch.simcore.errors import AssetError, ConfigError
 from unlatch.workflows.assets.annotate import AnnotationTarget, annotate_target, find_targets
 from unlatch.workflows.cli.arguments import read_pairs, split_paths
-from unlatch.workflows.cli.console import BAD_INPUT, FAILED, OK, command, note, say
+from unlatch.workflows.cli.command import run_command
+from unlatch.workflows.cli.console import BAD_INPUT, FAILED, OK, print_line, print_note
 from unlatch.workflows.viewing.annotation_editor import serve_editor
 
 HELP = """usage: unlatch annotate PATH [key=value ...]
@@ -67,7 +68,7 @@ class AnnotateCommandCfg:
 
 def main(argv: Sequence[str]) -> int:
     """Runs the command; returns its exit code."""
-    return command(argv, HELP, _run)
+    return run_command(argv, HELP, _run)
 
 
 def _run(arguments: list[str]) -> int:
@@ -90,15 +91,15 @@ def _annotate_one(target: AnnotationTarget, cfg: AnnotateCommandCfg) -> int:
     if cfg.check:
         problems = target.load().problems
         for problem in problems:
-            say(f"{target.file}: {problem}")
+            print_line(f"{target.file}: {problem}")
         if not problems:
-            say(f"{target.file}: the annotation fits its object")
+            print_line(f"{target.file}: the annotation fits its object")
         return FAILED if problems else OK
     for line in _describe(_annotate(target, cfg)):
-        say(line)
-    say(f"annotation: {target.file}")
+        print_line(line)
+    print_line(f"annotation: {target.file}")
     if cfg.picture:
-        say(f"picture: {target.picture}")
+        print_line(f"picture: {target.picture}")
     return OK
 
 
@@ -110,14 +111,16 @@ def _annotate_many(targets: Sequence[AnnotationTarget], cfg: AnnotateCommandCfg)
             if cfg.check:
                 problems = target.load().problems
                 good += not problems
-                say(f"{label}: {problems[0] if problems else 'fits'}")
+                print_line(f"{label}: {problems[0] if problems else 'fits'}")
             else:
                 parts = _annotate(target, cfg).articulation.parts
                 good += 1
-                say(f"{label}: " + ", ".join(f"{p.name} ({p.kind.name}, {p.handle.type.name})" for p in parts.values()))
+                print_line(
+                    f"{label}: " + ", ".join(f"{p.name} ({p.kind.name}, {p.handle.type.name})" for p in parts.values())
+                )
         except AssetError as exc:
-            note(f"{label}: {' '.join(exc.message.split())}")
-    say(f"{good} of {len(targets)} objects " + ("have annotations that fit" if cfg.check else "annotated"))
+            print_note(f"{label}: {' '.join(exc.message.split())}")
+    print_line(f"{good} of {len(targets)} objects " + ("have annotations that fit" if cfg.check else "annotated"))
     if good == len(targets):
         return OK
     return FAILED if good or cfg.check else BAD_INPUT
@@ -144,5 +147,5 @@ def _edit(targets: Sequence[AnnotationTarget], cfg: AnnotateCommandCfg) -> int:
     (target,) = targets
     if not target.file.exists():
         _annotate(target, cfg)
-    serve_editor(target.load(), port=cfg.port, on_ready=lambda url: say(f"editor: {url} (Ctrl-C ends it)"))
+    serve_editor(target.load(), port=cfg.port, on_ready=lambda url: print_line(f"editor: {url} (Ctrl-C ends it)"))
     return OK

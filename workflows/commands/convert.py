@@ -8,7 +8,8 @@ from pathlib import Path
 
 from unlatch.workflows.assets.convert import ConvertCfg, convert_all, find_jobs
 from unlatch.workflows.cli.arguments import read_pairs, split_paths
-from unlatch.workflows.cli.console import BAD_INPUT, OK, command, note, say
+from unlatch.workflows.cli.command import run_command
+from unlatch.workflows.cli.console import BAD_INPUT, OK, print_line, print_note
 
 HELP = """usage: unlatch convert PATH [key=value ...]
 
@@ -36,7 +37,7 @@ scale: metres per unit; default: 1, or the scale in the info.json of a PartNet f
 
 def main(argv: Sequence[str]) -> int:
     """Runs the command; returns its exit code."""
-    return command(argv, HELP, _run)
+    return run_command(argv, HELP, _run)
 
 
 def _run(arguments: list[str]) -> int:
@@ -48,15 +49,15 @@ def _run(arguments: list[str]) -> int:
     for number, outcome in enumerate(convert_all(jobs, workers=cfg.workers), start=1):
         count = f"[{number}/{len(jobs)}] " if len(jobs) > 1 else ""
         if outcome.failed:
-            note(f"unlatch: {count}{outcome.name}: {' '.join(outcome.message.split())}")
+            print_note(f"unlatch: {count}{outcome.name}: {' '.join(outcome.message.split())}")
         else:
-            say(f"{count}{outcome.name}: {outcome.message}")
+            print_line(f"{count}{outcome.name}: {outcome.message}")
         for notice in outcome.notices:
-            note(f"unlatch: {outcome.name}: {notice}")
+            print_note(f"unlatch: {outcome.name}: {notice}")
         failed += outcome.failed
         fresh += outcome.was_converted
     if len(jobs) > 1:
-        say(
+        print_line(
             f"{len(jobs)} objects: {fresh} converted, {len(jobs) - fresh - failed} up to date, {failed} failed; "
             f"{time.perf_counter() - started:.1f} s"
         )

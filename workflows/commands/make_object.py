@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from unlatch.simcore.errors import ConfigError
 from unlatch.workflows.assets.make_object import USD_FOLDER, MakeObjectCfg, make_objects
 from unlatch.workflows.cli.arguments import read_pairs
-from unlatch.workflows.cli.console import OK, command, say
+from unlatch.workflows.cli.command import run_command
+from unlatch.workflows.cli.console import OK, print_line
 
 HELP = """usage: unlatch make-object CATEGORY|all [key=value ...]
 
@@ -29,7 +30,7 @@ categories.
 
 def main(argv: Sequence[str]) -> int:
     """Runs the command; returns its exit code."""
-    return command(argv, HELP, _run)
+    return run_command(argv, HELP, _run)
 
 
 def _run(arguments: list[str]) -> int:
@@ -44,7 +45,7 @@ def _run(arguments: list[str]) -> int:
     for item in items:
         parts = ", ".join(f"{name} ({part.kind.value})" for name, part in item.made.articulation.parts.items())
         usd = f"; {item.folder / USD_FOLDER / 'object.usd'}" if cfg.usd else ""
-        say(f"{item.category} {item.seed}: {item.urdf}; {parts}{usd}")
+        print_line(f"{item.category} {item.seed}: {item.urdf}; {parts}{usd}")
     if picture is not None:
-        say(f"picture: {picture}")
+        print_line(f"picture: {picture}")
     return OK

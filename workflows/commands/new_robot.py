@@ -8,13 +8,15 @@ from pathlib import Path
 from unlatch.simcore.errors import ConfigError
 from unlatch.workflows.assets.new_robot import LOOK_UP, NewRobotCfg, new_robot
 from unlatch.workflows.cli.arguments import read_pairs
-from unlatch.workflows.cli.console import OK, command, say
+from unlatch.workflows.cli.command import run_command
+from unlatch.workflows.cli.console import OK, print_line
 
 HELP = """usage: unlatch new robot URDF [key=value ...]
 
 Writes robot/NAME.yaml, the description of a robot, from its URDF: arms, limits, gripper and mimic joints, finger links,
-tool keypoints from the shapes of the fingers, the place of the base, and a home position away from singularities. NAME.png
-shows the result. Values that no URDF states are marked `look up`: accelerations, and the grip force of the data sheet.
+tool keypoints from the shapes of the fingers, the place of the base, and a home position away from singularities.
+NAME.png shows the result. Values that no URDF states are marked `look up`: accelerations, and the grip force of the
+data sheet.
 
   name=NAME          default: the name in the URDF
   out=FOLDER         default: configs; the YAML goes to FOLDER/robot/NAME.yaml, the picture beside it
@@ -27,7 +29,7 @@ shows the result. Values that no URDF states are marked `look up`: accelerations
 
 def main(argv: Sequence[str]) -> int:
     """Runs the command; returns its exit code."""
-    return command(argv, HELP, _run)
+    return run_command(argv, HELP, _run)
 
 
 def _run(arguments: list[str]) -> int:
@@ -38,16 +40,16 @@ def _run(arguments: list[str]) -> int:
         )
     cfg = read_pairs(NewRobotCfg, [argument for argument in arguments if argument not in words])
     made = new_robot(Path(words[1]).expanduser(), cfg)
-    robot = made.robot
+    robot, name = made.robot, made.robot.name
     for arm, share in zip(robot.arms, made.reach_shares, strict=True):
         gripper = arm.gripper
-        say(f"arm {arm.name}: {arm.base_link} to {arm.ee_link}, {len(arm.joints)} joints")
-        say(f"  gripper {1e3 * gripper.max_width_m:.0f} mm, {len(gripper.joints)} joints, {gripper.grip_force_n:g} N")
-        say(f"  reaches {100 * share:.0f} % of hand poses over the region of derived tasks")
-    say(f"base at x = {robot.base_x_m:g} m, {robot.base_height_m:g} m above the table")
-    say(f"look up in the data sheet: {', '.join(LOOK_UP)}")
-    say(f"wrote {made.yaml_file} and {made.picture}; check the picture, then:")
-    say(
-        f"  unlatch collect task=open_drawer robot={robot.name} --config-dir {cfg.out} episodes=10 out=data/{robot.name}"
-    )
+        print_line(f"arm {arm.name}: {arm.base_link} to {arm.ee_link}, {len(arm.joints)} joints")
+        print_line(
+            f"  gripper {1e3 * gripper.max_width_m:.0f} mm, {len(gripper.joints)} joints, {gripper.grip_force_n:g} N"
+        )
+        print_line(f"  reaches {100 * share:.0f} % of hand poses over the region of derived tasks")
+    print_line(f"base at x = {robot.base_x_m:g} m, {robot.base_height_m:g} m above the table")
+    print_line(f"look up in the data sheet: {', '.join(LOOK_UP)}")
+    print_line(f"wrote {made.yaml_file} and {made.picture}; check the picture, then:")
+    print_line(f"  unlatch collect task=open_drawer robot={name} --config-dir {cfg.out} episodes=10 out=data/{name}")
     return OK

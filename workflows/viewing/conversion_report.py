@@ -14,8 +14,8 @@ from unlatch.objects.importers.link_inertia import inertia_problem
 from unlatch.objects.importers.urdf_surfaces import LinkSurfaces, read_surfaces
 from unlatch.simcore.geometry import Pose
 from unlatch.simcore.meshes.decomposition.collider_quality import collider_quality
-from unlatch.simcore.meshes.mesh_parts import TriangleMesh, components
-from unlatch.simcore.meshes.mesh_store import surface_text
+from unlatch.simcore.meshes.obj_file import format_obj
+from unlatch.simcore.meshes.triangle_mesh import TriangleMesh, split_components
 from unlatch.simcore.native_output import hide_native_output
 from unlatch.simcore.sim.part_motion import measure_motion
 from unlatch.simcore.sim.rates import WorldCfg
@@ -162,7 +162,7 @@ def _link_values(
     name: str, model: UrdfModel, surfaces: LinkSurfaces, size_m: float, problems: list[str]
 ) -> dict[str, Any]:
     link = model.links[name]
-    parts = [part for mesh in surfaces.touched for part in components(mesh)]
+    parts = [part for mesh in surfaces.touched for part in split_components(mesh)]
     concave = any(shape.concave for shape in link.collisions)
     quality = collider_quality(surfaces.seen, parts) if not concave else None
     values: dict[str, Any] = {"parts": len(parts), "mass_kg": link.inertial.mass_kg if link.inertial else 0.0}
@@ -188,7 +188,7 @@ def _collider_urdf(urdf_path: Path, model: UrdfModel, folder: Path) -> Path:
     for name, link in model.links.items():
         shapes = []
         for mesh in surfaces[name].touched:
-            for part in components(mesh):
+            for part in split_components(mesh):
                 shapes.append(_coloured(part, folder, number))
                 number += 1
         links[name] = replace(link, visuals=tuple(shapes), collisions=())
@@ -199,7 +199,7 @@ def _collider_urdf(urdf_path: Path, model: UrdfModel, folder: Path) -> Path:
 
 def _coloured(part: TriangleMesh, folder: Path, number: int) -> Shape:
     file = f"part_{number}.obj"
-    (folder / file).write_text(surface_text(part), encoding="utf-8")
+    (folder / file).write_text(format_obj([part]), encoding="utf-8")
     red, green, blue = _COLOURS[number % len(_COLOURS)]
     return Shape(
         ShapeKind.mesh, (1.0, 1.0, 1.0), Pose.identity(), rgba=(red, green, blue, 1.0), mesh=file, path=folder / file
