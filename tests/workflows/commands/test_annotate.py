@@ -165,7 +165,7 @@ def test_meshes_may_lie_in_the_package_around_the_urdf(cwd: Path):
         (URDF, "v 0 0 nan\nf 1 1 1\n", "a vertex is not finite"),
         (URDF, "v 0 0 0\nf 1 2 3\n", "a face names vertex 3 of 1"),
         (URDF, "nothing\n", "no movable joint that a skill fits (j: nothing can be seen of its part)"),
-        (URDF.replace("m.obj", "m.glb"), MESH, "no readable mesh"),
+        (URDF.replace("m.obj", "m.glb"), MESH, "no readable GLB mesh"),
         (URDF.replace('"revolute"', '"fixed"'), MESH, "no movable joint that a skill fits (j (fixed))"),
         (URDF.replace("1.5", "0"), MESH, "j: moves by 0 rad, expected at least 0.3 rad"),
         (URDF.replace("1.5", "-4"), MESH, "j: moves by 0 rad"),
