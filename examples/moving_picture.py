@@ -1,6 +1,6 @@
-"""The moving picture of the README: one success of each of several tasks, side by side, drawn from their records.
+"""Draws the animation of the README: one success of each of several tasks, next to each other, from their records.
 
-`python examples/moving_picture.py data/moving docs/images/unlatch.webp` collects what is missing, then draws.
+`python examples/moving_picture.py data/moving docs/images/unlatch.webp` collects missing episodes, then draws.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ EPISODES = {
 COLUMNS, TILE_PX, CAPTION_PX, OVERSAMPLED = 3, (256, 216), 20, 2
 FRAMES, LAST_FRAMES, FRAME_MS = 72, 10, 83
 LOOKS_FROM = (-0.75, -1.15, 0.75)
-"""From the scene to the camera, world frame: over the robot's right shoulder."""
+"""Direction from the scene to the camera in the world frame: over the robot's right shoulder."""
 WHITE, INK = (255, 255, 255), (40, 48, 56)
 ROOM = {
     "name": "studio",
@@ -48,7 +48,7 @@ ROOM = {
 
 
 def main(data: Path, out: Path) -> None:
-    """Collects, draws and writes.
+    """Collects the episodes, draws and writes the animation.
 
     Args:
         data: Folder of the data sets.
@@ -73,7 +73,7 @@ def main(data: Path, out: Path) -> None:
 
 
 def film(data_set: DataSet) -> list[Image.Image]:
-    """Pictures of the first success, evenly over its time."""
+    """Returns pictures of the first success, at equal time steps."""
     number = next(number for number in data_set.numbers() if data_set.read(number).success)
     record, cfg = data_set.read(number), config_of(data_set)
     room = VisualDraw(read_dataclass(RandomizationCfg, ROOM, where="randomization"), record.seed)
@@ -87,7 +87,7 @@ def film(data_set: DataSet) -> list[Image.Image]:
 
 
 def view_of(shown: RecordedWorld) -> View:
-    """The camera that sees the object all the time, and the hand when it acts."""
+    """Returns a camera view of the object and of the hand, for the whole episode."""
     arrays = shown.record.arrays
     points = [array[::10] for key, array in arrays.items() if key.endswith(("tcp_position", "ee_position"))]
     for frame in (0, -1):
@@ -100,7 +100,7 @@ def view_of(shown: RecordedWorld) -> View:
 
 
 def captioned(shown: RecordedWorld, view: View, text: str) -> Image.Image:
-    """A picture with what is done below it."""
+    """Returns a picture with the instruction as its caption."""
     width, height = (OVERSAMPLED * side for side in TILE_PX)
     picture = Image.fromarray(take_picture(shown.world, view, width=width, height=height))
     tile = Image.new("RGB", (TILE_PX[0], TILE_PX[1] + CAPTION_PX), WHITE)
@@ -111,7 +111,7 @@ def captioned(shown: RecordedWorld, view: View, text: str) -> Image.Image:
 
 
 def sheet(tiles: list[Image.Image]) -> Image.Image:
-    """Tiles in rows, 2 pixels apart."""
+    """Arranges tiles in rows, 2 pixels apart."""
     width, height = tiles[0].width + 2, tiles[0].height + 2
     rows = -(-len(tiles) // COLUMNS)
     made = Image.new("RGB", (COLUMNS * width - 2, rows * height - 2), WHITE)

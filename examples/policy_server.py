@@ -1,13 +1,13 @@
-"""A policy server for `unlatch evaluate policy=tcp://127.0.0.1:5800`: one file, NumPy only, any Python from 3.8 on.
+"""A policy server for `unlatch evaluate policy=tcp://127.0.0.1:5800`: one file, NumPy only, Python 3.8 or later.
 
-Copy it beside a policy that needs another Python, and put that policy where `HoldStill` is:
+Use it for a policy that needs another Python version. Copy this file and replace `HoldStill` by your policy:
 
     python policy_server.py --port 5800
 
-For a policy that LeRobot trained, `lerobot_server.py` beside it has done so.
+`lerobot_server.py` in the same folder does this for a policy that LeRobot trained.
 
-A message is 4 bytes (big-endian length), a JSON header of that length, then the bytes of the arrays that it lists.
-The page docs/policies.md of unlatch has every message.
+A message is 4 bytes (big-endian length), a JSON header of that length, and the bytes of the arrays in the header.
+The page docs/policies.md of Unlatch lists every message.
 """
 
 import argparse
@@ -20,10 +20,10 @@ import numpy as np
 
 
 class HoldStill:
-    """Keeps the arm where it is. Put your own policy here: one object an environment."""
+    """Keeps the arm still. Put your own policy here; each environment gets one object."""
 
     def __init__(self, hello, low, high):
-        """Takes what will be asked for.
+        """Stores the properties of the environment.
 
         hello: task, robot, action_mode, frame_hz. low, high: (size,) bounds of an action.
         """
@@ -32,18 +32,18 @@ class HoldStill:
         self.absolute = hello["action_mode"] == "joint_position"
 
     def reset(self, observation, episode, seed, language):
-        """Begins an episode; `language` holds phrasings of the instruction."""
+        """Begins an episode; `language` is a list of instructions."""
         if self.absolute:
             joints = [v for k, v in observation.items() if k.startswith("robots.") and k.endswith(".joint_positions")]
             self.action[: self.joints] = joints[0][: self.joints]
 
     def act(self, observation):
-        """The next action (size,), or None when there is nothing more to do."""
+        """Returns the next action (size,), or None to end the episode."""
         return self.action
 
 
 def read(connection, count):
-    """Exactly `count` bytes."""
+    """Returns exactly `count` bytes."""
     data = b""
     while len(data) < count:
         chunk = connection.recv(min(count - len(data), 1 << 20))
@@ -54,7 +54,7 @@ def read(connection, count):
 
 
 def receive(connection):
-    """One message: header, and arrays by name."""
+    """Returns one message: its header, and its arrays by name."""
     (length,) = struct.unpack(">I", read(connection, 4))
     header = json.loads(read(connection, length))
     arrays = {}
@@ -74,7 +74,7 @@ def send(connection, header, **arrays):
 
 
 def serve(connection, make_policy):
-    """Answers one environment until it hangs up."""
+    """Answers one environment until it closes the connection."""
     policy = None
     with connection:
         while True:
@@ -95,7 +95,7 @@ def serve(connection, make_policy):
                         send(connection, {"type": "action", "done": True})
                     else:
                         send(connection, {"type": "action"}, action=np.asarray(action, dtype=np.float64))
-            except Exception as exc:  # noqa: BLE001 - the other side is told, and ends the run with it
+            except Exception as exc:  # noqa: BLE001 - the environment gets the message and ends the run with it
                 send(connection, {"type": "error", "message": f"{type(exc).__name__}: {exc}"})
 
 
@@ -106,7 +106,7 @@ def add_address(parser):
 
 
 def listen(host, port, make_policy):
-    """Answers environments, each with a policy of its own, until it is stopped."""
+    """Answers environments until somebody stops the process; each environment gets its own policy."""
     server = socket.create_server((host, port))
     print(f"listening on {host}:{server.getsockname()[1]}", flush=True)
     while True:

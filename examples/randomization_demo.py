@@ -1,4 +1,4 @@
-"""Four Pandas and four balls in one world, randomized at resets and in between."""
+"""Randomizes four Pandas and four balls in one world, at resets and between resets."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def main(n_frames: int = 1000) -> None:
 
 
 def _held_at_home(world: World, name: str) -> DriveGroup:
-    """Motors that hold a robot where it stands."""
+    """Returns motors that hold a robot in its current position."""
     body = world.bodies[name]
     joints = body.movable_joints
     group = DriveGroup(
@@ -122,7 +122,7 @@ def _held_at_home(world: World, name: str) -> DriveGroup:
 
 
 def _report(frame_idx: int, object_view: RigidPrimView, franka_view: ArticulationView) -> None:
-    """Prints where a reset put things, each in the frame of its environment."""
+    """Prints the positions after a reset, each in the frame of its environment."""
     print(f"frame {frame_idx}")
     for env, (p_ball, p_franka) in enumerate(
         zip(object_view.get("position"), franka_view.get("position"), strict=True)

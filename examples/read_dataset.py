@@ -1,4 +1,4 @@
-"""Reads a data set: outcomes, then the arrays of its first success.
+"""Reads a data set: prints the results, then the arrays of the first success.
 
 usage: python examples/read_dataset.py DATA
 """
@@ -11,7 +11,7 @@ from unlatch.simcore.recording.data_set.data_set import DataSet
 
 
 def main(path: str) -> None:
-    """Prints one line an episode, then every array of the first success with its shape."""
+    """Prints one line per episode, then every array of the first success with its shape."""
     data_set = DataSet.open(path)
     for number in data_set.numbers():
         record = data_set.read(number, arrays=False)

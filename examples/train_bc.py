@@ -1,10 +1,10 @@
-"""Behaviour cloning on an exported set, short enough to read: a small network from states to the next few actions.
+"""Behaviour cloning on an exported data set: a small network that predicts the next actions from the state.
 
     unlatch export DATA out=data/lerobot
     python examples/train_bc.py data/lerobot out=data/bc.pt
 
-Needs the extra `train` (torch) and nothing else of Unlatch. Every tenth episode is held out. `BehaviourCloning` is a
-policy for `unlatch evaluate`: `policy=train_bc:BehaviourCloning`, the file's path in UNLATCH_BC.
+It needs the extra `train` (torch) and nothing else of Unlatch. It holds out every tenth episode. `BehaviourCloning` is
+a policy for `unlatch evaluate`: use `policy=train_bc:BehaviourCloning` and set UNLATCH_BC to the path of the network.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from torch import nn
 
 INPUTS = ("observation.state", "observation.environment_state", "observation.keypoints")
 CHUNK = 8
-"""Actions that are foretold at once; the first is carried out, then it is asked again."""
+"""Number of predicted actions; the policy executes the first one and then predicts again."""
 HIDDEN, BATCH, EPOCHS = 512, 256, 60
 
 
 def read(root: Path) -> list[tuple[np.ndarray, np.ndarray]]:
-    """Observations (T, n) and actions (T, m) of every episode of a LeRobot set."""
+    """Returns the observations (T, n) and actions (T, m) of every episode of a LeRobot data set."""
     table = pq.read_table(root / "data")
     columns = {key: np.stack(table.column(key).to_numpy()) for key in (*INPUTS, "action")}
     episode = table.column("episode_index").to_numpy()
@@ -34,7 +34,7 @@ def read(root: Path) -> list[tuple[np.ndarray, np.ndarray]]:
 
 
 def samples(episodes: list[tuple[np.ndarray, np.ndarray]]) -> tuple[torch.Tensor, torch.Tensor]:
-    """Observations (N, n) and the CHUNK actions from each on (N, CHUNK, m), the last one repeated at the end."""
+    """Returns observations (N, n) and the next CHUNK actions of each (N, CHUNK, m), the last one repeated."""
     chunks = [
         actions[np.minimum(np.arange(len(actions))[:, None] + np.arange(CHUNK), len(actions) - 1)]
         for _, actions in episodes
@@ -44,33 +44,33 @@ def samples(episodes: list[tuple[np.ndarray, np.ndarray]]) -> tuple[torch.Tensor
 
 
 class Network(nn.Module):
-    """Normalizes, foretells, and takes the normalization back."""
+    """Predicts actions; normalizes its input and undoes the normalization of its output."""
 
     def __init__(self, seen: torch.Tensor, actions: torch.Tensor) -> None:
         super().__init__()
         for name, values in (("seen", seen), ("action", actions.flatten(0, 1))):
             self.register_buffer(f"{name}_mean", values.mean(0))
-            self.register_buffer(f"{name}_std", values.std(0).clamp(min=1e-3))  # what never changes stays 0
+            self.register_buffer(f"{name}_std", values.std(0).clamp(min=1e-3))  # a constant input stays 0
         n, m = seen.shape[1], actions.shape[2]
         self.layers = nn.Sequential(
             *(nn.Linear(n, HIDDEN), nn.GELU(), nn.Linear(HIDDEN, HIDDEN), nn.GELU(), nn.Linear(HIDDEN, CHUNK * m))
         )
 
     def forward(self, seen: torch.Tensor) -> torch.Tensor:
-        """(N, CHUNK, m) normalized actions."""
+        """Returns (N, CHUNK, m) normalized actions."""
         return self.layers((seen - self.seen_mean) / self.seen_std).unflatten(1, (CHUNK, -1))
 
     def loss(self, seen: torch.Tensor, actions: torch.Tensor) -> torch.Tensor:
-        """Mean absolute error, in standard deviations of each number of an action."""
+        """Returns the mean absolute error, in standard deviations of each number of an action."""
         return (self(seen) - (actions - self.action_mean) / self.action_std).abs().mean()
 
     def act(self, seen: torch.Tensor) -> torch.Tensor:
-        """(N, CHUNK, m) actions."""
+        """Returns (N, CHUNK, m) actions."""
         return self(seen) * self.action_std + self.action_mean
 
 
 def train(root: Path, out: Path) -> None:
-    """Trains, prints the loss of both parts after every tenth pass, and writes the network."""
+    """Trains and writes the network; prints the training and the held-out loss after every tenth pass."""
     torch.manual_seed(0)
     episodes = read(root)
     held_out = samples(episodes[9::10])
@@ -96,7 +96,7 @@ def train(root: Path, out: Path) -> None:
 
 
 class BehaviourCloning:
-    """The trained network as a policy of `unlatch evaluate`: one arm, one object, an export's default conventions."""
+    """The network as a policy for `unlatch evaluate`: one arm, one object, the default export conventions."""
 
     def __init__(self, observation_space: object, action_space: object) -> None:
         weights = torch.load(os.environ["UNLATCH_BC"], weights_only=True)
@@ -105,7 +105,7 @@ class BehaviourCloning:
         self._network.load_state_dict(weights)
 
     def act(self, observation: dict[str, np.ndarray]) -> np.ndarray:
-        """The first of the actions that it foretells."""
+        """Returns the first predicted action."""
         seen = np.concatenate([observation[key] for key in INPUTS])
         with torch.no_grad():
             action = self._network.act(torch.tensor(seen, dtype=torch.float32)[None])[0, 0]

@@ -1,4 +1,4 @@
-"""The skill keeps its promises, does what it is for, and says why when it cannot."""
+"""The skill meets its contract, keeps the part pressed, and gives a reason when it fails."""
 
 from collections.abc import Callable
 
@@ -12,13 +12,13 @@ from unlatch.workflows.runs.schema import CollectCfg
 from unlatch.workflows.testing import check_skill, check_task
 
 
-def test_it_keeps_the_contract_of_a_skill_with_a_stapler_too() -> None:
+def test_press_meets_the_skill_contract_with_a_stapler() -> None:
     report = check_skill("press", "press_stapler")
     assert report.successes == 2
 
 
 @pytest.mark.parametrize("task", ["press_toaster", "press_toaster_long"])
-def test_the_other_tasks_keep_the_contract_of_a_task(task: str) -> None:
+def test_the_other_tasks_meet_the_task_contract(task: str) -> None:
     check_task(task, episodes=1 if task == "press_toaster_long" else 0)
 
 
@@ -31,7 +31,7 @@ def run_toaster() -> Callable[..., EpisodeRunner]:
     return make
 
 
-def test_the_lever_is_down_for_as_long_as_asked(run_toaster: Callable[..., EpisodeRunner]) -> None:
+def test_the_lever_stays_down_for_hold_s(run_toaster: Callable[..., EpisodeRunner]) -> None:
     with run_toaster("skills.0.hold_s=1.5") as runner:
         record = runner.run(0)
     assert record.success
@@ -42,7 +42,7 @@ def test_the_lever_is_down_for_as_long_as_asked(run_toaster: Callable[..., Episo
     assert (pressed & (force.reshape(len(pressed), -1).max(axis=1) > 0.0)).sum() >= 1.5 * 30 * 0.8
 
 
-def test_a_part_that_does_not_stay_down_is_told(
+def test_a_part_that_does_not_stay_down_fails_with_slipped(
     run_toaster: Callable[..., EpisodeRunner], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("unlatch_press.press._LEAST_SHARE", 1.01)  # no part could stay for so long
@@ -53,6 +53,6 @@ def test_a_part_that_does_not_stay_down_is_told(
 
 
 @pytest.mark.parametrize("hold_s", [0.0, 11.0])
-def test_a_stay_out_of_range_is_refused(hold_s: float) -> None:
+def test_hold_s_out_of_range_raises_a_config_error(hold_s: float) -> None:
     with pytest.raises(ConfigError, match=r"hold_s=.* is out of range"):
         PressCfg(name="press", hold_s=hold_s)

@@ -1,1 +1,1 @@
-"""A skill for Unlatch from outside: `press`, its tasks, and a stapler to try it on."""
+"""A plugin for Unlatch: the skill `press`, its tasks, and a generator of staplers."""

@@ -1,6 +1,6 @@
-"""Press a part to its end, keep it pressed for a while, and step back.
+"""Presses a part to its end, keeps it pressed for a while, and moves back.
 
-`close` pushes and leaves; a switch, a stapler or the lever of a toaster wants a finger that stays until it has latched.
+`close` pushes and leaves. A switch, a stapler or the lever of a toaster needs a finger that stays until it latches.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from unlatch.skills.contract.failure import Failure
 from unlatch.solver.planning.plan import KeyframePlan
 
 _LEAST_SHARE = 0.8
-"""Of the frames in which the part is to be kept pressed."""
+"""Smallest share of the frames of the stay in which the part must be pressed."""
 
 
 @dataclass
@@ -27,7 +27,7 @@ class PressCfg(SkillCfg):
     """An entry of `skills` with `name: press`."""
 
     hold_s: float = 0.5
-    """How long the part is kept pressed [s]."""
+    """How long the finger keeps the part pressed [s]."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -39,7 +39,7 @@ class PressCfg(SkillCfg):
 
 
 class Press(Close):
-    """Success: as for `close`; and while it was kept, the part stayed pressed with a finger on it."""
+    """Succeeds like `close`, if the part also stayed pressed with a finger on it during the stay."""
 
     cfg_type: ClassVar[type[SkillCfg]] = PressCfg
     derived_as: ClassVar[str | None] = "close"
@@ -51,7 +51,7 @@ class Press(Close):
         self._pressed: list[bool] = []
 
     def _commands_of(self, plan: KeyframePlan) -> list[ManipCommand]:
-        """Those of `close`, and a stay at the end of the push."""
+        """Returns the commands of `close` with a stay at the end of the push."""
         commands = self._closed_commands(plan)
         end = next(i for i, command in enumerate(commands) if command.phase is Phase.retreat)
         self._hold = ManipCommand(
@@ -60,9 +60,9 @@ class Press(Close):
         return [*commands[:end], self._hold, *commands[end:]]
 
     def shortfall(self) -> Failure | None:
-        """As of `close`; and a press that is not over is not done, however far the part is down.
+        """Returns what is missing, as for `close`; an unfinished stay is also missing, however far the part is down.
 
-        Where a policy moves the arm, nothing was started, and only how far counts.
+        If a policy moves the arm, the skill was not started, and only the position of the part counts.
         """
         missing = super().shortfall()
         if missing is None and self._started and len(self._pressed) < self._hold_frames:
@@ -75,7 +75,7 @@ class Press(Close):
         return missing
 
     def _on_frame(self) -> None:
-        """Counts the frames in which the part is pressed, and judges them when the last one is over."""
+        """Counts the frames in which the part is pressed, and judges them after the last one."""
         if self.executor.current is not self._hold:
             return
         touching = float(np.asarray(self.views.fingers_link.force_max_n.get_value())) > 0.0

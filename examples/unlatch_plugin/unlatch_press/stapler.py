@@ -1,6 +1,6 @@
-"""A desk stapler: an arm that is hinged behind and stays where it is left.
+"""A desk stapler: an arm with a hinge at the back, which stays where it is left.
 
-Sizes are those in catalogues of full-strip desk staplers: 13 to 19 cm long, 3.2 to 4 cm wide, the arm up by 15 to 20
+Sizes come from catalogues of full-strip desk staplers: 13 to 19 cm long, 3.2 to 4 cm wide, the arm raised by 15 to 20
 degrees.
 """
 
@@ -23,7 +23,7 @@ _GAP_M = 0.004
 
 @dataclass(frozen=True)
 class StaplerParameters:
-    """Everything that varies between staplers."""
+    """The values that vary between staplers."""
 
     length_m: float
     width_m: float
@@ -32,9 +32,9 @@ class StaplerParameters:
     arm_m: float
     """Height of the arm."""
     limit_rad: float
-    """How far the arm is up when it is open."""
+    """Angle of the open arm."""
     holding: float
-    """Friction of the hinge over the moment of gravity."""
+    """Friction of the hinge divided by the moment of gravity."""
     damping_n_m_s: float
     colour: Colour
 
@@ -56,8 +56,8 @@ def draw_parameters(rng: np.random.Generator) -> StaplerParameters:
 def build(assembly: Assembly, p: StaplerParameters) -> GeneratedObject:
     """Builds a stapler.
 
-    The root frame lies at the middle of the bottom, z up, x away from the hinge. The arm's frame lies on the hinge,
-    parallel to the root frame when the stapler is pressed together.
+    The root frame is at the middle of the bottom, z up, x away from the hinge. The arm's frame is on the hinge, and
+    parallel to the root frame when the stapler is closed.
     """
     half_length, half = p.length_m / 2, p.width_m / 2
     body = LinkBuilder("body")
@@ -76,7 +76,7 @@ def build(assembly: Assembly, p: StaplerParameters) -> GeneratedObject:
     arm.box("rail", (0.002, -0.7 * half, _GAP_M), (reach, 0.7 * half, _GAP_M + 0.4 * p.arm_m), rgba=CHROME)
     arm.box("cap", (0.0, -half, _GAP_M + 0.4 * p.arm_m), (reach, half, _GAP_M + p.arm_m), rgba=p.colour)
     top = _GAP_M + p.arm_m
-    # held, if at all, across the arm near its free end, fingers along y
+    # a hand can hold the arm near its free end, with the fingers along y
     head = LID_BEHIND.at(reach - 0.02, 0.0, _GAP_M + 0.7 * p.arm_m)
     R_link_handle = np.column_stack([LID_BEHIND.along, LID_BEHIND.across, -LID_BEHIND.rotation[:, 2]])
     size = np.array([p.width_m, 0.04, 0.6 * p.arm_m])

@@ -1,4 +1,4 @@
-"""Tasks that Python makes: where many differ in a few values, in place of as many YAML files."""
+"""Tasks that Python makes: useful for many tasks that differ in a few values."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ _LONG = [
 
 
 def press_toaster_long() -> dict[str, Any]:
-    """The task `press_toaster_long`: the lever is kept down for two seconds."""
+    """Returns the task `press_toaster_long`: the finger keeps the lever down for two seconds."""
     return _press_toaster("press_toaster_long", hold_s=2.0, words=_LONG)
 
 
 def _press_toaster(name: str, *, hold_s: float, words: list[str]) -> dict[str, Any]:
-    """What `task/NAME.yaml` would hold; what is not said here is that of `press_toaster`.
+    """Returns the content of a `task/NAME.yaml` that extends `press_toaster`.
 
     Args:
         name: Name of the task.
-        hold_s: How long the lever is kept down [s].
-        words: Ways to ask for it.
+        hold_s: How long the finger keeps the lever down [s].
+        words: Instructions for the task.
     """
     entry = {"name": "press", "objects": ["${object.name}"], "part": "slider", "hold_s": hold_s, "language": words}
     return {

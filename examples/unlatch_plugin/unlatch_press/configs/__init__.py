@@ -1,1 +1,1 @@
-"""YAML files, found by Unlatch through the entry point `unlatch.configs`."""
+"""YAML files that Unlatch finds through the entry point `unlatch.configs`."""
