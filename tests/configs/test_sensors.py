@@ -116,7 +116,7 @@ def test_a_header_is_read_back_with_its_sensors_and_without_any():
     cfg = read("sensors=[wrist,imu]")
     header = {item.name: plain(getattr(cfg, item.name)) for item in fields(EpisodeCfg)}
     assert read_dataclass(EpisodeCfg, header, where="").sensors == cfg.sensors
-    del header["sensors"]  # data sets from before there were sensors have no such key
+    del header["sensors"]
     assert read_dataclass(EpisodeCfg, header, where="").sensors == []
 
 

@@ -12,7 +12,6 @@ from unlatch.simcore.recording.verdict import recompute_success
 from unlatch.skills.artpreplan_cfg import ArtPreplanCfg
 from unlatch.skills.open import Open
 from unlatch.workflows.cli.arguments import CommandLine, load_configs
-from unlatch.workflows.runs.run import header_of
 from unlatch.workflows.runs.runner import EpisodeRunner
 from unlatch.workflows.runs.schema import CollectCfg
 
@@ -103,4 +102,3 @@ def test_records_of_a_single_arm_say_nothing_of_arms():
         "skills.index",
         "skills.phase",
     ]
-    assert "stage" not in header_of(loaded.cfg)["config"]["skills"][0]

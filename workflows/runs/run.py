@@ -14,6 +14,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from loky import cpu_count
 
+from unlatch.configs.schema import EpisodeCfg
+from unlatch.objects.library import object_set_of
+from unlatch.simcore.recording.json_values import plain
 from unlatch.workflows.cli.arguments import CommandLine, load_configs
 from unlatch.workflows.cli.console import FAILED, INTERRUPTED, OK, banner_hidden, print_line, print_note, relative_path
 from unlatch.workflows.runs.executors.executor import Job, Outcome
@@ -23,7 +26,6 @@ from unlatch.workflows.runs.stop_condition import Ending
 from unlatch.workflows.runs.versions import IDENTITY, NOTED, versions_of
 
 if TYPE_CHECKING:
-    from unlatch.configs.schema import EpisodeCfg
     from unlatch.simcore.recording.data_set.data_set import DataSet
     from unlatch.workflows.runs.schema import RunCfg
 
@@ -31,24 +33,6 @@ R = TypeVar("R", bound="RunCfg")
 
 PICTURE = "preview.png"
 """Name of the picture in a data set."""
-_LATER_KEYS: dict[str, Any] = {"part": None, "instances": "random", "instance_count": None, "split": "all", "where": {}}
-"""Keys of an object that were added, and what they mean where they are missing."""
-_LATER_PAD_KEYS = ("pad_stiffness_n_m", "pad_damping_n_s_m")
-"""Keys of a gripper that were added; without them pads are rigid."""
-_LATER_CAMERA_KEYS: dict[str, Any] = {
-    "lens": "pinhole",
-    "distortion": None,
-    "preset": None,
-    "scale": 1.0,
-    "depth_range_m": None,
-}
-"""Keys of a camera that were added, and what they mean where they are missing."""
-_LATER_MOUNT_KEYS: dict[str, Any] = {
-    "look_at_body": None,
-    "look_at_link": None,
-    "rotation_offset_deg": [0.0, 0.0, 0.0],
-}
-"""Keys of a sensor's mount that were added, and what they mean where they are missing."""
 
 
 def make_data_set(
@@ -155,9 +139,9 @@ def output_folder(cfg: RunCfg, *, prefix: str = "") -> Path:
 
 
 def header_of(cfg: EpisodeCfg) -> dict[str, Any]:
-    """What must be equal for two runs to write into one data set.
+    """Returns what must be equal for two runs to write into one data set.
 
-    That is the episode's configuration, the objects that it may draw, and who simulates it.
+    That is the episode's configuration, the objects that it may draw, and the versions of what simulates it.
 
     Args:
         cfg: The episode, or a run of such episodes.
@@ -165,46 +149,12 @@ def header_of(cfg: EpisodeCfg) -> dict[str, Any]:
     Raises:
         ConfigError, AssetError: There are no objects to draw from.
     """
-    from unlatch.configs.schema import CamerasCfg, EpisodeCfg
-    from unlatch.objects.library import object_set_of
-    from unlatch.simcore.recording.json_values import plain
-    from unlatch.simcore.sim.sensors.image_noise import ImageNoise
-    from unlatch.simcore.sim.sensors.imu_noise import ImuNoise
-    from unlatch.solver.planning.plan import PlannerCfg
-
     config = plain({item.name: getattr(cfg, item.name) for item in fields(EpisodeCfg)})
     for item in (config["object"], *config["objects"]):
-        del item["cache_dir"]  # where copies are kept says nothing about an episode
-        item["root"] = None  # nor where the data set lies: what is in it does
-        # as data sets had it before these keys were there: they are resumed
-        if item["split"] == _LATER_KEYS["split"]:
-            del item["held_out"]
-        for key in [key for key, value in _LATER_KEYS.items() if item[key] == value]:
-            del item[key]
-    for arm in config["robot"]["arms"]:
-        if not arm["counterbalance"]:
-            del arm["counterbalance"]  # as data sets had it before springs were modelled
-        for key in [key for key in _LATER_PAD_KEYS if arm["gripper"][key] == 0.0]:
-            del arm["gripper"][key]
-    if not config["task"]["relations"]:
-        del config["task"]["relations"]
-    for entry in config["skills"]:
-        if entry["stage"] is None:
-            del entry["stage"]  # as data sets had it before there were stages
+        # folders of files may differ: the content of the objects is compared
+        del item["cache_dir"]
+        item["root"] = None
     config["randomization"] = plain(cfg.randomization.to_dict())
-    for sensor in (*config["camera"]["cameras"], *config["sensors"]):
-        if sensor.get("noise") in (plain(ImageNoise()), plain(ImuNoise())):
-            del sensor["noise"]  # as data sets had it before sensors could have noise
-        of_its_type = _LATER_CAMERA_KEYS if sensor["type"] == "camera" else {}
-        for place, later in ((sensor, of_its_type), (sensor["mount"], _LATER_MOUNT_KEYS)):
-            for key in [key for key, value in later.items() if place.get(key, value) == value]:
-                place.pop(key, None)
-    if config["camera"] == plain(CamerasCfg()):
-        del config["camera"]
-    if config["planner"] == plain(PlannerCfg()):
-        del config["planner"]  # as data sets had it before there was a choice
-    if not config["sensors"]:
-        del config["sensors"]  # as data sets had it before there were sensors: they are resumed
     header = {"config": config, "versions": versions_of(IDENTITY)}
     sets = {name: found for name, item in cfg.all_objects().items() if (found := object_set_of(item))}
     return {**header, "objects": sets} if sets else header

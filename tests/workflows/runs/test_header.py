@@ -1,23 +1,30 @@
-"""Headers of data sets that were made before: a run of the same configuration goes on in them."""
+"""The header of a data set says with which configuration its episodes are made."""
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
 
+from unlatch.simcore.recording.data_set.data_set import DataSet
 from unlatch.simcore.recording.json_values import differences
 from unlatch.workflows.cli.arguments import CommandLine, load_configs
+from unlatch.workflows.runs.recorded import config_of
 from unlatch.workflows.runs.run import header_of
 from unlatch.workflows.runs.schema import CollectCfg
 
-STORED = json.loads(Path(__file__).with_name("headers.json").read_text(encoding="utf-8"))
-"""What headers held, by command line. A key that is added has a default that leaves episodes as they were, and is left
-out of headers where it has that; nothing here changes with it."""
 
-
-@pytest.mark.parametrize("words", STORED)
-def test_a_data_set_of_before_is_gone_on_with(words: str):
+@pytest.mark.parametrize(
+    "words",
+    [
+        "object=bottle skill=rotate robot=dual_panda",
+        "task=open_cabinet_drawer",
+        "task=open_microwave sensors=[front,imu]",
+    ],
+)
+def test_a_configuration_that_is_read_from_a_header_gives_the_same_header(words: str, tmp_path: Path):
     (loaded,) = load_configs("collect", CollectCfg, CommandLine(words.split()))
-    assert list(differences(STORED[words], header_of(loaded.cfg)["config"])) == []
+    header = header_of(loaded.cfg)
+    with DataSet.create_or_resume(tmp_path / "set", header=header) as data_set:
+        again = header_of(config_of(data_set))
+    assert list(differences(data_set.header["config"], again["config"])) == []
