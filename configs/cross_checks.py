@@ -17,7 +17,7 @@ from unlatch.skills.catalog import SKILLS
 from unlatch.skills.contract.chain import Sequences, stages_of
 from unlatch.skills.contract.config import SkillCfg
 from unlatch.skills.hold_cfg import HoldCfg
-from unlatch.skills.strategies.ranking import WAY_NAMES
+from unlatch.skills.strategies.ranking import STRATEGY_NAMES
 from unlatch.tasks.language import FIELDS
 from unlatch.tasks.relation import RelationCfg, in_order
 from unlatch.tasks.scene_names import TABLE, plinth_of
@@ -133,7 +133,7 @@ def _check_skills(cfg: EpisodeCfg) -> None:
 def _check_order(skill: SkillCfg, where: str) -> None:
     """Every word of `order` is the beginning of a way's name, or goes beyond that of a derived one: `edge+12cm`."""
     derived = skill.planner_setting.derived
-    known = list(WAY_NAMES) if derived else [skill.strategy, *(item.name for item in skill.strategies)]
+    known = list(STRATEGY_NAMES) if derived else [skill.strategy, *(item.name for item in skill.strategies)]
     for place, word in enumerate(skill.order):
         if not any(name.startswith(word) or (derived and word.startswith(name)) for name in known):
             _check_name(word, known, f"{where}.order[{place}]", "way of this entry")

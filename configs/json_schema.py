@@ -106,9 +106,9 @@ class _Schema:
         if isinstance(hint, type) and dataclasses.is_dataclass(hint):
             if hint.__name__ not in self.definitions:
                 self.definitions[hint.__name__] = {}  # a dataclass may lie in itself
-                self.definitions[hint.__name__] = self.of_dataclass(hint)
-                if hint is PlannerSettingCfg:  # other forms are read too, see docs/planner_settings.md
-                    self.definitions[hint.__name__] = _untyped(self.definitions[hint.__name__])
+                # a planner setting is read in other forms too, see docs/planner_settings.md
+                made = _untyped(hint) if hint is PlannerSettingCfg else self.of_dataclass(hint)
+                self.definitions[hint.__name__] = made
             return {"$ref": f"#/$defs/{hint.__name__}"}
         if isinstance(hint, type) and issubclass(hint, Enum):
             return {"enum": [member.name for member in hint]}
@@ -134,10 +134,9 @@ class _Schema:
         return {"anyOf": branches}
 
 
-def _untyped(schema: Mapping[str, Any]) -> dict[str, Any]:
-    """The same keys with any value, and those of other systems that are read and dropped."""
-    words = {key: value.get("description") for key, value in schema["properties"].items()}
-    properties: dict[str, Any] = {key: {"description": text} if text else {} for key, text in words.items()}
+def _untyped(cls: type) -> dict[str, Any]:
+    """The keys of a dataclass with any value, and those of other systems that are read and dropped."""
+    properties: dict[str, Any] = {key: {"description": text} for key, text in field_docs(cls).items()}
     properties |= {key: {"description": "of another system; read and dropped"} for key in IGNORED}
     return {"type": "object", "properties": properties, "additionalProperties": False}
 

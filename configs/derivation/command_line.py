@@ -23,7 +23,7 @@ from unlatch.robots.hand_shape import hand_shapes
 from unlatch.simcore.errors import ConfigError, close_matches
 from unlatch.skills.catalog import SKILLS
 from unlatch.skills.contract.config import part_acted_on
-from unlatch.skills.strategies.ranking import SKILLS_WITH_WAYS, derived_as
+from unlatch.skills.strategies.ranking import DERIVABLE_SKILLS, derivable_skill
 
 OBJECT_NAME = "object"
 """Name in the scene of an object that is given by its path: one for all, so that their data sets have equal keys."""
@@ -128,16 +128,16 @@ def _check_has_tasks(skill: str) -> None:
     """Refuses a skill that no task can be derived for."""
     if skill in SKILLS.names():
         try:
-            derived_as(skill)
+            derivable_skill(skill)
         except ConfigError:
             pass
         else:
             return
     raise ConfigError(
-        f"skill='{skill}' has no task that could be derived.{close_matches(skill, SKILLS_WITH_WAYS)} "
-        f"Expected one of {', '.join(SKILLS_WITH_WAYS)}. Change it, or name a task.",
+        f"skill='{skill}' has no task that could be derived.{close_matches(skill, DERIVABLE_SKILLS)} "
+        f"Expected one of {', '.join(DERIVABLE_SKILLS)}. Change it, or name a task.",
         key="skill",
-        available=list(SKILLS_WITH_WAYS),
+        available=list(DERIVABLE_SKILLS),
     )
 
 

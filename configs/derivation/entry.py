@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
 
 from unlatch.configs.derivation.task import derived_layout
 from unlatch.configs.reading import read_dataclass
@@ -21,8 +20,8 @@ from unlatch.skills.artpreplan_cfg import ArtPreplanCfg
 from unlatch.skills.contract.config import SkillCfg, StrategyCfg, part_acted_on
 from unlatch.skills.hold_cfg import HoldCfg
 from unlatch.skills.strategies.hold import hold_setting
-from unlatch.skills.strategies.ranking import derived_as, derived_ways
-from unlatch.solver.settings.reader import read_planner_setting
+from unlatch.skills.strategies.ranking import derivable_skill, derive_strategies
+from unlatch.solver.settings.setting import FollowJointCfg, PlannerSettingCfg
 from unlatch.tasks.task import TaskCfg
 
 
@@ -46,13 +45,12 @@ def with_setting(
     if not entry.planner_setting.derived:
         return entry
     if isinstance(entry, HoldCfg):
-        raw = hold_setting(asset.articulation.fixed_handle(entry.handle), hand_shape(robot, arm))
-        return replace(entry, strategy="hold", planner_setting=read_planner_setting(raw, where="planner_setting")[0])
+        setting = hold_setting(asset.articulation.fixed_handle(entry.handle), hand_shape(robot, arm))
+        return replace(entry, strategy="hold", planner_setting=setting)
     opening = abs(s - part.openness.closed)
-    ways = derived_ways(entry.name, asset, part, hand_shape(robot, arm), (opening, opening))
-    if derived_as(entry.name) != "close":
-        ways = [(name, _led_at_least(raw, wanted)) for name, raw in ways]
-    found = [(name, read_planner_setting(raw, where="planner_setting")[0]) for name, raw in ways]
+    found = derive_strategies(entry.name, asset, part, hand_shape(robot, arm), (opening, opening))
+    if derivable_skill(entry.name) != "close":
+        found = [(name, _lead_at_least(setting, wanted)) for name, setting in found]
     (first, setting), *others = found
     return replace(
         entry,
@@ -62,11 +60,11 @@ def with_setting(
     )
 
 
-def _led_at_least(raw: dict[str, Any], wanted: float) -> dict[str, Any]:
-    """A derived setting whose part is led as far as the goal wants, and a little on, where that is further."""
-    if wanted <= raw["success_threshold"]:
-        return raw
-    return {**raw, "success_threshold": wanted, "post_actuation_motions": {"follow_joint": {}}}
+def _lead_at_least(setting: PlannerSettingCfg, wanted: float) -> PlannerSettingCfg:
+    """Returns a derived setting that leads the part at least as far as the goal wants, and a little further."""
+    if wanted <= setting.success_threshold:
+        return setting
+    return replace(setting, success_threshold=wanted, post_actuation_motions=FollowJointCfg())
 
 
 def with_task(cfg: EpisodeCfg, assets: Mapping[str, ObjectAsset]) -> EpisodeCfg:

@@ -12,10 +12,10 @@ from unlatch.objects.articulated_object import ObjectAsset
 from unlatch.objects.config import ObjectCfg
 from unlatch.robots.hand_shape import HandShape
 from unlatch.simcore.meshes.shape_surface import shape_mesh
-from unlatch.skills.strategies.grasp import HandRoom
-from unlatch.skills.strategies.ranking import derived_as, derived_ways
+from unlatch.skills.strategies.hand_fit import HandFit
+from unlatch.skills.strategies.open_close import approach_m, goal_value, opened_to, roomy_start, start_range
+from unlatch.skills.strategies.ranking import derivable_skill, derive_strategies
 from unlatch.skills.strategies.rotate import MAX_DURATION_S, check_turns, turned_by, turned_to
-from unlatch.skills.strategies.setting import approach_m, goal_value, opened_to, roomy_start, start_range
 from unlatch.tasks.part_words import part_words
 from unlatch.tasks.phrasings import task_phrasings
 
@@ -37,7 +37,7 @@ def derived_task(skill: str, asset: ObjectAsset, part: Part, hand: HandShape) ->
     """The content of a task's YAML file.
 
     Args:
-        skill: One of `SKILLS_WITH_WAYS`, or one that is derived as one of them.
+        skill: One of `DERIVABLE_SKILLS`, or one that is derived as one of them.
         asset: The object.
         part: The part that the skill acts on.
         hand: The hand that does it.
@@ -46,7 +46,7 @@ def derived_task(skill: str, asset: ObjectAsset, part: Part, hand: HandShape) ->
         ConfigError: The skill does not fit the part.
     """
     task, start = derived_layout(skill, asset, part, hand)
-    (first, setting), *others = derived_ways(skill, asset, part, hand, start)
+    (first, setting), *others = derive_strategies(skill, asset, part, hand, start)
     return {
         "task": {
             "name": task_name(skill, asset, part),
@@ -59,9 +59,9 @@ def derived_task(skill: str, asset: ObjectAsset, part: Part, hand: HandShape) ->
                 "name": skill,
                 "objects": [asset.name],
                 "part": part.name,
-                "planner_setting": setting,
+                "planner_setting": setting.to_yaml(),
                 "strategy": first,
-                "strategies": [{"name": name, "planner_setting": other} for name, other in others],
+                "strategies": [{"name": name, "planner_setting": other.to_yaml()} for name, other in others],
             },
         ],
     }
@@ -73,7 +73,7 @@ def derived_layout(
     """Region, start, goal and words of a task, and the start once more: least and largest opening [rad or m].
 
     Args:
-        skill: One of `SKILLS_WITH_WAYS`, or one that is derived as one of them.
+        skill: One of `DERIVABLE_SKILLS`, or one that is derived as one of them.
         asset: The object.
         part: The part that the skill acts on.
         hand: The hand that does it.
@@ -82,14 +82,14 @@ def derived_layout(
     Raises:
         ConfigError: The skill does not fit the part.
     """
-    skill = derived_as(skill)
+    skill = derivable_skill(skill)
     turns = skill == "rotate"
     if turns:
         check_turns(part)
     if start is None:
         start = start_range(skill, part, asset)
         if skill == "open":
-            start = roomy_start(start, part, HandRoom(asset, part, hand, approach_m=approach_m(part)))
+            start = roomy_start(start, part, HandFit(asset, part, hand, approach_m=approach_m(part)))
     value = turned_by(part) if turns else goal_value(skill, part, start)
     where = {"object": asset.name, "part": part.name}
     task: dict[str, Any] = {
@@ -106,7 +106,7 @@ def task_of_any(skill: str, cfg: ObjectCfg, part: str | None) -> dict[str, Any]:
     """The content of a task's YAML file for objects that are drawn in each episode: derived there, see `derived_entry`.
 
     Args:
-        skill: One of `SKILLS_WITH_WAYS`, or one that is derived as one of them.
+        skill: One of `DERIVABLE_SKILLS`, or one that is derived as one of them.
         cfg: The objects.
         part: The part that the skill acts on; None = of each object the first that it fits.
     """

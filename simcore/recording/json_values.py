@@ -24,7 +24,8 @@ _ABSENT = object()
 def plain(value: Any, *, where: str = "value") -> Any:
     """The value as plain JSON: maps, lists, strings, numbers, booleans and None.
 
-    Arrays become lists, enums their values, dataclasses maps, poses `{"p": ..., "quat_xyzw": ...}`. JSON has no word
+    Arrays become lists, enums their values, dataclasses maps, poses `{"p": ..., "quat_xyzw": ...}`. An object with a
+    method `to_plain` becomes what that returns. JSON has no word
     for numbers that are not finite: they become the strings "nan", "inf" and "-inf".
 
     Args:
@@ -57,6 +58,8 @@ def plain(value: Any, *, where: str = "value") -> Any:
         return [plain(item, where=f"{where}[{index}]") for index, item in enumerate(value)]
     if isinstance(value, set | frozenset):
         return sorted((plain(item, where=where) for item in value), key=str)
+    if hasattr(value, "to_plain"):
+        return plain(value.to_plain(), where=where)
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         fields = dataclasses.fields(value)
         return {f.name: plain(getattr(value, f.name), where=f"{where}.{f.name}") for f in fields}

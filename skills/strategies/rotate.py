@@ -1,35 +1,36 @@
-"""Rotating a part that no file describes a task for: how far it is turned, and how the hand may hold it."""
+"""How a knob, lever or wheel is held to turn it, and how far it is turned, where no task file states it."""
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import replace
 
 from unlatch.objects.annotation import HandleType, Part, PartKind
 from unlatch.objects.articulated_object import ObjectAsset
 from unlatch.simcore.errors import ConfigError
-from unlatch.skills.strategies.grasp import HandGrasp
-from unlatch.skills.strategies.setting import planner_setting
+from unlatch.skills.strategies.hand_fit import HandGrasp
+from unlatch.skills.strategies.open_close import planner_setting, rounded, with_tolerance
+from unlatch.solver.settings.setting import FollowJointCfg, PlannerSettingCfg
 
 MOST_TURNED_RAD = {PartKind.knob: 1.5, PartKind.lever: 0.7}
-"""How far a part is turned, where it goes further: a knob or wheel by more than a wrist has at half of its poses, a
-lever by what a hand does in one sweep."""
+"""Angle that counts as turned. A knob or wheel turns by more than a wrist can at half of its poses; a lever turns by
+one sweep of the hand."""
 TURNED_SHARE = 0.6
-"""And at most this share of its range."""
+"""Largest such angle as a share of the part's range."""
 FURTHER = 1.2
-"""The hand turns so much farther than what is asked for: a part lags behind pads that give."""
+"""The hand turns this factor farther than what is wanted: a part lags behind pads that give."""
 MAX_DURATION_S = 90.0
-"""Eight turns of ten seconds, and the way there."""
+"""Eight turns of ten seconds, and the transit."""
 _CENTRED_M = 0.0003
-"""How near the axis the hand holds a knob: on its spindle it does not give way sideways, and two coupled fingers that
-close beside its middle press with one only."""
+"""Tolerance of the grasp point on a knob: the knob does not give way sideways, and of two coupled fingers that close
+beside its middle only one presses."""
 _FLAT_RAD = 0.005
-"""How nearly parallel to the pads a blade is when they close: held askew it springs straight while it turns."""
+"""Tolerance of the closing direction on a blade: a blade that is held askew springs straight while it turns."""
 _ROUND = 0.1
-"""What is as wide as long, to this share, is round: it may be held at any angle about its axis."""
+"""A knob whose width and length differ by less than this share is round: it may be held at any angle about its axis."""
 
 
 def check_turns(part: Part) -> None:
-    """Refuses a part that is not turned in a hand.
+    """Checks that a part can be turned in a hand.
 
     Args:
         part: The part.
@@ -52,59 +53,45 @@ def check_turns(part: Part) -> None:
 
 
 def turned_by(part: Part) -> float:
-    """The angle that counts as turned [rad].
-
-    Args:
-        part: The part.
-    """
+    """Returns the angle that counts as turned [rad]."""
     openness = part.openness
-    return _rounded(min(MOST_TURNED_RAD[part.kind], TURNED_SHARE * abs(openness.open - openness.closed)))
+    return rounded(min(MOST_TURNED_RAD[part.kind], TURNED_SHARE * abs(openness.open - openness.closed)))
 
 
 def turned_to(part: Part) -> float:
-    """How far from closed the hand turns a part [rad].
-
-    Args:
-        part: The part.
-    """
-    return _rounded(FURTHER * turned_by(part))
+    """Returns how far from closed the hand turns a part [rad]."""
+    return rounded(FURTHER * turned_by(part))
 
 
 def is_round(part: Part) -> bool:
-    """Whether a part is held at any angle about its axis as well as at the annotated one.
-
-    Args:
-        part: The part.
-    """
+    """Returns whether a part may be held at any angle about its axis."""
     _, across, along = part.handle.size
     return part.handle.type is HandleType.knob and abs(across - along) <= _ROUND * max(across, along)
 
 
-def rotate_setting(part: Part, asset: ObjectAsset, grasp: HandGrasp | None, *, along: bool = False) -> dict[str, Any]:
-    """The planner setting for turning a part from closed; a default of the schema is not repeated.
+def rotate_setting(
+    part: Part, asset: ObjectAsset, grasp: HandGrasp | None, *, along: bool = False
+) -> PlannerSettingCfg:
+    """Returns the planner setting for turning a part from closed.
 
     Args:
         part: The part.
         asset: The object.
-        grasp: How the hand takes it; None = on the head, with fingers wide open.
+        grasp: A grasp that fits the hand; None = on the head, with fingers wide open.
         along: Whether the fingers close along a blade, and not across it.
     """
     held = planner_setting("open", part, asset, (0.0, 0.0), grasp, along=along)
     sign = 1.0 if part.openness.open > part.openness.closed else -1.0
-    constraints = held["constraint_list"]
+    constraints = held.constraint_list
     if part.kind is PartKind.knob:
         point, closing, palm = constraints
-        constraints = [{**point, "tolerance": _CENTRED_M}, {**closing, "tolerance": _FLAT_RAD}, palm]
+        constraints = [with_tolerance(point, _CENTRED_M), with_tolerance(closing, _FLAT_RAD), palm]
     if is_round(part):
-        constraints = [item for item in constraints if item.get("axis_to_keypoint_name") != "tool_side"]
-    return {
-        **held,
-        "success_threshold": turned_by(part),
-        "update_art_joint": True,
-        "constraint_list": constraints,
-        "post_actuation_motions": {"follow_joint": {"to": _rounded(part.openness.closed + sign * turned_to(part))}},
-    }
-
-
-def _rounded(value: float) -> float:
-    return float(f"{value:.3g}")
+        constraints = [term for term in constraints if term.tool_names().get("axis_to_keypoint_name") != "tool_side"]
+    return replace(
+        held,
+        success_threshold=turned_by(part),
+        update_art_joint=True,
+        constraint_list=constraints,
+        post_actuation_motions=FollowJointCfg(to=rounded(part.openness.closed + sign * turned_to(part))),
+    )

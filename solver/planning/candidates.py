@@ -74,7 +74,7 @@ class CandidateStage:
         self.lost: list[_Lost] = []
         self.s0 = self.scene.s
         self.target_s = request.target_s()
-        self.terms = request.setting.constraints
+        self.terms = request.setting.constraint_list
         self.contact_ee = self._contact_point()
 
     def slips(self) -> tuple[Slip, ...]:

@@ -55,8 +55,8 @@ class GoalStage:
         self.arm = request.arm
         self.scene = request.scene
         self.setting = request.setting
-        self.terms = request.setting.constraints
-        self.costs = request.setting.costs
+        self.terms = request.setting.constraint_list
+        self.costs = request.setting.cost_list
         self.solver = GoalSolver(self.arm)
         self.paths = paths
         self.rng = rng

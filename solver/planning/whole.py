@@ -110,7 +110,7 @@ class WholeStage:
         return _Led(path.q[:1], path, [(self.arm.kinematics.pose(end), end, float(path.s[-1]))])
 
     def _post_motions(self, candidate: Candidate) -> _Led | None:
-        motions = self.setting.post_actuation_motions or []
+        motions = self.setting.listed_post_motions
         reaching = self.setting.contact_index - self.setting.goal_index
         post = post_poses(candidate.T_base_ee, motions, self.scene, before_contact=reaching)
         path = self.paths.through(candidate.q, post.dense)

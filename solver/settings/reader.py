@@ -65,7 +65,7 @@ def read_planner_setting(raw: Mapping[str, Any], *, where: str) -> tuple[Planner
     for key, value in values.items():
         setattr(setting, key, _read_field(key, value, f"{where}.{key}"))
     setting.check(where)
-    for problem in _contradictions(setting.constraints, where=f"{where}.constraint_list"):
+    for problem in _contradictions(setting.constraint_list, where=f"{where}.constraint_list"):
         if form is Form.own:
             raise problem
         sentence = problem.message.removesuffix("Change or remove one of them.")
@@ -113,8 +113,8 @@ def check_names(
             _check_name(name, names, f"{where}.{key}")
     for name in setting.keypoint_shifts:
         _check_name(name, object_names, f"{where}.keypoint_shifts")
-    for list_key in ("constraint_list", "cost_list"):
-        for i, term in enumerate(setting.constraints if list_key == "constraint_list" else setting.costs):
+    for list_key, terms in (("constraint_list", setting.constraint_list), ("cost_list", setting.cost_list)):
+        for i, term in enumerate(terms):
             place = f"{where}.{list_key}[{i}]"
             for key, name in term.tool_names().items():
                 _check_name(name, tool_names, f"{place}.{key}", kind="tool keypoint")

@@ -14,6 +14,7 @@ from unlatch.solver.settings.motions import read_list, read_motion
 from unlatch.solver.terms.catalog import COSTS, TERMS
 from unlatch.solver.terms.term import Term, read_number, read_term
 
+_TERM_LISTS = ("constraint_list", "cost_list")
 MISSING: Any = "???"
 """OmegaConf's mark of a required value, written out so that OmegaConf is not imported here."""
 
@@ -118,14 +119,16 @@ class PlannerSettingCfg:
     """How it is compared; None = the skill's default."""
     update_art_joint: bool = False
     """Whether the object's joint is held where it is."""
-    constraint_list: list[Any] = field(default_factory=list)
-    """Constraints, plain mappings chosen by `type`; `constraints` has them as terms."""
-    cost_list: list[Any] = field(default_factory=list)
-    """Costs, plain mappings chosen by `type`; `costs` has them as terms."""
+    constraint_list: list[Term] = field(default_factory=list)
+    """Constraints; in a YAML file mappings chosen by `type`."""
+    cost_list: list[Term] = field(default_factory=list)
+    """Costs; in a YAML file mappings chosen by `type`."""
     pre_actuation_motions: list[Any] = field(default_factory=list)
     """[[mode, value] or word, ...] from the goal backwards."""
     post_actuation_motions: Any = None
-    """[[mode, value] or word, ...] cumulative from the goal, or {follow_joint: {to, step}}; None = follow_joint."""
+    """[[mode, value] or word, ...] cumulative from the goal, or {follow_joint: {to, step}}; None = follow_joint.
+
+    Kept as a list of motions or as a `FollowJointCfg`."""
     approach_width_m: float | None = None
     """Opening of the fingers on the way to the part and back [m]; None = wide open. Closed fingers stay closed."""
     keypoint_shifts: dict[str, Any] = field(default_factory=dict)
@@ -147,7 +150,7 @@ class PlannerSettingCfg:
         self.check("planner_setting")
 
     def check(self, where: str) -> None:
-        """Brings the lists into plain form and checks every value.
+        """Reads terms and motions that are still plain values, and checks every value.
 
         Args:
             where: Full key of this setting, for messages.
@@ -158,8 +161,8 @@ class PlannerSettingCfg:
         self.success_threshold = read_number(
             self.success_threshold, f"{where}.success_threshold", lower=0.0, upper=10.0
         )
-        self.constraint_list = _plain(_terms(self.constraint_list, TERMS, f"{where}.constraint_list"))
-        self.cost_list = _plain(_terms(self.cost_list, COSTS, f"{where}.cost_list"))
+        self.constraint_list = _read_terms(self.constraint_list, TERMS, f"{where}.constraint_list")
+        self.cost_list = _read_terms(self.cost_list, COSTS, f"{where}.cost_list")
         self.pre_actuation_motions = [
             read_motion(entry, f"{where}.pre_actuation_motions[{i}]", words=True)
             for i, entry in enumerate(read_list(self.pre_actuation_motions, f"{where}.pre_actuation_motions"))
@@ -187,8 +190,8 @@ class PlannerSettingCfg:
 
     def _check_contact(self, where: str) -> None:
         index, first = self.contact_pose_index, self.goal_index
-        posts = 1 if self.follow_joint is not None else len(self.post_actuation_motions)
-        last = first + (0 if self.follow_joint is not None else posts)
+        posts = 1 if self.follow_joint is not None else len(self.listed_post_motions)
+        last = first + len(self.listed_post_motions)
         if index is None or first <= index <= last:
             return
         if index < first:
@@ -207,22 +210,18 @@ class PlannerSettingCfg:
         )
 
     @property
-    def constraints(self) -> list[Term]:
-        """The constraints as terms."""
-        return _terms(self.constraint_list, TERMS, "constraint_list")
-
-    @property
-    def costs(self) -> list[Term]:
-        """The costs as terms."""
-        return _terms(self.cost_list, COSTS, "cost_list")
-
-    @property
     def follow_joint(self) -> FollowJointCfg | None:
         """How the part is followed along its joint, or None where post motions are listed."""
         post = self.post_actuation_motions
         if post is None:
             return FollowJointCfg()
-        return FollowJointCfg(**post["follow_joint"]) if isinstance(post, Mapping) else None
+        return post if isinstance(post, FollowJointCfg) else None
+
+    @property
+    def listed_post_motions(self) -> list[list[Any]]:
+        """The post motions that are listed; none where the part is followed along its joint."""
+        post = self.post_actuation_motions
+        return post if isinstance(post, list) else []
 
     @property
     def goal_index(self) -> int:
@@ -233,6 +232,27 @@ class PlannerSettingCfg:
     def contact_index(self) -> int:
         """Index of the keyframe at which the fingers meet the part."""
         return self.goal_index if self.contact_pose_index is None else self.contact_pose_index
+
+    def to_plain(self) -> dict[str, Any]:
+        """Returns the whole setting as plain values, for a record."""
+        values = dict(vars(self))
+        for key in _TERM_LISTS:
+            values[key] = [term.to_plain() for term in values[key]]
+        if isinstance(self.post_actuation_motions, FollowJointCfg):
+            values["post_actuation_motions"] = {"follow_joint": asdict(self.post_actuation_motions)}
+        return values
+
+    def to_yaml(self) -> dict[str, Any]:
+        """Returns the setting as a task file states it: what differs from the defaults."""
+        unset = {**vars(PlannerSettingCfg()), "post_actuation_motions": FollowJointCfg()}
+        values = {key: value for key, value in vars(self).items() if value != unset[key]}
+        for key in set(values) & set(_TERM_LISTS):
+            values[key] = [term.to_yaml() for term in values[key]]
+        follow = values.get("post_actuation_motions")
+        if isinstance(follow, FollowJointCfg):
+            stated = {key: value for key, value in vars(follow).items() if value is not None}
+            values["post_actuation_motions"] = {"follow_joint": stated}
+        return values
 
     def goal_offset(self, asset: str | None = None) -> list[Any] | None:
         """[mode, value] that is added to the goal of an asset, or None."""
@@ -257,15 +277,11 @@ def left_out() -> PlannerSettingCfg:
     return PlannerSettingCfg(derived=True)
 
 
-def _terms(entries: Any, catalog: Catalog, where: str) -> list[Any]:
-    return [_term(entry, catalog, f"{where}[{i}]") for i, entry in enumerate(read_list(entries, where))]
+def _read_terms(entries: Any, catalog: Catalog, where: str) -> list[Term]:
+    return [_read_entry(entry, catalog, f"{where}[{i}]") for i, entry in enumerate(read_list(entries, where))]
 
 
-def _plain(terms: list[Term]) -> list[Any]:
-    return [{"type": term.TYPE, **{k: v for k, v in asdict(term).items() if v is not None}} for term in terms]
-
-
-def _term(entry: Any, catalog: Catalog, where: str) -> Term:
+def _read_entry(entry: Any, catalog: Catalog, where: str) -> Term:
     if isinstance(entry, Term):
         return entry
     if not isinstance(entry, Mapping):
@@ -299,11 +315,11 @@ def _read_shift(value: Any, where: str) -> list[float]:
     return [read_number(number, where, lower=-2.0, upper=2.0) for number in numbers]
 
 
-def _read_post(value: Any, where: str) -> list[Any] | dict[str, Any]:
+def _read_post(value: Any, where: str) -> list[list[Any]] | FollowJointCfg:
     if value is None:
-        return {"follow_joint": asdict(FollowJointCfg())}
+        return FollowJointCfg()
     if isinstance(value, FollowJointCfg):
-        return {"follow_joint": asdict(_check_follow(value, where))}
+        return _check_follow(value, where)
     if isinstance(value, Mapping):
         if set(value) != {"follow_joint"}:
             raise ConfigError(
@@ -323,7 +339,7 @@ def _read_post(value: Any, where: str) -> list[Any] | dict[str, Any]:
                     key=f"{where}.follow_joint.{key}",
                 )
         follow = FollowJointCfg(**{str(k): v for k, v in inner.items()})
-        return {"follow_joint": asdict(_check_follow(follow, f"{where}.follow_joint"))}
+        return _check_follow(follow, f"{where}.follow_joint")
     return [read_motion(entry, f"{where}[{i}]", words=True) for i, entry in enumerate(read_list(value, where))]
 
 

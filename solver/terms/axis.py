@@ -140,6 +140,13 @@ class AxisAngle(Term):
             return f"({first} -> {last}) x {axis}" if self.target_axis is not None else f"{first} -> {last}"
         return str(axis)
 
+    def to_yaml(self) -> dict[str, Any]:
+        """See `Term.to_yaml`; the frame has no effect without `target_axis`."""
+        values = super().to_yaml()
+        if self.target_axis is None:
+            del values["target_axis_frame"]
+        return values
+
     def row(self, tool: Mapping[str, Array], scene: PlanningScene) -> AxisRow:
         """The range of angles about the target."""
         start = tool_point(tool, self.axis_from_keypoint_name)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import MISSING, dataclass, fields
+from dataclasses import MISSING, asdict, dataclass, fields
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from unlatch.simcore.errors import ConfigError, close_matches
@@ -47,6 +47,14 @@ class Term(ABC):
     @abstractmethod
     def object_names(self) -> dict[str, str]:
         """Object keypoints that it names, by field."""
+
+    def to_plain(self) -> dict[str, Any]:
+        """Returns the term as plain values, for a record: its type and every field that has a value."""
+        return {"type": self.TYPE, **{key: value for key, value in asdict(self).items() if value is not None}}
+
+    def to_yaml(self) -> dict[str, Any]:
+        """Returns the term as a task file states it: without fields that have no effect."""
+        return {key: value for key, value in self.to_plain().items() if value != ""}
 
     @property
     def label(self) -> str:

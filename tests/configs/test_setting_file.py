@@ -29,7 +29,7 @@ def test_the_peers_files_can_be_read(path: Path):
 def test_a_number_with_an_exponent_is_no_rewrite_here():
     setting = read_setting_file(PEERS / "interndata_task.yaml")[1]
     assert setting.setting is not None
-    assert setting.setting.constraint_list[0]["tolerance"] == 1e-6
+    assert setting.setting.constraint_list[0].tolerance == 1e-6
     assert not any("YAML 1.1" in notice for notice in setting.notices)
 
 

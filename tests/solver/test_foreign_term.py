@@ -106,14 +106,14 @@ def test_it_is_listed_with_where_it_comes_from(installed):
 def test_a_goal_that_it_asks_for_is_found_and_holds(arm, door):
     scene = door(s=0.2)
     asked = setting(TERM, OUTWARD)
-    solution = GoalSolver(arm).solve(asked.constraints, scene, q_reference=arm.q_home)
+    solution = GoalSolver(arm).solve(asked.constraint_list, scene, q_reference=arm.q_home)
     assert solution.found, solution
     T = arm.kinematics.pose(solution.q)
     apart = np.linalg.norm(T @ arm.tool_keypoints["tool_tail"] - scene.keypoints[HEAD])
     assert abs(apart - 0.2) <= 1e-3 + 1e-6
     assert solution.residuals[0].unit == "m"
     assert solution.residuals[0].tolerance == pytest.approx(1e-3)
-    others = GoalSolver(arm).solve_all(asked.constraints, scene, q_reference=arm.q_home)
+    others = GoalSolver(arm).solve_all(asked.constraint_list, scene, q_reference=arm.q_home)
     assert len(others) > 3
     assert all(other.found for other in others)
 
@@ -133,9 +133,9 @@ def test_where_it_cannot_hold_it_is_named(arm, door):
         "name": "at the handle",
     }
     asked = setting(TERM, near)
-    best = GoalSolver(arm).solve(asked.constraints, scene, q_reference=arm.q_home)
+    best = GoalSolver(arm).solve(asked.constraint_list, scene, q_reference=arm.q_home)
     assert not best.found
-    diagnosis, _ = explain_goal(asked.constraints, arm, scene, best)
+    diagnosis, _ = explain_goal(asked.constraint_list, arm, scene, best)
     assert diagnosis.code == "plan_infeasible"
     assert "two hands away" in diagnosis.message or "at the handle" in diagnosis.message
     out = diagnosis.evidence["constraints"]

@@ -133,7 +133,9 @@ def test_the_whole_scene_moved_gives_the_same_joints(name, arm, door):
     solutions = []
     for T in (T_world_base, *(moved(T_world_base, rng, upright="world" in name) for _ in range(3))):
         scene = Stage(door(s=0.3, yaw=0.2), T).snapshot()
-        solution = solver.solve(setting.constraints, scene, q_reference=arm.q_home, costs=setting.costs, waves=2)
+        solution = solver.solve(
+            setting.constraint_list, scene, q_reference=arm.q_home, costs=setting.cost_list, waves=2
+        )
         assert solution.found, solution
         solutions.append(solution.q)
     np.testing.assert_allclose(solutions[1:], np.broadcast_to(solutions[0], (3, 7)), atol=1e-6)
@@ -143,7 +145,7 @@ def test_an_axis_of_the_world_is_none_of_the_scene(arm, door):
     setting = PlannerSettingCfg(success_threshold=0.1, constraint_list=TERMS["the vertical of the world"])
     tilted = Pose(matrix_from_axis_angle([1, 0, 0], 0.5), np.zeros(3))
     targets = [
-        setting.constraints[1].row(arm.tool_keypoints, Stage(door(), T).snapshot()).target
+        setting.constraint_list[1].row(arm.tool_keypoints, Stage(door(), T).snapshot()).target
         for T in (Pose.identity(), tilted)
     ]
     assert float(targets[0] @ targets[1]) == pytest.approx(np.cos(0.5))

@@ -61,7 +61,7 @@ TERMS = {
 
 
 def term_of(entry):
-    return PlannerSettingCfg(success_threshold=0.1, constraint_list=[entry]).constraints[0]
+    return PlannerSettingCfg(success_threshold=0.1, constraint_list=[entry]).constraint_list[0]
 
 
 def merit(arm, row, q, mu):

@@ -14,7 +14,7 @@ from tempfile import TemporaryDirectory
 from unlatch.configs.folders import yaml_files
 from unlatch.simcore.errors import ConfigError, close_matches
 from unlatch.skills.catalog import SKILLS
-from unlatch.skills.strategies.ranking import derived_as
+from unlatch.skills.strategies.ranking import derivable_skill
 from unlatch.workflows.cli.arguments import read_pairs
 from unlatch.workflows.cli.command import run_command
 from unlatch.workflows.cli.console import OK, banner_hidden, print_line
@@ -97,7 +97,7 @@ def _new_task(name: str, cfg: NewTaskCfg) -> int:
     _refuse_taken(name, yaml_files("task"), "task")
     category, lines = _object_lines(cfg.object)
     SKILLS.entry(cfg.skill)
-    derived_as(cfg.skill)
+    derivable_skill(cfg.skill)
     file = Path(cfg.out or "configs").expanduser() / "task" / f"{name}.yaml"
     if file.exists():
         raise ConfigError(f"{file} is there already. Expected a new file. Choose another name or out=.", key="out")

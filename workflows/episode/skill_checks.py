@@ -101,7 +101,7 @@ def check_points(setting: PlannerSettingCfg, tool: Mapping[str, Sequence[float]]
     Raises:
         ConfigError: Two constraints contradict each other.
     """
-    points = [(i, term) for i, term in enumerate(setting.constraints) if isinstance(term, Point2Point)]
+    points = [(i, term) for i, term in enumerate(setting.constraint_list) if isinstance(term, Point2Point)]
     for n, (i, first) in enumerate(points):
         for j, second in points[n + 1 :]:
             a, b = part.keypoints[first.target_keypoint_name], part.keypoints[second.target_keypoint_name]

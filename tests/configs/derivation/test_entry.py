@@ -18,7 +18,7 @@ from unlatch.simcore.errors import ConfigError
 from unlatch.simcore.registry import CatalogEntry
 from unlatch.skills.catalog import SKILLS
 from unlatch.skills.contract.config import SkillCfg
-from unlatch.skills.strategies.ranking import derived_ways
+from unlatch.skills.strategies.ranking import derive_strategies
 from unlatch.solver.settings.reader import read_planner_setting
 from unlatch.workflows.cli.arguments import CommandLine, load_configs
 from unlatch.workflows.episode.asset_checks import check_assets
@@ -109,7 +109,7 @@ def test_a_skill_of_another_distribution_is_derived_as_it_says(monkeypatch: pyte
     (part,) = asset.articulation.parts.values()
     hand = hand_shape("franka_panda", ARM)
     start = (0.1, 0.15)
-    assert derived_ways("nudge", asset, part, hand, start) == derived_ways("close", asset, part, hand, start)
+    assert derive_strategies("nudge", asset, part, hand, start) == derive_strategies("close", asset, part, hand, start)
     task, _ = derived_layout("nudge", asset, part, hand)
     assert task["goal"][0]["kind"] == "within_closed"
 

@@ -22,8 +22,8 @@ from unlatch.simcore.errors import ConfigError
 from unlatch.simcore.rng import EpisodeStreams
 from unlatch.simcore.urdf.reader import read_urdf
 from unlatch.skills.contract.config import part_acted_on
-from unlatch.skills.strategies.grasp import held_at_edge
-from unlatch.skills.strategies.setting import goal_value, start_range
+from unlatch.skills.strategies.hand_fit import held_at_edge
+from unlatch.skills.strategies.open_close import goal_value, start_range
 from unlatch.solver.settings.reader import check_names
 from unlatch.tasks.layout import sample_layout
 from unlatch.tasks.task import TaskCfg

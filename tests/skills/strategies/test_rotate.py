@@ -14,7 +14,7 @@ from unlatch.objects.library import load_object
 from unlatch.robots.franka_panda import franka_panda
 from unlatch.robots.hand_shape import hand_shape
 from unlatch.simcore.errors import ConfigError
-from unlatch.skills.strategies.ranking import derived_ways
+from unlatch.skills.strategies.ranking import derive_strategies
 from unlatch.skills.strategies.rotate import check_turns, is_round, rotate_setting, turned_by, turned_to
 
 
@@ -26,8 +26,8 @@ def dial() -> tuple[ObjectAsset, Part]:
 
 def sides(part: Part, asset: ObjectAsset) -> int:
     """How many constraints say where the fingertip line points."""
-    constraints = rotate_setting(part, asset, None)["constraint_list"]
-    return sum(item.get("axis_to_keypoint_name") == "tool_side" for item in constraints)
+    constraints = rotate_setting(part, asset, None).constraint_list
+    return sum(item.tool_names().get("axis_to_keypoint_name") == "tool_side" for item in constraints)
 
 
 @pytest.mark.parametrize(
@@ -39,10 +39,10 @@ def test_a_part_is_turned_by_a_share_of_its_range_at_most(kind: PartKind, opened
     part = replace(part, kind=kind, openness=Openness(closed=0.0, open=opened))
     assert turned_by(part) == pytest.approx(expected)
     setting = rotate_setting(part, asset, None)
-    assert setting["success_threshold"] == pytest.approx(expected)
-    assert setting["post_actuation_motions"]["follow_joint"]["to"] == pytest.approx(np.sign(opened) * turned_to(part))
+    assert setting.success_threshold == pytest.approx(expected)
+    assert setting.follow_joint.to == pytest.approx(np.sign(opened) * turned_to(part))
     assert turned_by(part) < turned_to(part) < abs(opened)
-    assert setting["update_art_joint"]
+    assert setting.update_art_joint
 
 
 def test_a_round_knob_is_held_at_any_angle_and_a_blade_across():
@@ -56,9 +56,9 @@ def test_a_round_knob_is_held_at_any_angle_and_a_blade_across():
 
 def test_a_knob_is_held_in_its_middle():
     asset, part = dial()
-    (point, *_) = rotate_setting(part, asset, None)["constraint_list"]
-    assert point["type"] == "point2point_constraint"
-    assert point["tolerance"] <= 0.0005
+    (point, *_) = rotate_setting(part, asset, None).constraint_list
+    assert point.TYPE == "point2point_constraint"
+    assert point.tolerance <= 0.0005
 
 
 def test_what_slides_or_swings_is_refused():
@@ -80,13 +80,13 @@ def test_a_blade_is_held_flat_between_the_pads_across_it_or_along_it():
     asset = load_object(ObjectCfg(name="faucet", category="faucet", instance="0"), rng=np.random.default_rng(0))
     part = asset.articulation.parts["knob"]
     hand = hand_shape("franka_panda", franka_panda().arms[0])
-    ways = dict(derived_ways("rotate", asset, part, hand, (0.0, 0.0)))
+    ways = dict(derive_strategies("rotate", asset, part, hand, (0.0, 0.0)))
     assert list(ways) == ["knob", "knob_along"]
-    closing = [ways[name]["constraint_list"][1] for name in ways]
-    assert [item["axis_to_keypoint_name"] for item in closing] == ["tool_side", "tool_side"]
-    assert closing[0]["target_axis_to_keypoint_name"] == "articulated_object_tail"
-    assert closing[1]["target_axis"] == "link0_contact_axis"
-    assert max(item["tolerance"] for item in closing) < 0.01
-    widths = [ways[name]["approach_width_m"] for name in ways]
+    closing = [ways[name].constraint_list[1] for name in ways]
+    assert [item.axis_to_keypoint_name for item in closing] == ["tool_side", "tool_side"]
+    assert closing[0].target_axis_to_keypoint_name == "articulated_object_tail"
+    assert closing[1].target_axis == "link0_contact_axis"
+    assert max(item.tolerance for item in closing) < 0.01
+    widths = [ways[name].approach_width_m for name in ways]
     assert widths[0] < float(part.handle.size[2]) < widths[1]
-    assert list(dict(derived_ways("rotate", *dial(), hand, (0.0, 0.0)))) == ["knob"]  # round: any angle is one way
+    assert list(dict(derive_strategies("rotate", *dial(), hand, (0.0, 0.0)))) == ["knob"]  # round: any angle is one way

@@ -186,13 +186,13 @@ def test_a_plane_out_of_reach_is_told_in_metres(gantry, explain):
 
 def test_one_narrowed_joint_of_an_arm_with_seven_is_the_one_that_is_named(arm, door, open_setting):
     low = replace(arm, q_upper=np.where(np.arange(7) == 3, -2.9, arm.q_upper), symmetric_gripper=False)
-    diagnosis, _ = explain_goal(open_setting.constraints, low, door(x=0.85), UNKNOWN)
+    diagnosis, _ = explain_goal(open_setting.constraint_list, low, door(x=0.85), UNKNOWN)
     assert diagnosis.evidence["active_bounds"][0] == "panda_joint4 at its upper limit -2.900 rad (-166.2 degrees)"
     assert [item["name"] for item in diagnosis.evidence["relaxations"] if item["kind"] == "joint limit"] == [
         "panda_joint4"
     ]
     wider = replace(low, q_upper=np.where(np.arange(7) == 3, ways(diagnosis)["panda_joint4"]["needed"], low.q_upper))
-    assert explain_goal(open_setting.constraints, wider, door(x=0.85), UNKNOWN)[1].found
+    assert explain_goal(open_setting.constraint_list, wider, door(x=0.85), UNKNOWN)[1].found
 
 
 def test_a_contradiction_comes_first_and_in_the_words_of_the_yaml(arm, door, open_setting):
@@ -205,7 +205,7 @@ def test_a_contradiction_comes_first_and_in_the_words_of_the_yaml(arm, door, ope
         "tolerance": 0.1,
     }
     raw = {"success_threshold": 0.7, "constraint_list": [*open_setting.constraint_list, extra]}
-    terms = read_planner_setting(raw, where="skills[0].planner_setting")[0].constraints
+    terms = read_planner_setting(raw, where="skills[0].planner_setting")[0].constraint_list
     diagnosis, _ = explain_goal(terms, arm, door(), UNKNOWN)
     assert diagnosis.message.startswith("No grasp exists: 'from the front' (0.0 to 45.8 degrees) and 'from above'")
     assert set(ways(diagnosis)) == {"from the front", "from above"}

@@ -22,7 +22,7 @@ from unlatch.solver.terms.row import AxisRow, PlaneRow, PointRow
 def problem(arm, door, open_setting):
     def make(arm=arm, **more):
         scene = door(**more)
-        rows = elastic_rows([term.row(arm.tool_keypoints, scene) for term in open_setting.constraints])
+        rows = elastic_rows([term.row(arm.tool_keypoints, scene) for term in open_setting.constraint_list])
         return rows, promising_starts(arm, rows, 4)
 
     return make

@@ -24,7 +24,7 @@ def solver(arm):
 
 def test_residuals_recomputed_from_q_lie_inside_the_tolerances(solver, arm, door, open_setting):
     scene = door(yaw=0.2, s=0.05)
-    solutions = solver.solve_all(open_setting.constraints, scene, q_reference=arm.q_home)
+    solutions = solver.solve_all(open_setting.constraint_list, scene, q_reference=arm.q_home)
     assert all(s.found for s in solutions)
     assert {s.tool_variant for s in solutions} == {"+", "-"}
     head, tail = scene.keypoints["articulated_object_head"], scene.keypoints["articulated_object_tail"]
@@ -44,7 +44,7 @@ def test_residuals_recomputed_from_q_lie_inside_the_tolerances(solver, arm, door
 
 
 def test_solutions_are_distinct_and_cheapest_first(solver, arm, door, open_setting):
-    solutions = solver.solve_all(open_setting.constraints, door(), q_reference=arm.q_home)
+    solutions = solver.solve_all(open_setting.constraint_list, door(), q_reference=arm.q_home)
     costs = [s.cost for s in solutions]
     assert costs == sorted(costs)
     q = np.array([s.q for s in solutions])
@@ -53,20 +53,20 @@ def test_solutions_are_distinct_and_cheapest_first(solver, arm, door, open_setti
 
 
 def test_the_same_problem_gives_the_same_bits(solver, arm, door, open_setting):
-    first = solver.solve_all(open_setting.constraints, door(), q_reference=arm.q_home)
-    solver.solve_all(open_setting.constraints, door(yaw=0.3), q_reference=arm.q_home)
-    second = solver.solve_all(open_setting.constraints, door(), q_reference=arm.q_home)
+    first = solver.solve_all(open_setting.constraint_list, door(), q_reference=arm.q_home)
+    solver.solve_all(open_setting.constraint_list, door(yaw=0.3), q_reference=arm.q_home)
+    second = solver.solve_all(open_setting.constraint_list, door(), q_reference=arm.q_home)
     assert [s.q.tobytes() for s in first] == [s.q.tobytes() for s in second]
 
 
 def test_an_asymmetric_gripper_is_not_turned(arm, door, open_setting):
     solver = GoalSolver(replace(arm, symmetric_gripper=False))
-    solutions = solver.solve_all(open_setting.constraints, door(), q_reference=arm.q_home)
+    solutions = solver.solve_all(open_setting.constraint_list, door(), q_reference=arm.q_home)
     assert {s.tool_variant for s in solutions} == {"+"}
 
 
 def test_out_of_reach_is_not_found_and_says_how_far(solver, arm, door, open_setting):
-    solution = solver.solve(open_setting.constraints, door(x=2.0), q_reference=arm.q_home)
+    solution = solver.solve(open_setting.constraint_list, door(x=2.0), q_reference=arm.q_home)
     assert not solution.found
     assert solution.residuals[0].name == "fingers at the handle"
     assert 0.5 < solution.residuals[0].value < 2.0
@@ -75,7 +75,7 @@ def test_out_of_reach_is_not_found_and_says_how_far(solver, arm, door, open_sett
 
 
 def test_reading_q_of_what_was_not_found_raises_with_the_reason(solver, arm, door, open_setting):
-    solution = solver.solve(open_setting.constraints, door(x=2.0), q_reference=arm.q_home)
+    solution = solver.solve(open_setting.constraint_list, door(x=2.0), q_reference=arm.q_home)
     with pytest.raises(NoSolutionError, match=r"no joints to read: .*fingers at the handle .* OUT by") as caught:
         _ = solution.q
     assert caught.value.residuals == solution.residuals
@@ -100,25 +100,25 @@ def test_a_cost_moves_the_solution(solver, arm, door):
     scene = door()
 
     def distance(costs):
-        solution = solver.solve(setting.constraints, scene, q_reference=arm.q_home, costs=costs)
+        solution = solver.solve(setting.constraint_list, scene, q_reference=arm.q_home, costs=costs)
         T = arm.kinematics.pose(solution.q)
         return np.linalg.norm(T @ arm.tool_keypoints["tool_head"] - scene.keypoints["articulated_object_head"])
 
-    assert distance(setting.costs) < 0.25 * distance([])
+    assert distance(setting.cost_list) < 0.25 * distance([])
 
 
 def test_limits_that_exclude_the_only_goal_are_named(arm, door, open_setting):
     low = replace(arm, q_upper=np.where(np.arange(7) == 3, -2.9, arm.q_upper), symmetric_gripper=False)
-    solution = GoalSolver(low).solve(open_setting.constraints, door(x=0.85), q_reference=low.q_home)
+    solution = GoalSolver(low).solve(open_setting.constraint_list, door(x=0.85), q_reference=low.q_home)
     assert not solution.found
     assert any(bound.startswith("panda_joint4 at its upper limit -2.900") for bound in solution.active_bounds)
 
 
 def test_repr_shows_each_constraint(solver, arm, door, open_setting):
-    text = repr(solver.solve(open_setting.constraints, door(), q_reference=arm.q_home))
+    text = repr(solver.solve(open_setting.constraint_list, door(), q_reference=arm.q_home))
     assert "found=True" in text
     assert "fingers across the handle (keypoint_axis_parallel)" in text
-    assert math.isfinite(solver.solve(open_setting.constraints, door(), q_reference=arm.q_home).cost)
+    assert math.isfinite(solver.solve(open_setting.constraint_list, door(), q_reference=arm.q_home).cost)
 
 
 @pytest.mark.parametrize("weight", [1e2, 1e4, 1e6])
@@ -132,7 +132,7 @@ def test_a_cost_of_any_weight_counts_and_is_told(solver, arm, door, open_setting
     constraints = open_setting.constraint_list
     setting = PlannerSettingCfg(success_threshold=0.1, constraint_list=constraints, cost_list=[cost])
     scene = door(yaw=0.1)
-    solution = solver.solve(setting.constraints, scene, q_reference=arm.q_home, costs=setting.costs)
+    solution = solver.solve(setting.constraint_list, scene, q_reference=arm.q_home, costs=setting.cost_list)
     assert solution.found, solution
     T, home = arm.kinematics.pose(solution.q), arm.kinematics.pose(arm.q_home)
     tail = arm.tool_keypoints["tool_tail"] if solution.tool_variant == "+" else arm.tool_variants()[1][1]["tool_tail"]
@@ -140,7 +140,7 @@ def test_a_cost_of_any_weight_counts_and_is_told(solver, arm, door, open_setting
     near = float(((solution.q - arm.q_home) ** 2).sum() + ((T.p - home.p) ** 2).sum())
     near += 0.5 * (3.0 - float((T.R * home.R).sum()))
     assert solution.cost == pytest.approx(near + weight * away, rel=1e-6)
-    free = solver.solve(open_setting.constraints, scene, q_reference=arm.q_home)
+    free = solver.solve(open_setting.constraint_list, scene, q_reference=arm.q_home)
     T_free = arm.kinematics.pose(free.q)
     tail = arm.tool_keypoints["tool_tail"] if free.tool_variant == "+" else arm.tool_variants()[1][1]["tool_tail"]
     assert away <= float(((T_free @ tail - scene.keypoints["articulated_object_tail"]) ** 2).sum()) + 1e-9
@@ -205,7 +205,7 @@ def test_programs_go_with_their_arm(door, open_setting, arm):
         list(arm.kinematics.joints), arm.kinematics.T_last_tip, base_link="panda_link0", tip_link="panda_hand"
     )
     own = replace(arm, kinematics=kinematics)
-    GoalSolver(own).solve(open_setting.constraints, door(), q_reference=arm.q_home)
+    GoalSolver(own).solve(open_setting.constraint_list, door(), q_reference=arm.q_home)
     gone = weakref.ref(kinematics)
     del own, kinematics
     gc.collect()
@@ -218,7 +218,7 @@ def test_programs_go_with_their_arm(door, open_setting, arm):
 )
 def test_a_reference_that_is_none_is_refused(solver, door, open_setting, q, message):
     with pytest.raises(ConfigError, match=message):
-        solver.solve(open_setting.constraints, door(), q_reference=np.array(q))
+        solver.solve(open_setting.constraint_list, door(), q_reference=np.array(q))
 
 
 def test_an_empty_list_of_constraints_is_refused(solver, arm, door):

@@ -84,8 +84,8 @@ def test_none_of_the_other_goals_is_cheaper(arm, door, open_setting):
     scene = door(yaw=0.1)
     solver = GoalSolver(arm)
     nearness = Nearness(np.ones(7))
-    best = solver.solve(open_setting.constraints, scene, q_reference=arm.q_home, nearness=nearness)
-    others = solver.solve_all(open_setting.constraints, scene, q_reference=arm.q_home)
+    best = solver.solve(open_setting.constraint_list, scene, q_reference=arm.q_home, nearness=nearness)
+    others = solver.solve_all(open_setting.constraint_list, scene, q_reference=arm.q_home)
     assert all(best.cost <= float(((s.q - arm.q_home) ** 2).sum()) + 1e-6 for s in others)
     assert best.cost < min(float(((s.q - arm.q_home) ** 2).sum()) for s in others)
 

@@ -33,7 +33,7 @@ def row_of(kind, arm, scene):
     key = "cost_list" if kind.endswith("_cost") else "constraint_list"
     lists = {"constraint_list": [{"type": "point2point_constraint", **TERMS["point2point_constraint"]}], key: [entry]}
     setting = PlannerSettingCfg(success_threshold=0.1, **lists)
-    (term,) = setting.costs if kind.endswith("_cost") else setting.constraints
+    (term,) = setting.cost_list if kind.endswith("_cost") else setting.constraint_list
     return term.row(arm.tool_keypoints, scene)
 
 

@@ -18,7 +18,7 @@ HEAD = np.array([0, 0, 0.1034])
 
 @pytest.fixture
 def goals(arm, door, open_setting):
-    found = GoalSolver(arm).solve_all(open_setting.constraints, door(), q_reference=arm.q_home)
+    found = GoalSolver(arm).solve_all(open_setting.constraint_list, door(), q_reference=arm.q_home)
     return np.array([s.q for s in found[:8]])
 
 
@@ -69,7 +69,7 @@ def test_a_free_grasp_goes_at_least_as_far_as_a_fixed_one(arm, door, goals):
 
 def test_the_end_of_a_path_out_of_reach_is_named(arm, drawer, open_setting):
     scene = drawer(x=0.95)
-    found = GoalSolver(arm).solve_all(open_setting.constraints, scene, q_reference=arm.q_home)
+    found = GoalSolver(arm).solve_all(open_setting.constraint_list, scene, q_reference=arm.q_home)
     goals = np.array([s.q for s in found[:4]])
     paths, _, _ = follow(arm, scene, goals, SlipMode.bar, to=-0.6)
     for path in paths:
@@ -104,8 +104,8 @@ def test_a_path_lost_step_by_step_is_found_together_with_its_goal(arm, door, clo
     lost, rescued = 0, []
     for yaw in (0.3, -0.3):
         scene = door(x=0.78, y=0.1, s=1.0, yaw=yaw)
-        found = GoalSolver(arm).solve_all(close_setting.constraints, scene, q_reference=arm.q_home)
-        rows = [term.row(arm.tool_keypoints, scene) for term in close_setting.constraints]
+        found = GoalSolver(arm).solve_all(close_setting.constraint_list, scene, q_reference=arm.q_home)
+        rows = [term.row(arm.tool_keypoints, scene) for term in close_setting.constraint_list]
         inward = inward_direction(scene, np.zeros(3))
         goals = np.array([s.q for s in found[:24]])
         ask = {"slip": grasp_of, "inward": inward, "contact_ee": HEAD}
@@ -142,7 +142,7 @@ def test_every_slip_is_solved_with_its_goal_from_where_the_goal_is(mode, arm, do
     scene, s_values = door(), np.linspace(0.0, 0.6, 25)
     slip = Slip(mode, limit_rad=1.3)
     grasp = Grasp(slip, inward_direction(scene, np.zeros(3)), HEAD)
-    rows = [term.row(arm.tool_keypoints, scene) for term in open_setting.constraints]
+    rows = [term.row(arm.tool_keypoints, scene) for term in open_setting.constraint_list]
     guesses, _, _ = follow(arm, scene, goals, mode)
     solved = [
         PathSolver(arm).with_goal(
@@ -170,7 +170,7 @@ def test_the_contact_slides_along_its_line_only_and_only_so_far(slide, arm, door
     scene, s_values = door(x=0.85, s=1.2, yaw=0.3), np.linspace(1.2, -0.03, 25)
     inward = inward_direction(scene, np.zeros(3))
     slip = Slip(SlipMode.cone, limit_rad=0.8, slide=slide, slide_m=0.04)
-    goals = GoalSolver(arm).solve_all(close_setting.constraints, scene, q_reference=arm.q_home)
+    goals = GoalSolver(arm).solve_all(close_setting.constraint_list, scene, q_reference=arm.q_home)
     starts = np.array([s.q for s in goals[:24]])
     line, solver = slide_line(scene, slip, inward), PathSolver(arm)
     paths = solver.follow(starts, scene, s_values=s_values, slip=slip, inward=inward, contact_ee=HEAD)
@@ -180,7 +180,7 @@ def test_the_contact_slides_along_its_line_only_and_only_so_far(slide, arm, door
         solver.with_goal(
             path,
             scene,
-            rows=[term.row(arm.tool_keypoints, scene) for term in close_setting.constraints],
+            rows=[term.row(arm.tool_keypoints, scene) for term in close_setting.constraint_list],
             s_values=s_values,
             grasp=Grasp(slip, inward, HEAD),
             retreats=retreats(arm),

@@ -3,7 +3,6 @@
 import math
 import subprocess
 import sys
-from dataclasses import asdict
 
 import pytest
 
@@ -68,7 +67,7 @@ PAIR = {"target_axis_from_keypoint_name": HEAD, "target_axis_to_keypoint_name": 
 )
 def test_a_name_that_carried_meaning_is_rewritten_in_one_line(name, fields, kept, dropped):
     setting, notices = read({"name": name, "type": "frame_axis_parallel", **AXIS, **fields})
-    entry = setting.constraint_list[1]
+    entry = setting.constraint_list[1].to_plain()
     for key, value in kept.items():
         assert entry[key] == value
     for key in dropped:
@@ -100,7 +99,7 @@ def test_a_name_without_leftover_fields_needs_no_rewrite():
 )
 def test_a_missing_type_is_inferred_and_reported(entry, kind):
     setting, notices = read(entry)
-    assert setting.constraint_list[1]["type"] == kind
+    assert kind == setting.constraint_list[1].TYPE
     assert notices == [f"{WHERE}.constraint_list[1].type: missing, read as {kind} from its fields."]
 
 
@@ -121,8 +120,8 @@ def test_a_setting_reads_again_from_its_own_plain_form():
         cost_list=[{"type": "point2point_cost", "keypoint_name": "tool_head", "target_keypoint_name": HEAD}],
         keypose_random_range={"orientation": {"x_min": -5, "x_max": 5}},
     )
-    again, notices = read_planner_setting(asdict(setting), where=WHERE)
-    assert asdict(again) == asdict(setting)
+    again, notices = read_planner_setting(setting.to_plain(), where=WHERE)
+    assert again == setting
     assert notices == []
     assert setting.follow_joint.target(s_closed=0.0, s_open=1.5) == pytest.approx(1.2)
     assert setting.success_mode is SuccessMode.fraction

@@ -63,7 +63,7 @@ def held_at_edge(part: Part) -> bool:
     return not turns_in_hand and bool(np.any(np.abs(head) > handle.size / 2 + _BESIDE_M))
 
 
-class HandRoom:
+class HandFit:
     """The hand at one part of one object."""
 
     def __init__(self, asset: ObjectAsset, part: Part, hand: HandShape, *, approach_m: float) -> None:

@@ -1,9 +1,8 @@
-"""The free edge of a part that is held elsewhere: pinched, or hooked from behind, where its handle cannot be taken."""
+"""How the free edge of a part is taken where its handle cannot be: pinched, or hooked from behind."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
@@ -11,8 +10,10 @@ from unlatch.objects.annotate.view import GRIP_MAX_M
 from unlatch.objects.annotation import FramedVector, Handle, HandleType, Part, PartKind
 from unlatch.objects.articulated_object import ObjectAsset
 from unlatch.simcore.geometry import Pose, unit
-from unlatch.skills.strategies.grasp import HEAD, PALM_ROOM_M, TAIL, HandRoom
-from unlatch.skills.strategies.setting import EDGE_APPROACH_M, planner_setting
+from unlatch.skills.strategies.hand_fit import HEAD, PALM_ROOM_M, TAIL, HandFit
+from unlatch.skills.strategies.open_close import EDGE_APPROACH_M, planner_setting, with_tolerance
+from unlatch.solver.settings.setting import PlannerSettingCfg
+from unlatch.solver.terms.axis import FrameAxisParallel
 
 Array = np.ndarray
 
@@ -59,24 +60,24 @@ class FreeEdge:
     """Distance of the point from the edge [m]."""
 
 
-def free_edges(room: HandRoom) -> list[FreeEdge]:
+def free_edges(fit: HandFit) -> list[FreeEdge]:
     """Places on the free edge of a part, that at the height of its head first; none where it is no plain panel.
 
     Args:
-        room: The hand at the part.
+        fit: The hand at the part.
     """
-    frame = _frame(room)
+    frame = _frame(fit)
     if frame is None:
         return []
     out, along, outward = frame
-    vertices = room.solids.vertices(room.part.link)
-    head = room.part.keypoint(HEAD).xyz
+    vertices = fit.solids.vertices(fit.part.link)
+    head = fit.part.keypoint(HEAD).xyz
     extent, length = float(np.ptp(vertices @ out)), float(np.ptp(vertices @ along))
     depth = min(_DEPTH_M, _DEPTH_SHARE * extent)
     found = []
     for share in _PLACES:
         at = float(head @ along) + share * length
-        points = room.solids.section(room.part.link, along, at)
+        points = fit.solids.section(fit.part.link, along, at)
         if not len(points):
             continue
         edge = float((points @ out).max())
@@ -88,54 +89,54 @@ def free_edges(room: HandRoom) -> list[FreeEdge]:
     return found
 
 
-def _frame(room: HandRoom) -> tuple[Array, Array, Array] | None:
+def _frame(fit: HandFit) -> tuple[Array, Array, Array] | None:
     """(out over the edge, along it, out of the face), unit directions in the frame of the link."""
-    part, model = room.part, room.solids.model
+    part, model = fit.part, fit.solids.model
     on_link = all(part.keypoint(name).frame == "link" for name in (HEAD, TAIL))
     if not on_link or part.kind in (PartKind.knob, PartKind.lever):
         return None
-    across, contact, outward = room.axes_link()
+    across, contact, outward = fit.axes_link()
     if part.kind is PartKind.slider:
-        closed = room.positions(0.0)
+        closed = fit.positions(0.0)
         T_link_root = model.link_pose(part.link, closed).inverse()
         up, front = T_link_root.rotate(np.array([0.0, 0.0, 1.0])), T_link_root.rotate(np.array([1.0, 0.0, 0.0]))
         outward = unit(part.axes["link0_move_axis"].xyz)
         return (up, unit(np.cross(outward, up)), outward) if float(front @ outward) > _UPRIGHT else None
-    axis = room.hinge_link()
+    axis = fit.hinge_link()
     if abs(float(contact @ axis)) < _UPRIGHT or abs(float(outward @ axis)) > 1.0 - _UPRIGHT:
         return None  # the bar runs away from the hinge, and head to tail along it
     return across, contact, outward
 
 
-def edge_grip(asset: ObjectAsset, room: HandRoom, edge: FreeEdge, start: tuple[float, float]) -> dict[str, Any] | None:
+def edge_grip(asset: ObjectAsset, fit: HandFit, edge: FreeEdge, start: tuple[float, float]) -> PlannerSettingCfg | None:
     """The planner setting for pinching an edge; None where no hand fits.
 
     Args:
         asset: The object.
-        room: The hand at the part.
+        fit: The hand at the part.
         edge: The place.
         start: How far the part is open, at least and at most, from closed [rad or m].
     """
     if edge.thickness_m > GRIP_MAX_M:
         return None
-    part = _held_at(room.part, edge)
-    there = HandRoom(asset, part, room.hand, approach_m=EDGE_APPROACH_M)
+    part = _held_at(fit.part, edge)
+    there = HandFit(asset, part, fit.hand, approach_m=EDGE_APPROACH_M)
     grasp = there.grasp_over(start)
     if grasp is None:
         return None
-    return {**planner_setting("open", part, asset, start, grasp), "keypoint_shifts": _shifts(room.part, part)}
+    return replace(planner_setting("open", part, asset, start, grasp), keypoint_shifts=_shifts(fit.part, part))
 
 
-def edge_hook(asset: ObjectAsset, room: HandRoom, edge: FreeEdge, start: tuple[float, float]) -> dict[str, Any] | None:
+def edge_hook(asset: ObjectAsset, fit: HandFit, edge: FreeEdge, start: tuple[float, float]) -> PlannerSettingCfg | None:
     """The planner setting for closed fingers that reach behind an edge and take it along; None where no hand fits.
 
     Args:
         asset: The object.
-        room: The hand at the part.
+        fit: The hand at the part.
         edge: The place.
         start: How far the part is open, at least and at most, from closed [rad or m].
     """
-    fingers, palm = room.hand.boxes(0.0)
+    fingers, palm = fit.hand.boxes(0.0)
     half = float(np.abs(fingers[:, :, 2]).max())
     # a finger that leans comes nearer to the edge that it reaches over: there it would meet the panel's rim head on
     away_m = half / np.cos(_HOOK_LEAN_RAD) + edge.depth_m * np.tan(_HOOK_LEAN_RAD) + _BEHIND_M
@@ -144,34 +145,33 @@ def edge_hook(asset: ObjectAsset, room: HandRoom, edge: FreeEdge, start: tuple[f
     T_link_tool = Pose(np.column_stack([x, edge.along, np.cross(x, edge.along)]), behind)
     before = Pose.from_translation([-EDGE_APPROACH_M, 0.0, 0.0])
     for opening in dict.fromkeys(start):
-        positions = room.positions(opening)
-        T = room.solids.model.link_pose(room.part.link, positions) @ T_link_tool
+        positions = fit.positions(opening)
+        T = fit.solids.model.link_pose(fit.part.link, positions) @ T_link_tool
         hit = (
-            room.solids.meets(fingers, T, positions)
-            or room.solids.meets(palm, T, positions, margin_m=PALM_ROOM_M)
-            or room.solids.meets(np.concatenate([fingers, palm]), T @ before, positions)
+            fit.solids.meets(fingers, T, positions)
+            or fit.solids.meets(palm, T, positions, margin_m=PALM_ROOM_M)
+            or fit.solids.meets(np.concatenate([fingers, palm]), T @ before, positions)
         )
         if hit:
             return None
-    part = _held_at(room.part, replace(edge, point=behind))
+    part = _held_at(fit.part, replace(edge, point=behind))
     setting = planner_setting("open", part, asset, start)
-    point, _, back = setting["constraint_list"]
-    side = {
-        "type": "frame_axis_parallel",
-        "axis_from_keypoint_name": "tool_head",
-        "axis_to_keypoint_name": "tool_side",
-        "target_axis": edge.along.round(6).tolist(),
-        "target_axis_frame": "object",
-        "target_inner_product": 1,
-        "tolerance": 0.1,
-    }
-    return {
-        **setting,
-        "approach_width_m": 0.0,
-        "constraint_list": [point, side, {**back, "tolerance": _HOOK_LEAN_RAD}],
-        "keypoint_shifts": _shifts(room.part, part),
-        "slips": list(HOOK_SLIPS),
-    }
+    point, _, back = setting.constraint_list
+    side = FrameAxisParallel(
+        "tool_head",
+        "tool_side",
+        0.1,
+        target_axis=edge.along.round(6).tolist(),
+        target_axis_frame="object",
+        target_inner_product=1,
+    )
+    return replace(
+        setting,
+        approach_width_m=0.0,
+        constraint_list=[point, side, with_tolerance(back, _HOOK_LEAN_RAD)],
+        keypoint_shifts=_shifts(fit.part, part),
+        slips=list(HOOK_SLIPS),
+    )
 
 
 def _held_at(part: Part, edge: FreeEdge) -> Part:

@@ -12,9 +12,9 @@ from unlatch.objects.library import load_object
 from unlatch.robots.franka_panda import franka_panda
 from unlatch.robots.hand_shape import hand_shape
 from unlatch.simcore.meshes.solids import Solids
-from unlatch.skills.strategies.edge import edge_hook, free_edges
-from unlatch.skills.strategies.grasp import HEAD, TAIL, HandRoom
-from unlatch.skills.strategies.ranking import derived_ways
+from unlatch.skills.strategies.free_edge import edge_hook, free_edges
+from unlatch.skills.strategies.hand_fit import HEAD, TAIL, HandFit
+from unlatch.skills.strategies.ranking import derive_strategies
 
 HAND = hand_shape("franka_panda", franka_panda().arms[0])
 
@@ -26,7 +26,7 @@ def made(category: str, instance: str = "3") -> tuple[ObjectAsset, Part]:
 
 def test_the_edge_of_a_door_is_farthest_from_its_hinge_and_as_thick_as_the_door():
     asset, part = made("microwave")
-    room = HandRoom(asset, part, HAND, approach_m=0.06)
+    room = HandFit(asset, part, HAND, approach_m=0.06)
     edge, *others = free_edges(room)
     corners = Solids.of(asset.urdf_path).vertices(part.link)
     assert float((corners @ edge.out).max()) == pytest.approx(float(edge.point @ edge.out) + edge.depth_m, abs=2e-3)
@@ -39,7 +39,7 @@ def test_the_edge_of_a_door_is_farthest_from_its_hinge_and_as_thick_as_the_door(
 
 def test_what_is_closed_offers_its_handle_alone_and_what_stands_ajar_its_edge_too():
     asset, part = made("microwave")
-    names = {s: [name for name, _ in derived_ways("open", asset, part, HAND, (s, s))] for s in (0.0, 0.5)}
+    names = {s: [name for name, _ in derive_strategies("open", asset, part, HAND, (s, s))] for s in (0.0, 0.5)}
     assert not {"edge", "hook"} & set(names[0.0])
     assert names[0.5][0] == part.handle.type.value
     assert names[0.5][-2:] == ["edge", "hook"]
@@ -47,20 +47,20 @@ def test_what_is_closed_offers_its_handle_alone_and_what_stands_ajar_its_edge_to
 
 def test_a_hook_reaches_behind_the_inner_face_with_closed_fingers():
     asset, part = made("microwave")
-    room = HandRoom(asset, part, HAND, approach_m=0.06)
+    room = HandFit(asset, part, HAND, approach_m=0.06)
     edge = free_edges(room)[0]
     setting = edge_hook(asset, room, edge, (0.5, 0.5))
     assert setting is not None
-    assert setting["approach_width_m"] == 0.0
-    shifts = setting["keypoint_shifts"]
+    assert setting.approach_width_m == 0.0
+    shifts = setting.keypoint_shifts
     point = part.keypoint(HEAD).xyz + shifts[HEAD]
     fingers, _ = HAND.boxes(0.0)
     behind = float((edge.point - point) @ edge.outward)
     assert behind >= -edge.inner_m + float(np.abs(fingers[:, :, 2]).max())
     tail = part.keypoint(TAIL).xyz + shifts[TAIL]
     assert float((tail - point) @ edge.out) == pytest.approx(0.05, abs=1e-4)
-    back = setting["constraint_list"][2]
-    for lean in (-back["tolerance"], back["tolerance"]):  # beside the edge that it reaches over, a leaning finger too
+    back = setting.constraint_list[2]
+    for lean in (-back.tolerance, back.tolerance):  # beside the edge that it reaches over, a leaning finger too
         at_edge = behind - edge.depth_m * np.tan(abs(lean)) - float(np.abs(fingers[:, :, 2]).max()) / np.cos(lean)
         assert at_edge > -edge.inner_m + 0.002
     assert edge_hook(asset, room, edge, (0.0, 0.0)) is None  # no room behind a closed door
@@ -69,4 +69,4 @@ def test_a_hook_reaches_behind_the_inner_face_with_closed_fingers():
 @pytest.mark.parametrize("category", ["sliding_window", "toaster"])
 def test_what_slides_sideways_or_down_has_no_upper_edge_to_hold(category: str):
     asset, part = made(category)
-    assert free_edges(HandRoom(asset, part, HAND, approach_m=0.06)) == []
+    assert free_edges(HandFit(asset, part, HAND, approach_m=0.06)) == []

@@ -14,9 +14,9 @@ from unlatch.objects.procedural.building.generated import LinkBuilder
 from unlatch.robots.franka_panda import franka_panda
 from unlatch.robots.hand_shape import hand_shape
 from unlatch.simcore.geometry import Pose
-from unlatch.skills.strategies.grasp import LEAST_HELD_M, TIP_ROOM_M, HandRoom
-from unlatch.skills.strategies.ranking import derived_ways
-from unlatch.skills.strategies.setting import roomy_start, start_range
+from unlatch.skills.strategies.hand_fit import LEAST_HELD_M, TIP_ROOM_M, HandFit
+from unlatch.skills.strategies.open_close import roomy_start, start_range
+from unlatch.skills.strategies.ranking import derive_strategies
 
 HAND = hand_shape("franka_panda", franka_panda().arms[0])
 MakeObject = Callable[..., tuple[ObjectAsset, Part]]
@@ -66,9 +66,9 @@ class Drawer:
         )
 
 
-def room_of(drawer: Drawer, make_object: MakeObject) -> HandRoom:
+def room_of(drawer: Drawer, make_object: MakeObject) -> HandFit:
     asset, part = drawer.made(make_object)
-    return HandRoom(asset, part, HAND, approach_m=0.1)
+    return HandFit(asset, part, HAND, approach_m=0.1)
 
 
 def test_a_free_bar_is_taken_on_its_head(make_object: MakeObject):
@@ -99,15 +99,15 @@ def test_an_edge_opens_until_a_finger_fits_behind_it(make_object: MakeObject):
     start = {}
     for overhang in (0.0, 0.06):
         asset, part = Drawer(overhang_m=overhang, above_m=0.004, handle=HandleType.edge).made(make_object)
-        room = HandRoom(asset, part, HAND, approach_m=0.06)
+        room = HandFit(asset, part, HAND, approach_m=0.06)
         asked = start_range("open", part, asset)
         start[overhang] = roomy_start(asked, part, room)
         grasps = [room.grasp(opening) for opening in start[overhang]]
-        ways = derived_ways("open", asset, part, HAND, start[overhang])
+        ways = derive_strategies("open", asset, part, HAND, start[overhang])
         assert ways[0][0] == "edge"
-        assert ways[0][1]["approach_width_m"] == min(grasp.width_m for grasp in grasps)
+        assert ways[0][1].approach_width_m == min(grasp.width_m for grasp in grasps)
         held = [setting for name, setting in ways if name.startswith("edge")]
-        shifts = [setting.get("keypoint_shifts", {}).get("articulated_object_head") for setting in held]
+        shifts = [setting.keypoint_shifts.get("articulated_object_head") for setting in held]
         assert shifts == [None, [0.0, 0.12, 0.0], [0.0, -0.12, 0.0]]
     assert start[0.0] == asked
     assert start[0.06][0] > start[0.0][0] + 0.02
@@ -115,30 +115,30 @@ def test_an_edge_opens_until_a_finger_fits_behind_it(make_object: MakeObject):
 
 def test_a_handle_that_no_hand_fits_while_closed_starts_ajar(make_object: MakeObject):
     asset, part = Drawer(overhang_m=0.06, above_m=0.03).made(make_object)
-    room = HandRoom(asset, part, HAND, approach_m=0.1)
+    room = HandFit(asset, part, HAND, approach_m=0.1)
     low, high = roomy_start((0.0, 0.0), part, room)
     assert 0.0 < low < high <= 0.6 * 1.2 * 0.3 + 1e-9
     assert room.grasp(low) is not None
     assert room.grasp(0.0) is None
     free, free_part = Drawer().made(make_object)
-    assert roomy_start((0.0, 0.0), free_part, HandRoom(free, free_part, HAND, approach_m=0.1)) == (0.0, 0.0)
+    assert roomy_start((0.0, 0.0), free_part, HandFit(free, free_part, HAND, approach_m=0.1)) == (0.0, 0.0)
 
 
 def test_what_stands_between_the_fingers_is_the_part_alone(make_object: MakeObject):
     asset, part = Drawer().made(make_object)
-    assert HandRoom(asset, part, HAND, approach_m=0.1).grasp(0.0) is not None
+    assert HandFit(asset, part, HAND, approach_m=0.1).grasp(0.0) is not None
     urdf = asset.urdf_path.read_text()
     rail = '<collision><origin xyz="0.045 0 -0.009"/><geometry><box size="0.006 0.3 0.006"/></geometry></collision>'
     asset.urdf_path.write_text(urdf.replace('<link name="body">', f'<link name="body">{rail}'))
-    assert HandRoom(asset, part, HAND, approach_m=0.1).grasp(0.0) is None
+    assert HandFit(asset, part, HAND, approach_m=0.1).grasp(0.0) is None
 
 
 def test_a_part_in_which_no_hand_fits_keeps_its_start(make_object: MakeObject):
     asset, part = Drawer(standoff_m=-0.004).made(make_object)
-    assert roomy_start((0.0, 0.0), part, HandRoom(asset, part, HAND, approach_m=0.1)) == (0.0, 0.0)
-    ((name, setting),) = derived_ways("open", asset, part, HAND, (0.0, 0.0))
+    assert roomy_start((0.0, 0.0), part, HandFit(asset, part, HAND, approach_m=0.1)) == (0.0, 0.0)
+    ((name, setting),) = derive_strategies("open", asset, part, HAND, (0.0, 0.0))
     assert name == "bar"
-    assert "approach_width_m" not in setting
+    assert setting.approach_width_m is None
 
 
 def test_a_knob_of_a_door_is_held_along_the_hinge_first_and_never_wedged():
@@ -147,17 +147,17 @@ def test_a_knob_of_a_door_is_held_along_the_hinge_first_and_never_wedged():
     )
     part = asset.articulation.part("door")
     assert part.handle.type is HandleType.knob
-    along, across, *_ = derived_ways("open", asset, part, HAND, (0.0, 0.0))
+    along, across, *_ = derive_strategies("open", asset, part, HAND, (0.0, 0.0))
     assert (along[0], across[0]) == ("knob_along_hinge", "knob")
-    closing = next(c for c in along[1]["constraint_list"] if c.get("axis_to_keypoint_name") == "tool_side")
-    assert closing["target_axis"] == "link0_contact_axis"
-    assert (along[1]["slips"], across[1]["slips"]) == (["side", "fixed"], ["fixed", "side"])
+    closing = next(c for c in along[1].constraint_list if c.tool_names().get("axis_to_keypoint_name") == "tool_side")
+    assert closing.target_axis == "link0_contact_axis"
+    assert (along[1].slips, across[1].slips) == (["side", "fixed"], ["fixed", "side"])
 
 
 def test_a_place_beside_the_head_lies_on_the_part() -> None:
     asset = load_object(ObjectCfg(name="door", category="door", instance="7"), rng=np.random.default_rng(0))
     part = asset.articulation.part("door")
-    room = HandRoom(asset, part, HAND, approach_m=0.06)
+    room = HandFit(asset, part, HAND, approach_m=0.06)
     _, along, _ = room.axes_link()
     heights = room.solids.vertices(part.link) @ along
     head = float(part.keypoint("articulated_object_head").xyz @ along)

@@ -11,9 +11,9 @@ from unlatch.objects.procedural.building.generated import LinkBuilder
 from unlatch.robots.franka_panda import franka_panda
 from unlatch.robots.hand_shape import hand_shape
 from unlatch.simcore.geometry import Pose
-from unlatch.skills.strategies.grasp import HandRoom
-from unlatch.skills.strategies.push import push_shifts
-from unlatch.skills.strategies.ranking import derived_ways
+from unlatch.skills.strategies.hand_fit import HandFit
+from unlatch.skills.strategies.push_spots import push_shifts
+from unlatch.skills.strategies.ranking import derive_strategies
 
 HAND = hand_shape("franka_panda", franka_panda().arms[0])
 MakeObject = Callable[..., tuple[ObjectAsset, Part]]
@@ -43,7 +43,7 @@ def door(make_object: MakeObject, *, spot_y: float, bar: bool = True, height: fl
 
 
 def shifts(asset: ObjectAsset, part: Part) -> list[np.ndarray]:
-    return push_shifts(HandRoom(asset, part, HAND, approach_m=0.0), (0.5, 0.9))
+    return push_shifts(HandFit(asset, part, HAND, approach_m=0.0), (0.5, 0.9))
 
 
 def test_a_clear_spot_is_taken_as_it_is(make_object: MakeObject):
@@ -57,9 +57,9 @@ def test_beside_a_bar_the_palm_wants_its_room(make_object: MakeObject):
     first = shifts(asset, part)[0]
     # the palm is 63 mm thick about the fingertips, and keeps 4 mm
     assert 0.34 - (0.33 + first[1]) >= 0.0316 + 0.004
-    ways = derived_ways("close", asset, part, HAND, (0.5, 0.9))
+    ways = derive_strategies("close", asset, part, HAND, (0.5, 0.9))
     assert [name for name, _ in ways[:2]] == ["push", "push_2"]
-    assert ways[0][1]["keypoint_shifts"] == {"link_contact_point": pytest.approx(first.tolist(), abs=1e-4)}
+    assert ways[0][1].keypoint_shifts == {"link_contact_point": pytest.approx(first.tolist(), abs=1e-4)}
 
 
 def test_no_spot_lies_off_the_face_or_near_the_hinge(make_object: MakeObject):
@@ -74,6 +74,6 @@ def test_no_spot_lies_off_the_face_or_near_the_hinge(make_object: MakeObject):
 def test_where_no_spot_fits_the_annotated_one_is_tried(make_object: MakeObject):
     asset, part = door(make_object, spot_y=0.2, height=0.01)
     assert shifts(asset, part) == []
-    ((name, setting),) = derived_ways("close", asset, part, HAND, (0.5, 0.9))
+    ((name, setting),) = derive_strategies("close", asset, part, HAND, (0.5, 0.9))
     assert name == "push"
-    assert "keypoint_shifts" not in setting
+    assert not setting.keypoint_shifts

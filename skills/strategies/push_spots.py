@@ -8,11 +8,11 @@ import numpy as np
 
 from unlatch.objects.annotation import PartKind
 from unlatch.simcore.geometry import Pose
-from unlatch.skills.strategies.grasp import PALM_ROOM_M, HandRoom
+from unlatch.skills.strategies.hand_fit import PALM_ROOM_M, HandFit
+from unlatch.skills.strategies.open_close import SPOT
 
 Array = np.ndarray
 
-SPOT = "link_contact_point"
 _STEP_M = 0.03
 _REACH_M = 0.21
 """Spots are looked for on a grid, so far about the annotated one."""
@@ -29,35 +29,35 @@ _LEAST_LEVER = 0.5
 """What turns is pushed at this share of the annotated spot's distance from the hinge at least."""
 
 
-def push_shifts(room: HandRoom, openings: tuple[float, ...]) -> list[Array]:
+def push_shifts(fit: HandFit, openings: tuple[float, ...]) -> list[Array]:
     """(3,) shifts of the annotated spot to where the hand fits, nearest first, in the frame of the part's link [m].
 
     Args:
-        room: The hand at the part.
+        fit: The hand at the part.
         openings: At which it must fit, from closed [rad or m].
     """
-    part = room.part
+    part = fit.part
     spot = part.keypoint(SPOT)
     if spot.frame != "link":
         return []
-    tail, along, outward = room.axes_link()
+    tail, along, outward = fit.axes_link()
     steps = np.arange(-_REACH_M, _REACH_M + 1e-9, _STEP_M)
     grid = [u * along + v * tail for u, v in product(steps, steps)]
     grid.sort(key=lambda shift: round(float(np.linalg.norm(shift)), 6))
-    least = _LEAST_LEVER * _lever(room, spot.xyz)
+    least = _LEAST_LEVER * _lever(fit, spot.xyz)
     found: list[Array] = []
     for shift in grid:
         apart = all(np.linalg.norm(shift - other) >= _APART_M for other in found)
-        if apart and _lever(room, spot.xyz + shift) >= least and _fits(room, spot.xyz + shift, outward, openings):
+        if apart and _lever(fit, spot.xyz + shift) >= least and _fits(fit, spot.xyz + shift, outward, openings):
             found.append(shift)
         if len(found) == _MOST_SPOTS:
             break
     return found
 
 
-def _lever(room: HandRoom, point: Array) -> float:
+def _lever(fit: HandFit, point: Array) -> float:
     """Distance of a point (3,) of the part's link from the hinge [m]; of what slides, 1."""
-    part, model = room.part, room.solids.model
+    part, model = fit.part, fit.solids.model
     if part.kind is PartKind.slider:
         return 1.0
     joint = model.joints[part.joint]
@@ -65,9 +65,9 @@ def _lever(room: HandRoom, point: Array) -> float:
     return float(np.linalg.norm(np.cross(joint.axis / np.linalg.norm(joint.axis), p)))
 
 
-def _fits(room: HandRoom, point: Array, outward: Array, openings: tuple[float, ...]) -> bool:
+def _fits(fit: HandFit, point: Array, outward: Array, openings: tuple[float, ...]) -> bool:
     """Whether the hand, straight at a point of the part's link, touches the part and nothing else at every opening."""
-    part, hand, solids = room.part, room.hand, room.solids
+    part, hand, solids = fit.part, fit.hand, fit.solids
     fingers, palm = hand.boxes(0.0)
     tip = hand.tip_m
     skin = np.array(
@@ -77,9 +77,9 @@ def _fits(room: HandRoom, point: Array, outward: Array, openings: tuple[float, .
         ]
     )
     for opening in openings:
-        positions = room.positions(opening)
+        positions = fit.positions(opening)
         T_root_link = solids.model.link_pose(part.link, positions)
-        T = T_root_link @ _tool_at(room, point + outward * (_GAP_M + tip), outward)
+        T = T_root_link @ _tool_at(fit, point + outward * (_GAP_M + tip), outward)
         if solids.meets(fingers, T, positions) or solids.meets(palm, T, positions, margin_m=PALM_ROOM_M):
             return False
         if not all(solids.meets(box[None], T, positions, only=part.link) for box in skin):
@@ -87,12 +87,12 @@ def _fits(room: HandRoom, point: Array, outward: Array, openings: tuple[float, .
     return True
 
 
-def _tool_at(room: HandRoom, point: Array, outward: Array) -> Pose:
+def _tool_at(fit: HandFit, point: Array, outward: Array) -> Pose:
     """The tool frame as a push has it: straight in, the palm along the hinge or, of what slides, across its travel."""
-    if room.part.kind is PartKind.slider:
-        _, side, _ = room.axes_link()
+    if fit.part.kind is PartKind.slider:
+        _, side, _ = fit.axes_link()
     else:
-        side = room.hinge_link()
+        side = fit.hinge_link()
     side = side - outward * float(side @ outward)
     side = side / np.linalg.norm(side)
     return Pose(np.column_stack([-outward, side, np.cross(-outward, side)]), point)
