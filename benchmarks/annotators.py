@@ -17,10 +17,10 @@ from typing import Any
 import numpy as np
 
 from unlatch.configs.cameras import read_render_settings, with_cameras
+from unlatch.simcore.sim.annotators.annotated_frame import take_annotated_frame
 from unlatch.simcore.sim.annotators.annotations import annotate
 from unlatch.simcore.sim.annotators.catalog import ANNOTATORS
 from unlatch.simcore.sim.annotators.config import AnnotationCfg
-from unlatch.simcore.sim.annotators.shot import take_shot
 from unlatch.simcore.sim.renderers.catalog import RENDERERS
 from unlatch.simcore.sim.world import World
 from unlatch.workflows.cli.arguments import CommandLine, load_configs, read_pairs
@@ -70,7 +70,9 @@ def main() -> int:
                     return found
 
                 def shoot(asked: AnnotationCfg = asked) -> Any:
-                    return take_shot(world, camera, sensor.T_world_sensor, near_m=0.02, far_m=10.0, cfg=asked)
+                    return take_annotated_frame(
+                        world, camera, sensor.T_world_sensor, near_m=0.02, far_m=10.0, cfg=asked
+                    )
 
                 shot = clocked("image", shoot)
                 for name in ANNOTATORS.names():

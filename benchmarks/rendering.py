@@ -29,7 +29,7 @@ from unlatch.simcore.recording.data_set.data_set import DataSet
 from unlatch.simcore.recording.images.renders import RenderSet
 from unlatch.simcore.sim.collision import BulletCollisionChecker
 from unlatch.simcore.sim.renderers.catalog import RENDERERS
-from unlatch.simcore.sim.renderers.exposure import Exposure
+from unlatch.simcore.sim.renderers.render_request import RenderRequest
 from unlatch.simcore.sim.renderers.renderer import Renderer
 from unlatch.simcore.sim.visuals.pictures import take_images
 from unlatch.simcore.sim.world import World
@@ -107,7 +107,7 @@ def median_ms(world: World, pinhole: Pinhole, T_world_camera: Any) -> float:
     found = []
     for _ in range(6):
         started = time.process_time()
-        take_images(world, Exposure(pinhole, T_world_camera, near_m=0.02, far_m=10.0, depth=False))
+        take_images(world, RenderRequest(pinhole, T_world_camera, near_m=0.02, far_m=10.0, depth=False))
         found.append(1e3 * (time.process_time() - started))
     return float(np.median(found[1:]))
 

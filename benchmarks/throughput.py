@@ -26,8 +26,7 @@ import psutil
 from unlatch.robots.franka_panda import urdf_path
 from unlatch.simcore.geometry import Pose
 from unlatch.simcore.recording.data_set.data_set import DataSet
-from unlatch.simcore.sim.rates import WorldCfg
-from unlatch.simcore.sim.world import World
+from unlatch.simcore.sim.world import World, WorldCfg
 from unlatch.workflows.cli.arguments import CommandLine, load_configs, read_pairs
 from unlatch.workflows.cli.command import run_guarded
 from unlatch.workflows.cli.progress import Progress

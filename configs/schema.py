@@ -13,8 +13,8 @@ from unlatch.simcore.errors import ConfigError
 from unlatch.simcore.randomization.config import RandomizationCfg
 from unlatch.simcore.randomization.distractors import DistractorsCfg
 from unlatch.simcore.randomization.perception import PerceptionCfg
-from unlatch.simcore.sim.rates import WorldCfg
 from unlatch.simcore.sim.sensors.config import SensorCfg
+from unlatch.simcore.sim.world import WorldCfg
 from unlatch.skills.contract.config import SkillCfg
 from unlatch.solver.planning.plan import PlannerCfg
 from unlatch.tasks.task import TaskCfg

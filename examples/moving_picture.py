@@ -15,7 +15,7 @@ from PIL import Image, ImageDraw, ImageFont
 from unlatch.configs.reading import read_dataclass
 from unlatch.simcore.randomization.config import RandomizationCfg
 from unlatch.simcore.recording.data_set.data_set import DataSet
-from unlatch.simcore.sim.visuals.pictures import View, framing_view, take_picture
+from unlatch.simcore.sim.visuals.pictures import LookAtCamera, framing_camera, take_picture
 from unlatch.workflows.cli.console import banner_hidden
 from unlatch.workflows.episode.randomization.episode_randomization import VisualDraw
 from unlatch.workflows.runs.recorded import config_of
@@ -86,7 +86,7 @@ def film(data_set: DataSet) -> list[Image.Image]:
     return images
 
 
-def view_of(shown: RecordedWorld) -> View:
+def view_of(shown: RecordedWorld) -> LookAtCamera:
     """Returns a camera view of the object and of the hand, for the whole episode."""
     arrays = shown.record.arrays
     points = [array[::10] for key, array in arrays.items() if key.endswith(("tcp_position", "ee_position"))]
@@ -96,10 +96,10 @@ def view_of(shown: RecordedWorld) -> View:
             low, high = np.array([item.body.link_aabb(link) for link in item.body.links]).swapaxes(0, 1)
             points += [low, high]
     aspect = TILE_PX[0] / TILE_PX[1]
-    return framing_view(np.concatenate(points), LOOKS_FROM, fov_deg=32.0, aspect=aspect, margin=1.14)
+    return framing_camera(np.concatenate(points), LOOKS_FROM, fov_deg=32.0, aspect=aspect, margin=1.14)
 
 
-def captioned(shown: RecordedWorld, view: View, text: str) -> Image.Image:
+def captioned(shown: RecordedWorld, view: LookAtCamera, text: str) -> Image.Image:
     """Returns a picture with the instruction as its caption."""
     width, height = (OVERSAMPLED * side for side in TILE_PX)
     picture = Image.fromarray(take_picture(shown.world, view, width=width, height=height))

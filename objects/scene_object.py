@@ -11,7 +11,7 @@ from unlatch.objects.articulated_object import ObjectAsset
 from unlatch.simcore.geometry import Pose
 from unlatch.simcore.sim.bodies import Body
 from unlatch.simcore.sim.drives import DriveGroup, DriveMode, JointDrive
-from unlatch.simcore.sim.pose_estimate_error import Sighting
+from unlatch.simcore.sim.pose_estimate_error import PoseEstimateError
 from unlatch.simcore.sim.world import World
 from unlatch.simcore.state import Buffer, Module
 
@@ -49,7 +49,7 @@ class SceneObject(Module):
             world=world,
         )
         points = [(name, point) for name, part in parts.items() for point in part.keypoints]
-        self._sighting = Sighting(points, joints=self.joint_names)
+        self._sighting = PoseEstimateError(points, joints=self.joint_names)
         self._acted_links: dict[str, str] = {}
         self._held: frozenset[str] = frozenset()
         self.root_position = Buffer()
@@ -73,7 +73,7 @@ class SceneObject(Module):
         return self._drives
 
     @property
-    def sighting(self) -> Sighting:
+    def pose_error(self) -> PoseEstimateError:
         """What a planner is told of it, against what is true."""
         return self._sighting
 

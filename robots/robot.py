@@ -15,8 +15,7 @@ from unlatch.simcore.geometry import Pose
 from unlatch.simcore.sim.bodies import Body
 from unlatch.simcore.sim.drives import DriveGroup, DriveMode, JointDrive
 from unlatch.simcore.sim.joint_coupling import couple_joints
-from unlatch.simcore.sim.rates import WorldCfg
-from unlatch.simcore.sim.world import World
+from unlatch.simcore.sim.world import World, WorldCfg
 from unlatch.simcore.state import Buffer, Module
 
 Array = np.ndarray

@@ -12,19 +12,19 @@ import os
 import shutil
 import tempfile
 import time
-from collections import OrderedDict
 from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
 
 from unlatch.simcore.errors import AssetError
 from unlatch.simcore.file_lock import HAS_LOCKS, try_lock
+from unlatch.simcore.lru_cache import LRUCache
 
 PREFIX = "unlatch-objects-"
 """Beginning of the folder's name, below the system's temporary folder."""
 
 _LOCK_FILE = "lock"
-_MOST_KEPT = 512
+_MAX_FOLDERS = 512
 """So many objects of a process stay; older ones go, so that a long run does not fill the disk."""
 _STALE_S = 24 * 3600.0
 
@@ -75,7 +75,7 @@ class ScratchArea:
                 raise
             os.close(self._lock)
         self._closed = False
-        self._kept: OrderedDict[str, Path] = OrderedDict()
+        self._folders: LRUCache[Path] = LRUCache(_MAX_FOLDERS, on_drop=_remove_folder)
         atexit.register(self.close)
 
     def write(self, name: str, files: Mapping[str, bytes]) -> Path:
@@ -89,11 +89,7 @@ class ScratchArea:
         folder.mkdir(parents=True, exist_ok=True)
         for file, data in files.items():
             (folder / file).write_bytes(data)
-        self._kept[name] = folder
-        self._kept.move_to_end(name)
-        while len(self._kept) > _MOST_KEPT:
-            shutil.rmtree(self._kept.popitem(last=False)[1], ignore_errors=True)
-        return folder
+        return self._folders.get(name, lambda: folder)
 
     def close(self) -> None:
         """Removes the folder; once is enough."""
@@ -103,6 +99,10 @@ class ScratchArea:
         atexit.unregister(self.close)
         shutil.rmtree(self.folder, ignore_errors=True)
         os.close(self._lock)
+
+
+def _remove_folder(folder: Path) -> None:
+    shutil.rmtree(folder, ignore_errors=True)
 
 
 def clean_leftovers(root: Path) -> int:

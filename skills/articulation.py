@@ -231,7 +231,7 @@ class ArticulationSkill(Skill):
         setting = self.cfg.planner_setting if setting is None else setting
         T_base_world = self.context.arm.T_world_base.inverse()
         frames = {name: T_base_world @ pose for name, pose in self.object.seen_frames(self.part.name).items()}
-        errors = {name: self.object.sighting.keypoint_error(self.part.name, name) for name in self.part.keypoints}
+        errors = {name: self.object.pose_error.keypoint_error(self.part.name, name) for name in self.part.keypoints}
         keypoints = {name: frames[v.frame] @ (v.xyz + errors[name]) for name, v in self.part.keypoints.items()}
         axes = {name: frames[v.frame].rotate(v.xyz) for name, v in self.part.axes.items()}
         for name, shift in setting.keypoint_shifts.items():
@@ -257,7 +257,7 @@ class ArticulationSkill(Skill):
             s_closed=self.part.openness.closed,
             s_open=self.part.openness.open,
         )
-        error = self.object.sighting.joint_error(self.part.joint)
+        error = self.object.pose_error.joint_error(self.part.joint)
         return scene if error == 0.0 else scene.at(float(np.clip(self.s + error, joint.lower, joint.upper)))
 
     def held_joints(self) -> dict[str, frozenset[str]]:

@@ -20,8 +20,7 @@ from unlatch.simcore.errors import AssetError
 from unlatch.simcore.meshes.shape_surface import shape_mesh
 from unlatch.simcore.sim.bodies import Body
 from unlatch.simcore.sim.contacts import touching_pairs
-from unlatch.simcore.sim.rates import WorldCfg
-from unlatch.simcore.sim.world import World
+from unlatch.simcore.sim.world import World, WorldCfg
 from unlatch.simcore.urdf.model import UrdfModel
 from unlatch.simcore.urdf.reader import read_urdf
 

@@ -20,9 +20,8 @@ import pybullet as p
 from unlatch.simcore.errors import WorldError
 from unlatch.simcore.geometry import Pose
 from unlatch.simcore.sim.bodies import Body, JointInfo
-from unlatch.simcore.sim.rates import WorldCfg
 from unlatch.simcore.sim.sweep import SWEPT_CLEARANCE_M, PlannedMotion, meets_copies, moved_links, sweep
-from unlatch.simcore.sim.world import World
+from unlatch.simcore.sim.world import World, WorldCfg
 
 Array = np.ndarray
 

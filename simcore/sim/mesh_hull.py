@@ -10,8 +10,7 @@ import numpy as np
 import pybullet as p
 
 from unlatch.simcore.geometry import Pose
-from unlatch.simcore.sim.rates import WorldCfg
-from unlatch.simcore.sim.world import World
+from unlatch.simcore.sim.world import World, WorldCfg
 
 Array = np.ndarray
 

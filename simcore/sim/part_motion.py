@@ -12,8 +12,7 @@ import pybullet as p
 from unlatch.simcore.geometry import Pose
 from unlatch.simcore.sim.bodies import ROOT, Body
 from unlatch.simcore.sim.drives import DriveGroup, DriveMode, JointDrive
-from unlatch.simcore.sim.rates import WorldCfg
-from unlatch.simcore.sim.world import World
+from unlatch.simcore.sim.world import World, WorldCfg
 
 SMALL_TORQUE_NM = 0.5
 """Effort of the free-motion check on a hinge [N m]."""

@@ -11,7 +11,7 @@ from unlatch.simcore.geometry import Pose
 Array = np.ndarray
 
 
-class Sighting:
+class PoseEstimateError:
     """Errors of one object's pose, joints and keypoints, as a perception system would make them; none at first.
 
     Attributes are written by a randomization and read whenever a skill plans. Nothing else reads them: contacts and

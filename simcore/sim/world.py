@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import pybullet as p
 from numpy.typing import ArrayLike
 
-from unlatch.simcore.errors import WorldError
+from unlatch.simcore.errors import ConfigError, WorldError
 from unlatch.simcore.geometry import Pose
 from unlatch.simcore.sim.bodies import Body
-from unlatch.simcore.sim.rates import WorldCfg
 from unlatch.simcore.sim.renderers.renderer import Renderer
 from unlatch.simcore.sim.renderers.tiny import TinyRenderer
 from unlatch.simcore.sim.visuals.light import Light
@@ -20,9 +21,71 @@ from unlatch.simcore.sim.visuals.visual_shapes import Paint
 
 Array = np.ndarray
 
+MAX_HZ = 100_000
+"""Highest rate of a world [Hz]."""
+MAX_GRAVITY_M_S2 = 100.0
+"""Largest gravity, up or down [m/s^2]."""
+
 _FILES_KEPT_FOR = 100
-"""Resets after which the engine forgets the files that it has read. It keeps all, and procedural objects are new files:
-10 kB in every episode, twice, without an end."""
+"""Resets after which Bullet's file cache is emptied: it never forgets a file, and each procedural object is a new one,
+about 20 kB in every episode."""
+
+
+@dataclass
+class WorldCfg:
+    """Rates and solver settings of a world."""
+
+    physics_hz: int = 240
+    """Physics steps per second."""
+    control_hz: int = 60
+    """Control steps per second; a divisor of `physics_hz`."""
+    record_hz: int = 30
+    """Record frames and actions per second; a divisor of `control_hz`."""
+    solver_iterations: int = 300
+    """Most iterations of Bullet's contact solver in a step; it stops earlier once it converges."""
+    gravity_m_s2: float = -9.81
+    """Gravity along world z [m/s^2]."""
+
+    def __post_init__(self) -> None:
+        for key in ("physics_hz", "control_hz", "record_hz"):
+            if not 1 <= getattr(self, key) <= MAX_HZ:
+                raise ConfigError(
+                    f"world.{key}={getattr(self, key)} is out of range. Expected 1 to {MAX_HZ}. Change it.",
+                    key=f"world.{key}",
+                )
+        for fast, slow in (("physics_hz", "control_hz"), ("control_hz", "record_hz")):
+            a, b = getattr(self, fast), getattr(self, slow)
+            if a % b != 0:
+                raise ConfigError(
+                    f"world.{slow}={b} does not divide world.{fast}={a}. "
+                    f"Choose {slow} so that {fast} is a whole multiple of it.",
+                    key=f"world.{slow}",
+                )
+        if not abs(self.gravity_m_s2) <= MAX_GRAVITY_M_S2:
+            raise ConfigError(
+                f"world.gravity_m_s2={self.gravity_m_s2:g} is out of range. Expected {-MAX_GRAVITY_M_S2:g} to "
+                f"{MAX_GRAVITY_M_S2:g}. Change it.",
+                key="world.gravity_m_s2",
+            )
+        if not 1 <= self.solver_iterations <= 10_000:
+            raise ConfigError(
+                f"world.solver_iterations={self.solver_iterations} is out of range. Expected 1 to 10000.",
+                key="world.solver_iterations",
+            )
+
+    @property
+    def control_steps(self) -> int:
+        """Control steps in a record frame."""
+        return self.control_hz // self.record_hz
+
+    @property
+    def physics_steps(self) -> int:
+        """Physics steps in a control step."""
+        return self.physics_hz // self.control_hz
+
+    def frames(self, seconds: float) -> int:
+        """Returns the number of record frames that last at least a time [s]."""
+        return math.ceil(seconds * self.record_hz - 1e-9)  # 0.1 s at 30 Hz are 3 frames, whatever 0.1 * 30 rounds to
 
 
 class World:
@@ -33,26 +96,25 @@ class World:
     """
 
     def __init__(self, cfg: WorldCfg, *, visuals: bool = False, renderer: Renderer | None = None) -> None:
-        """Makes a world; nothing is connected yet.
+        """Makes a world; Bullet is connected on entry of the `with` block.
 
         Args:
             cfg: Rates and solver settings.
-            visuals: Whether to load visual shapes: for pictures only, physics does not depend on it.
-            renderer: What makes its images, this world's own; None: Bullet's software renderer.
+            visuals: Whether to load visual shapes; images need them, physics does not.
+            renderer: Renderer of this world alone; None: Bullet's software renderer.
         """
         self.cfg = cfg
         self.visuals = visuals
         self.renderer = renderer or TinyRenderer()
-        """What makes its images."""
         self.bodies: dict[str, Body] = {}
         self.scenery: dict[str, Body] = {}
-        """What is only seen: it has no place in the physics and is there in a world with visual shapes only."""
+        """Visible bodies without any physics; only in a world with visual shapes."""
         self.light = Light()
-        """What pictures are made under; `reset` makes it the default again."""
+        """Light of images; `reset` restores the default."""
         self.paint: dict[tuple[int, int, int], Paint] = {}
-        """What visual shapes were painted with, by Bullet's numbers of body and link and place among its shapes."""
+        """Paint of visual shapes, by Bullet's numbers of body and link and the index of the shape."""
         self.shown_step: int | None = None
-        """Physics step that a state was recorded at which is shown now; None while the world itself goes on."""
+        """Physics step of the recorded state that is shown now; None in a running world."""
         self.steps = 0
         self._resets = 0
         self._client: int | None = None
@@ -99,7 +161,7 @@ class World:
         return self.steps * self.dt
 
     def reset(self) -> None:
-        """Removes everything and sets the engine's parameters anew."""
+        """Removes all bodies and restores the engine's parameters."""
         client = self.client
         p.resetSimulation(physicsClientId=client)
         if self._resets % _FILES_KEPT_FOR == 0:
@@ -125,7 +187,7 @@ class World:
 
     @property
     def gravity_m_s2(self) -> Array:
-        """(3,) gravity now, world frame [m/s^2]; `reset` makes it that of the configuration again."""
+        """(3,) gravity now, world frame [m/s^2]; `reset` restores that of the configuration."""
         return self._gravity_m_s2.copy()
 
     def set_gravity(self, gravity_m_s2: ArrayLike) -> None:
@@ -134,11 +196,11 @@ class World:
         p.setGravity(*self._gravity_m_s2.tolist(), physicsClientId=self.client)
 
     def call_before_step(self, function: Callable[[], None]) -> None:
-        """Has a function called before every physics step, until the next `reset`: for what each step needs anew."""
+        """Registers a function that runs before every physics step until the next `reset`."""
         self._before_step.append(function)
 
     def step(self) -> None:
-        """One physics step of `dt`."""
+        """Runs one physics step of `dt`."""
         for function in self._before_step:
             function()
         p.stepSimulation(physicsClientId=self.client)
@@ -146,9 +208,9 @@ class World:
         self.shown_step = None
 
     def signature(self) -> dict[str, tuple[object, ...]]:
-        """What nothing but physics changes while a scene runs, by what it belongs to.
+        """Returns values that only physics steps change: poses and joint states by body, and the number of constraints.
 
-        Of each body the pose of its root and the positions and velocities of its joints, and the number of constraints.
+        Two signatures that differ between steps reveal code that moves bodies by itself.
         """
         found: dict[str, tuple[object, ...]] = {
             name: (p.getBasePositionAndOrientation(body.body_id, physicsClientId=self.client), *body.moving())
@@ -172,9 +234,9 @@ class World:
             path: The URDF file.
             name: Name of the body in this world.
             T_world_root: Pose of the root link's frame.
-            self_collision: Whether links of this body meet each other (parent and child never do, nor do those that
-                no joint moves against each other).
-            friction: Lateral friction of every link; Bullet multiplies the two of a contact.
+            self_collision: Whether links of this body collide with each other; parent and child never do, nor do links
+                that no joint moves relative to each other.
+            friction: Lateral friction of every link; Bullet multiplies the frictions of two bodies in contact.
 
         Raises:
             WorldError: The name is taken or Bullet cannot read the file.
@@ -259,22 +321,22 @@ class World:
         body = Body(self.client, body_id, name=name, friction=friction)
         body.fixed = mass_kg == 0.0
         if body.fixed:
-            # Bullet multiplies the two of a contact: what stands still must not take the bounce of what falls on it
+            # Bullet multiplies the restitutions of a contact: a fixed body must not remove the bounce of a falling one
             p.changeDynamics(body_id, -1, restitution=1.0, physicsClientId=self.client)
         self.bodies[name] = body
         return body
 
     @property
     def picture_step(self) -> int:
-        """Physics step of what is seen now: where a recorded state is shown, that of the state."""
+        """Physics step of the visible state: of the recorded state if one is shown."""
         return self.steps if self.shown_step is None else self.shown_step
 
     def seen_bodies(self) -> list[Body]:
-        """All that may be in a picture: bodies, then scenery."""
+        """Returns all bodies that may be in an image: bodies, then scenery."""
         return [*self.bodies.values(), *self.scenery.values()]
 
     def name_of(self, body_id: int) -> str:
-        """The name of a body by Bullet's number."""
+        """Returns the name of a body by Bullet's number."""
         for name, body in self.bodies.items():
             if body.body_id == body_id:
                 return name

@@ -11,8 +11,8 @@ from unlatch.objects.scene_object import SceneObject
 from unlatch.robots.robot import Arm, Robot
 from unlatch.simcore.sim.collision import BulletCollisionChecker, ObstacleModel, RobotModel
 from unlatch.simcore.sim.contacts import ContactView
-from unlatch.simcore.sim.rates import WorldCfg
 from unlatch.simcore.sim.sweep import PlannedMotion
+from unlatch.simcore.sim.world import WorldCfg
 from unlatch.solver.planning.plan import PlanBudget
 from unlatch.solver.scene import ArmModel
 
@@ -94,11 +94,11 @@ class SkillContext:
                 ObstacleModel(
                     name=name,
                     urdf_path=item.asset.urdf_path,
-                    T_world_root=item.sighting.root(T_world_root) if seen else T_world_root,
+                    T_world_root=item.pose_error.root(T_world_root) if seen else T_world_root,
                     joint_positions=dict(
                         zip(
                             item.joint_names,
-                            (item.sighting.joint_positions(positions) if seen else positions).tolist(),
+                            (item.pose_error.joint_positions(positions) if seen else positions).tolist(),
                             strict=True,
                         )
                     ),

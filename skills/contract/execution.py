@@ -10,7 +10,7 @@ import numpy as np
 from unlatch.robots.action import ArmAction
 from unlatch.robots.robot import Arm
 from unlatch.simcore.geometry import Pose
-from unlatch.simcore.sim.rates import WorldCfg
+from unlatch.simcore.sim.world import WorldCfg
 from unlatch.skills.contract.command import PLANNER_PARAMETER, ManipCommand, ManipKind, Phase
 
 Array = np.ndarray

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from unlatch.simcore.recording.codes import CODE_ORDER
-from unlatch.simcore.sim.rates import WorldCfg
+from unlatch.simcore.sim.world import WorldCfg
 
 
 @dataclass(frozen=True)

@@ -10,9 +10,9 @@ import pytest
 from unlatch.simcore.errors import RecordingError
 from unlatch.simcore.recording.data_set.data_set import DataSet
 from unlatch.simcore.recording.images.renders import RenderSet
+from unlatch.simcore.sim.annotators.annotated_frame import take_annotated_frame
 from unlatch.simcore.sim.annotators.annotations import annotate
 from unlatch.simcore.sim.annotators.config import AnnotationCfg
-from unlatch.simcore.sim.annotators.shot import take_shot
 from unlatch.workflows.episode.randomization.visual_views import cameras
 from unlatch.workflows.runs.recorded import config_of
 from unlatch.workflows.viewing.scene_picture import open_record
@@ -49,7 +49,7 @@ def test_every_frame_has_what_annotators_say_of_it(rendered: Path):
             scene.keypoints.update_state()
             keypoints = scene.keypoints.state_dict()
             pinhole, T = camera.pinhole, camera.T_world_sensor
-            shot = take_shot(shown.world, pinhole, T, near_m=0.02, far_m=10.0, cfg=cfg, keypoints=keypoints)
+            shot = take_annotated_frame(shown.world, pinhole, T, near_m=0.02, far_m=10.0, cfg=cfg, keypoints=keypoints)
             said = annotate(shot, ["boxes_2d_tight", "poses", "keypoints", "occlusion"])
             assert said.paths == found.paths
             assert said.id_to_labels == found.id_to_labels

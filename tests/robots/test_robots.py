@@ -17,8 +17,7 @@ from unlatch.robots.robot import Robot
 from unlatch.simcore.errors import AssetError, ConfigError, UnknownEntryError, WorldError
 from unlatch.simcore.geometry import Pose
 from unlatch.simcore.sim.contacts import ContactMonitor, ContactView
-from unlatch.simcore.sim.rates import WorldCfg
-from unlatch.simcore.sim.world import World
+from unlatch.simcore.sim.world import World, WorldCfg
 from unlatch.simcore.urdf.reader import read_urdf
 from unlatch.solver.kinematics import Kinematics
 

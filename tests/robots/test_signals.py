@@ -7,8 +7,7 @@ from unlatch.robots.franka_panda import franka_panda, urdf_path
 from unlatch.robots.robot import Robot
 from unlatch.robots.signals import ArmSignals, MotorTargets
 from unlatch.simcore.geometry import Pose
-from unlatch.simcore.sim.rates import WorldCfg
-from unlatch.simcore.sim.world import World
+from unlatch.simcore.sim.world import World, WorldCfg
 
 
 def command(number: float) -> MotorTargets:

@@ -95,7 +95,7 @@ def test_a_folder_without_a_lock_goes_only_when_it_is_old(temporary: Path) -> No
 
 
 def test_only_the_newest_objects_stay(temporary: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(scratch, "_MOST_KEPT", 2)
+    monkeypatch.setattr(scratch, "_MAX_FOLDERS", 2)
     for name in ("a", "b", "a", "c"):
         folder = scratch_files(name, {"f": name.encode()})
     assert sorted(path.name for path in folder.parent.iterdir()) == ["a", "c", "lock"]

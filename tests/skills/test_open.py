@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from unlatch.objects.annotation import Openness
-from unlatch.simcore.sim.rates import WorldCfg
+from unlatch.simcore.sim.world import WorldCfg
 from unlatch.skills import articulation
 from unlatch.skills.contract.command import ManipKind, Phase
 from unlatch.skills.open import Open

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from unlatch.simcore.geometry import Pose, matrix_from_axis_angle
-from unlatch.simcore.sim.pose_estimate_error import Sighting
+from unlatch.simcore.sim.pose_estimate_error import PoseEstimateError
 from unlatch.skills.open import Open
 from unlatch.solver.goal.goal_solver import GoalSolver
 from unlatch.solver.settings.setting import PlannerSettingCfg
@@ -109,7 +109,7 @@ class Stage:
         )
         skill.object = SimpleNamespace(
             seen_frames=lambda part: frames,
-            sighting=Sighting([("door", name) for name in scene.keypoints], joints=["hinge"]),
+            pose_error=PoseEstimateError([("door", name) for name in scene.keypoints], joints=["hinge"]),
             body=SimpleNamespace(joint=lambda name: joint),
             joint_position=lambda name: scene.s,
         )

@@ -21,9 +21,8 @@ from unlatch.robots.model import DISTRIBUTION, model_path
 from unlatch.robots.robot import Arm, Robot
 from unlatch.simcore.errors import ConfigError
 from unlatch.simcore.geometry import Pose
-from unlatch.simcore.sim.rates import WorldCfg
-from unlatch.simcore.sim.visuals.pictures import framing_view, take_picture
-from unlatch.simcore.sim.world import World
+from unlatch.simcore.sim.visuals.pictures import framing_camera, take_picture
+from unlatch.simcore.sim.world import World, WorldCfg
 from unlatch.simcore.urdf.reader import read_urdf
 from unlatch.solver.kinematics import Kinematics
 from unlatch.workflows.episode.scene import TABLE_CENTER_M, TABLE_SIZE_M
@@ -148,7 +147,7 @@ def _draw_rows(robot: RobotCfg) -> list[Row]:
             arm.reset(arm.cfg.home, gripper_m=arm.cfg.gripper.max_width_m)
         corners = np.array([loaded.body.link_aabb(link) for arm in robot.arms for link in arm.forbidden_links])
         views = [
-            framing_view(corners.reshape(-1, 3), side, fov_deg=40.0, margin=1.3)
+            framing_camera(corners.reshape(-1, 3), side, fov_deg=40.0, margin=1.3)
             for side in ((1.0, -1.2, 0.5), (-0.3, -1.0, 0.9))
         ]
         pictures = [take_picture(world, view, width=_TILE[0], height=_TILE[1]) for view in views]
@@ -167,7 +166,7 @@ def _draw_hand(world: World, robot: Robot, arm: Arm, width_m: float) -> np.ndarr
     T_world_ee = robot.body.link_pose(arm.cfg.ee_link)
     points = {name: T_world_ee @ np.array(xyz) for name, xyz in arm.cfg.keypoints.items()}
     side = T_world_ee.rotate(_side_axis(arm.cfg)) + np.array([0.0, 0.0, 0.2])
-    view = framing_view(np.array([*points.values(), T_world_ee.p]), side, fov_deg=40.0, margin=2.2)
+    view = framing_camera(np.array([*points.values(), T_world_ee.p]), side, fov_deg=40.0, margin=2.2)
     overlay = Overlay(take_picture(world, view, width=_TILE[0], height=_TILE[1]), view)
     overlay.labels(points)
     return overlay.picture()

@@ -24,7 +24,7 @@ from unlatch.simcore.sim.scene import Scene
 from unlatch.simcore.sim.sensors.catalog import SENSORS
 from unlatch.simcore.sim.sensors.config import SensorCfg
 from unlatch.simcore.sim.sensors.lidar import LidarCfg
-from unlatch.simcore.sim.visuals.pictures import View
+from unlatch.simcore.sim.visuals.pictures import LookAtCamera
 from unlatch.simcore.sim.world import World
 from unlatch.skills.contract.context import FrameSpeeds, Views
 from unlatch.solver.kinematics import Kinematics
@@ -55,7 +55,7 @@ class EpisodeScene:
     _left: dict[str, tuple[object, ...]] = field(default_factory=dict, init=False, repr=False)
     """How the last frame left everything."""
 
-    def view(self) -> View:
+    def view(self) -> LookAtCamera:
         """A camera that sees the robot's hand and the object."""
         boxes = [item.body.aabb() for item in self.objects.values()]
         middle = np.mean([box.mean(axis=0) for box in boxes], axis=0)
@@ -65,7 +65,7 @@ class EpisodeScene:
         if len(self.robot.arms) > 1:  # shoulders on both sides would hide it: from beyond the object
             target = 0.8 * middle + 0.2 * np.array([0.0, 0.0, 0.5])
             eye = target + np.array([1.05, -0.8, 0.75])
-        return View(eye=tuple(eye.tolist()), target=tuple(target.tolist()), fov_deg=48.0)
+        return LookAtCamera(eye=tuple(eye.tolist()), target=tuple(target.tolist()), fov_deg=48.0)
 
     def hold_flags(self, held: Mapping[str, frozenset[str]]) -> dict[str, tuple[bool, ...]]:
         """Which joints of every object are held, as an action states it."""

@@ -19,11 +19,11 @@ from unlatch.simcore.errors import ConfigError, RecordingError
 from unlatch.simcore.files import not_writable
 from unlatch.simcore.native_output import hide_native_output
 from unlatch.simcore.recording.data_set.data_set import DataSet
+from unlatch.simcore.sim.annotators.annotated_frame import AnnotatedFrame, take_annotated_frame
 from unlatch.simcore.sim.annotators.config import AnnotationCfg
 from unlatch.simcore.sim.annotators.formats.coco_file import CocoFile
 from unlatch.simcore.sim.annotators.formats.dope_file import dope_frame
 from unlatch.simcore.sim.annotators.formats.drawing import drawn
-from unlatch.simcore.sim.annotators.shot import Shot, take_shot
 from unlatch.workflows.episode.randomization.visual_views import cameras
 from unlatch.workflows.episode.semantic_classes import check_classes
 from unlatch.workflows.runs.recorded import check_episode, config_of
@@ -114,7 +114,7 @@ class _LabelWriter:
                     in_middle = frame == frames[len(frames) // 2]
                     self._add_frame(camera, shot, f"{number:06d}_{frame:06d}", is_example=in_middle)
 
-    def _add_frame(self, camera: str, shot: Shot, name: str, *, is_example: bool) -> None:
+    def _add_frame(self, camera: str, shot: AnnotatedFrame, name: str, *, is_example: bool) -> None:
         folder = self._folder / camera
         folder.mkdir(exist_ok=True)
         Image.fromarray(shot.images.rgb).save(folder / f"{name}.png")
@@ -166,13 +166,13 @@ def _draft_of(out: Path) -> Iterator[Path]:
         raise not_writable(out.parent, exc) from exc
 
 
-def _take_shots(recorded: RecordedWorld, frame: int, cfg: AnnotationCfg) -> Iterator[tuple[str, Shot]]:
+def _take_shots(recorded: RecordedWorld, frame: int, cfg: AnnotationCfg) -> Iterator[tuple[str, AnnotatedFrame]]:
     """Yields the annotated view of every camera in a frame, with the camera's name."""
     recorded.show(frame)
     scene = recorded.episode.scene.state_tree
     scene.keypoints.update_state()
     for camera in cameras(recorded.episode.scene):
-        shot = take_shot(
+        shot = take_annotated_frame(
             recorded.world,
             camera.optics,
             camera.T_world_sensor,

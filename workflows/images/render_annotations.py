@@ -10,9 +10,9 @@ import numpy as np
 
 from unlatch.simcore.recording.images.rendered_annotations import annotations_file
 from unlatch.simcore.recording.state_file import encode_state
+from unlatch.simcore.sim.annotators.annotated_frame import make_annotated_frame
 from unlatch.simcore.sim.annotators.annotations import Annotations, annotate
 from unlatch.simcore.sim.annotators.config import AnnotationCfg
-from unlatch.simcore.sim.annotators.shot import shot_of
 from unlatch.simcore.sim.sensors.camera import Camera
 from unlatch.workflows.viewing.scene_picture import RecordedWorld
 
@@ -48,7 +48,7 @@ class EpisodeAnnotations:
         """
         scene = self._recorded.episode.scene.state_tree
         scene.keypoints.update_state()
-        shot = shot_of(
+        shot = make_annotated_frame(
             self._recorded.world,
             camera.raw_images(),
             camera.optics,

@@ -12,7 +12,7 @@ from unlatch.simcore.errors import ConfigError
 from unlatch.simcore.recording.episode import EpisodeRecord
 from unlatch.simcore.sim.collision import BulletCollisionChecker
 from unlatch.simcore.sim.scene import NOT_RECORDED
-from unlatch.simcore.sim.visuals.pictures import View, take_picture
+from unlatch.simcore.sim.visuals.pictures import LookAtCamera, take_picture
 from unlatch.simcore.sim.world import World
 from unlatch.skills.contract.skill import Skill
 from unlatch.workflows.episode.attempt import Attempt, planned_skill
@@ -85,7 +85,7 @@ class EpisodeRunner:
         return Episode(self.cfg, number, self._world, self._checker)
 
     def render_frames(
-        self, record: EpisodeRecord, frames: list[int], *, width: int, height: int, view: View | None = None
+        self, record: EpisodeRecord, frames: list[int], *, width: int, height: int, view: LookAtCamera | None = None
     ) -> list[Array]:
         """Pictures (height, width, 3) uint8 of recorded states.
 

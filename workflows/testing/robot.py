@@ -15,8 +15,7 @@ from unlatch.robots.robot import Robot
 from unlatch.simcore.errors import ConfigError
 from unlatch.simcore.geometry import Pose
 from unlatch.simcore.sim.contacts import ContactMonitor, ContactView
-from unlatch.simcore.sim.rates import WorldCfg
-from unlatch.simcore.sim.world import World
+from unlatch.simcore.sim.world import World, WorldCfg
 from unlatch.solver.kinematics import Kinematics
 from unlatch.workflows.cli.arguments import CommandLine, load_configs
 from unlatch.workflows.runs.schema import PlanCfg

@@ -8,7 +8,7 @@ from itertools import product
 
 import numpy as np
 
-from unlatch.simcore.sim.visuals.pictures import View, framing_view, visible_links
+from unlatch.simcore.sim.visuals.pictures import LookAtCamera, framing_camera, visible_links
 from unlatch.simcore.sim.world import World
 
 Array = np.ndarray
@@ -44,7 +44,7 @@ class Subject:
     """Label of the link that they act on."""
 
 
-def close_up(world: World, show: Callable[[int], None], subject: Subject, *, aspect: float) -> View:
+def close_up(world: World, show: Callable[[int], None], subject: Subject, *, aspect: float) -> LookAtCamera:
     """The camera that sees fingers and part best, over all moments.
 
     Args:
@@ -55,7 +55,7 @@ def close_up(world: World, show: Callable[[int], None], subject: Subject, *, asp
     """
     around = _MARGIN_M * np.array(list(product((-1.0, 1.0), repeat=3)))  # (8, 3)
     points = (subject.points_world[:, None] + around).reshape(-1, 3)
-    views = [framing_view(points, direction, fov_deg=_FOV_DEG, aspect=aspect) for direction in _LOOKS_FROM]
+    views = [framing_camera(points, direction, fov_deg=_FOV_DEG, aspect=aspect) for direction in _LOOKS_FROM]
     seen = np.zeros((len(views), len(subject.frames), 2))
     for column, frame in enumerate(subject.frames):
         show(frame)

@@ -18,9 +18,8 @@ from unlatch.simcore.meshes.obj_file import format_obj
 from unlatch.simcore.meshes.triangle_mesh import TriangleMesh, split_components
 from unlatch.simcore.native_output import hide_native_output
 from unlatch.simcore.sim.part_motion import measure_motion
-from unlatch.simcore.sim.rates import WorldCfg
-from unlatch.simcore.sim.visuals.pictures import View, take_picture
-from unlatch.simcore.sim.world import World
+from unlatch.simcore.sim.visuals.pictures import LookAtCamera, take_picture
+from unlatch.simcore.sim.world import World, WorldCfg
 from unlatch.simcore.urdf.model import Shape, ShapeKind, UrdfModel
 from unlatch.simcore.urdf.reader import read_urdf
 from unlatch.workflows.viewing.picture import Row, compose_sheet, write_picture
@@ -106,7 +105,7 @@ def draw(urdf_path: Path, path: Path) -> None:
     model = read_urdf(urdf_path)
     moving = [joint for joint in model.joints.values() if joint.moves]
     ends = {end: {j.name: _end(j.kind, getattr(j, end), end) for j in moving} for end in ("lower", "upper")}
-    view = View(*_view(model, urdf_path, ends), fov_deg=40.0)
+    view = LookAtCamera(*_view(model, urdf_path, ends), fov_deg=40.0)
     with tempfile.TemporaryDirectory(prefix="unlatch-report-") as name, hide_native_output():
         shown = {"as seen": urdf_path, "colliders": _collider_urdf(urdf_path, model, Path(name))}
         rows = []

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from unlatch.simcore.sim.visuals.pictures import View, take_picture
+from unlatch.simcore.sim.visuals.pictures import LookAtCamera, take_picture
 from unlatch.skills.contract.command import Phase
 from unlatch.tasks.language import fill_in
 from unlatch.tasks.part_words import part_words
@@ -50,7 +50,7 @@ def photograph(shown: RecordedWorld, turns: Sequence[Turn]) -> PhaseSheet:
     )
 
 
-def _view(shown: RecordedWorld, skill: int, turns: Sequence[Turn]) -> View:
+def _view(shown: RecordedWorld, skill: int, turns: Sequence[Turn]) -> LookAtCamera:
     """One camera for all turns of a skill."""
     record, cfg, scene = shown.record, shown.episode.cfg, shown.episode.scene
     entry = record.skills[skill]
@@ -87,7 +87,7 @@ def _telling(moments: Sequence[Moment]) -> list[int]:
     return found[:_TELLING_FRAMES] or [moments[-1].frame]
 
 
-def _section(shown: RecordedWorld, turn: Turn, view: View) -> Section:
+def _section(shown: RecordedWorld, turn: Turn, view: LookAtCamera) -> Section:
     record = shown.record
     entry = record.skills[turn.skill]
     times = record.arrays["time"]

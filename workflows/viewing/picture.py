@@ -15,7 +15,7 @@ from unlatch.configs.schema import EpisodeCfg
 from unlatch.simcore.errors import RecordingError
 from unlatch.simcore.recording.data_set.data_set import DataSet
 from unlatch.simcore.recording.episode import EpisodeRecord
-from unlatch.simcore.sim.visuals.pictures import View, project
+from unlatch.simcore.sim.visuals.pictures import LookAtCamera, project
 from unlatch.workflows.runs.corrupt_episodes import Damaged
 
 Array = np.ndarray
@@ -139,7 +139,7 @@ def write_picture(picture: Array | Image.Image, path: Path) -> None:
 class Overlay:
     """Draws points, lines and words of the world frame over a picture."""
 
-    def __init__(self, picture: Array, view: View) -> None:
+    def __init__(self, picture: Array, view: LookAtCamera) -> None:
         """Takes a picture.
 
         Args:

@@ -12,7 +12,7 @@ from unlatch.configs.schema import EpisodeCfg
 from unlatch.simcore.recording.episode import EpisodeRecord
 from unlatch.simcore.sim.collision import BulletCollisionChecker
 from unlatch.simcore.sim.renderers.catalog import RENDERERS
-from unlatch.simcore.sim.visuals.pictures import View, take_picture
+from unlatch.simcore.sim.visuals.pictures import LookAtCamera, take_picture
 from unlatch.simcore.sim.world import World
 from unlatch.tasks.task import RegionCfg
 from unlatch.workflows.episode.episode import Episode
@@ -28,7 +28,7 @@ class DrawnScene:
 
     world: World
     episode: Episode
-    view: View
+    view: LookAtCamera
 
     def overlay(self, *, width: int, height: int) -> Overlay:
         """A picture of the scene to draw on."""

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from unlatch.simcore.sim.annotators.annotated_frame import AnnotatedFrame
 from unlatch.simcore.sim.annotators.annotator import Annotator
 from unlatch.simcore.sim.annotators.catalog import ANNOTATORS
-from unlatch.simcore.sim.annotators.shot import Shot
 
 Array = np.ndarray
 
@@ -31,11 +31,11 @@ class Annotations:
         return self.values[name]
 
 
-def annotate(shot: Shot, names: Sequence[str]) -> Annotations:
+def annotate(frame: AnnotatedFrame, names: Sequence[str]) -> Annotations:
     """Asks annotators about an image.
 
     Args:
-        shot: The image.
+        frame: The image.
         names: Names in the catalog of annotators.
 
     Raises:
@@ -44,10 +44,10 @@ def annotate(shot: Shot, names: Sequence[str]) -> Annotations:
     values: dict[str, Array] = {}
     for name in names:
         annotator: Annotator = ANNOTATORS.load(name)()
-        values.update(annotator.annotate(shot))
+        values.update(annotator.annotate(frame))
     return Annotations(
         values,
-        tuple(entity.path for entity in shot.entities),
-        tuple(shot.semantic_id(entity) for entity in shot.entities),
-        shot.id_to_labels,
+        tuple(entity.path for entity in frame.entities),
+        tuple(frame.semantic_id(entity) for entity in frame.entities),
+        frame.id_to_labels,
     )

@@ -8,7 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from unlatch.simcore.sim.annotators.shot import Shot
+from unlatch.simcore.sim.annotators.annotated_frame import AnnotatedFrame
 
 Array = np.ndarray
 
@@ -30,11 +30,11 @@ class Output:
 
 
 class Annotator(ABC):
-    """Computes some arrays from a shot: the same ones in every image, nothing else, and without changing anything."""
+    """Computes some arrays from a frame: the same ones in every image, nothing else, and without changing anything."""
 
     outputs: ClassVar[tuple[Output, ...]]
     """What it computes."""
 
     @abstractmethod
-    def annotate(self, shot: Shot) -> dict[str, Array]:
+    def annotate(self, frame: AnnotatedFrame) -> dict[str, Array]:
         """The arrays by the names of `outputs`."""

@@ -8,9 +8,9 @@ import numpy as np
 
 from unlatch.simcore.geometry import Fisheye
 from unlatch.simcore.meshes.silhouette import in_front
+from unlatch.simcore.sim.annotators.annotated_frame import AnnotatedFrame
 from unlatch.simcore.sim.annotators.annotator import Annotator, Output
 from unlatch.simcore.sim.annotators.entity import Entity
-from unlatch.simcore.sim.annotators.shot import Shot
 
 Array = np.ndarray
 
@@ -28,23 +28,23 @@ class LooseBoxes2d(Annotator):
         ),
     )
 
-    def annotate(self, shot: Shot) -> dict[str, Array]:
+    def annotate(self, frame: AnnotatedFrame) -> dict[str, Array]:
         """See `Annotator`."""
-        boxes = [_box(shot, entity) for entity in shot.entities]
+        boxes = [_box(frame, entity) for entity in frame.entities]
         return {"boxes_2d_loose": np.array(boxes, dtype=np.float32).reshape(-1, 4)}
 
 
-def _box(shot: Shot, entity: Entity) -> Array:
-    if isinstance(shot.optics, Fisheye):  # straight lines are curved: what its corners span is not all
-        return _of_pixels(np.isfinite(shot.nearest(entity.mesh(shot.T_camera_world))[0]))
-    points = shot.in_camera(entity.outermost_world)
-    if (points[:, 2] < shot.near_m).any():  # of what is cut off, others are outermost
-        points = in_front(entity.mesh(shot.T_camera_world), shot.near_m)[0].vertices
-    pixels = shot.optics.project(points)
+def _box(frame: AnnotatedFrame, entity: Entity) -> Array:
+    if isinstance(frame.optics, Fisheye):  # straight lines are curved: what its corners span is not all
+        return _of_pixels(np.isfinite(frame.nearest(entity.mesh(frame.T_camera_world))[0]))
+    points = frame.in_camera(entity.outermost_world)
+    if (points[:, 2] < frame.near_m).any():  # of what is cut off, others are outermost
+        points = in_front(entity.mesh(frame.T_camera_world), frame.near_m)[0].vertices
+    pixels = frame.optics.project(points)
     outside = np.full(4, np.nan)
     if not len(pixels):
         return outside
-    edge = np.array([shot.optics.width, shot.optics.height]) - 0.5  # pixels reach half a pixel beyond their centres
+    edge = np.array([frame.optics.width, frame.optics.height]) - 0.5  # pixels reach half a pixel beyond their centres
     low, high = pixels.min(axis=0), pixels.max(axis=0)
     if (high < -0.5).any() or (low > edge).any():
         return outside

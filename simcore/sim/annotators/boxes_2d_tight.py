@@ -6,8 +6,8 @@ from typing import ClassVar
 
 import numpy as np
 
+from unlatch.simcore.sim.annotators.annotated_frame import AnnotatedFrame
 from unlatch.simcore.sim.annotators.annotator import Annotator, Output
-from unlatch.simcore.sim.annotators.shot import Shot
 
 Array = np.ndarray
 
@@ -26,13 +26,13 @@ class TightBoxes2d(Annotator):
         Output("visible_px", ("N",), "int32", "px", "Number of pixels that show the thing."),
     )
 
-    def annotate(self, shot: Shot) -> dict[str, Array]:
+    def annotate(self, frame: AnnotatedFrame) -> dict[str, Array]:
         """See `Annotator`."""
-        boxes: Array = np.full((len(shot.entities), 4), -1, dtype=np.int32)
-        for row, entity in enumerate(shot.entities):
-            if shot.visible_px(entity):
-                mask = shot.mask(entity)
+        boxes: Array = np.full((len(frame.entities), 4), -1, dtype=np.int32)
+        for row, entity in enumerate(frame.entities):
+            if frame.visible_px(entity):
+                mask = frame.mask(entity)
                 columns, rows = np.flatnonzero(mask.any(axis=0)), np.flatnonzero(mask.any(axis=1))
                 boxes[row] = columns[0], rows[0], columns[-1], rows[-1]
-        counts = np.array([shot.visible_px(entity) for entity in shot.entities], dtype=np.int32)
+        counts = np.array([frame.visible_px(entity) for entity in frame.entities], dtype=np.int32)
         return {"boxes_2d_tight": boxes, "visible_px": counts}

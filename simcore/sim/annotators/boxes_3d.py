@@ -6,8 +6,8 @@ from typing import ClassVar
 
 import numpy as np
 
+from unlatch.simcore.sim.annotators.annotated_frame import AnnotatedFrame
 from unlatch.simcore.sim.annotators.annotator import Annotator, Output
-from unlatch.simcore.sim.annotators.shot import Shot
 
 Array = np.ndarray
 
@@ -22,12 +22,12 @@ class Boxes3d(Annotator):
         Output("boxes_3d_corners_px", ("N", 8, 2), "float64", "px", "Corners in the image; NaN behind the camera."),
     )
 
-    def annotate(self, shot: Shot) -> dict[str, Array]:
+    def annotate(self, frame: AnnotatedFrame) -> dict[str, Array]:
         """See `Annotator`."""
-        corners = np.array([entity.corners for entity in shot.entities]).reshape(-1, 8, 3)
+        corners = np.array([entity.corners for entity in frame.entities]).reshape(-1, 8, 3)
         return {
-            "boxes_3d_extents": np.array([entity.extents for entity in shot.entities]).reshape(-1, 2, 3),
-            "boxes_3d_poses": np.array([e.T_world_entity.matrix for e in shot.entities]).reshape(-1, 4, 4),
+            "boxes_3d_extents": np.array([entity.extents for entity in frame.entities]).reshape(-1, 2, 3),
+            "boxes_3d_poses": np.array([e.T_world_entity.matrix for e in frame.entities]).reshape(-1, 4, 4),
             "boxes_3d_corners": corners,
-            "boxes_3d_corners_px": shot.optics.project(shot.in_camera(corners).reshape(-1, 3)).reshape(-1, 8, 2),
+            "boxes_3d_corners_px": frame.optics.project(frame.in_camera(corners).reshape(-1, 3)).reshape(-1, 8, 2),
         }

@@ -6,8 +6,8 @@ from typing import ClassVar
 
 import numpy as np
 
+from unlatch.simcore.sim.annotators.annotated_frame import AnnotatedFrame
 from unlatch.simcore.sim.annotators.annotator import Annotator, Output
-from unlatch.simcore.sim.annotators.shot import Shot
 
 Array = np.ndarray
 
@@ -21,9 +21,9 @@ class DistanceToImagePlane(Annotator):
         ),
     )
 
-    def annotate(self, shot: Shot) -> dict[str, Array]:
+    def annotate(self, frame: AnnotatedFrame) -> dict[str, Array]:
         """See `Annotator`."""
-        return {"distance_to_image_plane": shot.images.depth_m}
+        return {"distance_to_image_plane": frame.images.depth_m}
 
 
 class DistanceToCamera(Annotator):
@@ -39,6 +39,6 @@ class DistanceToCamera(Annotator):
         ),
     )
 
-    def annotate(self, shot: Shot) -> dict[str, Array]:
+    def annotate(self, frame: AnnotatedFrame) -> dict[str, Array]:
         """See `Annotator`."""
-        return {"distance_to_camera": shot.distance_m}
+        return {"distance_to_camera": frame.distance_m}

@@ -7,8 +7,8 @@ from typing import ClassVar
 import numpy as np
 
 from unlatch.simcore.geometry import Fisheye
+from unlatch.simcore.sim.annotators.annotated_frame import AnnotatedFrame
 from unlatch.simcore.sim.annotators.annotator import Annotator, Output
-from unlatch.simcore.sim.annotators.shot import Shot
 
 Array = np.ndarray
 
@@ -36,20 +36,20 @@ class Keypoints(Annotator):
         ),
     )
 
-    def annotate(self, shot: Shot) -> dict[str, Array]:
+    def annotate(self, frame: AnnotatedFrame) -> dict[str, Array]:
         """See `Annotator`."""
-        points = np.array(list(shot.keypoints.values()), dtype=float).reshape(-1, 3)
-        in_camera = shot.in_camera(points)
-        pixels = shot.optics.project(in_camera)
+        points = np.array(list(frame.keypoints.values()), dtype=float).reshape(-1, 3)
+        in_camera = frame.in_camera(points)
+        pixels = frame.optics.project(in_camera)
         nearest = np.rint(np.nan_to_num(pixels, nan=-1.0))
-        inside = ((nearest >= 0) & (nearest < [shot.optics.width, shot.optics.height])).all(axis=1)
+        inside = ((nearest >= 0) & (nearest < [frame.optics.width, frame.optics.height])).all(axis=1)
         columns, rows = np.where(inside[:, None], nearest, 0).astype(int).T
-        lengths = np.linalg.norm(in_camera, axis=1) if isinstance(shot.optics, Fisheye) else in_camera[:, 2]
-        seen = lengths <= shot.lengths_m[rows, columns] + shot.cfg.keypoint_tolerance_m
+        lengths = np.linalg.norm(in_camera, axis=1) if isinstance(frame.optics, Fisheye) else in_camera[:, 2]
+        seen = lengths <= frame.lengths_m[rows, columns] + frame.cfg.keypoint_tolerance_m
         return {
-            "keypoint_names": np.array(list(shot.keypoints), dtype=str),
+            "keypoint_names": np.array(list(frame.keypoints), dtype=str),
             "keypoints_px": pixels,
-            "keypoints_camera": shot.cfg.T_camera_turned.inverse() @ in_camera,
+            "keypoints_camera": frame.cfg.T_camera_turned.inverse() @ in_camera,
             "keypoints_in_image": inside,
             "keypoints_visibility": np.where(inside, np.where(seen, 2, 1), 0).astype(np.int32),
         }

@@ -7,8 +7,8 @@ from typing import ClassVar
 import numpy as np
 
 from unlatch.simcore.geometry import Pinhole
+from unlatch.simcore.sim.annotators.annotated_frame import AnnotatedFrame
 from unlatch.simcore.sim.annotators.annotator import Annotator, Output
-from unlatch.simcore.sim.annotators.shot import Shot
 
 Array = np.ndarray
 
@@ -26,24 +26,24 @@ class Normals(Annotator):
         ),
     )
 
-    def annotate(self, shot: Shot) -> dict[str, Array]:
+    def annotate(self, frame: AnnotatedFrame) -> dict[str, Array]:
         """See `Annotator`."""
-        mesh = shot.seen_mesh()
-        lengths, which = shot.nearest(mesh)
+        mesh = frame.seen_mesh()
+        lengths, which = frame.nearest(mesh)
         with np.errstate(invalid="ignore"):
-            known = (which >= 0) & (np.abs(lengths - shot.lengths_m) < _SAME_M * np.maximum(lengths, 1.0) ** 2)
-        normals = _without_triangles(shot)
+            known = (which >= 0) & (np.abs(lengths - frame.lengths_m) < _SAME_M * np.maximum(lengths, 1.0) ** 2)
+        normals = _without_triangles(frame)
         normals[known] = _towards_camera(mesh.vertices[mesh.faces[which[known]]])
-        return {"normals": shot.T_world_camera.rotate(normals).astype(np.float32)}
+        return {"normals": frame.T_world_camera.rotate(normals).astype(np.float32)}
 
 
-def _without_triangles(shot: Shot) -> Array:
+def _without_triangles(frame: AnnotatedFrame) -> Array:
     """(height, width, 3) normals in the camera frame where no triangle fits, from what the image knows."""
-    if shot.images.normals is not None:
-        return shot.images.normals.astype(float)
-    if isinstance(shot.optics, Pinhole):
-        return shot.optics.normals(shot.images.depth_m)
-    return np.zeros((*shot.images.link_ids.shape, 3))
+    if frame.images.normals is not None:
+        return frame.images.normals.astype(float)
+    if isinstance(frame.optics, Pinhole):
+        return frame.optics.normals(frame.images.depth_m)
+    return np.zeros((*frame.images.link_ids.shape, 3))
 
 
 def _towards_camera(triangles: Array) -> Array:

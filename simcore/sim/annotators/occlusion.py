@@ -6,9 +6,9 @@ from typing import ClassVar
 
 import numpy as np
 
+from unlatch.simcore.sim.annotators.annotated_frame import AnnotatedFrame
 from unlatch.simcore.sim.annotators.annotator import Annotator, Output
 from unlatch.simcore.sim.annotators.entity import Entity
-from unlatch.simcore.sim.annotators.shot import Shot
 
 Array = np.ndarray
 
@@ -24,17 +24,17 @@ class Occlusion(Annotator):
         Output("alone_px", ("N",), "int32", "px", "Number of pixels that it would cover without other things."),
     )
 
-    def annotate(self, shot: Shot) -> dict[str, Array]:
+    def annotate(self, frame: AnnotatedFrame) -> dict[str, Array]:
         """See `Annotator`."""
-        found = [_hidden_and_alone(shot, entity) for entity in shot.entities]
+        found = [_hidden_and_alone(frame, entity) for entity in frame.entities]
         counts = np.array(found, dtype=np.int32).reshape(-1, 2)
         with np.errstate(invalid="ignore"):
             share = counts[:, 0] / counts[:, 1]
         return {"occlusion": share, "alone_px": counts[:, 1]}
 
 
-def _hidden_and_alone(shot: Shot, entity: Entity) -> tuple[int, int]:
-    alone_m, _ = shot.nearest(entity.mesh(shot.T_camera_world))
-    hidden = ~shot.mask(entity) & (shot.lengths_m < alone_m - _BEHIND_M)
+def _hidden_and_alone(frame: AnnotatedFrame, entity: Entity) -> tuple[int, int]:
+    alone_m, _ = frame.nearest(entity.mesh(frame.T_camera_world))
+    hidden = ~frame.mask(entity) & (frame.lengths_m < alone_m - _BEHIND_M)
     covered = np.isfinite(alone_m)
     return int(np.count_nonzero(hidden & covered)), int(np.count_nonzero(covered))

@@ -6,8 +6,8 @@ from typing import ClassVar
 
 import numpy as np
 
+from unlatch.simcore.sim.annotators.annotated_frame import AnnotatedFrame
 from unlatch.simcore.sim.annotators.annotator import Annotator, Output
-from unlatch.simcore.sim.annotators.shot import Shot
 
 Array = np.ndarray
 
@@ -19,7 +19,7 @@ class PointCloud(Annotator):
         Output("point_cloud", ("H", "W", 3), "float32", "m", "World frame; NaN if the pixel shows nothing."),
     )
 
-    def annotate(self, shot: Shot) -> dict[str, Array]:
+    def annotate(self, frame: AnnotatedFrame) -> dict[str, Array]:
         """See `Annotator`."""
-        points = shot.T_world_camera @ shot.points_camera()
+        points = frame.T_world_camera @ frame.points_camera()
         return {"point_cloud": points.astype(np.float32)}

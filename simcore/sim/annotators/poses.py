@@ -6,8 +6,8 @@ from typing import ClassVar
 
 import numpy as np
 
+from unlatch.simcore.sim.annotators.annotated_frame import AnnotatedFrame
 from unlatch.simcore.sim.annotators.annotator import Annotator, Output
-from unlatch.simcore.sim.annotators.shot import Shot
 
 Array = np.ndarray
 
@@ -27,14 +27,14 @@ class Poses(Annotator):
         Output("origins_px", ("N", 2), "float64", "px", "Origin of the thing's frame; NaN behind the camera."),
     )
 
-    def annotate(self, shot: Shot) -> dict[str, Array]:
+    def annotate(self, frame: AnnotatedFrame) -> dict[str, Array]:
         """See `Annotator`."""
-        T_turned_world = (shot.T_world_camera @ shot.cfg.T_camera_turned).inverse()
-        poses = [(T_turned_world @ entity.T_world_entity).matrix for entity in shot.entities]
-        centres = np.array([entity.centre for entity in shot.entities]).reshape(-1, 3)
-        origins = np.array([entity.T_world_entity.p for entity in shot.entities]).reshape(-1, 3)
+        T_turned_world = (frame.T_world_camera @ frame.cfg.T_camera_turned).inverse()
+        poses = [(T_turned_world @ entity.T_world_entity).matrix for entity in frame.entities]
+        centres = np.array([entity.centre for entity in frame.entities]).reshape(-1, 3)
+        origins = np.array([entity.T_world_entity.p for entity in frame.entities]).reshape(-1, 3)
         return {
             "poses": np.array(poses).reshape(-1, 4, 4),
-            "centers_px": shot.optics.project(shot.in_camera(centres)),
-            "origins_px": shot.optics.project(shot.in_camera(origins)),
+            "centers_px": frame.optics.project(frame.in_camera(centres)),
+            "origins_px": frame.optics.project(frame.in_camera(origins)),
         }

@@ -6,8 +6,8 @@ from typing import ClassVar
 
 import numpy as np
 
+from unlatch.simcore.sim.annotators.annotated_frame import AnnotatedFrame
 from unlatch.simcore.sim.annotators.annotator import Annotator, Output
-from unlatch.simcore.sim.annotators.shot import Shot
 
 Array = np.ndarray
 
@@ -17,6 +17,6 @@ class Rgb(Annotator):
 
     outputs: ClassVar[tuple[Output, ...]] = (Output("rgb", ("H", "W", 3), "uint8", "-", "Red, green and blue."),)
 
-    def annotate(self, shot: Shot) -> dict[str, Array]:
+    def annotate(self, frame: AnnotatedFrame) -> dict[str, Array]:
         """See `Annotator`."""
-        return {"rgb": shot.images.rgb}
+        return {"rgb": frame.images.rgb}

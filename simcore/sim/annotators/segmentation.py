@@ -6,8 +6,8 @@ from typing import ClassVar
 
 import numpy as np
 
+from unlatch.simcore.sim.annotators.annotated_frame import AnnotatedFrame
 from unlatch.simcore.sim.annotators.annotator import Annotator, Output
-from unlatch.simcore.sim.annotators.shot import Shot
 
 Array = np.ndarray
 
@@ -27,13 +27,13 @@ class SemanticSegmentation(Annotator):
         ),
     )
 
-    def annotate(self, shot: Shot) -> dict[str, Array]:
+    def annotate(self, frame: AnnotatedFrame) -> dict[str, Array]:
         """See `Annotator`."""
-        id_of_link: Array = np.full(len(shot.link_names) + 1, _UNLABELLED, dtype=np.int32)
+        id_of_link: Array = np.full(len(frame.link_names) + 1, _UNLABELLED, dtype=np.int32)
         id_of_link[0] = 0
-        for entity in shot.all_entities:  # bodies come before their links, which are more specific
-            id_of_link[list(entity.link_ids)] = shot.semantic_id(entity)
-        return {"semantic_segmentation": id_of_link[shot.images.link_ids]}
+        for entity in frame.all_entities:  # bodies come before their links, which are more specific
+            id_of_link[list(entity.link_ids)] = frame.semantic_id(entity)
+        return {"semantic_segmentation": id_of_link[frame.images.link_ids]}
 
 
 class InstanceSegmentation(Annotator):
@@ -44,9 +44,9 @@ class InstanceSegmentation(Annotator):
         Output("instance_labels", ("L",), "text", "-", "`nothing`, then `<body>/<link>` of every link."),
     )
 
-    def annotate(self, shot: Shot) -> dict[str, Array]:
+    def annotate(self, frame: AnnotatedFrame) -> dict[str, Array]:
         """See `Annotator`."""
         return {
-            "instance_segmentation": shot.images.link_ids,
-            "instance_labels": np.array(["nothing", *shot.link_names]),
+            "instance_segmentation": frame.images.link_ids,
+            "instance_labels": np.array(["nothing", *frame.link_names]),
         }

@@ -10,7 +10,7 @@ from pathlib import Path
 _MESA_FROM_PX = 320 * 240
 _MESA_DEPTH_FROM_PX = 640 * 480
 _PROBE = """
-from unlatch.simcore.sim.rates import WorldCfg
+from unlatch.simcore.sim.world import WorldCfg
 from unlatch.simcore.sim.renderers.egl import EglRenderer
 from unlatch.simcore.sim.world import World
 with World(WorldCfg(), visuals=True, renderer=EglRenderer()):

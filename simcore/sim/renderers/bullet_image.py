@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pybullet as p
 
 from unlatch.simcore.geometry import Pose
-from unlatch.simcore.sim.renderers.exposure import Exposure
-from unlatch.simcore.sim.renderers.renderer import RawImages
-
-if TYPE_CHECKING:
-    from unlatch.simcore.sim.world import World
+from unlatch.simcore.sim.renderers.render_request import RenderRequest
+from unlatch.simcore.sim.renderers.renderer import RawImages, RenderedWorld
 
 Array = np.ndarray
 
@@ -20,25 +17,27 @@ _LINK_SHIFT = 24  # bits above which Bullet's segmentation mask holds the link's
 _BODY_MASK = (1 << _LINK_SHIFT) - 1
 
 
-def bullet_images(world: World, exposure: Exposure, *, sampled_at: tuple[float, float], renderer: int) -> RawImages:
+def bullet_images(
+    world: RenderedWorld, request: RenderRequest, *, sampled_at: tuple[float, float], renderer: int
+) -> RawImages:
     """One call of Bullet's renderer of a number.
 
     Args:
         world: The world.
-        exposure: The look, through a pinhole.
+        request: Camera and wanted images, through a pinhole.
         sampled_at: Where in the frustum pixel (0, 0) is sampled: column from its left, row from its top [pixels].
         renderer: `pybullet.ER_TINY_RENDERER` or `pybullet.ER_BULLET_HARDWARE_OPENGL`.
     """
-    pinhole, near_m, far_m = exposure.optics, exposure.near_m, exposure.far_m
-    T_world_camera = exposure.T_world_camera
+    pinhole, near_m, far_m = request.optics, request.near_m, request.far_m
+    T_world_camera = request.T_world_camera
     # OpenGL's camera looks along -z with y up
     look = Pose(T_world_camera.R @ np.diag([1.0, -1.0, -1.0]), T_world_camera.p).inverse().matrix
     _, _, rgba, buffer, mask = p.getCameraImage(
         pinhole.width,
         pinhole.height,
         viewMatrix=look.T.ravel().tolist(),
-        projectionMatrix=_frustum_of(exposure, *sampled_at),
-        **{**light_arguments(world), "shadow": int(exposure.colours and exposure.shadow and world.light.shadow)},
+        projectionMatrix=_frustum_of(request, *sampled_at),
+        **{**light_arguments(world), "shadow": int(request.colours and request.shadow and world.light.shadow)},
         renderer=renderer,
         flags=p.ER_SEGMENTATION_MASK_OBJECT_AND_LINKINDEX,
         physicsClientId=world.client,
@@ -52,7 +51,7 @@ def bullet_images(world: World, exposure: Exposure, *, sampled_at: tuple[float, 
     return RawImages(rgb, depth_m, link_ids)
 
 
-def light_arguments(world: World) -> dict[str, Any]:
+def light_arguments(world: RenderedWorld) -> dict[str, Any]:
     """The world's light as arguments of Bullet's call."""
     light = world.light
     return {
@@ -65,15 +64,15 @@ def light_arguments(world: World) -> dict[str, Any]:
     }
 
 
-def _frustum_of(exposure: Exposure, column: float, row: float) -> list[float]:
+def _frustum_of(request: RenderRequest, column: float, row: float) -> list[float]:
     """The projection in which pixel (u, v) is sampled on its ray; see `bullet_images`."""
-    pinhole, near_m, far_m = exposure.optics, exposure.near_m, exposure.far_m
+    pinhole, near_m, far_m = request.optics, request.near_m, request.far_m
     x, y = near_m / pinhole.fx, near_m / pinhole.fy
     left, top = -(pinhole.cx + column) * x, (pinhole.cy + row) * y
     return list(p.computeProjectionMatrix(left, left + pinhole.width * x, top - pinhole.height * y, top, near_m, far_m))
 
 
-def link_ids_of(world: World, mask: Array) -> Array:
+def link_ids_of(world: RenderedWorld, mask: Array) -> Array:
     """(height, width) int32 places, from 1, in `link_labels` of what Bullet's segmentation mask numbers; 0 for none."""
     bodies = world.seen_bodies()
     table: Array = np.zeros(

@@ -10,18 +10,15 @@ from contextlib import contextmanager, suppress
 from dataclasses import replace
 from importlib.metadata import version
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import pybullet as p
 
 from unlatch.simcore.errors import WorldError
 from unlatch.simcore.sim.renderers.bullet_image import bullet_images
-from unlatch.simcore.sim.renderers.exposure import Exposure
-from unlatch.simcore.sim.renderers.renderer import RawImages, Renderer
-
-if TYPE_CHECKING:
-    from unlatch.simcore.sim.world import World
+from unlatch.simcore.sim.renderers.render_request import RenderRequest
+from unlatch.simcore.sim.renderers.renderer import RawImages, RenderedWorld, Renderer
 
 _PLUGIN = "eglRenderer"
 _SPLIT_M = 0.4
@@ -48,7 +45,7 @@ class EglRenderer(Renderer):
         """See `Renderer`."""
         return f"pybullet {version('pybullet')} eglRenderer"
 
-    def open(self, world: World) -> None:
+    def open(self, world: RenderedWorld) -> None:
         """See `Renderer`."""
         found = find_spec(_PLUGIN)
         if not sys.platform.startswith("linux") or found is None or found.origin is None:
@@ -68,18 +65,18 @@ class EglRenderer(Renderer):
                 renderer=self.name,
             )
 
-    def render(self, world: World, exposure: Exposure) -> RawImages:
+    def render(self, world: RenderedWorld, request: RenderRequest) -> RawImages:
         """See `Renderer`."""
-        images = _take(world, exposure)
-        near_m, far_m = exposure.near_m, exposure.far_m
-        if not (exposure.depth or exposure.normals) or not np.isfinite(images.depth_m).any():
+        images = _take(world, request)
+        near_m, far_m = request.near_m, request.far_m
+        if not (request.depth or request.normals) or not np.isfinite(images.depth_m).any():
             return images
         nearest_m = float(images.depth_m.min())
         split_m = _FAR_FROM * nearest_m if nearest_m > 4.0 * near_m else _SPLIT_M
         beyond = images.depth_m > 1.01 * split_m
         if split_m >= far_m or not beyond.any():
             return images
-        again = _take(world, replace(exposure, near_m=split_m, colours=False))
+        again = _take(world, replace(request, near_m=split_m, colours=False))
         depth_m = np.where(beyond & np.isfinite(again.depth_m), again.depth_m, images.depth_m)
         return replace(images, depth_m=depth_m)
 
@@ -91,8 +88,8 @@ class EglRenderer(Renderer):
             self._plugin = -1
 
 
-def _take(world: World, exposure: Exposure) -> RawImages:
-    return bullet_images(world, exposure, sampled_at=(0.5, 0.5), renderer=p.ER_BULLET_HARDWARE_OPENGL)
+def _take(world: RenderedWorld, request: RenderRequest) -> RawImages:
+    return bullet_images(world, request, sampled_at=(0.5, 0.5), renderer=p.ER_BULLET_HARDWARE_OPENGL)
 
 
 @contextmanager

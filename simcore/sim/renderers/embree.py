@@ -7,29 +7,27 @@ from dataclasses import astuple, dataclass, replace
 from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import pybullet as p
 
 from unlatch.simcore.errors import WorldError
 from unlatch.simcore.geometry import Fisheye, Pinhole
+from unlatch.simcore.lru_cache import LRUCache
 from unlatch.simcore.meshes.mesh_reader import SurfaceMesh, read_mesh
 from unlatch.simcore.sim.bodies import Body
-from unlatch.simcore.sim.renderers.exposure import Exposure
 from unlatch.simcore.sim.renderers.ray_scene import Placed, Rays, RayScene, Tables
 from unlatch.simcore.sim.renderers.ray_shading import normals_of, shaded
-from unlatch.simcore.sim.renderers.ray_surface import Kept, RayShape, RaySurface
-from unlatch.simcore.sim.renderers.renderer import RawImages, Renderer
+from unlatch.simcore.sim.renderers.ray_surface import RayShape, RaySurface
+from unlatch.simcore.sim.renderers.render_request import RenderRequest
+from unlatch.simcore.sim.renderers.renderer import RawImages, RenderedWorld, Renderer
 from unlatch.simcore.sim.visuals.visual_geometry import bullet_primitive_mesh
 from unlatch.simcore.sim.visuals.visual_shapes import Paint, VisualShape
 
-if TYPE_CHECKING:
-    from unlatch.simcore.sim.world import World
-
 Array = np.ndarray
 
-_MOST_KEPT = 128
+_MAX_SURFACES = 128
 """Links whose trees are kept from one episode to the next."""
 _QUARTERS = ((-0.25, -0.25), (0.25, -0.25), (-0.25, 0.25), (0.25, 0.25))
 """Where in a pixel on an edge its colour is sampled, from its middle [pixels]."""
@@ -48,7 +46,7 @@ class EmbreeRenderer(Renderer):
     lenses: ClassVar[tuple[type[Pinhole] | type[Fisheye], ...]] = (Pinhole, Fisheye)
 
     def __init__(self) -> None:
-        self._kept = Kept(_MOST_KEPT)
+        self._surfaces: LRUCache[RaySurface] = LRUCache(_MAX_SURFACES)
         self._tables: tuple[list[int], Tables, list[RaySurface]] | None = None
         self._rays: tuple[Pinhole | Fisheye, Array, Rays] | None = None
 
@@ -57,7 +55,7 @@ class EmbreeRenderer(Renderer):
         """See `Renderer`."""
         return f"embreex {version('embreex')}"
 
-    def open(self, world: World) -> None:
+    def open(self, world: RenderedWorld) -> None:
         """See `Renderer`."""
         if find_spec("embreex") is None:
             raise WorldError(
@@ -66,26 +64,26 @@ class EmbreeRenderer(Renderer):
                 renderer=self.name,
             )
 
-    def render(self, world: World, exposure: Exposure) -> RawImages:
+    def render(self, world: RenderedWorld, request: RenderRequest) -> RawImages:
         """See `Renderer`."""
-        optics = exposure.optics
+        optics = request.optics
         pixels, rays = self._rays_of(optics)
         scene = self._scene(world)
         if scene is None:
             return _nothing(optics, pixels)
-        seen = _Seen.joined([_look(world, scene, exposure, band) for band in rays.bands()])
+        seen = _Seen.joined([_look(world, scene, request, band) for band in rays.bands()])
         link_ids = np.array([*(link.link_id for link in scene.links), 0], dtype=np.int32)  # the last for place -1
         forward = rays.directions[:, 2]
         with np.errstate(invalid="ignore"):
             depth: Array = np.where(forward > 0.0, seen.reach * forward, np.inf)
-        if exposure.colours:
-            _smooth_edges(world, scene, exposure, seen, pixels, rays)
+        if request.colours:
+            _smooth_edges(world, scene, request, seen, pixels, rays)
         return RawImages(
             _image(optics, pixels, np.rint(seen.rgb).astype(np.uint8), 0),
             _image(optics, pixels, depth.astype(np.float32), np.inf),
             _image(optics, pixels, link_ids[seen.which], 0),
             _image(optics, pixels, seen.reach, np.inf) if isinstance(optics, Fisheye) else None,
-            _image(optics, pixels, seen.normals, 0.0) if exposure.normals else None,
+            _image(optics, pixels, seen.normals, 0.0) if request.normals else None,
         )
 
     def close(self) -> None:
@@ -101,7 +99,7 @@ class EmbreeRenderer(Renderer):
             self._rays = (optics, pixels, rays)
         return self._rays[1:]
 
-    def _scene(self, world: World) -> RayScene | None:
+    def _scene(self, world: RenderedWorld) -> RayScene | None:
         """The links of a world where they are now; None if nothing can be seen."""
         found: list[Placed] = []
         number = 0
@@ -138,8 +136,7 @@ class EmbreeRenderer(Renderer):
             return RaySurface.joined([(shape.T_link_shape, _shape_of(body, shape)) for shape in shapes])
 
         poses = tuple((*shape.T_link_shape.p.tolist(), *shape.T_link_shape.quat_xyzw.tolist()) for shape in shapes)
-        found: RaySurface = self._kept.get((keys, poses), make)
-        return found
+        return self._surfaces.get((keys, poses), make)
 
 
 def _key_of(body: Body, shape: VisualShape) -> Hashable:
@@ -205,24 +202,26 @@ class _Seen:
         return cls(*(np.concatenate(values) for values in zip(*(astuple(part) for part in parts), strict=True)))
 
 
-def _look(world: World, scene: RayScene, exposure: Exposure, rays: Rays) -> _Seen:
-    T_world_camera, count = exposure.T_world_camera, len(rays.directions)
-    hits = scene.first_hits(T_world_camera, rays, near=exposure.near_m, far=exposure.far_m)
+def _look(world: RenderedWorld, scene: RayScene, request: RenderRequest, rays: Rays) -> _Seen:
+    T_world_camera, count = request.T_world_camera, len(rays.directions)
+    hits = scene.first_hits(T_world_camera, rays, near=request.near_m, far=request.far_m)
     normals: Array = np.zeros((count, 3), dtype=np.float32)
     rgb: Array = np.zeros((count, 3), dtype=np.float32)
     lit: Array = np.zeros(count, dtype=bool)
-    if exposure.colours or exposure.normals:
+    if request.colours or request.normals:
         normals = normals_of(scene, hits, T_world_camera, rays)
-    if exposure.colours:
-        shadow = exposure.shadow and world.light.shadow
-        pixel_rad = 1.0 / exposure.optics.fy
+    if request.colours:
+        shadow = request.shadow and world.light.shadow
+        pixel_rad = 1.0 / request.optics.fy
         rgb, lit = shaded(scene, hits, T_world_camera, rays, light=world.light, shadow=shadow, pixel_rad=pixel_rad)
     return _Seen(hits.which, hits.reach, normals, rgb, lit)
 
 
-def _smooth_edges(world: World, scene: RayScene, exposure: Exposure, seen: _Seen, pixels: Array, rays: Rays) -> None:
+def _smooth_edges(
+    world: RenderedWorld, scene: RayScene, request: RenderRequest, seen: _Seen, pixels: Array, rays: Rays
+) -> None:
     """Gives pixels on an edge the mean colour of four rays."""
-    optics = exposure.optics
+    optics = request.optics
     edges = _edges(
         _image(optics, pixels, seen.which, -1),
         _image(optics, pixels, seen.lit, False),
@@ -235,7 +234,7 @@ def _smooth_edges(world: World, scene: RayScene, exposure: Exposure, seen: _Seen
     right, down = np.array(_QUARTERS).T[:, :, None]
     directions: Array = optics.rays_at(columns + right, rows + down).astype(np.float32)  # (4, M, 3)
     directions = np.where(np.isfinite(directions), directions, rays.directions[places]).reshape(-1, 3)
-    wanted = replace(exposure, normals=False)
+    wanted = replace(request, normals=False)
     around = [_look(world, scene, wanted, band) for band in Rays(directions, None, rays.flat).bands()]
     seen.rgb[places] = _Seen.joined(around).rgb.reshape(len(_QUARTERS), -1, 3).mean(axis=0)
 

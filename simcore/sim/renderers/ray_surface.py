@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -119,21 +119,3 @@ class RaySurface:
             tree,
             kept,
         )
-
-
-class Kept:
-    """What was made last, by what it was made from; what was not used for longest is forgotten."""
-
-    def __init__(self, most: int) -> None:
-        self._most = most
-        self._found: dict[Hashable, Any] = {}
-
-    def get(self, key: Hashable, make: Callable[[], Any]) -> Any:
-        """What belongs to a key, made where it is not there."""
-        found = self._found.pop(key, None)
-        if found is None:
-            found = make()
-        self._found[key] = found
-        while len(self._found) > self._most:
-            del self._found[next(iter(self._found))]
-        return found

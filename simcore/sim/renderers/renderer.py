@@ -4,75 +4,90 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar, Protocol
 
 import numpy as np
 
 from unlatch.simcore.geometry import Fisheye, Pinhole
-from unlatch.simcore.sim.renderers.exposure import Exposure
-
-if TYPE_CHECKING:
-    from unlatch.simcore.sim.world import World
+from unlatch.simcore.sim.bodies import Body
+from unlatch.simcore.sim.renderers.render_request import RenderRequest
+from unlatch.simcore.sim.visuals.light import Light
+from unlatch.simcore.sim.visuals.visual_shapes import Paint
 
 Array = np.ndarray
 
 
 @dataclass(frozen=True)
 class RawImages:
-    """What one call of a renderer gives."""
+    """The images of one call of a renderer."""
 
     rgb: Array
     """(height, width, 3) uint8."""
     depth_m: Array
-    """(height, width) float32, distance to the image plane [m]; infinite where nothing is seen."""
+    """(height, width) float32, distance to the image plane [m]; infinite where nothing is visible."""
     link_ids: Array
-    """(height, width) int32: 0 where nothing is seen, else the place, from 1, of the link in `link_labels`."""
+    """(height, width) int32: 0 where nothing is visible, else the position of the link in `link_labels`, from 1."""
     distance_m: Array | None = None
-    """(height, width) float32, distance to the camera's centre [m], infinite likewise; None: it follows from depth,
-    which of a fisheye it does not."""
+    """(height, width) float32, distance to the camera's centre [m], infinite likewise. None: it follows from depth,
+    as for every pinhole."""
     normals: Array | None = None
     """(height, width, 3) unit normals in the camera frame, towards it; None: they follow from depth."""
+
+
+class RenderedWorld(Protocol):
+    """The part of a `World` that renderers read."""
+
+    light: Light
+    paint: dict[tuple[int, int, int], Paint]
+
+    @property
+    def client(self) -> int:
+        """Bullet's client number."""
+
+    def seen_bodies(self) -> list[Body]:
+        """Returns all bodies that may be in an image."""
 
 
 class Renderer(ABC):
     """Makes images of the visual shapes of one world.
 
-    `open` is called once, before anything is in the world; `render` as often as wanted, the world being what it is at
-    that moment: bodies, looks and light may have changed, and `World.reset` may have emptied it; `close` at the end.
+    `open` is called once, before anything is in the world. `render` is called any number of times and shows the world
+    as it is at that moment: bodies, colours and light may have changed, and `World.reset` may have emptied it. `close`
+    is called at the end.
 
-    Every renderer has the geometry of the lens to the pixel: `tests/simcore/sim/test_renderers.py`.
+    Every renderer reproduces the geometry of the lens to the pixel: `tests/simcore/sim/test_renderers.py`.
     """
 
     name: ClassVar[str]
     """Its name in the catalog."""
     lenses: ClassVar[tuple[type[Pinhole] | type[Fisheye], ...]] = (Pinhole,)
-    """What it looks through by itself. For one without `Fisheye` such images are put together from pinhole images."""
+    """The lenses that it supports. Without `Fisheye`, fisheye images are assembled from pinhole images."""
 
     @property
     @abstractmethod
     def version(self) -> str:
-        """What makes the pictures, with its version; noted beside images."""
+        """Name and version of the rendering software; recorded beside the images."""
 
     @abstractmethod
-    def open(self, world: World) -> None:
-        """Prepares for a world.
+    def open(self, world: RenderedWorld) -> None:
+        """Prepares to render a world.
 
         Raises:
-            WorldError: It cannot work here; the message says what is missing.
+            WorldError: The renderer cannot run here; the message says what is missing.
         """
 
     @abstractmethod
-    def render(self, world: World, exposure: Exposure) -> RawImages:
-        """Colours, depth and links that a camera sees.
+    def render(self, world: RenderedWorld, request: RenderRequest) -> RawImages:
+        """Returns colours, depth and links that a camera sees.
 
         Args:
-            world: The world that it was opened for.
-            exposure: The look; its lens is one of `lenses`.
+            world: The world passed to `open`.
+            request: Camera and wanted images; its lens is one of `lenses`.
         """
 
     @abstractmethod
     def close(self) -> None:
-        """Gives back what `open` took; may be called twice."""
+        """Releases what `open` acquired; may be called twice."""
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.version})"

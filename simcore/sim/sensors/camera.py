@@ -10,7 +10,7 @@ import numpy as np
 from unlatch.simcore.errors import WorldError
 from unlatch.simcore.geometry import Fisheye, Pinhole, Pose
 from unlatch.simcore.rng import stream
-from unlatch.simcore.sim.renderers.exposure import Exposure
+from unlatch.simcore.sim.renderers.render_request import RenderRequest
 from unlatch.simcore.sim.renderers.renderer import RawImages
 from unlatch.simcore.sim.sensors.camera_cfg import MAX_PIXELS, CameraCfg
 from unlatch.simcore.sim.sensors.config import SensorCfg
@@ -155,7 +155,7 @@ class Camera(Sensor[CameraCfg]):
         """One look, before noise, with all that is switched on."""
         images = take_images(
             self.world,
-            Exposure(
+            RenderRequest(
                 self.optics,
                 T_world_camera,
                 near_m=self.cfg.near_m,

@@ -1,4 +1,4 @@
-"""How a body looks, as a view."""
+"""A body's appearance as a view."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import numpy as np
 
 from unlatch.simcore.sim.views.attribute import ViewAttribute
 from unlatch.simcore.sim.views.attribute_view import AttributeView
-from unlatch.simcore.sim.visuals.appearance import OWN, PLAIN, Look
+from unlatch.simcore.sim.visuals.appearance import OWN, PLAIN, LinkAppearance
 
 Array = np.ndarray
 
@@ -15,16 +15,16 @@ MOST_TEXTURE = 1_000_000
 _BRIGHTEST = 10.0
 
 
-class LookView(AttributeView):
+class AppearanceView(AttributeView):
     """Tint, colour and texture of a body's links, in the one environment of an episode."""
 
-    kind = "look view"
+    kind = "appearance view"
 
-    def __init__(self, look: Look, *, name: str, links: list[str]) -> None:
+    def __init__(self, appearance: LinkAppearance, *, name: str, links: list[str]) -> None:
         """Makes a view.
 
         Args:
-            look: The look.
+            appearance: What the view changes.
             name: Name of the body.
             links: Names of its links.
         """
@@ -32,25 +32,25 @@ class LookView(AttributeView):
         one_a_link = f"one a link: {', '.join(links)}"
 
         def tints(_env: int) -> Array:
-            return look.tints.ravel().copy()
+            return appearance.tints.ravel().copy()
 
         def set_tints(_env: int, values: Array) -> None:
-            look.tints = np.reshape(values, (-1, 3)).copy()
-            look.show()
+            appearance.tints = np.reshape(values, (-1, 3)).copy()
+            appearance.show()
 
         def colours(_env: int) -> Array:
-            return look.colours.ravel().copy()
+            return appearance.colours.ravel().copy()
 
         def set_colours(_env: int, values: Array) -> None:
-            look.colours = np.reshape(values, (-1, 3)).copy()
-            look.show()
+            appearance.colours = np.reshape(values, (-1, 3)).copy()
+            appearance.show()
 
         def textures(_env: int) -> Array:
-            return look.textures.astype(float)
+            return appearance.textures.astype(float)
 
         def set_textures(_env: int, values: Array) -> None:
-            look.textures = np.floor(values).astype(int)
-            look.show()
+            appearance.textures = np.floor(values).astype(int)
+            appearance.show()
 
         words = f"red, green, blue for all links, or {one_a_link}"
         width, count = 3 * len(links), len(links)

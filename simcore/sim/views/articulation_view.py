@@ -17,7 +17,7 @@ from unlatch.simcore.sim.properties.tendon_cfg import TendonCfg
 from unlatch.simcore.sim.properties.tendons import Tendons
 from unlatch.simcore.sim.views.attribute import ViewAttribute
 from unlatch.simcore.sim.views.rigid_prim_view import LEAST_INERTIA_KG_M2, LEAST_MASS_KG
-from unlatch.simcore.sim.views.view import View
+from unlatch.simcore.sim.views.view import BodyView
 from unlatch.simcore.sim.world import World
 
 Array = np.ndarray
@@ -37,7 +37,7 @@ _NO_LIMIT = 1e9
 """Stands for no limit of a joint's position or speed, or of an effort, where a number is asked for."""
 
 
-class ArticulationView(View):
+class ArticulationView(BodyView):
     """Bodies with joints; values of joints and links are in the order of `joints` and `links`."""
 
     kind = "articulation view"
@@ -54,7 +54,7 @@ class ArticulationView(View):
         links: Sequence[str] | None = None,
         tendons: Sequence[TendonCfg] = (),
     ) -> None:
-        """Makes a view; see `View`.
+        """Makes a view; see `BodyView`.
 
         Args:
             world: The world that the bodies are in.
@@ -67,7 +67,7 @@ class ArticulationView(View):
             tendons: The fixed tendons of each body.
 
         Raises:
-            WorldError, FrameNotFoundError: A joint or link is not there, or cannot move, or what `View` says.
+            WorldError, FrameNotFoundError: A joint or link is not there, or cannot move, or what `BodyView` says.
         """
         super().__init__(world, bodies, name=name, origins=origins)
         first = self.bodies[0]

@@ -13,7 +13,7 @@ from unlatch.simcore.sim.bodies import ROOT, Body
 from unlatch.simcore.sim.properties.contact_material import ContactMaterial, ContactMaterials
 from unlatch.simcore.sim.properties.contact_offsets import ContactOffset
 from unlatch.simcore.sim.views.attribute import ViewAttribute
-from unlatch.simcore.sim.views.view import View
+from unlatch.simcore.sim.views.view import BodyView
 from unlatch.simcore.sim.world import World
 
 Array = np.ndarray
@@ -22,7 +22,7 @@ LEAST_MASS_KG = 1e-6
 LEAST_INERTIA_KG_M2 = 1e-9
 
 
-class RigidPrimView(View):
+class RigidPrimView(BodyView):
     """Bodies of one link. What stands still has a pose and a material only."""
 
     kind = "rigid prim view"
@@ -30,10 +30,10 @@ class RigidPrimView(View):
     def __init__(
         self, world: World, bodies: Sequence[Body], *, name: str, origins: Sequence[Pose] | None = None
     ) -> None:
-        """Makes a view; see `View`.
+        """Makes a view; see `BodyView`.
 
         Raises:
-            WorldError: A body has joints that move, or what `View` says.
+            WorldError: A body has joints that move, or what `BodyView` says.
         """
         super().__init__(world, bodies, name=name, origins=origins)
         for body in self.bodies:

@@ -17,7 +17,7 @@ from unlatch.simcore.sim.world import World
 Array = np.ndarray
 
 
-class View(AttributeView):
+class BodyView(AttributeView):
     """Members of one kind in the environments of a world; a subclass says which attributes they have.
 
     Poses are those of a member's root link in the frame of its environment, so that a value means the same in each.

@@ -48,7 +48,7 @@ class TextureStore:
         return self._files[number]
 
 
-class Look:
+class LinkAppearance:
     """Tint, colour and texture of links; kept in any world, shown in one with visual shapes."""
 
     def __init__(self, world: World, bodies: Sequence[Body], textures: TextureStore, *, links: Sequence[int]) -> None:

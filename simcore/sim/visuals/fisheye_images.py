@@ -9,35 +9,35 @@ import numpy as np
 from unlatch.simcore.errors import WorldError
 from unlatch.simcore.geometry import Fisheye, Pose
 from unlatch.simcore.geometry.cube_faces import CubeFace, cube_faces
-from unlatch.simcore.sim.renderers.exposure import Exposure
+from unlatch.simcore.sim.renderers.render_request import RenderRequest
 from unlatch.simcore.sim.renderers.renderer import RawImages
 from unlatch.simcore.sim.world import World
 
 Array = np.ndarray
 
 
-def take_fisheye_images(world: World, exposure: Exposure) -> RawImages:
+def take_fisheye_images(world: World, request: RenderRequest) -> RawImages:
     """Colours, depth and links seen through a fisheye lens, by a renderer that looks through pinholes only.
 
     Args:
         world: The world, loaded with visual shapes.
-        exposure: The look; its near and far planes are those of the cube's faces.
+        request: Camera and wanted images; its near and far planes are those of the cube's faces.
 
     Returns:
         Colours are black where the lens sees nothing, and depth is infinite too where something lies behind.
     """
-    lens = exposure.optics
+    lens = request.optics
     if not isinstance(lens, Fisheye):
         raise WorldError("Images are put together of a fisheye lens only. Render a pinhole's by the renderer itself.")
     shape = (lens.height, lens.width)
     rgb: Array = np.zeros((*shape, 3), dtype=np.uint8)
     distance: Array = np.full(shape, np.inf, dtype=np.float32)
     ids: Array = np.zeros(shape, dtype=np.int32)
-    directions: Array | None = np.zeros((*shape, 3)) if exposure.normals else None
+    directions: Array | None = np.zeros((*shape, 3)) if request.normals else None
     faces, forward = cube_faces(lens)
     for face in faces:
-        T_world_face = exposure.T_world_camera @ Pose(face.R_camera_face, np.zeros(3))
-        seen = world.renderer.render(world, replace(exposure, optics=face.pinhole, T_world_camera=T_world_face))
+        T_world_face = request.T_world_camera @ Pose(face.R_camera_face, np.zeros(3))
+        seen = world.renderer.render(world, replace(request, optics=face.pinhole, T_world_camera=T_world_face))
         row, column = np.rint(face.row).astype(int), np.rint(face.column).astype(int)
         rgb[face.pixels] = _colours(seen.rgb, face)
         ids[face.pixels] = seen.link_ids[row, column]

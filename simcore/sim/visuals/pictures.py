@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from unlatch.simcore.errors import WorldError
 from unlatch.simcore.geometry import Pinhole, Pose
 from unlatch.simcore.sim.renderers.bullet_image import link_ids_of
-from unlatch.simcore.sim.renderers.exposure import Exposure
+from unlatch.simcore.sim.renderers.render_request import RenderRequest
 from unlatch.simcore.sim.renderers.renderer import RawImages
 from unlatch.simcore.sim.visuals.fisheye_images import take_fisheye_images
 from unlatch.simcore.sim.world import World
@@ -20,7 +20,7 @@ Array = np.ndarray
 
 
 @dataclass(frozen=True)
-class View:
+class LookAtCamera:
     """A pinhole camera by eye and target in the world frame [m]."""
 
     eye: tuple[float, float, float] = (0.15, -1.15, 0.95)
@@ -29,9 +29,9 @@ class View:
     """Vertical field of view [deg]."""
 
 
-def framing_view(
+def framing_camera(
     points_world: ArrayLike, looks_from: ArrayLike, *, fov_deg: float, aspect: float = 1.0, margin: float = 1.0
-) -> View:
+) -> LookAtCamera:
     """The camera that sees points as large as it can, from a fixed direction.
 
     Args:
@@ -52,7 +52,7 @@ def framing_view(
     distance = half / float(np.tan(np.deg2rad(fov_deg / 2))) * margin + (high[2] - low[2]) / 2
     target = R_world_view @ ((low + high) / 2)
     eye = target + back * distance
-    return View(eye=_triple(eye), target=_triple(target), fov_deg=fov_deg)
+    return LookAtCamera(eye=_triple(eye), target=_triple(target), fov_deg=fov_deg)
 
 
 def _triple(values: Array) -> tuple[float, float, float]:
@@ -60,7 +60,7 @@ def _triple(values: Array) -> tuple[float, float, float]:
     return x, y, z
 
 
-def take_picture(world: World, view: View, *, width: int, height: int) -> Array:
+def take_picture(world: World, view: LookAtCamera, *, width: int, height: int) -> Array:
     """An rgb picture (height, width, 3) uint8 of the world as it is.
 
     Args:
@@ -69,13 +69,13 @@ def take_picture(world: World, view: View, *, width: int, height: int) -> Array:
         width: Pixels across.
         height: Pixels down.
     """
-    seen = Exposure(
+    seen = RenderRequest(
         Pinhole.from_fov(width, height, np.radians(view.fov_deg)), _pose_of(view), near_m=0.02, far_m=10.0, depth=False
     )
     return world.renderer.render(world, seen).rgb
 
 
-def _pose_of(view: View) -> Pose:
+def _pose_of(view: LookAtCamera) -> Pose:
     """T_world_camera: z along the view, x level."""
     look: Array = np.reshape(
         p.computeViewMatrix(view.eye, view.target, (0.0, 0.0, 1.0)), (4, 4)
@@ -83,7 +83,7 @@ def _pose_of(view: View) -> Pose:
     return Pose(look[:3, :3] @ np.diag([1.0, -1.0, -1.0]), np.array(view.eye))
 
 
-def visible_links(world: World, view: View, *, width: int, height: int) -> dict[str, int]:
+def visible_links(world: World, view: LookAtCamera, *, width: int, height: int) -> dict[str, int]:
     """How many pixels of each link a camera sees, by the link's label; links that are not seen are left out.
 
     Args:
@@ -111,7 +111,7 @@ def visible_links(world: World, view: View, *, width: int, height: int) -> dict[
     return {labels[index - 1][0]: int(count) for index, count in enumerate(counts) if index and count}
 
 
-def project(view: View, points_world: ArrayLike, *, width: int, height: int) -> Array:
+def project(view: LookAtCamera, points_world: ArrayLike, *, width: int, height: int) -> Array:
     """(K, 2) pixels of points (K, 3) [m]; NaN for points behind the camera."""
     look = np.reshape(p.computeViewMatrix(view.eye, view.target, (0.0, 0.0, 1.0)), (4, 4)).T
     projection = np.reshape(p.computeProjectionMatrixFOV(view.fov_deg, width / height, 0.02, 10.0), (4, 4)).T
@@ -124,20 +124,20 @@ def project(view: View, points_world: ArrayLike, *, width: int, height: int) -> 
     return pixels
 
 
-def take_images(world: World, exposure: Exposure) -> RawImages:
+def take_images(world: World, request: RenderRequest) -> RawImages:
     """Colours, depth and links that a camera sees, by the renderer of the world.
 
     Args:
         world: The world, loaded with visual shapes.
-        exposure: The look.
+        request: Camera and wanted images.
 
     Raises:
         WorldError: The world has no visual shapes.
     """
     require_visuals(world)
-    if isinstance(exposure.optics, world.renderer.lenses):
-        return world.renderer.render(world, exposure)
-    return take_fisheye_images(world, exposure)
+    if isinstance(request.optics, world.renderer.lenses):
+        return world.renderer.render(world, request)
+    return take_fisheye_images(world, request)
 
 
 def require_visuals(world: World) -> None:

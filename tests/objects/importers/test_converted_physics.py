@@ -19,8 +19,7 @@ from unlatch.simcore.geometry import Pose
 from unlatch.simcore.sim.bodies import Body
 from unlatch.simcore.sim.converted_body import load_converted
 from unlatch.simcore.sim.drives import DriveGroup
-from unlatch.simcore.sim.rates import WorldCfg
-from unlatch.simcore.sim.world import World
+from unlatch.simcore.sim.world import World, WorldCfg
 
 SECOND = 240
 HIGH = Pose.from_translation(np.array([0.0, 0.0, 50.0]))

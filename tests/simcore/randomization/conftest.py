@@ -10,11 +10,10 @@ import pytest
 from unlatch.simcore import randomization as dr
 from unlatch.simcore.geometry import Pose
 from unlatch.simcore.sim.properties.tendon_cfg import TendonCfg
-from unlatch.simcore.sim.rates import WorldCfg
 from unlatch.simcore.sim.views.articulation_view import ArticulationView
 from unlatch.simcore.sim.views.grid_cloner import GridCloner
 from unlatch.simcore.sim.views.rigid_prim_view import RigidPrimView
-from unlatch.simcore.sim.world import World
+from unlatch.simcore.sim.world import World, WorldCfg
 
 SLED = """<robot name="rig">
 <link name="root"/>

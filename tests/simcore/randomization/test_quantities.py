@@ -14,17 +14,16 @@ from unlatch.simcore import randomization as dr
 from unlatch.simcore.errors import ConfigError
 from unlatch.simcore.geometry import Pose
 from unlatch.simcore.rng import stream
-from unlatch.simcore.sim.pose_estimate_error import Sighting
-from unlatch.simcore.sim.rates import WorldCfg
+from unlatch.simcore.sim.pose_estimate_error import PoseEstimateError
 from unlatch.simcore.sim.sensors.camera import Camera, CameraCfg
 from unlatch.simcore.sim.sensors.config import MountCfg
-from unlatch.simcore.sim.views.appearance_view import LookView
+from unlatch.simcore.sim.views.appearance_view import AppearanceView
 from unlatch.simcore.sim.views.attribute_view import AttributeView
 from unlatch.simcore.sim.views.camera_view import CameraView
 from unlatch.simcore.sim.views.light_view import LightView
-from unlatch.simcore.sim.views.pose_estimate_view import SightingView
-from unlatch.simcore.sim.visuals.appearance import Look, TextureStore
-from unlatch.simcore.sim.world import World
+from unlatch.simcore.sim.views.pose_estimate_view import PoseEstimateView
+from unlatch.simcore.sim.visuals.appearance import LinkAppearance, TextureStore
+from unlatch.simcore.sim.world import World, WorldCfg
 
 N = 400
 RANGES = {
@@ -44,12 +43,12 @@ STEPPED = {"action_latency": 1 / 60, "texture": 1.0, "action_dropped": 1.0, "sha
 def views(world: World) -> list[AttributeView]:
     arm = Robot(world, franka_panda(), urdf_path(), T_world_root=Pose.identity()).arms["left"]
     box = world.add_box("box", size_m=(0.1, 0.1, 0.1), T_world_box=Pose.identity())
-    look = Look(world, [box], TextureStore(world, texture_file), links=[-1])
+    appearance = LinkAppearance(world, [box], TextureStore(world, texture_file), links=[-1])
     camera = Camera(CameraCfg(name="front", type="camera", mount=MountCfg()), world)
     return [
-        SightingView(Sighting([("door", "head"), ("door", "tail")], joints=["hinge"]), name="door"),
+        PoseEstimateView(PoseEstimateError([("door", "head"), ("door", "tail")], joints=["hinge"]), name="door"),
         SignalView([arm], name="robot", control_hz=60),
-        LookView(look, name="box", links=["box"]),
+        AppearanceView(appearance, name="box", links=["box"]),
         LightView(world),
         CameraView(camera),
     ]

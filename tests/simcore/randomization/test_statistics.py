@@ -15,9 +15,8 @@ from unlatch.simcore import randomization as dr
 from unlatch.simcore.geometry import Pose
 from unlatch.simcore.randomization import physics_view
 from unlatch.simcore.sim.converted_body import load_converted
-from unlatch.simcore.sim.rates import WorldCfg
 from unlatch.simcore.sim.views.articulation_view import ArticulationView
-from unlatch.simcore.sim.world import World
+from unlatch.simcore.sim.world import World, WorldCfg
 
 Stage = Any
 

@@ -11,8 +11,7 @@ import pytest
 
 from unlatch.simcore.errors import FrameNotFoundError, WorldError
 from unlatch.simcore.geometry import Pose
-from unlatch.simcore.sim.rates import WorldCfg
-from unlatch.simcore.sim.world import World
+from unlatch.simcore.sim.world import World, WorldCfg
 
 TWO_LINKS = """<robot name="two">
 <link name="root"><inertial><origin xyz="0.1 0.2 0.3" rpy="0.3 0 0.5"/><mass value="1"/>

@@ -10,8 +10,7 @@ import pytest
 from unlatch.simcore.geometry import Pose
 from unlatch.simcore.sim.contacts import ContactMonitor, ContactView
 from unlatch.simcore.sim.drives import DriveGroup, DriveMode, JointDrive
-from unlatch.simcore.sim.rates import WorldCfg
-from unlatch.simcore.sim.world import World
+from unlatch.simcore.sim.world import World, WorldCfg
 
 SLIDER = """<robot name="slide">
 <link name="root"/>

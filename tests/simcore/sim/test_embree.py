@@ -15,15 +15,14 @@ from unlatch.simcore.meshes.creased_normals import creased_normals
 from unlatch.simcore.meshes.mesh_reader import read_mesh
 from unlatch.simcore.meshes.triangle_mesh import TriangleMesh
 from unlatch.simcore.sim.bodies import ROOT
-from unlatch.simcore.sim.rates import WorldCfg
 from unlatch.simcore.sim.renderers import embree
 from unlatch.simcore.sim.renderers.catalog import RENDERERS
-from unlatch.simcore.sim.renderers.exposure import Exposure
-from unlatch.simcore.sim.visuals.appearance import Look, TextureStore
+from unlatch.simcore.sim.renderers.render_request import RenderRequest
+from unlatch.simcore.sim.visuals.appearance import LinkAppearance, TextureStore
 from unlatch.simcore.sim.visuals.light import Light
 from unlatch.simcore.sim.visuals.pictures import take_images
 from unlatch.simcore.sim.visuals.scenery import add_panel
-from unlatch.simcore.sim.world import World
+from unlatch.simcore.sim.world import World, WorldCfg
 
 pytestmark = pytest.mark.integration
 
@@ -43,7 +42,7 @@ def world() -> Iterator[World]:
 
 def look_down(world: World, *, shadow: bool = True) -> Array:
     pinhole = Pinhole.from_fov(64, 64, np.radians(40.0))
-    return take_images(world, Exposure(pinhole, DOWN, near_m=0.02, far_m=10.0, shadow=shadow)).rgb.astype(int)
+    return take_images(world, RenderRequest(pinhole, DOWN, near_m=0.02, far_m=10.0, shadow=shadow)).rgb.astype(int)
 
 
 @pytest.fixture
@@ -71,9 +70,9 @@ def test_a_picture_lies_on_a_panel_as_bullet_lays_it(quartered: Path, tile_m: fl
                 rgba=(1.0, 1.0, 1.0, 1.0),
                 tile_m=tile_m,
             )
-            look = Look(world, [panel], TextureStore(world, lambda _number: quartered), links=[ROOT])
-            look.textures[:] = 1
-            look.show()
+            appearance = LinkAppearance(world, [panel], TextureStore(world, lambda _number: quartered), links=[ROOT])
+            appearance.textures[:] = 1
+            appearance.show()
             seen[name] = look_down(world)
     same = np.abs(seen["tiny"] - seen["embree"]).max(axis=-1) < 30
     assert same.mean() > 0.8  # Bullet takes the nearest texel and draws edges in steps

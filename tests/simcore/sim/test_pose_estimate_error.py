@@ -3,44 +3,44 @@
 import numpy as np
 
 from unlatch.simcore.geometry import Pose
-from unlatch.simcore.sim.pose_estimate_error import Sighting
-from unlatch.simcore.sim.views.pose_estimate_view import SightingView
+from unlatch.simcore.sim.pose_estimate_error import PoseEstimateError
+from unlatch.simcore.sim.views.pose_estimate_view import PoseEstimateView
 
 ROOT = Pose.from_rpy((0.5, -0.1, 0.2), (0.1, -0.2, 0.7))
 LINK = ROOT @ Pose.from_rpy((0.0, 0.3, 0.1), (0.0, 0.0, 0.4))
 
 
 def test_without_errors_the_truth_is_told_to_the_bit():
-    sighting = Sighting([("door", "handle")])
-    assert sighting.root(ROOT) is ROOT
-    assert sighting.seen(ROOT, LINK) is LINK
-    assert not sighting.keypoint_error("door", "handle").any()
+    pose_error = PoseEstimateError([("door", "handle")])
+    assert pose_error.root(ROOT) is ROOT
+    assert pose_error.seen(ROOT, LINK) is LINK
+    assert not pose_error.keypoint_error("door", "handle").any()
     positions = np.array([0.3])
-    told = Sighting([], joints=["hinge"])
+    told = PoseEstimateError([], joints=["hinge"])
     assert told.joint_positions(positions) is positions
     assert told.joint_error("hinge") == 0.0
 
 
 def test_the_object_is_displaced_as_one():
-    sighting = Sighting([])
-    sighting.position_m, sighting.rpy_rad = np.array([0.01, -0.02, 0.03]), np.array([0.0, 0.0, 0.1])
-    root, link = sighting.root(ROOT), sighting.seen(ROOT, LINK)
+    pose_error = PoseEstimateError([])
+    pose_error.position_m, pose_error.rpy_rad = np.array([0.01, -0.02, 0.03]), np.array([0.0, 0.0, 0.1])
+    root, link = pose_error.root(ROOT), pose_error.seen(ROOT, LINK)
     assert np.allclose(root.p - ROOT.p, [0.01, -0.02, 0.03])
     assert np.allclose(root.R @ ROOT.R.T, Pose.from_rpy(np.zeros(3), (0.0, 0.0, 0.1)).R)
     assert np.allclose((root.inverse() @ link).matrix, (ROOT.inverse() @ LINK).matrix)
 
 
 def test_its_view_writes_every_error():
-    sighting = Sighting([("door", "head"), ("door", "tail")], joints=["hinge"])
-    view = SightingView(sighting, name="microwave")
+    pose_error = PoseEstimateError([("door", "head"), ("door", "tail")], joints=["hinge"])
+    view = PoseEstimateView(pose_error, name="microwave")
     view.attribute("seen_position").write(0, np.array([1.0, 2.0, 3.0]))
     view.attribute("seen_orientation").write(0, np.array([0.1, 0.2, 0.3]))
     view.attribute("seen_joints").write(0, np.array([0.04]))
     view.attribute("seen_keypoints").write(0, np.arange(6.0))
-    assert sighting.position_m.tolist() == [1.0, 2.0, 3.0]
-    assert sighting.rpy_rad.tolist() == [0.1, 0.2, 0.3]
-    assert sighting.keypoint_error("door", "tail").tolist() == [3.0, 4.0, 5.0]
-    assert sighting.joint_error("hinge") == 0.04
-    assert sighting.joint_positions(np.array([1.0])).tolist() == [1.04]
+    assert pose_error.position_m.tolist() == [1.0, 2.0, 3.0]
+    assert pose_error.rpy_rad.tolist() == [0.1, 0.2, 0.3]
+    assert pose_error.keypoint_error("door", "tail").tolist() == [3.0, 4.0, 5.0]
+    assert pose_error.joint_error("hinge") == 0.04
+    assert pose_error.joint_positions(np.array([1.0])).tolist() == [1.04]
     for name, values in (("seen_position", [1.0, 2.0, 3.0]), ("seen_keypoints", list(range(6)))):
         assert view.get(name)[0].tolist() == values

@@ -11,11 +11,10 @@ import pytest
 
 from unlatch.simcore.errors import WorldError
 from unlatch.simcore.geometry import Pinhole, Pose, matrix_from_rpy
-from unlatch.simcore.sim.rates import WorldCfg
 from unlatch.simcore.sim.renderers.catalog import RENDERERS
 from unlatch.simcore.sim.sensors.camera import Camera, CameraCfg
 from unlatch.simcore.sim.sensors.config import MountCfg
-from unlatch.simcore.sim.world import World
+from unlatch.simcore.sim.world import World, WorldCfg
 from unlatch.simcore.state import Rendering
 
 pytestmark = pytest.mark.integration

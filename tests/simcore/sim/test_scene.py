@@ -8,10 +8,9 @@ import pytest
 from unlatch.simcore.errors import RecordingError
 from unlatch.simcore.recording.keys import INTERVAL, STATE, kind_of
 from unlatch.simcore.sim.contacts import ContactView
-from unlatch.simcore.sim.rates import WorldCfg
 from unlatch.simcore.sim.scene import NOT_RECORDED, Scene
 from unlatch.simcore.sim.sensors.imu import Imu, ImuCfg
-from unlatch.simcore.sim.world import World
+from unlatch.simcore.sim.world import World, WorldCfg
 from unlatch.simcore.state import Buffer, Module
 
 pytestmark = pytest.mark.integration

@@ -8,8 +8,7 @@ import psutil
 import pytest
 
 from unlatch.simcore.geometry import Pose
-from unlatch.simcore.sim.rates import WorldCfg
-from unlatch.simcore.sim.world import World
+from unlatch.simcore.sim.world import World, WorldCfg
 
 BOX = (
     '<robot name="box"><link name="box"><collision><geometry><box size="1 1 1"/></geometry></collision></link></robot>'

@@ -12,8 +12,7 @@ from unlatch.robots.model import model_path
 from unlatch.robots.robot import Arm, Robot
 from unlatch.simcore.errors import SkillError
 from unlatch.simcore.geometry import Pose
-from unlatch.simcore.sim.rates import WorldCfg
-from unlatch.simcore.sim.world import World
+from unlatch.simcore.sim.world import World, WorldCfg
 from unlatch.skills.contract.command import PLANNER_PARAMETER, JointMotion, ManipCommand, ManipKind, Phase
 from unlatch.skills.contract.execution import CommandExecutor
 

@@ -19,7 +19,7 @@ from unlatch.simcore.recording.export import StateKind  # noqa: E402
 from unlatch.simcore.recording.export.config import ExportCfg, RotationForm  # noqa: E402
 from unlatch.simcore.recording.export.trajectory import ACTION, TrajectoryMaker  # noqa: E402
 from unlatch.simcore.recording.json_values import plain  # noqa: E402
-from unlatch.simcore.sim.rates import WorldCfg  # noqa: E402
+from unlatch.simcore.sim.world import WorldCfg  # noqa: E402
 from unlatch.workflows.cli.arguments import CommandLine, load_configs  # noqa: E402
 from unlatch.workflows.episode.episode import INITIAL_S  # noqa: E402
 from unlatch.workflows.gym.env import UnlatchEnv  # noqa: E402

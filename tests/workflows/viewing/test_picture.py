@@ -9,7 +9,7 @@ from PIL import Image
 from unlatch.simcore.errors import RecordingError
 from unlatch.simcore.recording.data_set.data_set import DataSet
 from unlatch.simcore.recording.episode import EpisodeRecord
-from unlatch.simcore.sim.visuals.pictures import View
+from unlatch.simcore.sim.visuals.pictures import LookAtCamera
 from unlatch.workflows.viewing.picture import Overlay, Row, choose_episodes, compose_sheet, contact_frame, write_picture
 
 
@@ -63,7 +63,7 @@ def test_a_sheet_has_a_caption_and_a_strip_for_each_row():
 
 
 def test_marks_lie_where_the_camera_sees_the_point():
-    view = View(eye=(0.0, -2.0, 0.0), target=(0.0, 0.0, 0.0), fov_deg=60.0)
+    view = LookAtCamera(eye=(0.0, -2.0, 0.0), target=(0.0, 0.0, 0.0), fov_deg=60.0)
     overlay = Overlay(np.full((200, 300, 3), 255, dtype=np.uint8), view)
     overlay.point(np.array([0.0, 0.0, 0.0]), color=(255, 0, 0))
     overlay.point(np.array([0.0, -5.0, 0.0]), color=(0, 0, 255))  # behind the camera
@@ -76,7 +76,7 @@ def test_marks_lie_where_the_camera_sees_the_point():
 
 @pytest.mark.parametrize("height_m", [-0.35, 0.0, 0.35])
 def test_names_of_points_in_one_place_are_below_each_other(height_m: float):
-    view = View(eye=(0.0, -1.0, 0.0), target=(0.0, 0.0, 0.0))
+    view = LookAtCamera(eye=(0.0, -1.0, 0.0), target=(0.0, 0.0, 0.0))
     overlay = Overlay(np.full((300, 400, 3), 255, dtype=np.uint8), view)
     overlay.labels({f"{part}.iii": np.array([0.0, 0.0, height_m]) for part in "abcdefgh"})
     overlay.labels({"behind": np.array([0.0, -5.0, 0.0])})

@@ -14,7 +14,7 @@ from unlatch.simcore.geometry import Pose
 from unlatch.simcore.randomization.distractors import DistractorsCfg
 from unlatch.simcore.rng import stream
 from unlatch.simcore.sim.bodies import Body
-from unlatch.simcore.sim.visuals.appearance import PLAIN, Look, TextureStore
+from unlatch.simcore.sim.visuals.appearance import PLAIN, LinkAppearance, TextureStore
 from unlatch.simcore.sim.visuals.scenery import SOLIDS, add_solid
 from unlatch.tasks.scene_names import TABLE
 from unlatch.workflows.episode.scene import TABLE_CENTER_M, TABLE_SIZE_M, EpisodeScene
@@ -141,9 +141,9 @@ def show_distractors(scene: EpisodeScene, distractors: Sequence[Distractor], tex
             rgba=(red, green, blue, 1.0),
         )
         body.semantic_class = CLASS
-        look = Look(scene.world, [body], textures, links=[-1])
-        look.textures[:] = item.texture
-        look.show()
+        appearance = LinkAppearance(scene.world, [body], textures, links=[-1])
+        appearance.textures[:] = item.texture
+        appearance.show()
         bodies.append(body)
     return bodies
 

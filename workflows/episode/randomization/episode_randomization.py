@@ -18,9 +18,9 @@ from unlatch.simcore.rng import stream
 from unlatch.simcore.sim.bodies import Body
 from unlatch.simcore.sim.drives import DriveGroup
 from unlatch.simcore.sim.views.articulation_view import ArticulationView
-from unlatch.simcore.sim.views.pose_estimate_view import SightingView
+from unlatch.simcore.sim.views.pose_estimate_view import PoseEstimateView
 from unlatch.simcore.sim.views.rigid_prim_view import RigidPrimView
-from unlatch.simcore.sim.views.view import View
+from unlatch.simcore.sim.views.view import BodyView
 from unlatch.workflows.episode.randomization.distractor_view import DISTRACTORS, DistractorView
 from unlatch.workflows.episode.randomization.distractors import (
     Distractor,
@@ -81,7 +81,7 @@ class EpisodeRandomization:
         self._distractors: list[Distractor] = []
         self._distractor_view = DistractorView()
         self._textures = texture_store(scene)
-        self._made: dict[str, View] = {}
+        self._made: dict[str, BodyView] = {}
         self._views = self._view_cfgs()
         self._recorded = self._recorded_layers()
         drawn = self._drawn_rules(cfg) if self._recorded is None else []
@@ -187,7 +187,7 @@ class EpisodeRandomization:
         for name in sorted(used & self._views.keys()):
             setups["physics"].register_view(self._view(self._views[name]))
         for name in sorted(used & scene.objects.keys()):
-            setups["sensors"].register_view(SightingView(scene.objects[name].sighting, name=name))
+            setups["sensors"].register_view(PoseEstimateView(scene.objects[name].pose_error, name=name))
         robot = scene.robot
         if robot.body.name in used:
             arms = list(robot.arms.values())
@@ -198,7 +198,7 @@ class EpisodeRandomization:
         if DISTRACTORS in used:
             setups["visuals"].register_view(self._distractor_view)
 
-    def _view(self, cfg: ViewCfg) -> View:
+    def _view(self, cfg: ViewCfg) -> BodyView:
         """A view of a body, made once: what it declares acts from then on."""
         if cfg.name not in self._made:
             world = self._scene.world

@@ -10,11 +10,11 @@ from unlatch.objects.procedural.building.numbered_texture import texture_file
 from unlatch.simcore.geometry import Pose
 from unlatch.simcore.sim.bodies import ROOT, Body
 from unlatch.simcore.sim.sensors.camera import Camera
-from unlatch.simcore.sim.views.appearance_view import LookView
+from unlatch.simcore.sim.views.appearance_view import AppearanceView
 from unlatch.simcore.sim.views.attribute_view import AttributeView
 from unlatch.simcore.sim.views.camera_view import CameraView
 from unlatch.simcore.sim.views.light_view import LightView
-from unlatch.simcore.sim.visuals.appearance import Look, TextureStore
+from unlatch.simcore.sim.visuals.appearance import LinkAppearance, TextureStore
 from unlatch.simcore.sim.visuals.scenery import add_panel, add_solid
 from unlatch.tasks.scene_names import TABLE
 from unlatch.workflows.episode.randomization.distractor_view import DISTRACTORS
@@ -56,15 +56,15 @@ def visual_views(scene: EpisodeScene, used: AbstractSet[str], textures: TextureS
     for name, body in world.bodies.items():
         if name in used:
             painted = [body, _table_top(scene)] if name == TABLE and world.visuals else [body]
-            look = Look(world, painted, textures, links=list(body.links.values()))
-            found.append(LookView(look, name=name, links=list(body.links)))
+            appearance = LinkAppearance(world, painted, textures, links=list(body.links.values()))
+            found.append(AppearanceView(appearance, name=name, links=list(body.links)))
     if LIGHT in used:
         found.append(LightView(world, name=LIGHT))
     if not used.isdisjoint(ROOM):
         rooms = _room(scene) if world.visuals else {}
         for name in ROOM:
-            look = Look(world, rooms.get(name, []), textures, links=[ROOT])
-            found.append(LookView(look, name=name, links=[name]))
+            appearance = LinkAppearance(world, rooms.get(name, []), textures, links=[ROOT])
+            found.append(AppearanceView(appearance, name=name, links=[name]))
     found += [CameraView(camera) for camera in cameras(scene) if camera.cfg.name in used]
     return found
 

@@ -20,8 +20,7 @@ from unlatch.simcore.geometry import Pose
 from unlatch.simcore.recording.data_set.data_set import DataSet
 from unlatch.simcore.recording.episode import EpisodeRecord
 from unlatch.simcore.sim.bodies import Body
-from unlatch.simcore.sim.rates import WorldCfg
-from unlatch.simcore.sim.world import World
+from unlatch.simcore.sim.world import World, WorldCfg
 from unlatch.simcore.urdf.reader import read_urdf
 from unlatch.skills.contract.command import Phase
 from unlatch.workflows.episode.scene import TABLE_CENTER_M, TABLE_SIZE_M

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from unlatch.simcore.sim.annotators.annotated_frame import AnnotatedFrame
 from unlatch.simcore.sim.annotators.annotations import Annotations, annotate
 from unlatch.simcore.sim.annotators.entity import Entity
-from unlatch.simcore.sim.annotators.shot import Shot
 
 Array = np.ndarray
 
@@ -16,7 +16,7 @@ Array = np.ndarray
 class CocoFile:
     """Collects images; `content` is then the file, which pycocotools reads.
 
-    A category is a class, body, part or link, by the first of the shot's semantic types that a thing has. Masks are
+    A category is a class, body, part or link, by the first of the frame's semantic types that a thing has. Masks are
     run-length encoded, boxes those of the pixels that are seen. Keypoints belong to whole bodies: `<part>.<keypoint>`.
     """
 
@@ -25,21 +25,21 @@ class CocoFile:
         self._annotations: list[dict[str, Any]] = []
         self._categories: dict[str, dict[str, Any]] = {}
 
-    def add(self, shot: Shot, file_name: str) -> None:
+    def add(self, frame: AnnotatedFrame, file_name: str) -> None:
         """Adds an image and all that is seen in it.
 
         Args:
-            shot: The image.
+            frame: The image.
             file_name: Where its colours are kept, relative to the folder of the images.
         """
-        found = annotate(shot, ["boxes_2d_tight", "keypoints", "occlusion"])
+        found = annotate(frame, ["boxes_2d_tight", "keypoints", "occlusion"])
         number = len(self._images) + 1
         self._images.append(
-            {"id": number, "file_name": file_name, "width": shot.optics.width, "height": shot.optics.height}
+            {"id": number, "file_name": file_name, "width": frame.optics.width, "height": frame.optics.height}
         )
-        for row, entity in enumerate(shot.entities):
+        for row, entity in enumerate(frame.entities):
             if found["visible_px"][row]:
-                self._annotations.append(self._annotation(shot, entity, found, row, number))
+                self._annotations.append(self._annotation(frame, entity, found, row, number))
 
     @property
     def content(self) -> dict[str, Any]:
@@ -51,7 +51,9 @@ class CocoFile:
             "categories": list(self._categories.values()),
         }
 
-    def _annotation(self, shot: Shot, entity: Entity, found: Annotations, row: int, image: int) -> dict[str, Any]:
+    def _annotation(
+        self, frame: AnnotatedFrame, entity: Entity, found: Annotations, row: int, image: int
+    ) -> dict[str, Any]:
         x_min, y_min, x_max, y_max = (int(value) for value in found["boxes_2d_tight"][row])
         made: dict[str, Any] = {
             "id": len(self._annotations) + 1,
@@ -60,14 +62,14 @@ class CocoFile:
             "bbox": [x_min, y_min, x_max - x_min + 1, y_max - y_min + 1],
             "area": int(found["visible_px"][row]),
             "iscrowd": 0,
-            "segmentation": _run_lengths(shot.mask(entity)),
+            "segmentation": _run_lengths(frame.mask(entity)),
             "path": entity.path,
             "occlusion": float(found["occlusion"][row]),
         }
         names, values = _keypoints(entity, found)
         if names:
             made.update({"keypoints": values, "num_keypoints": sum(1 for v in values[2::3] if v)})
-        made["category_id"] = self._category(entity.labels[shot.cfg.type_of(entity.labels)], names)
+        made["category_id"] = self._category(entity.labels[frame.cfg.type_of(entity.labels)], names)
         return made
 
     def _category(self, name: str, keypoints: list[str]) -> int:

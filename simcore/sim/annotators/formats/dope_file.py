@@ -7,15 +7,15 @@ from typing import Any
 import numpy as np
 
 from unlatch.simcore.geometry import Fisheye, Pose
+from unlatch.simcore.sim.annotators.annotated_frame import AnnotatedFrame
 from unlatch.simcore.sim.annotators.annotations import annotate
-from unlatch.simcore.sim.annotators.shot import Shot
 
 Array = np.ndarray
 
 _CM = 100.0
 
 
-def dope_frame(shot: Shot) -> dict[str, Any]:
+def dope_frame(frame: AnnotatedFrame) -> dict[str, Any]:
     """The content of a frame's JSON file; centimetres, quaternions x, y, z, w, as that form has them.
 
     `camera_data` holds the pose of the camera in the world, its size and intrinsics; of a fisheye k1 to k4 too, as
@@ -25,10 +25,10 @@ def dope_frame(shot: Shot) -> dict[str, Any]:
     are left out: such a corner has no pixel.
 
     Args:
-        shot: The image; the first of its semantic types that a thing has is its class.
+        frame: The image; the first of its semantic types that a thing has is its class.
     """
-    found = annotate(shot, ["boxes_3d", "occlusion", "poses"])
-    T_turned_world = (shot.T_world_camera @ shot.cfg.T_camera_turned).inverse()
+    found = annotate(frame, ["boxes_3d", "occlusion", "poses"])
+    T_turned_world = (frame.T_world_camera @ frame.cfg.T_camera_turned).inverse()
     objects = []
     for row, path in enumerate(found.paths):
         cuboid_px = found["boxes_3d_corners_px"][row]
@@ -39,7 +39,7 @@ def dope_frame(shot: Shot) -> dict[str, Any]:
         labels = found.id_to_labels[found.semantic_ids[row]]
         objects.append(
             {
-                "class": labels[shot.cfg.type_of(labels)],
+                "class": labels[frame.cfg.type_of(labels)],
                 "name": path,
                 "visibility": 1.0 - float(found["occlusion"][row]),
                 "location": (pose.p * _CM).tolist(),
@@ -50,11 +50,11 @@ def dope_frame(shot: Shot) -> dict[str, Any]:
                 "projected_cuboid": cuboid_px.tolist(),
             }
         )
-    return {"camera_data": _camera_data(shot), "objects": objects}
+    return {"camera_data": _camera_data(frame), "objects": objects}
 
 
-def _camera_data(shot: Shot) -> dict[str, Any]:
-    optics, T_world_turned = shot.optics, shot.T_world_camera @ shot.cfg.T_camera_turned
+def _camera_data(frame: AnnotatedFrame) -> dict[str, Any]:
+    optics, T_world_turned = frame.optics, frame.T_world_camera @ frame.cfg.T_camera_turned
     return {
         "location_worldframe": (T_world_turned.p * _CM).tolist(),
         "quaternion_xyzw_worldframe": T_world_turned.quat_xyzw.tolist(),

@@ -8,9 +8,9 @@ import numpy as np
 from PIL import Image, ImageDraw, ImageFont
 
 from unlatch.simcore.geometry import Pose
+from unlatch.simcore.sim.annotators.annotated_frame import AnnotatedFrame
 from unlatch.simcore.sim.annotators.annotations import Annotations, annotate
 from unlatch.simcore.sim.annotators.entity import Entity, box_edges
-from unlatch.simcore.sim.annotators.shot import Shot
 
 Array = np.ndarray
 
@@ -21,7 +21,7 @@ _FONT_PX = 13
 _DASH_PX = 5
 
 
-def drawn(shot: Shot, *, scale: int = 2) -> Array:
+def drawn(frame: AnnotatedFrame, *, scale: int = 2) -> Array:
     """The image, larger, with what annotators say of everything in it.
 
     Each thing has a colour: its tight box drawn through, its loose box dashed, its box in space thin, its path and
@@ -29,19 +29,19 @@ def drawn(shot: Shot, *, scale: int = 2) -> Array:
     are seen, and red rings where something hides them.
 
     Args:
-        shot: The image.
+        frame: The image.
         scale: So many pixels of the picture for one of the image, along a side.
 
     Returns:
         (scale height, scale width, 3) uint8.
     """
-    found = annotate(shot, ["boxes_2d_loose", "boxes_2d_tight", "boxes_3d", "keypoints", "occlusion"])
-    size = (scale * shot.optics.width, scale * shot.optics.height)
-    picture = Image.fromarray(shot.images.rgb).resize(size, Image.Resampling.NEAREST)
+    found = annotate(frame, ["boxes_2d_loose", "boxes_2d_tight", "boxes_3d", "keypoints", "occlusion"])
+    size = (scale * frame.optics.width, scale * frame.optics.height)
+    picture = Image.fromarray(frame.images.rgb).resize(size, Image.Resampling.NEAREST)
     pencil = _Pencil(picture, scale)
-    for row, entity in enumerate(shot.entities):
+    for row, entity in enumerate(frame.entities):
         pencil.thing(found, row, _COLOURS[row % len(_COLOURS)])
-        pencil.axes(shot, entity)
+        pencil.axes(frame, entity)
     for pixel, seen in zip(found["keypoints_px"], found["keypoints_visibility"].tolist(), strict=True):
         if seen:
             pencil.point(pixel, visible=seen == 2)
@@ -78,11 +78,11 @@ class _Pencil:
             self._draw.rectangle(self._draw.textbbox(place, text, font=self._font), fill=(255, 255, 255))
             self._draw.text(place, text, fill=colour, font=self._font)
 
-    def axes(self, shot: Shot, entity: Entity) -> None:
+    def axes(self, frame: AnnotatedFrame, entity: Entity) -> None:
         """The axes of a thing's frame, a quarter of its size long."""
         length = 0.25 * float(np.linalg.norm(np.diff(entity.extents, axis=0)))
-        T_camera_entity: Pose = shot.T_camera_world @ entity.T_world_entity
-        ends = shot.optics.project(T_camera_entity @ np.vstack([np.zeros(3), length * np.eye(3)]))
+        T_camera_entity: Pose = frame.T_camera_world @ entity.T_world_entity
+        ends = frame.optics.project(T_camera_entity @ np.vstack([np.zeros(3), length * np.eye(3)]))
         for end, colour in zip(ends[1:], _AXES, strict=True):
             if np.isfinite([ends[0], end]).all():
                 self._draw.line([self._at(ends[0]), self._at(end)], fill=colour, width=3)

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from unlatch.simcore.geometry import Pose
+from unlatch.simcore.sim.annotators.annotated_frame import AnnotatedFrame
 from unlatch.simcore.sim.annotators.annotations import Annotations, annotate
-from unlatch.simcore.sim.annotators.shot import Shot
 
 Array = np.ndarray
 
@@ -41,14 +41,14 @@ class NodeOutput:
         return len(self.data)
 
 
-def pose_output(shot: Shot, *, get_centers: bool = False) -> NodeOutput:
+def pose_output(frame: AnnotatedFrame, *, get_centers: bool = False) -> NodeOutput:
     """As the node Pose: transforms from each thing's frame to the camera's, row vectors as USD has them.
 
     Args:
-        shot: The image; `include_occluded`, `semantic_types` and `camera_rotation_deg` of its configuration hold.
+        frame: The image; `include_occluded`, `semantic_types` and `camera_rotation_deg` of its configuration hold.
         get_centers: Whether the middle of each thing in the image is put out too.
     """
-    found = annotate(shot, ["poses"])
+    found = annotate(frame, ["poses"])
     fields = [("semanticId", "<u4"), ("pose", "<f4", (4, 4))]
     data: Array = np.zeros(len(found.paths), dtype=[*fields, ("center", "<f4", (2,))] if get_centers else fields)
     data["semanticId"] = found.semantic_ids
@@ -58,15 +58,15 @@ def pose_output(shot: Shot, *, get_centers: bool = False) -> NodeOutput:
     return _output(data, found)
 
 
-def dope_output(shot: Shot) -> NodeOutput:
+def dope_output(frame: AnnotatedFrame) -> NodeOutput:
     """As the node Dope: visibility, location [m], rotation (x, y, z, w) and the corners of the box in the image.
 
     The ninth corner is the middle of the box. Invisible things have visibility 0, those outside of the image NaN.
 
     Args:
-        shot: The image, as of `pose_output`.
+        frame: The image, as of `pose_output`.
     """
-    found = annotate(shot, ["boxes_3d", "occlusion", "poses"])
+    found = annotate(frame, ["boxes_3d", "occlusion", "poses"])
     data: Array = np.zeros(
         len(found.paths),
         dtype=[

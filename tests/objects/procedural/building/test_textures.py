@@ -23,9 +23,8 @@ from unlatch.simcore.meshes.mesh_dependencies import mesh_dependencies
 from unlatch.simcore.meshes.shape_surface import shape_mesh
 from unlatch.simcore.meshes.textured_surface import read_textured_surface
 from unlatch.simcore.rng import stream
-from unlatch.simcore.sim.rates import WorldCfg
-from unlatch.simcore.sim.visuals.pictures import framing_view, take_picture
-from unlatch.simcore.sim.world import World
+from unlatch.simcore.sim.visuals.pictures import framing_camera, take_picture
+from unlatch.simcore.sim.world import World, WorldCfg
 from unlatch.simcore.urdf.model import Link, Shape, ShapeKind
 from unlatch.simcore.urdf.reader import read_urdf
 
@@ -184,7 +183,7 @@ def test_bullet_draws_the_grain(tmp_path: Path) -> None:
     for path in (plain, write_dressed(made, "drawer-test", "object.urdf")):
         with World(WorldCfg(), visuals=True) as world:
             world.load_urdf(path, name="object", T_world_root=Pose.identity())
-            top = framing_view(np.array([[-0.1, -0.1, 0.34], [0.1, 0.1, 0.34]]), (0.0, -0.2, 1.0), fov_deg=20.0)
+            top = framing_camera(np.array([[-0.1, -0.1, 0.34], [0.1, 0.1, 0.34]]), (0.0, -0.2, 1.0), fov_deg=20.0)
             picture = take_picture(world, top, width=120, height=120).astype(float)
         middle = picture[40:80, 40:80]
         contrasts.append(middle.std(axis=(0, 1)).max())

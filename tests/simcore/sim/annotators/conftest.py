@@ -10,11 +10,10 @@ import pytest
 
 from unlatch.simcore.errors import WorldError
 from unlatch.simcore.geometry import Pinhole, Pose
+from unlatch.simcore.sim.annotators.annotated_frame import AnnotatedFrame, take_annotated_frame
 from unlatch.simcore.sim.annotators.config import AnnotationCfg
-from unlatch.simcore.sim.annotators.shot import Shot, take_shot
-from unlatch.simcore.sim.rates import WorldCfg
 from unlatch.simcore.sim.renderers.catalog import RENDERERS
-from unlatch.simcore.sim.world import World
+from unlatch.simcore.sim.world import World, WorldCfg
 
 PINHOLE = Pinhole(160, 120, 150.0, 140.0, 77.0, 61.0)
 T_WORLD_CAMERA = Pose.from_rpy((0.3, -0.2, 0.5), (-1.9, 0.1, 0.3))
@@ -48,11 +47,11 @@ def world(request: pytest.FixtureRequest) -> Iterator[World]:
 
 
 @pytest.fixture
-def take(world: World) -> Callable[..., Shot]:
+def take(world: World) -> Callable[..., AnnotatedFrame]:
     """A shot from `T_WORLD_CAMERA` by `PINHOLE`; fields of the configuration by name."""
 
-    def of(*, keypoints=None, T_world_camera: Pose = T_WORLD_CAMERA, **cfg) -> Shot:
-        return take_shot(
+    def of(*, keypoints=None, T_world_camera: Pose = T_WORLD_CAMERA, **cfg) -> AnnotatedFrame:
+        return take_annotated_frame(
             world, PINHOLE, T_world_camera, near_m=0.02, far_m=10.0, cfg=AnnotationCfg(**cfg), keypoints=keypoints
         )
 

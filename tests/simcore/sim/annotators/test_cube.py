@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from unlatch.simcore.geometry import Pose
+from unlatch.simcore.sim.annotators.annotated_frame import AnnotatedFrame
 from unlatch.simcore.sim.annotators.annotations import Annotations, annotate
 from unlatch.simcore.sim.annotators.catalog import ANNOTATORS
 from unlatch.simcore.sim.annotators.entity import CORNER_SIGNS, box_edges
-from unlatch.simcore.sim.annotators.shot import Shot
 from unlatch.simcore.sim.renderers.catalog import RENDERERS
 from unlatch.simcore.sim.world import World
 
@@ -43,13 +43,13 @@ CORNERS_PX = np.array([pixel_of(corner) for corner in CORNERS_CAMERA])
 
 
 @pytest.fixture
-def shot(world: World, take: Callable[..., Shot], T_world_camera: Pose) -> Shot:
+def shot(world: World, take: Callable[..., AnnotatedFrame], T_world_camera: Pose) -> AnnotatedFrame:
     world.add_box("cube", size_m=[2 * HALF_M] * 3, T_world_box=T_world_camera @ T_CAMERA_CUBE)
     return take(keypoints={"cube.front.corner": T_world_camera @ CORNERS_CAMERA[np.argmin(CORNERS_CAMERA[:, 2])]})
 
 
 @pytest.fixture
-def found(shot: Shot) -> Annotations:
+def found(shot: AnnotatedFrame) -> Annotations:
     return annotate(shot, ANNOTATORS.names())
 
 
@@ -93,7 +93,7 @@ def test_all_of_it_agrees_with_its_geometry(found: Annotations, T_world_camera: 
     np.testing.assert_allclose(found["keypoints_px"][0], CORNERS_PX[np.argmin(CORNERS_CAMERA[:, 2])], atol=1e-3)
 
 
-def test_every_output_is_what_its_annotator_declares(shot: Shot):
+def test_every_output_is_what_its_annotator_declares(shot: AnnotatedFrame):
     named: list[str] = []
     for name in ANNOTATORS.names():
         annotator = ANNOTATORS.load(name)()

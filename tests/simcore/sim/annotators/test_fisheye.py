@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from unlatch.simcore.geometry import Fisheye, Pose
+from unlatch.simcore.sim.annotators.annotated_frame import take_annotated_frame
 from unlatch.simcore.sim.annotators.annotations import annotate
 from unlatch.simcore.sim.annotators.catalog import ANNOTATORS
 from unlatch.simcore.sim.annotators.config import AnnotationCfg
 from unlatch.simcore.sim.annotators.formats.dope_file import dope_frame
-from unlatch.simcore.sim.annotators.shot import take_shot
 from unlatch.simcore.sim.world import World
 
 pytestmark = pytest.mark.integration
@@ -45,7 +45,7 @@ def test_a_cube_to_the_side_is_where_geometry_says(world: World, T_world_camera:
     world.add_box("cube", size_m=[2 * HALF_M] * 3, T_world_box=T_world_camera @ T_CAMERA_CUBE)
     corners = np.array([T_CAMERA_CUBE @ (HALF_M * np.array(signs)) for signs in product((-1, 1), repeat=3)])
     nearest, farthest = (corners[pick(np.linalg.norm(corners, axis=1))] for pick in (np.argmin, np.argmax))
-    shot = take_shot(
+    shot = take_annotated_frame(
         world,
         LENS,
         T_world_camera,

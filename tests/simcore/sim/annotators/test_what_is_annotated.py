@@ -9,9 +9,9 @@ import pytest
 
 from unlatch.simcore.errors import ConfigError
 from unlatch.simcore.geometry import Pose
+from unlatch.simcore.sim.annotators.annotated_frame import AnnotatedFrame
 from unlatch.simcore.sim.annotators.annotations import annotate
 from unlatch.simcore.sim.annotators.config import AnnotationCfg
-from unlatch.simcore.sim.annotators.shot import Shot
 from unlatch.simcore.sim.bodies import Body
 from unlatch.simcore.sim.renderers.catalog import RENDERERS
 from unlatch.simcore.sim.world import World
@@ -37,7 +37,12 @@ def plate(world: World, T_world_camera: Pose, *, x: float, width: float) -> Body
 @pytest.mark.parametrize("world", RENDERERS.names(), indirect=True)
 @pytest.mark.parametrize(("edge_share", "hidden"), [(0.25, 0.25), (0.5, 0.5), (0.8, 0.8)])
 def test_a_plate_hides_the_share_of_the_cube_that_lies_behind_it(
-    world: World, take: Callable[..., Shot], T_world_camera: Pose, cube: Body, edge_share: float, hidden: float
+    world: World,
+    take: Callable[..., AnnotatedFrame],
+    T_world_camera: Pose,
+    cube: Body,
+    edge_share: float,
+    hidden: float,
 ):
     # at half the depth the front reaches from -0.075 to 0.075; the plate ends at that share of it
     edge = -0.075 + 0.15 * edge_share
@@ -52,7 +57,7 @@ def test_a_plate_hides_the_share_of_the_cube_that_lies_behind_it(
 
 @pytest.mark.parametrize("world", RENDERERS.names(), indirect=True)
 def test_a_thing_that_is_hidden_is_annotated_where_that_was_asked_for(
-    world: World, take: Callable[..., Shot], T_world_camera: Pose, cube: Body
+    world: World, take: Callable[..., AnnotatedFrame], T_world_camera: Pose, cube: Body
 ):
     plate(world, T_world_camera, x=0.0, width=0.4)
     assert annotate(take(), ["poses"]).paths == ("/plate",)
@@ -66,7 +71,7 @@ def test_a_thing_that_is_hidden_is_annotated_where_that_was_asked_for(
 
 @pytest.mark.parametrize("p", [(5.0, 0.0, 1.0), (0.0, 0.0, -1.0)])
 def test_a_thing_outside_of_the_image_has_a_pose_and_no_occlusion(
-    world: World, take: Callable[..., Shot], T_world_camera: Pose, cube: Body, p: tuple[float, float, float]
+    world: World, take: Callable[..., AnnotatedFrame], T_world_camera: Pose, cube: Body, p: tuple[float, float, float]
 ):
     cube.set_root_pose(T_world_camera @ Pose.from_translation(p))
     found = annotate(take(include_occluded=True), ["occlusion", "boxes_2d_loose", "poses"])
@@ -76,7 +81,7 @@ def test_a_thing_outside_of_the_image_has_a_pose_and_no_occlusion(
     assert np.isnan(found["centers_px"][0]).all() == (p[2] < 0)
 
 
-def test_boxes_end_at_the_edge_of_the_image(take: Callable[..., Shot], T_world_camera: Pose, cube: Body):
+def test_boxes_end_at_the_edge_of_the_image(take: Callable[..., AnnotatedFrame], T_world_camera: Pose, cube: Body):
     cube.set_root_pose(T_world_camera @ Pose.from_translation((-0.5, 0.0, 1.15)))
     found = annotate(take(), ["boxes_2d_tight", "boxes_2d_loose", "occlusion"])
     assert found["boxes_2d_tight"][0][0] == 0
@@ -85,7 +90,9 @@ def test_boxes_end_at_the_edge_of_the_image(take: Callable[..., Shot], T_world_c
     assert found["occlusion"][0] == 0.0
 
 
-def test_a_thing_that_the_camera_is_in_has_the_whole_image(take: Callable[..., Shot], T_world_camera: Pose, cube: Body):
+def test_a_thing_that_the_camera_is_in_has_the_whole_image(
+    take: Callable[..., AnnotatedFrame], T_world_camera: Pose, cube: Body
+):
     cube.set_root_pose(T_world_camera)
     found = annotate(take(include_occluded=True), ["boxes_2d_loose", "occlusion"])
     np.testing.assert_allclose(found["boxes_2d_loose"][0], [-0.5, -0.5, 159.5, 119.5])
@@ -93,7 +100,7 @@ def test_a_thing_that_the_camera_is_in_has_the_whole_image(take: Callable[..., S
 
 @pytest.mark.parametrize("world", RENDERERS.names(), indirect=True)
 def test_parts_follow_their_joint_and_have_the_labels_of_their_body(
-    take: Callable[..., Shot], cupboard: Body, T_world_camera: Pose
+    take: Callable[..., AnnotatedFrame], cupboard: Body, T_world_camera: Pose
 ):
     cupboard.set_joint_positions(["hinge"], [-0.9])
     shot = take(semantic_types=["class", "part"])
@@ -123,7 +130,12 @@ def test_parts_follow_their_joint_and_have_the_labels_of_their_body(
     ],
 )
 def test_only_what_has_a_label_of_a_wanted_type_is_annotated(
-    world: World, take: Callable[..., Shot], cupboard: Body, T_world_camera: Pose, types: list[str], paths: list[str]
+    world: World,
+    take: Callable[..., AnnotatedFrame],
+    cupboard: Body,
+    T_world_camera: Pose,
+    types: list[str],
+    paths: list[str],
 ):
     T = T_world_camera @ Pose.from_translation((0.35, 0.0, 1.0))
     world.add_box("cube", size_m=(0.1, 0.1, 0.1), T_world_box=T)
@@ -134,7 +146,7 @@ def test_only_what_has_a_label_of_a_wanted_type_is_annotated(
 
 
 def test_a_turned_camera_frame_turns_poses_and_leaves_pixels(
-    take: Callable[..., Shot], cupboard: Body, T_world_camera: Pose
+    take: Callable[..., AnnotatedFrame], cupboard: Body, T_world_camera: Pose
 ):
     kept = annotate(take(), ["poses"])
     gl = annotate(take(camera_rotation_deg=[180.0, 0.0, 0.0]), ["poses"])
@@ -146,7 +158,7 @@ def test_a_turned_camera_frame_turns_poses_and_leaves_pixels(
     np.testing.assert_allclose(turned["poses"][0][:3, 3], [-z, x, -y], atol=1e-9)
 
 
-def test_keypoints_are_seen_hidden_or_outside(take: Callable[..., Shot], cube: Body, T_world_camera: Pose):
+def test_keypoints_are_seen_hidden_or_outside(take: Callable[..., AnnotatedFrame], cube: Body, T_world_camera: Pose):
     points = {
         "front": (0.1, 0.1, 1.0),
         "just_inside": (0.0, 0.0, 1.009),

@@ -9,8 +9,7 @@ import pytest
 
 from unlatch.simcore.geometry import Pose
 from unlatch.simcore.sim.bodies import Body
-from unlatch.simcore.sim.rates import WorldCfg
-from unlatch.simcore.sim.world import World
+from unlatch.simcore.sim.world import World, WorldCfg
 
 TURNTABLE = """<robot name="turntable">
 <link name="stand"><inertial><mass value="1"/>

@@ -8,11 +8,10 @@ import pytest
 from unlatch.simcore.errors import ConfigError, WorldError
 from unlatch.simcore.geometry import Pose
 from unlatch.simcore.sim.bodies import Body
-from unlatch.simcore.sim.rates import WorldCfg
 from unlatch.simcore.sim.scene import NOT_RECORDED
 from unlatch.simcore.sim.sensors.camera import Camera, CameraCfg
 from unlatch.simcore.sim.sensors.config import MountCfg
-from unlatch.simcore.sim.world import World
+from unlatch.simcore.sim.world import World, WorldCfg
 from unlatch.simcore.state import Rendering
 
 pytestmark = pytest.mark.integration

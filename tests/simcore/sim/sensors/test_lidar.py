@@ -11,11 +11,10 @@ from unlatch.simcore.errors import ConfigError
 from unlatch.simcore.geometry import Pose
 from unlatch.simcore.recording.json_values import plain
 from unlatch.simcore.sim.bodies import Body
-from unlatch.simcore.sim.rates import WorldCfg
 from unlatch.simcore.sim.scene import NOT_RECORDED
 from unlatch.simcore.sim.sensors.config import MountCfg
 from unlatch.simcore.sim.sensors.lidar import Lidar, LidarCfg, LidarNoise, LidarPattern
-from unlatch.simcore.sim.world import World
+from unlatch.simcore.sim.world import World, WorldCfg
 
 pytestmark = pytest.mark.integration
 

@@ -10,10 +10,9 @@ import pytest
 from unlatch.simcore.errors import ConfigError
 from unlatch.simcore.geometry import Pose, matrix_from_rpy
 from unlatch.simcore.sim.bodies import Body
-from unlatch.simcore.sim.rates import WorldCfg
 from unlatch.simcore.sim.sensors.config import MountCfg, SensorCfg
 from unlatch.simcore.sim.sensors.mount import Mount
-from unlatch.simcore.sim.world import World
+from unlatch.simcore.sim.world import World, WorldCfg
 
 
 def test_a_pose_by_roll_pitch_and_yaw():

@@ -10,10 +10,9 @@ import pytest
 from unlatch.simcore.geometry import Pose
 from unlatch.simcore.sim.bodies import Body
 from unlatch.simcore.sim.drives import DriveGroup, DriveMode, JointDrive
-from unlatch.simcore.sim.rates import WorldCfg
 from unlatch.simcore.sim.views.articulation_view import ArticulationView
 from unlatch.simcore.sim.views.rigid_prim_view import RigidPrimView
-from unlatch.simcore.sim.world import World
+from unlatch.simcore.sim.world import World, WorldCfg
 
 SLED_AND_WHEEL = """<robot name="rig">
 <link name="root"/>

@@ -12,19 +12,18 @@ import pytest
 from unlatch.objects.procedural.building.numbered_texture import texture_file
 from unlatch.simcore.geometry import Pinhole, Pose
 from unlatch.simcore.sim.bodies import ROOT
-from unlatch.simcore.sim.rates import WorldCfg
 from unlatch.simcore.sim.renderers.catalog import RENDERERS
-from unlatch.simcore.sim.renderers.exposure import Exposure
-from unlatch.simcore.sim.views.appearance_view import LookView
+from unlatch.simcore.sim.renderers.render_request import RenderRequest
+from unlatch.simcore.sim.views.appearance_view import AppearanceView
 from unlatch.simcore.sim.views.light_view import LightView
-from unlatch.simcore.sim.visuals.appearance import Look, TextureStore
+from unlatch.simcore.sim.visuals.appearance import LinkAppearance, TextureStore
 from unlatch.simcore.sim.visuals.light import Light
-from unlatch.simcore.sim.visuals.pictures import View, link_labels, take_images, take_picture, visible_links
+from unlatch.simcore.sim.visuals.pictures import LookAtCamera, link_labels, take_images, take_picture, visible_links
 from unlatch.simcore.sim.visuals.scenery import SOLIDS, add_panel, add_solid
-from unlatch.simcore.sim.world import World
+from unlatch.simcore.sim.world import World, WorldCfg
 
 Array = np.ndarray
-VIEW = View(eye=(0.5, -0.01, 1.0), target=(0.5, 0.0, 0.0), fov_deg=30.0)
+VIEW = LookAtCamera(eye=(0.5, -0.01, 1.0), target=(0.5, 0.0, 0.0), fov_deg=30.0)
 PAIR = """<robot name="pair">
 <link name="left"><visual><origin xyz="-0.1 0 0"/><geometry><box size="0.15 0.15 0.1"/></geometry></visual></link>
 <link name="right"><visual><geometry><box size="0.15 0.15 0.1"/></geometry></visual></link>
@@ -45,9 +44,9 @@ def picture(world: World) -> Array:
     return take_picture(world, VIEW, width=48, height=36).astype(float)
 
 
-def look_of(world: World) -> LookView:
-    look = Look(world, [world.bodies["block"]], TextureStore(world, texture_file), links=[ROOT])
-    return LookView(look, name="block", links=["block"])
+def look_of(world: World) -> AppearanceView:
+    appearance = LinkAppearance(world, [world.bodies["block"]], TextureStore(world, texture_file), links=[ROOT])
+    return AppearanceView(appearance, name="block", links=["block"])
 
 
 def test_a_tint_multiplies_and_a_colour_replaces(shown: World) -> None:
@@ -130,12 +129,12 @@ def test_the_colour_of_one_link_is_seen_on_that_link_alone(shown: World, tmp_pat
     path = tmp_path / "pair.urdf"
     path.write_text(PAIR)
     body = shown.load_urdf(path, name="pair", T_world_root=Pose.from_translation((0.5, 0.0, 0.05)))
-    look = Look(shown, [body], TextureStore(shown, texture_file), links=list(body.links.values()))
-    view = LookView(look, name="pair", links=list(body.links))
+    appearance = LinkAppearance(shown, [body], TextureStore(shown, texture_file), links=list(body.links.values()))
+    view = AppearanceView(appearance, name="pair", links=list(body.links))
 
     def means() -> dict[str, Array]:
         down = Pose(np.diag([1.0, -1.0, -1.0]), np.array([0.5, 0.0, 1.0]))
-        images = take_images(shown, Exposure(Pinhole.from_fov(96, 72, 0.6), down, near_m=0.1, far_m=3.0))
+        images = take_images(shown, RenderRequest(Pinhole.from_fov(96, 72, 0.6), down, near_m=0.1, far_m=3.0))
         places = {label: place for place, (label, _) in enumerate(link_labels(shown), start=1)}
         return {name: images.rgb[images.link_ids == places[f"pair/{name}"]].mean(axis=0) for name in ("left", "right")}
 
@@ -156,7 +155,7 @@ def test_a_shadow_falls_where_the_light_is_hidden(shown: World) -> None:
     T = Pose.from_translation((0.5, 0.0, 0.3))
     add_solid(shown, "crate", shape="box", size_m=0.2, T_world_solid=T, rgba=(0, 0, 0, 1))
     shown.light = replace(ABOVE, direction=(1.0, 0.0, 1.0))
-    slanting = View(eye=(0.5, -1.0, 1.2), target=(0.5, 0.0, 0.0), fov_deg=60.0)
+    slanting = LookAtCamera(eye=(0.5, -1.0, 1.2), target=(0.5, 0.0, 0.0), fov_deg=60.0)
     seen = []
     for shadow in (0.0, 1.0):
         LightView(shown).attribute("shadow").write(0, np.array([shadow]))

@@ -7,10 +7,16 @@ import pytest
 
 from unlatch.simcore.errors import WorldError
 from unlatch.simcore.geometry import Pinhole, Pose, matrix_from_rpy
-from unlatch.simcore.sim.rates import WorldCfg
-from unlatch.simcore.sim.renderers.exposure import Exposure
-from unlatch.simcore.sim.visuals.pictures import View, framing_view, link_labels, project, take_images, visible_links
-from unlatch.simcore.sim.world import World
+from unlatch.simcore.sim.renderers.render_request import RenderRequest
+from unlatch.simcore.sim.visuals.pictures import (
+    LookAtCamera,
+    framing_camera,
+    link_labels,
+    project,
+    take_images,
+    visible_links,
+)
+from unlatch.simcore.sim.world import World, WorldCfg
 
 pytestmark = pytest.mark.integration
 
@@ -20,7 +26,7 @@ T_WORLD_CAMERA = Pose(matrix_from_rpy([-1.9, 0.1, 0.3]), [0.3, -0.2, 0.5])
 
 
 def take(world: World, pinhole: Pinhole, T_world_camera: Pose = T_WORLD_CAMERA):
-    return take_images(world, Exposure(pinhole, T_world_camera, near_m=0.02, far_m=10.0))
+    return take_images(world, RenderRequest(pinhole, T_world_camera, near_m=0.02, far_m=10.0))
 
 
 @pytest.mark.parametrize("pinhole", [CENTRED, OFF_CENTRE])
@@ -94,7 +100,7 @@ def test_a_framed_view_has_every_point_in_the_picture_and_fills_it(aspect: float
     rng = np.random.default_rng(3)
     for _ in range(20):
         points = rng.normal(size=(12, 3)) * rng.uniform(0.05, 0.5, size=3) + rng.normal(size=3)
-        view = framing_view(points, rng.normal(size=3), fov_deg=30.0, aspect=aspect)
+        view = framing_camera(points, rng.normal(size=3), fov_deg=30.0, aspect=aspect)
         pixels = project(view, points, width=round(200 * aspect), height=200) / [200 * aspect, 200]
         assert (pixels > -0.01).all()
         assert (pixels < 1.01).all()
@@ -106,7 +112,7 @@ def test_links_that_are_seen_are_counted():
         world.add_box("far", size_m=(0.1, 4.0, 4.0), T_world_box=Pose.from_translation((2.0, 0.0, 0.0)))
         world.add_box("near", size_m=(0.2, 0.4, 0.4), T_world_box=Pose.from_translation((1.0, 0.0, 0.0)))
         world.add_box("hidden", size_m=(0.2, 0.2, 0.2), T_world_box=Pose.from_translation((1.5, 0.0, 0.0)))
-        view = View(eye=(0.0, 0.0, 0.0), target=(1.0, 0.0, 0.0), fov_deg=60.0)
+        view = LookAtCamera(eye=(0.0, 0.0, 0.0), target=(1.0, 0.0, 0.0), fov_deg=60.0)
         seen = visible_links(world, view, width=90, height=90)
     assert seen.keys() == {"far", "near"}
     assert sum(seen.values()) == 90 * 90

@@ -8,7 +8,7 @@ from unlatch.simcore.geometry import Fisheye, Pinhole, Pose
 
 
 @dataclass(frozen=True)
-class Exposure:
+class RenderRequest:
     """One look."""
 
     optics: Pinhole | Fisheye

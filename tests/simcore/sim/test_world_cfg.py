@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from unlatch.simcore.errors import ConfigError
-from unlatch.simcore.sim.rates import WorldCfg
+from unlatch.simcore.sim.world import WorldCfg
 
 
 def test_steps_per_frame() -> None:

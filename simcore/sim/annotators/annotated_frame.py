@@ -13,7 +13,7 @@ from unlatch.simcore.meshes.silhouette import nearest_through
 from unlatch.simcore.meshes.triangle_mesh import TriangleMesh, join_meshes
 from unlatch.simcore.sim.annotators.config import AnnotationCfg
 from unlatch.simcore.sim.annotators.entity import Entity, entities_of, links_of
-from unlatch.simcore.sim.renderers.exposure import Exposure
+from unlatch.simcore.sim.renderers.render_request import RenderRequest
 from unlatch.simcore.sim.renderers.renderer import RawImages
 from unlatch.simcore.sim.visuals.pictures import link_labels, take_images
 from unlatch.simcore.sim.world import World
@@ -27,7 +27,7 @@ UNLABELLED = {"class": "UNLABELLED"}
 
 
 @dataclass(frozen=True)
-class Shot:
+class AnnotatedFrame:
     """An image and the geometry behind it; nothing in it changes with the world."""
 
     cfg: AnnotationCfg
@@ -128,7 +128,7 @@ def ray_lengths(pinhole: Pinhole) -> Array:
     return lengths
 
 
-def take_shot(
+def take_annotated_frame(
     world: World,
     optics: Pinhole | Fisheye,
     T_world_camera: Pose,
@@ -137,7 +137,7 @@ def take_shot(
     far_m: float,
     cfg: AnnotationCfg,
     keypoints: Mapping[str, Array] | None = None,
-) -> Shot:
+) -> AnnotatedFrame:
     """Makes an image and keeps what annotators need of the world.
 
     Args:
@@ -152,11 +152,11 @@ def take_shot(
     Raises:
         WorldError: The world has no visual shapes.
     """
-    images = take_images(world, Exposure(optics, T_world_camera, near_m, far_m))
-    return shot_of(world, images, optics, T_world_camera, near_m=near_m, cfg=cfg, keypoints=keypoints)
+    images = take_images(world, RenderRequest(optics, T_world_camera, near_m, far_m))
+    return make_annotated_frame(world, images, optics, T_world_camera, near_m=near_m, cfg=cfg, keypoints=keypoints)
 
 
-def shot_of(
+def make_annotated_frame(
     world: World,
     images: RawImages,
     optics: Pinhole | Fisheye,
@@ -165,9 +165,9 @@ def shot_of(
     near_m: float,
     cfg: AnnotationCfg,
     keypoints: Mapping[str, Array] | None = None,
-) -> Shot:
-    """The same of an image that was made already, of the world as it is now; arguments as of `take_shot`."""
-    return Shot(
+) -> AnnotatedFrame:
+    """The same of an image that was made already, of the world as it is now; arguments as of `take_annotated_frame`."""
+    return AnnotatedFrame(
         cfg=cfg,
         optics=optics,
         T_world_camera=T_world_camera,
