@@ -10,16 +10,18 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import yaml
 from numpy.typing import ArrayLike
 
 from unlatch.objects.fixed_handle import FixedHandle
-from unlatch.objects.mapping_reader import MappingReader
+from unlatch.objects.mapping_reader import MappingReader, readonly_vector, rounded, rounded_list
 from unlatch.simcore.errors import AssetError, close_matches
 from unlatch.simcore.geometry import Pose
+
+Entry = TypeVar("Entry")
 
 SCHEMA = 1
 """Version of the format that this module writes and reads."""
@@ -37,9 +39,6 @@ KEYPOINT_NAMES = (
     "base_contact_point",
 )
 """The keypoints that every part has."""
-
-AXIS_NAMES = ("link0_rot_axis", "link0_move_axis", "link0_contact_axis", "base_front_axis")
-"""The known axes. A part has its rot axis or its move axis, the contact axis and the front axis."""
 
 FRAMES = ("link", "base", "obj")
 
@@ -76,7 +75,7 @@ class FramedVector:
     """(3,) position [m] or unit direction."""
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "xyz", _readonly(self.xyz))
+        object.__setattr__(self, "xyz", readonly_vector(self.xyz))
 
     @classmethod
     def of(cls, frame: str, xyz: ArrayLike) -> FramedVector:
@@ -95,7 +94,7 @@ class Handle:
     """Handle frame in the part's link: origin at the centre of the graspable piece, x outwards, z along it."""
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "size", _readonly(self.size))
+        object.__setattr__(self, "size", readonly_vector(self.size))
 
 
 @dataclass(frozen=True)
@@ -129,8 +128,7 @@ class Part:
         Raises:
             AssetError: The part has no such keypoint.
         """
-        found: FramedVector = _lookup(self.keypoints, name, what="keypoint", owner=f"part '{self.name}'")
-        return found
+        return _lookup(self.keypoints, name, what="keypoint", owner=f"part '{self.name}'")
 
     def axis(self, name: str) -> FramedVector:
         """An axis by name.
@@ -138,8 +136,7 @@ class Part:
         Raises:
             AssetError: The part has no such axis.
         """
-        found: FramedVector = _lookup(self.axes, name, what="axis", owner=f"part '{self.name}'")
-        return found
+        return _lookup(self.axes, name, what="axis", owner=f"part '{self.name}'")
 
 
 @dataclass(frozen=True)
@@ -177,8 +174,7 @@ class Articulation:
         Raises:
             AssetError: The object has no such part; the message lists those it has.
         """
-        found: Part = _lookup(self.parts, name, what="part", owner=f"{self.category} '{self.source.get('id', '?')}'")
-        return found
+        return _lookup(self.parts, name, what="part", owner=self._title)
 
     def fixed_handle(self, name: str) -> FixedHandle:
         """A handle that stands still, by name.
@@ -186,10 +182,11 @@ class Articulation:
         Raises:
             AssetError: The object has no such handle; the message lists those it has.
         """
-        found: FixedHandle = _lookup(
-            self.handles, name, what="handle", owner=f"{self.category} '{self.source.get('id', '?')}'"
-        )
-        return found
+        return _lookup(self.handles, name, what="handle", owner=self._title)
+
+    @property
+    def _title(self) -> str:
+        return f"{self.category} '{self.source.get('id', '?')}'"
 
     def to_dict(self) -> dict[str, Any]:
         """The mapping that `articulation.yaml` holds; numbers are rounded to a nanometre."""
@@ -197,7 +194,7 @@ class Articulation:
             "schema": self.schema,
             "category": self.category,
             "source": dict(self.source),
-            "scale": _number(self.scale),
+            "scale": rounded(self.scale),
             "parts": {name: _part_to_dict(part) for name, part in self.parts.items()},
         }
         if self.handles:
@@ -362,25 +359,25 @@ def _handle_from_dict(reader: MappingReader, raw: Any, key: str) -> Handle:
 
 
 def _part_to_dict(part: Part) -> dict[str, Any]:
-    handle: dict[str, Any] = {"type": part.handle.type.name, "size": _numbers(part.handle.size)}
+    handle: dict[str, Any] = {"type": part.handle.type.name, "size": rounded_list(part.handle.size)}
     if part.handle.T_link_handle is not None:
         handle["T_link_handle"] = {
-            "position": _numbers(part.handle.T_link_handle.p),
-            "quat_xyzw": _numbers(part.handle.T_link_handle.quat_xyzw),
+            "position": rounded_list(part.handle.T_link_handle.p),
+            "quat_xyzw": rounded_list(part.handle.T_link_handle.quat_xyzw),
         }
     return {
         "joint": part.joint,
         "link": part.link,
         "base": part.base,
         "kind": part.kind.name,
-        "keypoints": {n: {"frame": v.frame, "xyz": _numbers(v.xyz)} for n, v in part.keypoints.items()},
-        "axes": {n: {"frame": v.frame, "xyz": _numbers(v.xyz)} for n, v in part.axes.items()},
+        "keypoints": {n: {"frame": v.frame, "xyz": rounded_list(v.xyz)} for n, v in part.keypoints.items()},
+        "axes": {n: {"frame": v.frame, "xyz": rounded_list(v.xyz)} for n, v in part.axes.items()},
         "handle": handle,
-        "openness": {"closed": _number(part.openness.closed), "open": _number(part.openness.open)},
+        "openness": {"closed": rounded(part.openness.closed), "open": rounded(part.openness.open)},
     }
 
 
-def _lookup(entries: Mapping[str, Any], name: str, *, what: str, owner: str) -> Any:
+def _lookup(entries: Mapping[str, Entry], name: str, *, what: str, owner: str) -> Entry:
     if name not in entries:
         raise AssetError(
             f"No {what} '{name}' in {owner}.{close_matches(name, entries)} Known: {', '.join(entries)}.",
@@ -388,17 +385,3 @@ def _lookup(entries: Mapping[str, Any], name: str, *, what: str, owner: str) -> 
             available=list(entries),
         )
     return entries[name]
-
-
-def _readonly(values: ArrayLike) -> np.ndarray:
-    array = np.array(values, dtype=float).reshape(3)
-    array.setflags(write=False)
-    return array
-
-
-def _number(value: float) -> float:
-    return round(float(value), 9) + 0.0
-
-
-def _numbers(values: np.ndarray) -> list[float]:
-    return [_number(v) for v in np.asarray(values, dtype=float)]

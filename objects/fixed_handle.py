@@ -6,9 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from unlatch.objects.mapping_reader import MappingReader
+from unlatch.objects.mapping_reader import MappingReader, readonly_vector, rounded, rounded_list
 
 _UNIT_TOLERANCE = 1e-3
 
@@ -30,18 +29,16 @@ class FixedHandle:
 
     def __post_init__(self) -> None:
         for name in ("middle", "along", "out"):
-            values = np.array(getattr(self, name), dtype=float).reshape(3)
-            values.setflags(write=False)
-            object.__setattr__(self, name, values)
+            object.__setattr__(self, name, readonly_vector(getattr(self, name)))
 
     def to_dict(self) -> dict[str, Any]:
         """Its mapping in `articulation.yaml`, rounded to a nanometre."""
         return {
             "link": self.link,
-            "middle": _numbers(self.middle),
-            "along": _numbers(self.along),
-            "out": _numbers(self.out),
-            "thickness_m": round(float(self.thickness_m), 9),
+            "middle": rounded_list(self.middle),
+            "along": rounded_list(self.along),
+            "out": rounded_list(self.out),
+            "thickness_m": rounded(self.thickness_m),
         }
 
     @classmethod
@@ -69,7 +66,3 @@ class FixedHandle:
         if thickness_m <= 0.0:
             raise reader.fail(f"{key}.thickness_m", f"is {thickness_m}, expected a value above 0.")
         return cls(link=reader.text(data, "link", key), thickness_m=thickness_m, **vectors)
-
-
-def _numbers(values: ArrayLike) -> list[float]:
-    return [round(float(v), 9) + 0.0 for v in np.asarray(values, dtype=float)]

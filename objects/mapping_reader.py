@@ -7,6 +7,7 @@ from enum import Enum
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from unlatch.simcore.errors import AssetError
 
@@ -72,3 +73,20 @@ def describe(value: Any) -> str:
     """A value as it is shown in a message, cut to a line."""
     text = repr(value)
     return text if len(text) <= 60 else text[:57] + "..."
+
+
+def readonly_vector(values: ArrayLike) -> np.ndarray:
+    """Returns a copy of three numbers that cannot be written to."""
+    array = np.array(values, dtype=float).reshape(3)
+    array.setflags(write=False)
+    return array
+
+
+def rounded(value: float) -> float:
+    """Returns a number as a file holds it: rounded to a nanometre, without a negative zero."""
+    return round(float(value), 9) + 0.0
+
+
+def rounded_list(values: ArrayLike) -> list[float]:
+    """Returns numbers as a file holds them, see `rounded`."""
+    return [rounded(v) for v in np.asarray(values, dtype=float)]

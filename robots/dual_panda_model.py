@@ -10,7 +10,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from unlatch.robots.franka_panda import urdf_path as panda_path
-from unlatch.simcore.cache import cache_root, intact_hash, replaced_folder, write_manifest
+from unlatch.simcore.cache import cache_root, cached_folder
 from unlatch.simcore.urdf.xml import parse_xml
 
 ROOT_LINK = "stand"
@@ -52,12 +52,13 @@ def _made(root: Path) -> Path:
         digest.update(f"\0{path.name}\0{path.stat().st_size}".encode())
     key = digest.hexdigest()
     folder = root / "robots" / f"dual_panda-{key[:16]}"
-    if intact_hash(folder, key=key) is None:
-        with replaced_folder(folder, is_good=lambda path: intact_hash(path, key=key) is not None) as temporary:
-            # beside the URDF, as in the original: a URDF names no files outside its own folder
-            shutil.copytree(source.parent / "meshes", temporary / "meshes")
-            (temporary / _FILE).write_text(text, encoding="utf-8")
-            write_manifest(temporary, key=key)
+
+    def write_model(temporary: Path) -> None:
+        # beside the URDF, as in the original: a URDF names no files outside its own folder
+        shutil.copytree(source.parent / "meshes", temporary / "meshes")
+        (temporary / _FILE).write_text(text, encoding="utf-8")
+
+    cached_folder(folder, key=key, make=write_model)
     return folder / _FILE
 
 

@@ -158,7 +158,7 @@ def _hand_shape(
     y = unit(side - head - x * float((side - head) @ x))
     T_ee_tool = Pose(np.column_stack([x, y, np.cross(x, y)]), head)
     model = read_urdf(urdf, packages=True)
-    below = [name for name in model.links if _hangs_on(model, name, ee)]
+    below = [name for name in model.links if model.is_below(name, ee)]
     at = [_clouds(model, ee, T_ee_tool, below, dict(zip(joints, each, strict=True))) for each in positions]
     boxes = {name: _sliced([clouds[name] for clouds in at]) for name in at[0]}
     return HandShape(
@@ -166,14 +166,6 @@ def _hand_shape(
         palm=tuple(box for name, found in boxes.items() if name not in fingers for box in found),
         widths_m=widths_m,
     )
-
-
-def _hangs_on(model: UrdfModel, link: str, top: str) -> bool:
-    current: str | None = link
-    while current is not None and current != top:
-        joint = model.parent_joint(current)
-        current = None if joint is None else joint.parent
-    return current == top
 
 
 def _clouds(

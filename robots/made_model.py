@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 from scipy.spatial import QhullError
 
-from unlatch.simcore.cache import cache_root, intact_hash, replaced_folder, write_manifest
+from unlatch.simcore.cache import cache_root, cached_folder
 from unlatch.simcore.errors import AssetError, WorldError
 from unlatch.simcore.meshes.convex_hull import convex_hull
 from unlatch.simcore.meshes.mesh_reader import read_mesh
@@ -53,14 +53,15 @@ def _made(root: Path, name: str, source: Path, change: Callable[[ET.Element], No
         digest.update(f"\0{local}\0{path.stat().st_size}".encode())
     key = digest.hexdigest()
     folder = root / "robots" / f"{name}-{key[:16]}"
-    if intact_hash(folder, key=key) is None:
-        with replaced_folder(folder, is_good=lambda path: intact_hash(path, key=key) is not None) as temporary:
-            (temporary / "meshes").mkdir()
-            for local, path in files.items():
-                shutil.copyfile(path, temporary / local)
-            _use_hulls(robot, temporary, files)
-            (temporary / f"{name}.urdf").write_text(_text_of(robot), encoding="utf-8")
-            write_manifest(temporary, key=key)
+
+    def write_model(temporary: Path) -> None:
+        (temporary / "meshes").mkdir()
+        for local, path in files.items():
+            shutil.copyfile(path, temporary / local)
+        _use_hulls(robot, temporary, files)
+        (temporary / f"{name}.urdf").write_text(_text_of(robot), encoding="utf-8")
+
+    cached_folder(folder, key=key, make=write_model)
     return folder / f"{name}.urdf"
 
 

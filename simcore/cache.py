@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import hashlib
 import json
+import logging
 import os
 import shutil
 import tempfile
@@ -14,6 +15,8 @@ from pathlib import Path
 
 from unlatch.simcore.errors import AssetError
 from unlatch.simcore.file_lock import locked_folder
+
+logger = logging.getLogger(__name__)
 
 CACHE_VARIABLE = "UNLATCH_CACHE_DIR"
 """Environment variable that names the cache directory."""
@@ -82,6 +85,28 @@ def replaced_folder(
         raise _unwritable(folder, exc) from exc
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
+
+
+def cached_folder(folder: Path, *, key: str, make: Callable[[Path], None]) -> str:
+    """Returns the content hash of a folder, and makes the folder first unless it is intact.
+
+    Args:
+        folder: The place.
+        key: What the content is made from.
+        make: Writes the content into an empty folder, which is renamed into place.
+
+    Raises:
+        AssetError: The cache cannot be written, or `make` raises it.
+    """
+    digest = intact_hash(folder, key=key)
+    if digest is None:
+        if folder.exists():
+            logger.warning("The cached folder %s is damaged and is made again.", folder)
+        with replaced_folder(folder, is_good=lambda path: intact_hash(path, key=key) is not None) as temporary:
+            make(temporary)
+            write_manifest(temporary, key=key)
+        digest = intact_hash(folder, key=key) or ""
+    return digest
 
 
 def write_manifest(folder: Path, *, key: str) -> str:

@@ -14,11 +14,12 @@ from unlatch.objects.annotate.joints import JointChoice, all_ends, fitting_joint
 from unlatch.objects.annotate.part import annotated_part
 from unlatch.objects.annotate.peer_info import PeerInfo, read_peer_info, with_peer_info
 from unlatch.objects.annotate.posing import Ends, PosedObject, pose_object
-from unlatch.objects.annotate.scaled_model import scaled_model, scaled_pose, shaped_base, shaped_link
+from unlatch.objects.annotate.shaped_links import shaped_base, shaped_link
 from unlatch.objects.annotate.size import LARGEST_EXTENT_M, check_extent, unit_scale
 from unlatch.objects.annotate.source import SourceObject
 from unlatch.objects.annotate.view import Grip, PartView, root_grip
 from unlatch.objects.annotation import Articulation, Part, PartKind
+from unlatch.objects.scaled_model import scaled_model, scaled_pose
 from unlatch.objects.validation import articulation_problems, raise_problems
 from unlatch.simcore.errors import ConfigError
 from unlatch.simcore.urdf.model import UrdfModel
@@ -168,7 +169,7 @@ def sized_parts(
         shape.name.startswith(HANDLE_NAMES)
         for choice in choices
         for link in geometry.model.links
-        if geometry.is_below(link, choice.joint.child)
+        if geometry.model.is_below(link, choice.joint.child)
         for shape in geometry.model.links[link].visuals
     )
     usual = max(base * extent, LARGEST_EXTENT_M.get(source.category, 0.0))

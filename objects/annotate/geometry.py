@@ -49,21 +49,11 @@ class ObjectGeometry:
         found = [item.mesh.vertices for item in self.meshes(link)]
         return np.concatenate(found) if found else np.zeros((0, 3))
 
-    def is_below(self, link: str, top: str) -> bool:
-        """Whether a link is another one, or hangs on it by joints of any kind."""
-        current: str | None = link
-        while current is not None:
-            if current == top:
-                return True
-            above = self.model.parent_joint(current)
-            current = above.parent if above is not None else None
-        return False
-
     @cached_property
     def fixed_links(self) -> list[str]:
         """Links that no joint moves against the root."""
         moved = [joint.child for joint in self.model.joints.values() if joint.moves]
-        return [name for name in self.model.links if not any(self.is_below(name, top) for top in moved)]
+        return [name for name in self.model.links if not any(self.model.is_below(name, top) for top in moved)]
 
     def _read(self, link: str) -> list[LinkMesh]:
         entry = self.model.links[link]

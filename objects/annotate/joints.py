@@ -108,7 +108,7 @@ def _refusal(geometry: ObjectGeometry, joint: Joint, names: str, extent: float) 
     unfit = [word for word in names.split() if word in UNFIT_NAMES]
     if unfit:
         return f"is a {unfit[0]}"
-    moving = [name for name in geometry.model.links if geometry.is_below(name, joint.child)]
+    moving = [name for name in geometry.model.links if geometry.model.is_below(name, joint.child)]
     points = [geometry.vertices(name) for name in moving if len(geometry.vertices(name))]
     if not points:
         return "nothing can be seen of its part"

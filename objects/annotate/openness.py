@@ -33,7 +33,7 @@ def joint_ends(geometry: ObjectGeometry, joint: Joint) -> tuple[float, float]:
     """
     lower, upper = limits(joint)
     model = geometry.model
-    moving = [name for name in model.links if geometry.is_below(name, joint.child)]
+    moving = [name for name in model.links if model.is_below(name, joint.child)]
     # What other joints move is left out of the body: it may stand open itself.
     body = [name for name in geometry.fixed_links if len(geometry.vertices(name))]
     body = body or [name for name in model.links if name not in moving]

@@ -104,7 +104,7 @@ def pose_object(
     model, source = geometry.model, geometry.source
     held = {name: end[0] for name, end in ends.items()}
     closed, opened = ends[joint.name]
-    moving = {name for name in model.links if geometry.is_below(name, joint.child)}
+    moving = {name for name in model.links if model.is_below(name, joint.child)}
     poses = {name: model.link_pose(name, held) for name in model.links}
     T_root_joint = poses[joint.child]
     axis = T_root_joint.rotate(joint.axis / np.linalg.norm(joint.axis))

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
-import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -13,10 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from unlatch.objects.annotate.scaled_model import scaled_model
 from unlatch.objects.annotation import ANNOTATION_FILE, Articulation, read_articulation
+from unlatch.objects.scaled_model import scaled_model
 from unlatch.objects.validation import articulation_problems, raise_problems
 from unlatch.simcore.errors import AssetError
+from unlatch.simcore.files import write_page
 from unlatch.simcore.meshes.shape_surface import shape_cloud
 from unlatch.simcore.urdf.model import UrdfModel
 from unlatch.simcore.urdf.reader import inside, read_urdf
@@ -97,18 +96,7 @@ def write_whole(path: Path, data: bytes) -> None:
         AssetError: It cannot be written.
     """
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(prefix=".writing-", dir=path.parent)
-        temporary = Path(name)
-        try:
-            with os.fdopen(handle, "wb") as stream:
-                stream.write(data)
-            umask = os.umask(0)
-            os.umask(umask)
-            temporary.chmod(0o666 & ~umask)
-            temporary.replace(path)
-        finally:
-            temporary.unlink(missing_ok=True)
+        write_page(path, data)
     except OSError as exc:
         raise AssetError(
             f"{path} cannot be written ({exc.strerror or exc}). Give out=FOLDER, a folder that can.", path=str(path)

@@ -44,7 +44,7 @@ def _gravity_load(model: UrdfModel, part: Part) -> float:
     joint = model.joints[part.joint]
     mass, moment = 0.0, np.zeros(3)
     for name, link in model.links.items():
-        if link.inertial is not None and _hangs_on(model, name, joint.child):
+        if link.inertial is not None and model.is_below(name, joint.child):
             mass += link.inertial.mass_kg
             moment += link.inertial.mass_kg * (model.link_pose(name) @ link.inertial.com_link)
     if mass <= 0.0:
@@ -57,12 +57,3 @@ def _gravity_load(model: UrdfModel, part: Part) -> float:
     lever = float(np.linalg.norm(np.cross(axis, moment / mass - T_root_link.p)))
     level = float(np.hypot(axis[0], axis[1]))
     return weight_n * lever * level if level > 1e-3 else 0.0
-
-
-def _hangs_on(model: UrdfModel, link: str, top: str) -> bool:
-    while link != top:
-        joint = model.parent_joint(link)
-        if joint is None:
-            return False
-        link = joint.parent
-    return True

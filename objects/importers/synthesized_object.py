@@ -17,7 +17,7 @@ from typing import Any
 from unlatch.objects.articulated_object import ObjectAsset
 from unlatch.objects.config import ObjectCfg
 from unlatch.objects.importers.urdf_object import load_urdf_object, urdf_object_set
-from unlatch.simcore.cache import cache_root, intact_hash, replaced_folder, write_manifest
+from unlatch.simcore.cache import cache_root, cached_folder
 from unlatch.simcore.errors import AssetError, ConfigError, close_matches
 from unlatch.simcore.extras import import_extra
 
@@ -76,10 +76,7 @@ def _as_urdf(cfg: ObjectCfg) -> ObjectCfg:
     seed = int(cfg.instance or 0)
     key = f"{PACKAGE} {version('scene-synthesizer')} {VERSION} {cfg.category} {seed}"
     folder = cache_root(cfg.cache_dir) / PACKAGE / f"{cfg.category}-{seed}-{version('scene-synthesizer')}-{VERSION}"
-    if intact_hash(folder, key=key) is None:
-        with replaced_folder(folder, is_good=lambda path: intact_hash(path, key=key) is not None) as temporary:
-            _generate(generator, seed, temporary, category=cfg.category)
-            write_manifest(temporary, key=key)
+    cached_folder(folder, key=key, make=lambda temporary: _generate(generator, seed, temporary, category=cfg.category))
     sources = type(cfg.source)
     named = cfg.at(str(seed))
     return replace(named, source=sources.urdf, root=str(folder / _URDF), instance=None)

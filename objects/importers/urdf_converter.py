@@ -14,8 +14,9 @@ from unlatch.objects.importers.converted_asset import ConvertedAsset, ConvertedL
 from unlatch.objects.importers.fixed_joints import MergeLink, kept_joints, merge_fixed
 from unlatch.objects.importers.link_inertia import DEFAULT_DENSITY_KG_M3, check_size, inertia_problem, solid_inertial
 from unlatch.objects.importers.property_groups import check_number
+from unlatch.objects.importers.urdf_checks import check_model
 from unlatch.objects.importers.urdf_surfaces import LinkSurfaces, read_surfaces
-from unlatch.objects.importers.urdf_units import check_model, scaled_model
+from unlatch.objects.scaled_model import scaled_model
 from unlatch.simcore.errors import AssetError, ConfigError
 from unlatch.simcore.geometry import Pose
 from unlatch.simcore.meshes.decomposition.collision_approximation import CollisionApproximation, make_colliders

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import logging
 import re
 import shutil
 from collections.abc import Mapping, Sequence
@@ -26,12 +25,10 @@ from unlatch.objects.importers.facing_model import closed_bounds, facing_model, 
 from unlatch.objects.importers.joint_friction import joint_friction
 from unlatch.objects.importers.urdf_converter import UrdfConverter, UrdfConverterCfg
 from unlatch.objects.importers.urdf_folder import is_urdf_folder, urdf_instances, urdf_state
-from unlatch.simcore.cache import cache_root, intact_hash, replaced_folder, write_manifest
+from unlatch.simcore.cache import cache_root, cached_folder, content_hash
 from unlatch.simcore.errors import ConfigError, close_matches
 from unlatch.simcore.meshes.mesh_dependencies import mesh_dependencies
 from unlatch.simcore.urdf.reader import read_urdf
-
-logger = logging.getLogger(__name__)
 
 VERSION = 4
 """Raised with every change that changes the output: cached objects are then made anew."""
@@ -61,14 +58,7 @@ def load_urdf_object(cfg: ObjectCfg) -> ObjectAsset:
     given = _given_annotation(source, cfg)
     key = _key(source, cfg, given=given is not None)
     folder = cache_root(cfg.cache_dir) / "urdf" / f"{_plain(source.instance)}-{key[:16]}"
-    digest = intact_hash(folder, key=key)
-    if digest is None:
-        if folder.exists():
-            logger.warning("The converted object in %s is damaged and is made anew.", folder)
-        with replaced_folder(folder, is_good=lambda path: intact_hash(path, key=key) is not None) as temporary:
-            _convert(source, cfg, given, temporary)
-            write_manifest(temporary, key=key)
-        digest = intact_hash(folder, key=key) or ""
+    digest = cached_folder(folder, key=key, make=lambda temporary: _convert(source, cfg, given, temporary))
     facts = json.loads((folder / _FACTS_FILE).read_text(encoding="utf-8"))
     turn = facts["turns"][_part_name(facts["turns"], cfg)]
     facing = facts["facing"][str(turn)]
@@ -175,12 +165,7 @@ def _source_hash(source: SourceObject, *, given: bool) -> str:
             if shape.path is not None and shape.path.relative_to(root).as_posix() not in files:
                 files |= mesh_dependencies(shape.path, root)
                 files[shape.path.relative_to(root).as_posix()] = shape.path
-    digest = hashlib.sha256()
-    for name in sorted(files):
-        data = files[name].read_bytes()
-        digest.update(f"{name}\0{len(data)}\0".encode())
-        digest.update(data)
-    return digest.hexdigest()
+    return content_hash({name: path.read_bytes() for name, path in files.items()})
 
 
 def _key(source: SourceObject, cfg: ObjectCfg, *, given: bool) -> str:

@@ -202,7 +202,7 @@ def _overlapping_links(cfg: RobotCfg, model: UrdfModel) -> list[list[str]]:
     """Returns pairs of links inside a hand, next to a joint, or that touch in nearly every posture."""
     pairs = set()
     for arm in cfg.arms:
-        inside = [name for name in model.links if _hangs_on(model, name, arm.ee_link) and model.links[name].collisions]
+        inside = [name for name in model.links if model.is_below(name, arm.ee_link) and model.links[name].collisions]
         pairs |= {frozenset(pair) for pair in combinations(sorted(inside), 2)}
     rng = np.random.default_rng(0)
     with World(WorldCfg()) as world:
@@ -241,13 +241,6 @@ def _joined_links(body: Body, model: UrdfModel) -> set[frozenset[str]]:
         for a, b in combinations(sorted(group_of), 2)
         if (group_of[a], group_of[b]) in joined or (group_of[b], group_of[a]) in joined
     }
-
-
-def _hangs_on(model: UrdfModel, link: str, top: str) -> bool:
-    joint = model.parent_joint(link)
-    while link != top and joint is not None:
-        link, joint = joint.parent, model.parent_joint(joint.parent)
-    return link == top
 
 
 def _choose_homes(cfg: RobotCfg, reach: ReachModel) -> RobotCfg:

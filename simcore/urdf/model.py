@@ -114,6 +114,14 @@ class UrdfModel:
         """The joint whose child is the link, or None for the root."""
         return next((joint for joint in self.joints.values() if joint.child == link), None)
 
+    def is_below(self, link: str, top: str) -> bool:
+        """Returns whether a link is another one, or hangs on it by joints of any kind."""
+        current: str | None = link
+        while current is not None and current != top:
+            above = self.parent_joint(current)
+            current = None if above is None else above.parent
+        return current == top
+
     def link_pose(self, link: str, positions: dict[str, float] | None = None) -> Pose:
         """Link frame in the root link frame; joints not named stand at 0."""
         pose = Pose.identity()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import logging
 import shutil
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -36,7 +35,7 @@ from unlatch.objects.importers.partnet.source import (
     source_state,
 )
 from unlatch.objects.validation import articulation_problems, raise_problems
-from unlatch.simcore.cache import cache_root, intact_hash, replaced_folder, write_manifest
+from unlatch.simcore.cache import cache_root, cached_folder
 from unlatch.simcore.errors import AssetError
 from unlatch.simcore.geometry import Pose
 from unlatch.simcore.meshes.convex_hull import hulls_inertial
@@ -49,8 +48,6 @@ from unlatch.simcore.meshes.obj_file import format_obj
 from unlatch.simcore.meshes.obj_materials import mesh_colour
 from unlatch.simcore.meshes.triangle_mesh import TriangleMesh
 from unlatch.simcore.urdf.model import Joint, Link, Shape, ShapeKind, UrdfModel
-
-logger = logging.getLogger(__name__)
 
 CONVERTER_VERSION = 8
 """Raised with every change that changes the output: cached objects are then made anew."""
@@ -140,15 +137,9 @@ def convert_partnet_object(
     settings = decomposition or ConvexDecompositionCfg()
     key = _cache_key(source, scale, settings)
     folder = cache_root(cache_dir) / "partnet_mobility" / source.category / f"{source.instance}-{key[:16]}"
-    digest = intact_hash(folder, key=key)
-    if digest is None:
-        if folder.exists():
-            logger.warning("The converted object in %s is damaged and is made anew.", folder)
-        with replaced_folder(folder, is_good=lambda path: intact_hash(path, key=key) is not None) as temporary:
-            _convert(source, temporary, scale=scale, settings=settings)
-            write_manifest(temporary, key=key)
-        digest = intact_hash(folder, key=key) or ""
-    return folder, digest
+    return folder, cached_folder(
+        folder, key=key, make=lambda temporary: _convert(source, temporary, scale=scale, settings=settings)
+    )
 
 
 def _cache_key(source: SourceObject, scale: float | None, settings: ConvexDecompositionCfg) -> str:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from unlatch.objects.annotate.source import PARTNET_URDF, SourceObject, read_json, read_source
 from unlatch.objects.importers.partnet.categories import CATEGORIES, PartnetCategory
+from unlatch.simcore.cache import content_hash
 from unlatch.simcore.errors import AssetError, ConfigError, close_matches
 from unlatch.simcore.meshes.obj_materials import material_files, texture_files
 
@@ -184,16 +185,11 @@ def referenced_files(source: SourceObject) -> dict[str, Path]:
 
 def source_hash(source: SourceObject) -> str:
     """SHA-256 over the URDF, the side files and every referenced file, names included."""
-    digest = hashlib.sha256()
     files = {URDF_NAME: source.folder / URDF_NAME, **referenced_files(source)}
     for name in _SIDE_FILES:
         if (source.folder / name).is_file():
             files[name] = source.folder / name
-    for name in sorted(files):
-        data = files[name].read_bytes()
-        digest.update(f"{name}\0{len(data)}\0".encode())
-        digest.update(data)
-    return digest.hexdigest()
+    return content_hash({name: path.read_bytes() for name, path in files.items()})
 
 
 def _relative(path: Path, folder: Path) -> str:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 from unlatch.simcore.errors import AssetError
-from unlatch.simcore.geometry import Pose
-from unlatch.simcore.urdf.model import Inertial, Joint, Link, Shape, ShapeKind, UrdfModel
+from unlatch.simcore.urdf.model import Shape, ShapeKind, UrdfModel
 from unlatch.simcore.urdf.xml import parse_xml
 
 _KINDS = ("continuous", "fixed", "prismatic", "revolute")
@@ -62,27 +60,6 @@ def check_model(path: Path, model: UrdfModel) -> None:
                 )
 
 
-def scaled_model(model: UrdfModel, factor: float) -> UrdfModel:
-    """A model with all lengths multiplied; densities stay, so masses grow with the third power.
-
-    Args:
-        model: The model.
-        factor: Above 0.
-    """
-    if factor == 1.0:
-        return model
-    links = {
-        name: Link(
-            name,
-            tuple(_scaled_shape(shape, factor) for shape in link.visuals),
-            tuple(_scaled_shape(shape, factor) for shape in link.collisions),
-            _scaled_inertial(link.inertial, factor),
-        )
-        for name, link in model.links.items()
-    }
-    return UrdfModel(model.name, links, {name: _scaled_joint(joint, factor) for name, joint in model.joints.items()})
-
-
 def _size_problem(shape: Shape) -> str | None:
     if shape.kind is ShapeKind.mesh:
         if any(abs(value) < 1e-9 for value in shape.size):
@@ -95,28 +72,3 @@ def _size_problem(shape: Shape) -> str | None:
 
 def _listed(values: tuple[float, ...]) -> str:
     return " ".join(f"{value:g}" for value in values)
-
-
-def _scaled_pose(pose: Pose, factor: float) -> Pose:
-    return Pose(pose.R, pose.p * factor)
-
-
-def _scaled_shape(shape: Shape, factor: float) -> Shape:
-    size = tuple(value * factor for value in shape.size)
-    return replace(shape, size=size, T_link_shape=_scaled_pose(shape.T_link_shape, factor))
-
-
-def _scaled_inertial(inertial: Inertial | None, factor: float) -> Inertial | None:
-    if inertial is None:
-        return None
-    return Inertial(inertial.mass_kg * factor**3, inertial.com_link * factor, inertial.inertia * factor**5)
-
-
-def _scaled_joint(joint: Joint, factor: float) -> Joint:
-    limits = factor if joint.kind == "prismatic" else 1.0
-    return replace(
-        joint,
-        T_parent_joint=_scaled_pose(joint.T_parent_joint, factor),
-        lower=joint.lower * limits,
-        upper=joint.upper * limits,
-    )

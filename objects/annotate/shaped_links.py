@@ -1,0 +1,35 @@
+"""Finds the link that stands for a part among links that are fixed to each other."""
+
+from __future__ import annotations
+
+from unlatch.simcore.geometry import Pose
+from unlatch.simcore.urdf.model import Link, UrdfModel
+
+
+def shaped_link(model: UrdfModel, link: str) -> tuple[str, Pose]:
+    """The link itself or, if it has no shapes, the first one with shapes that is fixed to it; and its frame in it."""
+    if _has_shapes(model.links[link]):
+        return link, Pose.identity()
+    for joint in model.joints.values():
+        if joint.parent == link and not joint.moves:
+            found, pose = shaped_link(model, joint.child)
+            if _has_shapes(model.links[found]):
+                return found, joint.T_parent_joint @ pose
+    return link, Pose.identity()
+
+
+def shaped_base(model: UrdfModel, link: str) -> tuple[str, Pose]:
+    """As `shaped_link`, for what a part moves against: links above that it is fixed to count as well."""
+    found, pose = shaped_link(model, link)
+    if _has_shapes(model.links[found]):
+        return found, pose
+    above = model.parent_joint(link)
+    if above is not None and not above.moves:
+        found, pose = shaped_base(model, above.parent)
+        if _has_shapes(model.links[found]):
+            return found, above.T_parent_joint.inverse() @ pose
+    return link, Pose.identity()
+
+
+def _has_shapes(link: Link) -> bool:
+    return bool(link.visuals or link.collisions)
