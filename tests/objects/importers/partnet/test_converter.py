@@ -212,7 +212,7 @@ def test_a_damaged_cache_is_noticed_and_made_anew(
         again = _load(boxes_dir, cache_dir)
     assert again.content_hash == first.content_hash
     assert path.is_file()
-    assert f"The converted object in {path.parent} is damaged and is made again." in caplog.text
+    assert f"The cached folder {path.parent} is damaged and is made again." in caplog.text
 
 
 def test_a_conversion_that_fails_leaves_no_cache(
