@@ -123,15 +123,17 @@ def not_writable(path: Path, exc: OSError) -> RecordingError:
     )
 
 
-def write_page(path: Path, content: bytes) -> None:
-    """Writes a file that is looked at, whole or not at all.
+def write_whole_file(path: Path, content: bytes) -> None:
+    """Writes a file completely or not at all; readers never see a part of it.
+
+    It does not wait for the disk, unlike `write_durably`.
 
     Args:
-        path: The file; its folder is made.
-        content: What it holds.
+        path: The file; its folder is created.
+        content: The content.
 
     Raises:
-        OSError: It cannot be written.
+        OSError: The file cannot be written.
     """
     draft = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:

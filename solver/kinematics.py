@@ -14,11 +14,11 @@ import numpy as np
 
 from unlatch.simcore.errors import AssetError, FrameNotFoundError
 from unlatch.simcore.geometry import Pose, matrix_from_rpy, unit
+from unlatch.simcore.urdf.xml import parse_xml
 
 Array = np.ndarray
 T = TypeVar("T")
 
-MAX_URDF_BYTES = 20_000_000
 """A larger URDF is refused: robots are text of some kilobytes."""
 
 _MOVING = ("revolute", "continuous", "prismatic")
@@ -85,7 +85,7 @@ class Kinematics:
             AssetError: The file is missing, too large or no URDF, or the chain has no moving joint.
             FrameNotFoundError: A link does not exist or the tip does not hang on the base.
         """
-        root = _read_xml(Path(urdf_path))
+        root = parse_xml(Path(urdf_path), root_tag="robot")
         links = [element.get("name", "") for element in root.findall("link")]
         for link in (base_link, tip_link):
             if link not in links:
@@ -250,29 +250,6 @@ def _frozen(values: list[float]) -> Array:
     array = np.array(values, dtype=float)
     array.setflags(write=False)
     return array
-
-
-def _read_xml(path: Path) -> ET.Element:
-    try:
-        size = path.stat().st_size
-        text = path.read_text(encoding="utf-8") if size <= MAX_URDF_BYTES else ""
-    except OSError as exc:
-        raise AssetError(
-            f"The robot model {path} cannot be read: {exc.strerror}. Give the path of a URDF.", path=str(path)
-        ) from exc
-    if size > MAX_URDF_BYTES or "<!DOCTYPE" in text or "<!ENTITY" in text:
-        raise AssetError(
-            f"{path} is refused: a URDF has no document type or entities and at most {MAX_URDF_BYTES} bytes "
-            f"(got {size}). Remove them.",
-            path=str(path),
-        )
-    try:
-        root = ET.fromstring(text)
-    except ET.ParseError as exc:
-        raise AssetError(f"{path} is not well-formed XML: {exc}. Mend the file.", path=str(path)) from exc
-    if root.tag != "robot":
-        raise AssetError(f"{path} is no URDF: its root is <{root.tag}>, expected <robot>.", path=str(path))
-    return root
 
 
 def _attribute(joint: ET.Element, tag: str, attribute: str) -> str:

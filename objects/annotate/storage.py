@@ -15,7 +15,7 @@ from unlatch.objects.annotation import ANNOTATION_FILE, Articulation, read_artic
 from unlatch.objects.scaled_model import scaled_model
 from unlatch.objects.validation import articulation_problems, raise_problems
 from unlatch.simcore.errors import AssetError
-from unlatch.simcore.files import write_page
+from unlatch.simcore.files import write_whole_file
 from unlatch.simcore.meshes.shape_surface import shape_cloud
 from unlatch.simcore.urdf.model import UrdfModel
 from unlatch.simcore.urdf.reader import inside, read_urdf
@@ -90,13 +90,13 @@ def check_overwriting(path: Path, *, urdf: str, force: bool) -> None:
 
 
 def write_whole(path: Path, data: bytes) -> None:
-    """Writes a file beside its place and renames it: it is there whole or not at all.
+    """Writes a file of an annotation completely or not at all.
 
     Raises:
-        AssetError: It cannot be written.
+        AssetError: The file cannot be written.
     """
     try:
-        write_page(path, data)
+        write_whole_file(path, data)
     except OSError as exc:
         raise AssetError(
             f"{path} cannot be written ({exc.strerror or exc}). Give out=FOLDER, a folder that can.", path=str(path)

@@ -30,9 +30,7 @@ def read_urdf(path: Path | str, *, packages: bool = True) -> UrdfModel:
         AssetError: The file is not a URDF that can be used; the message names the element.
     """
     file = Path(path)
-    root = parse_xml(file)
-    if root.tag != "robot":
-        raise AssetError(f"{file}: the root element is <{root.tag}>, expected <robot>.", path=str(file))
+    root = parse_xml(file, root_tag="robot")
     named = [mesh.get("filename", "") for mesh in root.iter("mesh")] if packages else []
     folder = asset_folder(file, named, where=str(file))
     reader = _UrdfReader(file, {m.get("name", ""): m for m in root.findall("material")}, folder, packages=packages)

@@ -1,4 +1,4 @@
-"""Reads XML as untrusted input: no document type, no entities, bounded sizes."""
+"""Reads XML files as untrusted input: no document type, no entities, bounded sizes."""
 
 from __future__ import annotations
 
@@ -8,28 +8,35 @@ from xml.parsers import expat
 
 from unlatch.simcore.errors import AssetError
 
-MAX_URDF_BYTES = 8_000_000
+MAX_XML_BYTES = 8_000_000
 MAX_ELEMENTS = 200_000
 
 
-def parse_xml(path: Path) -> ET.Element:
-    """The root element of an XML file that has no document type and no entities of its own.
+def parse_xml(path: Path, *, root_tag: str | None = None) -> ET.Element:
+    """Returns the root element of an XML file.
+
+    Args:
+        path: The file.
+        root_tag: Expected tag of the root element; None: any.
 
     Raises:
-        AssetError: The file is missing, too large, not XML, or declares a DOCTYPE or an ENTITY.
+        AssetError: The file is missing, too large or not XML, declares a DOCTYPE or an ENTITY, or has another root.
     """
     try:
         size = path.stat().st_size
-        if size > MAX_URDF_BYTES:
-            raise AssetError(f"{path}: {size} bytes, at most {MAX_URDF_BYTES} are read.", path=str(path))
+        if size > MAX_XML_BYTES:
+            raise AssetError(f"{path}: {size} bytes, at most {MAX_XML_BYTES} are read.", path=str(path))
         data = path.read_bytes()
     except OSError as exc:
-        raise AssetError(f"{path}: the URDF cannot be read ({exc.strerror or exc}).", path=str(path)) from exc
+        raise AssetError(f"{path}: the file cannot be read ({exc.strerror or exc}).", path=str(path)) from exc
     _refuse_declarations(data, path)
     try:
-        return ET.fromstring(data)
+        root = ET.fromstring(data)
     except (ET.ParseError, ValueError, LookupError) as exc:
-        raise AssetError(f"{path}: no well-formed XML ({exc}).", path=str(path)) from exc
+        raise AssetError(f"{path}: not well-formed XML ({exc}).", path=str(path)) from exc
+    if root_tag is not None and root.tag != root_tag:
+        raise AssetError(f"{path}: the root element is <{root.tag}>, expected <{root_tag}>.", path=str(path))
+    return root
 
 
 def _refuse_declarations(data: bytes, path: Path) -> None:
@@ -37,7 +44,7 @@ def _refuse_declarations(data: bytes, path: Path) -> None:
 
     def refuse(*_: object) -> None:
         raise AssetError(
-            f"{path}: the XML declares a DOCTYPE or an ENTITY, which a URDF never needs. Remove the declaration.",
+            f"{path}: the XML declares a DOCTYPE or an ENTITY, which is refused. Remove the declaration.",
             path=str(path),
         )
 
@@ -54,4 +61,4 @@ def _refuse_declarations(data: bytes, path: Path) -> None:
     try:
         parser.Parse(data, True)
     except (expat.ExpatError, LookupError, ValueError) as exc:  # an encoding that is none, too
-        raise AssetError(f"{path}: no well-formed XML ({exc}).", path=str(path)) from exc
+        raise AssetError(f"{path}: not well-formed XML ({exc}).", path=str(path)) from exc

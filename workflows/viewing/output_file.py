@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from unlatch.simcore.errors import ConfigError
-from unlatch.simcore.files import not_writable, write_page
+from unlatch.simcore.files import not_writable, write_whole_file
 
 
 def check_suffix(out: str | None, suffix: str, *, formats: Sequence[str] = ()) -> None:
@@ -44,6 +44,6 @@ def write_output(path: Path, content: bytes) -> None:
         RecordingError: It cannot be written.
     """
     try:
-        write_page(path, content)
+        write_whole_file(path, content)
     except OSError as exc:
         raise not_writable(path.parent, exc) from exc

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from unlatch.simcore.errors import PluginError
+from unlatch.simcore.extras import import_extra
 from unlatch.simcore.recording.export.images import Images, ImageSize
 
 Array = np.ndarray
@@ -20,13 +20,7 @@ def import_h5py() -> ModuleType:
     Raises:
         PluginError: It is not installed.
     """
-    try:
-        import h5py
-    except ImportError as exc:
-        raise PluginError(
-            "Package 'h5py' is not installed. It comes with the extra 'hdf5'. Install it: pip install 'unlatch[hdf5]'."
-        ) from exc
-    return h5py
+    return import_extra("h5py", extra="hdf5")
 
 
 def write_images(group: Any, name: str, images: Images, size: ImageSize, n_frames: int) -> Any:

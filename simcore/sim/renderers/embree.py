@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 from dataclasses import astuple, dataclass, replace
 from importlib.metadata import version
-from importlib.util import find_spec
 from pathlib import Path
 from typing import ClassVar
 
@@ -13,6 +12,7 @@ import numpy as np
 import pybullet as p
 
 from unlatch.simcore.errors import WorldError
+from unlatch.simcore.extras import import_extra
 from unlatch.simcore.geometry import Fisheye, Pinhole
 from unlatch.simcore.lru_cache import LRUCache
 from unlatch.simcore.meshes.mesh_reader import SurfaceMesh, read_mesh
@@ -57,12 +57,7 @@ class EmbreeRenderer(Renderer):
 
     def open(self, world: RenderedWorld) -> None:
         """See `Renderer`."""
-        if find_spec("embreex") is None:
-            raise WorldError(
-                "renderer=embree is not there: package 'embreex' is not installed. It comes with the extra 'raycast'. "
-                "Install it: pip install 'unlatch[raycast]', or use renderer=tiny.",
-                renderer=self.name,
-            )
+        import_extra("embreex", extra="raycast", needed_by="renderer=embree", error=WorldError)
 
     def render(self, world: RenderedWorld, request: RenderRequest) -> RawImages:
         """See `Renderer`."""

@@ -254,7 +254,7 @@ def test_meshes_of_other_formats_come_out_as_obj(suffix: str, edited: Edit, clie
 
 
 BAD = {
-    "broken XML": (("</robot>", "</robo"), "no well-formed XML"),
+    "broken XML": (("</robot>", "</robo"), "not well-formed XML"),
     "entity bomb": (
         ("<robot name", '<!DOCTYPE r [<!ENTITY a "x"><!ENTITY b "&a;&a;&a;">]><robot name'),
         "DOCTYPE or an ENTITY",

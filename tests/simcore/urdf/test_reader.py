@@ -60,7 +60,7 @@ def test_document_types_and_entities_are_refused(tmp_path: Path, declaration: st
     with pytest.raises(AssetError) as caught:
         read_urdf(path)
     assert str(caught.value) == (
-        f"{path}: the XML declares a DOCTYPE or an ENTITY, which a URDF never needs. Remove the declaration."
+        f"{path}: the XML declares a DOCTYPE or an ENTITY, which is refused. Remove the declaration."
     )
 
 
@@ -138,9 +138,9 @@ def test_a_fault_names_its_element(tmp_path: Path, body: str, message: str) -> N
 
 
 def test_files_that_are_no_urdf_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(AssetError, match="the URDF cannot be read"):
+    with pytest.raises(AssetError, match="the file cannot be read"):
         read_urdf(tmp_path / "none.urdf")
-    with pytest.raises(AssetError, match="no well-formed XML"):
+    with pytest.raises(AssetError, match="not well-formed XML"):
         read_urdf(_write(tmp_path, "<robot>"))
     with pytest.raises(AssetError, match="the root element is <sdf>, expected <robot>"):
         read_urdf(_write(tmp_path, "<sdf/>"))

@@ -154,8 +154,8 @@ def test_meshes_may_lie_in_the_package_around_the_urdf(cwd: Path):
 @pytest.mark.parametrize(
     ("urdf", "mesh", "said"),
     [
-        ("<robot", MESH, "no well-formed XML"),
-        ("", MESH, "no well-formed XML"),
+        ("<robot", MESH, "not well-formed XML"),
+        ("", MESH, "not well-formed XML"),
         ("<!DOCTYPE r><robot/>", MESH, "declares a DOCTYPE or an ENTITY"),
         ("<sdf/>", MESH, "the root element is <sdf>, expected <robot>"),
         ('<robot name="r"/>', MESH, "the robot has no links"),

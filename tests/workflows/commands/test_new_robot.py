@@ -67,7 +67,7 @@ def test_an_arm_without_fingers_is_refused_with_what_is_missing(capsys: pytest.C
     [
         (["new", "robot"], "unlatch: new got 'robot', expected `robot` and a URDF, then key=value."),
         (["new", "robot", "x", "y"], "unlatch: new got 'robot x y', expected `robot` and a URDF"),
-        (["new", "robot", "no.urdf"], "no.urdf: the URDF cannot be read"),
+        (["new", "robot", "no.urdf"], "no.urdf: the file cannot be read"),
         (["new", "robot", str(XARM), "name=1x"], "unlatch: name='1x' cannot name a robot."),
     ],
 )

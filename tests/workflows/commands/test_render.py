@@ -169,12 +169,10 @@ def test_a_renderer_that_does_not_work_here_is_told_before_anything_is_made(data
 
 
 def test_a_renderer_that_does_not_work_here_is_told_before_any_episode(tmp_path, monkeypatch):
-    from unlatch.simcore.sim.renderers import embree
-
-    monkeypatch.setattr(embree, "find_spec", lambda name: None)
+    monkeypatch.setitem(sys.modules, "embreex", None)
     arguments = ["task=close_drawer", f"out={tmp_path / 'data'}", "render=true", "images.renderer=embree"]
     (loaded,) = load_configs("collect", CollectCfg, CommandLine(overrides=arguments))
-    with pytest.raises(WorldError, match="renderer=embree is not there"):
+    with pytest.raises(WorldError, match="renderer=embree needs package 'embreex'"):
         collect(loaded.cfg)
     assert not (tmp_path / "data").exists()
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from unlatch.simcore.errors import ConfigError
-from unlatch.simcore.files import write_page
+from unlatch.simcore.files import write_whole_file
 
 JOBS_FILES = "sweep-*.json"
 """Names of the files of a sweep's folder that say which jobs there are: one a command, named after what is in it."""
@@ -90,7 +90,7 @@ def write_jobs(folder: Path, jobs: Sequence[SweepJob]) -> Path:
     path = folder / JOBS_FILES.replace("*", hashlib.sha256(content).hexdigest()[:12])
     try:
         (folder / LOGS).mkdir(parents=True, exist_ok=True)
-        write_page(path, content)
+        write_whole_file(path, content)
     except OSError as exc:
         raise ConfigError(
             f"sweep_dir={folder} cannot be written: {exc.strerror or exc}. Expected a folder that this user can write "
