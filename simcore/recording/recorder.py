@@ -89,21 +89,12 @@ def _stored_type(key: str, dtype: np.dtype) -> np.dtype:
 class EpisodeRecorder:
     """Collects the arrays of one attempt: T actions, T+1 states.
 
-    The order is fixed: `begin`, `add_frame`, then for each action `add_action` and, once it has been executed,
+    The order is fixed: `add_frame`, then for each action `add_action` and, once it has been executed,
     `add_frame` with the state it led to and the contacts and speeds measured on the way. `arrays` may be called at any
     time; an action that has not been followed by its frame is left out.
     """
 
     def __init__(self) -> None:
-        self.begin()
-
-    def begin(self, static: Mapping[str, object] | None = None) -> None:
-        """Forgets the last attempt and starts one.
-
-        Args:
-            static: What is known of the attempt before it starts; kept as `static` for the caller.
-        """
-        self.static: dict[str, object] = dict(static or {})
         self._states = _Table(STATE)
         self._actions = _Table(ACTION)
         self._intervals = _Table(INTERVAL)

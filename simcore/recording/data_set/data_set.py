@@ -5,24 +5,22 @@
     episodes/<number // 1000>/<number>/state.npz        the arrays
     index/<worker>.jsonl                                one line an episode; may be lost
     .tmp/                                               episodes being written
-    damaged/                                            episodes that were found damaged and made again
+    damaged/                                            damaged episodes that were moved out of the way
 
-An episode folder is there whole or not at all: it is written under `.tmp/` and renamed into its place.
+An episode folder is complete or does not exist: it is written under `.tmp/` and renamed into its place.
 """
 
 from __future__ import annotations
 
 import hashlib
-import os
-import shutil
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from unlatch.simcore.errors import FormatVersionError, RecordingError
 from unlatch.simcore.files import copy_files, not_writable, write_durably
-from unlatch.simcore.recording.data_set import index, writer_area
+from unlatch.simcore.recording.data_set import index
 from unlatch.simcore.recording.data_set.header import DatasetHeader, publish_header, read_header
 from unlatch.simcore.recording.data_set.index import EpisodeSummary
 from unlatch.simcore.recording.data_set.location import (
@@ -36,6 +34,7 @@ from unlatch.simcore.recording.data_set.location import (
 )
 from unlatch.simcore.recording.data_set.shards import episode_folder, missing_of, numbers_in, shard_folders
 from unlatch.simcore.recording.data_set.summaries import OnDamaged, each_summary_of, summary_from_folder
+from unlatch.simcore.recording.data_set.writer_area import FolderWriter, clean_areas
 from unlatch.simcore.recording.episode import (
     EPISODE_FILE,
     STATE_FILE,
@@ -47,12 +46,12 @@ from unlatch.simcore.recording.episode import (
 from unlatch.simcore.recording.json_values import plain
 from unlatch.simcore.recording.state_file import encode_state
 
-ASIDE = "damaged"
-"""Folder of episodes that were found damaged and have been made again."""
+DAMAGED = "damaged"
+"""Folder of damaged episodes that were moved out of the way."""
 
 
 class DataSet:
-    """A folder of episodes. Made by `create_or_resume` or `open`; a context manager that leaves no scratch behind.
+    """A folder of episodes: make it with `create_or_resume` or `open`, and use it as a context manager.
 
     Several processes may write into one data set at once, each with its own `worker` name. If two write the same
     episode, the first one stays. A `DataSet` may be sent to another process.
@@ -63,12 +62,12 @@ class DataSet:
         self.path = path
         """Folder of the data set."""
         self.header = header
-        """What must be equal for two runs to write into one data set."""
+        """Values that must be equal for two runs to write into one data set."""
         self.info = info
-        """What was noted when it was made, and may differ."""
+        """Notes of the first run, such as its command and date; they may differ."""
         self.worker = worker
         """Name of this writer's index."""
-        self._area: writer_area.WriterArea | None = None
+        self._writer = FolderWriter(path)
 
     @classmethod
     def create_or_resume(
@@ -79,12 +78,12 @@ class DataSet:
         info: Mapping[str, Any] | None = None,
         worker: str = "main",
     ) -> DataSet:
-        """Makes a data set, or opens the one that an earlier run with the same header made.
+        """Makes a data set, or opens one that an earlier run made with the same header.
 
         Args:
             path: Its folder: new, empty, or a data set of ours.
-            header: What must be equal on resume: resolved config without what does not matter, versions, seed.
-            info: What is noted once, when it is made: command, date, host.
+            header: Values that must be equal on resume: configuration, versions, seed.
+            info: Notes that are written once, when it is made: command, date, host.
             worker: Name of this writer's index: letters, digits, `_`, `.`, `-`.
 
         Raises:
@@ -102,11 +101,10 @@ class DataSet:
         made = missing_folders(folder)
         try:
             folder.mkdir(parents=True, exist_ok=True)
-            area = writer_area.WriterArea(folder)
+            area = data_set._writer.area
         except OSError as exc:
             remove_folders(folder, made)
             raise not_writable(folder, exc) from exc
-        data_set._area = area
         try:
             found = DatasetHeader(data_set.header, data_set.info)
             data_set.info = publish_header(folder, found, scratch=area.folder).info
@@ -117,19 +115,19 @@ class DataSet:
         except RecordingError:
             data_set.close()
             raise
-        writer_area.clean_areas(folder)
+        clean_areas(folder)
         return data_set
 
     @classmethod
     def open(cls, path: str | Path, *, worker: str = "main") -> DataSet:
-        """Opens a data set that is there, for reading or, as another worker of the same run, for writing.
+        """Opens an existing data set, for reading or, as another worker of the same run, for writing.
 
         Args:
             path: Its folder.
             worker: Name of this writer's index, if it writes.
 
         Raises:
-            RecordingError: It is not there, or not ours.
+            RecordingError: It does not exist, or is not ours.
             FormatVersionError: It was written in a format that this version does not read.
         """
         folder = absolute_folder(path)
@@ -148,7 +146,7 @@ class DataSet:
         return cls(folder, **read_header(folder)._asdict(), worker=worker)
 
     def folder_of(self, number: int) -> Path:
-        """The folder of an episode, whether it is there or not.
+        """Returns the folder of an episode, whether it exists or not.
 
         Raises:
             RecordingError: The number is negative or too large.
@@ -156,18 +154,18 @@ class DataSet:
         return episode_folder(self.path, number)
 
     def numbers(self) -> list[int]:
-        """Numbers of all episodes, sorted; from the folders, which are the truth."""
+        """Returns the numbers of all episodes, sorted; read from the folders, not from the index."""
         return list(self)
 
     def missing(self, numbers: Iterable[int]) -> list[int]:
-        """Those of the numbers whose episode is not there, in their order; looks only where they would be."""
+        """Returns those numbers whose episode does not exist, in their order; only their own folders are searched."""
         return missing_of(self.path, numbers)
 
     def damaged(self, numbers: Iterable[int]) -> dict[int, str]:
-        """Those of the numbers whose episode is there but not whole, with what is wrong.
+        """Returns those numbers whose episode exists and is damaged, each with what is wrong.
 
         Args:
-            numbers: Episode numbers; those that are missing are passed over.
+            numbers: Episode numbers; missing ones are skipped.
         """
         found = {}
         for number in numbers:
@@ -182,7 +180,7 @@ class DataSet:
         return found
 
     def set_aside(self, number: int) -> Path:
-        """Moves an episode out of the way, so that it can be made again; returns where it is now.
+        """Moves an episode out of the way, so that it can be made again; returns its new folder.
 
         Args:
             number: Its number.
@@ -191,11 +189,11 @@ class DataSet:
             RecordingError: The data set cannot be written.
         """
         folder = self.folder_of(number)
-        aside = self.path / ASIDE
+        damaged = self.path / DAMAGED
         try:
-            aside.mkdir(exist_ok=True)
+            damaged.mkdir(exist_ok=True)
             count = 0
-            while (place := aside / f"{folder.name}-{count}").exists():
+            while (place := damaged / f"{folder.name}-{count}").exists():
                 count += 1
             folder.rename(place)
         except OSError as exc:
@@ -206,10 +204,10 @@ class DataSet:
         """Writes an episode in one step; its time goes into `record.timings_ms["write"]`.
 
         Args:
-            record: The attempt; what is in `timings_ms["write"]` of the file ends before the files are made durable.
+            record: The attempt. In the file, `timings_ms["write"]` ends before the files are made durable.
 
         Returns:
-            Whether it was written; False if the episode was there already, which then stays as it is.
+            Whether it was written; False if the episode existed already, which then stays as it is.
 
         Raises:
             RecordingError: A value cannot be stored, or the disk cannot be written.
@@ -222,7 +220,7 @@ class DataSet:
         if target.exists():
             return False
         try:
-            written = self._place(target, lambda draft: _write_files(draft, content, state))
+            written = self._writer.write(target, lambda draft: _write_files(draft, content, state))
         except OSError as exc:
             raise RecordingError(
                 f"Episode {record.number} cannot be written into '{self.path}': {exc.strerror or exc}. Expected "
@@ -239,15 +237,15 @@ class DataSet:
         return written
 
     def adopt(self, source: Path, summary: EpisodeSummary, *, link: bool = False) -> bool:
-        """Takes over an episode of another data set, byte by byte, in one step.
+        """Copies an episode of another data set, byte by byte, in one step.
 
         Args:
             source: Its folder.
             summary: Its summary.
-            link: Whether its files are linked where the file system can do that, so that they take no room again.
+            link: Whether its files are linked where the file system allows it; they then take no space again.
 
         Returns:
-            Whether it was written; False if the episode was there already, which then stays as it is.
+            Whether it was written; False if the episode existed already, which then stays as it is.
 
         Raises:
             RecordingError: The source cannot be read, or the disk cannot be written.
@@ -256,7 +254,7 @@ class DataSet:
         if target.exists():
             return False
         try:
-            written = self._place(
+            written = self._writer.write(
                 target, lambda draft: copy_files(source, draft, (STATE_FILE, EPISODE_FILE), link=link)
             )
         except OSError as exc:
@@ -265,34 +263,15 @@ class DataSet:
             index.append_line(self.path, self.worker, summary)
         return written
 
-    def _place(self, target: Path, fill: Callable[[Path], None]) -> bool:
-        if self._area is None or self._area.pid != os.getpid():
-            self._area = writer_area.WriterArea(self.path)
-        draft = self._area.new_folder(target.name)
-        try:
-            fill(draft)
-            target.parent.mkdir(parents=True, exist_ok=True)
-            try:
-                draft.rename(target)
-            except OSError:
-                if target.exists():  # another writer was faster
-                    return False
-                raise
-            # folders are not synced: a power cut may take the newest episodes, which the rerun makes again, but never
-            # leaves one with half its content, since both files were on the disk before the rename
-        finally:
-            shutil.rmtree(draft, ignore_errors=True)
-        return True
-
     def read(self, number: int, *, arrays: bool = True) -> EpisodeRecord:
-        """Reads an episode, whole and verified.
+        """Reads and verifies an episode.
 
         Args:
             number: Its number.
             arrays: Whether to read and verify the arrays too.
 
         Raises:
-            RecordingError: It is not there, damaged or not ours.
+            RecordingError: It does not exist, is damaged or not ours.
             FormatVersionError: It was written in a format that this version does not read.
         """
         folder = self.folder_of(number)
@@ -313,7 +292,7 @@ class DataSet:
         return record
 
     def summaries(self) -> list[EpisodeSummary]:
-        """One summary an episode, sorted by number; see `each_summary`.
+        """Returns one summary an episode, sorted by number; see `each_summary`.
 
         Raises:
             RecordingError: An episode without a line in the index cannot be read.
@@ -321,7 +300,7 @@ class DataSet:
         return sorted(self.each_summary(), key=lambda summary: summary.number)
 
     def each_summary(self, on_damaged: OnDamaged | None = None) -> Iterator[EpisodeSummary]:
-        """One summary an episode, in any order, none of them kept; see `each_summary_of`.
+        """Yields one summary an episode, in any order; see `each_summary_of`.
 
         Args:
             on_damaged: Called with the number of an episode that cannot be read, and why; None: the error is raised.
@@ -329,7 +308,7 @@ class DataSet:
         return each_summary_of(self.path, self.read, on_damaged)
 
     def rebuild_index(self) -> int:
-        """Makes the index anew from the folders, and returns the number of episodes in it.
+        """Rebuilds the index from the folders, and returns the number of episodes in it.
 
         Raises:
             RecordingError: An episode cannot be read, or the data set cannot be written.
@@ -337,27 +316,20 @@ class DataSet:
         numbers = self.numbers()
         summaries = (summary_from_folder(self.path, self.read(number)) for number in numbers)
         try:
-            if self._area is None or self._area.pid != os.getpid():
-                self._area = writer_area.WriterArea(self.path)
-            index.write_all(self.path, summaries, scratch=self._area.new_folder("index"))
+            index.write_all(self.path, summaries, scratch=self._writer.area.new_folder("index"))
         except OSError as exc:
             raise not_writable(self.path, exc) from exc
         return len(numbers)
 
     def close(self) -> None:
-        """Removes this writer's scratch; it can go on writing."""
-        if self._area is not None:
-            self._area.close()
-            self._area = None
+        """Removes this writer's scratch; the data set can still be written."""
+        self._writer.close()
 
     def __enter__(self) -> DataSet:
         return self
 
     def __exit__(self, *exc_info: object) -> None:
         self.close()
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_area": None}
 
     def __len__(self) -> int:
         return sum(len(numbers_in(shard)) for shard in shard_folders(self.path))

@@ -1,4 +1,4 @@
-"""The file that says what a data set is: what must be equal on resume, and what was noted when it was made."""
+"""`dataset.json`: the values of a data set that must be equal on resume, and the notes of its first run."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ _MAX_HEADER_BYTES = 16 << 20
 
 
 class DatasetHeader(NamedTuple):
-    """What `dataset.json` holds."""
+    """The content of `dataset.json`."""
 
     header: dict[str, Any]
-    """What must be equal for two runs to write into one data set."""
+    """Values that must be equal for two runs to write into one data set."""
     info: dict[str, Any]
-    """What was noted when it was made, and may differ."""
+    """Notes of the first run; they may differ."""
 
 
 def read_header(folder: Path) -> DatasetHeader:
@@ -48,15 +48,15 @@ def read_header(folder: Path) -> DatasetHeader:
 
 
 def publish_header(folder: Path, found: DatasetHeader, *, scratch: Path) -> DatasetHeader:
-    """Writes the file in one step unless another writer was faster, and returns what is there.
+    """Writes the file in one step unless another writer was faster, and returns its content.
 
     Args:
         folder: Folder of the data set.
-        found: What the file is to hold.
-        scratch: Where it is prepared.
+        found: The content of the file.
+        scratch: Folder in which it is prepared.
 
     Raises:
-        RecordingError: What is there has another header.
+        RecordingError: The existing file has another header.
         OSError: The folder cannot be written.
     """
     target = folder / DATASET_FILE

@@ -1,4 +1,4 @@
-"""One line an episode, so that a report need not open every folder. It may be lost: the folders are the truth."""
+"""The index: one line an episode, so that a report need not open every folder. It can be rebuilt from the folders."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _MAX_LINE_BYTES = 1 << 20
 
 @dataclass(frozen=True)
 class EpisodeSummary:
-    """What a report counts by, of one episode."""
+    """The values of one episode that a report counts."""
 
     number: int
     seed: int
@@ -34,15 +34,15 @@ class EpisodeSummary:
     code: str | None
     n_actions: int
     state_sha256: str
-    """Of `state.npz`: equal for equal runs."""
+    """Checksum of `state.npz`: equal for equal runs."""
     timings_ms: dict[str, float]
     """Wall time of plan, reset, execute and write [ms]."""
-    objects: dict[str, dict[str, Any]] | None = None
-    """By object, its category and instance and what was drawn of its place; None in a line that does not tell."""
+    objects: dict[str, dict[str, Any]]
+    """By object, its category, its instance and the drawn values of its place."""
 
     @classmethod
     def of(cls, record: EpisodeRecord, *, state_sha256: str, n_actions: int) -> EpisodeSummary:
-        """The summary of a record."""
+        """Makes the summary of a record."""
         return cls(
             number=record.number,
             seed=record.seed,
@@ -51,20 +51,16 @@ class EpisodeSummary:
             n_actions=n_actions,
             state_sha256=state_sha256,
             timings_ms=plain(record.timings_ms),
-            objects=plain(objects_of(record)),
+            objects=plain(_describe_objects(record)),
         )
 
     def line(self) -> bytes:
-        """The line of the index file."""
+        """Returns the line of the index file."""
         return json.dumps(asdict(self), sort_keys=True, allow_nan=False).encode() + b"\n"
 
 
-def objects_of(record: EpisodeRecord) -> dict[str, dict[str, Any]]:
-    """By object, `category`, `instance` and what was drawn of its place; what an attempt did not come to is left out.
-
-    Args:
-        record: The attempt; its arrays are not needed.
-    """
+def _describe_objects(record: EpisodeRecord) -> dict[str, dict[str, Any]]:
+    """Returns `category`, `instance` and the drawn values of the place of every object."""
     found: dict[str, dict[str, Any]] = {}
     for name, instance in record.layout.get("instances", {}).items():
         found[name] = {key: instance[key] for key in ("category", "instance") if key in instance}
@@ -76,7 +72,7 @@ def objects_of(record: EpisodeRecord) -> dict[str, dict[str, Any]]:
 def append_line(data_set: Path, worker: str, summary: EpisodeSummary) -> None:
     """Appends a line to a worker's index with one write.
 
-    A failure is logged only: the episode is in its place, and its line is made again from its folder.
+    A failure is only logged: the episode is safe, and its line can be made from its folder.
     """
     try:
         folder = data_set / FOLDER
@@ -85,7 +81,7 @@ def append_line(data_set: Path, worker: str, summary: EpisodeSummary) -> None:
         try:
             size = os.fstat(descriptor).st_size
             line = summary.line()
-            # a line that was cut off (disk full, machine lost) must not swallow the next one
+            # a line that was cut off (disk full, machine lost) must not join the next one
             if size and os.pread(descriptor, 1, size - 1) != b"\n":
                 line = b"\n" + line
             os.write(descriptor, line)
@@ -96,7 +92,7 @@ def append_line(data_set: Path, worker: str, summary: EpisodeSummary) -> None:
 
 
 def read_lines(data_set: Path) -> Iterator[EpisodeSummary]:
-    """Every readable line of every index; damaged lines are skipped."""
+    """Yields the summary of every readable line of every index; damaged lines are skipped."""
     for line in read_raw_lines(data_set):
         summary = parse_line(line)
         if summary is not None:
@@ -104,7 +100,7 @@ def read_lines(data_set: Path) -> Iterator[EpisodeSummary]:
 
 
 def read_raw_lines(data_set: Path) -> Iterator[bytes]:
-    """Every line of every index, as it is."""
+    """Yields every line of every index as it is."""
     for path in sorted((data_set / FOLDER).glob("*.jsonl")):
         with path.open("rb") as file:
             while line := file.readline(_MAX_LINE_BYTES):
@@ -112,7 +108,7 @@ def read_raw_lines(data_set: Path) -> Iterator[bytes]:
 
 
 def write_all(data_set: Path, summaries: Iterable[EpisodeSummary], *, scratch: Path) -> None:
-    """Replaces every index by one.
+    """Replaces all indices by one.
 
     Args:
         data_set: Folder of the data set.
@@ -135,7 +131,7 @@ def write_all(data_set: Path, summaries: Iterable[EpisodeSummary], *, scratch: P
 
 
 def parse_line(line: bytes) -> EpisodeSummary | None:
-    """The summary that a line holds; None if it is damaged."""
+    """Returns the summary of a line; None if the line is damaged."""
     try:
         content: Any = json.loads(line)
         summary = EpisodeSummary(**content)
@@ -151,6 +147,6 @@ def parse_line(line: bytes) -> EpisodeSummary | None:
         and isinstance(summary.state_sha256, str)
         and isinstance(summary.timings_ms, dict)
         and all(type(value) in (int, float) and math.isfinite(value) for value in summary.timings_ms.values())
-        and isinstance(summary.objects, dict | None)
+        and isinstance(summary.objects, dict)
     )
     return summary if typed else None

@@ -1,4 +1,4 @@
-"""Where a data set goes: what stands there already, and whether it may be used."""
+"""Checks whether a folder can hold a data set: new, empty, or a data set with the same header."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from unlatch.simcore.recording.json_values import differences
 
 DATASET_FILE = "dataset.json"
 """Name of the file that makes a folder a data set."""
-_MOST_TOLD = 5
-"""Values that differ of which a message tells."""
-_TELLING = ("config.task.name", "config.robot.name", "config.object.category", "config.seed")
+_MOST_LISTED = 5
+"""Most differing values that a message lists."""
+_FIRST_LISTED = ("config.task.name", "config.robot.name", "config.object.category", "config.seed")
 _WORKER = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}\Z")
 
 
 def absolute_folder(path: str | Path) -> Path:
-    """The folder as an absolute path, `~` resolved.
+    """Returns the folder as an absolute path, with `~` resolved.
 
     Raises:
         RecordingError: It is not a path.
@@ -32,10 +32,10 @@ def absolute_folder(path: str | Path) -> Path:
 
 
 def check_worker(worker: str) -> None:
-    """Raises unless a worker's name can name a file.
+    """Raises unless a worker's name can be a file name.
 
     Raises:
-        RecordingError: It cannot.
+        RecordingError: It cannot be one.
     """
     if not _WORKER.match(worker):
         raise RecordingError(
@@ -45,10 +45,10 @@ def check_worker(worker: str) -> None:
 
 
 def is_data_set(folder: Path) -> bool:
-    """Whether a data set is there; False for a new or empty folder.
+    """Whether a folder is a data set; False for a new or empty folder.
 
     Raises:
-        RecordingError: Something else is there.
+        RecordingError: The folder holds something else.
     """
     for place in (folder, *folder.parents):
         if place.exists() or place.is_symlink():
@@ -68,7 +68,7 @@ def is_data_set(folder: Path) -> bool:
         raise not_writable(folder, exc) from exc
     if DATASET_FILE in names:
         return True
-    # a run that was killed before it wrote dataset.json leaves this one folder
+    # a run that is killed before it writes dataset.json leaves only this folder
     foreign = [name for name in names if name != FOLDER]
     if foreign:
         shown = ", ".join(f"'{name}'" for name in foreign[:3]) + (", ..." if len(foreign) > 3 else "")
@@ -90,25 +90,25 @@ def check_same_header(
     what: str = "Data set",
     advice: str = "Use them, or choose another folder.",
 ) -> None:
-    """Raises if two headers differ, with every key that does and both values.
+    """Raises if two headers differ; the error has every differing key and both values.
 
     Args:
-        there: The one on disk.
-        wanted: The other one.
-        folder: Where it is.
-        what: What has it.
-        advice: What to do.
+        there: The header on disk.
+        wanted: The header of this run.
+        folder: Folder of the header on disk.
+        what: What the folder is, for the message.
+        advice: What to do, for the message.
 
     Raises:
         RecordingError: They differ.
     """
     found = list(differences(there, wanted))
     if found:
-        # what the run is about first: most else follows from it
-        found.sort(key=lambda item: _TELLING.index(item[0]) if item[0] in _TELLING else len(_TELLING))
-        listed = "; ".join(f"{key}: there {old}, now {new}" for key, old, new in found[:_MOST_TOLD])
-        if len(found) > _MOST_TOLD:
-            listed += f"; and {len(found) - _MOST_TOLD} more"
+        # the task and robot first: most other differences follow from them
+        found.sort(key=lambda item: _FIRST_LISTED.index(item[0]) if item[0] in _FIRST_LISTED else len(_FIRST_LISTED))
+        listed = "; ".join(f"{key}: there {old}, now {new}" for key, old, new in found[:_MOST_LISTED])
+        if len(found) > _MOST_LISTED:
+            listed += f"; and {len(found) - _MOST_LISTED} more"
         raise RecordingError(
             f"{what} '{folder}' was made with another configuration; {len(found)} values differ: {listed}. "
             f"Expected the same values on resume. {advice}",
@@ -118,12 +118,12 @@ def check_same_header(
 
 
 def missing_folders(folder: Path) -> list[Path]:
-    """The folders that will have to be made, innermost first."""
+    """Returns the folders on the way to a folder that do not exist, innermost first."""
     return [place for place in (folder, *folder.parents) if not place.exists()]
 
 
 def remove_folders(folder: Path, made: list[Path]) -> None:
-    """Removes folders that were made for a data set that could not be written; stops at one that is not empty."""
+    """Removes folders that were made for a data set that could not be written; stops at a folder that is not empty."""
     leftovers = [folder / FOLDER, *made]
     for place in leftovers:
         try:

@@ -1,4 +1,4 @@
-"""Where the episodes of a data set lie: folders of a thousand."""
+"""Shards: folders of at most a thousand episodes each."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 from unlatch.simcore.errors import RecordingError
 
 EPISODES = "episodes"
-"""Name of the folder of all of them."""
+"""Name of the folder of all shards."""
 SHARD_SIZE = 1000
 """Episodes in one folder at most."""
 MAX_NUMBER = 10**10 - 1
@@ -20,30 +20,35 @@ _EPISODE = re.compile(r"\d{10}\Z", re.ASCII)
 
 
 def episode_folder(data_set: Path, number: int) -> Path:
-    """The folder of an episode, whether it is there or not.
+    """Returns the folder of an episode, whether it exists or not.
 
     Raises:
         RecordingError: The number is negative or too large.
     """
     if isinstance(number, bool) or not 0 <= number <= MAX_NUMBER:
         raise RecordingError(f"Episode number {number} is out of range. Expected 0 to {MAX_NUMBER}.", number=number)
-    return data_set / EPISODES / f"{number // SHARD_SIZE:07d}" / f"{number:010d}"
+    return folder_in_shard(data_set / EPISODES, number)
+
+
+def folder_in_shard(root: Path, number: int) -> Path:
+    """Returns the folder of an episode below a folder of shards."""
+    return root / f"{number // SHARD_SIZE:07d}" / f"{number:010d}"
 
 
 def shard_folders(data_set: Path) -> list[Path]:
-    """The folders of episodes, sorted."""
+    """Returns the shards of a data set, sorted."""
     return shards_in(data_set / EPISODES)
 
 
 def shards_in(root: Path) -> list[Path]:
-    """The folders of a thousand in a folder, sorted; none where it is not there."""
+    """Returns the shards in a folder, sorted; none where the folder does not exist."""
     if not root.is_dir():
         return []
     return [root / name for name in sorted(entry.name for entry in root.iterdir()) if _SHARD.match(name)]
 
 
 def numbers_in(shard: Path) -> list[int]:
-    """Numbers of the episodes in one folder, in any order; none where there is no such folder."""
+    """Returns the numbers of the episodes in a shard, in any order; none where the shard does not exist."""
     try:
         names = [entry.name for entry in os.scandir(shard)]
     except (FileNotFoundError, NotADirectoryError):
@@ -53,7 +58,7 @@ def numbers_in(shard: Path) -> list[int]:
 
 
 def missing_of(data_set: Path, numbers: Iterable[int]) -> list[int]:
-    """Those of the numbers whose episode is not there, in their order; looks only where they would be."""
+    """Returns those numbers whose episode does not exist, in their order; only their own shards are read."""
     there: dict[int, set[int]] = {}
     missing = []
     for number in numbers:

@@ -1,4 +1,4 @@
-"""What a data set says of each of its episodes, in one pass, whatever its size."""
+"""Summaries of all episodes of a data set, read in one pass."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ OnDamaged = Callable[[int, RecordingError], None]
 def each_summary_of(
     data_set: Path, read: Callable[[int], EpisodeRecord], on_damaged: OnDamaged | None
 ) -> Iterator[EpisodeSummary]:
-    """One summary an episode, in any order: from the index, and from the folder where that lacks or doubts one.
+    """Yields one summary an episode, in any order: from the index, or from the folder where index lines lack or differ.
 
     Args:
         data_set: Folder of the data set.
@@ -31,8 +31,8 @@ def each_summary_of(
         FormatVersionError: It was written in a format that this version does not read.
     """
     digest = IndexDigest(data_set, shards=map(numbers_in, shard_folders(data_set)), shard_size=SHARD_SIZE)
-    yield from digest.told()
-    for number in digest.untold():
+    yield from digest.indexed()
+    for number in digest.unindexed():
         try:
             summary = summary_from_folder(data_set, read(number))
         except FormatVersionError:
@@ -46,7 +46,7 @@ def each_summary_of(
 
 
 def summary_from_folder(data_set: Path, record: EpisodeRecord) -> EpisodeSummary:
-    """The summary of an episode as its folder tells it.
+    """Returns the summary of an episode, made from its folder.
 
     Args:
         data_set: Folder of the data set.

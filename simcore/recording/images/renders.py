@@ -5,7 +5,7 @@
     renders/<name>/<number // 1000>/<number>/<camera>.<modality>.mp4  frames 0 to T, `.mkv` where they are without loss
     renders/<name>/<number // 1000>/<number>/cameras.npz              pose and intrinsics of every camera in every frame
 
-An episode's folder is there whole or not at all: it is written under `.tmp/` and renamed into its place.
+An episode's folder is complete or does not exist: it is written under `.tmp/` and renamed into its place.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ import numpy as np
 from unlatch.simcore.errors import RecordingError
 from unlatch.simcore.files import not_writable, publish_once, write_durably
 from unlatch.simcore.recording.data_set.location import check_same_header
-from unlatch.simcore.recording.data_set.shards import SHARD_SIZE, numbers_in, shards_in
-from unlatch.simcore.recording.data_set.writer_area import WriterArea, clean_areas
+from unlatch.simcore.recording.data_set.shards import folder_in_shard, numbers_in, shards_in
+from unlatch.simcore.recording.data_set.writer_area import FolderWriter, clean_areas
 from unlatch.simcore.recording.images.modality import Stream
 from unlatch.simcore.recording.images.rendered_episode import (
     FORMAT_VERSION,
@@ -44,7 +44,7 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}\Z")
 
 
 class RenderSet:
-    """One render set of a data set: made by `create_or_resume`, opened by `open`."""
+    """One render set of a data set; make it with `create_or_resume` or `open`."""
 
     def __init__(self, path: Path, header: dict[str, Any]) -> None:
         """Use `create_or_resume` or `open`."""
@@ -52,11 +52,11 @@ class RenderSet:
         """Folder of the set."""
         self.header = header
         """Cameras, modalities, renderer, visuals and versions; what must be equal on resume."""
-        self._area: WriterArea | None = None
+        self._writer = FolderWriter(path)
 
     @classmethod
     def create_or_resume(cls, data_set: Path, name: str, header: Mapping[str, Any]) -> RenderSet:
-        """Makes a render set, or opens the one that is there with the same header.
+        """Makes a render set, or opens an existing one with the same header.
 
         Args:
             data_set: Folder of the data set.
@@ -89,7 +89,7 @@ class RenderSet:
             name: Name of the set.
 
         Raises:
-            RecordingError: It is not there, damaged or not ours.
+            RecordingError: It does not exist, is damaged or not ours.
         """
         folder = render_folder(Path(data_set), name)
         if not (folder / RENDER_FILE).is_file():
@@ -114,7 +114,7 @@ class RenderSet:
 
     @property
     def modalities(self) -> list[str]:
-        """Kinds of images; each camera has all of them."""
+        """Kinds of images; every camera has all of them."""
         return [str(modality) for modality in self.header["modalities"]]
 
     @property
@@ -124,25 +124,25 @@ class RenderSet:
 
     @cached_property
     def streams(self) -> dict[str, dict[str, Stream]]:
-        """How images are kept, by camera and modality."""
+        """How images are stored, by camera and modality."""
         return {
             name: {item["modality"]: Stream.read(item) for item in camera["streams"]}
             for name, camera in self.cameras.items()
         }
 
     def folder_of(self, number: int) -> Path:
-        """The folder of an episode, whether it is there or not."""
-        return self.path / f"{number // SHARD_SIZE:07d}" / f"{number:010d}"
+        """Returns the folder of an episode, whether it exists or not."""
+        return folder_in_shard(self.path, number)
 
     def numbers(self) -> list[int]:
-        """Numbers of all rendered episodes, sorted."""
+        """Returns the numbers of all rendered episodes, sorted."""
         return sorted(number for shard in shards_in(self.path) for number in numbers_in(shard))
 
     def __contains__(self, number: int) -> bool:
         return self.folder_of(number).is_dir()
 
     def episode(self, number: int) -> RenderedEpisode:
-        """The images of an episode.
+        """Returns the images of an episode.
 
         Raises:
             RecordingError: It was not rendered, or is damaged.
@@ -157,7 +157,7 @@ class RenderSet:
         return RenderedEpisode(folder, self.streams, self.cameras)
 
     def frames(self, number: int, camera: str, modality: str) -> Iterator[np.ndarray]:
-        """The images of an episode; see `RenderedEpisode.frames`."""
+        """Yields the images of an episode; see `RenderedEpisode.frames`."""
         return self.episode(number).frames(camera, modality)
 
     def write(self, number: int, fill: Callable[[Path], dict[str, Any]]) -> bool:
@@ -165,7 +165,7 @@ class RenderSet:
 
         Args:
             number: Episode number.
-            fill: Makes all its files in the folder that it is given, and returns what `frames.json` holds of them:
+            fill: Writes all files into the folder that it is given, and returns the content of `frames.json`:
                 `n_frames`, `state_sha256`, `labels`.
 
         Returns:
@@ -174,48 +174,34 @@ class RenderSet:
         Raises:
             RecordingError: The disk cannot be written.
         """
-        target = self.folder_of(number)
+
+        def fill_folder(draft: Path) -> None:
+            content = fill(draft)
+            files = {path.name: _digest_file(path) for path in sorted(draft.iterdir())}
+            head = {"format": FRAMES_FORMAT, "format_version": FORMAT_VERSION, "number": number, "files": files}
+            write_durably(draft / FRAMES_FILE, encode_sealed({**content, **head}))
+
         try:
-            if self._area is None or self._area.pid != os.getpid():
-                self._area = WriterArea(self.path)
-            draft = self._area.new_folder(target.name)
-            try:
-                content = fill(draft)
-                files = {path.name: _digest(path) for path in sorted(draft.iterdir())}
-                head = {"format": FRAMES_FORMAT, "format_version": FORMAT_VERSION, "number": number, "files": files}
-                write_durably(draft / FRAMES_FILE, encode_sealed({**content, **head}))
-                target.parent.mkdir(parents=True, exist_ok=True)
-                try:
-                    draft.rename(target)
-                except OSError:
-                    if target.exists():
-                        return False
-                    raise
-            finally:
-                shutil.rmtree(draft, ignore_errors=True)
+            return self._writer.write(self.folder_of(number), fill_folder)
         except OSError as exc:
             raise not_writable(self.path, exc) from exc
-        return True
 
     def remove(self, number: int) -> None:
-        """Removes the images of an episode, so that they are made again."""
+        """Removes the images of an episode."""
         shutil.rmtree(self.folder_of(number), ignore_errors=True)
 
     def close(self) -> None:
         """Removes this writer's scratch."""
-        if self._area is not None:
-            self._area.close()
-            self._area = None
+        self._writer.close()
 
     def _publish(self) -> None:
         content = {"format": RENDER_FORMAT, "format_version": FORMAT_VERSION, "header": self.header}
-        area = WriterArea(self.path)
+        draft = self._writer.area.folder / RENDER_FILE
         try:
-            draft = area.folder / RENDER_FILE
             write_durably(draft, encode_sealed(content))
             publish_once(draft, self.path / RENDER_FILE)
         finally:
-            area.close()
+            self._writer.close()
 
     def __enter__(self) -> RenderSet:
         return self
@@ -223,15 +209,12 @@ class RenderSet:
     def __exit__(self, *exc_info: object) -> None:
         self.close()
 
-    def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_area": None}
-
     def __repr__(self) -> str:
         return f"RenderSet({str(self.path)!r})"
 
 
 def render_folder(data_set: Path, name: str) -> Path:
-    """The folder of a render set, whether it is there or not.
+    """Returns the folder of a render set, whether it exists or not.
 
     Raises:
         RecordingError: The name cannot name a folder.
@@ -245,11 +228,11 @@ def render_folder(data_set: Path, name: str) -> Path:
 
 
 def render_names(data_set: Path) -> list[str]:
-    """Names of the render sets of a data set, sorted."""
+    """Returns the names of the render sets of a data set, sorted."""
     return sorted(path.parent.name for path in (data_set / RENDERS).glob(f"*/{RENDER_FILE}"))
 
 
-def _digest(path: Path) -> dict[str, Any]:
+def _digest_file(path: Path) -> dict[str, Any]:
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)

@@ -72,14 +72,6 @@ def test_nothing_recorded_gives_no_arrays(recorder):
     assert recorder.arrays() == {}
 
 
-def test_begin_forgets_the_last_attempt(recorder):
-    record(recorder, 3)
-    recorder.begin({"number": 4})
-    assert (recorder.n_states, recorder.arrays(), recorder.static) == (0, {}, {"number": 4})
-    recorder.add_frame({"time": 0.0})
-    assert list(recorder.arrays()) == ["time"]
-
-
 class TestOrder:
     def test_a_frame_comes_before_the_first_action(self, recorder):
         with pytest.raises(RecordingError, match="add_action out of order after 0 states and 0 actions"):

@@ -38,7 +38,7 @@ def test_wilson_interval_holds_the_share_and_mirrors(successes: int, failures: i
 
 
 def summary(number: int, code: str | None, **timings_ms: float) -> EpisodeSummary:
-    return EpisodeSummary(number, 0, code is None, code, 10, "", timings_ms)
+    return EpisodeSummary(number, 0, code is None, code, 10, "", timings_ms, {})
 
 
 def test_refused_layouts_count_and_codes_come_most_frequent_first():

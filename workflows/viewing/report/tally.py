@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from unlatch.simcore.errors import FormatVersionError, RecordingError
 from unlatch.simcore.recording.data_set.data_set import DataSet
-from unlatch.simcore.recording.data_set.index import EpisodeSummary, objects_of
+from unlatch.simcore.recording.data_set.index import EpisodeSummary
 from unlatch.workflows.runs.corrupt_episodes import Damaged
 from unlatch.workflows.runs.statistics import wilson_interval
 
@@ -103,7 +101,7 @@ class Tally:
         numbers = self.examples.setdefault(summary.code, [])
         if len(numbers) < EXAMPLES:
             numbers.append(summary.number)
-        acted_on = (summary.objects or {}).get(self.object_name, {})
+        acted_on = summary.objects.get(self.object_name, {})
         self._count_instance(acted_on, summary.code)
         if self._seen % self._stride == 0:
             self._sample(summary, acted_on)
@@ -168,24 +166,8 @@ def tally(data_set: DataSet, *, name: str) -> Tally:
         FormatVersionError: An episode was written in a format that this version does not read.
     """
     counted = Tally(name, data_set)
-    for summary in _told(data_set, counted.damaged):
+    for summary in data_set.each_summary(counted.damaged.add):
         counted.add(summary)
     for numbers in counted.examples.values():
         numbers.sort()
     return counted
-
-
-def _told(data_set: DataSet, damaged: Damaged) -> Iterator[EpisodeSummary]:
-    """Every summary with its objects, which lines of earlier versions do not tell."""
-    for summary in data_set.each_summary(damaged.add):
-        if summary.objects is not None:
-            yield summary
-            continue
-        try:
-            record = data_set.read(summary.number, arrays=False)
-        except FormatVersionError:
-            raise
-        except RecordingError as exc:
-            damaged.add(summary.number, exc)
-        else:
-            yield EpisodeSummary(**{**summary.__dict__, "objects": objects_of(record)})
