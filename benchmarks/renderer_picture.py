@@ -26,7 +26,8 @@ from unlatch.workflows.cli.console import banner_hidden
 from unlatch.workflows.commands.collect import collect
 from unlatch.workflows.runs.recorded import config_of
 from unlatch.workflows.runs.schema import CollectCfg
-from unlatch.workflows.viewing.picture import contact_frame, write_picture
+from unlatch.workflows.viewing.contact_sheet import contact_frame
+from unlatch.workflows.viewing.picture import write_picture
 from unlatch.workflows.viewing.scene_picture import open_record
 
 LARGEST_FIRST = ("tiny", "egl", "embree")

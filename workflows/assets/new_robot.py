@@ -26,7 +26,8 @@ from unlatch.simcore.sim.world import World, WorldCfg
 from unlatch.simcore.urdf.reader import read_urdf
 from unlatch.solver.kinematics import Kinematics
 from unlatch.workflows.episode.scene import TABLE_CENTER_M, TABLE_SIZE_M
-from unlatch.workflows.viewing.picture import Overlay, Row, compose_sheet, write_picture
+from unlatch.workflows.viewing.overlay import Overlay
+from unlatch.workflows.viewing.picture import SheetRow, compose_sheet, write_picture
 
 REACH = ReachModel(ReachRegion(REACH_CENTER_M, (*REACH_HALF_M, 0.12)), Kinematics.from_urdf)
 """The region of derived tasks, but higher: knobs and lids lie above or below the middle."""
@@ -138,7 +139,7 @@ def _round_floats(value: Any) -> Any:
     return round(value, 6) if isinstance(value, float) else value
 
 
-def _draw_rows(robot: RobotCfg) -> list[Row]:
+def _draw_rows(robot: RobotCfg) -> list[SheetRow]:
     """Draws the robot at home from two sides, and every hand with closed and open fingers and its keypoints."""
     with World(WorldCfg(), visuals=True) as world:
         world.add_box("table", size_m=TABLE_SIZE_M, T_world_box=Pose.from_translation(TABLE_CENTER_M))
@@ -151,11 +152,11 @@ def _draw_rows(robot: RobotCfg) -> list[Row]:
             for side in ((1.0, -1.2, 0.5), (-0.3, -1.0, 0.9))
         ]
         pictures = [take_picture(world, view, width=_TILE[0], height=_TILE[1]) for view in views]
-        rows = [Row(f"{robot.name} at home, from the front and from the right", success=True, pictures=pictures)]
+        rows = [SheetRow(f"{robot.name} at home, from the front and from the right", success=True, pictures=pictures)]
         for arm in loaded.arms.values():
             hands = [_draw_hand(world, loaded, arm, width) for width in (0.0, arm.cfg.gripper.max_width_m)]
             rows.append(
-                Row(f"hand {arm.cfg.name}, closed and open; keypoints of the tool", success=True, pictures=hands)
+                SheetRow(f"hand {arm.cfg.name}, closed and open; keypoints of the tool", success=True, pictures=hands)
             )
     return rows
 

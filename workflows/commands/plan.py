@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from unlatch.skills.contract.skill import Skill
     from unlatch.solver.planning.plan import KeyframePlan
     from unlatch.workflows.runs.schema import PlanCfg
-    from unlatch.workflows.viewing.picture import Overlay
+    from unlatch.workflows.viewing.overlay import Overlay
     from unlatch.workflows.viewing.scene_picture import DrawnScene
 
 HELP = f"""usage: unlatch plan task=TASK [key=value ...]

@@ -196,7 +196,7 @@ def keep_lost(data_set: DataSet, run_seed: int, number: int, reason: str, *, cod
 
 def _draw(cfg: RunCfg, data_set: DataSet, numbers: Sequence[int]) -> None:
     with banner_hidden():
-        from unlatch.workflows.viewing.picture import contact_sheet
+        from unlatch.workflows.viewing.contact_sheet import contact_sheet
 
     contact_sheet(cfg, data_set, numbers, path=data_set.path / PICTURE, rows=cfg.pictures)
 

@@ -12,12 +12,10 @@ from unlatch.simcore.errors import ConfigError
 from unlatch.simcore.recording.episode import EpisodeRecord
 from unlatch.simcore.sim.collision import BulletCollisionChecker
 from unlatch.simcore.sim.scene import NOT_RECORDED
-from unlatch.simcore.sim.visuals.pictures import LookAtCamera, take_picture
 from unlatch.simcore.sim.world import World
 from unlatch.skills.contract.skill import Skill
 from unlatch.workflows.episode.attempt import Attempt, planned_skill
 from unlatch.workflows.episode.episode import Episode
-from unlatch.workflows.viewing.scene_picture import open_record
 
 Array = np.ndarray
 
@@ -83,27 +81,6 @@ class EpisodeRunner:
     def episode(self, number: int) -> Episode:
         """An episode in this runner's world that has not begun; it ends when the next one begins."""
         return Episode(self.cfg, number, self._world, self._checker)
-
-    def render_frames(
-        self, record: EpisodeRecord, frames: list[int], *, width: int, height: int, view: LookAtCamera | None = None
-    ) -> list[Array]:
-        """Pictures (height, width, 3) uint8 of recorded states.
-
-        Args:
-            record: An episode of this configuration.
-            frames: State frames to show.
-            width: Pixels across.
-            height: Pixels down.
-            view: The camera; one that sees robot and object by default.
-        """
-        pictures = []
-        with open_record(self.cfg, record, self._checker) as shown:
-            for frame in frames:
-                shown.show(frame)
-                pictures.append(
-                    take_picture(shown.world, view or shown.episode.scene.view(), width=width, height=height)
-                )
-        return pictures
 
     def replay(self, record: EpisodeRecord) -> dict[str, Array]:
         """Drives a fresh world with the recorded reset values, actions and hold events, and records it anew.

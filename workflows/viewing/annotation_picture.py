@@ -1,4 +1,4 @@
-"""Pictures of annotated objects: part, keypoints and axes, closed and half open; drawn without a renderer."""
+"""Draws annotated objects: parts, keypoints and axes, closed and half open; needs no renderer."""
 
 from __future__ import annotations
 
@@ -7,23 +7,24 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
-from PIL import Image, ImageDraw, ImageFont
+from PIL import Image, ImageDraw
 
 from unlatch.objects.annotation import Articulation, FramedVector, Part
 from unlatch.simcore.geometry import Pose
 from unlatch.simcore.meshes.shape_surface import shape_mesh
 from unlatch.simcore.urdf.model import UrdfModel
 from unlatch.simcore.urdf.rigid_links import rigid_links
+from unlatch.workflows.viewing.picture import PAPER, load_font
 
 Array = np.ndarray
 
 TILE_PX = 480
 """Width and height of one view [pixels]."""
 MOST_PARTS = 4
-"""So many parts of an object are drawn, the best ones."""
+"""Largest number of parts that are drawn, the best ones."""
 _MOST_TRIANGLES = 60_000
 _FONT_PX = 13
-_PAPER, _INK = (255, 255, 255), (20, 20, 20)
+_INK = (20, 20, 20)
 _BODY, _PART = np.array([200.0, 200.0, 205.0]), np.array([120.0, 170.0, 230.0])
 _POINTS = {
     "articulated_object_head": (210, 30, 30),
@@ -41,16 +42,16 @@ _AXES = {
 
 @dataclass(frozen=True)
 class _Camera:
-    """A parallel projection: what it sees does not shrink with distance."""
+    """A parallel projection: sizes do not shrink with distance."""
 
     R_camera_root: Array
-    """(3, 3): right, up, towards the eye."""
+    """(3, 3) rotation; its rows point right, up and towards the eye."""
     middle: Array
-    """(3,) point in the middle of the picture [m]."""
+    """(3,) point at the centre of the picture [m]."""
     pixels_per_m: float
 
     def pixels(self, points_root: Array) -> Array:
-        """(N, 2) pixels of points (N, 3) [m]."""
+        """Returns the pixels (N, 2) of points (N, 3) [m]."""
         seen = (np.atleast_2d(points_root) - self.middle) @ self.R_camera_root.T
         found: Array = np.stack(
             [TILE_PX / 2 + seen[:, 0] * self.pixels_per_m, TILE_PX / 2 - seen[:, 1] * self.pixels_per_m], axis=1
@@ -59,25 +60,27 @@ class _Camera:
 
 
 def annotation_png(model: UrdfModel, articulation: Articulation) -> bytes:
-    """A PNG with a row for each part: closed and half open, seen from the front of the object and obliquely.
+    """Returns a PNG with a row for each part: closed and half open seen obliquely, and closed seen from the front.
 
     Args:
         model: The URDF in metres.
         articulation: Its annotation.
     """
-    rows = [_row(model, articulation, part) for part in list(articulation.parts.values())[:MOST_PARTS]]
+    rows = [_draw_part(model, articulation, part) for part in list(articulation.parts.values())[:MOST_PARTS]]
     stream = io.BytesIO()
     Image.fromarray(np.concatenate(rows, axis=0)).save(stream, format="png", optimize=False)
     return stream.getvalue()
 
 
-def _row(model: UrdfModel, articulation: Articulation, part: Part) -> Array:
+def _draw_part(model: UrdfModel, articulation: Articulation, part: Part) -> Array:
     closed = {p.joint: p.openness.closed for p in articulation.parts.values()}
     half = {**closed, part.joint: (part.openness.closed + part.openness.open) / 2}
-    triangles = _triangles(model)
-    mesh_closed = _posed(model, triangles, closed)
-    camera_points = np.concatenate([*mesh_closed.values(), *_posed(model, triangles, half).values()]).reshape(-1, 3)
-    front = _front(model, part, closed)
+    triangles = _link_triangles(model)
+    mesh_closed = _pose_triangles(model, triangles, closed)
+    camera_points = np.concatenate([*mesh_closed.values(), *_pose_triangles(model, triangles, half).values()]).reshape(
+        -1, 3
+    )
+    front = _front_direction(model, part, closed)
     tiles = []
     for title, positions, lift in (
         ("closed", closed, 0.45),
@@ -85,16 +88,16 @@ def _row(model: UrdfModel, articulation: Articulation, part: Part) -> Array:
         ("from the front", closed, 0.0),
     ):
         side = 0.0 if lift == 0.0 else 0.6
-        camera = _camera(front, camera_points, side=side, lift=lift)
-        said = f"{part.name}: {part.kind.name}, {part.handle.type.name}; {title}"
-        tiles.append(_tile(model, part, _posed(model, triangles, positions), positions, camera, said))
+        camera = _frame_camera(front, camera_points, side=side, lift=lift)
+        caption = f"{part.name}: {part.kind.name}, {part.handle.type.name}; {title}"
+        tiles.append(_draw_view(model, part, _pose_triangles(model, triangles, positions), positions, camera, caption))
     return np.concatenate(tiles, axis=1)
 
 
-def _tile(
+def _draw_view(
     model: UrdfModel, part: Part, meshes: Mapping[str, Array], positions: dict[str, float], camera: _Camera, title: str
 ) -> Array:
-    image = Image.new("RGB", (TILE_PX, TILE_PX), _PAPER)
+    image = Image.new("RGB", (TILE_PX, TILE_PX), PAPER)
     draw = ImageDraw.Draw(image)
     moving = set(rigid_links(model, part.link))
     corners = np.concatenate(list(meshes.values()))  # (F, 3, 3)
@@ -110,8 +113,8 @@ def _tile(
         r, g, b = fills[index]
         draw.polygon(pixels[index].tolist(), fill=(int(r), int(g), int(b)))
     _draw_marks(draw, model, part, positions, camera)
-    draw.rectangle([0, 0, TILE_PX, _FONT_PX + 6], fill=_PAPER)
-    draw.text((4, 2), title, fill=_INK, font=_font())
+    draw.rectangle([0, 0, TILE_PX, _FONT_PX + 6], fill=PAPER)
+    draw.text((4, 2), title, fill=_INK, font=load_font(_FONT_PX))
     return np.asarray(image)
 
 
@@ -120,12 +123,12 @@ def _draw_marks(
 ) -> None:
     frames = {name: model.link_pose(link, positions) for name, link in (("link", part.link), ("base", part.base))}
     frames["obj"] = Pose.identity()
-    head = _root_point(frames, part.keypoints["articulated_object_head"])
+    head = _point_in_root(frames, part.keypoints["articulated_object_head"])
     length = 60.0 / camera.pixels_per_m
     for name, axis in part.axes.items():
         start = head
         if name.startswith("base"):
-            start = _root_point(frames, part.keypoints["base_contact_point"])
+            start = _point_in_root(frames, part.keypoints["base_contact_point"])
         elif name == "link0_rot_axis":
             start = model.link_pose(model.joints[part.joint].child, positions).p
         end = start + length * frames[axis.frame].rotate(axis.xyz)
@@ -133,23 +136,25 @@ def _draw_marks(
         colour = _AXES.get(name, _INK)
         draw.line([*a, *b], fill=colour, width=3)
         draw.ellipse([*(b - 3), *(b + 3)], fill=colour)
-        draw.text((float(b[0]) + 4, float(b[1]) - 14), name.removeprefix("link0_"), fill=colour, font=_font())
+        draw.text(
+            (float(b[0]) + 4, float(b[1]) - 14), name.removeprefix("link0_"), fill=colour, font=load_font(_FONT_PX)
+        )
     for number, (name, keypoint) in enumerate(part.keypoints.items()):
-        (pixel,) = camera.pixels(_root_point(frames, keypoint)[None])
+        (pixel,) = camera.pixels(_point_in_root(frames, keypoint)[None])
         colour = _POINTS.get(name, (0, 0, 0))
         draw.ellipse([*(pixel - 5), *(pixel + 5)], fill=colour, outline=(0, 0, 0))
         at = (4, TILE_PX - (_FONT_PX + 3) * (len(part.keypoints) - number))
         draw.ellipse([at[0], at[1] + 3, at[0] + 9, at[1] + 12], fill=colour)
-        draw.text((at[0] + 13, at[1]), name, fill=_INK, font=_font())
+        draw.text((at[0] + 13, at[1]), name, fill=_INK, font=load_font(_FONT_PX))
 
 
-def _root_point(frames: Mapping[str, Pose], keypoint: FramedVector) -> Array:
+def _point_in_root(frames: Mapping[str, Pose], keypoint: FramedVector) -> Array:
     point: Array = frames[keypoint.frame] @ keypoint.xyz
     return point
 
 
-def _triangles(model: UrdfModel) -> dict[str, Array]:
-    """Corner positions (F, 3, 3) of every link in its frame, thinned out where there are very many."""
+def _link_triangles(model: UrdfModel) -> dict[str, Array]:
+    """Returns the triangle corners (F, 3, 3) of every link in its frame; of very many, only the largest."""
     found: dict[str, Array] = {}
     for name, link in model.links.items():
         pieces = []
@@ -160,25 +165,25 @@ def _triangles(model: UrdfModel) -> dict[str, Array]:
     total = sum(len(mesh) for mesh in found.values())
     if total > _MOST_TRIANGLES:
         share = _MOST_TRIANGLES / total
-        found = {name: _largest(mesh, max(1, int(share * len(mesh)))) for name, mesh in found.items()}
+        found = {name: _keep_largest(mesh, max(1, int(share * len(mesh)))) for name, mesh in found.items()}
     return found
 
 
-def _largest(mesh: Array, count: int) -> Array:
+def _keep_largest(mesh: Array, count: int) -> Array:
     area = np.linalg.norm(np.cross(mesh[:, 1] - mesh[:, 0], mesh[:, 2] - mesh[:, 0]), axis=1)
     kept: Array = mesh[np.argsort(-area, kind="stable")[:count]]
     return kept
 
 
-def _posed(model: UrdfModel, triangles: Mapping[str, Array], positions: dict[str, float]) -> dict[str, Array]:
+def _pose_triangles(model: UrdfModel, triangles: Mapping[str, Array], positions: dict[str, float]) -> dict[str, Array]:
     posed = {}
     for name, mesh in triangles.items():
         posed[name] = (model.link_pose(name, positions) @ mesh.reshape(-1, 3)).reshape(-1, 3, 3)
     return posed
 
 
-def _front(model: UrdfModel, part: Part, positions: dict[str, float]) -> Array:
-    """(3,) horizontal unit direction out of the front of the object, in its root frame."""
+def _front_direction(model: UrdfModel, part: Part, positions: dict[str, float]) -> Array:
+    """Returns the horizontal unit direction (3,) out of the front of the object, in its root frame."""
     axis = part.axes["base_front_axis"]
     direction = axis.xyz
     if axis.frame == "base":
@@ -188,7 +193,7 @@ def _front(model: UrdfModel, part: Part, positions: dict[str, float]) -> Array:
     return direction / length if length > 1e-6 else np.array([1.0, 0.0, 0.0])
 
 
-def _camera(front: Array, points: Array, *, side: float, lift: float) -> _Camera:
+def _frame_camera(front: Array, points: Array, *, side: float, lift: float) -> _Camera:
     up = np.array([0.0, 0.0, 1.0])
     eye = front + side * np.cross(up, front) + lift * up
     eye = eye / np.linalg.norm(eye)
@@ -200,7 +205,3 @@ def _camera(front: Array, points: Array, *, side: float, lift: float) -> _Camera
     middle = (low + high) / 2 + R.T @ ((seen.min(axis=0) + seen.max(axis=0)) / 2)
     extent = float(np.max(np.ptp(seen[:, :2], axis=0)))
     return _Camera(R, middle, 0.72 * TILE_PX / max(extent, 1e-9))
-
-
-def _font() -> ImageFont.ImageFont | ImageFont.FreeTypeFont:
-    return ImageFont.load_default(size=_FONT_PX)

@@ -1,4 +1,4 @@
-"""What a conversion is worth: colliders against the surface, masses, limits, overlap, free motion; and a picture."""
+"""Measures the quality of a converted object and draws it: colliders, masses, limits, overlap and free motion."""
 
 from __future__ import annotations
 
@@ -18,25 +18,26 @@ from unlatch.simcore.meshes.obj_file import format_obj
 from unlatch.simcore.meshes.triangle_mesh import TriangleMesh, split_components
 from unlatch.simcore.native_output import hide_native_output
 from unlatch.simcore.sim.part_motion import measure_motion
+from unlatch.simcore.sim.world import WorldCfg
 from unlatch.simcore.sim.visuals.pictures import LookAtCamera, take_picture
-from unlatch.simcore.sim.world import World, WorldCfg
+from unlatch.simcore.sim.world import World
 from unlatch.simcore.urdf.model import Shape, ShapeKind, UrdfModel
 from unlatch.simcore.urdf.reader import read_urdf
-from unlatch.workflows.viewing.picture import Row, compose_sheet, write_picture
+from unlatch.workflows.viewing.picture import SheetRow, compose_sheet, write_picture
 
 OVERLAP_LIMIT_M = 0.01
-"""Deeper overlaps of a part with its own object are named as a problem [m]."""
+"""Deeper overlaps of a part with its own object are reported as problems [m]."""
 TRAVEL_LIMIT = 0.9
-"""A joint that covers less of its range under a small effort is named as a problem."""
+"""A joint that covers a smaller share of its range under a small effort is reported as a problem."""
 PROTRUSION_LIMIT = 0.03
-"""Colliders that stand out farther, as a share of the object's size, are named as a problem."""
+"""Colliders that protrude farther, as a share of the object's size, are reported as problems."""
 
 _TILE = (480, 360)
 _COLOURS = ((0.9, 0.4, 0.3), (0.3, 0.6, 0.9), (0.4, 0.8, 0.4), (0.9, 0.8, 0.3), (0.7, 0.4, 0.8), (0.4, 0.8, 0.8))
 
 
 def write_report(urdf_path: Path, target: Path) -> str:
-    """Measures a converted object, writes `<target>.report.json` and `.png` beside it, and says it in a line.
+    """Measures a converted object and writes `<target>.report.json` and `.png` beside it; returns a line about it.
 
     Args:
         urdf_path: The converted URDF.
@@ -55,7 +56,7 @@ def write_report(urdf_path: Path, target: Path) -> str:
 
 
 def measure(urdf_path: Path) -> dict[str, Any]:
-    """The report as plain values; lengths in metres, masses in kilograms, angles in radians.
+    """Returns the report as plain values; lengths in metres, masses in kilograms, angles in radians.
 
     Args:
         urdf_path: The converted URDF.
@@ -65,9 +66,9 @@ def measure(urdf_path: Path) -> dict[str, Any]:
     """
     model = read_urdf(urdf_path)
     surfaces = read_surfaces(model, urdf_path.parent.resolve(), where=str(urdf_path))
-    size_m = _size(model, surfaces)
+    size_m = _largest_extent(model, surfaces)
     problems: list[str] = []
-    links = {name: _link_values(name, model, surfaces[name], size_m, problems) for name in model.links}
+    links = {name: _measure_link(name, model, surfaces[name], size_m, problems) for name in model.links}
     with hide_native_output():
         endless = {joint.name for joint in model.joints.values() if joint.kind == "continuous"}
         motions = measure_motion(urdf_path, continuous=endless)
@@ -93,41 +94,41 @@ def measure(urdf_path: Path) -> dict[str, Any]:
 
 
 def draw(urdf_path: Path, path: Path) -> None:
-    """Draws an object as it is seen beside its colliders, closed beside open.
+    """Draws an object and its colliders, each with all joints at their lower and at their upper ends.
 
     Args:
         urdf_path: The converted URDF.
-        path: The picture.
+        path: The picture file.
 
     Raises:
-        SimCoreError: It cannot be loaded, or the picture not written.
+        SimCoreError: It cannot be loaded, or the picture cannot be written.
     """
     model = read_urdf(urdf_path)
     moving = [joint for joint in model.joints.values() if joint.moves]
-    ends = {end: {j.name: _end(j.kind, getattr(j, end), end) for j in moving} for end in ("lower", "upper")}
-    view = LookAtCamera(*_view(model, urdf_path, ends), fov_deg=40.0)
+    ends = {end: {j.name: _end_position(j.kind, getattr(j, end), end) for j in moving} for end in ("lower", "upper")}
+    view = LookAtCamera(*_choose_view(model, urdf_path, ends), fov_deg=40.0)
     with tempfile.TemporaryDirectory(prefix="unlatch-report-") as name, hide_native_output():
-        shown = {"as seen": urdf_path, "colliders": _collider_urdf(urdf_path, model, Path(name))}
+        urdfs = {"as seen": urdf_path, "colliders": _write_collider_urdf(urdf_path, model, Path(name))}
         rows = []
-        for label, urdf in shown.items():
+        for label, urdf in urdfs.items():
             pictures = []
             with World(WorldCfg(), visuals=True) as world:
                 body = world.load_urdf(urdf, name="object", T_world_root=Pose.identity())
                 for positions in ends.values():
                     body.set_joint_positions(list(positions), list(positions.values()))
                     pictures.append(take_picture(world, view, width=_TILE[0], height=_TILE[1]))
-            rows.append(Row(f"{urdf_path.parent.name}, {label}: lower end, upper end", True, pictures))
+            rows.append(SheetRow(f"{urdf_path.parent.name}, {label}: lower end, upper end", True, pictures))
     write_picture(compose_sheet(rows), path)
 
 
-def _end(kind: str, value: float, end: str) -> float:
+def _end_position(kind: str, value: float, end: str) -> float:
     return (0.0 if end == "lower" else np.pi / 2) if kind == "continuous" else value
 
 
-def _view(
+def _choose_view(
     model: UrdfModel, urdf_path: Path, ends: dict[str, dict[str, float]]
 ) -> tuple[tuple[float, float, float], tuple[float, float, float]]:
-    """Eye and target [m] that show the object at both ends, from the side to which its parts move."""
+    """Returns eye and target [m] that show the object at both ends, from the side to which its parts move."""
     surfaces = read_surfaces(model, urdf_path.parent.resolve(), where=str(urdf_path))
     moved, clouds = np.zeros(3), []
     for name, found in surfaces.items():
@@ -148,7 +149,7 @@ def _view(
     return (float(eye[0]), float(eye[1]), float(eye[2])), (float(target[0]), float(target[1]), float(target[2]))
 
 
-def _size(model: UrdfModel, surfaces: dict[str, LinkSurfaces]) -> float:
+def _largest_extent(model: UrdfModel, surfaces: dict[str, LinkSurfaces]) -> float:
     points = [
         model.link_pose(name) @ mesh.vertices
         for name, found in surfaces.items()
@@ -157,7 +158,7 @@ def _size(model: UrdfModel, surfaces: dict[str, LinkSurfaces]) -> float:
     return float(np.max(np.ptp(np.concatenate(points), axis=0))) if points else 0.0
 
 
-def _link_values(
+def _measure_link(
     name: str, model: UrdfModel, surfaces: LinkSurfaces, size_m: float, problems: list[str]
 ) -> dict[str, Any]:
     link = model.links[name]
@@ -179,8 +180,8 @@ def _link_values(
     return values
 
 
-def _collider_urdf(urdf_path: Path, model: UrdfModel, folder: Path) -> Path:
-    """A copy of a URDF that shows its colliders, each part in a colour of its own."""
+def _write_collider_urdf(urdf_path: Path, model: UrdfModel, folder: Path) -> Path:
+    """Writes a copy of a URDF that shows its colliders, each in another colour."""
     links = {}
     number = 0
     surfaces = read_surfaces(model, urdf_path.parent.resolve(), where=str(urdf_path))
@@ -188,7 +189,7 @@ def _collider_urdf(urdf_path: Path, model: UrdfModel, folder: Path) -> Path:
         shapes = []
         for mesh in surfaces[name].touched:
             for part in split_components(mesh):
-                shapes.append(_coloured(part, folder, number))
+                shapes.append(_write_coloured_part(part, folder, number))
                 number += 1
         links[name] = replace(link, visuals=tuple(shapes), collisions=())
     path = folder / "colliders.urdf"
@@ -196,7 +197,7 @@ def _collider_urdf(urdf_path: Path, model: UrdfModel, folder: Path) -> Path:
     return path
 
 
-def _coloured(part: TriangleMesh, folder: Path, number: int) -> Shape:
+def _write_coloured_part(part: TriangleMesh, folder: Path, number: int) -> Shape:
     file = f"part_{number}.obj"
     (folder / file).write_text(format_obj([part]), encoding="utf-8")
     red, green, blue = _COLOURS[number % len(_COLOURS)]

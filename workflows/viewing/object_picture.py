@@ -1,4 +1,4 @@
-"""A sheet of generated objects: one row for each category, opened further from left to right."""
+"""Draws generated objects: one row for each category, opened further from left to right."""
 
 from __future__ import annotations
 
@@ -7,85 +7,84 @@ from itertools import groupby
 from pathlib import Path
 
 import numpy as np
-from PIL import Image, ImageDraw, ImageFont
+from PIL import Image
 
 from unlatch.objects.procedural.building.generated import GeneratedObject, model_bounds
 from unlatch.simcore.geometry import Pose
-from unlatch.simcore.sim.visuals.pictures import framing_camera, take_picture
-from unlatch.simcore.sim.world import World, WorldCfg
+from unlatch.simcore.sim.world import WorldCfg
+from unlatch.simcore.sim.visuals.pictures import framing_view, take_picture
+from unlatch.simcore.sim.world import World
+from unlatch.workflows.viewing.picture import draw_caption
 
 Array = np.ndarray
 
 TILE_PX = 144
 """Width and height of one object on a sheet [pixels]."""
 LARGE_PX = 360
-"""The same where there are at most three."""
+"""The same for at most three objects."""
 _SHARES = (0.0, 0.0, 0.3, 0.45, 0.7, 1.0)
-"""How far the objects of a row are opened."""
+"""How far the objects of a row are opened, as shares of their range."""
 _OVERSAMPLED = 3
-"""Bullet's renderer does not smooth edges: drawn larger, then shrunk."""
-_LOOKS_FROM = (-0.80, -0.52, 0.42)
+"""Bullet's renderer does not smooth edges: pictures are drawn this many times larger, then shrunk."""
+_VIEW_DIRECTION = (-0.80, -0.52, 0.42)
 _FOV_DEG = 24.0
 _MARGIN = 1.06
 _CAPTION_PX = 20
 _FONT_PX = 14
 _GROUPS_PX = 24
-"""Between two rows side by side."""
+"""Gap between two rows side by side [pixels]."""
 _SHADE = 5
-"""Differences of brightness below this are not drawn, of 255."""
-_PAPER, _INK = (255, 255, 255), (40, 40, 40)
+"""Brightness is rounded to multiples of this, of 255: few shades make a small file."""
+_INK = (40, 40, 40)
 
 
 def object_sheet(objects: Sequence[tuple[str, GeneratedObject, Path]]) -> Array:
     """Draws objects, (height, width, 3) uint8.
 
     Args:
-        objects: Category, the object and its URDF file; those of a category in a row.
+        objects: Category, object and URDF file; objects of one category stand together.
     """
     side = LARGE_PX if len(objects) <= 3 else TILE_PX
     rows: list[Array] = []
     with World(WorldCfg(), visuals=True) as world:
         for category, members in groupby(objects, key=lambda item: item[0]):
             tiles = [
-                _tile(world, made, path, share=_SHARES[number % len(_SHARES)], side=side)
+                _draw_object(world, made, path, share=_SHARES[number % len(_SHARES)], side=side)
                 for number, (_, made, path) in enumerate(members)
             ]
-            rows.append(_captioned(category, tiles))
-    # few shades make a small file
-    shades: Array = _in_columns(rows).astype(int) + _SHADE // 2
+            rows.append(_draw_row(category, tiles))
+    shades: Array = _arrange_rows(rows).astype(int) + _SHADE // 2
     return np.asarray(np.clip(shades // _SHADE * _SHADE, 0, 255), dtype=np.uint8)
 
 
-def _tile(world: World, made: GeneratedObject, path: Path, *, share: float, side: int) -> Array:
+def _draw_object(world: World, made: GeneratedObject, path: Path, *, share: float, side: int) -> Array:
     world.reset()
     positions = {part.joint: share * part.openness.open for part in made.articulation.parts.values()}
-    # the light comes from where the robot stands: objects look there
+    # the light comes from the place of the robot: objects face it
     T_world_root = Pose.from_rpy([0.0, 0.0, 0.0], [0.0, 0.0, np.pi])
     body = world.load_urdf(path, name="object", T_world_root=T_world_root)
     body.set_joint_positions(list(positions), list(positions.values()))
-    corners = T_world_root @ _corners(model_bounds(made.model, positions))
-    view = framing_camera(corners, _LOOKS_FROM, fov_deg=_FOV_DEG, margin=_MARGIN)
+    corners = T_world_root @ _corners_of(model_bounds(made.model, positions))
+    view = framing_view(corners, _VIEW_DIRECTION, fov_deg=_FOV_DEG, margin=_MARGIN)
     picture = take_picture(world, view, width=_OVERSAMPLED * side, height=_OVERSAMPLED * side)
     return np.asarray(Image.fromarray(picture).resize((side, side), Image.Resampling.LANCZOS))
 
 
-def _corners(bounds: Array) -> Array:
-    """(8, 3) corners of bounds (2, 3)."""
+def _corners_of(bounds: Array) -> Array:
+    """Returns the corners (8, 3) of bounds (2, 3)."""
     grid = np.stack(np.meshgrid(*bounds.T, indexing="ij"), axis=-1)
     corners: Array = grid.reshape(-1, 3)
     return corners
 
 
-def _captioned(name: str, tiles: Sequence[Array]) -> Array:
+def _draw_row(name: str, tiles: Sequence[Array]) -> Array:
     strip = np.concatenate(list(tiles), axis=1)
-    caption = Image.new("RGB", (strip.shape[1], _CAPTION_PX), _PAPER)
-    font = ImageFont.load_default(size=_FONT_PX)
-    ImageDraw.Draw(caption).text((8, 2), name, fill=_INK, font=font)
-    return np.concatenate([np.asarray(caption), strip], axis=0)
+    caption = draw_caption(name, strip.shape[1], height=_CAPTION_PX, font_px=_FONT_PX, color=_INK, at=(8, 2))
+    return np.concatenate([caption, strip], axis=0)
 
 
-def _in_columns(rows: Sequence[Array]) -> Array:
-    """Rows under one another, in two columns where there are many."""
+def _arrange_rows(rows: Sequence[Array]) -> Array:
+    """Puts rows below one another, in two columns if there are many."""
     columns = 2 if len(rows) > 6 else 1
     length = -(-len(rows) // columns)
     width = max(row.shape[1] for row in rows)

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from itertools import groupby
 
 import numpy as np
-from PIL import Image, ImageDraw, ImageFont
+from PIL import Image, ImageDraw
 
 from unlatch.skills.contract.command import Phase
+from unlatch.workflows.viewing.picture import GOOD, INK, PAPER, Font, Rgb, load_font
 
 Array = np.ndarray
-Rgb = tuple[int, int, int]
 
 TILE_PX = (256, 200)
 """Width and height of one moment [pixels]."""
@@ -29,8 +29,7 @@ PHASE_COLORS: dict[Phase, Rgb] = {
     Phase.settle: (175, 175, 175),
     Phase.hold: (0, 150, 160),
 }
-_INK, _FAINT, _LINES, _PAPER = (30, 30, 30), (120, 120, 120), (215, 215, 215), (255, 255, 255)
-_GOOD, _BAD = (20, 110, 50), (190, 25, 25)
+_FAINT, _LINES, _BAD = (120, 120, 120), (215, 215, 215), (190, 25, 25)
 _CURVES: tuple[Rgb, ...] = ((30, 60, 150), (160, 80, 20), (90, 30, 130))
 _TITLE_PX, _FONT_PX, _LEAST_FONT_PX = 20, 17, 8
 _LINE_PX = 24
@@ -125,8 +124,8 @@ def _across(counts: Sequence[int], columns: int) -> int:
 
 
 def _title(sheet: PhaseSheet, width: int) -> Image.Image:
-    font, small = _font(_TITLE_PX), _font(_FONT_PX)
-    color = _GOOD if sheet.success else _BAD
+    font, small = load_font(_TITLE_PX), load_font(_FONT_PX)
+    color = GOOD if sheet.success else _BAD
     first = _wrapped(sheet.title, font, width - 2 * _MARGIN_PX)
     rest = [line for note in sheet.notes for line in _wrapped(note, small, width - 2 * _MARGIN_PX)]
     image = _paper(width, _LINE_PX * (len(first) + len(rest)) + 6)
@@ -140,7 +139,7 @@ def _title(sheet: PhaseSheet, width: int) -> Image.Image:
 
 def _line(text: str, width: int) -> Image.Image:
     image = _paper(width, _LINE_PX)
-    ImageDraw.Draw(image).text((_MARGIN_PX, 2), text, fill=_INK, font=_font(_FONT_PX))
+    ImageDraw.Draw(image).text((_MARGIN_PX, 2), text, fill=INK, font=load_font(_FONT_PX))
     return image
 
 
@@ -156,7 +155,7 @@ def _row(tiles: Sequence[Tile], width: int, *, first: int) -> Image.Image:
         frame = 4 if tile.failed else 1
         draw.rectangle([x, _CAPTION_PX, right, _CAPTION_PX + TILE_PX[1] - 1], outline=color, width=frame)
         draw.rectangle([x, _CAPTION_PX - 4, right, _CAPTION_PX], fill=color)
-        ink = _BAD if tile.failed else _INK
+        ink = _BAD if tile.failed else INK
         what, when = f"{first + column}  {tile.label}", f"{tile.time_s:.1f} s   {tile.opening}"
         font = fitting_font(what + "  " + when, TILE_PX[0] - 4)
         draw.text((x + 2, 0), what, fill=ink, font=font)
@@ -168,7 +167,7 @@ def _legend(sheet: PhaseSheet, width: int) -> Image.Image:
     """What the curves below are."""
     image = _paper(width, _LINE_PX)
     draw = ImageDraw.Draw(image)
-    font = _font(_FONT_PX)
+    font = load_font(_FONT_PX)
     x = float(_MARGIN_PX)
     for index, curve in enumerate(sheet.curves):
         color = _CURVES[index % len(_CURVES)]
@@ -183,7 +182,7 @@ def _timeline(sheet: PhaseSheet, width: int) -> Image.Image:
     height = 6 + _BAND_PX + _CURVE_PX + _AXIS_PX
     image = _paper(width, height)
     draw = ImageDraw.Draw(image)
-    font = _font(_FONT_PX - 3)
+    font = load_font(_FONT_PX - 3)
     end = float(sheet.times_s[-1]) or 1.0
     left, right = _MARGIN_PX, width - _MARGIN_PX
     top, bottom = 6 + _BAND_PX, 6 + _BAND_PX + _CURVE_PX
@@ -230,7 +229,7 @@ def _tick_s(end_s: float) -> int:
     return next((step for step in (1, 2, 5, 10, 30) if end_s / step <= 12), 60)
 
 
-def _wrapped(text: str, font: ImageFont.ImageFont | ImageFont.FreeTypeFont, width: int) -> list[str]:
+def _wrapped(text: str, font: Font, width: int) -> list[str]:
     lines: list[str] = []
     for word in text.split():
         if lines and font.getlength(f"{lines[-1]} {word}") <= width:
@@ -241,16 +240,12 @@ def _wrapped(text: str, font: ImageFont.ImageFont | ImageFont.FreeTypeFont, widt
 
 
 def _paper(width: int, height: int) -> Image.Image:
-    return Image.new("RGB", (width, height), _PAPER)
+    return Image.new("RGB", (width, height), PAPER)
 
 
-def fitting_font(text: str, width: int) -> ImageFont.ImageFont | ImageFont.FreeTypeFont:
+def fitting_font(text: str, width: int) -> Font:
     """The font of captions, smaller where a text would be wider than some pixels."""
     return next(
-        (font for size in range(_FONT_PX, _LEAST_FONT_PX, -1) if (font := _font(size)).getlength(text) <= width),
-        _font(_LEAST_FONT_PX),
+        (font for size in range(_FONT_PX, _LEAST_FONT_PX, -1) if (font := load_font(size)).getlength(text) <= width),
+        load_font(_LEAST_FONT_PX),
     )
-
-
-def _font(size: int) -> ImageFont.ImageFont | ImageFont.FreeTypeFont:
-    return ImageFont.load_default(size=size)

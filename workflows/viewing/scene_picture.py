@@ -17,7 +17,7 @@ from unlatch.simcore.sim.world import World
 from unlatch.tasks.task import RegionCfg
 from unlatch.workflows.episode.episode import Episode
 from unlatch.workflows.episode.randomization.episode_randomization import VisualDraw
-from unlatch.workflows.viewing.picture import Overlay
+from unlatch.workflows.viewing.overlay import Overlay
 
 Array = np.ndarray
 

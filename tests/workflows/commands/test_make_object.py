@@ -155,7 +155,7 @@ def test_usd_is_written_where_it_is_asked_for(run: Run, tmp_path: Path) -> None:
         (
             [],
             "make-object got 0 categories (none), expected 1, then key=value. `unlatch list objects` lists them; `all` "
-            "means every one.",
+            "stands for every one.",
         ),
         (["oven", "seed=-1"], "seed=-1 is out of range. Expected a whole number from 0."),
         (["oven", "count=0"], "count=0 is out of range. Expected 1 to 10000."),

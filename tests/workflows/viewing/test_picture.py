@@ -10,7 +10,9 @@ from unlatch.simcore.errors import RecordingError
 from unlatch.simcore.recording.data_set.data_set import DataSet
 from unlatch.simcore.recording.episode import EpisodeRecord
 from unlatch.simcore.sim.visuals.pictures import LookAtCamera
-from unlatch.workflows.viewing.picture import Overlay, Row, choose_episodes, compose_sheet, contact_frame, write_picture
+from unlatch.workflows.viewing.contact_sheet import choose_episodes, contact_frame
+from unlatch.workflows.viewing.overlay import Overlay
+from unlatch.workflows.viewing.picture import SheetRow, compose_sheet, write_picture
 
 
 def record(number: int, *, success: bool, force_n: list[float]) -> EpisodeRecord:
@@ -55,7 +57,7 @@ def test_successes_and_one_failure_are_chosen(tmp_path: Path, outcomes: list[boo
 
 def test_a_sheet_has_a_caption_and_a_strip_for_each_row():
     tile = np.full((40, 60, 3), 128, dtype=np.uint8)
-    sheet = compose_sheet([Row("one", True, [tile] * 3), Row("two", False, [tile] * 2)])
+    sheet = compose_sheet([SheetRow("one", True, [tile] * 3), SheetRow("two", False, [tile] * 2)])
     assert sheet.shape == (2 * (22 + 40), 180, 3)
     assert (sheet[22:62] == 128).all()
     assert (sheet[62 + 22 :, 120:] == 255).all()
