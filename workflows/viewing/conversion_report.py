@@ -18,9 +18,8 @@ from unlatch.simcore.meshes.obj_file import format_obj
 from unlatch.simcore.meshes.triangle_mesh import TriangleMesh, split_components
 from unlatch.simcore.native_output import hide_native_output
 from unlatch.simcore.sim.part_motion import measure_motion
-from unlatch.simcore.sim.world import WorldCfg
 from unlatch.simcore.sim.visuals.pictures import LookAtCamera, take_picture
-from unlatch.simcore.sim.world import World
+from unlatch.simcore.sim.world import World, WorldCfg
 from unlatch.simcore.urdf.model import Shape, ShapeKind, UrdfModel
 from unlatch.simcore.urdf.reader import read_urdf
 from unlatch.workflows.viewing.picture import SheetRow, compose_sheet, write_picture

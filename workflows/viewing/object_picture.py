@@ -11,9 +11,8 @@ from PIL import Image
 
 from unlatch.objects.procedural.building.generated import GeneratedObject, model_bounds
 from unlatch.simcore.geometry import Pose
-from unlatch.simcore.sim.world import WorldCfg
-from unlatch.simcore.sim.visuals.pictures import framing_view, take_picture
-from unlatch.simcore.sim.world import World
+from unlatch.simcore.sim.visuals.pictures import framing_camera, take_picture
+from unlatch.simcore.sim.world import World, WorldCfg
 from unlatch.workflows.viewing.picture import draw_caption
 
 Array = np.ndarray
@@ -65,7 +64,7 @@ def _draw_object(world: World, made: GeneratedObject, path: Path, *, share: floa
     body = world.load_urdf(path, name="object", T_world_root=T_world_root)
     body.set_joint_positions(list(positions), list(positions.values()))
     corners = T_world_root @ _corners_of(model_bounds(made.model, positions))
-    view = framing_view(corners, _VIEW_DIRECTION, fov_deg=_FOV_DEG, margin=_MARGIN)
+    view = framing_camera(corners, _VIEW_DIRECTION, fov_deg=_FOV_DEG, margin=_MARGIN)
     picture = take_picture(world, view, width=_OVERSAMPLED * side, height=_OVERSAMPLED * side)
     return np.asarray(Image.fromarray(picture).resize((side, side), Image.Resampling.LANCZOS))
 
