@@ -12,8 +12,7 @@ import numpy as np
 from unlatch.robots.franka_panda import franka_panda, urdf_path
 from unlatch.simcore.geometry import matrix_from_axis_angle
 from unlatch.solver.kinematics import Kinematics
-from unlatch.solver.path.slip import Slip
-from unlatch.solver.path.slip_mode import SlipMode
+from unlatch.solver.path.slip import Slip, SlipMode
 from unlatch.solver.planning.plan import PlanBudget, PlanRequest
 from unlatch.solver.scene import ArmModel, JointGeometry, PlanningScene
 from unlatch.solver.settings.reader import read_planner_setting

@@ -12,11 +12,11 @@ from unlatch.simcore.errors import ConfigError, UnknownEntryError, close_matches
 from unlatch.simcore.recording.keys import is_name
 from unlatch.simcore.sim.sensors.camera_cfg import CameraCfg
 from unlatch.simcore.sim.sensors.config import SensorCfg
-from unlatch.skills.artpreplan_cfg import ArtPreplanCfg
+from unlatch.skills.artpreplan import ArtPreplanCfg
 from unlatch.skills.catalog import SKILLS
 from unlatch.skills.contract.chain import Sequences, stages_of
 from unlatch.skills.contract.config import SkillCfg
-from unlatch.skills.hold_cfg import HoldCfg
+from unlatch.skills.hold import HoldCfg
 from unlatch.skills.strategies.ranking import STRATEGY_NAMES
 from unlatch.tasks.language import FIELDS
 from unlatch.tasks.relation import RelationCfg, in_order

@@ -18,8 +18,7 @@ from unlatch.skills.contract.context import SkillContext, Views
 from unlatch.skills.contract.displacement import Displacement
 from unlatch.skills.contract.failure import Failure
 from unlatch.skills.contract.skill import Skill
-from unlatch.solver.path.slip import Slip
-from unlatch.solver.path.slip_mode import SlipMode
+from unlatch.solver.path.slip import Slip, SlipMode
 from unlatch.solver.planning.planner import KeyframePlan, PlanRequest, Segment, plan_keyframes
 from unlatch.solver.scene import JointGeometry, PlanningScene
 from unlatch.solver.settings.setting import PlannerSettingCfg, SuccessMode

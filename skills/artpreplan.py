@@ -1,15 +1,44 @@
-"""Search for a layout in which the whole chain of skills plans; nothing is executed by it."""
+"""Search for a layout in which the whole chain of skills plans; it executes nothing."""
 
 from __future__ import annotations
 
-from typing import ClassVar
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 
-from unlatch.skills.artpreplan_cfg import ArtPreplanCfg
+from unlatch.simcore.errors import ConfigError
 from unlatch.skills.contract.config import SkillCfg
 from unlatch.skills.contract.failure import Failure
 from unlatch.skills.contract.skill import Skill
+
+MAX_CANDIDATES = 1000
+
+
+@dataclass
+class ArtPreplanCfg(SkillCfg):
+    """Entry of `artpreplan`: first in the chain; it searches for all skills that follow."""
+
+    candidates: int = 16
+    """Layouts that are tried at most: object poses in their regions, openings, and start joints of the arms."""
+    best_of: int = 1
+    """Layouts that plan among which the one with the most room to the joint limits is taken; 1 = the first."""
+    planner_setting: Any = None
+    """None: what is planned stands in the entries that follow."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not 1 <= self.candidates <= MAX_CANDIDATES:
+            raise ConfigError(
+                f"skills[{self.name}].candidates={self.candidates} is out of range. Expected 1 to {MAX_CANDIDATES}.",
+                key="candidates",
+            )
+        if not 1 <= self.best_of <= self.candidates:
+            raise ConfigError(
+                f"skills[{self.name}].best_of={self.best_of} is out of range. Expected 1 to candidates "
+                f"({self.candidates}).",
+                key="best_of",
+            )
 
 
 class ArtPreplan(Skill):

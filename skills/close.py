@@ -10,8 +10,7 @@ import numpy as np
 
 from unlatch.skills.articulation import ArticulationSkill
 from unlatch.skills.contract.command import ManipCommand, Phase
-from unlatch.solver.path.slip import Slide, Slip
-from unlatch.solver.path.slip_mode import SlipMode
+from unlatch.solver.path.slip import Slide, Slip, SlipMode
 from unlatch.solver.planning.planner import KeyframePlan
 from unlatch.solver.settings.setting import SuccessMode
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
+from omegaconf import MISSING
 
 from unlatch.simcore.errors import SkillError
 from unlatch.skills.articulation import ArticulationSkill
@@ -14,7 +15,6 @@ from unlatch.skills.contract.config import SkillCfg
 from unlatch.skills.contract.context import SkillContext
 from unlatch.skills.contract.failure import Failure
 from unlatch.skills.grasping import EMPTY_GRIPPER_M, closing_frames, release_frames
-from unlatch.skills.hold_cfg import HoldCfg
 from unlatch.skills.holding import HoldingSkill
 from unlatch.solver.planning.planner import KeyframePlan
 from unlatch.solver.scene import PlanningScene
@@ -23,6 +23,14 @@ from unlatch.solver.settings.setting import PlannerSettingCfg
 HANDLE, HANDLE_END, HANDLE_OUT = "handle", "handle_end", "handle_out"
 """Keypoints of the handle: its middle, a point along its bar, and one away from the object."""
 _REACH_M = 0.05
+
+
+@dataclass
+class HoldCfg(SkillCfg):
+    """Entry of `hold`: it holds one of the object's handles that stand still; `part` is what moves meanwhile."""
+
+    handle: str = MISSING
+    """Name of the handle in the object's annotation: `left_handle` or `right_handle` of a pot."""
 
 
 class Hold(HoldingSkill, ArticulationSkill):

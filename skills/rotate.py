@@ -14,8 +14,7 @@ from unlatch.objects.annotation import PartKind
 from unlatch.skills.contract.command import ManipCommand
 from unlatch.skills.grasping import GraspingSkill
 from unlatch.skills.turning import TurningPlan, plan_turns
-from unlatch.solver.path.slip import Slip
-from unlatch.solver.path.slip_mode import SlipMode
+from unlatch.solver.path.slip import Slip, SlipMode
 from unlatch.solver.planning.planner import KeyframePlan
 from unlatch.solver.settings.setting import PlannerSettingCfg, SuccessMode
 

@@ -2,6 +2,5 @@
 
 Import what is needed from its module: `unlatch.solver.planning.planner` (the whole motion),
 `unlatch.solver.goal.goal_solver` (constraints alone), `unlatch.solver.settings.reader` (a `planner_setting` from YAML),
-`unlatch.solver.scene` (what the planner is told), `unlatch.solver.collision` (what it asks). CasADi, OMPL and TOPP-RA
-are imported by the first call that needs them, never by reading a configuration.
+`unlatch.solver.scene` (what the planner is told), `unlatch.solver.collision` (what it asks).
 """

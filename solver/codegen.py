@@ -21,6 +21,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+import casadi as ca
 import numpy as np
 
 from unlatch.simcore.cache import cache_root
@@ -164,16 +165,12 @@ def _find_compiler(search_path: str) -> tuple[str, str] | None:
 
 
 def _c_code(function: Any) -> str:
-    import casadi as ca
-
     generator = ca.CodeGenerator(function.name())
     generator.add(function)
     return str(generator.dump())
 
 
 def _load(name: str, library: Path) -> Any:
-    import casadi as ca
-
     return ca.external(name, str(library))
 
 

@@ -10,6 +10,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeVar
 
+import casadi as ca
 import numpy as np
 
 from unlatch.simcore.errors import AssetError, FrameNotFoundError
@@ -139,8 +140,6 @@ class Kinematics:
 
     @cached_property
     def _function(self) -> Any:
-        import casadi as ca
-
         q = ca.SX.sym("q", self.n_q)
         R, p, _, _ = self.expressions(q)
         return ca.Function("fk", [q], [R, p], ["q"], ["R", "p"])
@@ -154,8 +153,6 @@ class Kinematics:
         Returns:
             R (3, 3), p (3,), and per joint the columns of the linear and of the angular velocity (3,), base frame.
         """
-        import casadi as ca
-
         R, p = ca.SX.eye(3), ca.SX.zeros(3)
         axes, origins = [], []
         for i, joint in enumerate(self.joints):
@@ -310,8 +307,6 @@ def _rodrigues(axis: Array, angles: Array) -> Array:
 
 def _axis_rotation(axis: Array, c: Any, s: Any) -> Any:
     """Symbolic rotation about a constant axis; zeros stay structural, which halves the size of the program."""
-    import casadi as ca
-
     x, y, z = (float(v) for v in axis)
     K = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
     KK = K @ K
@@ -329,8 +324,6 @@ def _axis_rotation(axis: Array, c: Any, s: Any) -> Any:
 
 
 def _compose(R: Any, p: Any, T: Array) -> tuple[Any, Any]:
-    import casadi as ca
-
     constant = ca.sparsify(ca.DM(_rounded(T[:3, :3])))
     offset = ca.sparsify(ca.DM(T[:3, 3]))
     return R @ ca.SX(constant), p + R @ ca.SX(offset)

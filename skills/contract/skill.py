@@ -9,7 +9,7 @@ be replayed.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -21,10 +21,8 @@ from unlatch.skills.contract.config import SkillCfg
 from unlatch.skills.contract.context import SkillContext
 from unlatch.skills.contract.execution import CommandExecutor
 from unlatch.skills.contract.failure import Failure, earliest
+from unlatch.solver.planning.plan import KeyframePlan
 from unlatch.solver.settings.setting import SuccessMode
-
-if TYPE_CHECKING:
-    from unlatch.solver.planning.planner import KeyframePlan
 
 _BLOCKED_ERROR_RAD = 0.15
 _BLOCKED_S = 0.5

@@ -19,6 +19,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+import casadi as ca
 import numpy as np
 
 from unlatch.solver.goal.start_library import library_of
@@ -246,8 +247,6 @@ class ElasticProgram:
         )
 
     def _build(self, kinematics: Kinematics) -> Any:
-        import casadi as ca
-
         n, K = self.n_q, len(self.structure.kinds)
         q, t = ca.SX.sym("q", n), ca.SX.sym("t", K + 6 + n)
         R, p, _, _ = kinematics.expressions(q)

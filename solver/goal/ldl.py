@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import casadi as ca
+
 
 def ldl_solve(H: list[list[Any]], b: list[Any], *, pivot_floor: float | None = None) -> list[Any]:
     """Solves H x = b by L D L'.
@@ -17,8 +19,6 @@ def ldl_solve(H: list[list[Any]], b: list[Any], *, pivot_floor: float | None = N
     Returns:
         x.
     """
-    import casadi as ca
-
     n = len(b)
     L: list[list[Any]] = [[0.0] * n for _ in range(n)]
     D: list[Any] = [0.0] * n

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+import casadi as ca
 import numpy as np
 
 from unlatch.solver.codegen import Compiled
@@ -84,8 +85,6 @@ class Polish:
 
     def measure(self) -> Any:
         """CasADi Function (q, reference, parameters) -> cost and largest residual of a row."""
-        import casadi as ca
-
         q, reference = ca.SX.sym("q", self.kinematics.n_q), ca.SX.sym("ref", self.kinematics.n_q)
         P = ca.SX.sym("P", self.layout.size)
         model = RowModel(self.kinematics, q)
@@ -95,8 +94,6 @@ class Polish:
         return ca.Function("measure", [q, reference, P], [ca.vertcat(model.cost, out)], {"cse": True})
 
     def _build(self) -> Any:
-        import casadi as ca
-
         n = self.kinematics.n_q
         step, m = self._build_step()
         q0, memory = ca.MX.sym("q0", n), ca.MX.sym("memory", m + 1)
@@ -117,8 +114,6 @@ class Polish:
         that the step comes from (lower triangle, gradient) and its damping; merit, cost and violation at the accepted
         joints.
         """
-        import casadi as ca
-
         n = self.kinematics.n_q
         reference, P = ca.SX.sym("ref", n), ca.SX.sym("P", self.layout.size)
         m = self.layout.scalar_rows
@@ -155,8 +150,6 @@ class Polish:
         The rows on one side of a kink are not those on the other: where a step takes a row across its bound, the model
         is made anew with that row.
         """
-        import casadi as ca
-
         n = model.n
         g, W = model.gradient(r)
         dq, ahead, force = ca.SX.zeros(n), z, g
@@ -174,8 +167,6 @@ class Polish:
     @staticmethod
     def _quadratic(W: list[list[Any]], S: list[list[Any]], force: list[Any], dq: Any) -> tuple[Any, Any]:
         """Lower triangle of W + S, and the gradient at 0 of the quadratic that has the gradient `force` at dq."""
-        import casadi as ca
-
         n = len(W)
         H = [[W[j][i] + S[j][i] for i in range(j + 1)] for j in range(n)]
         there = [force[i] - sum(H[max(i, j)][min(i, j)] * dq[j] for j in range(n)) for i in range(n)]
@@ -184,14 +175,10 @@ class Polish:
 
 def _clipped(dq: Any) -> Any:
     """A step of the largest size at most, in the same direction."""
-    import casadi as ca
-
     return dq * ca.fmin(1.0, _LARGEST_STEP_RAD / (ca.mmax(ca.fabs(dq)) + 1e-12))
 
 
 def _damped(flat: Any, g: Any, damping: Any, n: int) -> Any:
     """-(H + damping)^-1 g for a lower triangle row by row."""
-    import casadi as ca
-
     H = [[flat[j * (j + 1) // 2 + i] + (damping if i == j else 0.0) for i in range(j + 1)] for j in range(n)]
     return ca.vertcat(*ldl_solve(H, [-g[i] for i in range(n)], pivot_floor=_PIVOT_FLOOR))

@@ -17,6 +17,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
+import casadi as ca
 import numpy as np
 
 from unlatch.solver.codegen import Compiled
@@ -127,8 +128,6 @@ class Program:
         return self._functions[key]
 
     def _build_solve(self, steps: int, *, measured: bool) -> Any:
-        import casadi as ca
-
         n = self.kinematics.n_q
         q0, reference, P = ca.MX.sym("q0", n), ca.MX.sym("ref", n), ca.MX.sym("P", self.layout.size)
         schedule = ca.MX.sym("s", 4 * steps)
@@ -141,8 +140,6 @@ class Program:
         return ca.Function("descend", [q0, reference, P, schedule], [answer])
 
     def _build_track(self, schedule: Schedule, centring: float) -> Any:
-        import casadi as ca
-
         n = self.kinematics.n_q
         before, middle, P = ca.MX.sym("q0", n), ca.MX.sym("mid", n), ca.MX.sym("P", self.layout.size)
         reference = (1.0 - centring) * before + centring * middle
@@ -157,8 +154,6 @@ class Program:
         return ca.Function("waypoint", [before, middle, P], [q])
 
     def _build_step(self) -> Any:
-        import casadi as ca
-
         n = self.kinematics.n_q
         q, reference = ca.SX.sym("q", n), ca.SX.sym("ref", n)
         P, schedule = ca.SX.sym("P", self.layout.size), ca.SX.sym("s", 4)
@@ -228,8 +223,6 @@ def _add_pose(
     form: _QuadraticForm, pose: Any, scale: Any, R: Any, p: Any, linear: list[Any], angular: list[Any], dots: Any
 ) -> None:
     """Half the cost of the hand's distance from a pose: `w |p - p_ref|^2 / 2 + w (1 - cos theta) / 2`."""
-    import casadi as ca
-
     position_weight, rotation_weight, p_wanted, R_wanted = pose
     away = p - p_wanted
     for k in range(3):
@@ -270,16 +263,12 @@ class _QuadraticForm:
 
 def _outside(value: Any, low: Any, high: Any) -> tuple[Any, Any]:
     """Signed distance of a number from an interval, and 1 where it lies outside."""
-    import casadi as ca
-
     r = ca.fmax(value - high, 0.0) + ca.fmin(value - low, 0.0)
     return r, ca.fabs(ca.sign(r))
 
 
 def _bounded_step(form: _QuadraticForm, q: Any, lower: Any, upper: Any) -> Any:
     """The minimiser; joints that it would take out of their limits are put on them and the others solved again."""
-    import casadi as ca
-
     free = ca.vertcat(*ldl_solve(form.H, [-g for g in form.g]))
     room_up, room_down = upper - q, lower - q
     beyond = ca.if_else(free > room_up, 1.0, ca.if_else(free < room_down, 1.0, 0.0))

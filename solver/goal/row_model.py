@@ -10,6 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+import casadi as ca
+
 from unlatch.solver.goal.layout import POINT_WEIGHT, Layout, unit_weight
 from unlatch.solver.kinematics import Kinematics
 from unlatch.solver.terms.row import RowKind
@@ -39,8 +41,6 @@ class RowModel:
     """Rows, cost and their derivatives at symbolic joints."""
 
     def __init__(self, kinematics: Kinematics, q: Any) -> None:
-        import casadi as ca
-
         self.q = q
         self.kinematics = kinematics
         self.n = kinematics.n_q
@@ -65,23 +65,17 @@ class RowModel:
 
     def velocity(self, i: int, lever: Any, *, moves: bool) -> Any:
         """(3,) change of `R x + p` (or of `R x`) with joint i, `lever = R x`."""
-        import casadi as ca
-
         turned = ca.cross(self.angular[i], lever)
         return self.linear[i] + turned if moves else turned
 
     def add(self, value: Any, direction: Any, lever: Any, *, scale: float = 1.0, moves: bool) -> None:
         """Adds a scalar row `scale * direction . (R x [+ p])`, less constants, whose value is given unscaled."""
-        import casadi as ca
-
         self.y.append(scale * value)
         self.J.append([scale * ca.dot(direction, self.velocity(i, lever, moves=moves)) for i in range(self.n)])
         self.arms.append((scale * direction, lever, moves))
 
     def add_expression(self, kind: RowKind, numbers: Any, *, scale: float, weight: Any) -> None:
         """Adds the scalar row `scale * h` and the cost `weight h^2`; derivatives by CasADi."""
-        import casadi as ca
-
         q, given = ca.SX.sym("q", self.n), ca.SX.sym("numbers", kind.size)
         R, p, _, _ = self.kinematics.expressions(q)
         value = kind.expression(R, p, given)
@@ -99,14 +93,10 @@ class RowModel:
 
     def along(self, dq: Any) -> Any:
         """J dq, rows of the joints themselves included."""
-        import casadi as ca
-
         return ca.vertcat(*[sum((row[i] * dq[i] for i in range(self.n)), ca.SX(0)) for row in self.J])
 
     def residual(self, z: Any) -> Any:
         """(m,) z less its projection."""
-        import casadi as ca
-
         out = []
         for block in self.blocks:
             part = z[block.first : block.first + block.size]
@@ -124,8 +114,6 @@ class RowModel:
         Args:
             r: (m,) residuals, times mu the multipliers.
         """
-        import casadi as ca
-
         n, a, linear = self.n, self.angular, self.linear
         force, moment = self.force, self.moment
         g = list(self.extra_gradient)
@@ -156,8 +144,6 @@ class RowModel:
 
     def stiffness(self, z: Any) -> list[list[Any]]:
         """Lower triangle of mu J' D J, with D the derivative of the residual at z (m,)."""
-        import casadi as ca
-
         n = self.n
         H: list[list[Any]] = [[0.0] * n for _ in range(n)]
         for block in self.blocks:
@@ -193,8 +179,6 @@ class RowModel:
 
 def add_rows(model: RowModel, layout: Layout, P: Any) -> None:
     """The constraints, the workspace and the joint limits."""
-    import casadi as ca
-
     rows = layout.unpacked(P)
     axes = ca.SX.eye(3)
 
@@ -243,8 +227,6 @@ def add_rows(model: RowModel, layout: Layout, P: Any) -> None:
 
 def _add_square(model: RowModel, weight: Any, error: Any, lever: Any, *, normal: Any = None) -> None:
     """Adds the cost `weight |error|^2` of a point, or of its distance from a plane."""
-    import casadi as ca
-
     vector = error if normal is None else error * normal
     pull = 2.0 * weight * vector
     model.cost = model.cost + weight * ca.sumsqr(error)
@@ -260,8 +242,6 @@ def _add_square(model: RowModel, weight: Any, error: Any, lever: Any, *, normal:
 
 def add_cost(model: RowModel, layout: Layout, reference: Any, P: Any) -> None:
     """Joints near the reference, and the hand near its reference pose."""
-    import casadi as ca
-
     rows = layout.unpacked(P)
     for i in range(model.n):
         away = model.q[i] - reference[i]

@@ -27,6 +27,7 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
+import casadi as ca
 import numpy as np
 
 from unlatch.solver.goal.program import WISHED_MARGIN_RAD
@@ -207,8 +208,6 @@ class PathProgram:
         return np.concatenate(low), np.concatenate(high)
 
     def _build(self, kinematics: Kinematics) -> Any:
-        import casadi as ca
-
         s, n = self.shape, self.n_q
         symbol = ca.SX.sym
         turns, shifts = symbol("turns", 9 * s.waypoints), symbol("shifts", 3 * s.waypoints)
@@ -269,15 +268,11 @@ class PathProgram:
 
 def _held(B: Any, pairs: Any, count: int) -> Any:
     """The bilinear values e_i . B y_i."""
-    import casadi as ca
-
     return ca.vertcat(*[ca.dot(pairs[6 * i : 6 * i + 3], B @ pairs[6 * i + 3 : 6 * i + 6]) for i in range(count)])
 
 
 def _goal_rows(R: Any, p: Any, goal: Any, s: PathShape) -> tuple[Any, Any]:
     """Values of the goal's rows, and the cost of those that carry a weight."""
-    import casadi as ca
-
     rows, cost, cursor = [], 0.0, 0
     for _ in range(s.points):
         error = R @ goal[cursor : cursor + 3] + p - goal[cursor + 3 : cursor + 6]

@@ -15,8 +15,7 @@ from unlatch.simcore.geometry import Pose
 from unlatch.solver.goal.program import Schedule
 from unlatch.solver.goal.verify import SLACK, active_bounds, box_excess, limit_margin
 from unlatch.solver.path.path_with_goal import WAYPOINTS, solve_with_goal
-from unlatch.solver.path.slip import Slide, Slip, bar_axis, inward_direction
-from unlatch.solver.path.slip_mode import SlipMode
+from unlatch.solver.path.slip import Slide, Slip, SlipMode, bar_axis, inward_direction
 from unlatch.solver.path.waypoints import Grasp, Waypoints, on_part, on_poses, part_motions
 from unlatch.solver.scene import ArmModel, PlanningScene
 from unlatch.solver.terms.row import Row

@@ -10,8 +10,7 @@ import numpy as np
 
 from unlatch.solver.goal.verify import box_excess, excess
 from unlatch.solver.path.path_program import PathAnswer, PathProblem, PathShape, path_program_of
-from unlatch.solver.path.slip import bar_axis, slide_line
-from unlatch.solver.path.slip_mode import SlipMode
+from unlatch.solver.path.slip import SlipMode, bar_axis, slide_line
 from unlatch.solver.path.waypoints import Grasp, part_motions, side_axis
 from unlatch.solver.scene import ArmModel, PlanningScene
 from unlatch.solver.terms.row import AxisRow, PlaneRow, PointRow, Row

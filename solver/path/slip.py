@@ -9,10 +9,24 @@ from enum import Enum
 import numpy as np
 
 from unlatch.simcore.geometry import unit
-from unlatch.solver.path.slip_mode import SlipMode
 from unlatch.solver.scene import PlanningScene
 
 Array = np.ndarray
+
+
+class SlipMode(Enum):
+    """What the hand may do about the contact point while the part moves."""
+
+    fixed = "fixed"
+    """Nothing: the hand moves with the part."""
+    bar = "bar"
+    """Turn about the bar (the annotation's contact axis), as on a round bar."""
+    side = "side"
+    """Turn about the line between the fingertips, as on a panel."""
+    gimbal = "gimbal"
+    """Both: the fingertip line stays at right angles to the bar."""
+    cone = "cone"
+    """Any rotation with the approach axis inside the cone, as a pushing fingertip."""
 
 
 class Slide(Enum):

@@ -12,8 +12,7 @@ import numpy as np
 from unlatch.simcore.geometry import Pose, unit
 from unlatch.solver.goal.program import POINT_WEIGHT, Program, Structure, program_of
 from unlatch.solver.goal.verify import angles
-from unlatch.solver.path.slip import Slip, bar_axis, slide_line
-from unlatch.solver.path.slip_mode import SlipMode
+from unlatch.solver.path.slip import Slip, SlipMode, bar_axis, slide_line
 from unlatch.solver.scene import ArmModel, PlanningScene
 
 Array = np.ndarray

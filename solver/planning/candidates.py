@@ -14,8 +14,7 @@ from unlatch.solver.goal.goal_solver import Goal
 from unlatch.solver.goal.verify import angles, limit_margin
 from unlatch.solver.path.actuation_motions import pre_poses
 from unlatch.solver.path.path_solver import PathSolution, PathSolver
-from unlatch.solver.path.slip import Slide, Slip, inward_direction
-from unlatch.solver.path.slip_mode import SlipMode
+from unlatch.solver.path.slip import Slide, Slip, SlipMode, inward_direction
 from unlatch.solver.path.waypoints import Grasp
 from unlatch.solver.planning.goals import GoalStage, Reached, growth
 from unlatch.solver.planning.lost import LostPath

@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
+from ompl import base, geometric
+from ompl import util as ompl_util
 
 from unlatch.solver.collision import Collision, CollisionChecker, describe
 from unlatch.solver.scene import ArmModel
@@ -216,9 +218,6 @@ def _spaced(path: Array, resolution: float) -> list[Array]:
 
 
 def _rrt_connect(start: Array, goal: Array, space: _Space, arm: ArmModel, *, seed: int) -> list[Array] | None:
-    from ompl import base, geometric
-    from ompl import util as ompl_util
-
     ompl_util.setLogLevel(ompl_util.LogLevel.LOG_NONE)  # it warns at each reseed, and reports each solve
     ompl_util.RNG.setSeed(seed)
     n = arm.n_q

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import math
 from functools import lru_cache
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from unlatch.simcore.errors import SolverError
+from unlatch.solver.planning.topp_ra import load_toppra
 from unlatch.solver.scene import ArmModel
 
 Array = np.ndarray
@@ -112,8 +114,6 @@ def _straight(start: Array, end: Array, velocity: Array, acceleration: Array, dt
 
 
 def _curve(path: Array, velocity: Array, acceleration: Array, dt: float, arm: ArmModel, deviation_rad: float) -> Array:
-    import logging
-
     logging.getLogger("toppra").setLevel(logging.ERROR)  # it reports each solve
     joints = arm.n_q
     # a path may begin outside the planner's limits, which are tighter than the robot's
@@ -143,8 +143,7 @@ def _sampled(
     path: Array, curve: Any, points: int, velocity: Array, acceleration: Array, dt: float, low: Array, high: Array
 ) -> tuple[Array, float]:
     """A curve timed on a grid of some points, every `dt`, and by which factor it still exceeds the limits."""
-    from unlatch.solver.planning.topp_ra import toppra
-
+    toppra = load_toppra()
     joints = len(low)
     grid = np.linspace(0.0, 1.0, points)
     algorithm = toppra.algorithm.TOPPRA(
@@ -187,8 +186,7 @@ def _near_spline(path: Array, velocity: Array, joints: int, deviation_rad: float
         joints: How many of the n are joints; a further coordinate may swing.
         deviation_rad: What a joint may be off the straight lines [rad].
     """
-    from unlatch.solver.planning.topp_ra import toppra
-
+    toppra = load_toppra()
     share = np.linspace(0.0, 1.0, _LOOKS + 2)[1:-1]
     for _ in range(_MAX_REFINEMENTS):
         lengths = np.linalg.norm(np.diff(path / velocity, axis=0), axis=1)  # even time, so that the spline is tame
@@ -208,8 +206,7 @@ def _near_spline(path: Array, velocity: Array, joints: int, deviation_rad: float
 @lru_cache(maxsize=64)
 def _limits(velocity: tuple[float, ...], acceleration: tuple[float, ...]) -> tuple[Any, Any]:
     """TOPP-RA's constraints; kept, since making one writes its description, which takes longer than a solve's share."""
-    from unlatch.solver.planning.topp_ra import toppra
-
+    toppra = load_toppra()
     v, a = np.array(velocity), np.array(acceleration)
     return (
         toppra.constraint.JointVelocityConstraint(np.column_stack([-v, v])),

@@ -1,16 +1,28 @@
-"""TOPP-RA without matplotlib: it imports pyplot for the plots of its own debugging, half of what its import takes."""
+"""Loads TOPP-RA without matplotlib, which it imports for its debug plots: that is half of its import time."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
+from importlib import import_module
 from types import ModuleType
+from typing import Any
+
+
+@cache
+def load_toppra() -> Any:
+    """Returns the package `toppra`, imported on the first call: it takes half a second, mostly for SciPy."""
+    with _without_pyplot():
+        for name in ("toppra.algorithm", "toppra.constraint"):
+            import_module(name)
+    return import_module("toppra")
 
 
 @contextmanager
 def _without_pyplot() -> Iterator[None]:
-    """While it lasts, `import matplotlib.pyplot` gives an empty module, unless the real one is there already."""
+    """Makes `import matplotlib.pyplot` give an empty module meanwhile, unless the real one is already imported."""
     if "matplotlib" in sys.modules:
         yield
         return
@@ -22,11 +34,3 @@ def _without_pyplot() -> Iterator[None]:
     finally:
         for name in ("matplotlib", "matplotlib.pyplot"):
             del sys.modules[name]
-
-
-with _without_pyplot():
-    import toppra
-    import toppra.algorithm
-    import toppra.constraint
-
-__all__ = ["toppra"]

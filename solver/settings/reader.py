@@ -5,16 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import asdict, fields
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from unlatch.simcore.errors import ConfigError, close_matches
+from unlatch.simcore.geometry import angle_between
 from unlatch.solver.settings.peer_entry import Form
 from unlatch.solver.settings.peer_form import form_of, read_exponents, rewrite_setting
 from unlatch.solver.settings.setting import KeyposeRandomRangeCfg, PlannerSettingCfg, RangeXyzCfg, SuccessMode, left_out
+from unlatch.solver.terms.axis import AxisAngle
 from unlatch.solver.terms.term import Term, read_number
-
-if TYPE_CHECKING:
-    from unlatch.solver.terms.axis import AxisAngle
 
 
 def read_planner_setting(raw: Mapping[str, Any], *, where: str) -> tuple[PlannerSettingCfg, list[str]]:
@@ -146,8 +145,6 @@ def check_contradictions(terms: list[Term], *, where: str) -> None:
 
 
 def _contradictions(terms: list[Term], *, where: str) -> Iterator[ConfigError]:
-    from unlatch.solver.terms.axis import AxisAngle
-
     axes = [(i, term) for i, term in enumerate(terms) if isinstance(term, AxisAngle)]
     for n, (i, first) in enumerate(axes):
         for j, second in axes[n + 1 :]:
@@ -206,8 +203,6 @@ def _known_angle(first: AxisAngle, second: AxisAngle) -> float | None:
         if isinstance(t.target_axis, list) and t.cross_target_axis1_from_keypoint_name is None
     ]
     if len(literal) == 2 and first.target_axis_frame == second.target_axis_frame:
-        from unlatch.simcore.geometry import angle_between
-
         return angle_between(literal[0], literal[1])
     return None
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from unlatch.simcore.errors import ConfigError, PluginError, UnknownEntryError, close_matches
 from unlatch.simcore.registry import Catalog
-from unlatch.solver.path.slip_mode import SlipMode
+from unlatch.solver.path.slip import SlipMode
 from unlatch.solver.settings.motions import read_list, read_motion
 from unlatch.solver.terms.catalog import COSTS, TERMS
 from unlatch.solver.terms.term import Term, read_number, read_term

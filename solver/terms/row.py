@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, TypeAlias
 
+import casadi as ca
 import numpy as np
 
 from unlatch.simcore.errors import ConfigError
@@ -128,8 +129,6 @@ class RowKind:
 
 @lru_cache(maxsize=64)
 def _numeric(kind: RowKind, count: int) -> Any:
-    import casadi as ca
-
     R, p, numbers = ca.SX.sym("R", 3, 3), ca.SX.sym("p", 3), ca.SX.sym("numbers", kind.size)
     return ca.Function("h", [ca.vec(R), p, numbers], [kind.expression(R, p, numbers)]).map(count)
 

@@ -6,17 +6,15 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import MISSING, asdict, dataclass, fields
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+from typing import Any, ClassVar, TypeVar
+
+import numpy as np
 
 from unlatch.simcore.errors import ConfigError, close_matches
+from unlatch.solver.scene import PlanningScene
+from unlatch.solver.terms.row import Row
 
-if TYPE_CHECKING:  # the reader must stay quick to import: NumPy is loaded by the terms themselves
-    import numpy as np
-
-    from unlatch.solver.scene import PlanningScene
-    from unlatch.solver.terms.row import Row
-
-    Array = np.ndarray
+Array = np.ndarray
 T = TypeVar("T", bound="Term")
 
 
@@ -185,8 +183,6 @@ def vector_in_base(value: str | list[float], frame: str, scene: PlanningScene) -
     """(3,) a named axis of the annotation or a vector of a frame, turned into the base frame."""
     if isinstance(value, str):
         return scene.axis(value)
-    import numpy as np
-
     vector: Array = np.asarray(value, dtype=float)
     if frame == "object":
         vector = scene.R_base_link @ vector

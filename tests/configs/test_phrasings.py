@@ -16,7 +16,7 @@ from unlatch.objects.config import ObjectCfg
 from unlatch.objects.library import load_object
 from unlatch.objects.procedural.catalog import GENERATORS
 from unlatch.simcore.rng import stream
-from unlatch.skills.artpreplan_cfg import ArtPreplanCfg
+from unlatch.skills.artpreplan import ArtPreplanCfg
 from unlatch.skills.catalog import SKILLS
 from unlatch.skills.contract.config import part_acted_on
 from unlatch.tasks.language import step_language, task_language

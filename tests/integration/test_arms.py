@@ -9,7 +9,7 @@ import pytest
 
 from unlatch.simcore.recording.check import check_record
 from unlatch.simcore.recording.verdict import recompute_success
-from unlatch.skills.artpreplan_cfg import ArtPreplanCfg
+from unlatch.skills.artpreplan import ArtPreplanCfg
 from unlatch.skills.open import Open
 from unlatch.workflows.cli.arguments import CommandLine, load_configs
 from unlatch.workflows.runs.runner import EpisodeRunner

@@ -13,7 +13,7 @@ from unlatch.simcore.errors import ConfigError
 from unlatch.simcore.recording.check import check_record
 from unlatch.simcore.recording.verdict import recompute_success
 from unlatch.skills.articulation import ArticulationSkill
-from unlatch.skills.artpreplan_cfg import ArtPreplanCfg
+from unlatch.skills.artpreplan import ArtPreplanCfg
 from unlatch.skills.close import Close
 from unlatch.skills.contract.config import StrategyCfg
 from unlatch.skills.open import Open

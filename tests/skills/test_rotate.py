@@ -16,7 +16,7 @@ from unlatch.skills.contract.command import ManipKind, Phase
 from unlatch.skills.contract.config import SkillCfg
 from unlatch.skills.rotate import Rotate
 from unlatch.skills.turning import TurningPlan
-from unlatch.solver.path.slip_mode import SlipMode
+from unlatch.solver.path.slip import SlipMode
 from unlatch.solver.planning.planner import Diagnosis, KeyframePlan
 from unlatch.workflows.episode.attempt import Attempt
 from unlatch.workflows.episode.chain_planner import ChainPlanner

@@ -27,8 +27,6 @@ from unlatch.solver.terms.term import Term, tool_point
 
 
 def _distance(R, p, numbers):
-    import casadi as ca
-
     return ca.norm_2(R @ numbers[:3] + p - numbers[3:6])
 
 

@@ -22,7 +22,7 @@ from unlatch.robots.model import model_path
 from unlatch.simcore.errors import AssetError, ConfigError, close_matches
 from unlatch.simcore.rng import EpisodeStreams, episode_seed
 from unlatch.simcore.urdf.xml import parse_xml
-from unlatch.skills.artpreplan_cfg import ArtPreplanCfg
+from unlatch.skills.artpreplan import ArtPreplanCfg
 from unlatch.skills.contract.config import SkillCfg, part_acted_on
 from unlatch.solver.settings.reader import check_names
 from unlatch.tasks.layout import check_opening, described, sample_layout

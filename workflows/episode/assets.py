@@ -14,7 +14,7 @@ from unlatch.objects.config import ObjectCfg
 from unlatch.objects.library import draws_instances, load_object, split_record
 from unlatch.simcore.errors import AssetError, ConfigError, RecordingError
 from unlatch.simcore.recording.episode import EpisodeRecord
-from unlatch.skills.artpreplan_cfg import ArtPreplanCfg
+from unlatch.skills.artpreplan import ArtPreplanCfg
 from unlatch.skills.contract.config import part_acted_on
 from unlatch.tasks.layout import described
 

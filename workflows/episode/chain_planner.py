@@ -14,7 +14,7 @@ from unlatch.objects.annotation import Part
 from unlatch.objects.articulated_object import ObjectAsset
 from unlatch.simcore.rng import stream
 from unlatch.simcore.sim.collision import BulletCollisionChecker
-from unlatch.skills.artpreplan_cfg import ArtPreplanCfg
+from unlatch.skills.artpreplan import ArtPreplanCfg
 from unlatch.skills.beside import planned_motion
 from unlatch.skills.catalog import SKILLS
 from unlatch.skills.contract.config import SkillCfg

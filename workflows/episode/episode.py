@@ -24,7 +24,7 @@ from unlatch.simcore.recording.episode import EpisodeRecord
 from unlatch.simcore.rng import EpisodeStreams, episode_seed
 from unlatch.simcore.sim.collision import BulletCollisionChecker
 from unlatch.simcore.sim.world import World
-from unlatch.skills.artpreplan_cfg import ArtPreplanCfg
+from unlatch.skills.artpreplan import ArtPreplanCfg
 from unlatch.skills.contract.failure import Failure, earliest
 from unlatch.skills.contract.skill import Skill
 from unlatch.tasks.language import phrasing_draws, task_language

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from itertools import zip_longest
 
 from unlatch.skills.articulation import ArticulationSkill
-from unlatch.skills.artpreplan_cfg import ArtPreplanCfg
+from unlatch.skills.artpreplan import ArtPreplanCfg
 from unlatch.skills.catalog import SKILLS
 from unlatch.skills.contract.chain import Sequences, stages_of
 from unlatch.skills.contract.failure import Failure

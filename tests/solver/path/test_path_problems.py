@@ -7,8 +7,7 @@ import pytest
 
 from benchmarks.path_scenes import MAX_STEP_RAD, panda, problems
 from unlatch.simcore.geometry import angle_between
-from unlatch.solver.path.slip import bar_axis, inward_direction, slide_line
-from unlatch.solver.path.slip_mode import SlipMode
+from unlatch.solver.path.slip import SlipMode, bar_axis, inward_direction, slide_line
 from unlatch.solver.planning.candidates import CandidateStage
 from unlatch.solver.planning.plan import PlanBudget
 from unlatch.solver.planning.planner import plan_keyframes
