@@ -5,7 +5,10 @@ import sys
 
 import pytest
 
-THERE = "import sys; from unlatch.solver.planning.topp_ra import load_toppra; load_toppra(); print('matplotlib.figure' in sys.modules)"
+THERE = (
+    "import sys; from unlatch.solver.planning.topp_ra import load_toppra; load_toppra(); "
+    "print('matplotlib.figure' in sys.modules)"
+)
 
 
 @pytest.mark.parametrize(("before", "printed"), [("", "False"), ("import matplotlib.pyplot; ", "True")])
