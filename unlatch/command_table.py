@@ -1,4 +1,4 @@
-"""The commands of `unlatch`: each one's name, where it is and what it does. Only the standard library is imported."""
+"""The table of the commands of `unlatch`: name, function and summary of each. It imports only the standard library."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from unlatch import __version__
 
 @dataclass(frozen=True)
 class Command:
-    """One command: where it is and what it does, in one line."""
+    """One command: its function and what it does."""
 
     target: str
     """`module:function`, called with the arguments after the command's name; imported on use."""
     usage: str
-    """Its arguments, as in a usage line."""
+    """Its arguments, as in the usage line of its help."""
     summary: str
-    """One line."""
+    """What it does, in one line."""
 
 
 COMMANDS = {
@@ -29,13 +29,15 @@ COMMANDS = {
         "find what opens, turns or slides on an object",
     ),
     "bench": Command(
-        "unlatch.workflows.commands.bench:main", "NAME [key=value ...]", "measure what the README promises"
+        "unlatch.workflows.commands.bench:main", "NAME [key=value ...]", "run the benchmark of success rates"
     ),
     "check": Command(
-        "unlatch.workflows.commands.check:main", "DATA|FILE.yaml [...]", "verify data sets; read planner settings"
+        "unlatch.workflows.commands.check:main",
+        "DATA|FILE.yaml [...]",
+        "verify data sets; check planner settings of YAML files",
     ),
     "collect": Command(
-        "unlatch.workflows.commands.collect:main", "task=TASK [key=value ...]", "make verified demonstrations"
+        "unlatch.workflows.commands.collect:main", "task=TASK [key=value ...]", "collect verified demonstrations"
     ),
     "config": Command(
         "unlatch.workflows.commands.config:main",
@@ -43,22 +45,22 @@ COMMANDS = {
         "show a task's configuration and where each value comes from",
     ),
     "convert": Command(
-        "unlatch.workflows.commands.convert:main", "PATH [key=value ...]", "make meshes and URDFs ready for simulation"
+        "unlatch.workflows.commands.convert:main", "PATH [key=value ...]", "convert meshes and URDFs for simulation"
     ),
     "evaluate": Command(
         "unlatch.workflows.commands.evaluate:main",
         "task=TASK policy=POLICY [key=value ...]",
-        "how often a policy succeeds",
+        "measure how often a policy succeeds",
     ),
     "export": Command(
         "unlatch.workflows.commands.export:main",
         "DATA out=OUT [key=value ...]",
-        "write a data set as policies are trained from it",
+        "write a data set in a format for training policies",
     ),
     "label": Command(
         "unlatch.workflows.commands.label:main",
         "DATA out=OUT [key=value ...]",
-        "make images with boxes, poses, keypoints and masks",
+        "write images with boxes, poses, keypoints and masks",
     ),
     "list": Command(
         "unlatch.workflows.commands.list:main", "WHAT", "list tasks, skills, robots, objects, sensors and other parts"
@@ -69,39 +71,47 @@ COMMANDS = {
     "merge": Command(
         "unlatch.workflows.commands.merge:main",
         "OUT DATA [DATA ...] [key=value ...]",
-        "join data sets of one configuration",
+        "join data sets of the same configuration",
     ),
     "new": Command(
-        "unlatch.workflows.commands.new:main", "WHAT NAME|URDF [key=value ...]", "begin a skill, plugin, task or robot"
+        "unlatch.workflows.commands.new:main",
+        "WHAT NAME|URDF [key=value ...]",
+        "write a template of a skill, plugin, task or robot",
     ),
     "phases": Command(
-        "unlatch.workflows.commands.phases:main", "DATA [key=value ...]", "draw one episode phase by phase"
+        "unlatch.workflows.commands.phases:main", "DATA [key=value ...]", "draw the phases of a recorded episode"
     ),
     "plan": Command(
         "unlatch.workflows.commands.plan:main", "task=TASK [key=value ...]", "plan one episode without executing it"
     ),
     "preview": Command(
-        "unlatch.workflows.commands.preview:main", "task=TASK [key=value ...]", "draw the scene without planning"
+        "unlatch.workflows.commands.preview:main",
+        "task=TASK [key=value ...]",
+        "draw the scene of an episode without planning",
     ),
     "render": Command(
-        "unlatch.workflows.commands.render:main", "DATA [key=value ...]", "make images of recorded episodes"
+        "unlatch.workflows.commands.render:main", "DATA [key=value ...]", "render images of recorded episodes"
     ),
     "replay": Command(
         "unlatch.workflows.commands.replay:main",
         "DATA episode=N [key=value ...]",
-        "make recorded episodes happen again",
+        "replay recorded episodes",
     ),
     "report": Command(
         "unlatch.workflows.commands.report:main",
         "DATA [DATA ...] [key=value ...]",
-        "write one page of what came of data sets",
+        "write a summary page of data sets",
     ),
     "schema": Command("unlatch.workflows.commands.schema:main", "[out=FILE]", "write the JSON Schema of task files"),
     "view": Command(
-        "unlatch.workflows.commands.view:main", "DATA [key=value ...]", "write one episode as a page to look at"
+        "unlatch.workflows.commands.view:main",
+        "DATA [key=value ...]",
+        "write an interactive page of a recorded episode",
     ),
     "watch": Command(
-        "unlatch.workflows.commands.watch:main", "DATA [DATA ...] [key=value ...]", "show how data sets grow"
+        "unlatch.workflows.commands.watch:main",
+        "DATA [DATA ...] [key=value ...]",
+        "show the progress of growing data sets",
     ),
 }
 """The commands by name."""
@@ -146,10 +156,10 @@ def _help() -> str:
     lines = [
         "usage: unlatch COMMAND [arguments]",
         "",
-        "Verified demonstrations of opening, closing and turning things.",
+        "Verified demonstrations of robots opening, closing and turning things.",
         "",
     ]
     width = max(map(len, COMMANDS))
     lines += [f"  {name:<{width}}  {command.summary}" for name, command in COMMANDS.items()]
-    lines += ["", "`unlatch COMMAND --help` tells its arguments. `--version` prints the version.", ""]
+    lines += ["", "`unlatch COMMAND --help` explains a command. `--version` prints the version.", ""]
     return "\n".join(lines)

@@ -20,12 +20,12 @@ C = TypeVar("C", bound=EpisodeCfg)
 
 FLAGS = """flags:
   --cfg job          print the composed configuration instead of running
-  --resolve          with --cfg: references resolved
-  -m, --multirun     run every combination of comma-separated values; launcher= says by whom
+  --resolve          with --cfg: resolve references
+  -m, --multirun     run every combination of comma-separated values; launcher= chooses how
   --config-dir DIR   look for YAML files in DIR too
-  -h, --help         print this
+  -h, --help         print this help
 
-Any key of the configuration can be set: robot=franka_panda, world.solver_iterations=150, lists by index:
+You can set any key of the configuration: robot=franka_panda, world.solver_iterations=150. Use an index for lists:
 skills.0.planner_setting.success_threshold=0.8, task.regions.0.yaw_deg=10. `+key=value` adds, `~key` removes.
 """
 

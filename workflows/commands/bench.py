@@ -1,4 +1,4 @@
-"""`unlatch bench`: measures what the README promises."""
+"""`unlatch bench`: runs the benchmark of success rates quoted in the README."""
 
 from __future__ import annotations
 
@@ -9,12 +9,13 @@ from unlatch.workflows.cli.console import banner_hidden
 
 HELP = """usage: unlatch bench success [key=value ...]
 
-  success    success rates of the four tasks with 95 % intervals, failure codes, agreement of the recomputed verdicts,
-             times by stage, and how much execution costs above a replay of the same actions with sensors off.
-             n=400 workers=null seed=0 out=data/bench-success tasks=[...] real=0 (attempts with each PartNet-Mobility
-             category, whose folder UNLATCH_PARTNET_DIR names)
+Runs the benchmark of success rates. The same command again continues an interrupted benchmark.
 
-The same command again resumes.
+  success    Prints, for each of the four tasks: the success rate with a 95 % interval, failure codes, how often the
+             recomputed verdict agrees, times by stage, and the time of execution compared with a replay of the same
+             actions without sensors.
+             n=400 workers=null seed=0 out=data/bench-success tasks=[...] real=0 (attempts with each PartNet-Mobility
+             category; UNLATCH_PARTNET_DIR names their folder)
 """
 
 BENCHES = ("success",)

@@ -1,4 +1,4 @@
-"""`unlatch check`: verifies data sets, and reads the planner settings of YAML files."""
+"""`unlatch check`: verifies data sets, and checks the planner settings of YAML files."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ if TYPE_CHECKING:
 
 HELP = """usage: unlatch check DATA|FILE.yaml [...]
 
-Verifies every episode of a data set: files whole, checksums, shapes and types, and that the success recomputed from
-the record alone is the one that was recorded; that the robot it was made with keeps its maker's limits; and the
-checksums of its images, if it was rendered.
+Verifies every episode of a data set: complete files, checksums, shapes and types. Computes the success again from the
+record alone and compares it with the recorded one. Checks that the robot keeps its maker's limits. Verifies the
+checksums of rendered images.
 
-Of a YAML file it reads every `planner_setting`, also as GenSim2 and InternDataEngine write them, and says what would be
-rewritten or dropped: unlatch check theirs/*.yaml. Names of keypoints are checked with an object, by `unlatch plan`.
+In a YAML file, reads every `planner_setting`, also in the form of GenSim2 and InternDataEngine. Says what it rewrites
+or drops: unlatch check theirs/*.yaml. `unlatch plan` checks the names of keypoints, because they depend on the object.
 
-Exit code 0: all is well; 1: something is not; 2: no data set or file there.
+Exit code 0: no problem; 1: a problem was found; 2: no such data set or file.
 """
 
 _YAML = (".yaml", ".yml")

@@ -1,4 +1,4 @@
-"""`unlatch collect`: many episodes of one configuration into one data set."""
+"""`unlatch collect`: collects episodes of one configuration in a data set."""
 
 from __future__ import annotations
 
@@ -22,24 +22,24 @@ if TYPE_CHECKING:
 HELP = f"""usage: unlatch collect task=TASK [key=value ...]
        unlatch collect object=PATH skill=open|close|rotate [part=NAME] [key=value ...]
 
-Makes verified demonstrations and writes every attempt, with the reason for each failure, into a data set. The same
-command again makes what is missing; another configuration into the same folder is refused.
+Collects verified demonstrations. Writes every attempt into a data set, with the reason for each failure. The same
+command again makes the missing episodes. A folder takes only one configuration; others are refused.
 
-  task=TASK          `unlatch list tasks` tells which there are
-  object=PATH        a URDF, or the folder of one object; skill= derives the task from the part's kind
+  task=TASK          `unlatch list tasks` lists them
+  object=PATH        a URDF, or the folder of one object; skill= derives the task from the kind of part
   robot=franka_panda object=microwave randomization=none|light|full
   episodes=20        episodes 0 to 19
-  only=[3,17]        just these
-  successes=100      until so many have succeeded, attempts=400 at most (four times as many)
-  shard=3/16         of these, every sixteenth from the third on: other shards, on any host, into the same folder
-  give_up_after=50   stops where so many attempts all failed; null: goes on
+  only=[3,17]        only these episodes
+  successes=100      until this many have succeeded, with at most attempts=400 (default: four times as many)
+  shard=3/16         every sixteenth episode from the third on; other shards, on any host, can use the same folder
+  give_up_after=50   stop if the first 50 attempts all failed; null: never stop
   seed=0             seed of the run
-  workers=2          processes; default: one a CPU core
+  workers=2          processes; default: one per CPU core
   executor=process   or serial: in this process; executor.episode_timeout_s=600, worker_memory_mb=null,
-                     max_retries=2 and recycle_after=null say when a worker is replaced
+                     max_retries=2 and recycle_after=null control when a worker is replaced
   out=DIR            default: data/<task>-<robot>-s<seed>
-  pictures=4         episodes on the picture that is drawn at the end
-  render=true        renders the successes at the end, as `unlatch render`: images.cameras=[front,wrist],
+  pictures=4         number of episodes in the picture that is drawn at the end
+  render=true        render the successes at the end, as `unlatch render` does: images.cameras=[front,wrist],
                      images.modalities=[rgb,depth], images.name=default
 
 {FLAGS}"""

@@ -1,4 +1,4 @@
-"""`unlatch config`: a composed configuration, where each value comes from, and how two differ."""
+"""`unlatch config`: prints a composed configuration with the origin of each value, or compares two."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 
 HELP = """usage: unlatch config TASK [diff=TASK] [key=value ...] [--config-dir DIR]
 
-Prints the whole configuration of a task as `collect` would read it, each value with its origin: the file that states
-it, the command line, or `default`.
+Prints the complete configuration of a task as `collect` reads it. Names the origin of each value: a file, the command
+line, or `default`.
 
-  diff=TASK      prints the keys alone in which the other task differs, both values beside each other
+  diff=TASK      print only the keys in which the other task differs, with both values
   key=value      overrides, as for collect: robot=xarm6 object=oven skill=open
 
   unlatch config open_drawer robot=xarm6

@@ -1,4 +1,4 @@
-"""`unlatch evaluate`: how often a policy succeeds, by the rules that demonstrations are judged by."""
+"""`unlatch evaluate`: measures how often a policy succeeds, by the rules for demonstrations."""
 
 from __future__ import annotations
 
@@ -23,19 +23,19 @@ if TYPE_CHECKING:
 
 HELP = f"""usage: unlatch evaluate task=TASK policy=POLICY [key=value ...]
 
-Lets a policy act in the episodes of a task and judges it by the rules of `unlatch collect`: the same scenes, contact
-checks, success and failure codes. Every attempt goes into a data set of its own. Needs the extra `gym`.
+Runs a policy in the episodes of a task, and judges it by the rules of `unlatch collect`: the same scenes, contact
+checks, success and failure codes. Writes every attempt into a new data set. Needs the extra `gym`.
 
-  policy=module:name      a function of the observation, or a class with act(observation); from here or installed
-  policy=tcp://host:port  a server, such as examples/policy_server.py, in whatever Python the policy needs
+  policy=module:name      a function of the observation, or a class with act(observation); in this folder or installed
+  policy=tcp://host:port  a server with a Python of its own, such as examples/policy_server.py
   policy=recorded:DATA    the actions of a data set
   policy=random           uniform over the action space
-  observation.keys=[...]  record keys that the policy sees; default: robots.*, objects.*.root_*, parts.*, keypoints.*,
+  observation.keys=[...]  observed record keys; default: robots.*, objects.*.root_*, parts.*, keypoints.*,
                           sensors.*
   action.mode=...         joint_position (as recorded), joint_delta or ee_delta
-  success_when=still      succeeds only once the arms stand still too, as demonstrations do; default: held
+  success_when=still      an episode succeeds only when the arms also stand still; default: held
   episodes=20 seed=0      episodes 0 to 19 of the run with this seed
-  workers=2               processes; each has a policy, or a connection, of its own
+  workers=2               processes; each has its own policy or connection
   out=DIR                 default: data/eval-<task>-<robot>-s<seed>
 
 {FLAGS}"""

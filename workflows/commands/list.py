@@ -1,4 +1,4 @@
-"""`unlatch list`: what there is to choose from, one line each."""
+"""`unlatch list`: lists the available tasks, skills, robots, objects and so on."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ HELP = """usage: unlatch list tasks|skills|robots|objects|sensors|cameras|planne
                     launchers|annotators|renderers|terms|exporters [--config-dir FOLDER]
        unlatch list data [FOLDER]
 
-Prints one line for each: its name and what it is; of data sets below a folder (default: data), task, robot and seed,
-attempts and successes. What lies in a folder of your own is listed too, with --config-dir.
+Prints one line for each entry: its name and what it is. `list data` lists the data sets below a folder (default:
+data), with task, robot, seed, attempts and successes. With --config-dir, entries of your own folder are listed too.
 """
 
 

@@ -1,4 +1,4 @@
-"""`unlatch merge`: joins data sets of the same configuration, as shards that were made on disks of their own."""
+"""`unlatch merge`: joins data sets of the same configuration, such as shards from different disks."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ Array = np.ndarray
 
 HELP = """usage: unlatch merge OUT DATA [DATA ...] [key=value ...]
 
-Joins data sets into OUT, byte by byte: sets of the same configuration, seed and versions, as shards that were made on
-disks of their own. Other sets are refused with every key that differs. An episode that several have must be the same in
-all; it is taken once. The same command again goes on where it was stopped.
+Joins data sets into OUT, byte by byte. The sets must have the same configuration, seed and versions, such as shards
+from different disks. Other sets are refused, with every key that differs. An episode in several sets must be the same
+in all; it is taken once. The same command again continues an interrupted merge.
 
-  link=false     true: files are linked where the file system can do that, and take no room again
+  link=false     true: link files instead of copying them, if the file system can
 
-Exit code 0: all is there; 1: an episode is damaged or contradicts another one, the others are there; 2: other mistakes.
+Exit code 0: complete; 1: an episode is damaged or differs between sets, all others are joined; 2: other errors.
 """
 
 

@@ -1,4 +1,4 @@
-"""`unlatch new`: a starting point for what users add, one that runs as it is."""
+"""`unlatch new`: writes a working template of a skill, plugin, task or robot."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ HELP = """usage: unlatch new skill NAME [out=FOLDER]
        unlatch new task NAME [object=OBJECT] [skill=SKILL] [part=PART] [out=FOLDER]
        unlatch new robot URDF [name=NAME] [out=FOLDER] [force=false]
 
-Writes a starting point that runs as it is; its comments say what to change.
+Writes a template that runs without changes. Its comments say what to change.
 
-  skill NAME    a distribution of its own with one skill, a task for it, and tests:  NAME/
-  plugin NAME   the same with a generator of objects too
+  skill NAME    a distribution with a skill, a task for it, and tests:  NAME/
+  plugin NAME   the same, with a generator of objects
   task NAME     a task's YAML for an object and a skill:  configs/task/NAME.yaml
-  robot URDF    a robot's YAML and a picture, derived from its URDF; `unlatch new robot --help` tells more
+  robot URDF    a robot's YAML and a picture, derived from its URDF; see `unlatch new robot --help`
 
-  out=FOLDER    where to; default: NAME, and of tasks and robots `configs`
-  object=drawer skill=open part=...   of a task; an object's name or a URDF; part: default the first that the skill fits
+  out=FOLDER    output folder; default: NAME, or `configs` for tasks and robots
+  object=drawer skill=open part=...   for a task: an object's name or a URDF; default part: the first that fits
 
   unlatch new skill wiggle && pip install -e wiggle && unlatch collect task=wiggle_drawer episodes=4
 """

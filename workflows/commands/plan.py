@@ -22,12 +22,12 @@ if TYPE_CHECKING:
 HELP = f"""usage: unlatch plan task=TASK [key=value ...]
        unlatch plan object=PATH skill=open|close|rotate [part=NAME] [key=value ...]
 
-Plans the first skill of one episode (where two arms begin together, those of both) and prints keyframes, residuals and
-timings, or why there is no plan (exit code 1). Nothing is executed.
+Plans the first skill of one episode, or the first skill of each arm if two arms begin together. Prints keyframes,
+residuals and timings, or why there is no plan (exit code 1). Executes nothing.
 
   episode=0          episode number
-  picture=true       draw keyframes and path; out=FILE does so too
-  out=FILE.png       where; default: plan-<task>-s<seed>-<episode>.png here
+  picture=true       draw keyframes and path; out=FILE also does this
+  out=FILE.png       the picture; default: plan-<task>-s<seed>-<episode>.png
 
 {FLAGS}"""
 

@@ -1,4 +1,4 @@
-"""`unlatch preview`: the scene, its regions and keypoints as a picture, without planning."""
+"""`unlatch preview`: draws the scene of an episode with its regions and keypoints, without planning."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ if TYPE_CHECKING:
 HELP = f"""usage: unlatch preview task=TASK [key=value ...]
        unlatch preview object=NAME|PATH [skill=open|close|rotate] [part=NAME] [key=value ...]
 
-Draws the scene of one episode at its start: regions, keypoints, what was drawn. Nothing is planned.
+Draws the scene of one episode at its start, with regions, keypoints and randomized values. Plans nothing.
 
   episode=0          episode number
-  out=FILE.png       default: preview-<task>-s<seed>-<episode>.png here
-  renderer=tiny      `unlatch list renderers` tells which there are
+  out=FILE.png       default: preview-<task>-s<seed>-<episode>.png
+  renderer=tiny      `unlatch list renderers` lists them
 
 {FLAGS}"""
 

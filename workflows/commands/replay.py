@@ -1,4 +1,4 @@
-"""`unlatch replay`: does a record happen again?"""
+"""`unlatch replay`: replays recorded episodes and measures the deviation."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ if TYPE_CHECKING:
 HELP = """usage: unlatch replay DATA episode=N [mode=action|state] [check=true]
        unlatch replay DATA all=true [mode=action|state] [check=true] [workers=2]
 
-Makes recorded episodes happen again and prints the largest deviation from the record; 0 on the machine and with the
-versions that made it.
+Replays recorded episodes and prints the largest deviation from the record. It is 0 on the machine and with the versions
+that made the record.
 
-  mode=action        a fresh world is driven with the recorded reset values, actions and hold events (default)
-  mode=state         every recorded state is written back into the world and read again
-  all=true           every episode of the data set, with progress
-  check=true         also verifies files, shapes and verdicts; exit code 1 if anything deviates or is damaged
-  workers=2          processes for all=true; default: one a CPU core
+  mode=action        apply the recorded reset values, actions and hold events in a new world (default)
+  mode=state         write every recorded state into the world and read it again
+  all=true           replay every episode of the data set
+  check=true         also verify files, shapes and verdicts; exit code 1 if anything deviates or is damaged
+  workers=2          processes for all=true; default: one per CPU core
 """
 
 MAX_SHOWN = 20
@@ -47,7 +47,7 @@ _SENSORS = "sensors."
 
 
 class ReplayMode(Enum):
-    """How a record is made to happen again."""
+    """The keys of `unlatch replay`."""
 
     action = "action"
     state = "state"

@@ -1,4 +1,4 @@
-"""`unlatch schema`: the JSON Schema of task files, for editors."""
+"""`unlatch schema`: writes the JSON Schema of task files, for editors."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from unlatch.workflows.cli.console import OK, banner_hidden, print_line
 
 HELP = """usage: unlatch schema [out=FILE]
 
-Prints the JSON Schema of task files: keys, types and choices, with those of the plugins that are installed. An editor
-with a YAML language server checks and completes by it when a file says, below its package line:
+Prints the JSON Schema of task files: keys, types and choices, including those of installed plugins. An editor with a
+YAML language server can then check and complete a task file. Add this line below its package line:
 
   # @package _global_
   # yaml-language-server: $schema=task.schema.json
 
-  out=FILE     writes it there
+  out=FILE     write the schema to this file
 """
 
 

@@ -1,4 +1,4 @@
-"""`unlatch watch`: how data sets grow, whoever fills them."""
+"""`unlatch watch`: shows the progress of data sets while runs fill them."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ if TYPE_CHECKING:
 
 HELP = """usage: unlatch watch DATA [DATA ...] [key=value ...]
 
-Shows attempts, successes, failure codes, pace and times of data sets while runs on this or other hosts fill them, until
-Ctrl-C. A folder with data sets below it, as of a sweep, stands for all of them. Where there is no terminal it is said
-once.
+Shows attempts, successes, failure codes, speed and times of data sets, while runs on this or other hosts fill them.
+Ctrl-C ends it. A folder with data sets below it, such as that of a sweep, stands for all of them. Without a terminal,
+it prints once and ends.
 
-  every_s=2      so often it looks, and never more than a tenth of the time
-  once=false     true: say it once
+  every_s=2      seconds between updates; it waits longer if reading takes more than a tenth of the time
+  once=false     true: print once and end
 """
 
 MOST_EVERY_S = 3600.0
