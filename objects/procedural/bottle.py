@@ -129,14 +129,12 @@ def build(assembly: Assembly, p: BottleParameters) -> GeneratedObject:
         c, s = float(np.cos(angle)), float(np.sin(angle))
         R = np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]])
         pose = Pose(R, np.round([c * radius, s * radius, (low + high) / 2], 7))
-        cap.turned_box(f"ridge_{number}", (0.0012, 0.0022, high - low), pose, rgba=ridge, collide=False)
+        cap.visual.turned_box(f"ridge_{number}", (0.0012, 0.0022, high - low), pose, rgba=ridge)
     centre = (0, 0, top + 0.0004)
-    cap.cylinder(
-        "top", centre, axis="out", radius=radius * 0.86, length=0.0008, rgba=darker(p.cap_colour, 0.9), collide=False
-    )
+    cap.visual.cylinder("top", centre, axis="out", radius=radius * 0.86, length=0.0008, rgba=darker(p.cap_colour, 0.9))
     mark = mark_on(p.cap_colour)
     lower, upper = (radius * 0.3, -0.002, top + 0.0008), (radius * 0.78, 0.002, top + 0.0014)
-    cap.box("mark", lower, upper, rgba=mark, collide=False)
+    cap.visual.box("mark", lower, upper, rgba=mark)
     depth = min(_HELD_M, p.cap_height_m / 2)
     held = standing_out(
         LID_BEHIND, HandleType.knob, at=(0.0, 0.0), out=top - depth, size=(p.cap_height_m, p.cap_m, p.cap_m)
@@ -190,7 +188,7 @@ def _add_body(body: LinkBuilder, p: BottleParameters) -> float:
         ("stripe", 0.0018, middle + 0.35 * half, middle + 0.62 * half, p.stripe_colour),
         ("thin_stripe", 0.0018, middle - 0.86 * half, middle - 0.78 * half, p.stripe_colour),
     ):
-        body.cylinder(
-            name, (0, 0, (low + high) / 2), axis="z", radius=radius + wide, length=high - low, rgba=rgba, collide=False
+        body.visual.cylinder(
+            name, (0, 0, (low + high) / 2), axis="z", radius=radius + wide, length=high - low, rgba=rgba
         )
     return seat

@@ -104,11 +104,11 @@ def build(assembly: Assembly, box: Box) -> GeneratedObject:
     lid.box("board", (0.0, -side, _GAP_M), (depth, side, face), rgba=p.lid_colour)
     rgba = darker(p.lid_colour, 0.85)
     if p.material == "plastic":  # a raised field, as lids that stack have it
-        lid.border("rim", (0.006, depth - 0.006), side - 0.006, width=0.016, out=(face, face + 0.002), rgba=rgba)
+        lid.visual.border("rim", (0.006, depth - 0.006), side - 0.006, width=0.016, out=(face, face + 0.002), rgba=rgba)
     else:
         for number, along in enumerate((-0.33, 0.33)):
             lower = (0.0, along * side - 0.0008, face)
-            lid.box(f"seam_{number}", lower, (depth, along * side + 0.0008, face + 0.0004), rgba=rgba, collide=False)
+            lid.visual.box(f"seam_{number}", lower, (depth, along * side + 0.0008, face + 0.0004), rgba=rgba)
     at = (depth - 0.035, 0.0)
     held = add_handle(
         lid, handle, at=at, face=face, thickness=p.lid_m, edge=depth, length=2 * side, rgba=p.handle_colour
@@ -138,21 +138,19 @@ def _add_trim(body: LinkBuilder, p: BoxParameters) -> None:
     for number, sign in enumerate((-1.0, 1.0)):
         y, skin = sign * 0.55 * half, 0.0012
         centre = (x0 - 0.003, y, p.height_m - 0.004)
-        body.cylinder(
-            f"hinge_{number}", centre, axis="y", radius=0.004, length=0.035, rgba=p.trim_colour, collide=False
-        )
+        body.visual.cylinder(f"hinge_{number}", centre, axis="y", radius=0.004, length=0.035, rgba=p.trim_colour)
         if p.material == "wood":
             lower, upper = (x1, y - 0.011, 0.0), (x1 + skin, y + 0.011, p.height_m)
-            body.box(f"strap_{number}", lower, upper, rgba=p.trim_colour, collide=False)
+            body.visual.box(f"strap_{number}", lower, upper, rgba=p.trim_colour)
         side = sign * half
         grip = (
             (-0.035, min(side, side + sign * skin), 0.62 * p.height_m),
             (0.035, max(side, side + sign * skin), 0.62 * p.height_m + 0.022),
         )
-        body.box(f"grip_{number}", *grip, rgba=darker(p.colour, 0.45), collide=False)
+        body.visual.box(f"grip_{number}", *grip, rgba=darker(p.colour, 0.45))
     if p.material == "wood":
         lower = (x1, -0.014, p.height_m - 0.035)
-        body.box("lock", lower, (x1 + 0.003, 0.014, p.height_m - 0.003), rgba=p.trim_colour, collide=False)
+        body.visual.box("lock", lower, (x1 + 0.003, 0.014, p.height_m - 0.003), rgba=p.trim_colour)
     else:
         low, high = 0.3 * p.height_m, 0.65 * p.height_m
-        body.box("label", (x1, -0.045, low), (x1 + 0.0008, 0.045, high), rgba=(0.93, 0.92, 0.88, 1.0), collide=False)
+        body.visual.box("label", (x1, -0.045, low), (x1 + 0.0008, 0.045, high), rgba=(0.93, 0.92, 0.88, 1.0))

@@ -130,14 +130,8 @@ def _add_door(assembly: Assembly, name: str, side: str, p: CabinetParameters, ha
     door.box("slab", (0.0, -half, _GAP_M), (width, half, face), rgba=p.front_colour)
     if p.front == "framed":
         rgba = darker(p.front_colour, 0.88)
-        door.box(
-            "field",
-            (0.055, -half + 0.055, face),
-            (width - 0.055, half - 0.055, face + 0.0006),
-            rgba=rgba,
-            collide=False,
-        )
-        door.border(
+        door.visual.box("field", (0.055, -half + 0.055, face), (width - 0.055, half - 0.055, face + 0.0006), rgba=rgba)
+        door.visual.border(
             "bead", (0.05, width - 0.05), half - 0.05, width=0.006, out=(face, face + 0.003), rgba=p.front_colour
         )
     up = float(frame.along[2])

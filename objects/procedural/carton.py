@@ -91,9 +91,9 @@ def _add_flap(assembly: Assembly, label: str, frame: PanelFrame, p: CartonParame
     flap = PanelBuilder(label, frame)
     width, half, face = p.width_m / 2 - 0.0015, p.depth_m / 2, _GAP_M + p.board_m
     flap.box("board", (0.0, -half, _GAP_M), (width, half, face), rgba=p.colour)
-    flap.box("crease", (0.012, -half, face), (0.015, half, face + 0.0004), rgba=darker(p.colour, 0.8), collide=False)
+    flap.visual.box("crease", (0.012, -half, face), (0.015, half, face + 0.0004), rgba=darker(p.colour, 0.8))
     lower = (width - p.tape_m / 2, -half, face)
-    flap.box("tape", lower, (width, half, face + 0.0005), rgba=p.tape_colour, collide=False)
+    flap.visual.box("tape", lower, (width, half, face + 0.0005), rgba=p.tape_colour)
     side = -frame.across[1]
     held = held_at_edge(frame, edge=width, along=0.0, face=face, thickness=p.board_m, length=p.depth_m)
     moving = lifting(frame, (0.0, side * p.width_m / 2, p.height_m), p)
@@ -112,35 +112,25 @@ def _add_print(body: LinkBuilder, p: CartonParameters) -> None:
     """The end of the tape on the front, and arrows or a label beside it."""
     x, half, h, skin = p.depth_m / 2, p.width_m / 2, p.height_m, 0.0006
     lower, upper = (x, -p.tape_m / 2, h - 0.055), (x + skin, p.tape_m / 2, h)
-    body.box("tape", lower, upper, rgba=p.tape_colour, collide=False)
+    body.visual.box("tape", lower, upper, rgba=p.tape_colour)
     if p.print == "label":
         y, z = 0.45 * half, 0.42 * h
-        body.box(
-            "label",
-            (x, y - 0.045, z - 0.03),
-            (x + skin, y + 0.045, z + 0.03),
-            rgba=(0.95, 0.95, 0.93, 1.0),
-            collide=False,
+        body.visual.box(
+            "label", (x, y - 0.045, z - 0.03), (x + skin, y + 0.045, z + 0.03), rgba=(0.95, 0.95, 0.93, 1.0)
         )
         for number, (low, high) in enumerate(((-0.035, 0.010), (-0.035, 0.030), (-0.035, -0.002))):
             line = z + 0.016 - 0.014 * number
             lower, upper = (x + skin, y + low, line - 0.002), (x + 2 * skin, y + high, line + 0.002)
-            body.box(f"line_{number}", lower, upper, rgba=_INK, collide=False)
+            body.visual.box(f"line_{number}", lower, upper, rgba=_INK)
         return
     for number, y in enumerate((0.5 * half, 0.5 * half + 0.03)):  # this side up
         foot, tip = 0.28 * h, 0.28 * h + 0.05
-        body.box(f"shaft_{number}", (x, y - 0.003, foot), (x + skin, y + 0.003, tip - 0.006), rgba=_INK, collide=False)
+        body.visual.box(f"shaft_{number}", (x, y - 0.003, foot), (x + skin, y + 0.003, tip - 0.006), rgba=_INK)
         for wing, sign in enumerate((-1.0, 1.0)):
             pose_at = [x + skin / 2, y + sign * 0.006, tip - 0.008]
             lower, upper = (x, pose_at[1] - 0.006, tip - 0.012), (x + skin, pose_at[1] + 0.006, tip - 0.007)
-            body.box(f"wing_{number}_{wing}", lower, upper, rgba=_INK, collide=False)
-        body.box(
-            f"tip_{number}", (x, y - 0.006, tip - 0.007), (x + skin, y + 0.006, tip - 0.002), rgba=_INK, collide=False
-        )
-    body.box(
-        "ground",
-        (x, 0.5 * half - 0.012, 0.28 * h - 0.008),
-        (x + skin, 0.5 * half + 0.042, 0.28 * h - 0.005),
-        rgba=_INK,
-        collide=False,
+            body.visual.box(f"wing_{number}_{wing}", lower, upper, rgba=_INK)
+        body.visual.box(f"tip_{number}", (x, y - 0.006, tip - 0.007), (x + skin, y + 0.006, tip - 0.002), rgba=_INK)
+    body.visual.box(
+        "ground", (x, 0.5 * half - 0.012, 0.28 * h - 0.008), (x + skin, 0.5 * half + 0.042, 0.28 * h - 0.005), rgba=_INK
     )

@@ -107,16 +107,12 @@ def build(assembly: Assembly, dishwasher: Dishwasher) -> GeneratedObject:
     height, half, t = _door_height(p), p.width_m / 2 - 0.001, p.door_thickness_m
     door = PanelBuilder("door", FLAP_BELOW)
     door.box("slab", (0.0, -half, _GAP_M), (height, half, t), rgba=p.colour)
-    door.box(
-        "inside", (0.02, -half + 0.03, _GAP_M - 0.001), (height - 0.02, half - 0.03, _GAP_M), rgba=_TUB, collide=False
-    )
-    door.box(
-        "soap", (0.4 * height, -0.05, _GAP_M - 0.002), (0.62 * height, 0.03, _GAP_M - 0.001), rgba=_TRIM, collide=False
-    )
+    door.visual.box("inside", (0.02, -half + 0.03, _GAP_M - 0.001), (height - 0.02, half - 0.03, _GAP_M), rgba=_TUB)
+    door.visual.box("soap", (0.4 * height, -0.05, _GAP_M - 0.002), (0.62 * height, 0.03, _GAP_M - 0.001), rgba=_TRIM)
     at = (height - p.handle_inset_m, 0.0)
     if not handle_reach(handle):  # a strip along the edge that is taken
         low = (height - 0.014, -half + 0.01, t)
-        door.box("strip", low, (height, half - 0.01, t + 0.0008), rgba=p.handle_colour, collide=False)
+        door.visual.box("strip", low, (height, half - 0.01, t + 0.0008), rgba=p.handle_colour)
     held = add_handle(door, handle, at=at, face=t, thickness=t, edge=height, length=2 * half, rgba=p.handle_colour)
     limit = flap_limit(
         far_m=at[0] + half_across(handle),
@@ -156,14 +152,12 @@ def _add_body(builder: LinkBuilder, p: DishwasherParameters) -> None:
     builder.box("fascia", (x1, -half, low), (front, half, h), rgba=p.fascia_colour)
     middle, skin, mark = low + p.fascia_m / 2, 0.001, mark_on(p.fascia_colour)
     lower = (front, -0.045, middle - 0.012)
-    builder.box("display", lower, (front + skin, 0.045, middle + 0.012), rgba=DISPLAY, collide=False)
+    builder.visual.box("display", lower, (front + skin, 0.045, middle + 0.012), rgba=DISPLAY)
     for number in range(5):
         y = 0.10 + 0.028 * number
-        builder.cylinder(
-            f"button_{number}", (front, y, middle), axis="x", radius=0.007, length=0.004, rgba=mark, collide=False
-        )
+        builder.visual.cylinder(f"button_{number}", (front, y, middle), axis="x", radius=0.007, length=0.004, rgba=mark)
     lower = (front, -half + 0.03, middle - 0.005)
-    builder.box("name", lower, (front + skin, -half + 0.11, middle + 0.005), rgba=mark, collide=False)
+    builder.visual.box("name", lower, (front + skin, -half + 0.11, middle + 0.005), rgba=mark)
     _add_basket(builder, tub, p)
 
 
@@ -173,13 +167,13 @@ def _add_basket(builder: LinkBuilder, tub: Carcass, p: DishwasherParameters) -> 
     low, high, front = c0 + 0.03, c0 + 0.085, a1 - 0.03
     for number, z in enumerate((low, high)):
         lower = (front, b0 + 0.02, z)
-        builder.box(f"wire_{number}", lower, (front + 0.004, b1 - 0.02, z + 0.004), rgba=WIRE, collide=False)
+        builder.visual.box(f"wire_{number}", lower, (front + 0.004, b1 - 0.02, z + 0.004), rgba=WIRE)
     for number, y in enumerate(np.linspace(b0 + 0.02, b1 - 0.024, 11)):
         lower = (front, float(y), low)
-        builder.box(f"post_{number}", lower, (front + 0.004, float(y) + 0.004, high), rgba=WIRE, collide=False)
+        builder.visual.box(f"post_{number}", lower, (front + 0.004, float(y) + 0.004, high), rgba=WIRE)
         lower = (a0 + 0.02, float(y), low)
-        builder.box(f"floor_{number}", lower, (front, float(y) + 0.003, low + 0.003), rgba=WIRE, collide=False)
+        builder.visual.box(f"floor_{number}", lower, (front, float(y) + 0.003, low + 0.003), rgba=WIRE)
     for number in range(p.plates):
         y = b0 + 0.08 + (b1 - b0 - 0.16) * number / 7
         centre = ((a0 + front) / 2, y, low + 0.09)
-        builder.cylinder(f"plate_{number}", centre, axis="y", radius=0.10, length=0.007, rgba=WHITE, collide=False)
+        builder.visual.cylinder(f"plate_{number}", centre, axis="y", radius=0.10, length=0.007, rgba=WHITE)

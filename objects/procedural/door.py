@@ -145,7 +145,7 @@ def _add_frame(body: LinkBuilder, p: DoorParameters, opening: Carcass) -> None:
     # the leaf closes against these strips, which are not touched: it must not stick to them
     stop = x1 - p.leaf_m - 0.004
     for number, (a, b) in enumerate(((b0, b0 + 0.012), (b1 - 0.012, b1))):
-        body.box(f"stop_{number}", (stop - 0.012, a, c0), (stop, b, c1), rgba=darker(p.colour), collide=False)
+        body.visual.box(f"stop_{number}", (stop - 0.012, a, c0), (stop, b, c1), rgba=darker(p.colour))
 
 
 def _add_fields(leaf: PanelBuilder, p: DoorParameters, inset: InsetDoor) -> None:
@@ -154,7 +154,7 @@ def _add_fields(leaf: PanelBuilder, p: DoorParameters, inset: InsetDoor) -> None
         size = 2 * half / p.panels
         a, b = -half + number * size + 0.035, -half + (number + 1) * size - 0.035
         field = ((low + 0.05, a, 0.0), (high - p.backset_m - 0.045, b, 0.0006))
-        leaf.box(f"field_{number}", *field, rgba=darker(p.leaf_colour, 0.86), collide=False)
+        leaf.visual.box(f"field_{number}", *field, rgba=darker(p.leaf_colour, 0.86))
 
 
 def _add_lever(assembly: Assembly, p: DoorParameters, at: np.ndarray, *, toward: float, top: np.ndarray) -> None:

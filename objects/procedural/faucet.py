@@ -91,9 +91,9 @@ def build(assembly: Assembly, faucet: Faucet) -> GeneratedObject:
     half = (p.spread_m if p.kind == "knobs" else 0.06) + 0.05
     assembly.covers(TextureKind.wood if p.top_colour == _WOOD else TextureKind.stone, p.top_colour)
     body.box("worktop", (x - 0.06, -half, 0.0), (-x + 0.06, half, _DECK_M), rgba=p.top_colour)
-    body.cylinder("hole", (-x, 0.0, _DECK_M), axis="z", radius=0.022, length=0.001, rgba=DARK, collide=False)
-    body.cylinder(
-        "drain", (-x, 0.0, _DECK_M + 0.0005), axis="z", radius=0.016, length=0.001, rgba=darker(p.metal), collide=False
+    body.visual.cylinder("hole", (-x, 0.0, _DECK_M), axis="z", radius=0.022, length=0.001, rgba=DARK)
+    body.visual.cylinder(
+        "drain", (-x, 0.0, _DECK_M + 0.0005), axis="z", radius=0.016, length=0.001, rgba=darker(p.metal)
     )
     edge = (-x + 0.05, 0.0, _DECK_M)
     if p.kind == "lever":
@@ -109,9 +109,7 @@ def build(assembly: Assembly, faucet: Faucet) -> GeneratedObject:
         body.cylinder(
             f"post_{number}", (x, y, (_DECK_M + top) / 2), axis="z", radius=0.013, length=p.post_m, rgba=p.metal
         )
-        body.cylinder(
-            f"band_{number}", (x, y, top - 0.008), axis="z", radius=0.0136, length=0.006, rgba=colour, collide=False
-        )
+        body.visual.cylinder(f"band_{number}", (x, y, top - 0.008), axis="z", radius=0.0136, length=0.006, rgba=colour)
     assembly.add_body(body, mass_kg=round(body.volume_m3 * 2500.0, 3))
     for number, sign in enumerate((-1.0, 1.0)):
         add_turning_knob(
@@ -161,7 +159,7 @@ def _add_gooseneck(body: LinkBuilder, p: FaucetParameters, x: float) -> None:
     for number in range(10):
         body.rod(f"bend_{number}", bend[number], bend[number + 1], radius=p.spout_m, rgba=p.metal)
         if number:
-            body.sphere(f"joint_{number}", bend[number], radius=p.spout_m, rgba=p.metal, collide=False)
+            body.visual.sphere(f"joint_{number}", bend[number], radius=p.spout_m, rgba=p.metal)
     end = bend[-1] - np.array([0.0, 0.0, 0.035])
     body.rod("mouth", bend[-1], end, radius=p.spout_m, rgba=p.metal)
     body.rod("aerator", end, end - np.array([0.0, 0.0, 0.008]), radius=p.spout_m + 0.002, rgba=darker(p.metal))
@@ -176,16 +174,14 @@ def _add_lever(assembly: Assembly, p: FaucetParameters, x: float, edge: tuple[fl
     root = np.array([0.0, 0.0, cap - p.lever_height_m / 2])
     knee = root + 0.42 * (end - root) + np.array([0.0, 0.0, 0.006])
     lever.rod("neck", root, knee, radius=p.lever_height_m / 2, rgba=p.metal)
-    lever.sphere("knee", knee, radius=p.lever_height_m / 2, rgba=p.metal, collide=False)
+    lever.visual.sphere("knee", knee, radius=p.lever_height_m / 2, rgba=p.metal)
     half_h, half_w = p.lever_height_m / 2, p.lever_width_m / 2
     lever.box("handle", (-half_w, knee[0], end[2] - half_h), (half_w, end[0], end[2] + half_h), rgba=p.metal)
     lever.cylinder("tip", (0, end[0], end[2]), axis="out", radius=half_w, length=2 * half_h, rgba=p.metal)
     side = p.column_m * 0.96
     for number, (colour, y) in enumerate(((_RED, 0.003), (_BLUE, -0.003))):
         lower = (y - 0.003, side, cap * 0.35)
-        lever.box(
-            f"dot_{number}", lower, (y + 0.003, p.column_m + 0.0008, cap * 0.35 + 0.006), rgba=colour, collide=False
-        )
+        lever.visual.box(f"dot_{number}", lower, (y + 0.003, p.column_m + 0.0008, cap * 0.35 + 0.006), rgba=colour)
     held = standing_out(
         _ABOVE,
         HandleType.bar,

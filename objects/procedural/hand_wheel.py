@@ -144,7 +144,7 @@ def _add_wheel(wheel: PanelBuilder, p: HandWheelParameters) -> tuple[float, floa
     for number in range(_SEGMENTS):
         start, end = ring[number - 1], ring[number]
         wheel.rod(f"rim_{number}", start, end, radius=p.rim_m / 2, rgba=p.wheel_colour)
-        wheel.sphere(f"round_{number}", end, radius=p.rim_m / 2, rgba=p.wheel_colour, collide=False)
+        wheel.visual.sphere(f"round_{number}", end, radius=p.rim_m / 2, rgba=p.wheel_colour)
     for number in range(p.spokes):
         # between two spokes lies the place where the rim is held
         angle = 2 * np.pi * (number + 0.5) / p.spokes
@@ -152,7 +152,7 @@ def _add_wheel(wheel: PanelBuilder, p: HandWheelParameters) -> tuple[float, floa
         end = direction * p.radius_m + wheel.frame.at(0.0, 0.0, p.dish_m)
         wheel.rod(f"spoke_{number}", direction * p.hub_m * 0.5, end, radius=p.rim_m * 0.32, rgba=p.wheel_colour)
     wheel.cylinder("hub", (0, 0, 0.004), axis="out", radius=p.hub_m, length=0.024, rgba=p.wheel_colour)
-    wheel.cylinder("nut", (0, 0, 0.020), axis="out", radius=p.hub_m * 0.5, length=0.008, rgba=CHROME, collide=False)
+    wheel.visual.cylinder("nut", (0, 0, 0.020), axis="out", radius=p.hub_m * 0.5, length=0.008, rgba=CHROME)
     inner = p.radius_m * float(np.cos(np.pi / _SEGMENTS))
     return inner, 0.0, p.dish_m
 
@@ -164,14 +164,8 @@ def _add_pipe(body: LinkBuilder, p: HandWheelParameters, lift: float) -> None:
     for number, sign in enumerate((-1.0, 1.0)):
         end, y = sign * (half - 0.007), sign * (half - 0.05)
         body.cylinder(f"end_{number}", (0, end, lift), axis="y", radius=p.flange_m, length=0.014, rgba=p.body_colour)
-        body.cylinder(
-            f"bore_{number}",
-            (0, sign * half, lift),
-            axis="y",
-            radius=p.pipe_m * 0.8,
-            length=0.001,
-            rgba=DARK,
-            collide=False,
+        body.visual.cylinder(
+            f"bore_{number}", (0, sign * half, lift), axis="y", radius=p.pipe_m * 0.8, length=0.001, rgba=DARK
         )
         body.cylinder(
             f"flange_{number}",
@@ -183,7 +177,7 @@ def _add_pipe(body: LinkBuilder, p: HandWheelParameters, lift: float) -> None:
         )
         for bolt, angle in enumerate(np.arange(6) * np.pi / 3 + 0.3):
             at = (0.78 * p.flange_m * float(np.cos(angle)), end, lift + 0.78 * p.flange_m * float(np.sin(angle)))
-            body.cylinder(f"bolt_{number}_{bolt}", at, axis="y", radius=0.006, length=0.024, rgba=CHROME, collide=False)
+            body.visual.cylinder(f"bolt_{number}_{bolt}", at, axis="y", radius=0.006, length=0.024, rgba=CHROME)
         lower = (-0.02, y - 0.012, 0.012)
         body.box(f"bracket_{number}", lower, (0.02, y + 0.012, lift - p.pipe_m * 0.8), rgba=darker(p.body_colour, 0.75))
         lower = (-0.06, y - 0.02, 0.0)

@@ -93,24 +93,12 @@ def build(assembly: Assembly, p: LaptopParameters) -> GeneratedObject:
     depth, face = p.depth_m + p.overhang_m, _GAP_M + p.lid_m
     lid.box("case", (0.0, -half, _GAP_M), (depth, half, face), rgba=p.colour)
     for number, sign in enumerate((-1.0, 1.0)):
-        lid.cylinder(
-            f"hinge_{number}",
-            (0.0, sign * 0.6 * half, 0.003),
-            axis="along",
-            radius=0.0045,
-            length=0.04,
-            rgba=DARK,
-            collide=False,
+        lid.visual.cylinder(
+            f"hinge_{number}", (0.0, sign * 0.6 * half, 0.003), axis="along", radius=0.0045, length=0.04, rgba=DARK
         )
     _add_screen(lid, p, depth)
-    lid.cylinder(
-        "logo",
-        (depth / 2, 0.0, face),
-        axis="out",
-        radius=0.014,
-        length=0.0008,
-        rgba=darker(p.colour, 0.7),
-        collide=False,
+    lid.visual.cylinder(
+        "logo", (depth / 2, 0.0, face), axis="out", radius=0.014, length=0.0008, rgba=darker(p.colour, 0.7)
     )
     held = held_at_edge(LID_BEHIND, edge=depth, along=0.0, face=face, thickness=p.lid_m, length=p.width_m)
     moving = lifting(LID_BEHIND, (x0, 0.0, top), p)
@@ -134,12 +122,11 @@ def _add_keys(body: LinkBuilder, p: LaptopParameters, top: float) -> None:
     """Four rows of keys, a row with the space bar, and the pad before them."""
     half, back = p.width_m / 2 - 0.024, -p.depth_m / 2 + 0.034
     pitch = 0.40 * p.depth_m / 5
-    body.box(
+    body.visual.box(
         "well",
         (back - 0.004, -half - 0.003, top),
         (back + 5 * pitch + 0.002, half + 0.003, top + 0.0003),
         rgba=darker(p.colour, 0.6 if p.colour[0] > 0.4 else 1.5),
-        collide=False,
     )
     rows = [[2 * half / count] * count for count in _ROWS]
     rows.append([2 * half * share for share in (0.1, 0.1, 0.1, 0.4, 0.1, 0.1, 0.1)])
@@ -147,29 +134,26 @@ def _add_keys(body: LinkBuilder, p: LaptopParameters, top: float) -> None:
         x, y = back + row * pitch, -half
         for number, width in enumerate(widths):
             lower, upper = (x + 0.001, y + 0.001, top), (x + pitch - 0.001, y + width - 0.001, top + 0.0012)
-            body.box(f"key_{row}_{number}", lower, upper, rgba=p.key_colour, collide=False)
+            body.visual.box(f"key_{row}_{number}", lower, upper, rgba=p.key_colour)
             y += width
     pad = 0.17 * p.width_m
     x = back + 5 * pitch + 0.014
-    body.box(
-        "pad", (x, -pad, top), (p.depth_m / 2 - 0.012, pad, top + 0.0005), rgba=darker(p.colour, 0.82), collide=False
-    )
+    body.visual.box("pad", (x, -pad, top), (p.depth_m / 2 - 0.012, pad, top + 0.0005), rgba=darker(p.colour, 0.82))
 
 
 def _add_screen(lid: PanelBuilder, p: LaptopParameters, depth: float) -> None:
     half = p.width_m / 2
     ground, light = _SCREENS[p.screen]
     low, high, side = 0.020, depth - 0.009, half - 0.008
-    lid.box(
+    lid.visual.box(
         "bezel",
         (0.004, -half + 0.003, _GAP_M - 0.0004),
         (depth - 0.003, half - 0.003, _GAP_M),
         rgba=(0.04, 0.04, 0.05, 1.0),
-        collide=False,
     )
-    lid.box("screen", (low, -side, _GAP_M - 0.0008), (high, side, _GAP_M - 0.0004), rgba=ground, collide=False)
-    lid.box("task_bar", (low, -side, _GAP_M - 0.0012), (low + 0.010, side, _GAP_M - 0.0008), rgba=light, collide=False)
+    lid.visual.box("screen", (low, -side, _GAP_M - 0.0008), (high, side, _GAP_M - 0.0004), rgba=ground)
+    lid.visual.box("task_bar", (low, -side, _GAP_M - 0.0012), (low + 0.010, side, _GAP_M - 0.0008), rgba=light)
     for number, (a, b, c, d) in enumerate(((0.22, 0.82, -0.75, -0.05), (0.40, 0.70, 0.10, 0.60))):
         lower = (low + a * (high - low), c * side, _GAP_M - 0.0012)
         upper = (low + b * (high - low), d * side, _GAP_M - 0.0008)
-        lid.box(f"page_{number}", lower, upper, rgba=light if number else (0.93, 0.94, 0.95, 1.0), collide=False)
+        lid.visual.box(f"page_{number}", lower, upper, rgba=light if number else (0.93, 0.94, 0.95, 1.0))

@@ -133,32 +133,21 @@ def _add_body(builder: LinkBuilder, p: MicrowaveParameters, away: float) -> None
     builder.box("panel", (x1, low, 0.0), (front, high, h), rgba=p.colour)
     middle, half = (low + high) / 2, (high - low) / 2 - 0.012
     skin = front + 0.001
-    builder.box("panel_face", (front, low + 0.006, 0.015), (skin, high - 0.006, h - 0.015), rgba=_DARK, collide=False)
-    builder.box(
-        "display",
-        (skin, middle - half, h - 0.065),
-        (skin + 0.001, middle + half, h - 0.03),
-        rgba=_DISPLAY,
-        collide=False,
+    builder.visual.box("panel_face", (front, low + 0.006, 0.015), (skin, high - 0.006, h - 0.015), rgba=_DARK)
+    builder.visual.box(
+        "display", (skin, middle - half, h - 0.065), (skin + 0.001, middle + half, h - 0.03), rgba=_DISPLAY
     )
     for row in range(4):
         for column in (-1, 0, 1):
             y, z = middle + column * half * 0.68, h - 0.095 - row * 0.028
-            builder.box(
+            builder.visual.box(
                 f"button_{row}_{column + 1}",
                 (skin, y - half * 0.25, z - 0.009),
                 (skin + 0.0015, y + half * 0.25, z + 0.009),
                 rgba=(0.55, 0.56, 0.58, 1.0),
-                collide=False,
             )
-    builder.cylinder(
-        "dial",
-        (skin + 0.005, middle, 0.055),
-        axis="x",
-        radius=0.018,
-        length=0.01,
-        rgba=p.handle_colour,
-        collide=False,
+    builder.visual.cylinder(
+        "dial", (skin + 0.005, middle, 0.055), axis="x", radius=0.018, length=0.01, rgba=p.handle_colour
     )
 
 
@@ -174,16 +163,15 @@ def _cavity_lining(builder: LinkBuilder, p: MicrowaveParameters, away: float) ->
         "lining_high_y": ((x0, b - skin, w), (x1 - 0.01, b, h - w)),
     }
     for name, (low, high) in faces.items():
-        builder.box(name, low, high, rgba=_INSIDE, collide=False)
+        builder.visual.box(name, low, high, rgba=_INSIDE)
     radius = 0.42 * min(b - a, x1 - x0)
-    builder.cylinder(
+    builder.visual.cylinder(
         "turntable",
         ((x0 + x1) / 2, (a + b) / 2, w + 0.006),
         axis="z",
         radius=radius,
         length=0.006,
         rgba=(0.70, 0.78, 0.80, 1.0),
-        collide=False,
     )
 
 
@@ -196,8 +184,8 @@ def _add_door(builder: LinkBuilder, p: MicrowaveParameters, bar: BarParameters, 
     low, high = span(0.0, width)
     builder.box("slab", (0.0, low, -half), (t, high, half), rgba=p.colour)
     low, high = span(0.035, width - 0.075)
-    builder.box("window", (t, low, -half + 0.045), (t + 0.001, high, half - 0.045), rgba=_GLASS, collide=False)
+    builder.visual.box("window", (t, low, -half + 0.045), (t + 0.001, high, half - 0.045), rgba=_GLASS)
     low, high = span(0.03, width - 0.03)
-    builder.box("seal", (-0.001, low, -half + 0.03), (0.0, high, half - 0.03), rgba=_DARK, collide=False)
+    builder.visual.box("seal", (-0.001, low, -half + 0.03), (0.0, high, half - 0.03), rgba=_DARK)
     handle_y = away * (width - p.handle_inset_m)
     return add_bar(builder, bar, at_front=(t, handle_y, p.handle_rise_m), along="z", rgba=p.handle_colour)

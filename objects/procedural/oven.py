@@ -191,10 +191,10 @@ def _add_rack(builder: LinkBuilder, cavity: Carcass) -> None:
     z = c0 + 0.4 * (c1 - c0)
     for number, y in enumerate(np.linspace(b0 + 0.02, b1 - 0.02, 9)):
         lower = (a0 + 0.01, float(y) - 0.0015, z)
-        builder.box(f"rack_{number}", lower, (a1 - 0.02, float(y) + 0.0015, z + 0.003), rgba=WIRE, collide=False)
+        builder.visual.box(f"rack_{number}", lower, (a1 - 0.02, float(y) + 0.0015, z + 0.003), rgba=WIRE)
     for number, x in enumerate((a0 + 0.02, a1 - 0.025)):
         lower = (x, b0 + 0.002, z)
-        builder.box(f"rail_{number}", lower, (x + 0.005, b1 - 0.002, z + 0.005), rgba=WIRE, collide=False)
+        builder.visual.box(f"rail_{number}", lower, (x + 0.005, b1 - 0.002, z + 0.005), rgba=WIRE)
 
 
 def _add_dial_marks(builder: LinkBuilder, p: OvenParameters, front: float) -> None:
@@ -205,7 +205,7 @@ def _add_dial_marks(builder: LinkBuilder, p: OvenParameters, front: float) -> No
             across, up = 0.029 * float(np.sin(angle)), 0.029 * float(np.cos(angle))
             lower = (front, y + across - 0.0014, z + up - 0.0014)
             upper = (front + 0.0006, y + across + 0.0014, z + up + 0.0014)
-            builder.box(f"tick_{number}_{tick}", lower, upper, rgba=rgba, collide=False)
+            builder.visual.box(f"tick_{number}_{tick}", lower, upper, rgba=rgba)
 
 
 def _add_door(assembly: Assembly, p: OvenParameters, bar: BarParameters) -> None:
@@ -214,20 +214,12 @@ def _add_door(assembly: Assembly, p: OvenParameters, bar: BarParameters) -> None
     door = PanelBuilder("door", FLAP_BELOW)
     door.box("slab", (0.0, -half, _GAP_M), (height, half, t), rgba=p.front_colour)
     low, high = 0.035, height - p.handle_inset_m - 0.024
-    door.box("window", (low, -half + 0.035, t), (high, half - 0.035, t + 0.0008), rgba=GLASS, collide=False)
+    door.visual.box("window", (low, -half + 0.035, t), (high, half - 0.035, t + 0.0008), rgba=GLASS)
     for number, share in enumerate((0.42, 0.5)):  # the rack, seen through the glass
         a = low + share * (high - low)
         lower = (a, -half + 0.05, t + 0.0008)
-        door.box(
-            f"seen_{number}", lower, (a + 0.003, half - 0.05, t + 0.0012), rgba=(0.33, 0.34, 0.35, 1.0), collide=False
-        )
-    door.box(
-        "inside",
-        (0.012, -half + 0.012, _GAP_M - 0.001),
-        (height - 0.012, half - 0.012, _GAP_M),
-        rgba=DARK,
-        collide=False,
-    )
+        door.visual.box(f"seen_{number}", lower, (a + 0.003, half - 0.05, t + 0.0012), rgba=(0.33, 0.34, 0.35, 1.0))
+    door.visual.box("inside", (0.012, -half + 0.012, _GAP_M - 0.001), (height - 0.012, half - 0.012, _GAP_M), rgba=DARK)
     at = (height - p.handle_inset_m, 0.0)
     held = add_handle(door, bar, at=at, face=t, thickness=t, edge=height, length=2 * half, rgba=p.handle_colour)
     limit = flap_limit(

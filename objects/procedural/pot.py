@@ -99,9 +99,7 @@ def build(assembly: Assembly, pot: Pot) -> GeneratedObject:
     rgba = _GLASS if glass else darker(p.colour, 1.08)
     top = vessel.add_dome(lid, shares=(0.88, 0.62), step_m=p.dome_m, rgba=rgba)
     at = (vessel.lid_radius_m, 0.0)
-    lid.cylinder(
-        "plate", (*at, top + 0.001), axis="out", radius=0.026, length=0.002, rgba=p.handle_colour, collide=False
-    )
+    lid.visual.cylinder("plate", (*at, top + 0.001), axis="out", radius=0.026, length=0.002, rgba=p.handle_colour)
     edge = 2 * vessel.lid_radius_m
     held = add_handle(lid, handle, at=at, face=top, thickness=p.lid_m, edge=edge, length=0.0, rgba=p.handle_colour)
     moving = lifting(LID_BEHIND, vessel.hinge, p)
@@ -133,7 +131,7 @@ def _add_ears(body: LinkBuilder, p: PotParameters) -> dict[str, FixedHandle]:
         for side in range(3):
             body.rod(f"ear_{number}_{side}", points[side], points[side + 1], radius=_EAR_RADIUS_M, rgba=p.trim_colour)
         for side in (1, 2):
-            body.sphere(f"bend_{number}_{side}", points[side], radius=_EAR_RADIUS_M, rgba=p.trim_colour, collide=False)
+            body.visual.sphere(f"bend_{number}_{side}", points[side], radius=_EAR_RADIUS_M, rgba=p.trim_colour)
         middle, outward = (points[1] + points[2]) / 2, np.array([0.0, sign, 0.0])
         handles[side_name] = FixedHandle("body", middle, np.array([1.0, 0.0, 0.0]), outward, 2 * _EAR_RADIUS_M)
     return handles

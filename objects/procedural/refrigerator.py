@@ -164,8 +164,8 @@ def _add_door(
     face, t = _SEAL_M + p.door_thickness_m, p.door_thickness_m
     door = PanelBuilder(name, frame)
     door.box("slab", (0.0, -half, _SEAL_M), (width, half, face), rgba=p.door_colour)
-    door.border("seal", (0.014, width - 0.014), half - 0.014, width=0.02, out=(0.001, _SEAL_M), rgba=RUBBER)
-    door.box("inside", (0.034, -half + 0.034, 0.002), (width - 0.034, half - 0.034, _SEAL_M), rgba=WHITE, collide=False)
+    door.visual.border("seal", (0.014, width - 0.014), half - 0.014, width=0.02, out=(0.001, _SEAL_M), rgba=RUBBER)
+    door.visual.box("inside", (0.034, -half + 0.034, 0.002), (width - 0.034, half - 0.034, _SEAL_M), rgba=WHITE)
     up = float(frame.along[2])
     is_main = name == "door"
     # who opens the lower door of two takes it high, the upper one low
@@ -174,15 +174,15 @@ def _add_door(
     if is_main:
         low = (width * 0.12, up * (half - 0.050), face)
         badge = (width * 0.12 + 0.09, up * (half - 0.036), face + 0.001)
-        door.box("badge", low, badge, rgba=CHROME if mark_on(p.door_colour) == DARK else WHITE, collide=False)
+        door.visual.box("badge", low, badge, rgba=CHROME if mark_on(p.door_colour) == DARK else WHITE)
     if isinstance(handle, EdgeParameters):  # a pocket at the edge that is taken
         pocket = 0.35 * half
         low, high = (width - 0.028, at[1] - pocket, face), (width - 0.004, at[1] + pocket, face + 0.0008)
-        door.box("pocket", low, high, rgba=DARK, collide=False)
+        door.visual.box("pocket", low, high, rgba=DARK)
     for number in range(2 if is_main else 0):  # bins in the door
         foot = up * (-half + 0.05 + number * 0.9 * half)
         lower, upper = (0.06, min(foot, foot + up * 0.07), -0.045), (width - 0.06, max(foot, foot + up * 0.07), 0.002)
-        door.box(f"bin_{number}", lower, upper, rgba=SHELF, collide=False)
+        door.visual.box(f"bin_{number}", lower, upper, rgba=SHELF)
     held = add_handle(door, handle, at=at, face=face, thickness=t, edge=width, length=2 * half, rgba=p.handle_colour)
     away = frame.across[1]
     moving = swinging(frame, (p.depth_m / 2, -away * p.width_m / 2, (span[0] + span[1]) / 2), p)

@@ -91,8 +91,8 @@ def build(assembly: Assembly, safe: Safe) -> GeneratedObject:
         (low + 0.015, -half_z + 0.015, -p.door_thickness_m - 0.0008),
         (high - 0.015, half_z - 0.015, -p.door_thickness_m),
     )
-    door.box("lining", *inner, rgba=DARK, collide=False)
-    door.border(
+    door.visual.box("lining", *inner, rgba=DARK)
+    door.visual.border(
         "groove",
         (low + 0.012, high - 0.012),
         half_z - 0.012,
@@ -139,7 +139,7 @@ def _add_ticks(door: PanelBuilder, spot: tuple[float, float], dial: TurningKnobP
     """A dark ring with ticks around the dial, every fourth one longer."""
     radius = dial.diameter_m / 2 * 1.12
     centre = (*spot, 0.0005)
-    door.cylinder("ring", centre, axis="out", radius=radius + 0.016, length=0.001, rgba=DARK, collide=False)
+    door.visual.cylinder("ring", centre, axis="out", radius=radius + 0.016, length=0.001, rgba=DARK)
     for number in range(_TICKS):
         angle = 2 * np.pi * number / _TICKS
         long = number % 4 == 0
@@ -148,4 +148,4 @@ def _add_ticks(door: PanelBuilder, spot: tuple[float, float], dial: TurningKnobP
         along = spot[1] + middle * float(np.sin(angle))
         side = 0.0030 if long else 0.0016
         lower, upper = (across - side, along - side, 0.001), (across + side, along + side, 0.0030)
-        door.box(f"tick_{number}", lower, upper, rgba=mark_on(DARK), collide=False)
+        door.visual.box(f"tick_{number}", lower, upper, rgba=mark_on(DARK))

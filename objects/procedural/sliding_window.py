@@ -143,7 +143,7 @@ def _add_frame(body: LinkBuilder, p: SlidingWindowParameters, box: Carcass) -> N
     body.box("ledge", (x0 - 0.04, y0 - 0.015, 0.0), (x0, y1 + 0.015, 0.016), rgba=p.colour)
     for number, z in enumerate((c0, c1 - 0.0006)):
         lower = (-p.sash_depth_m - 0.004, b0, z)
-        body.box(f"track_{number}", lower, (p.sash_depth_m + 0.004, b1, z + 0.0006), rgba=DARK, collide=False)
+        body.visual.box(f"track_{number}", lower, (p.sash_depth_m + 0.004, b1, z + 0.0006), rgba=DARK)
 
 
 def _add_sash(
@@ -171,7 +171,7 @@ def _add_sash(
     for number, offset in enumerate((-0.02, 0.012)):  # two streaks of light
         pose = Pose.from_rpy([middle + 0.0033, y + offset, z + 0.02], [0.5, 0.0, 0.0])
         size = (0.0004, 0.012 if number else 0.005, min(half_h, half_w) * 1.0)
-        builder.turned_box(f"{name}_light_{number}", size, pose, rgba=_SHEEN, collide=False)
+        builder.visual.turned_box(f"{name}_light_{number}", size, pose, rgba=_SHEEN)
 
 
 def _add_pull(

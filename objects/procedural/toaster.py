@@ -91,14 +91,13 @@ def build(assembly: Assembly, p: ToasterParameters) -> GeneratedObject:
 
     lever = PanelBuilder("slider", _UPWARDS)
     half_w, half_h = p.lever_width_m / 2, p.lever_height_m / 2
-    lever.box("stem", (-0.003, -0.004, -half_h * 0.6), (0.003, _GAP_M, half_h * 0.6), rgba=DARK, collide=False)
+    lever.visual.box("stem", (-0.003, -0.004, -half_h * 0.6), (0.003, _GAP_M, half_h * 0.6), rgba=DARK)
     lever.box("handle", (-half_w, _GAP_M, -half_h), (half_w, _GAP_M + p.lever_depth_m, half_h), rgba=p.lever_colour)
-    lever.box(
+    lever.visual.box(
         "rib",
         (-half_w, _GAP_M + p.lever_depth_m, -0.002),
         (half_w, _GAP_M + p.lever_depth_m + 0.001, 0.002),
         rgba=mark_on(p.lever_colour),
-        collide=False,
     )
     # held from the front and a little above, by its outer end
     out = _GAP_M + p.lever_depth_m - min(0.012, p.lever_depth_m / 2)
@@ -157,30 +156,21 @@ def _add_body(builder: LinkBuilder, p: ToasterParameters) -> None:
     _add_slots(builder, p, (a0 + 0.02, a1 - 0.02))
     skin = 0.0008
     lower = (x1, -0.005, p.low_m - 0.012)
-    builder.box(
+    builder.visual.box(
         "track",
         lower,
         (x1 + skin, 0.005, p.low_m + p.travel_m + 0.012),
         rgba=DARK if p.end_colour != DARK else (0.03, 0.03, 0.03, 1.0),
-        collide=False,
     )
     mark = mark_on(p.end_colour)
-    builder.cylinder(
-        "dial",
-        (x1 + 0.004, 0.3 * p.width_m, 0.05),
-        axis="x",
-        radius=0.014,
-        length=0.008,
-        rgba=p.lever_colour,
-        collide=False,
+    builder.visual.cylinder(
+        "dial", (x1 + 0.004, 0.3 * p.width_m, 0.05), axis="x", radius=0.014, length=0.008, rgba=p.lever_colour
     )
     lower = (x1 + 0.008, 0.3 * p.width_m - 0.0012, 0.052)
-    builder.box(
-        "dial_mark", lower, (x1 + 0.0086, 0.3 * p.width_m + 0.0012, 0.062), rgba=mark_on(p.lever_colour), collide=False
-    )
+    builder.visual.box("dial_mark", lower, (x1 + 0.0086, 0.3 * p.width_m + 0.0012, 0.062), rgba=mark_on(p.lever_colour))
     for number in range(3):
         z, y = 0.045 + 0.022 * number, -0.3 * p.width_m
-        builder.box(f"key_{number}", (x1, y - 0.011, z), (x1 + 0.002, y + 0.011, z + 0.009), rgba=mark, collide=False)
+        builder.visual.box(f"key_{number}", (x1, y - 0.011, z), (x1 + 0.002, y + 0.011, z + 0.009), rgba=mark)
 
 
 def _add_slots(builder: LinkBuilder, p: ToasterParameters, span: tuple[float, float]) -> None:
@@ -190,16 +180,16 @@ def _add_slots(builder: LinkBuilder, p: ToasterParameters, span: tuple[float, fl
         y = (number - (p.slots - 1) / 2) * pitch
         side, top = p.slot_m / 2, p.height_m
         lower, upper = (span[0] - rim, y - side - rim, top), (span[1] + rim, y + side + rim, top + 0.0006)
-        builder.box(f"rim_{number}", lower, upper, rgba=CHROME, collide=False)
+        builder.visual.box(f"rim_{number}", lower, upper, rgba=CHROME)
         lower, upper = (span[0], y - side, top + 0.0006), (span[1], y + side, top + 0.0012)
-        builder.box(f"slot_{number}", lower, upper, rgba=(0.03, 0.03, 0.03, 1.0), collide=False)
+        builder.visual.box(f"slot_{number}", lower, upper, rgba=(0.03, 0.03, 0.03, 1.0))
         if p.slices == "bread" and number % 2 == 0:
             middle, half = (span[0] + span[1]) / 2, min(0.055, (span[1] - span[0]) / 2 - 0.01)
             lower, upper = (middle - half, y - 0.0075, top), (middle + half, y + 0.0075, top + 0.034)
-            builder.box(f"slice_{number}", lower, upper, rgba=_TOAST, collide=False)
+            builder.visual.box(f"slice_{number}", lower, upper, rgba=_TOAST)
             for end, sign in enumerate((-1.0, 1.0)):
                 a = middle + sign * half
                 low, high = (a - 0.0025, y - 0.008, top), (a + 0.0025, y + 0.008, top + 0.034)
-                builder.box(f"crust_{number}_{end}", low, high, rgba=_CRUST, collide=False)
+                builder.visual.box(f"crust_{number}_{end}", low, high, rgba=_CRUST)
             low, high = (middle - half, y - 0.008, top + 0.032), (middle + half, y + 0.008, top + 0.036)
-            builder.box(f"crust_{number}_top", low, high, rgba=_CRUST, collide=False)
+            builder.visual.box(f"crust_{number}_top", low, high, rgba=_CRUST)

@@ -135,17 +135,16 @@ def build(assembly: Assembly, p: ToiletParameters) -> GeneratedObject:
     _add_round(lid, p, middle=edge - side, side=side)
     area = 2 * side * (edge - side) + np.pi / 2 * side**2
     for number, sign in enumerate((-1.0, 1.0)):
-        lid.cylinder(
+        lid.visual.cylinder(
             f"barrel_{number}",
             (0.0, sign * 0.5 * side, 0.5 * face),
             axis="along",
             radius=0.009,
             length=0.04,
             rgba=CHROME,
-            collide=False,
         )
         spot = (edge - 0.06, sign * 0.3 * side, _GAP_M / 2 + 0.001)
-        lid.cylinder(f"buffer_{number}", spot, axis="out", radius=0.007, length=0.004, rgba=RUBBER, collide=False)
+        lid.visual.cylinder(f"buffer_{number}", spot, axis="out", radius=0.007, length=0.004, rgba=RUBBER)
     held = held_at_edge(LID_BEHIND, edge=edge, along=0.0, face=face, thickness=p.lid_m, length=0.4 * radius)
     assembly.add_part(
         lid,
@@ -190,19 +189,16 @@ def _add_bowl(body: LinkBuilder, p: ToiletParameters, middle: float) -> None:
         _add_step(body, f"step_{number}", p, span=(back, middle), share=share, height=(low, high))
     _add_step(body, "foot", p, span=(back - 0.01, middle + 0.005), share=_STEPS[-1] + 0.04, height=(0.0, 0.02))
     inner, ring = radius - p.wall_m, Pose.from_translation([middle, 0.0, 0.0])
-    body.cylinder(
-        "water", (middle, 0.0, deep + 0.004), axis="z", radius=inner, length=0.008, rgba=_WATER, collide=False
-    )
+    body.visual.cylinder("water", (middle, 0.0, deep + 0.004), axis="z", radius=inner, length=0.008, rgba=_WATER)
     for number, (share, rise) in enumerate(((0.40, 0.016), (0.24, 0.034), (0.10, 0.060))):  # slopes down to the water
         add_ring_wall(
-            body,
+            body.visual,
             f"slope_{number}",
             radius_m=inner + 0.002,
             wall_m=share * inner,
             height=(deep, deep + rise),
             rgba=darker(p.colour, 0.96),
             count=_STAVES,
-            collide=False,
             T_link_ring=ring,
         )
 
@@ -277,18 +273,17 @@ def _add_back(body: LinkBuilder, p: ToiletParameters) -> None:
     for number, sign in enumerate((-1.0, 1.0)):
         y = sign * 0.5 * p.width_m / 2
         centre = (x1, y, rim + p.seat_m / 2)
-        body.cylinder(f"bolt_{number}", centre, axis="z", radius=0.012, length=p.seat_m, rgba=CHROME, collide=False)
+        body.visual.cylinder(f"bolt_{number}", centre, axis="z", radius=0.012, length=p.seat_m, rgba=CHROME)
     if p.tank == "none":
         return
     side, top = p.tank_width_m / 2, rim + p.tank_height_m
     end = x0 + p.tank_m
     body.box("tank", (x0, -side, rim), (end - 0.006, side, top - 0.022), rgba=p.colour)
     body.box("tank_lid", (x0, -side - 0.004, top - 0.022), (end, side + 0.004, top), rgba=p.colour)
-    body.box(
+    body.visual.box(
         "seam", (x0 + 0.01, -side - 0.0005, top - 0.024), (end - 0.0055, side + 0.0005, top - 0.022),
-        rgba=darker(p.colour, 0.6), collide=False,
-    )  # fmt: skip
+        rgba=darker(p.colour, 0.6))  # fmt: skip
     centre = ((x0 + end) / 2, 0.0, top + 0.003)
-    body.cylinder("button", centre, axis="z", radius=0.022, length=0.006, rgba=CHROME, collide=False)
+    body.visual.cylinder("button", centre, axis="z", radius=0.022, length=0.006, rgba=CHROME)
     lower, upper = (x0 + p.tank_m / 2 - 0.018, -0.0008, top + 0.006), (x0 + p.tank_m / 2 + 0.018, 0.0008, top + 0.0065)
-    body.box("button_split", lower, upper, rgba=DARK, collide=False)
+    body.visual.box("button_split", lower, upper, rgba=DARK)

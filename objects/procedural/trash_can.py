@@ -132,7 +132,7 @@ def _add_pedal(body: LinkBuilder, p: TrashCanParameters) -> None:
     """A slot in front, the pedal's arm out of it, and its plate."""
     x = p.radius_m
     lower, upper = (x, -0.028, p.foot_m * 0.3), (x + 0.004, 0.028, p.foot_m + 0.012)
-    body.box("slot", lower, upper, rgba=(0.05, 0.05, 0.05, 1.0), collide=False)
+    body.visual.box("slot", lower, upper, rgba=(0.05, 0.05, 0.05, 1.0))
     middle = p.foot_m * 0.62
     body.box("arm", (x - 0.004, -0.012, middle - 0.003), (x + 0.03, 0.012, middle + 0.003), rgba=CHROME)
     body.box("pedal", (x + 0.022, -0.032, middle - 0.005), (x + 0.052, 0.032, middle + 0.005), rgba=DARK)

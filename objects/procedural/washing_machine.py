@@ -132,7 +132,7 @@ def build(assembly: Assembly, machine: WashingMachine) -> GeneratedObject:
         y = away * (p.door_radius_m - 0.012)
         lower = (p.depth_m / 2, min(y, y + away * 0.034), p.door_z_m - 0.045)
         upper = (p.depth_m / 2 + 0.0008, max(y, y + away * 0.034), p.door_z_m + 0.045)
-        body.box("hollow", lower, upper, rgba=darker(p.colour, 0.45), collide=False)
+        body.visual.box("hollow", lower, upper, rgba=darker(p.colour, 0.45))
     assembly.add_body(body, mass_kg=round(body.volume_m3 * p.body_density_kg_m3, 3))
 
     door = PanelBuilder("door", frame)
@@ -151,7 +151,7 @@ def build(assembly: Assembly, machine: WashingMachine) -> GeneratedObject:
         low = -depth * p.bowl_m
         centre = (middle, 0, (low + _GAP_M) / 2)
         door.cylinder(f"bowl_{number}", centre, axis="out", radius=radius, length=_GAP_M - low, rgba=GLASS)
-    door.box("arm", (-0.004, -0.03, _GAP_M), (_OFFSET_M + 0.02, 0.03, _GAP_M + 0.010), rgba=_STEEL, collide=False)
+    door.visual.box("arm", (-0.004, -0.03, _GAP_M), (_OFFSET_M + 0.02, 0.03, _GAP_M + 0.010), rgba=_STEEL)
     at = (edge - p.handle_inset_m, 0.0)
     held = add_handle(door, handle, at=at, face=face, thickness=t, edge=edge, length=0.4 * r, rgba=p.handle_colour)
     assembly.add_part(
@@ -204,7 +204,7 @@ def _add_casing(body: LinkBuilder, p: WashingMachineParameters) -> None:
     body.box("skirt", low, (x1 + 0.003, half - 0.004, p.feet_m + p.skirt_m - 0.008), rgba=darker(p.colour, 0.9))
     low = (x1 + 0.003, half - 0.12, p.feet_m + 0.014)
     flap = (x1 + 0.0045, half - 0.03, p.feet_m + p.skirt_m - 0.018)
-    body.box("filter", low, flap, rgba=darker(p.colour, 0.8), collide=False)
+    body.visual.box("filter", low, flap, rgba=darker(p.colour, 0.8))
 
 
 def _add_drum(body: LinkBuilder, p: WashingMachineParameters) -> None:
@@ -218,21 +218,20 @@ def _add_drum(body: LinkBuilder, p: WashingMachineParameters) -> None:
         ("drum_front", p.opening_m + 0.05, 0.055, (-0.06, -0.05), darker(_STEEL, 0.8)),
     ):
         add_ring_wall(
-            body,
+            body.visual,
             name,
             radius_m=radius,
             wall_m=wall,
             height=height,
             rgba=rgba,
             count=_STAVES,
-            collide=False,
             T_link_ring=ring,
         )
     centre = (x1 - deep, 0.0, p.door_z_m)
     radius = p.opening_m + 0.052
-    body.cylinder("drum_back", centre, axis="x", radius=radius, length=0.004, rgba=darker(_STEEL, 0.85), collide=False)
+    body.visual.cylinder("drum_back", centre, axis="x", radius=radius, length=0.004, rgba=darker(_STEEL, 0.85))
     hub = (x1 - deep + 0.006, 0.0, p.door_z_m)
-    body.cylinder("drum_hub", hub, axis="x", radius=0.05, length=0.012, rgba=darker(_STEEL, 0.7), collide=False)
+    body.visual.cylinder("drum_hub", hub, axis="x", radius=0.05, length=0.012, rgba=darker(_STEEL, 0.7))
 
 
 def _add_panel(body: LinkBuilder, p: WashingMachineParameters) -> None:
@@ -244,49 +243,32 @@ def _add_panel(body: LinkBuilder, p: WashingMachineParameters) -> None:
     groove = darker(p.panel_colour, 0.6)
     # who looks along -x has +y to the right: the drawer is on the left
     powder = (-half + 0.012, -half + 0.15)
-    body.box(
-        "powder", (front, powder[0], low + 0.014), (front + skin, powder[1], h - 0.014), rgba=groove, collide=False
-    )
-    body.box(
+    body.visual.box("powder", (front, powder[0], low + 0.014), (front + skin, powder[1], h - 0.014), rgba=groove)
+    body.visual.box(
         "powder_face",
         (front, powder[0] + 0.003, low + 0.017),
         (front + 2 * skin, powder[1] - 0.003, h - 0.017),
         rgba=p.panel_colour,
-        collide=False,
     )
     grip = (powder[0] + 0.03, powder[1] - 0.03)
-    body.box(
-        "powder_grip",
-        (front, grip[0], low + 0.02),
-        (front + 3 * skin, grip[1], low + 0.034),
-        rgba=groove,
-        collide=False,
-    )
+    body.visual.box("powder_grip", (front, grip[0], low + 0.02), (front + 3 * skin, grip[1], low + 0.034), rgba=groove)
     dial = (front + 0.009, 0.0, middle)
-    body.cylinder("dial", dial, axis="x", radius=0.026, length=0.018, rgba=p.ring_colour, collide=False)
+    body.visual.cylinder("dial", dial, axis="x", radius=0.026, length=0.018, rgba=p.ring_colour)
     top = front + 0.018
     pointer = mark_on(p.ring_colour)
-    body.box(
-        "pointer", (top, -0.0015, middle + 0.006), (top + skin, 0.0015, middle + 0.024), rgba=pointer, collide=False
-    )
+    body.visual.box("pointer", (top, -0.0015, middle + 0.006), (top + skin, 0.0015, middle + 0.024), rgba=pointer)
     for number, angle in enumerate(np.linspace(-2.4, 2.4, 11)):
         y, z = 0.036 * float(np.sin(angle)), middle + 0.036 * float(np.cos(angle))
         lower, upper = (front, y - 0.0014, z - 0.0014), (front + skin, y + 0.0014, z + 0.0014)
-        body.box(f"tick_{number}", lower, upper, rgba=mark, collide=False)
+        body.visual.box(f"tick_{number}", lower, upper, rgba=mark)
     lower, upper = (front, 0.06, middle - 0.016), (front + skin, 0.135, middle + 0.018)
-    body.box("display_ground", lower, upper, rgba=GLASS, collide=False)
+    body.visual.box("display_ground", lower, upper, rgba=GLASS)
     lower, upper = (front + skin, 0.07, middle - 0.008), (front + 2 * skin, 0.112, middle + 0.010)
-    body.box("display", lower, upper, rgba=DISPLAY, collide=False)
+    body.visual.box("display", lower, upper, rgba=DISPLAY)
     for number in range(3):
         y = 0.158 + 0.026 * number
-        body.cylinder(
-            f"button_{number}",
-            (front + 0.001, y, middle),
-            axis="x",
-            radius=0.008,
-            length=0.004,
-            rgba=mark,
-            collide=False,
+        body.visual.cylinder(
+            f"button_{number}", (front + 0.001, y, middle), axis="x", radius=0.008, length=0.004, rgba=mark
         )
 
 
@@ -294,4 +276,4 @@ def _add_hinge(body: LinkBuilder, p: WashingMachineParameters, y: float) -> None
     x = p.depth_m / 2
     for number, sign in enumerate((-1.0, 1.0)):
         centre = (x + 0.004, y, p.door_z_m + sign * 0.02)
-        body.cylinder(f"hinge_{number}", centre, axis="z", radius=0.006, length=0.03, rgba=_STEEL, collide=False)
+        body.visual.cylinder(f"hinge_{number}", centre, axis="z", radius=0.006, length=0.03, rgba=_STEEL)

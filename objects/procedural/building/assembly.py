@@ -100,12 +100,8 @@ class SwingParameters(Protocol):
         """Viscous damping."""
 
 
-class LidParameters(Protocol):
-    """What the parameters of a lid hold."""
-
-    @property
-    def limit_rad(self) -> float:
-        """How far it opens."""
+class FlapParameters(Protocol):
+    """The parameters of a door that is hinged below."""
 
     @property
     def holding(self) -> float:
@@ -114,6 +110,14 @@ class LidParameters(Protocol):
     @property
     def damping_n_m_s(self) -> float:
         """Viscous damping."""
+
+
+class LidParameters(FlapParameters, Protocol):
+    """The parameters of a lid."""
+
+    @property
+    def limit_rad(self) -> float:
+        """How far it opens."""
 
 
 def swinging(frame: PanelFrame, at: Sequence[float], p: SwingParameters) -> Moving:
@@ -126,18 +130,6 @@ def lifting(frame: PanelFrame, at: Sequence[float], p: LidParameters) -> Moving:
     """The motion of a lid on a hinge at `at` (3,) [m]; it stays where it is let go."""
     moving = hinged(frame, kind=PartKind.lid, at=at, limit_rad=p.limit_rad, friction=0.0, damping=p.damping_n_m_s)
     return replace(moving, holding=p.holding)
-
-
-class FlapParameters(Protocol):
-    """What the parameters of a door that is hinged below hold."""
-
-    @property
-    def holding(self) -> float:
-        """Friction over the moment of gravity."""
-
-    @property
-    def damping_n_m_s(self) -> float:
-        """Viscous damping."""
 
 
 def dropping(at: Sequence[float], p: FlapParameters, *, limit_rad: float) -> Moving:

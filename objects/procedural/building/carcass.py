@@ -72,7 +72,7 @@ class Carcass:
         else:
             skins["front"] = ((a1 - s, b0, c0), (a1, b1, c1))
         for name, (low, high) in skins.items():
-            builder.box(f"lining_{name}", low, high, rgba=lining, collide=False)
+            builder.visual.box(f"lining_{name}", low, high, rgba=lining)
 
 
 def add_feet(
@@ -130,7 +130,6 @@ def add_ring_wall(
     height: tuple[float, float],
     rgba: Colour,
     count: int = 20,
-    collide: bool = True,
     T_link_ring: Pose | None = None,
 ) -> None:
     """Adds a tube of flat staves about the z axis of the ring.
@@ -143,7 +142,6 @@ def add_ring_wall(
         height: From and to [m].
         rgba: Colour.
         count: Number of staves.
-        collide: Whether it can be touched.
         T_link_ring: Where it lies; without it, it stands upright in the link frame.
     """
     low, high = height
@@ -156,4 +154,4 @@ def add_ring_wall(
         pose = Pose(R, np.round([c * middle, s * middle, (low + high) / 2], 7))
         if T_link_ring is not None:
             pose = T_link_ring @ pose
-        builder.turned_box(f"{name}_{number}", (wall_m, width, high - low), pose, rgba=rgba, collide=collide)
+        builder.turned_box(f"{name}_{number}", (wall_m, width, high - low), pose, rgba=rgba)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from copy import copy
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -42,8 +44,11 @@ class GeneratedObject:
     """What the visuals of a colour are made of; a colour that is not there is plain. See `dressing`."""
 
 
+Builder = TypeVar("Builder", bound="LinkBuilder")
+
+
 class LinkBuilder:
-    """Collects the primitives of one link; what is seen is what collides, unless said otherwise."""
+    """Collects the primitives of one link: they are seen and collide, those added through `visual` are only seen."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -52,9 +57,14 @@ class LinkBuilder:
         self._visuals: list[Shape] = []
         self._collisions: list[Shape] = []
 
-    def box(
-        self, name: str, lower: Sequence[float], upper: Sequence[float], *, rgba: Colour, collide: bool = True
-    ) -> None:
+    @property
+    def visual(self: Builder) -> Builder:
+        """The same link, for primitives that are only seen."""
+        twin = copy(self)
+        twin._collisions = []
+        return twin
+
+    def box(self, name: str, lower: Sequence[float], upper: Sequence[float], *, rgba: Colour) -> None:
         """Adds a box by two opposite corners, see `_place` [m]."""
         corners = np.stack([self._place(lower), self._place(upper)])  # (2, 3)
         a, b = corners.min(axis=0), corners.max(axis=0)
@@ -63,7 +73,7 @@ class LinkBuilder:
         shape = Shape(
             ShapeKind.box, (float(size[0]), float(size[1]), float(size[2])), Pose.from_translation(centre), name, rgba
         )
-        self._add(shape, collide)
+        self._add(shape)
 
     def cylinder(
         self,
@@ -74,19 +84,16 @@ class LinkBuilder:
         radius: float,
         length: float,
         rgba: Colour,
-        collide: bool = True,
     ) -> None:
         """Adds a cylinder about its centre, see `_place` [m], along an axis, see `_letter`."""
         rpy = {"x": (0.0, np.pi / 2, 0.0), "y": (-np.pi / 2, 0.0, 0.0), "z": (0.0, 0.0, 0.0)}[self._letter(axis)]
         pose = Pose.from_rpy(np.round(self._place(centre), 7), rpy)
-        self._add(Shape(ShapeKind.cylinder, (round(radius, 6), round(length, 6)), pose, name, rgba), collide)
+        self._add(Shape(ShapeKind.cylinder, (round(radius, 6), round(length, 6)), pose, name, rgba))
 
-    def turned_box(
-        self, name: str, size: Sequence[float], T_link_box: Pose, *, rgba: Colour, collide: bool = True
-    ) -> None:
+    def turned_box(self, name: str, size: Sequence[float], T_link_box: Pose, *, rgba: Colour) -> None:
         """Adds a box of full extents [m] about its centre, turned as its pose says."""
         x, y, z = (round(float(v), 6) for v in size)
-        self._add(Shape(ShapeKind.box, (x, y, z), T_link_box, name, rgba), collide)
+        self._add(Shape(ShapeKind.box, (x, y, z), T_link_box, name, rgba))
 
     def rod(
         self,
@@ -96,19 +103,18 @@ class LinkBuilder:
         *,
         radius: float,
         rgba: Colour,
-        collide: bool = True,
     ) -> None:
         """Adds a cylinder from one point of the link frame to another [m]."""
         a, b = np.asarray(start, dtype=float), np.asarray(end, dtype=float)
         length = float(np.linalg.norm(b - a))
         x, y, z = (b - a) / length
         pose = Pose.from_rpy(np.round((a + b) / 2, 7), (0.0, float(np.arctan2(np.hypot(x, y), z)), np.arctan2(y, x)))
-        self._add(Shape(ShapeKind.cylinder, (round(radius, 6), round(length, 6)), pose, name, rgba), collide)
+        self._add(Shape(ShapeKind.cylinder, (round(radius, 6), round(length, 6)), pose, name, rgba))
 
-    def sphere(self, name: str, centre: ArrayLike, *, radius: float, rgba: Colour, collide: bool = True) -> None:
+    def sphere(self, name: str, centre: ArrayLike, *, radius: float, rgba: Colour) -> None:
         """Adds a sphere about its centre in the link frame [m]."""
         pose = Pose.from_translation(np.round(np.asarray(centre, dtype=float), 7))
-        self._add(Shape(ShapeKind.sphere, (round(radius, 6),), pose, name, rgba), collide)
+        self._add(Shape(ShapeKind.sphere, (round(radius, 6),), pose, name, rgba))
 
     def build(self, *, mass_kg: float) -> Link:
         """The link; its inertia is that of the colliding primitives with one common density."""
@@ -127,11 +133,10 @@ class LinkBuilder:
         """`x`, `y` or `z`: the link's axis that a cylinder runs along; here it is given so."""
         return axis
 
-    def _add(self, shape: Shape, collide: bool) -> None:
+    def _add(self, shape: Shape) -> None:
         self._visuals.append(shape)
-        if collide:
-            self._collisions.append(shape)
-            self.volume_m3 += _VOLUMES[shape.kind](shape.size)
+        self._collisions.append(shape)
+        self.volume_m3 += _VOLUMES[shape.kind](shape.size)
 
 
 _VOLUMES: dict[ShapeKind, Callable[[tuple[float, ...]], float]] = {

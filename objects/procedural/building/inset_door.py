@@ -62,4 +62,4 @@ class InsetDoor:
         x, y, z = self.at
         for number, sign in enumerate((-1.0, 1.0)):
             centre = (x, y - self.frame.across[1] * _BARREL_M, z + sign * 0.6 * self.half_along)
-            body.cylinder(f"hinge_{number}", centre, axis="z", radius=_BARREL_M, length=0.04, rgba=rgba, collide=False)
+            body.visual.cylinder(f"hinge_{number}", centre, axis="z", radius=_BARREL_M, length=0.04, rgba=rgba)

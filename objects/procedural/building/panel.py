@@ -78,7 +78,6 @@ class PanelBuilder(LinkBuilder):
         width: float,
         out: tuple[float, float],
         rgba: Colour,
-        collide: bool = False,
     ) -> None:
         """Adds a frame of four strips around a rectangle.
 
@@ -89,7 +88,6 @@ class PanelBuilder(LinkBuilder):
             width: Of a strip [m].
             out: From and to, outwards [m].
             rgba: Colour.
-            collide: Whether it can be touched.
         """
         (a, b), (o, p) = span, out
         inner = half_along - width
@@ -100,7 +98,7 @@ class PanelBuilder(LinkBuilder):
             "high": ((a + width, inner, o), (b - width, half_along, p)),
         }
         for side, (low, high) in strips.items():
-            self.box(f"{name}_{side}", low, high, rgba=rgba, collide=collide)
+            self.box(f"{name}_{side}", low, high, rgba=rgba)
 
     def _place(self, point: Sequence[float]) -> Array:
         """(3,) a point that is given as (across, along, out), in the link frame [m]."""

@@ -65,7 +65,7 @@ class RoundLid:
         inner, floor = self.radius_m - self.wall_m, self.foot_m + self.wall_m
         middle = (self.foot_m + floor) / 2
         body.cylinder("floor", (0, 0, middle), axis="z", radius=inner, length=self.wall_m, rgba=rgba)
-        body.cylinder("bottom", (0, 0, floor), axis="z", radius=inner * 0.99, length=0.001, rgba=inside, collide=False)
+        body.visual.cylinder("bottom", (0, 0, floor), axis="z", radius=inner * 0.99, length=0.001, rgba=inside)
 
     def add_hinge(self, body: LinkBuilder, *, rgba: Colour) -> None:
         """Adds a bracket behind the rim, under the lid.
@@ -77,7 +77,7 @@ class RoundLid:
         x, _, z = self.hinge
         lower, upper = (x, -0.022, z - 0.022), (-self.radius_m + self.wall_m * 0.5, 0.022, z)
         body.box("bracket", lower, upper, rgba=rgba)
-        body.cylinder("hinge", (x, 0.0, z), axis="y", radius=0.005, length=0.05, rgba=rgba, collide=False)
+        body.visual.cylinder("hinge", (x, 0.0, z), axis="y", radius=0.005, length=0.05, rgba=rgba)
 
     def add_disc(self, lid: PanelBuilder, *, rgba: Colour) -> None:
         """Adds the lid's disc, whose frame lies on the hinge.

@@ -98,7 +98,7 @@ def add_turning_knob(
         middle = (skirt + depth) / 2
         builder.cylinder("grip", (0, 0, middle), axis="out", radius=radius, length=depth - skirt, rgba=rgba)
         lower = (-0.0018, -radius * 0.9, depth)
-    builder.box("mark", lower, (-lower[0], -radius * 0.2, depth + 0.002), rgba=mark, collide=False)
+    builder.visual.box("mark", lower, (-lower[0], -radius * 0.2, depth + 0.002), rgba=mark)
     axis = np.abs(np.asarray(frame.out))
     clockwise = -float(np.sign(np.asarray(frame.out) @ axis))
     held_depth = min(0.010, (depth - skirt) / 2)
