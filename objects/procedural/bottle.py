@@ -116,7 +116,7 @@ def build(assembly: Assembly, p: BottleParameters) -> GeneratedObject:
     """
     body = LinkBuilder("body")
     seat = _add_body(body, p)
-    assembly.add_body(body, mass_kg=round(body.volume_m3 * p.density_kg_m3, 4))
+    assembly.add_body(body, mass_kg=body.mass_kg(p.density_kg_m3), edge=(p.radius_m, 0.0, p.height_m))
 
     cap, radius = PanelBuilder("cap", LID_BEHIND), p.cap_m / 2
     top = _GAP_M + p.cap_height_m
@@ -148,15 +148,8 @@ def build(assembly: Assembly, p: BottleParameters) -> GeneratedObject:
         p.friction_n_m,
         p.damping_n_m_s,
     )
-    assembly.add_part(
-        cap,
-        LID_BEHIND,
-        moving,
-        held,
-        mass_kg=round(cap.volume_m3 * 900.0, 5),
-        push=LID_BEHIND.at(radius * 0.5, 0.0, top),
-        base_point=(p.radius_m, 0.0, p.height_m),
-    )
+    push = LID_BEHIND.at(radius * 0.5, 0.0, top)
+    assembly.add_part(cap, moving, held, mass_kg=cap.mass_kg(900.0, digits=5), push=push)
     return assembly.finish(p)
 
 

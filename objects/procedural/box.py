@@ -97,7 +97,7 @@ def build(assembly: Assembly, box: Box) -> GeneratedObject:
         body, rgba=p.colour, lining=darker(p.colour, 0.8)
     )
     _add_trim(body, p)
-    assembly.add_body(body, mass_kg=round(body.volume_m3 * p.density_kg_m3, 4))
+    assembly.add_body(body, mass_kg=body.mass_kg(p.density_kg_m3), edge=(x1 - p.wall_m / 2, 0.0, p.height_m))
 
     lid = PanelBuilder("lid", LID_BEHIND)
     depth, side, face = p.depth_m + p.overhang_m, half + p.overhang_m / 2, _GAP_M + p.lid_m
@@ -114,15 +114,8 @@ def build(assembly: Assembly, box: Box) -> GeneratedObject:
         lid, handle, at=at, face=face, thickness=p.lid_m, edge=depth, length=2 * side, rgba=p.handle_colour
     )
     moving = lifting(LID_BEHIND, (x0, 0.0, p.height_m), p)
-    assembly.add_part(
-        lid,
-        LID_BEHIND,
-        moving,
-        held,
-        mass_kg=round(lid.volume_m3 * p.density_kg_m3, 4),
-        push=push_point(LID_BEHIND, handle, at=at, edge=depth, face=face),
-        base_point=(x1 - p.wall_m / 2, 0.0, p.height_m),
-    )
+    push = push_point(LID_BEHIND, handle, at=at, edge=depth, face=face)
+    assembly.add_part(lid, moving, held, mass_kg=lid.mass_kg(p.density_kg_m3), push=push)
     if p.material == "wood":
         for rgba in (p.colour, p.lid_colour, darker(p.colour, 0.8)):
             assembly.covers(board(rgba), rgba)

@@ -95,7 +95,9 @@ def build(assembly: Assembly, cabinet: Cabinet) -> GeneratedObject:
     p, handle = cabinet
     body = LinkBuilder("body")
     _add_body(body, p)
-    assembly.add_body(body, mass_kg=round(body.volume_m3 * p.density_kg_m3, 3))
+    assembly.add_body(
+        body, mass_kg=body.mass_kg(p.density_kg_m3, digits=3), edge=(p.depth_m / 2 - 0.05, 0.0, p.height_m)
+    )
     sides = [p.hinge_side] if p.doors == 1 else ["right", "left"]
     for number, side in enumerate(sides):
         _add_door(assembly, "door" if number == 0 else f"door_{number + 1}", side, p, handle)
@@ -147,12 +149,5 @@ def _add_door(assembly: Assembly, name: str, side: str, p: CabinetParameters, ha
         rgba=p.handle_colour,
     )
     moving = swinging(frame, (p.depth_m / 2, -frame.across[1] * p.width_m / 2, (low + high) / 2), p)
-    assembly.add_part(
-        door,
-        frame,
-        moving,
-        held,
-        mass_kg=round(door.volume_m3 * p.density_kg_m3, 4),
-        push=push_point(frame, handle, at=at, edge=width, face=face),
-        base_point=(p.depth_m / 2 - 0.05, 0.0, p.height_m),
-    )
+    push = push_point(frame, handle, at=at, edge=width, face=face)
+    assembly.add_part(door, moving, held, mass_kg=door.mass_kg(p.density_kg_m3), push=push)

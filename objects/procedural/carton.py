@@ -77,7 +77,9 @@ def build(assembly: Assembly, p: CartonParameters) -> GeneratedObject:
         body, rgba=p.colour, lining=darker(p.colour, 0.85)
     )
     _add_print(body, p)
-    assembly.add_body(body, mass_kg=round(body.volume_m3 * p.density_kg_m3, 4))
+    assembly.add_body(
+        body, mass_kg=body.mass_kg(p.density_kg_m3), edge=(p.depth_m / 2 - p.board_m / 2, 0.0, p.height_m)
+    )
     for label, frame in _FLAPS.items():
         _add_flap(assembly, label, frame, p)
     assembly.covers(TextureKind.cardboard, p.colour, darker(p.colour, 0.85))
@@ -97,15 +99,8 @@ def _add_flap(assembly: Assembly, label: str, frame: PanelFrame, p: CartonParame
     side = -frame.across[1]
     held = held_at_edge(frame, edge=width, along=0.0, face=face, thickness=p.board_m, length=p.depth_m)
     moving = lifting(frame, (0.0, side * p.width_m / 2, p.height_m), p)
-    assembly.add_part(
-        flap,
-        frame,
-        moving,
-        held,
-        mass_kg=round(flap.volume_m3 * p.density_kg_m3, 4),
-        push=frame.at(width - EDGE_PUSH_M, 0.0, face),
-        base_point=(p.depth_m / 2 - p.board_m / 2, 0.0, p.height_m),
-    )
+    push = frame.at(width - EDGE_PUSH_M, 0.0, face)
+    assembly.add_part(flap, moving, held, mass_kg=flap.mass_kg(p.density_kg_m3), push=push)
 
 
 def _add_print(body: LinkBuilder, p: CartonParameters) -> None:

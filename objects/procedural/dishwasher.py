@@ -102,7 +102,9 @@ def build(assembly: Assembly, dishwasher: Dishwasher) -> GeneratedObject:
     p, handle = dishwasher
     body = LinkBuilder("body")
     _add_body(body, p)
-    assembly.add_body(body, mass_kg=round(body.volume_m3 * p.body_density_kg_m3, 3))
+    assembly.add_body(
+        body, mass_kg=body.mass_kg(p.body_density_kg_m3, digits=3), edge=(p.depth_m / 2 - 0.05, 0.0, p.height_m)
+    )
 
     height, half, t = _door_height(p), p.width_m / 2 - 0.001, p.door_thickness_m
     door = PanelBuilder("door", FLAP_BELOW)
@@ -121,15 +123,8 @@ def build(assembly: Assembly, dishwasher: Dishwasher) -> GeneratedObject:
         most_rad=p.most_open_rad,
     )
     moving = dropping((p.depth_m / 2, 0.0, p.sill_m), p, limit_rad=limit)
-    assembly.add_part(
-        door,
-        FLAP_BELOW,
-        moving,
-        held,
-        mass_kg=round(door.volume_m3 * p.door_density_kg_m3, 4),
-        push=push_beside(FLAP_BELOW, handle, at=at, edge=height, half=half, face=t),
-        base_point=(p.depth_m / 2 - 0.05, 0.0, p.height_m),
-    )
+    push = push_beside(FLAP_BELOW, handle, at=at, edge=height, half=half, face=t)
+    assembly.add_part(door, moving, held, mass_kg=door.mass_kg(p.door_density_kg_m3), push=push)
     assembly.covers(sheet(p.colour), p.colour)
     return assembly.finish(p, **handle_record(handle))
 

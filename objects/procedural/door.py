@@ -100,7 +100,7 @@ def build(assembly: Assembly, p: DoorParameters) -> GeneratedObject:
     body = LinkBuilder("body")
     _add_frame(body, p, opening)
     inset.add_hinges(body, rgba=p.metal)
-    assembly.add_body(body, mass_kg=round(body.volume_m3 * p.density_kg_m3, 3))
+    assembly.add_body(body, mass_kg=body.mass_kg(p.density_kg_m3, digits=3), edge=(p.depth_m / 2, 0.0, p.height_m))
 
     frame, high, half_z = inset.frame, inset.span[1], inset.half_along
     leaf = PanelBuilder("door", frame)
@@ -112,15 +112,8 @@ def build(assembly: Assembly, p: DoorParameters) -> GeneratedObject:
     along = -up * min(0.16 - p.lever_rise_m, half_z - 0.05)
     held = held_at_edge(frame, edge=high, along=along, face=0.0, thickness=p.leaf_m, length=2 * half_z)
     moving = swinging(frame, inset.at, p)
-    assembly.add_part(
-        leaf,
-        frame,
-        moving,
-        held,
-        mass_kg=round(leaf.volume_m3 * p.density_kg_m3, 4),
-        push=frame.at(0.78 * high, axis_at[1] - up * 0.12, 0.0),
-        base_point=(p.depth_m / 2, 0.0, p.height_m),
-    )
+    push = frame.at(0.78 * high, axis_at[1] - up * 0.12, 0.0)
+    assembly.add_part(leaf, moving, held, mass_kg=leaf.mass_kg(p.density_kg_m3), push=push)
     _add_lever(
         assembly, p, frame.at(*axis_at, 0.001), toward=-frame.across[1], top=frame.at(high / 2, up * half_z, 0.0)
     )
@@ -188,12 +181,5 @@ def _add_lever(assembly: Assembly, p: DoorParameters, at: np.ndarray, *, toward:
         p.lever_friction_n_m,
         p.lever_damping_n_m_s,
     )
-    assembly.add_part(
-        lever,
-        frame,
-        moving,
-        held,
-        mass_kg=round(lever.volume_m3 * 4000.0, 4),
-        push=frame.at(-height, toward * (p.lever_m - 0.05), middle),
-        base_point=top.tolist(),
-    )
+    push = frame.at(-height, toward * (p.lever_m - 0.05), middle)
+    assembly.add_part(lever, moving, held, mass_kg=lever.mass_kg(4000.0), push=push, edge=top.tolist())

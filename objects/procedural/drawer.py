@@ -110,7 +110,7 @@ def build(assembly: Assembly, drawer: Drawer) -> GeneratedObject:
     assembly.renames_shapes = False  # the names it has had from the start: same seed, same bytes
     body = LinkBuilder("body")
     _add_body(body, p)
-    assembly.add_body(body, mass_kg=p.body_mass_kg)
+    assembly.add_body(body, mass_kg=p.body_mass_kg, edge=(p.depth_m / 2 - 0.05, 0.0, p.height_m))
     for index in sorted(range(p.count), key=lambda i: i != p.acted):
         _add_drawer(assembly, "drawer" if index == p.acted else "drawer_2", index, p, handle)
     for rgba in (p.colour, p.front_colour, _INSIDE):
@@ -149,21 +149,16 @@ def _add_drawer(
         "back", (back, -box_w + _PANEL_M, -box_h + 0.008), (back + _PANEL_M, box_w - _PANEL_M, box_h), rgba=_INSIDE
     )
     if isinstance(handle, KnobParameters):
-        held = add_knob(builder, handle, at_front=(t, 0.0, 0.0), rgba=p.handle_colour)
+        grip = add_knob(builder, handle, at_front=(t, 0.0, 0.0), rgba=p.handle_colour)
         half_handle = handle.diameter_m / 2
     else:
-        held = add_bar(builder, handle, at_front=(t, 0.0, 0.0), along="y", rgba=p.handle_colour)
+        grip = add_bar(builder, handle, at_front=(t, 0.0, 0.0), along="y", rgba=p.handle_colour)
         half_handle = handle.length_m / 2
     # Beside the handle by more than half the thickness of a hand, which is wider than the fingers are long.
     push_y = min(half_handle + 0.06, half_w - 0.03)
     z = p.plinth_m + (index + 0.5) * p.front_height_m
     at = (p.depth_m / 2, 0.0, z)
-    assembly.add_part(
-        builder,
-        DRAWER_FRONT,
-        Moving(PartKind.slider, "body", at, (1.0, 0.0, 0.0), p.travel_m, p.friction_n, p.damping_n_s_m),
-        Held(held, np.array([t + handle.reach_m, 0.0, 0.0])),
-        mass_kg=p.drawer_mass_kg,
-        push=np.array([t, push_y, 0.0]),
-        base_point=(p.depth_m / 2 - 0.05, 0.0, p.height_m),
-    )
+    moving = Moving(PartKind.slider, "body", at, (1.0, 0.0, 0.0), p.travel_m, p.friction_n, p.damping_n_s_m)
+    held = Held(grip, np.array([t + handle.reach_m, 0.0, 0.0]), DRAWER_FRONT)
+    push = np.array([t, push_y, 0.0])
+    assembly.add_part(builder, moving, held, mass_kg=p.drawer_mass_kg, push=push)

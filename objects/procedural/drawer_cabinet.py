@@ -97,7 +97,9 @@ def build(assembly: Assembly, drawer_cabinet: DrawerCabinet) -> GeneratedObject:
     p, handle = drawer_cabinet
     body = LinkBuilder("body")
     _add_body(body, p)
-    assembly.add_body(body, mass_kg=round(body.volume_m3 * p.density_kg_m3, 3))
+    assembly.add_body(
+        body, mass_kg=body.mass_kg(p.density_kg_m3, digits=3), edge=(p.depth_m / 2 - 0.05, 0.0, p.height_m)
+    )
     for number in range(p.count):
         _add_drawer(assembly, "drawer" if number == 0 else f"drawer_{number + 1}", number, p, handle)
     for rgba in (p.colour, p.front_colour, _INSIDE, darker(p.colour), darker(p.colour, 0.6)):
@@ -148,15 +150,7 @@ def _add_drawer(assembly: Assembly, label: str, number: int, p: DrawerCabinetPar
         p.friction_n,
         p.damping_n_s_m,
     )
-    assembly.add_part(
-        drawer,
-        DRAWER_FRONT,
-        moving,
-        held,
-        mass_kg=round(drawer.volume_m3 * p.density_kg_m3, 4),
-        push=push,
-        base_point=(p.depth_m / 2 - 0.05, 0.0, p.height_m),
-    )
+    assembly.add_part(drawer, moving, held, mass_kg=drawer.mass_kg(p.density_kg_m3), push=push)
 
 
 def _add_tray(drawer: PanelBuilder, p: DrawerCabinetParameters, half_h: float) -> None:

@@ -98,7 +98,7 @@ def build(assembly: Assembly, faucet: Faucet) -> GeneratedObject:
     edge = (-x + 0.05, 0.0, _DECK_M)
     if p.kind == "lever":
         _add_mixer(body, p, x)
-        assembly.add_body(body, mass_kg=round(body.volume_m3 * 2500.0, 3))
+        assembly.add_body(body, mass_kg=body.mass_kg(2500.0, digits=3))
         _add_lever(assembly, p, x, edge)
         return assembly.finish(p)
     _add_gooseneck(body, p, x)
@@ -110,7 +110,7 @@ def build(assembly: Assembly, faucet: Faucet) -> GeneratedObject:
             f"post_{number}", (x, y, (_DECK_M + top) / 2), axis="z", radius=0.013, length=p.post_m, rgba=p.metal
         )
         body.visual.cylinder(f"band_{number}", (x, y, top - 0.008), axis="z", radius=0.0136, length=0.006, rgba=colour)
-    assembly.add_body(body, mass_kg=round(body.volume_m3 * 2500.0, 3))
+    assembly.add_body(body, mass_kg=body.mass_kg(2500.0, digits=3))
     for number, sign in enumerate((-1.0, 1.0)):
         add_turning_knob(
             assembly,
@@ -119,7 +119,7 @@ def build(assembly: Assembly, faucet: Faucet) -> GeneratedObject:
             frame=LID_BEHIND,  # closed on from behind and in front: beside the knob stands the spout
             parent="body",
             at=(x, sign * p.spread_m, _DECK_M + p.post_m),
-            base_point=edge,
+            edge=edge,
             rgba=p.metal,
             mark=_RED if number == 0 else _BLUE,
             density_kg_m3=4500.0,
@@ -198,12 +198,5 @@ def _add_lever(assembly: Assembly, p: FaucetParameters, x: float, edge: tuple[fl
         p.friction_n_m,
         p.damping_n_m_s,
     )
-    assembly.add_part(
-        lever,
-        _ABOVE,
-        moving,
-        held,
-        mass_kg=round(lever.volume_m3 * 4500.0, 4),
-        push=_ABOVE.at(half_w, float(end[0]) - 0.03, float(end[2])),
-        base_point=edge,
-    )
+    push = _ABOVE.at(half_w, float(end[0]) - 0.03, float(end[2]))
+    assembly.add_part(lever, moving, held, mass_kg=lever.mass_kg(4500.0), push=push, edge=edge)

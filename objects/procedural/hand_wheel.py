@@ -98,7 +98,7 @@ def build(assembly: Assembly, p: HandWheelParameters) -> GeneratedObject:
     body = LinkBuilder("body")
     _add_pipe(body, p, lift)
     _add_bonnet(body, p, middle, out)
-    assembly.add_body(body, mass_kg=round(body.volume_m3 * 2500.0, 3))
+    assembly.add_body(body, mass_kg=body.mass_kg(2500.0, digits=3))
 
     wheel = PanelBuilder("knob", frame)
     head = _add_wheel(wheel, p)
@@ -113,15 +113,15 @@ def build(assembly: Assembly, p: HandWheelParameters) -> GeneratedObject:
         p.friction_n_m,
         p.damping_n_m_s,
     )
-    base_point = middle + out * (p.stem_m - 0.02)
+    edge = middle + out * (p.stem_m - 0.02)
+    push = frame.at(-p.radius_m, 0.0, p.dish_m + p.rim_m / 2)
     assembly.add_part(
         wheel,
-        frame,
         moving,
         held,
-        mass_kg=round(wheel.volume_m3 * 4000.0, 4),
-        push=frame.at(-p.radius_m, 0.0, p.dish_m + p.rim_m / 2),
-        base_point=(base_point + _aside(frame) * 0.011).tolist(),
+        mass_kg=wheel.mass_kg(4000.0),
+        push=push,
+        edge=(edge + _aside(frame) * 0.011).tolist(),
     )
     assembly.covers(TextureKind.cast_metal, p.body_colour, darker(p.body_colour, 0.75))
     return assembly.finish(p)

@@ -87,7 +87,7 @@ def build(assembly: Assembly, p: LaptopParameters) -> GeneratedObject:
     for number, x in enumerate((x0 + 0.02, x1 - 0.02)):
         body.box(f"foot_{number}", (x - 0.006, -half + 0.03, 0.0), (x + 0.006, half - 0.03, feet), rgba=RUBBER)
     _add_keys(body, p, top)
-    assembly.add_body(body, mass_kg=round(body.volume_m3 * p.base_density_kg_m3, 4))
+    assembly.add_body(body, mass_kg=body.mass_kg(p.base_density_kg_m3), edge=(x1 - 0.02, 0.0, top))
 
     lid = PanelBuilder("lid", LID_BEHIND)
     depth, face = p.depth_m + p.overhang_m, _GAP_M + p.lid_m
@@ -102,15 +102,8 @@ def build(assembly: Assembly, p: LaptopParameters) -> GeneratedObject:
     )
     held = held_at_edge(LID_BEHIND, edge=depth, along=0.0, face=face, thickness=p.lid_m, length=p.width_m)
     moving = lifting(LID_BEHIND, (x0, 0.0, top), p)
-    assembly.add_part(
-        lid,
-        LID_BEHIND,
-        moving,
-        held,
-        mass_kg=round(lid.volume_m3 * p.lid_density_kg_m3, 4),
-        push=LID_BEHIND.at(depth - EDGE_PUSH_M, 0.0, face),
-        base_point=(x1 - 0.02, 0.0, top),
-    )
+    push = LID_BEHIND.at(depth - EDGE_PUSH_M, 0.0, face)
+    assembly.add_part(lid, moving, held, mass_kg=lid.mass_kg(p.lid_density_kg_m3), push=push)
     assembly.covers(sheet(p.colour), p.colour)
     return assembly.finish(p)
 

@@ -84,7 +84,7 @@ def build(assembly: Assembly, microwave: Microwave) -> GeneratedObject:
     away = frame.across[1]
     body = LinkBuilder("body")
     _add_body(body, p, away)
-    assembly.add_body(body, mass_kg=p.body_mass_kg)
+    assembly.add_body(body, mass_kg=p.body_mass_kg, edge=(p.depth_m / 2 - 0.05, 0.0, p.height_m))
     door = LinkBuilder("door")
     handle = _add_door(door, p, bar, away)
     head = np.array([p.door_thickness_m + bar.reach_m, away * (p.door_width_m - p.handle_inset_m), p.handle_rise_m])
@@ -96,15 +96,9 @@ def build(assembly: Assembly, microwave: Microwave) -> GeneratedObject:
         friction=p.friction_n_m,
         damping=p.damping_n_m_s,
     )
-    assembly.add_part(
-        door,
-        frame,
-        moving,
-        Held(handle, head),
-        mass_kg=p.door_mass_kg,
-        push=np.array([p.door_thickness_m, head[1] - away * (bar.thickness_m / 2 + 0.065), 0.0]),
-        base_point=(p.depth_m / 2 - 0.05, 0.0, p.height_m),
-    )
+    held = Held(handle, head, frame)
+    push = np.array([p.door_thickness_m, head[1] - away * (bar.thickness_m / 2 + 0.065), 0.0])
+    assembly.add_part(door, moving, held, mass_kg=p.door_mass_kg, push=push)
     values = {f"handle_{key}": value for key, value in recorded(bar).items()}
     assembly.covers(sheet(p.colour), p.colour)
     return assembly.finish(p, **values)

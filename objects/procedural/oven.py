@@ -114,7 +114,7 @@ def build(assembly: Assembly, oven: Oven) -> GeneratedObject:
     p, bar, knob = oven
     body = LinkBuilder("body")
     _add_body(body, p)
-    assembly.add_body(body, mass_kg=round(body.volume_m3 * p.body_density_kg_m3, 3))
+    assembly.add_body(body, mass_kg=body.mass_kg(p.body_density_kg_m3, digits=3), edge=_upper_edge(p))
     _add_door(assembly, p, bar)
     for number, (y, z) in enumerate(_knob_places(p)):
         add_turning_knob(
@@ -124,7 +124,7 @@ def build(assembly: Assembly, oven: Oven) -> GeneratedObject:
             frame=FRONT,
             parent="body",
             at=(p.depth_m / 2 + p.door_thickness_m, y, z),
-            base_point=_upper_edge(p),
+            edge=_upper_edge(p),
             rgba=p.knob_colour,
             mark=mark_on(p.knob_colour),
         )
@@ -229,12 +229,5 @@ def _add_door(assembly: Assembly, p: OvenParameters, bar: BarParameters) -> None
         most_rad=p.most_open_rad,
     )
     moving = dropping((p.depth_m / 2, (y0 + y1) / 2, z0), p, limit_rad=limit)
-    assembly.add_part(
-        door,
-        FLAP_BELOW,
-        moving,
-        held,
-        mass_kg=round(door.volume_m3 * p.door_density_kg_m3, 4),
-        push=push_beside(FLAP_BELOW, bar, at=at, edge=height, half=half, face=t),
-        base_point=_upper_edge(p),
-    )
+    push = push_beside(FLAP_BELOW, bar, at=at, edge=height, half=half, face=t)
+    assembly.add_part(door, moving, held, mass_kg=door.mass_kg(p.door_density_kg_m3), push=push)

@@ -91,7 +91,7 @@ def build(assembly: Assembly, pot: Pot) -> GeneratedObject:
     vessel.add_vessel(body, rgba=p.colour, inside=(0.62, 0.63, 0.64, 1.0))
     vessel.add_hinge(body, rgba=p.trim_colour)
     assembly.handles |= _add_ears(body, p)
-    assembly.add_body(body, mass_kg=round(body.volume_m3 * p.density_kg_m3, 4))
+    assembly.add_body(body, mass_kg=body.mass_kg(p.density_kg_m3), edge=(p.radius_m - p.wall_m / 2, 0.0, p.height_m))
 
     lid = PanelBuilder("lid", LID_BEHIND)
     glass = p.lid_style == "glass"
@@ -103,15 +103,8 @@ def build(assembly: Assembly, pot: Pot) -> GeneratedObject:
     edge = 2 * vessel.lid_radius_m
     held = add_handle(lid, handle, at=at, face=top, thickness=p.lid_m, edge=edge, length=0.0, rgba=p.handle_colour)
     moving = lifting(LID_BEHIND, vessel.hinge, p)
-    assembly.add_part(
-        lid,
-        LID_BEHIND,
-        moving,
-        held,
-        mass_kg=round(lid.volume_m3 * p.density_kg_m3 * 0.6, 4),
-        push=LID_BEHIND.at(edge - 0.014, 0.0, vessel.face_m),
-        base_point=(p.radius_m - p.wall_m / 2, 0.0, p.height_m),
-    )
+    push = LID_BEHIND.at(edge - 0.014, 0.0, vessel.face_m)
+    assembly.add_part(lid, moving, held, mass_kg=lid.mass_kg(p.density_kg_m3 * 0.6), push=push)
     assembly.covers(sheet(p.colour), p.colour)
     return assembly.finish(p, **handle_record(handle))
 

@@ -114,7 +114,9 @@ def build(assembly: Assembly, refrigerator: Refrigerator) -> GeneratedObject:
     p, handle = refrigerator
     body = LinkBuilder("body")
     _add_body(body, p)
-    assembly.add_body(body, mass_kg=round(body.volume_m3 * p.body_density_kg_m3, 3))
+    assembly.add_body(
+        body, mass_kg=body.mass_kg(p.body_density_kg_m3, digits=3), edge=(p.depth_m / 2 - 0.05, 0.0, p.height_m)
+    )
     for number, span in enumerate(_door_spans(p)):
         _add_door(assembly, "door" if number == 0 else f"door_{number + 1}", p, handle, span)
     assembly.covers(sheet(p.colour), p.colour)
@@ -186,12 +188,5 @@ def _add_door(
     held = add_handle(door, handle, at=at, face=face, thickness=t, edge=width, length=2 * half, rgba=p.handle_colour)
     away = frame.across[1]
     moving = swinging(frame, (p.depth_m / 2, -away * p.width_m / 2, (span[0] + span[1]) / 2), p)
-    assembly.add_part(
-        door,
-        frame,
-        moving,
-        held,
-        mass_kg=round(door.volume_m3 * p.door_density_kg_m3, 4),
-        push=push_point(frame, handle, at=at, edge=width, face=face),
-        base_point=(p.depth_m / 2 - 0.05, 0.0, p.height_m),
-    )
+    push = push_point(frame, handle, at=at, edge=width, face=face)
+    assembly.add_part(door, moving, held, mass_kg=door.mass_kg(p.door_density_kg_m3), push=push)

@@ -82,7 +82,7 @@ def build(assembly: Assembly, safe: Safe) -> GeneratedObject:
     box.build(body, rgba=p.colour, lining=darker(p.colour, 0.55))
     inset = InsetDoor.of(box, hinge_side=p.hinge_side, thickness_m=p.door_thickness_m)
     inset.add_hinges(body, rgba=p.metal)
-    assembly.add_body(body, mass_kg=round(body.volume_m3 * p.density_kg_m3, 3))
+    assembly.add_body(body, mass_kg=body.mass_kg(p.density_kg_m3, digits=3), edge=(x1 - 0.05, 0.0, p.height_m))
 
     frame, (low, high), half_z = inset.frame, inset.span, inset.half_along
     door = PanelBuilder("door", frame)
@@ -107,15 +107,7 @@ def build(assembly: Assembly, safe: Safe) -> GeneratedObject:
     _add_ticks(door, spot, dial, p)
     moving = swinging(frame, inset.at, p)
     push = push_point(frame, bar, at=at, edge=high, face=0.0) - frame.along * up * 0.32 * half_z * 2
-    assembly.add_part(
-        door,
-        frame,
-        moving,
-        held,
-        mass_kg=round(door.volume_m3 * p.density_kg_m3, 4),
-        push=push,
-        base_point=(x1 - 0.05, 0.0, p.height_m),
-    )
+    assembly.add_part(door, moving, held, mass_kg=door.mass_kg(p.density_kg_m3), push=push)
     add_turning_knob(
         assembly,
         "knob",
@@ -123,7 +115,7 @@ def build(assembly: Assembly, safe: Safe) -> GeneratedObject:
         frame=frame,
         parent="door",
         at=frame.at(*spot, 0.001).tolist(),
-        base_point=frame.at((low + high) / 2, up * half_z, 0.0).tolist(),
+        edge=frame.at((low + high) / 2, up * half_z, 0.0).tolist(),
         rgba=p.metal,
         mark=DARK,
         density_kg_m3=2700.0,

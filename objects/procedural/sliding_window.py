@@ -94,7 +94,7 @@ def build(assembly: Assembly, p: SlidingWindowParameters) -> GeneratedObject:
     # the fixed sash stands behind, on the other side
     fixed = ((b0 + width / 2) if side > 0 else (b1 - width / 2), -p.sash_depth_m - _GAP_M / 2)
     _add_sash(body, "fixed", p, (fixed[1], fixed[0], middle), half_w, half_h)
-    assembly.add_body(body, mass_kg=round(body.volume_m3 * p.density_kg_m3, 3))
+    assembly.add_body(body, mass_kg=body.mass_kg(p.density_kg_m3, digits=3), edge=(p.depth_m / 2, 0.0, p.height_m))
 
     frame = PanelFrame(across=(0.0, 0.0, -1.0), out=(0.0, -side, 0.0))
     sash = LinkBuilder("slider")
@@ -110,15 +110,7 @@ def build(assembly: Assembly, p: SlidingWindowParameters) -> GeneratedObject:
         p.friction_n,
         p.damping_n_s_m,
     )
-    assembly.add_part(
-        sash,
-        frame,
-        moving,
-        held,
-        mass_kg=round(sash.volume_m3 * p.density_kg_m3, 4),
-        push=push,
-        base_point=(p.depth_m / 2, 0.0, p.height_m),
-    )
+    assembly.add_part(sash, moving, held, mass_kg=sash.mass_kg(p.density_kg_m3), push=push)
     if p.colour == _WOOD:
         assembly.covers(TextureKind.wood, p.colour)
     return assembly.finish(p, handle_kind="knob")
@@ -191,4 +183,4 @@ def _add_pull(
     size = np.array([p.grip_depth_m - p.rail_m, p.grip_m, p.grip_length_m])
     # the face of the rail that looks to where the sash opens
     push = np.array([front + p.rail_m / 2, y - side * half, -0.5 * tall])
-    return Held(Handle(HandleType.knob, size, Pose(R_link_handle, head)), head), push
+    return Held(Handle(HandleType.knob, size, Pose(R_link_handle, head)), head, frame), push

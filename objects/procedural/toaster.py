@@ -87,7 +87,7 @@ def build(assembly: Assembly, p: ToasterParameters) -> GeneratedObject:
     """
     body = LinkBuilder("body")
     _add_body(body, p)
-    assembly.add_body(body, mass_kg=round(body.volume_m3 * 220.0, 3))
+    assembly.add_body(body, mass_kg=body.mass_kg(220.0, digits=3), edge=(p.length_m / 2 - 0.03, 0.0, p.height_m))
 
     lever = PanelBuilder("slider", _UPWARDS)
     half_w, half_h = p.lever_width_m / 2, p.lever_height_m / 2
@@ -113,15 +113,9 @@ def build(assembly: Assembly, p: ToasterParameters) -> GeneratedObject:
         p.friction_n,
         p.damping_n_s_m,
     )
-    assembly.add_part(
-        lever,
-        _UPWARDS,
-        moving,
-        Held(Handle(HandleType.knob, size, Pose(R_link_handle, head)), head),
-        mass_kg=round(max(lever.volume_m3 * 1500.0, 0.02), 4),
-        push=_UPWARDS.at(0.0, out, half_h),
-        base_point=(p.length_m / 2 - 0.03, 0.0, p.height_m),
-    )
+    held = Held(Handle(HandleType.knob, size, Pose(R_link_handle, head)), head, _UPWARDS)
+    push = _UPWARDS.at(0.0, out, half_h)
+    assembly.add_part(lever, moving, held, mass_kg=round(max(lever.volume_m3 * 1500.0, 0.02), 4), push=push)
     assembly.covers(sheet(p.colour), p.colour)
     return assembly.finish(p)
 

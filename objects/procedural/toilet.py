@@ -126,7 +126,7 @@ def build(assembly: Assembly, p: ToiletParameters) -> GeneratedObject:
     _add_bowl(body, p, middle)
     _add_seat(body, p, middle)
     _add_back(body, p)
-    assembly.add_body(body, mass_kg=round(body.volume_m3 * p.body_density_kg_m3, 3))
+    assembly.add_body(body, mass_kg=body.mass_kg(p.body_density_kg_m3, digits=3))
 
     lid = PanelBuilder("lid", LID_BEHIND)
     face, side = _GAP_M + p.lid_m, radius + 0.003
@@ -146,14 +146,14 @@ def build(assembly: Assembly, p: ToiletParameters) -> GeneratedObject:
         spot = (edge - 0.06, sign * 0.3 * side, _GAP_M / 2 + 0.001)
         lid.visual.cylinder(f"buffer_{number}", spot, axis="out", radius=0.007, length=0.004, rgba=RUBBER)
     held = held_at_edge(LID_BEHIND, edge=edge, along=0.0, face=face, thickness=p.lid_m, length=0.4 * radius)
+    push = LID_BEHIND.at(edge - EDGE_PUSH_M, 0.0, face)
     assembly.add_part(
         lid,
-        LID_BEHIND,
         lifting(LID_BEHIND, (hinge_x, 0.0, top), p),
         held,
         mass_kg=round(area * p.lid_m * p.lid_density_kg_m3, 4),
-        push=LID_BEHIND.at(edge - EDGE_PUSH_M, 0.0, face),
-        base_point=(front - p.wall_m / 2, 0.0, p.height_m),
+        push=push,
+        edge=(front - p.wall_m / 2, 0.0, p.height_m),
     )
     return assembly.finish(p, handle_kind="edge")
 

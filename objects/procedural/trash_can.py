@@ -97,7 +97,7 @@ def build(assembly: Assembly, trash_can: TrashCan) -> GeneratedObject:
         face += 0.004
     vessel.add_hinge(body, rgba=DARK)
     _add_pedal(body, p)
-    assembly.add_body(body, mass_kg=round(body.volume_m3 * p.density_kg_m3, 4))
+    assembly.add_body(body, mass_kg=body.mass_kg(p.density_kg_m3), edge=(p.radius_m - p.wall_m / 2, 0.0, p.height_m))
 
     at = (0.72 * reach, 0.0)
     handle_face = vessel.face_m if handle_record(handle)["handle_kind"] == "edge" else face
@@ -112,15 +112,8 @@ def build(assembly: Assembly, trash_can: TrashCan) -> GeneratedObject:
         rgba=p.handle_colour,
     )
     moving = lifting(LID_BEHIND, vessel.hinge, p)
-    assembly.add_part(
-        lid,
-        LID_BEHIND,
-        moving,
-        held,
-        mass_kg=round(lid.volume_m3 * p.density_kg_m3 * 0.7, 4),
-        push=push_point(LID_BEHIND, handle, at=at, edge=reach, face=face),
-        base_point=(p.radius_m - p.wall_m / 2, 0.0, p.height_m),
-    )
+    push = push_point(LID_BEHIND, handle, at=at, edge=reach, face=face)
+    assembly.add_part(lid, moving, held, mass_kg=lid.mass_kg(p.density_kg_m3 * 0.7), push=push)
     assembly.covers(sheet(p.colour), p.colour, darker(p.colour, 0.9))
     return assembly.finish(p, **handle_record(handle))
 

@@ -133,7 +133,9 @@ def build(assembly: Assembly, machine: WashingMachine) -> GeneratedObject:
         lower = (p.depth_m / 2, min(y, y + away * 0.034), p.door_z_m - 0.045)
         upper = (p.depth_m / 2 + 0.0008, max(y, y + away * 0.034), p.door_z_m + 0.045)
         body.visual.box("hollow", lower, upper, rgba=darker(p.colour, 0.45))
-    assembly.add_body(body, mass_kg=round(body.volume_m3 * p.body_density_kg_m3, 3))
+    assembly.add_body(
+        body, mass_kg=body.mass_kg(p.body_density_kg_m3, digits=3), edge=(p.depth_m / 2 - 0.05, 0.0, p.height_m)
+    )
 
     door = PanelBuilder("door", frame)
     r, t, face = p.door_radius_m, p.door_thickness_m, _GAP_M + p.door_thickness_m
@@ -154,15 +156,9 @@ def build(assembly: Assembly, machine: WashingMachine) -> GeneratedObject:
     door.visual.box("arm", (-0.004, -0.03, _GAP_M), (_OFFSET_M + 0.02, 0.03, _GAP_M + 0.010), rgba=_STEEL)
     at = (edge - p.handle_inset_m, 0.0)
     held = add_handle(door, handle, at=at, face=face, thickness=t, edge=edge, length=0.4 * r, rgba=p.handle_colour)
-    assembly.add_part(
-        door,
-        frame,
-        swinging(frame, (p.depth_m / 2, hinge_y, p.door_z_m), p),
-        held,
-        mass_kg=round(door.volume_m3 * p.door_density_kg_m3, 4),
-        push=push_point(frame, handle, at=at, edge=edge, face=face + 0.003),
-        base_point=(p.depth_m / 2 - 0.05, 0.0, p.height_m),
-    )
+    moving = swinging(frame, (p.depth_m / 2, hinge_y, p.door_z_m), p)
+    push = push_point(frame, handle, at=at, edge=edge, face=face + 0.003)
+    assembly.add_part(door, moving, held, mass_kg=door.mass_kg(p.door_density_kg_m3), push=push)
     assembly.covers(sheet(p.colour), p.colour)
     return assembly.finish(p, **handle_record(handle))
 

@@ -34,6 +34,8 @@ class Held:
     handle: Handle
     head: np.ndarray
     """(3,) middle of the graspable cross-section [m]."""
+    frame: PanelFrame
+    """How the panel lies."""
 
 
 @dataclass(frozen=True)
@@ -160,32 +162,38 @@ class Assembly:
         self.handles: dict[str, FixedHandle] = {}
         """What the object can be held by while its parts move."""
         self._textures: dict[Colour, TextureKind] = {}
+        self._edge: Sequence[float] = (0.0, 0.0, 0.0)
 
-    def add_body(self, builder: LinkBuilder, *, mass_kg: float) -> None:
-        """Adds the link that stands still."""
+    def add_body(self, builder: LinkBuilder, *, mass_kg: float, edge: Sequence[float] = (0.0, 0.0, 0.0)) -> None:
+        """Adds the link that stands still.
+
+        Args:
+            builder: Its shapes.
+            mass_kg: Its mass.
+            edge: (3,) a point at its upper front edge, to press against [m].
+        """
         self._add_link(builder.build(mass_kg=mass_kg))
+        self._edge = edge
 
     def add_part(
         self,
         builder: LinkBuilder,
-        frame: PanelFrame,
         moving: Moving,
         held: Held,
         *,
         mass_kg: float,
         push: np.ndarray,
-        base_point: Sequence[float],
+        edge: Sequence[float] | None = None,
     ) -> None:
         """Adds a moving link with its joint and its annotation; the part is called as its link.
 
         Args:
             builder: Its shapes, in the frame of the joint.
-            frame: How it lies there.
             moving: How it moves.
             held: Where it is held.
             mass_kg: Its mass.
             push: (3,) a clear spot of its outer face [m].
-            base_point: (3,) a point of its parent, at the upper front edge, in that link's frame [m].
+            edge: (3,) a point at the upper front edge of its parent, in that link's frame [m]; None = the body's.
         """
         name = builder.name
         link = builder.build(mass_kg=mass_kg)
@@ -218,13 +226,13 @@ class Assembly:
             kind=moving.kind,
             keypoints={
                 "articulated_object_head": FramedVector.of("link", held.head),
-                "articulated_object_tail": FramedVector.of("link", held.head + TAIL_M * np.asarray(frame.across)),
+                "articulated_object_tail": FramedVector.of("link", held.head + TAIL_M * np.asarray(held.frame.across)),
                 "link_contact_point": FramedVector.of("link", push),
-                "base_contact_point": FramedVector.of("base", base_point),
+                "base_contact_point": FramedVector.of("base", self._edge if edge is None else edge),
             },
             axes={
                 "link0_move_axis" if slides else "link0_rot_axis": FramedVector.of("link", opening),
-                "link0_contact_axis": FramedVector.of("link", frame.along),
+                "link0_contact_axis": FramedVector.of("link", held.frame.along),
                 "base_front_axis": FramedVector.of("base", [1.0, 0.0, 0.0]),
             },
             handle=held.handle,

@@ -116,6 +116,10 @@ class LinkBuilder:
         pose = Pose.from_translation(np.round(np.asarray(centre, dtype=float), 7))
         self._add(Shape(ShapeKind.sphere, (round(radius, 6),), pose, name, rgba))
 
+    def mass_kg(self, density_kg_m3: float, *, digits: int = 4) -> float:
+        """Returns the mass of the colliding primitives so far, rounded."""
+        return round(self.volume_m3 * density_kg_m3, digits)
+
     def build(self, *, mass_kg: float) -> Link:
         """The link; its inertia is that of the colliding primitives with one common density."""
         return Link(

@@ -156,7 +156,7 @@ def held_at_edge(frame: PanelFrame, *, edge: float, along: float, face: float, t
     x = outward * np.asarray(frame.across)
     R_link_handle = np.column_stack([x, np.cross(frame.along, x), frame.along])
     size = np.array([2 * FINGER_DEPTH_M, thickness, length])
-    return Held(Handle(HandleType.edge, size, Pose(R_link_handle, head)), head)
+    return Held(Handle(HandleType.edge, size, Pose(R_link_handle, head)), head, frame)
 
 
 def standing_out(
@@ -173,7 +173,7 @@ def standing_out(
     """
     head = frame.at(*at, out)
     R_link_handle = np.column_stack([frame.out, frame.across, frame.along])
-    return Held(Handle(kind, np.asarray(size, dtype=float), Pose(R_link_handle, head)), head)
+    return Held(Handle(kind, np.asarray(size, dtype=float), Pose(R_link_handle, head)), head, frame)
 
 
 def push_point(

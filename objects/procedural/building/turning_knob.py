@@ -66,7 +66,7 @@ def add_turning_knob(
     frame: PanelFrame,
     parent: str,
     at: Sequence[float],
-    base_point: Sequence[float],
+    edge: Sequence[float],
     rgba: Colour,
     mark: Colour = MARK,
     density_kg_m3: float = 1400.0,
@@ -80,7 +80,7 @@ def add_turning_knob(
         frame: `out` is the axis; the fingers close `across`.
         parent: The link that it sits on.
         at: (3,) where its axis meets the panel, in the frame of the parent [m].
-        base_point: (3,) see `Assembly.add_part`.
+        edge: (3,) see `Assembly.add_part`.
         rgba: Colour.
         mark: Colour of the mark.
         density_kg_m3: Of its plastic or metal.
@@ -109,20 +109,14 @@ def add_turning_knob(
         out=depth - held_depth,
         size=(depth - skirt, knob.grip_m, knob.diameter_m),
     )
-    assembly.add_part(
-        builder,
-        frame,
-        Moving(
-            PartKind.knob,
-            parent,
-            at,
-            axis.tolist(),
-            clockwise * knob.range_rad,
-            knob.friction_n_m,
-            knob.damping_n_m_s,
-        ),
-        held,
-        mass_kg=round(builder.volume_m3 * density_kg_m3, 5),
-        push=frame.at(0.0, radius * 0.5, depth),
-        base_point=base_point,
+    moving = Moving(
+        PartKind.knob,
+        parent,
+        at,
+        axis.tolist(),
+        clockwise * knob.range_rad,
+        knob.friction_n_m,
+        knob.damping_n_m_s,
     )
+    push = frame.at(0.0, radius * 0.5, depth)
+    assembly.add_part(builder, moving, held, mass_kg=builder.mass_kg(density_kg_m3, digits=5), push=push, edge=edge)
