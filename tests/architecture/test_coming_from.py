@@ -14,7 +14,7 @@ from typing import Any, get_args, get_type_hints
 import pytest
 
 from unlatch import command_table
-from unlatch.objects import annotation
+from unlatch.objects import annotation, validation
 from unlatch.robots.franka_panda import franka_panda
 from unlatch.simcore.randomization import node_graph
 from unlatch.simcore.recording.keys import KEYS
@@ -125,7 +125,7 @@ def words_of(kind: str) -> set[str]:
     """Names of a kind that are no keys and no Python names."""
     return {
         "annotator": lambda: set(ANNOTATORS.names()),
-        "axis": lambda: {*texts_in(annotation), "link0_vertical_axis"},
+        "axis": lambda: {*texts_in(validation), "link0_vertical_axis"},
         "keypoint": lambda: {*texts_in(annotation), *franka_panda().arms[0].keypoints},
         "meaning": lambda: {CONTACT_NAME, *MEANINGS},
         "port": lambda: texts_in(node_graph),
