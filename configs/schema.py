@@ -10,9 +10,7 @@ from typing import Any, Union, get_args, get_origin, get_type_hints
 from unlatch.objects.config import ObjectCfg
 from unlatch.robots.description import RobotCfg
 from unlatch.simcore.errors import ConfigError
-from unlatch.simcore.randomization.config import RandomizationCfg
-from unlatch.simcore.randomization.distractors import DistractorsCfg
-from unlatch.simcore.randomization.perception import PerceptionCfg
+from unlatch.simcore.randomization.config import DistractorsCfg, PerceptionCfg, RandomizationCfg
 from unlatch.simcore.sim.sensors.config import SensorCfg
 from unlatch.simcore.sim.world import WorldCfg
 from unlatch.skills.contract.config import SkillCfg

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from unlatch.simcore.randomization import distribution, gate, orchestrator, physics_view, trigger, utils
-    from unlatch.simcore.randomization.firing import Firing
     from unlatch.simcore.randomization.node_graph import Graph, graph
+    from unlatch.simcore.randomization.rule import Firing
     from unlatch.simcore.randomization.session import current, new_setup, use
     from unlatch.simcore.randomization.setup import Setup
 
@@ -29,7 +29,7 @@ __all__ = [
 ]
 
 _HOMES = {
-    "Firing": "firing",
+    "Firing": "rule",
     "Graph": "node_graph",
     "Setup": "setup",
     "current": "session",

@@ -1,17 +1,226 @@
-"""The YAML form of a randomization; no engine is imported to read it."""
+"""The YAML form of a randomization."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from math import radians
 from typing import Any
 
 from omegaconf import MISSING
 
-from unlatch.simcore.errors import ConfigError
-from unlatch.simcore.randomization.distractors import DistractorsCfg
-from unlatch.simcore.randomization.perception import PerceptionCfg
-from unlatch.simcore.randomization.rule_cfg import RuleCfg
-from unlatch.simcore.sim.properties.tendon_cfg import TendonCfg
+from unlatch.simcore.errors import ConfigError, close_matches
+from unlatch.simcore.randomization.distribution import DISTRIBUTIONS, Distribution, as_distribution
+from unlatch.simcore.sim.properties.tendons import TendonCfg
+
+MOST_DISTRACTORS = 50
+"""Most of them in one episode."""
+_SMALLEST_M, _LARGEST_M = 0.01, 0.5
+
+
+@dataclass
+class DistractorsCfg:
+    """How many, and how large; they have no part in the physics. Things to be met are `objects` of a task."""
+
+    least: int = 0
+    """At least so many are drawn."""
+    most: int = 0
+    """At most so many; 0: none."""
+    size_m: list[float] = field(default_factory=lambda: [0.05, 0.2])
+    """Smallest and largest size [m]."""
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.least <= self.most <= MOST_DISTRACTORS:
+            raise ConfigError(
+                f"distractors.least={self.least} and most={self.most} are out of range. Expected 0 <= least <= most <= "
+                f"{MOST_DISTRACTORS}. Change them.",
+                key="distractors.most",
+            )
+        if len(self.size_m) != 2 or not _SMALLEST_M <= self.size_m[0] <= self.size_m[1] <= _LARGEST_M:
+            raise ConfigError(
+                f"distractors.size_m={self.size_m} is out of range. Expected smallest and largest size, {_SMALLEST_M} "
+                f"to {_LARGEST_M}. Change it.",
+                key="distractors.size_m",
+            )
+
+    @property
+    def active(self) -> bool:
+        """Whether there may be any."""
+        return self.most > 0
+
+
+_MOST = {"position_std_m": 0.5, "orientation_std_deg": 90.0, "keypoint_std_m": 0.5, "joint_std": 0.5}
+
+
+@dataclass
+class PerceptionCfg:
+    """Standard deviations of what a planner is told of every object; success is judged on the truth."""
+
+    position_std_m: float = 0.0
+    """Of each coordinate of an object's position [m]."""
+    orientation_std_deg: float = 0.0
+    """Of its roll, pitch and yaw [degrees]."""
+    keypoint_std_m: float = 0.0
+    """Of each coordinate of each keypoint, beside the object's own error [m]."""
+
+    joint_std: float = 0.0
+    """Of the position of each of its joints: in rad of those that turn, in m of those that slide."""
+
+    def __post_init__(self) -> None:
+        for key, most in _MOST.items():
+            if not 0.0 <= getattr(self, key) <= most:
+                raise ConfigError(
+                    f"perception.{key}={getattr(self, key):g} is out of range. Expected 0 to {most:g}. Change it.",
+                    key=f"perception.{key}",
+                )
+
+    @property
+    def active(self) -> bool:
+        """Whether anything is told wrongly."""
+        return any(getattr(self, key) > 0.0 for key in _MOST)
+
+    def to_dict(self) -> dict[str, float]:
+        """As in a YAML; `joint_std` only where it says something, since older data sets do not know it."""
+        values = dict(vars(self))
+        if self.joint_std == 0.0:
+            del values["joint_std"]
+        return values
+
+    def rules(self, objects: Sequence[str]) -> list[RuleCfg]:
+        """The same as rules: one draw an object and episode.
+
+        Args:
+            objects: Names of the objects.
+        """
+        stds = {
+            "seen_position": self.position_std_m,
+            "seen_orientation": radians(self.orientation_std_deg),
+            "seen_keypoints": self.keypoint_std_m,
+            "seen_joints": self.joint_std,
+        }
+        return [
+            RuleCfg(view=name, attribute=attribute, distribution={"type": "normal", "mean": 0.0, "std": std})
+            for name in objects
+            for attribute, std in stds.items()
+            if std > 0.0
+        ]
+
+
+GATES = ("on_env_reset", "on_interval")
+OPERATIONS = ("direct", "additive", "scaling")
+_MAX_INTERVAL = 1_000_000
+
+
+@dataclass
+class RuleCfg:
+    """What one attribute of one view gets, how and when."""
+
+    view: str = MISSING
+    """`simulation_context`, the robot, an object, `table`, or an entry of `views`."""
+    attribute: str = MISSING
+    """Attribute of the view, as in docs/randomization.md."""
+    distribution: Any = MISSING
+    """A map with `type` and its parameters, or a number or list of numbers as a constant."""
+    operation: str = "direct"
+    """`direct`, `additive` or `scaling`."""
+    gate: str = "on_env_reset"
+    """`on_env_reset` or `on_interval`."""
+    interval: int | None = None
+    """Control steps between two firings of `on_interval`."""
+    num_buckets: int | None = None
+    """Even values that `material_properties` are taken from."""
+
+    def __post_init__(self) -> None:
+        for key, known in (("operation", OPERATIONS), ("gate", GATES)):
+            value = getattr(self, key)
+            if value not in known:
+                raise ConfigError(
+                    f"rule.{key}='{value}' is unknown.{close_matches(value, known)} Known: {', '.join(known)}. Name "
+                    "one of them.",
+                    key=f"rule.{key}",
+                    available=list(known),
+                )
+        if self.gate == "on_interval" and (self.interval is None or not 1 <= self.interval <= _MAX_INTERVAL):
+            raise ConfigError(
+                f"rule.interval={self.interval} is out of range. Expected 1 to {_MAX_INTERVAL} control steps under "
+                "gate on_interval. Give it.",
+                key="rule.interval",
+            )
+        if self.gate == "on_env_reset" and self.interval is not None:
+            raise ConfigError(
+                f"rule.interval={self.interval} has no effect under gate on_env_reset. Set gate: on_interval, or "
+                "remove it.",
+                key="rule.interval",
+            )
+        if self.num_buckets is not None and self.num_buckets < 1:
+            raise ConfigError(
+                f"rule.num_buckets={self.num_buckets} is out of range. Expected 1 or more. Change it.",
+                key="rule.num_buckets",
+            )
+        if self.distribution != MISSING:
+            self.made()
+
+    def made(self) -> Distribution:
+        """The distribution.
+
+        Raises:
+            ConfigError: It is none.
+        """
+        return read_distribution(self.distribution, "rule.distribution")
+
+
+def read_distribution(raw: Any, where: str) -> Distribution:
+    """A distribution from plain values.
+
+    Args:
+        raw: A map with `type` and parameters, or a number or list of numbers.
+        where: Its full key.
+
+    Raises:
+        ConfigError: The type or a parameter is unknown, missing or out of range.
+    """
+    try:
+        if not isinstance(raw, Mapping):
+            return as_distribution(raw)
+        return _read_map(raw, where)
+    except ConfigError as exc:
+        if exc.message.startswith(where):
+            raise
+        raise ConfigError(f"{where}: {exc.message}", **{**exc.values, "key": where}) from exc
+
+
+def _read_map(raw: Mapping[str, Any], where: str) -> Distribution:
+    kind = raw.get("type")
+    if not isinstance(kind, str) or kind not in DISTRIBUTIONS:
+        raise ConfigError(
+            f"{where}.type='{kind}' is unknown.{close_matches(str(kind), DISTRIBUTIONS)} Known: "
+            f"{', '.join(DISTRIBUTIONS)}. Name one of them.",
+            key=f"{where}.type",
+            available=list(DISTRIBUTIONS),
+        )
+    parameters = {str(name): value for name, value in raw.items() if name != "type"}
+    known = DISTRIBUTIONS[kind].parameters
+    for name in parameters:
+        if name not in known:
+            raise ConfigError(
+                f"{where}.{name} is unknown.{close_matches(name, known)} Keys there: type, {', '.join(known)}. Remove "
+                "or rename it.",
+                key=f"{where}.{name}",
+            )
+    required = [name for name in known if name not in DISTRIBUTIONS[kind].optional]
+    for name in required:
+        if name not in parameters:
+            raise ConfigError(
+                f"{where}.{name} is missing. {kind} expects {', '.join(required)}. Give it.", key=f"{where}.{name}"
+            )
+    if kind == "combine":
+        parts = parameters["distributions"]
+        if not isinstance(parts, list):
+            raise ConfigError(f"{where}.distributions is no list. Expected the parts. Change it.", key=where)
+        parameters["distributions"] = [
+            read_distribution(part, f"{where}.distributions[{index}]") for index, part in enumerate(parts)
+        ]
+    return DISTRIBUTIONS[kind](**parameters)
 
 
 @dataclass

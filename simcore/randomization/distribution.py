@@ -28,6 +28,8 @@ class Distribution(ABC):
     """Name in a YAML."""
     parameters: ClassVar[tuple[str, ...]]
     """Names of the parameters."""
+    optional: ClassVar[tuple[str, ...]] = ()
+    """Those of them that may be left out."""
 
     def __init__(self, **values: Any) -> None:
         self._values = self._checked(values)
@@ -242,6 +244,7 @@ class Choice(Distribution):
 
     type = "choice"
     parameters = ("choices", "weights")
+    optional = ("weights",)
 
     def _checked(self, values: dict[str, Any]) -> dict[str, Any]:
         rows = rows_of(values["choices"], "choice.choices")
@@ -379,16 +382,10 @@ def combine(distributions: Iterable[Any]) -> Combine:
     return Combine(distributions=list(distributions))
 
 
-FACTORIES: dict[str, Callable[..., Distribution]] = {
-    "choice": choice,
-    "combine": combine,
-    "constant": lambda value: Constant(value=value),
-    "log_uniform": log_uniform,
-    "normal": normal,
-    "sequence": sequence,
-    "uniform": uniform,
+DISTRIBUTIONS: dict[str, type[Distribution]] = {
+    kind.type: kind for kind in (Choice, Combine, Constant, LogUniform, Normal, Sequential, Uniform)
 }
-"""What makes a distribution, by its name in a YAML."""
+"""Distributions by their names in a YAML."""
 
 
 def as_distribution(value: Any) -> Distribution:

@@ -9,6 +9,7 @@ from unlatch.simcore.randomization import session
 from unlatch.simcore.randomization.distribution import Distribution
 from unlatch.simcore.randomization.rule import SIMULATION_CONTEXT
 from unlatch.simcore.sim.views.articulation_view import ArticulationView
+from unlatch.simcore.sim.views.attribute_view import AttributeView
 from unlatch.simcore.sim.views.rigid_prim_view import RigidPrimView
 from unlatch.simcore.sim.world import World
 
@@ -90,25 +91,7 @@ def randomize_rigid_prim_view(
     Raises:
         ConfigError: No gate is open, or view, attribute, operation, buckets or a distribution do not fit.
     """
-    session.current().randomize(
-        view_name,
-        {
-            "position": position,
-            "orientation": orientation,
-            "linear_velocity": linear_velocity,
-            "angular_velocity": angular_velocity,
-            "velocity": velocity,
-            "force": force,
-            "mass": mass,
-            "inertia": inertia,
-            "material_properties": material_properties,
-            "contact_offset": contact_offset,
-            "rest_offset": rest_offset,
-        },
-        operation=operation,
-        num_buckets=num_buckets,
-        kind=RigidPrimView,
-    )
+    _randomize(locals(), RigidPrimView)
 
 
 def randomize_articulation_view(
@@ -179,40 +162,7 @@ def randomize_articulation_view(
     Raises:
         ConfigError: No gate is open, or view, attribute, operation, buckets or a distribution do not fit.
     """
-    session.current().randomize(
-        view_name,
-        {
-            "stiffness": stiffness,
-            "damping": damping,
-            "joint_friction": joint_friction,
-            "position": position,
-            "orientation": orientation,
-            "linear_velocity": linear_velocity,
-            "angular_velocity": angular_velocity,
-            "velocity": velocity,
-            "joint_positions": joint_positions,
-            "joint_velocities": joint_velocities,
-            "lower_dof_limits": lower_dof_limits,
-            "upper_dof_limits": upper_dof_limits,
-            "max_efforts": max_efforts,
-            "joint_armatures": joint_armatures,
-            "joint_max_velocities": joint_max_velocities,
-            "joint_efforts": joint_efforts,
-            "body_masses": body_masses,
-            "body_inertias": body_inertias,
-            "material_properties": material_properties,
-            "tendon_stiffnesses": tendon_stiffnesses,
-            "tendon_dampings": tendon_dampings,
-            "tendon_limit_stiffnesses": tendon_limit_stiffnesses,
-            "tendon_lower_limits": tendon_lower_limits,
-            "tendon_upper_limits": tendon_upper_limits,
-            "tendon_rest_lengths": tendon_rest_lengths,
-            "tendon_offsets": tendon_offsets,
-        },
-        operation=operation,
-        num_buckets=num_buckets,
-        kind=ArticulationView,
-    )
+    _randomize(locals(), ArticulationView)
 
 
 def step_randomization(reset_inds: Any = None) -> None:
@@ -225,3 +175,14 @@ def step_randomization(reset_inds: Any = None) -> None:
         ConfigError: `orchestrator.run` was not called, or there is no such environment.
     """
     session.current().step_randomization(reset_inds)
+
+
+def _randomize(arguments: dict[str, Any], kind: type[AttributeView]) -> None:
+    """Makes the rules of a call.
+
+    Args:
+        arguments: Arguments of the call by name; those that are no options are attributes.
+        kind: Expected type of the view.
+    """
+    options = {name: arguments.pop(name) for name in ("view_name", "operation", "num_buckets")}
+    session.current().randomize(options.pop("view_name"), arguments, kind=kind, **options)

@@ -14,6 +14,21 @@ from unlatch.simcore.sim.views.attribute import ViewAttribute
 
 Array = np.ndarray
 
+
+@dataclass(frozen=True)
+class Firing:
+    """What one rule wrote in one step."""
+
+    step: int
+    """Which call of `step_randomization`, from 0."""
+    rule: int
+    """Place of the rule in `Setup.rules`."""
+    envs: Array
+    """(n,) members."""
+    values: Array
+    """(n, width) what was written."""
+
+
 SIMULATION_CONTEXT = "simulation_context"
 """Name of the world's own view."""
 

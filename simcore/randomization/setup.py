@@ -10,8 +10,7 @@ import numpy as np
 
 from unlatch.simcore.errors import ConfigError, close_matches
 from unlatch.simcore.randomization.distribution import as_distribution
-from unlatch.simcore.randomization.firing import Firing
-from unlatch.simcore.randomization.rule import SIMULATION_CONTEXT, Gate, Operation, Rule, Slot
+from unlatch.simcore.randomization.rule import SIMULATION_CONTEXT, Firing, Gate, Operation, Rule, Slot
 from unlatch.simcore.rng import stream
 from unlatch.simcore.sim.views.articulation_view import ArticulationView
 from unlatch.simcore.sim.views.attribute import ViewAttribute

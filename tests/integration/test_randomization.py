@@ -11,9 +11,7 @@ import yaml
 
 from unlatch.configs.reading import read_dataclass
 from unlatch.simcore.errors import ConfigError, RecordingError
-from unlatch.simcore.randomization.config import RandomizationCfg
-from unlatch.simcore.randomization.distractors import DistractorsCfg
-from unlatch.simcore.randomization.rule_cfg import RuleCfg
+from unlatch.simcore.randomization.config import DistractorsCfg, RandomizationCfg, RuleCfg
 from unlatch.simcore.recording.check import check_record
 from unlatch.simcore.recording.data_set.data_set import DataSet
 from unlatch.simcore.recording.episode import EpisodeRecord

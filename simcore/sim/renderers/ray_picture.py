@@ -6,6 +6,7 @@ from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
+from PIL import Image
 
 Array = np.ndarray
 
@@ -14,8 +15,6 @@ class Picture:
     """A picture that repeats, at several sizes: each half of the one before."""
 
     def __init__(self, path: Path) -> None:
-        from PIL import Image
-
         with Image.open(path) as image:
             level: Array = np.asarray(image.convert("RGB"), dtype=np.float32) / np.float32(255.0)
         self._levels = [level]

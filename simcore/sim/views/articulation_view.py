@@ -13,8 +13,7 @@ from unlatch.simcore.geometry import Pose
 from unlatch.simcore.sim.bodies import ROOT, Body
 from unlatch.simcore.sim.drives import DriveGroup, DriveMode, JointDrive
 from unlatch.simcore.sim.properties.contact_material import ContactMaterial, ContactMaterials
-from unlatch.simcore.sim.properties.tendon_cfg import TendonCfg
-from unlatch.simcore.sim.properties.tendons import Tendons
+from unlatch.simcore.sim.properties.tendons import TendonCfg, Tendons
 from unlatch.simcore.sim.views.attribute import ViewAttribute
 from unlatch.simcore.sim.views.rigid_prim_view import LEAST_INERTIA_KG_M2, LEAST_MASS_KG
 from unlatch.simcore.sim.views.view import BodyView

@@ -9,7 +9,7 @@ import pytest
 
 from unlatch.simcore import randomization as dr
 from unlatch.simcore.geometry import Pose
-from unlatch.simcore.sim.properties.tendon_cfg import TendonCfg
+from unlatch.simcore.sim.properties.tendons import TendonCfg
 from unlatch.simcore.sim.views.articulation_view import ArticulationView
 from unlatch.simcore.sim.views.grid_cloner import GridCloner
 from unlatch.simcore.sim.views.rigid_prim_view import RigidPrimView

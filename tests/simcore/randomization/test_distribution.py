@@ -12,7 +12,7 @@ from scipy import stats
 
 from unlatch.simcore import randomization as dr
 from unlatch.simcore.errors import ConfigError
-from unlatch.simcore.randomization.distribution import FACTORIES, Distribution
+from unlatch.simcore.randomization.distribution import DISTRIBUTIONS, Distribution
 
 N = 3000
 
@@ -138,17 +138,17 @@ def test_a_refused_change_changes_nothing() -> None:
 
 
 def test_the_names_of_a_yaml_are_those_of_the_functions() -> None:
-    assert sorted(FACTORIES) == list(FACTORIES)
+    assert sorted(DISTRIBUTIONS) == list(DISTRIBUTIONS)
     made = {
-        "choice": FACTORIES["choice"](choices=[1, 2]),
-        "combine": FACTORIES["combine"](distributions=[1, 2]),
-        "constant": FACTORIES["constant"](value=1),
-        "log_uniform": FACTORIES["log_uniform"](lower=1, upper=2),
-        "normal": FACTORIES["normal"](mean=1, std=2),
-        "sequence": FACTORIES["sequence"](items=[1, 2]),
-        "uniform": FACTORIES["uniform"](lower=1, upper=2),
+        "choice": DISTRIBUTIONS["choice"](choices=[1, 2]),
+        "combine": DISTRIBUTIONS["combine"](distributions=[1, 2]),
+        "constant": DISTRIBUTIONS["constant"](value=1),
+        "log_uniform": DISTRIBUTIONS["log_uniform"](lower=1, upper=2),
+        "normal": DISTRIBUTIONS["normal"](mean=1, std=2),
+        "sequence": DISTRIBUTIONS["sequence"](items=[1, 2]),
+        "uniform": DISTRIBUTIONS["uniform"](lower=1, upper=2),
     }
-    assert {name: item.type for name, item in made.items()} == {name: name for name in FACTORIES}
+    assert {name: item.type for name, item in made.items()} == {name: name for name in DISTRIBUTIONS}
 
 
 @pytest.mark.parametrize("copied", [copy.deepcopy, lambda whole: pickle.loads(pickle.dumps(whole))])

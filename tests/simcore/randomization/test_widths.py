@@ -9,7 +9,7 @@ import pytest
 
 from unlatch.simcore import randomization as dr
 from unlatch.simcore.errors import ConfigError
-from unlatch.simcore.sim.properties.tendon_cfg import TendonCfg
+from unlatch.simcore.sim.properties.tendons import TendonCfg
 from unlatch.simcore.sim.views.articulation_view import ArticulationView
 
 pytestmark = pytest.mark.integration

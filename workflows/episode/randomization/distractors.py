@@ -11,7 +11,7 @@ import numpy as np
 
 from unlatch.configs.reading import read_dataclass
 from unlatch.simcore.geometry import Pose
-from unlatch.simcore.randomization.distractors import DistractorsCfg
+from unlatch.simcore.randomization.config import DistractorsCfg
 from unlatch.simcore.rng import stream
 from unlatch.simcore.sim.bodies import Body
 from unlatch.simcore.sim.visuals.appearance import PLAIN, LinkAppearance, TextureStore

@@ -11,9 +11,8 @@ import numpy as np
 
 from unlatch.configs.reading import read_dataclass
 from unlatch.simcore.errors import ConfigError, RecordingError
-from unlatch.simcore.randomization.firing import Firing
-from unlatch.simcore.randomization.rule import SIMULATION_CONTEXT, Slot
-from unlatch.simcore.randomization.rule_cfg import RuleCfg
+from unlatch.simcore.randomization.config import RuleCfg
+from unlatch.simcore.randomization.rule import SIMULATION_CONTEXT, Firing, Slot
 from unlatch.simcore.randomization.setup import Setup
 from unlatch.simcore.rng import stream
 from unlatch.simcore.sim.views.attribute_view import AttributeView

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from unlatch.simcore.errors import ConfigError
-from unlatch.simcore.randomization.perception import PerceptionCfg
+from unlatch.simcore.randomization.config import PerceptionCfg
 
 
 def test_each_number_is_one_rule_an_object():
