@@ -1,8 +1,15 @@
-# demo: 20 verified episodes.  test: the test suite.  check: format, lint, types, layers, tests.  format: mend the format.
-# fuzz: thousands of mutated task files and URDFs, about 20 minutes.  docs: the site, in build/site.
-# check-lerobot: an export opened by LeRobot itself, trained on, and the policy evaluated, in an environment of its own (Python 3.12, 5.5 GB).
-#   LEROBOT_PYTHON=/path/to/python3.12 where `python3.12` is none.
-# check-robomimic, check-maniskill: one opened by robomimic, or ManiSkill, itself, each in an environment of its own (torch, several GB).
+# demo             Collects 20 verified episodes.
+# test             Runs the test suite.
+# check            Checks format, lint, types and layers, and runs the test suite.
+# lint             Checks format, lint, types and layers.
+# format           Formats the code.
+# fuzz             Tests thousands of mutated task files and URDFs. Takes about 20 minutes.
+# docs             Builds the site in build/site.
+# check-lerobot    Opens an export with LeRobot, trains on it, and evaluates the policy. Makes a separate environment
+#                  (Python 3.12, 5.5 GB). Add LEROBOT_PYTHON=/path/to/python3.12 if there is no `python3.12`.
+# check-robomimic  Opens an export with robomimic, in a separate environment (torch, several GB).
+# check-maniskill  Opens an export with ManiSkill, in a separate environment (torch, several GB).
+# clean            Removes environments, builds and caches.
 .PHONY: demo test check lint format fuzz docs check-lerobot check-robomimic check-maniskill clean
 
 VENV := .venv
@@ -11,7 +18,7 @@ RUNNABLE := $(VENV)/.runnable
 STAMP := $(VENV)/.installed
 PIP_FLAGS := --quiet --disable-pip-version-check
 
-# PyBullet has wheels for Python 3.10 and 3.11: python3 if it is one of them, else whichever of the two is there
+# PyBullet has wheels for Python 3.10 and 3.11 only. Takes python3 if it is one of them, else python3.11 or python3.10.
 PYTHON ?= $(shell for p in python3 python3.11 python3.10; do \
 	$$p -c 'import sys; sys.exit(sys.version_info[:2] not in ((3, 10), (3, 11)))' 2>/dev/null && echo $$p && break; done)
 
@@ -20,7 +27,7 @@ define NEW_VENV
 		echo "Makefile: no Python 3.10 or 3.11 found (PyBullet has wheels for these). Install one, or run: make PYTHON=/path/to/python3.11" >&2; \
 		exit 2; fi
 	$(PYTHON) -m venv $(VENV)
-	@# that of a Python 3.10 takes more than ten minutes to find versions for the tests' packages, a newer one 20 s
+	@# The pip of Python 3.10 needs more than ten minutes to resolve the versions of the test packages; a newer pip needs 20 s.
 	-$(BIN)/python -m pip install $(PIP_FLAGS) 'pip>=24.1'
 endef
 
@@ -48,7 +55,7 @@ format: $(STAMP)
 fuzz: $(STAMP)
 	UNLATCH_FUZZ=2000 $(BIN)/python -m pytest -n 2 -m slow tests/configs/test_fuzz.py tests/workflows/commands/test_annotate.py
 
-# LeRobot needs Python 3.12 or later
+# LeRobot needs Python 3.12 or later.
 LEROBOT_PYTHON ?= $(shell for p in python3.12 python3.13; do $$p -c '' 2>/dev/null && echo $$p && break; done)
 LEROBOT_VENV ?= .venv-lerobot
 LEROBOT_DATA := data/check-lerobot
@@ -82,7 +89,7 @@ check-robomimic: $(STAMP) $(ROBOMIMIC_VENV)/.installed
 	$(BIN)/unlatch export $(ROBOMIMIC_DATA)/record format=robomimic out=$(ROBOMIMIC_DATA)/demo.hdf5 render=default
 	$(ROBOMIMIC_VENV)/bin/python tests/peers/check_robomimic.py $(ROBOMIMIC_DATA)/record $(ROBOMIMIC_DATA)/demo.hdf5
 
-# robomimic asks for packages that its reader does not import, some of which have to be compiled
+# robomimic requires packages that its reader does not import. Some of them need a compiler, so they are not installed.
 $(ROBOMIMIC_VENV)/.installed:
 	$(PYTHON) -m venv $(ROBOMIMIC_VENV)
 	$(ROBOMIMIC_VENV)/bin/python -m pip install $(PIP_FLAGS) torch torchvision

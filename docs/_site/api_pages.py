@@ -1,4 +1,4 @@
-"""One page a package of what its docstrings say."""
+"""Writes one page per package with its docstrings."""
 
 from __future__ import annotations
 
@@ -8,35 +8,35 @@ PACKAGES = ("workflows", "configs", "skills", "tasks", "robots", "objects", "sol
 
 
 def api_pages(root: Path) -> dict[str, str]:
-    """Pages of all packages that hold modules of their own, and one that lists them.
+    """Returns the pages of all packages, and a page that lists them.
 
     Args:
         root: Root of the repository.
 
     Returns:
-        Markdown by place on the site.
+        Markdown by path on the site.
     """
-    pages = {f"reference/api/{name}.md": _page(name, root) for name in _packages(root)}
-    lines = [f"- [`{name}`]({name}.md): {_summary(_folder(name, root))}" for name in _packages(root)]
+    pages = {f"reference/api/{name}.md": _package_page(name, root) for name in _list_packages(root)}
+    lines = [f"- [`{name}`]({name}.md): {_read_summary(_package_folder(name, root))}" for name in _list_packages(root)]
     return {"reference/api/index.md": "# Packages\n\n" + "\n".join(lines) + "\n", **pages}
 
 
-def _packages(root: Path) -> list[str]:
+def _list_packages(root: Path) -> list[str]:
     found = [init.parent for name in PACKAGES for init in sorted((root / name).rglob("__init__.py"))]
     return ["unlatch", *("unlatch." + path.relative_to(root).as_posix().replace("/", ".") for path in found)]
 
 
-def _page(package: str, root: Path) -> str:
-    folder = _folder(package, root)
+def _package_page(package: str, root: Path) -> str:
+    folder = _package_folder(package, root)
     modules = [package, *(f"{package}.{path.stem}" for path in sorted(folder.glob("[!_]*.py")))]
     return f"# {package}\n\n" + "\n".join(f"::: {module}\n" for module in modules)
 
 
-def _folder(package: str, root: Path) -> Path:
+def _package_folder(package: str, root: Path) -> Path:
     return root / package.replace(".", "/")
 
 
-def _summary(folder: Path) -> str:
-    """First line of a package's docstring."""
+def _read_summary(folder: Path) -> str:
+    """Returns the first line of a package's docstring."""
     text = (folder / "__init__.py").read_text(encoding="utf-8")
     return text.split('"""')[1].strip().splitlines()[0] if '"""' in text else ""

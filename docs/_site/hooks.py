@@ -1,4 +1,4 @@
-"""What MkDocs builds beside the pages in `docs/`: files of the repository's root, commands, keys and the API."""
+"""MkDocs hooks: add pages outside of `docs/` and generated pages (commands, keys, packages), and fix links."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ FROM_ROOT = {
     "examples/README.md": "examples/index.md",
     "examples/unlatch_plugin/README.md": "examples/unlatch_plugin/index.md",
 }
-"""Pages that lie outside of `docs/`, by their place on the site."""
+"""Pages outside of `docs/`, with their paths on the site."""
 CELL = re.compile(r"<td[ >].*?</td>", re.DOTALL)
 LONG_CODE = re.compile(r"(?<=<code>)[^<]{20,}(?=</code>)")
 LINK = re.compile(r"(?<=\]\()(?![a-z]+:|#)([^)#\s]+)")
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
-    """Adds what is not in `docs/`: pages, generated pages, and the files that any page links to."""
+    """Adds pages from outside of `docs/`, generated pages, and the files that pages link to."""
     for path, uri in FROM_ROOT.items():
         files.append(File.generated(config, uri, abs_src_path=str(ROOT / path)))
     for uri, text in {
@@ -38,25 +38,25 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     }.items():
         files.append(File.generated(config, uri, content=text))
     sources = [*FROM_ROOT, *(f"docs/{file.src_uri}" for file in files.documentation_pages() if not file.generated_by)]
-    for path in sorted({target for source in sources for target in _targets(source)}):
-        if (ROOT / path).is_file() and files.get_file_from_path(_uri(path)) is None:
-            files.append(File.generated(config, _uri(path), abs_src_path=str(ROOT / path)))
+    for path in sorted({target for source in sources for target in _find_link_targets(source)}):
+        if (ROOT / path).is_file() and files.get_file_from_path(_site_path(path)) is None:
+            files.append(File.generated(config, _site_path(path), abs_src_path=str(ROOT / path)))
     return files
 
 
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
-    """Turns links of the repository into links of the site."""
+    """Replaces links of the repository by links of the site."""
     here = {uri: path for path, uri in FROM_ROOT.items()}.get(page.file.src_uri, f"docs/{page.file.src_uri}")
     folder = posixpath.dirname(page.file.src_uri)
 
     def on_site(match: re.Match[str]) -> str:
-        return posixpath.relpath(_uri(_target(here, match[1])), folder or ".")
+        return posixpath.relpath(_site_path(_resolve_link(here, match[1])), folder or ".")
 
     return markdown if page.file.src_uri.startswith("reference/") else LINK.sub(on_site, markdown)
 
 
 def on_page_content(html: str, page: Page, config: MkDocsConfig, files: Files) -> str:
-    """Lets long names in tables break after their points and underscores."""
+    """Lets long names in tables break after dots and underscores."""
 
     def breakable(name: re.Match[str]) -> str:
         return re.sub(r"(?<=\w)([._/=(]+)(?=\w)", r"\1<wbr>", name[0])
@@ -64,17 +64,17 @@ def on_page_content(html: str, page: Page, config: MkDocsConfig, files: Files) -
     return CELL.sub(lambda cell: LONG_CODE.sub(breakable, cell[0]), html)
 
 
-def _targets(source: str) -> list[str]:
-    """Paths in the repository that a page links to."""
-    return [_target(source, link) for link in LINK.findall((ROOT / source).read_text(encoding="utf-8"))]
+def _find_link_targets(source: str) -> list[str]:
+    """Returns the repository paths that a page links to."""
+    return [_resolve_link(source, link) for link in LINK.findall((ROOT / source).read_text(encoding="utf-8"))]
 
 
-def _target(source: str, link: str) -> str:
-    """Path in the repository of a link; of a folder, its README."""
+def _resolve_link(source: str, link: str) -> str:
+    """Returns the repository path of a link; for a folder, that of its README."""
     path = posixpath.normpath(posixpath.join(posixpath.dirname(source), link))
     return f"{path}/README.md" if (ROOT / path / "README.md").is_file() else path
 
 
-def _uri(path: str) -> str:
-    """Place on the site of a path in the repository."""
+def _site_path(path: str) -> str:
+    """Returns the path on the site of a path in the repository."""
     return FROM_ROOT.get(path, path.removeprefix("docs/"))

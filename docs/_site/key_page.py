@@ -1,4 +1,4 @@
-"""Pages of every key of the configuration and of every command, from the dataclasses and the help texts."""
+"""Generates the page of all configuration keys and the page of all commands."""
 
 from __future__ import annotations
 
@@ -20,31 +20,31 @@ from unlatch.workflows.cli.help_text import fitted
 from unlatch.workflows.runs import schema
 
 COLUMNS = 80
-"""Of a block on the site that is as wide as a page."""
+"""Width of a text block on the site."""
 HEAD = """# Keys of the configuration
 
-Every key that a YAML file or the command line can set, by the dataclass that reads it; made from the docstrings in the
-code. A key of a dataclass inside another one is joined with a point: `world.solver_iterations`, `skills.0.part`. Keys
-whose default is `required` have no default. `unlatch config TASK` shows all values of one task and the file that each
-is from.
+This page lists every key that you can set in a YAML file or on the command line. Each table belongs to one dataclass.
+Its texts are the docstrings in the code. Join the keys of nested dataclasses with a dot: `world.solver_iterations`,
+`skills.0.part`. `required` means that a key has no default. `unlatch config TASK` shows all values of a task and the
+file of each value.
 """
 
 
 def key_page() -> str:
-    """Markdown of all keys, a table for each dataclass."""
+    """Returns the page of all keys as Markdown, with a table for each dataclass."""
     seen: dict[type, None] = {}
     run = [item for item in vars(schema).values() if isinstance(item, type) and item.__name__.endswith("Cfg")]
     commands = [item for item in run if dataclasses.is_dataclass(item)]
     choices = [SKILLS.load(name).cfg_type for name in SKILLS.names()]
     choices += [SENSORS.load(name).cfg_type for name in SENSORS.names()]
     for root in (*commands, *choices, MeshConverterCfg, UrdfConverterCfg):
-        _collect(root, seen)
-    return "\n".join([HEAD, *(_section(cls) for cls in sorted(seen, key=lambda cls: cls.__name__))])
+        _collect_dataclasses(root, seen)
+    return "\n".join([HEAD, *(_dataclass_section(cls) for cls in sorted(seen, key=lambda cls: cls.__name__))])
 
 
 def command_page() -> str:
-    """Markdown of what every command's `--help` prints."""
-    parts = ["# Commands\n\nWhat `unlatch COMMAND --help` prints.\n"]
+    """Returns the page with the `--help` text of every command as Markdown."""
+    parts = ["# Commands\n\nThis page shows what `unlatch COMMAND --help` prints for each command.\n"]
     for name, command in command_table.COMMANDS.items():
         module, _, function = command.target.partition(":")
         with contextlib.redirect_stdout(io.StringIO()) as text:
@@ -53,17 +53,17 @@ def command_page() -> str:
     return "\n".join(parts)
 
 
-def _collect(cls: type, seen: dict[type, None]) -> None:
-    """Adds a dataclass, and those of its fields, to those that were seen."""
+def _collect_dataclasses(cls: type, seen: dict[type, None]) -> None:
+    """Adds a dataclass, its bases and the dataclasses of its fields to `seen`."""
     if cls in seen:
         return
     seen[cls] = None
     for base in cls.__mro__[1:]:
         if dataclasses.is_dataclass(base):
-            _collect(base, seen)
+            _collect_dataclasses(base, seen)
     for hint in get_type_hints(cls).values():
         for inner in _dataclasses_in(hint):
-            _collect(inner, seen)
+            _collect_dataclasses(inner, seen)
 
 
 def _dataclasses_in(hint: Any) -> list[type]:
@@ -72,45 +72,45 @@ def _dataclasses_in(hint: Any) -> list[type]:
     return [inner for argument in get_args(hint) for inner in _dataclasses_in(argument)]
 
 
-def _section(cls: type) -> str:
+def _dataclass_section(cls: type) -> str:
     hints, words = get_type_hints(cls), field_docs(cls)
     bases = [base for base in cls.__mro__[1:] if dataclasses.is_dataclass(base)]
     inherited = {item.name for base in bases for item in dataclasses.fields(base)}
     lines = [f"## {cls.__name__}", "", " ".join((cls.__doc__ or "").split("\n\n")[0].split()), ""]
     if bases:
-        lines += [f"Also all keys of {_link(bases[0])}.", ""]
+        lines += [f"Also all keys of {_link_to_section(bases[0])}.", ""]
     rows = [item for item in dataclasses.fields(cls) if item.init and item.name not in inherited]
     if rows:
         lines += ["| key | type | default | meaning |", "|---|---|---|---|"]
     for item in rows:
         key = item.metadata.get("key", item.name)
-        cells = (f"`{key}`", _type(hints[item.name]), _default(item), words.get(item.name, ""))
+        cells = (f"`{key}`", _type_text(hints[item.name]), _default_text(item), words.get(item.name, ""))
         lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
     return "\n".join(lines) + "\n"
 
 
-def _link(cls: type) -> str:
+def _link_to_section(cls: type) -> str:
     return f"[{cls.__name__}](#{cls.__name__.lower()})"
 
 
-def _type(hint: Any) -> str:
+def _type_text(hint: Any) -> str:
     if get_origin(hint) in (Union, types.UnionType):
-        return " or ".join(_type(argument) for argument in get_args(hint))
+        return " or ".join(_type_text(argument) for argument in get_args(hint))
     if hint is type(None):
         return "null"
     if isinstance(hint, type) and dataclasses.is_dataclass(hint):
-        return _link(hint)
+        return _link_to_section(hint)
     if isinstance(hint, type) and issubclass(hint, Enum):
         return ", ".join(f"`{member.value}`" for member in hint)
     inner = [argument for argument in get_args(hint) if argument is not ...]
     if get_origin(hint) is dict:
-        return f"map of {_type(inner[1])}"
+        return f"map of {_type_text(inner[1])}"
     if inner:
-        return f"list of {_type(inner[0])}"
+        return f"list of {_type_text(inner[0])}"
     return getattr(hint, "__name__", str(hint)).removeprefix("typing.")
 
 
-def _default(item: dataclasses.Field[Any]) -> str:
+def _default_text(item: dataclasses.Field[Any]) -> str:
     if item.default_factory is not dataclasses.MISSING:
         value = item.default_factory()
     elif item.default is dataclasses.MISSING:
@@ -121,11 +121,11 @@ def _default(item: dataclasses.Field[Any]) -> str:
         return "required"
     if dataclasses.is_dataclass(value):
         return ""
-    return f"`{_plain(value)}`"
+    return f"`{_yaml_text(value)}`"
 
 
-def _plain(value: Any) -> str:
-    """A value as YAML has it."""
+def _yaml_text(value: Any) -> str:
+    """Returns a value in the form of YAML."""
     value = value.value if isinstance(value, Enum) else value
     if value is None or isinstance(value, bool):
         return "null" if value is None else str(value).lower()
