@@ -117,9 +117,7 @@ def _ends_within(process: subprocess.Popen[bytes], seconds: float) -> bool:
 def _kill_one(driver: subprocess.Popen[bytes], rng: np.random.Generator) -> str:
     """Kills the driver or one of its workers, each with the same chance; says which."""
     with suppress(psutil.Error):
-        workers = [
-            child for child in psutil.Process(driver.pid).children() if "spawn_main" in " ".join(child.cmdline())
-        ]
+        workers = [child for child in psutil.Process(driver.pid).children() if "loky" in " ".join(child.cmdline())]
         chosen = int(rng.integers(len(workers) + 1))
         if chosen < len(workers):
             os.kill(workers[chosen].pid, signal.SIGKILL)

@@ -25,7 +25,7 @@ from unlatch.simcore.recording.data_set.data_set import DataSet
 from unlatch.workflows.cli.arguments import CommandLine, load_configs, read_pairs
 from unlatch.workflows.cli.command import run_guarded
 from unlatch.workflows.cli.console import print_line, result_console
-from unlatch.workflows.commands.collect import collect
+from unlatch.workflows.commands.collect import collect_and_report
 from unlatch.workflows.runs.schema import CollectCfg
 from unlatch.workflows.runs.statistics import RunStatistics
 from unlatch.workflows.runs.success_bench import TASKS
@@ -115,7 +115,7 @@ def measured(cfg: PerceptionNoiseCfg, task: str, kind: str, level: float, out: s
         f"out={out}",
     ]
     (job,) = load_configs("collect", CollectCfg, CommandLine(overrides=overrides))
-    collect(job.cfg)
+    collect_and_report(job.cfg)
     return RunStatistics.of(item for item in DataSet.open(out).summaries() if item.number < cfg.n)
 
 

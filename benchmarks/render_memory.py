@@ -27,7 +27,7 @@ from unlatch.simcore.sim.collision import BulletCollisionChecker
 from unlatch.simcore.sim.renderers.catalog import RENDERERS
 from unlatch.simcore.sim.world import World
 from unlatch.workflows.cli.arguments import CommandLine, load_configs, read_pairs
-from unlatch.workflows.commands.collect import collect
+from unlatch.workflows.commands.collect import collect_and_report
 from unlatch.workflows.images.render import header_of
 from unlatch.workflows.images.render_config import RenderCfg
 from unlatch.workflows.images.render_job import RenderJob
@@ -91,7 +91,7 @@ def main() -> None:
             line = CommandLine(overrides=["task=close_drawer", "episodes=1", "executor=serial", "pictures=0"])
             (loaded,) = load_configs("collect", CollectCfg, line)
             loaded.cfg.out = cfg.data = f"{folder}/data"
-            collect(loaded.cfg)
+            collect_and_report(loaded.cfg)
         data_set = DataSet.open(cfg.data)
         episode_cfg = config_of(data_set)
         size = [f"cameras.0.width={cfg.size}", f"cameras.0.height={cfg.size * 3 // 4}"]

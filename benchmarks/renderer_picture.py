@@ -23,7 +23,7 @@ from unlatch.simcore.sim.visuals.pictures import take_picture
 from unlatch.simcore.sim.world import World
 from unlatch.workflows.cli.arguments import CommandLine, load_configs, read_pairs
 from unlatch.workflows.cli.console import banner_hidden
-from unlatch.workflows.commands.collect import collect
+from unlatch.workflows.commands.collect import collect_and_report
 from unlatch.workflows.runs.recorded import config_of
 from unlatch.workflows.runs.schema import CollectCfg
 from unlatch.workflows.viewing.contact_sheet import contact_frame
@@ -56,7 +56,7 @@ def pictures(cfg: PictureCfg, folder: Path) -> dict[str, np.ndarray]:
     )
     (loaded,) = load_configs("collect", CollectCfg, line)
     loaded.cfg.out = str(folder / "data")
-    collect(loaded.cfg)
+    collect_and_report(loaded.cfg)
     data_set = DataSet.open(folder / "data")
     record = data_set.read(0)
     episode_cfg = config_of(data_set)

@@ -34,7 +34,7 @@ from unlatch.simcore.sim.renderers.renderer import Renderer
 from unlatch.simcore.sim.visuals.pictures import take_images
 from unlatch.simcore.sim.world import World
 from unlatch.workflows.cli.arguments import CommandLine, load_configs
-from unlatch.workflows.commands.collect import collect
+from unlatch.workflows.commands.collect import collect_and_report
 from unlatch.workflows.images.render import header_of
 from unlatch.workflows.images.render_config import RenderCfg
 from unlatch.workflows.images.render_job import RenderJob
@@ -153,7 +153,7 @@ def main(arguments: list[str]) -> None:
             line = CommandLine(overrides=["task=open_microwave", "episodes=1", "executor=serial", "pictures=0"])
             (loaded,) = load_configs("collect", CollectCfg, line)
             loaded.cfg.out = given["data"] = f"{folder}/data"
-            collect(loaded.cfg)
+            collect_and_report(loaded.cfg)
         data_set = DataSet.open(given["data"])
         usable = []
         for name in renderers:

@@ -30,12 +30,12 @@ from unlatch.simcore.sim.world import World, WorldCfg
 from unlatch.workflows.cli.arguments import CommandLine, load_configs, read_pairs
 from unlatch.workflows.cli.command import run_guarded
 from unlatch.workflows.cli.progress import Progress
-from unlatch.workflows.commands.collect import CollectJob
+from unlatch.workflows.runs.collect import CollectJob
 from unlatch.workflows.runs.executors.executor import EpisodeMaker, Outcome
 from unlatch.workflows.runs.executors.process import ProcessExecutor
-from unlatch.workflows.runs.run import header_of
+from unlatch.workflows.runs.header import header_of
 from unlatch.workflows.runs.schema import CollectCfg
-from unlatch.workflows.runs.stop_condition import Ending
+from unlatch.workflows.runs.stop_condition import StopCondition
 
 LEAST_PER_HOUR = 10_000
 LEAST_GAIN = 0.95
@@ -153,7 +153,7 @@ def _step_for(seconds: float) -> float:
 def _driver_overhead(workers: int) -> tuple[float, float]:
     """Trivial episodes a second, and the share of a core that the driver takes for them."""
     executor = ProcessExecutor(workers)
-    ending = Ending(give_up_after=50)
+    ending = StopCondition(give_up_after=50)
     n = int(10 * _TRIVIAL_PER_S)
     with Progress(total=n) as progress:
         outcomes = executor.run(TrivialJob(workers / _TRIVIAL_PER_S), ending.until(range(n + workers)))

@@ -1,10 +1,22 @@
-"""Verified demonstrations of a robot opening, closing and turning articulated objects."""
+"""Verified demonstrations of a robot opening, closing and turning articulated objects.
+
+    import unlatch
+
+    cfg = unlatch.load("open_microwave", "robot=ur5", seed=7)
+    data = unlatch.collect(cfg, episodes=20, out="data/demo")
+    print(data[3].success, data[3].language[0])
+
+The names in `__all__` are imported when they are first used: importing this package loads no other one.
+"""
 
 from __future__ import annotations
 
+import lazy_loader
 from wrapt import when_imported
 
 __version__ = "0.1.0"
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
 
 
 @when_imported("gymnasium")

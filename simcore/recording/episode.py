@@ -81,6 +81,8 @@ class EpisodeRecord:
     runs."""
     arrays: dict[str, Array] = field(default_factory=dict)
     """The arrays of `state.npz` by key; see `docs/record_format.md`."""
+    data_set: Path | None = field(default=None, compare=False, repr=False)
+    """Folder of the data set that it was read from; None: it was not read from one."""
 
     def __post_init__(self) -> None:
         if self.success != (self.code is None) or (self.code is not None and self.code not in FAILURE_CODES):

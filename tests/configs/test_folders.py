@@ -10,7 +10,7 @@ import pytest
 from unlatch.configs.composition import Request, compose_config, option_names
 from unlatch.configs.folders import broken_folders, foreign_folders, yaml_files
 from unlatch.simcore.errors import ConfigError, DuplicateEntryError
-from unlatch.workflows.commands.list import task_lines
+from unlatch.workflows.commands.list import list_tasks
 from unlatch.workflows.runs.schema import CollectCfg
 
 Install = Callable[..., Path]
@@ -47,7 +47,7 @@ def test_files_of_another_distribution_are_found_and_listed(install: Install):
     install("other_tasks", ["pull_gently"])
     assert [folder.origin for folder in foreign_folders()] == ["other_tasks"]
     assert "pull_gently" in option_names("task")
-    assert any(line.startswith("pull_gently") and "of another distribution" in line for line in task_lines())
+    assert any(name == "pull_gently" and "of another distribution" in summary for name, summary in list_tasks())
     cfg = compose_config("collect", CollectCfg, Request(["task=pull_gently"]))
     assert cfg.task.name == "pull_gently"
 

@@ -12,9 +12,9 @@ from unlatch.simcore.errors import ConfigError
 from unlatch.simcore.sim.sensors.camera import CameraCfg
 from unlatch.solver.planning.plan import PlanBudget
 from unlatch.workflows.cli.arguments import load_configs, parse_command_line
-from unlatch.workflows.runs.launchers.launching import _job
+from unlatch.workflows.cli.launching import _job
+from unlatch.workflows.runs.header import header_of
 from unlatch.workflows.runs.loading import LoadedConfig
-from unlatch.workflows.runs.run import header_of
 from unlatch.workflows.runs.schema import CollectCfg, PlanCfg
 
 

@@ -16,7 +16,7 @@ from unlatch.robots.catalog import ROBOTS
 from unlatch.simcore.errors import ConfigError, DuplicateEntryError, PluginError
 from unlatch.workflows.cli.arguments import CommandLine, load_configs
 from unlatch.workflows.commands.config import main as config_command
-from unlatch.workflows.commands.list import robot_lines, task_lines
+from unlatch.workflows.commands.list import list_robots, list_tasks
 from unlatch.workflows.runs.schema import CollectCfg
 
 Install = Callable[..., None]
@@ -96,7 +96,7 @@ def test_its_numbers_may_be_numpys(install: Install):
 def test_it_is_listed_completed_by_editors_and_not_imported_for_that(install: Install):
     install(pull="a_function_that_is_not_there")
     assert "pull" in option_names("task")
-    assert any(line.split() == ["pull", "pulls", "(from", "their_tasks)"] for line in task_lines())
+    assert ("pull", "pulls (from their_tasks)") in list_tasks()
     assert "pull" in str(task_schema()["properties"]["defaults"])
     assert "their_tasks" not in sys.modules
 
@@ -194,7 +194,7 @@ def test_a_robot_made_in_python_needs_no_file(install: Install):
 )
 def test_a_broken_robot_is_named_and_stops_only_who_asks_for_it(install: Install, target: str, message: str):
     install(group="robots", odd=target)
-    assert any(line.startswith("odd ") for line in robot_lines())
+    assert "odd" in dict(list_robots())
     assert compose("task=open_drawer").robot.name == "franka_panda"
     with pytest.raises(PluginError, match=message):
         compose("task=open_drawer", "robot=odd")

@@ -130,9 +130,7 @@ def test_workers_that_are_killed_cost_no_episode(tmp_path: Path):
     while process.poll() is None and len(killed) < 4:
         time.sleep(1.0)
         workers = [
-            child
-            for child in driver.children()
-            if child.cpu_times().user > 1.5 and "spawn_main" in " ".join(child.cmdline())
+            child for child in driver.children() if child.cpu_times().user > 1.5 and "loky" in " ".join(child.cmdline())
         ]
         for worker in workers[:1]:
             worker.kill()

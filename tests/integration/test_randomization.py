@@ -16,8 +16,8 @@ from unlatch.simcore.recording.check import check_record
 from unlatch.simcore.recording.data_set.data_set import DataSet
 from unlatch.simcore.recording.episode import EpisodeRecord
 from unlatch.workflows.cli.arguments import CommandLine, load_configs
-from unlatch.workflows.commands.replay import ReplayMode, largest_deviation, replay_deviation
-from unlatch.workflows.runs.run import header_of
+from unlatch.workflows.runs.header import header_of
+from unlatch.workflows.runs.replay import ReplayMode, largest_deviation, replay_deviation
 from unlatch.workflows.runs.runner import EpisodeRunner
 from unlatch.workflows.runs.schema import CollectCfg
 

@@ -1,9 +1,10 @@
-"""The live display of a run: one tidy block on a terminal, nothing where there is none (`unlatch watch` shows that)."""
+"""Counts the episodes of a run and shows them live on a terminal (`unlatch watch` shows runs without one)."""
 
 from __future__ import annotations
 
 import time
 from collections import Counter
+from collections.abc import Callable
 from types import TracebackType
 
 from rich.console import Console, Group
@@ -17,7 +18,10 @@ from unlatch.workflows.runs.executors.executor import Outcome
 
 
 class Progress:
-    """Counts outcomes and shows them; use as a context manager."""
+    """Counts of a run's episodes so far, with a live display if asked for; use as a context manager.
+
+    It is what a `progress` function is called with after each episode.
+    """
 
     def __init__(
         self,
@@ -26,6 +30,7 @@ class Progress:
         done: int = 0,
         good: str = "succeeded",
         successes_only: bool = False,
+        report: OnProgress = True,
         console: Console | None = None,
         interruption: Interruption | None = None,
     ) -> None:
@@ -33,51 +38,65 @@ class Progress:
 
         Args:
             total: Episodes asked for.
-            done: Those that were there before.
-            good: What is said of those that went well.
-            successes_only: Whether `total` and `done` are counts of successes.
-            console: Where to show it; stderr by default.
-            interruption: Whether the run is to end early, which is said.
+            done: Episodes that existed before.
+            good: Word for a successful episode.
+            successes_only: Whether `total` and `done` count successes only.
+            report: True: a live display; a function: called after each episode; None or False: neither.
+            console: Where the display goes; None: stderr.
+            interruption: Ends the run on Ctrl-C; the display says so.
         """
         self.total = total
+        """Episodes asked for, those that existed before included."""
         self.before = done
+        """Episodes that existed before."""
         self.good = good
         self.successes_only = successes_only
         self.interruption = interruption
         self.made = 0
+        """Episodes made so far."""
         self.successes = 0
+        """How many of them succeeded."""
         self.codes: Counter[str] = Counter()
+        """Failures by code."""
+        self._call = report if callable(report) else None
         self._started = time.perf_counter()
         console = console or Console(stderr=True)
-        self._live = Live(self, console=console, refresh_per_second=4, transient=True) if console.is_terminal else None
+        display = report is True and (console.is_terminal or console.is_jupyter)
+        self._live = Live(self, console=console, refresh_per_second=4, transient=True) if display else None
 
     def update(self, outcome: Outcome) -> None:
-        """Takes notice of one episode."""
+        """Counts one episode."""
         self.made += 1
         self.successes += outcome.success
         if outcome.code is not None:
             self.codes[outcome.code] += 1
+        if self._call is not None:
+            self._call(self)
+
+    @property
+    def done(self) -> int:
+        """Episodes that are there now, of `total`."""
+        return self.before + (self.successes if self.successes_only else self.made)
 
     @property
     def per_hour(self) -> float:
-        """Episodes an hour since the start."""
+        """Episodes made per hour since the start."""
         return 3600.0 * self.made / max(time.perf_counter() - self._started, 1e-9)
 
     @property
     def left_s(self) -> float | None:
-        """Time left at this pace [s]; None before the first episode."""
+        """Estimated time left [s]; None before the first episode."""
         gained = self.successes if self.successes_only else self.made
-        left = max(self.total - self._done, 0)
+        left = max(self.total - self.done, 0)
         return left * (time.perf_counter() - self._started) / gained if gained else None
 
-    @property
-    def _done(self) -> int:
-        return self.before + (self.successes if self.successes_only else self.made)
+    def __repr__(self) -> str:
+        return f"Progress({self.done}/{self.total}, successes={self.successes}, made={self.made})"
 
     def __rich__(self) -> Group:
-        done = min(self._done, self.total)
+        done = min(self.done, self.total)
         bar = Table.grid(padding=(0, 2))
-        left = "" if self.left_s is None else f"{_duration(self.left_s)} left"
+        left = "" if self.left_s is None else f"{_format_duration(self.left_s)} left"
         pace = f"{self.per_hour:,.0f}/h" if self.made else "starting workers"
         bar.add_row(ProgressBar(total=self.total, completed=done, width=30), f"{done}/{self.total}", pace, left)
         share = f" ({100 * self.successes / self.made:.0f} %)" if self.made else ""
@@ -85,9 +104,7 @@ class Progress:
         for code, count in self.codes.most_common():
             counts.append(f"   {code} {count}", style="red")
         if self.interruption is not None and self.interruption.asked:
-            return Group(
-                bar, counts, Text("ends after the episodes that are being made; Ctrl-C again: at once", "yellow")
-            )
+            return Group(bar, counts, Text("ends after the current episodes; Ctrl-C again: at once", "yellow"))
         return Group(bar, counts)
 
     def __enter__(self) -> Progress:
@@ -102,7 +119,11 @@ class Progress:
             self._live.stop()
 
 
-def _duration(seconds: float) -> str:
+OnProgress = bool | Callable[[Progress], None] | None
+"""How progress is reported: True: a live display on stderr; a function: called after each episode; None: not."""
+
+
+def _format_duration(seconds: float) -> str:
     minutes, rest = divmod(round(seconds), 60)
     hours, minutes = divmod(minutes, 60)
     return f"{hours}:{minutes:02d}:{rest:02d}" if hours else f"{minutes}:{rest:02d}"

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from unlatch.simcore.errors import ConfigError, close_matches
+from unlatch.workflows.cli.arguments import read_pairs
 from unlatch.workflows.cli.command import run_command
-from unlatch.workflows.cli.console import banner_hidden
+from unlatch.workflows.cli.console import OK, print_line, result_console
+from unlatch.workflows.commands.collect import collect_and_report
+from unlatch.workflows.runs.success_bench import SuccessBenchCfg, bench_runs, cost_table, measure, success_table
 
 HELP = """usage: unlatch bench success [key=value ...]
 
@@ -19,7 +23,7 @@ Runs the benchmark of success rates. The same command again continues an interru
 """
 
 BENCHES = ("success",)
-"""What can be measured."""
+"""The benchmarks."""
 
 
 def main(argv: Sequence[str]) -> int:
@@ -28,16 +32,18 @@ def main(argv: Sequence[str]) -> int:
 
 
 def _main(arguments: list[str]) -> int:
-    from unlatch.simcore.errors import ConfigError, close_matches
-
     name = arguments[0] if arguments else ""
     if name not in BENCHES:
         raise ConfigError(
             f"bench '{name}' is unknown.{close_matches(name, BENCHES)} Expected one of: {', '.join(BENCHES)}."
         )
-    from unlatch.workflows.cli.arguments import read_pairs
-
-    with banner_hidden():
-        from unlatch.workflows.runs.success_bench import SuccessBenchCfg, bench_success
-
-    return bench_success(read_pairs(SuccessBenchCfg, arguments[1:]))
+    results = []
+    for name, cfg in bench_runs(read_pairs(SuccessBenchCfg, arguments[1:])):
+        print_line(f"== {name}")
+        code = collect_and_report(cfg)
+        if code != OK:
+            return code
+        results.append(measure(name, cfg))
+    for table in (success_table(results), cost_table(results)):
+        result_console().print(table)
+    return OK

@@ -5,13 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from unlatch.configs.setting_file import read_setting_file
+from unlatch.robots.checks import limit_problems
+from unlatch.simcore.errors import ConfigError, RecordingError, SimCoreError
+from unlatch.simcore.recording.check import check_dataset
+from unlatch.simcore.recording.data_set.data_set import DataSet
+from unlatch.simcore.recording.data_set.location import DATASET_FILE
+from unlatch.simcore.recording.images.renders import RenderSet, render_names
 from unlatch.workflows.cli.command import run_command
 from unlatch.workflows.cli.console import BAD_INPUT, FAILED, OK, print_line, print_note
-
-if TYPE_CHECKING:
-    from unlatch.simcore.recording.data_set.data_set import DataSet
+from unlatch.workflows.runs.data_folders import data_sets_below
+from unlatch.workflows.runs.recorded import config_of
 
 HELP = """usage: unlatch check DATA|FILE.yaml [...]
 
@@ -38,15 +43,12 @@ def _main(paths: list[str]) -> int:
     if not paths or paths[0].startswith("-"):
         print_note("unlatch: check expects the folder of a data set, or YAML files. Example: unlatch check data/demo")
         return BAD_INPUT
-    from unlatch.simcore.recording.check import check_dataset
-    from unlatch.simcore.recording.data_set.data_set import DataSet
-
     files = [path for path in paths if path.endswith(_YAML)]
     folders = [path for path in paths if path not in files]
     for folder in folders:
         _refuse_parent(Path(folder))
-    sets = {path: DataSet.open(path) for path in folders}  # a folder that is none is bad input, not a damaged set
-    bad = sum(_setting_problems(path) for path in files)
+    sets = {path: DataSet.open(path) for path in folders}  # a folder that is not a data set is bad input
+    bad = sum(_check_settings(path) for path in files)
     for path, data_set in sets.items():
         problems = [*check_dataset(path), *_configuration_problems(data_set), *_render_problems(data_set)]
         for problem in problems:
@@ -58,27 +60,21 @@ def _main(paths: list[str]) -> int:
 
 
 def _refuse_parent(folder: Path) -> None:
-    """Refuses a folder that is no data set but has some below it, and names these."""
-    from unlatch.simcore.errors import ConfigError
-    from unlatch.simcore.recording.data_set.location import DATASET_FILE
-    from unlatch.workflows.runs.data_folders import data_sets_below
-
+    """Raises an error for a folder that is not a data set but has some below it; the error names them."""
     below: list[str] = []
     if folder.is_dir() and not (folder / DATASET_FILE).exists():
-        with suppress(ConfigError):  # there are none
+        with suppress(ConfigError):  # there is no data set below it
             below = [str(path) for path in data_sets_below(folder)]
     if below:
         more = f" and {len(below) - _MOST_NAMED} more" if len(below) > _MOST_NAMED else ""
         raise ConfigError(
-            f"'{folder}' is no data set, but has {len(below)} below it. Expected data sets. Name them: "
+            f"'{folder}' is not a data set, but has {len(below)} below it. Expected data sets. Name them: "
             f"{', '.join(below[:_MOST_NAMED])}{more}."
         )
 
 
-def _setting_problems(path: str) -> int:
-    """Says what a YAML file's planner settings are read as; returns how many cannot be read."""
-    from unlatch.configs.setting_file import read_setting_file
-
+def _check_settings(path: str) -> int:
+    """Prints how the planner settings of a YAML file are read; returns how many cannot be read."""
     reads = read_setting_file(path)
     for read in reads:
         for line in read.notices if read.error is None else [read.error.message]:
@@ -92,10 +88,7 @@ def _setting_problems(path: str) -> int:
 
 
 def _render_problems(data_set: DataSet) -> list[str]:
-    """What is wrong with the files of render sets, by their checksums."""
-    from unlatch.simcore.errors import RecordingError
-    from unlatch.simcore.recording.images.renders import RenderSet, render_names
-
+    """Returns files of render sets whose checksums are wrong."""
     found = []
     for name in render_names(data_set.path):
         try:
@@ -108,11 +101,8 @@ def _render_problems(data_set: DataSet) -> list[str]:
 
 
 def _configuration_problems(data_set: DataSet) -> list[str]:
-    """What the configuration that a data set was made with may not have: it is tested as one that is to be run."""
+    """Returns limits of the robot that the configuration of a data set exceeds."""
     from unlatch.objects.friction import OBJECT_FRICTION
-    from unlatch.robots.checks import limit_problems
-    from unlatch.simcore.errors import SimCoreError
-    from unlatch.workflows.runs.recorded import config_of
 
     try:
         return [

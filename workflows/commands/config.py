@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from unlatch.configs.composition import Request, compose_config, to_plain
+from unlatch.configs.derivation.command_line import with_derived
+from unlatch.configs.origins import leaves, origin_of, origins_of
 from unlatch.simcore.errors import ConfigError
 from unlatch.workflows.cli.arguments import parse_command_line
 from unlatch.workflows.cli.command import run_command
 from unlatch.workflows.cli.console import OK, print_line
-
-if TYPE_CHECKING:
-    from unlatch.configs.composition import Request
+from unlatch.workflows.runs.schema import CollectCfg
 
 HELP = """usage: unlatch config TASK [diff=TASK] [key=value ...] [--config-dir DIR]
 
@@ -26,7 +27,7 @@ line, or `default`.
   unlatch config open_drawer diff=close_drawer
 """
 _MOST = 70
-"""Longer values begin on a line of their own."""
+"""Longer differences are printed on three lines."""
 
 
 def main(argv: Sequence[str]) -> int:
@@ -47,50 +48,39 @@ def _main(arguments: list[str]) -> int:
             "`unlatch config --help` shows it."
         )
     chosen = [f"task={name}" for name in names]
-    values, request = _composed([*chosen, *rest], line.config_dirs)
+    values, request = _compose([*chosen, *rest], line.config_dirs)
     if other:
         common = [text for text in rest if not text.startswith(("task=", "skill=", "part="))]
-        others, _ = _composed([f"task={other[0]}", *common], line.config_dirs)
-        for text in _difference(values, others):
+        others, _ = _compose([f"task={other[0]}", *common], line.config_dirs)
+        for text in _list_differences(values, others):
             print_line(text)
         return OK
-    from unlatch.configs.origins import origins_of
-
-    for text in _listed(values, origins_of("collect", request)):
+    for text in _list_values(values, origins_of("collect", request)):
         print_line(text)
     return OK
 
 
-def _composed(overrides: list[str], config_dirs: list[str]) -> tuple[dict[str, Any], Request]:
-    """Values by full key in their order, and what they were composed from."""
-    from unlatch.configs.composition import Request, compose_config, to_plain
-    from unlatch.configs.derivation.command_line import with_derived
-    from unlatch.configs.origins import leaves
-    from unlatch.workflows.cli.console import banner_hidden
-    from unlatch.workflows.runs.schema import CollectCfg
-
-    with banner_hidden():
-        request = with_derived("collect", CollectCfg, Request(overrides, config_dirs))
+def _compose(overrides: list[str], config_dirs: list[str]) -> tuple[dict[str, Any], Request]:
+    """Returns the values by full key in their order, and the request they were composed from."""
+    request = with_derived("collect", CollectCfg, Request(overrides, config_dirs))
     plain = to_plain(compose_config("collect", CollectCfg, request))
     return dict(leaves(plain, "", into_lists=True)), request
 
 
-def _listed(values: Mapping[str, Any], origins: Mapping[str, str]) -> Iterator[str]:
-    """A line a value, in blocks of one origin."""
-    from unlatch.configs.origins import origin_of
-
+def _list_values(values: Mapping[str, Any], origins: Mapping[str, str]) -> Iterator[str]:
+    """Yields a line for each value, in blocks of one origin."""
     last = ""
     for key, value in values.items():
         origin = origin_of(key, origins)
         if origin != last:
             yield f"# {origin}"
             last = origin
-        yield f"{key}: {_said(value)}"
+        yield f"{key}: {_format_value(value)}"
 
 
-def _difference(values: Mapping[str, Any], others: Mapping[str, Any]) -> Iterator[str]:
+def _list_differences(values: Mapping[str, Any], others: Mapping[str, Any]) -> Iterator[str]:
     for key in [*values, *(key for key in others if key not in values)]:
-        first, second = (_said(found[key]) if key in found else "-" for found in (values, others))
+        first, second = (_format_value(found[key]) if key in found else "-" for found in (values, others))
         if first == second:
             continue
         if len(key) + len(first) + len(second) > _MOST:
@@ -99,5 +89,5 @@ def _difference(values: Mapping[str, Any], others: Mapping[str, Any]) -> Iterato
             yield f"{key}: {first} | {second}"
 
 
-def _said(value: Any) -> str:
+def _format_value(value: Any) -> str:
     return value if isinstance(value, str) and value else json.dumps(value)

@@ -7,10 +7,23 @@ from functools import partial
 from pathlib import Path
 from textwrap import wrap
 
+import yaml
+
+from unlatch.configs.folders import yaml_files
+from unlatch.configs.task_catalog import TASKS
+from unlatch.robots.catalog import ROBOTS
 from unlatch.simcore.errors import ConfigError, close_matches
+from unlatch.simcore.recording.export.catalog import EXPORTERS
+from unlatch.simcore.registry import Catalog
+from unlatch.simcore.sim.annotators.catalog import ANNOTATORS
+from unlatch.simcore.sim.renderers.catalog import RENDERERS
+from unlatch.simcore.sim.sensors.catalog import SENSORS
+from unlatch.skills.catalog import SKILLS
+from unlatch.solver.terms.catalog import COSTS, TERMS
 from unlatch.workflows.cli.arguments import parse_command_line
 from unlatch.workflows.cli.command import run_command
 from unlatch.workflows.cli.console import OK, print_line, terminal_width
+from unlatch.workflows.runs.data_folders import data_sets_below, describe_data_set
 
 HELP = """usage: unlatch list tasks|skills|robots|objects|sensors|cameras|planners|randomizations|experiments|executors|
                     launchers|annotators|renderers|terms|exporters [--config-dir FOLDER]
@@ -20,9 +33,10 @@ Prints one line for each entry: its name and what it is. `list data` lists the d
 data), with task, robot, seed, attempts and successes. With --config-dir, entries of your own folder are listed too.
 """
 
-
 _LEAST_COLUMN = 20
-"""Characters that a column of summaries needs at least."""
+"""Least width of the column of summaries [characters]."""
+_Row = tuple[str, str]
+"""A name and its summary."""
 
 
 def main(argv: Sequence[str]) -> int:
@@ -32,167 +46,69 @@ def main(argv: Sequence[str]) -> int:
 
 def _main(arguments: list[str]) -> int:
     if arguments and arguments[0] == "data" and len(arguments) <= 2:
-        for line in data_lines(Path(arguments[1] if len(arguments) == 2 else "data")):
-            print_line(line)
-        return OK
-    asked = parse_command_line(arguments)
-    if len(asked.overrides) != 1 or asked.overrides[0] not in LISTS:
+        folders = data_sets_below(Path(arguments[1] if len(arguments) == 2 else "data"))
+        return _print_rows([(str(path), describe_data_set(path)) for path in folders])
+    line = parse_command_line(arguments)
+    if len(line.overrides) != 1 or line.overrides[0] not in LISTS:
         got = " ".join(arguments)
         known = ", ".join([*LISTS, "data [FOLDER]"])
         raise ConfigError(f"list '{got}' is unknown.{close_matches(got, [*LISTS, 'data'])} Expected one of: {known}.")
-    for text in LISTS[asked.overrides[0]](asked.config_dirs):
-        print_line(text)
+    return _print_rows(LISTS[line.overrides[0]](line.config_dirs))
+
+
+def _print_rows(rows: Sequence[_Row]) -> int:
+    """Prints names and summaries in two columns; on a terminal, long summaries are wrapped in their column."""
+    width = max((len(name) for name, _ in rows), default=0)
+    room = terminal_width()
+    for name, summary in rows:
+        line = f"{name:<{width}}  {summary}".rstrip()
+        wrapped = wrap(line, room, subsequent_indent=" " * (width + 2)) if room > width + _LEAST_COLUMN else [line]
+        for part in wrapped:
+            print_line(part)
     return OK
 
 
-def data_lines(folder: Path) -> list[str]:
-    """One line a data set below a folder, by path.
-
-    Args:
-        folder: Where to look.
-
-    Raises:
-        ConfigError: There is no such folder, or no data set below it.
-    """
-    from unlatch.workflows.runs.data_folders import data_sets_below
-
-    return _aligned([(str(path), data_line(path)) for path in data_sets_below(folder)])
-
-
-def data_line(path: Path) -> str:
-    """What a data set holds, from its header and its index."""
-    from unlatch.simcore.errors import SimCoreError
-    from unlatch.simcore.recording.data_set.data_set import DataSet
-    from unlatch.workflows.runs.corrupt_episodes import Damaged
-    from unlatch.workflows.runs.statistics import RunStatistics
-
-    damaged = Damaged()
-    try:
-        data_set = DataSet.open(path)
-        statistics = RunStatistics.of(data_set.each_summary(damaged.add))
-    except SimCoreError as exc:
-        return f"damaged: {exc.message}"
-    config = data_set.header.get("config", {})
-    names = [str(config.get(key, {}).get("name", "?")) for key in ("task", "robot")]
-    policy = data_set.header.get("policy")
-    made_by = [f"policy {policy}"] if policy else []
-    return ", ".join([*names, f"seed {config.get('seed', '?')}", *made_by, statistics.success_text(), *damaged.short()])
-
-
-def task_lines(own: Sequence[str] = ()) -> list[str]:
-    """One line a task: its name and its summary, read from its YAML without composing it."""
-    import yaml
-
-    from unlatch.configs.folders import yaml_files
-    from unlatch.configs.task_catalog import TASKS
-
-    rows = [(name, entry.summary) for name, entry in TASKS.entries().items()]
-    for path in yaml_files("task", own).values():
+def list_tasks(config_dirs: Sequence[str] = ()) -> list[_Row]:
+    """Returns name and summary of each task; summaries are read from the YAML files without composing them."""
+    rows = _entries(TASKS)
+    for path in yaml_files("task", config_dirs).values():
         content = yaml.safe_load(path.read_text(encoding="utf-8"))
         rows.append((path.stem, str(content.get("task", {}).get("summary", ""))))
-    return _aligned(sorted(rows))
+    return sorted(rows)
 
 
-def object_lines(own: Sequence[str] = ()) -> list[str]:
-    """One line an object: the name for `object=...`, and the first line of its YAML."""
-    from unlatch.configs.folders import yaml_files
-
-    rows = [(name, _first_comment(path)) for name, path in yaml_files("object", own).items()]
-    return _aligned(
-        [*rows, ("PATH", "any URDF, or a folder of one object or many, with skill=open, close or rotate, no task")]
-    )
+def list_robots(config_dirs: Sequence[str] = ()) -> list[_Row]:
+    """Returns the robots of the catalog, then those that are YAML files only."""
+    known = ROBOTS.names()
+    return [*_entries(ROBOTS), *(row for row in _group("robot", config_dirs) if row[0] not in known)]
 
 
-def skill_lines(own: Sequence[str] = ()) -> list[str]:
-    """One line a skill; of our own, with its page."""
-    from unlatch.skills.catalog import SKILLS
+def _objects(config_dirs: Sequence[str]) -> list[_Row]:
+    path = ("PATH", "any URDF, or a folder of one object or many, with skill=open, close or rotate, no task")
+    return [*_group("object", config_dirs), path]
 
+
+def _skills(config_dirs: Sequence[str]) -> list[_Row]:
+    """Returns the skills; those of this package with their page."""
     rows = []
     for name, entry in SKILLS.entries().items():
         page = f" (docs/skills/{name}.md)" if entry.target.startswith("unlatch.skills.") else ""
         rows.append((name, entry.summary + page))
-    return _aligned(rows)
+    return rows
 
 
-def robot_lines(own: Sequence[str] = ()) -> list[str]:
-    """One line a robot: those of the catalog, then those of YAML files alone."""
-    from unlatch.configs.folders import yaml_files
-    from unlatch.robots.catalog import ROBOTS
-
-    rows = [(name, entry.summary) for name, entry in ROBOTS.entries().items()]
-    alone = [(name, path) for name, path in yaml_files("robot", own).items() if name not in ROBOTS.names()]
-    return _aligned([*rows, *((name, _first_comment(path)) for name, path in alone)])
+def _sensors(config_dirs: Sequence[str]) -> list[_Row]:
+    """Returns the names for `sensors=[...]`, then the types of sensors."""
+    return [*_group("sensor", config_dirs), *((f"type: {name}", summary) for name, summary in _entries(SENSORS))]
 
 
-def sensor_lines(own: Sequence[str] = ()) -> list[str]:
-    """One line a sensor: the name for `sensors=[...]` and the first line of its YAML; then the types of sensors."""
-    from unlatch.configs.folders import yaml_files
-    from unlatch.simcore.sim.sensors.catalog import SENSORS
-
-    rows = [(name, _first_comment(path)) for name, path in yaml_files("sensor", own).items()]
-    rows += [(f"type: {name}", entry.summary) for name, entry in SENSORS.entries().items()]
-    return _aligned(rows)
+def _group(group: str, config_dirs: Sequence[str]) -> list[_Row]:
+    """Returns name and first comment of each YAML file of a group."""
+    return [(name, _first_comment(path)) for name, path in yaml_files(group, config_dirs).items()]
 
 
-def group_lines(group: str, own: Sequence[str] = ()) -> list[str]:
-    """One line a YAML file of a group: its name and its first comment.
-
-    Args:
-        group: Such as `camera`.
-        own: Folders of the user's own.
-    """
-    from unlatch.configs.folders import yaml_files
-
-    return _aligned([(name, _first_comment(path)) for name, path in yaml_files(group, own).items()])
-
-
-def annotator_lines(own: Sequence[str] = ()) -> list[str]:
-    """One line an annotator."""
-    from unlatch.simcore.sim.annotators.catalog import ANNOTATORS
-
-    return _aligned([(name, entry.summary) for name, entry in ANNOTATORS.entries().items()])
-
-
-def renderer_lines(own: Sequence[str] = ()) -> list[str]:
-    """One line a renderer: the name for `render DATA renderer=...`."""
-    from unlatch.simcore.sim.renderers.catalog import RENDERERS
-
-    return _aligned([(name, entry.summary) for name, entry in RENDERERS.entries().items()])
-
-
-def term_lines(own: Sequence[str] = ()) -> list[str]:
-    """One line a constraint or cost type."""
-    from unlatch.solver.terms.catalog import COSTS, TERMS
-
-    rows = [(name, entry.summary) for catalog in (TERMS, COSTS) for name, entry in catalog.entries().items()]
-    return _aligned(rows)
-
-
-def exporter_lines(own: Sequence[str] = ()) -> list[str]:
-    """One line a format of `unlatch export`."""
-    from unlatch.simcore.recording.export.catalog import EXPORTERS
-
-    return _aligned([(name, entry.summary) for name, entry in EXPORTERS.entries().items()])
-
-
-LISTS: dict[str, Callable[[Sequence[str]], list[str]]] = {
-    "tasks": task_lines,
-    "skills": skill_lines,
-    "robots": robot_lines,
-    "objects": object_lines,
-    "sensors": sensor_lines,
-    "cameras": partial(group_lines, "camera"),
-    "planners": partial(group_lines, "planner"),
-    "randomizations": partial(group_lines, "randomization"),
-    "experiments": partial(group_lines, "experiment"),
-    "executors": partial(group_lines, "executor"),
-    "launchers": partial(group_lines, "launcher"),
-    "annotators": annotator_lines,
-    "renderers": renderer_lines,
-    "terms": term_lines,
-    "exporters": exporter_lines,
-}
-"""What can be listed."""
+def _entries(*catalogs: Catalog) -> list[_Row]:
+    return [(name, entry.summary) for catalog in catalogs for name, entry in catalog.entries().items()]
 
 
 def _first_comment(path: Path) -> str:
@@ -202,11 +118,21 @@ def _first_comment(path: Path) -> str:
     return ""
 
 
-def _aligned(rows: Sequence[tuple[str, str]]) -> list[str]:
-    """Names and summaries below one another; on a terminal, summaries that are longer go on in their column."""
-    width = max((len(name) for name, _ in rows), default=0)
-    lines = [f"{name:<{width}}  {summary}".rstrip() for name, summary in rows]
-    room = terminal_width()
-    if room <= width + _LEAST_COLUMN:
-        return lines
-    return [part for line in lines for part in wrap(line, room, subsequent_indent=" " * (width + 2))]
+LISTS: dict[str, Callable[[Sequence[str]], list[_Row]]] = {
+    "tasks": list_tasks,
+    "skills": _skills,
+    "robots": list_robots,
+    "objects": _objects,
+    "sensors": _sensors,
+    "cameras": partial(_group, "camera"),
+    "planners": partial(_group, "planner"),
+    "randomizations": partial(_group, "randomization"),
+    "experiments": partial(_group, "experiment"),
+    "executors": partial(_group, "executor"),
+    "launchers": partial(_group, "launcher"),
+    "annotators": lambda _: _entries(ANNOTATORS),
+    "renderers": lambda _: _entries(RENDERERS),
+    "terms": lambda _: _entries(TERMS, COSTS),
+    "exporters": lambda _: _entries(EXPORTERS),
+}
+"""What can be listed: functions of the folders of the user's own YAML files."""

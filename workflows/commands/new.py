@@ -11,13 +11,17 @@ from importlib.metadata import version
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from unlatch.configs.derivation.command_line import is_object_path, object_node
 from unlatch.configs.folders import yaml_files
 from unlatch.simcore.errors import ConfigError, close_matches
 from unlatch.skills.catalog import SKILLS
 from unlatch.skills.strategies.ranking import derivable_skill
 from unlatch.workflows.cli.arguments import read_pairs
 from unlatch.workflows.cli.command import run_command
-from unlatch.workflows.cli.console import OK, banner_hidden, print_line
+from unlatch.workflows.cli.console import OK, print_line
+from unlatch.workflows.commands.new_robot import main as new_robot
+from unlatch.workflows.episode.asset_checks import check_assets
+from unlatch.workflows.runs.loading import load
 
 HELP = """usage: unlatch new skill NAME [out=FOLDER]
        unlatch new plugin NAME [out=FOLDER]
@@ -45,7 +49,7 @@ _SKILL_OBJECT = "drawer"
 
 @dataclass
 class NewCfg:
-    """What `unlatch new skill`, `plugin` and `task` take beside a name."""
+    """`unlatch new skill` and `unlatch new plugin`."""
 
     out: str | None = None
     """Folder that is written."""
@@ -53,7 +57,7 @@ class NewCfg:
 
 @dataclass
 class NewTaskCfg(NewCfg):
-    """What `unlatch new task` takes beside a name."""
+    """`unlatch new task`."""
 
     object: str = _SKILL_OBJECT
     """Name of an object's YAML, or the path of a URDF."""
@@ -66,9 +70,6 @@ class NewTaskCfg(NewCfg):
 def main(argv: Sequence[str]) -> int:
     """Runs the command; returns its exit code."""
     if list(argv[:1]) == ["robot"]:
-        with banner_hidden():
-            from unlatch.workflows.commands.new_robot import main as new_robot
-
         return new_robot(argv)
     return run_command(argv, HELP, _main)
 
@@ -89,12 +90,12 @@ def _main(arguments: list[str]) -> int:
             key="name",
         )
     if what == "task":
-        return _new_task(name, read_pairs(NewTaskCfg, pairs))
-    return _new_plugin(name, read_pairs(NewCfg, pairs), with_object=what == "plugin")
+        return _write_task(name, read_pairs(NewTaskCfg, pairs))
+    return _write_plugin(name, read_pairs(NewCfg, pairs), with_object=what == "plugin")
 
 
-def _new_task(name: str, cfg: NewTaskCfg) -> int:
-    _refuse_taken(name, yaml_files("task"), "task")
+def _write_task(name: str, cfg: NewTaskCfg) -> int:
+    _check_name_is_free(name, yaml_files("task"), "task")
     category, lines = _object_lines(cfg.object)
     SKILLS.entry(cfg.skill)
     derivable_skill(cfg.skill)
@@ -110,10 +111,10 @@ def _new_task(name: str, cfg: NewTaskCfg) -> int:
         "part": "" if cfg.part is None else f", part: {cfg.part}",
         "part_line": "" if cfg.part is None else f"\n    part: {cfg.part}",
     }
-    text = _filled("task", words)
+    text = _fill_template("task", words)
     if cfg.part is not None:
         _check_part(name, text)
-    _write({file: text})
+    _write_files({file: text})
     folder = file.parent.parent
     print_line(f"task: {file}")
     print_line(f"next: unlatch collect task={name} --config-dir {folder} episodes=4 out=data/{name}")
@@ -121,12 +122,10 @@ def _new_task(name: str, cfg: NewTaskCfg) -> int:
 
 
 def _object_lines(value: str) -> tuple[str, str]:
-    """What an object is, and the lines of a task that say which one: of a name, or of the path of a URDF."""
+    """Returns the category of an object, and the lines of a task that select it, from a name or the path of a URDF."""
     known = yaml_files("object")
     if value in known:
-        return value, _named_object(value)
-    with banner_hidden():
-        from unlatch.configs.derivation.command_line import is_object_path, object_node
+        return value, _select_object(value)
     if not is_object_path(value, ()):
         raise ConfigError(
             f"object='{value}' is no object.{close_matches(value, list(known))} Known: {', '.join(known)}. "
@@ -139,24 +138,20 @@ def _object_lines(value: str) -> tuple[str, str]:
     return category, "object:\n" + "".join(f"  {key}: {json.dumps(item)}\n" for key, item in node.items())
 
 
-def _named_object(name: str) -> str:
+def _select_object(name: str) -> str:
     return f"defaults:\n  - override /object: {name}\n"
 
 
 def _check_part(name: str, text: str) -> None:
-    """Refuses a task whose object has no such part, or none that the skill fits, as `unlatch collect` would."""
-    from unlatch.workflows.cli.arguments import CommandLine, load_configs
-    from unlatch.workflows.episode.asset_checks import check_assets
-    from unlatch.workflows.runs.schema import CollectCfg
-
+    """Raises an error if the object has no such part, or the skill does not fit it."""
     with TemporaryDirectory() as scratch:
-        _write({Path(scratch) / "task" / f"{name}.yaml": text})
-        (job,) = load_configs("collect", CollectCfg, CommandLine(overrides=[f"task={name}"], config_dirs=[scratch]))
-    check_assets(job.cfg, number=0)
+        _write_files({Path(scratch) / "task" / f"{name}.yaml": text})
+        cfg = load(name, config_dirs=[scratch])
+    check_assets(cfg)
 
 
-def _new_plugin(name: str, cfg: NewCfg, *, with_object: bool) -> int:
-    _refuse_taken(name, SKILLS.names(), "skill")
+def _write_plugin(name: str, cfg: NewCfg, *, with_object: bool) -> int:
+    _check_name_is_free(name, SKILLS.names(), "skill")
     folder = Path(cfg.out or name).expanduser()
     if folder.exists() and any(folder.iterdir()):
         raise ConfigError(f"{folder} is there already. Expected a new folder. Choose another name or out=.", key="out")
@@ -170,11 +165,11 @@ def _new_plugin(name: str, cfg: NewCfg, *, with_object: bool) -> int:
         "object": f"{name}_block" if with_object else _SKILL_OBJECT,
         "checks": "check_object, check_skill" if with_object else "check_skill",
     }
-    words["object_entry"] = _filled("object_entry", words) if with_object else ""
-    words["object_test"] = _filled("object_test", words) if with_object else ""
+    words["object_entry"] = _fill_template("object_entry", words) if with_object else ""
+    words["object_test"] = _fill_template("object_test", words) if with_object else ""
     task = words["task"]
     in_task = {
-        "object_lines": _named_object(words["object"]),
+        "object_lines": _select_object(words["object"]),
         "object_words": words["object"].replace("_", " "),
         "skill": name,
         "skill_words": name.replace("_", " "),
@@ -183,37 +178,37 @@ def _new_plugin(name: str, cfg: NewCfg, *, with_object: bool) -> int:
     }
     package = folder / f"unlatch_{name}"
     files = {
-        folder / "pyproject.toml": _filled("pyproject", words),
-        folder / "README.md": _filled("readme", words),
-        package / "__init__.py": _filled("package", words),
-        package / "skill.py": _filled("skill", words),
-        package / "configs" / "__init__.py": _filled("configs", words),
-        package / "configs" / "task" / f"{task}.yaml": _filled("task", {**words, **in_task}),
-        folder / "tests" / f"test_{name}.py": _filled("test", words),
+        folder / "pyproject.toml": _fill_template("pyproject", words),
+        folder / "README.md": _fill_template("readme", words),
+        package / "__init__.py": _fill_template("package", words),
+        package / "skill.py": _fill_template("skill", words),
+        package / "configs" / "__init__.py": _fill_template("configs", words),
+        package / "configs" / "task" / f"{task}.yaml": _fill_template("task", {**words, **in_task}),
+        folder / "tests" / f"test_{name}.py": _fill_template("test", words),
     }
     if with_object:
-        files[package / "block.py"] = _filled("block", words)
-        files[package / "configs" / "object" / f"{words['object']}.yaml"] = _filled("object", words)
-    _write(files)
+        files[package / "block.py"] = _fill_template("block", words)
+        files[package / "configs" / "object" / f"{words['object']}.yaml"] = _fill_template("object", words)
+    _write_files(files)
     print_line(f"{'plugin' if with_object else 'skill'}: {folder}, {len(files)} files; what to change is marked CHANGE")
     print_line(f"next: pip install -e {folder}")
     print_line(f"      unlatch collect task={task} episodes=4 out=data/{name}")
     return OK
 
 
-def _refuse_taken(name: str, known: Sequence[str] | Mapping[str, Path], kind: str) -> None:
+def _check_name_is_free(name: str, known: Sequence[str] | Mapping[str, Path], kind: str) -> None:
     if name in known:
         raise ConfigError(f"There is a {kind} '{name}' already. Expected another name. Choose one.", key="name")
 
 
-def _filled(template: str, words: Mapping[str, str]) -> str:
-    """A template with its `@word@`s put in."""
+def _fill_template(template: str, words: Mapping[str, str]) -> str:
+    """Returns a template with each `@word@` filled in."""
     text = (_TEMPLATES / f"{template}.txt").read_text(encoding="utf-8")
     return _PLACE.sub(lambda found: words[found[1]], text)
 
 
-def _write(files: Mapping[Path, str]) -> None:
-    """Writes all files, or none."""
+def _write_files(files: Mapping[Path, str]) -> None:
+    """Writes all files or none."""
     made: list[Path] = []
     try:
         for file, text in files.items():
@@ -224,7 +219,7 @@ def _write(files: Mapping[Path, str]) -> None:
             file.write_text(text, encoding="utf-8")
     except OSError as exc:
         for path in reversed(made):
-            with suppress(OSError):  # what cannot be taken away again is no reason to hide why it was
+            with suppress(OSError):  # the first error is the one to report
                 if path.is_dir():
                     path.rmdir()
                 else:

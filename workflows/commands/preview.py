@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from unlatch.simcore.sim.renderers.catalog import RENDERERS
 from unlatch.workflows.cli.arguments import FLAGS, CommandLine, load_configs, parse_command_line
 from unlatch.workflows.cli.command import run_command
-from unlatch.workflows.cli.console import OK, banner_hidden, print_line, print_note
-
-if TYPE_CHECKING:
-    from unlatch.workflows.runs.schema import PreviewCfg
+from unlatch.workflows.cli.console import OK, print_line, print_note
+from unlatch.workflows.episode.asset_checks import check_assets
+from unlatch.workflows.runs.schema import PreviewCfg
+from unlatch.workflows.viewing.picture import write_picture
+from unlatch.workflows.viewing.scene_picture import open_scene
 
 HELP = f"""usage: unlatch preview task=TASK [key=value ...]
        unlatch preview object=NAME|PATH [skill=open|close|rotate] [part=NAME] [key=value ...]
@@ -35,20 +36,18 @@ def main(argv: Sequence[str]) -> int:
 
 
 def _main(line: CommandLine) -> int:
-    from unlatch.workflows.runs.schema import PreviewCfg
-
     for job in load_configs("preview", PreviewCfg, line):
         if line.show:
             print_line(job.yaml.rstrip())
             continue
         for notice in job.notices:
             print_note(notice)
-        preview(job.cfg)
+        draw_preview(job.cfg)
     return OK
 
 
-def preview(cfg: PreviewCfg) -> Path:
-    """Draws the scene of an episode and prints where things stand.
+def draw_preview(cfg: PreviewCfg) -> Path:
+    """Draws the scene of an episode and prints the layout.
 
     Args:
         cfg: The episode and where the picture goes.
@@ -56,13 +55,6 @@ def preview(cfg: PreviewCfg) -> Path:
     Returns:
         The picture's path.
     """
-    from unlatch.simcore.sim.renderers.catalog import RENDERERS
-    from unlatch.workflows.episode.asset_checks import check_assets
-
-    with banner_hidden():
-        from unlatch.workflows.viewing.picture import write_picture
-        from unlatch.workflows.viewing.scene_picture import open_scene
-
     RENDERERS.entry(cfg.renderer)
     check_assets(cfg, number=cfg.episode)
     path = Path(cfg.out or f"preview-{cfg.task.name}-s{cfg.seed}-{cfg.episode}.png").absolute()

@@ -6,10 +6,11 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 
+from unlatch.configs.json_schema import task_schema
 from unlatch.simcore.errors import ConfigError
 from unlatch.workflows.cli.arguments import split_paths
 from unlatch.workflows.cli.command import run_command
-from unlatch.workflows.cli.console import OK, banner_hidden, print_line
+from unlatch.workflows.cli.console import OK, print_line
 
 HELP = """usage: unlatch schema [out=FILE]
 
@@ -33,10 +34,7 @@ def _main(arguments: list[str]) -> int:
     out = [text.removeprefix("out=") for text in rest]
     if len(out) > 1 or any(not text.startswith("out=") for text in rest):
         raise ConfigError(f"schema got '{' '.join(rest)}', expected out=FILE or nothing. Remove the rest.")
-    with banner_hidden():
-        from unlatch.configs.json_schema import task_schema
-
-        text = json.dumps(task_schema(), indent=1)
+    text = json.dumps(task_schema(), indent=1)
     if not out:
         print_line(text)
         return OK

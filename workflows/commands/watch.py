@@ -5,14 +5,20 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+
+from rich.box import SIMPLE
+from rich.live import Live
+from rich.table import Table
 
 from unlatch.simcore.errors import ConfigError
+from unlatch.simcore.recording.data_set.data_set import DataSet
+from unlatch.workflows.cli.arguments import read_pairs, split_some_paths
 from unlatch.workflows.cli.command import run_command
 from unlatch.workflows.cli.console import OK, result_console
-
-if TYPE_CHECKING:
-    from rich.table import Table
+from unlatch.workflows.runs.corrupt_episodes import CorruptEpisodes
+from unlatch.workflows.runs.data_folders import data_sets_in, short_names
+from unlatch.workflows.runs.statistics import RunStatistics
+from unlatch.workflows.viewing.report.pace import pace_of
 
 HELP = """usage: unlatch watch DATA [DATA ...] [key=value ...]
 
@@ -27,17 +33,17 @@ it prints once and ends.
 MOST_EVERY_S = 3600.0
 _SHARE_OF_TIME = 0.1
 _WIDE = 120
-"""Columns from which on the times of stages have room."""
+"""Terminal width from which on the times of stages fit."""
 
 
 @dataclass
 class WatchCfg:
-    """What `unlatch watch` takes beside data sets."""
+    """`unlatch watch`."""
 
     every_s: float = 2.0
-    """So often it looks [s]."""
+    """Period of the display [s]."""
     once: bool = False
-    """Whether it says it once."""
+    """Whether it prints once and ends."""
 
     def __post_init__(self) -> None:
         if not 0.1 <= self.every_s <= MOST_EVERY_S:
@@ -52,41 +58,37 @@ def main(argv: Sequence[str]) -> int:
 
 
 def _main(arguments: list[str]) -> int:
-    from unlatch.workflows.cli.arguments import read_pairs, split_some_paths
-
     paths, pairs = split_some_paths("watch", arguments)
-    return watch(paths, read_pairs(WatchCfg, pairs))
+    return watch_data_sets(paths, read_pairs(WatchCfg, pairs))
 
 
-def watch(paths: Sequence[str], cfg: WatchCfg) -> int:
-    """Shows data sets, anew and anew on a terminal.
+def watch_data_sets(paths: Sequence[str], cfg: WatchCfg) -> int:
+    """Shows data sets; on a terminal, again and again.
 
     Args:
-        paths: Data sets, or folders that they lie below.
+        paths: Data sets, or folders with data sets below them.
         cfg: How.
 
     Returns:
         The exit code.
 
     Raises:
-        SimCoreError: There is none, or one cannot be read.
+        SimCoreError: There is no data set, or one cannot be read.
     """
-    from rich.live import Live
-
     console = result_console()
 
-    def now() -> Table:
+    def make_table() -> Table:
         return growth_table(paths, console.width)
 
     if cfg.once or not console.is_terminal:
-        console.print(now())
+        console.print(make_table())
         return OK
-    console.print("every few seconds anew, until Ctrl-C")
-    with Live(now(), console=console, auto_refresh=False) as live:
+    console.print("updates every few seconds, until Ctrl-C")
+    with Live(make_table(), console=console, auto_refresh=False) as live:
         try:
             while True:
                 started = time.perf_counter()
-                live.update(now(), refresh=True)
+                live.update(make_table(), refresh=True)
                 took_s = time.perf_counter() - started
                 time.sleep(max(cfg.every_s, took_s / _SHARE_OF_TIME))
         except KeyboardInterrupt:
@@ -94,31 +96,22 @@ def watch(paths: Sequence[str], cfg: WatchCfg) -> int:
 
 
 def growth_table(paths: Sequence[str], width: int) -> Table:
-    """One row a data set: what is there now.
+    """Returns a table with one row for each data set.
 
     Args:
-        paths: Data sets, or folders that they lie below.
-        width: Columns that there are; with few, the times of stages are one sum.
+        paths: Data sets, or folders with data sets below them.
+        width: Columns of the terminal; if they are few, the times of stages are summed.
 
     Raises:
-        SimCoreError: There is none, or one cannot be read.
+        SimCoreError: There is no data set, or one cannot be read.
     """
-    from rich.box import SIMPLE
-    from rich.table import Table
-
-    from unlatch.simcore.recording.data_set.data_set import DataSet
-    from unlatch.workflows.runs.corrupt_episodes import Damaged
-    from unlatch.workflows.runs.data_folders import data_sets_in, short_names
-    from unlatch.workflows.runs.statistics import RunStatistics
-    from unlatch.workflows.viewing.report.pace import pace_of
-
     table = Table(box=SIMPLE, pad_edge=False, padding=(0, 1, 0, 0))
     for title in ("data set", "success (95 %)", "failures", "an hour", "last", "median ms"):
         table.add_column(title)
     folders = data_sets_in(paths)
     for name, folder in zip(short_names(folders), folders, strict=True):
         data_set = DataSet.open(folder)
-        damaged = Damaged()
+        damaged = CorruptEpisodes()
         statistics = RunStatistics.of(data_set.each_summary(damaged.add))
         low, high = statistics.interval
         medians = statistics.medians_ms
@@ -127,15 +120,15 @@ def growth_table(paths: Sequence[str], width: int) -> Table:
         table.add_row(
             name,
             f"{statistics.successes}/{statistics.n} ({100.0 * low:.0f} to {100.0 * high:.0f} %)",
-            ", ".join([statistics.codes_text(), *damaged.short()]),
+            ", ".join([statistics.codes_text(), *damaged.count_text()]),
             "-" if pace.per_hour is None else f"{pace.per_hour:,.0f}",
-            "-" if pace.ended is None else f"{_ago(time.time() - pace.ended)} ago",
+            "-" if pace.ended is None else f"{_format_age(time.time() - pace.ended)} ago",
             ", ".join(stages) or (f"{sum(medians.values()):,.0f}" if medians else "-"),
         )
     return table
 
 
-def _ago(seconds: float) -> str:
+def _format_age(seconds: float) -> str:
     for unit, length in (("d", 86400.0), ("h", 3600.0), ("min", 60.0)):
         if seconds >= 2 * length:
             return f"{seconds / length:.0f} {unit}"

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from unlatch.simcore.errors import ConfigError
 from unlatch.simcore.registry import Catalog, CatalogEntry
+from unlatch.workflows.policies.module import wrap_policy
 from unlatch.workflows.policies.policy import Policy
 
 if TYPE_CHECKING:
@@ -30,27 +31,30 @@ POLICIES = Catalog(
 """Kinds of policies: functions `load(place, env, *, timeout_s) -> Policy`."""
 
 
-def load_policy(spec: str, env: UnlatchEnv, *, timeout_s: float = 60.0) -> Policy:
-    """Makes the policy of a spec.
+def load_policy(policy: Any, env: UnlatchEnv, *, timeout_s: float = 60.0) -> Policy:
+    """Makes a policy.
 
     Args:
-        spec: `module:name`, `tcp://host:port`, `recorded:DATA` or `random`.
-        env: The environment it will act in.
-        timeout_s: How long one answer may take, for a policy elsewhere [s].
+        policy: A spec: `module:name`, `tcp://host:port`, `recorded:DATA` or `random`; or a function, an object or a
+            class, see `wrap_policy`.
+        env: The environment it acts in.
+        timeout_s: How long one answer of a policy server may take [s].
 
     Raises:
-        ConfigError: The spec leads nowhere.
+        ConfigError: There is no such policy.
     """
-    kind, place = check_spec(spec)
-    policy: Policy = POLICIES.load(kind)(place, env, timeout_s=timeout_s)
-    return policy
+    if not isinstance(policy, str):
+        return wrap_policy(policy, env, name=type(policy).__name__)
+    kind, place = check_spec(policy)
+    made: Policy = POLICIES.load(kind)(place, env, timeout_s=timeout_s)
+    return made
 
 
 def check_spec(spec: str) -> tuple[str, str]:
-    """Takes a spec apart: its kind, and where the policy is.
+    """Splits a spec into its kind and the place of the policy.
 
     Raises:
-        ConfigError: It is none of the forms.
+        ConfigError: It has none of the forms.
     """
     head, colon, rest = spec.partition(":")
     if spec == "random":

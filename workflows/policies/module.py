@@ -7,12 +7,14 @@ import inspect
 import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from unlatch.simcore.errors import ConfigError, close_matches
-from unlatch.workflows.gym.env import UnlatchEnv
+
+if TYPE_CHECKING:
+    from unlatch.workflows.gym.env import UnlatchEnv
 
 Array = np.ndarray
 
@@ -84,16 +86,30 @@ def load(place: str, env: UnlatchEnv, *, timeout_s: float) -> FunctionPolicy | O
         raise ConfigError(
             f"policy='{place}': module '{module_name}' has no '{name}'.{close_matches(name, known)}", key="policy"
         )
-    found: Any = getattr(module, name)
-    if inspect.isclass(found):
-        make: Callable[..., Any] = found
-        found = make(env.observation_space, env.action_space)
-    if callable(getattr(found, "act", None)):
-        return ObjectPolicy(found)
-    if callable(found):
-        return FunctionPolicy(found)
+    return wrap_policy(getattr(module, name), env, name=place)
+
+
+def wrap_policy(policy: Any, env: UnlatchEnv, *, name: str) -> FunctionPolicy | ObjectPolicy:
+    """Makes a policy of a function, an object or a class.
+
+    Args:
+        policy: A function of the observation, an object with `act(observation)`, or a class of such objects, which is
+            called with `observation_space` and `action_space`.
+        env: The environment it acts in.
+        name: Name of the policy in an error.
+
+    Raises:
+        ConfigError: It is none of these.
+    """
+    if inspect.isclass(policy):
+        make: Callable[..., Any] = policy
+        policy = make(env.observation_space, env.action_space)
+    if callable(getattr(policy, "act", None)):
+        return ObjectPolicy(policy)
+    if callable(policy):
+        return FunctionPolicy(policy)
     raise ConfigError(
-        f"policy='{place}' is a {type(found).__name__}. Expected a function of the observation, or a class or object "
+        f"policy='{name}' is a {type(policy).__name__}. Expected a function of the observation, or a class or object "
         "with act(observation).",
         key="policy",
     )

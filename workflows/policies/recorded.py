@@ -13,8 +13,8 @@ from unlatch.simcore.recording.json_values import differences
 from unlatch.workflows.episode.episode import INITIAL_S
 from unlatch.workflows.gym.config import ActionMode
 from unlatch.workflows.gym.env import UnlatchEnv
+from unlatch.workflows.runs.header import header_of
 from unlatch.workflows.runs.recorded import config_of
-from unlatch.workflows.runs.run import header_of
 
 Array = np.ndarray
 

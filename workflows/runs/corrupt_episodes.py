@@ -1,4 +1,4 @@
-"""Episodes that cannot be read: they are named, and everything else goes on."""
+"""Collects episodes that cannot be read, so that a command can name them and go on with the others."""
 
 from __future__ import annotations
 
@@ -7,11 +7,10 @@ from unlatch.simcore.errors import RecordingError
 MOST_NAMED = 5
 
 
-class Damaged:
-    """Takes notice of them; `add` is what `DataSet.each_summary` calls."""
+class CorruptEpisodes:
+    """Episodes that cannot be read; pass `add` to `DataSet.each_summary`."""
 
     def __init__(self) -> None:
-        """Knows of none."""
         self.numbers: list[int] = []
         """Their numbers."""
         self._messages: list[str] = []
@@ -22,7 +21,7 @@ class Damaged:
         return len(self.numbers)
 
     def add(self, number: int, exc: RecordingError) -> None:
-        """Takes notice of one.
+        """Adds an episode.
 
         Args:
             number: Its number.
@@ -33,10 +32,10 @@ class Damaged:
             self._messages.append(f"episode {number} is damaged: {exc.message}")
 
     def lines(self) -> list[str]:
-        """What is said of them: a line each, and how many more there are."""
+        """Returns one line for each of the first few, and one that counts the rest."""
         more = self.n - len(self._messages)
         return [*self._messages, *([f"{more:,} more episodes are damaged; `unlatch check` names all"] if more else [])]
 
-    def short(self) -> list[str]:
-        """`damaged 2`, or nothing."""
+    def count_text(self) -> list[str]:
+        """Returns `["damaged 2"]`, or an empty list."""
         return [f"damaged {self.n}"] if self.n else []

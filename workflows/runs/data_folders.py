@@ -1,4 +1,4 @@
-"""Data sets below a folder, and what to call them."""
+"""Finds data sets below folders, names and describes them."""
 
 from __future__ import annotations
 
@@ -6,22 +6,27 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from unlatch.simcore.errors import ConfigError
+from unlatch.simcore.errors import ConfigError, SimCoreError
+from unlatch.simcore.recording.data_set.data_set import DataSet
 from unlatch.simcore.recording.data_set.location import DATASET_FILE
+from unlatch.workflows.runs.corrupt_episodes import CorruptEpisodes
+from unlatch.workflows.runs.statistics import RunStatistics
 
 
 def data_sets_below(folder: Path) -> list[Path]:
-    """The folder itself if it is a data set, else all below it, by path; what is in a data set is not looked through.
+    """Returns the folder itself if it is a data set, else all data sets below it, by path.
 
     Args:
         folder: Where to look.
 
     Raises:
-        ConfigError: There is no such folder, or no data set below it.
+        ConfigError: The folder does not exist, or has no data set below it.
     """
     folder = folder.expanduser()
     if not folder.is_dir():
-        raise ConfigError(f"Folder '{folder}' is not there. Expected one that data sets lie below. Name another.")
+        raise ConfigError(
+            f"Folder '{folder}' does not exist. Expected a folder with data sets below it. Name another one."
+        )
     found = []
     for place, folders, files in os.walk(folder):
         folders.sort()
@@ -36,20 +41,20 @@ def data_sets_below(folder: Path) -> list[Path]:
 
 
 def data_sets_in(paths: Sequence[str]) -> list[Path]:
-    """The data sets that several paths name or lie above, each once.
+    """Returns the data sets at or below several paths, each once.
 
     Args:
-        paths: Data sets, or folders that they lie below.
+        paths: Data sets, or folders with data sets below them.
 
     Raises:
-        ConfigError: A folder is not there, or has no data set below it.
+        ConfigError: A folder does not exist, or has no data set below it.
     """
     found = {folder.resolve(): folder for path in paths for folder in data_sets_below(Path(path))}
     return list(found.values())
 
 
 def short_names(folders: Sequence[Path]) -> list[str]:
-    """Names as short as they tell the folders apart: the last parts of their paths.
+    """Returns the shortest ends of the folders' paths that tell the folders apart.
 
     Args:
         folders: Folders of data sets.
@@ -60,3 +65,19 @@ def short_names(folders: Sequence[Path]) -> list[str]:
         if len(set(names)) == len(set(parts)):
             return names
     return [str(folder) for folder in folders]
+
+
+def describe_data_set(path: Path) -> str:
+    """Returns task, robot, seed and success rate of a data set in one line, from its header and its index."""
+    corrupt = CorruptEpisodes()
+    try:
+        data_set = DataSet.open(path)
+        statistics = RunStatistics.of(data_set.each_summary(corrupt.add))
+    except SimCoreError as exc:
+        return f"damaged: {exc.message}"
+    config = data_set.header.get("config", {})
+    names = [str(config.get(key, {}).get("name", "?")) for key in ("task", "robot")]
+    policy = data_set.header.get("evaluate", {}).get("policy")
+    made_by = [f"policy {policy}"] if policy else []
+    words = [*names, f"seed {config.get('seed', '?')}", *made_by, statistics.success_text(), *corrupt.count_text()]
+    return ", ".join(words)

@@ -1,4 +1,4 @@
-"""An even sample of what comes one by one, however much that is."""
+"""Keeps an evenly spaced sample of a stream of any length."""
 
 from __future__ import annotations
 
@@ -7,24 +7,24 @@ from typing import Generic, TypeVar
 T = TypeVar("T")
 
 
-class EvenSample(Generic[T]):
-    """Keeps all that comes, then every second, every fourth, ...: never more than a limit."""
+class DecimatingSampler(Generic[T]):
+    """Keeps every item, then every second, every fourth, ...: never more than a limit."""
 
     def __init__(self, most: int) -> None:
         """Keeps nothing yet.
 
         Args:
-            most: So many are kept at most.
+            most: The largest number of items that are kept.
         """
         self.items: list[T] = []
-        """What is kept, in the order in which it came."""
+        """The sample, in the order of the stream."""
         self.seen = 0
-        """How many came."""
+        """Number of items of the stream so far."""
         self._most = most
         self._stride = 1
 
     def add(self, item: T) -> None:
-        """Takes notice of one more."""
+        """Takes the next item of the stream."""
         if self.seen % self._stride == 0:
             self.items.append(item)
         self.seen += 1

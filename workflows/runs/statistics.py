@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from statistics import median
 
 from unlatch.simcore.recording.data_set.index import EpisodeSummary
-from unlatch.workflows.runs.decimating_sampler import EvenSample
+from unlatch.workflows.runs.decimating_sampler import DecimatingSampler
 
 Z_95 = 1.959963984540054
 """Two-sided 95 % quantile of the normal distribution."""
@@ -59,7 +59,7 @@ class RunStatistics:
         n = successes = 0
         counts: Counter[str] = Counter()
         first: dict[str, int] = {}
-        times: dict[str, EvenSample[float]] = {stage: EvenSample(SAMPLE) for stage in (SEARCH, *STAGES)}
+        times: dict[str, DecimatingSampler[float]] = {stage: DecimatingSampler(SAMPLE) for stage in (SEARCH, *STAGES)}
         for item in summaries:
             n += 1
             successes += item.success

@@ -1,8 +1,9 @@
-"""How often each task succeeds, and what an episode costs."""
+"""Measures how often each task succeeds and what an episode costs."""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -13,9 +14,7 @@ from rich.table import Table
 from unlatch.simcore.errors import ConfigError
 from unlatch.simcore.recording.data_set.data_set import DataSet
 from unlatch.simcore.recording.verdict import recompute_success
-from unlatch.workflows.cli.arguments import CommandLine, load_configs
-from unlatch.workflows.cli.console import OK, print_line, result_console
-from unlatch.workflows.commands.collect import collect
+from unlatch.workflows.runs.loading import load_config
 from unlatch.workflows.runs.runner import EpisodeRunner
 from unlatch.workflows.runs.schema import MAX_WORKERS, CollectCfg
 from unlatch.workflows.runs.statistics import STAGES, RunStatistics
@@ -27,7 +26,7 @@ REAL = (
     ("open_microwave", "partnet_refrigerator"),
     ("open_microwave", "partnet_safe"),
 )
-"""Tasks that are tried with real objects: (task, object)."""
+"""Tasks with real objects: (task, object)."""
 _TIMED_EPISODES = 10
 
 
@@ -36,13 +35,13 @@ class SuccessBenchCfg:
     """`unlatch bench success`."""
 
     n: int = 400
-    """Attempts a task."""
+    """Attempts of each task."""
     workers: int | None = None
-    """Processes; null: one a CPU core."""
+    """Processes; null: one for each CPU core."""
     seed: int = 0
     """Seed of the runs."""
     out: str = "data/bench-success"
-    """Folder of the data sets, one a task."""
+    """Folder of the data sets, one for each task."""
     tasks: list[str] = field(default_factory=lambda: list(TASKS))
     """Tasks to run."""
     real: int = 0
@@ -57,7 +56,7 @@ class SuccessBenchCfg:
 
 @dataclass(frozen=True)
 class TaskResult:
-    """What came of one task."""
+    """The measurements of one task."""
 
     name: str
     statistics: RunStatistics
@@ -67,43 +66,36 @@ class TaskResult:
     """Execution with all sensors and recording, over a replay of the same actions with sensors off."""
 
 
-def bench_success(cfg: SuccessBenchCfg) -> int:
-    """Runs every task and prints the table.
+def bench_runs(cfg: SuccessBenchCfg) -> Iterator[tuple[str, CollectCfg]]:
+    """Yields the name and the run of every task.
 
     Args:
-        cfg: How many, where to.
+        cfg: Which tasks, how many attempts, and where they go.
+
+    Raises:
+        ConfigError: There are no PartNet-Mobility objects, or a task is unknown.
     """
-    jobs = [(task, task, [f"task={task}"], cfg.n) for task in cfg.tasks]
+    runs = [(task, task, [f"task={task}"], cfg.n) for task in cfg.tasks]
     if cfg.real:
         if "UNLATCH_PARTNET_DIR" not in os.environ:
             raise ConfigError(
                 f"real={cfg.real} needs PartNet-Mobility objects. Set UNLATCH_PARTNET_DIR to their folder.", key="real"
             )
-        jobs += [
+        runs += [
             (f"{task.split('_')[0]} {item}", f"{task}-{item}", [f"task={task}", f"object={item}"], cfg.real)
             for task, item in REAL
         ]
-    results = []
-    for name, folder, overrides, n in jobs:
-        print_line(f"== {name}")
+    for name, folder, overrides, n in runs:
         common = [f"episodes={n}", f"seed={cfg.seed}", "pictures=0", f"out={Path(cfg.out).absolute() / folder}"]
-        if cfg.workers is not None:
-            common.append(f"workers={cfg.workers}")
-        (job,) = load_configs("collect", CollectCfg, CommandLine(overrides=[*overrides, *common]))
-        code = collect(job.cfg)
-        if code != OK:
-            return code
-        results.append(measure(name, job.cfg))
-    for table in (success_table(results), cost_table(results)):
-        result_console().print(table)
-    return OK
+        workers = [] if cfg.workers is None else [f"workers={cfg.workers}"]
+        yield name, load_config("collect", CollectCfg, [*overrides, *common, *workers]).cfg
 
 
 def measure(name: str, cfg: CollectCfg) -> TaskResult:
-    """Reads a run's data set, recomputes every verdict, and times a few episodes once more, alone.
+    """Reads the data set of a run, recomputes every verdict, and times a few episodes again.
 
     Args:
-        name: What the row is called.
+        name: Name of the row.
         cfg: The run, finished.
     """
     data_set = DataSet.open(str(cfg.out))
@@ -118,7 +110,7 @@ def measure(name: str, cfg: CollectCfg) -> TaskResult:
 
 
 def sensor_ratio(cfg: CollectCfg, numbers: list[int]) -> float | None:
-    """Median of execution time over replay time of the same actions with sensors off; None without episodes.
+    """Returns the median of execution time over replay time of the same actions with sensors off; None: no episodes.
 
     Both are measured here, one after the other in one process, so that nothing else competes.
     """
@@ -133,10 +125,10 @@ def sensor_ratio(cfg: CollectCfg, numbers: list[int]) -> float | None:
 
 
 def success_table(results: list[TaskResult]) -> Table:
-    """Successes, their interval, agreeing verdicts and failures; one row a task.
+    """Returns successes, their interval, agreeing verdicts and failures; one row for each task.
 
     Args:
-        results: What came of the tasks.
+        results: One for each task.
     """
     table = Table(box=MARKDOWN)
     for column in ("task", "successes", "95 % interval", "verdict agrees", "failures"):
@@ -155,10 +147,10 @@ def success_table(results: list[TaskResult]) -> Table:
 
 
 def cost_table(results: list[TaskResult]) -> Table:
-    """Median times by stage, and what sensors and recording cost; one row a task.
+    """Returns median times by stage, and the cost of sensors and recording; one row for each task.
 
     Args:
-        results: What came of the tasks.
+        results: One for each task.
     """
     table = Table(box=MARKDOWN)
     for column in ("median ms", *STAGES, "execute / replay without sensors"):

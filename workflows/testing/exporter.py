@@ -17,7 +17,7 @@ from unlatch.simcore.recording.export.exporter import Exporter
 from unlatch.simcore.recording.export.run import run_export
 from unlatch.simcore.recording.export.source import Source
 from unlatch.workflows.cli.arguments import CommandLine, load_configs
-from unlatch.workflows.runs.run import header_of
+from unlatch.workflows.runs.header import header_of
 from unlatch.workflows.runs.runner import EpisodeRunner
 from unlatch.workflows.runs.schema import CollectCfg
 from unlatch.workflows.testing.promise import require

@@ -13,8 +13,8 @@ from unlatch.simcore.recording.episode import EpisodeRecord
 from unlatch.skills.catalog import SKILLS
 from unlatch.skills.contract.skill import Skill
 from unlatch.workflows.cli.arguments import CommandLine, load_configs
-from unlatch.workflows.commands.replay import ReplayMode, replay_deviation
 from unlatch.workflows.episode.attempt import Attempt
+from unlatch.workflows.runs.replay import ReplayMode, replay_deviation
 from unlatch.workflows.runs.runner import EpisodeRunner
 from unlatch.workflows.runs.schema import CollectCfg
 from unlatch.workflows.testing.promise import require

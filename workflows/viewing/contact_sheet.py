@@ -13,7 +13,7 @@ from unlatch.simcore.recording.data_set.data_set import DataSet
 from unlatch.simcore.recording.episode import EpisodeRecord
 from unlatch.simcore.sim.collision import BulletCollisionChecker
 from unlatch.simcore.sim.visuals.pictures import take_picture
-from unlatch.workflows.runs.corrupt_episodes import Damaged
+from unlatch.workflows.runs.corrupt_episodes import CorruptEpisodes
 from unlatch.workflows.viewing.picture import SheetRow, compose_sheet, write_picture
 from unlatch.workflows.viewing.scene_picture import open_record
 
@@ -68,7 +68,7 @@ def choose_episodes(data_set: DataSet, numbers: Sequence[int], *, rows: int) -> 
     asked = set(numbers)
     good: list[int] = []
     bad: list[int] = []
-    for item in data_set.each_summary(Damaged().add):
+    for item in data_set.each_summary(CorruptEpisodes().add):
         if item.number in asked and item.n_actions > 0:
             first = good if item.success else bad
             insort(first, item.number)

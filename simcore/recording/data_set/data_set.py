@@ -155,7 +155,11 @@ class DataSet:
 
     def numbers(self) -> list[int]:
         """Returns the numbers of all episodes, sorted; read from the folders, not from the index."""
-        return list(self)
+        return list(self.each_number())
+
+    def each_number(self) -> Iterator[int]:
+        """Yields the numbers of all episodes, sorted; there may be ten million."""
+        return (number for shard in shard_folders(self.path) for number in sorted(numbers_in(shard)))
 
     def missing(self, numbers: Iterable[int]) -> list[int]:
         """Returns those numbers whose episode does not exist, in their order; only their own folders are searched."""
@@ -289,6 +293,7 @@ class DataSet:
                 path=str(folder),
                 number=record.number,
             )
+        record.data_set = self.path
         return record
 
     def summaries(self) -> list[EpisodeSummary]:
@@ -337,11 +342,39 @@ class DataSet:
     def __contains__(self, number: int) -> bool:
         return self.folder_of(number).is_dir()
 
-    def __iter__(self) -> Iterator[int]:
-        return (number for shard in shard_folders(self.path) for number in sorted(numbers_in(shard)))
+    def __getitem__(self, number: int) -> EpisodeRecord:
+        """Reads an episode; see `read`."""
+        return self.read(number)
+
+    def __iter__(self) -> Iterator[EpisodeRecord]:
+        """Reads the episodes one by one, by number."""
+        return (self.read(number) for number in self.numbers())
 
     def __repr__(self) -> str:
         return f"DataSet({str(self.path)!r}, worker={self.worker!r})"
+
+
+def open_dataset(path: str | Path) -> DataSet:
+    """Opens a data set.
+
+    Args:
+        path: Its folder.
+
+    Returns:
+        The data set: `data[3]` reads an episode, iterating over it reads all of them one by one, `len(data)` counts
+        them, `data.summaries()` has one line an episode without reading arrays.
+
+    Raises:
+        RecordingError: The folder is not a data set, or was written in another format.
+
+    Example:
+        >>> record = unlatch.open_dataset("data/demo")[3]
+        >>> record.success, record.language[0]
+        (True, 'open the microwave')
+        >>> record.arrays["robots.franka_panda.left.joint_positions"].shape  # (T+1, 7) [rad]
+        (128, 7)
+    """
+    return DataSet.open(path)
 
 
 def _write_files(draft: Path, content: bytes, state: bytes) -> None:

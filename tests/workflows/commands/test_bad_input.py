@@ -141,7 +141,7 @@ def test_another_configuration_into_the_same_folder_is_refused_with_the_keys_tha
 ):
     from unlatch.simcore.recording.data_set.data_set import DataSet
     from unlatch.workflows.cli.arguments import CommandLine, load_configs
-    from unlatch.workflows.runs.run import header_of
+    from unlatch.workflows.runs.header import header_of
     from unlatch.workflows.runs.schema import CollectCfg
 
     (job,) = load_configs("collect", CollectCfg, CommandLine(overrides=["task=open_microwave"]))

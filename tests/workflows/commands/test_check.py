@@ -9,7 +9,7 @@ import pytest
 from unlatch import command_table
 from unlatch.simcore.recording.data_set.data_set import DataSet
 from unlatch.workflows.cli.arguments import CommandLine, load_configs
-from unlatch.workflows.runs.run import header_of
+from unlatch.workflows.runs.header import header_of
 from unlatch.workflows.runs.schema import CollectCfg
 
 
@@ -30,7 +30,7 @@ def test_a_folder_above_data_sets_names_them(tmp_path: Path, capsys: pytest.Capt
     data_set(tmp_path / "sweep" / "b")
     assert command_table.main(["check", str(tmp_path / "sweep")]) == 2
     said = capsys.readouterr().err
-    assert "is no data set, but has 2 below it" in said
+    assert "is not a data set, but has 2 below it" in said
     assert f"{tmp_path / 'sweep' / 'a'}, {tmp_path / 'sweep' / 'b'}" in said
 
 

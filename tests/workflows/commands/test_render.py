@@ -17,7 +17,7 @@ from unlatch.simcore.errors import WorldError
 from unlatch.simcore.recording.data_set.data_set import DataSet
 from unlatch.simcore.recording.images.renders import RenderSet
 from unlatch.workflows.cli.arguments import CommandLine, load_configs
-from unlatch.workflows.commands.collect import collect
+from unlatch.workflows.commands.collect import collect_and_report
 from unlatch.workflows.commands.render import main
 from unlatch.workflows.runs.recorded import config_of
 from unlatch.workflows.runs.schema import CollectCfg
@@ -35,7 +35,7 @@ def data_set(tmp_path_factory: pytest.TempPathFactory) -> DataSet:
     arguments = ["task=close_drawer", "executor=serial", "pictures=0", f"out={out}", "episodes=2", "sensors=[imu]"]
     arguments.append("task.max_duration_s=1.0")  # timeouts, of few frames
     (loaded,) = load_configs("collect", CollectCfg, CommandLine(overrides=arguments))
-    assert collect(loaded.cfg) == 0
+    assert collect_and_report(loaded.cfg) == 0
     return DataSet.open(out)
 
 
@@ -173,7 +173,7 @@ def test_a_renderer_that_does_not_work_here_is_told_before_any_episode(tmp_path,
     arguments = ["task=close_drawer", f"out={tmp_path / 'data'}", "render=true", "images.renderer=embree"]
     (loaded,) = load_configs("collect", CollectCfg, CommandLine(overrides=arguments))
     with pytest.raises(WorldError, match="renderer=embree needs package 'embreex'"):
-        collect(loaded.cfg)
+        collect_and_report(loaded.cfg)
     assert not (tmp_path / "data").exists()
 
 
@@ -184,7 +184,7 @@ def test_collect_renders_what_it_made(tmp_path, capsys):
         "look_at_m: [0.4, 0, 0]}}]", "images.renderer=tiny", "images.name=first",
     ]  # fmt: skip
     (loaded,) = load_configs("collect", CollectCfg, CommandLine(overrides=arguments))
-    assert collect(loaded.cfg) == 0
+    assert collect_and_report(loaded.cfg) == 0
     assert "1 of 1 episodes there, 1 rendered" in capsys.readouterr().out
     data = DataSet.open(tmp_path / "data")
     assert RenderSet.open(data.path, "first").episode(0).n_frames == data.read(0).n_actions + 1

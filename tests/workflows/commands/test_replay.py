@@ -12,10 +12,11 @@ import pytest
 from unlatch.simcore.errors import RecordingError
 from unlatch.simcore.recording.data_set.data_set import DataSet
 from unlatch.workflows.cli.arguments import CommandLine, load_configs
-from unlatch.workflows.commands.collect import collect
-from unlatch.workflows.commands.replay import ReplayMode, largest_deviation, main, replay_deviation
+from unlatch.workflows.commands.collect import collect_and_report
+from unlatch.workflows.commands.replay import main
 from unlatch.workflows.runs import versions
 from unlatch.workflows.runs.recorded import config_of
+from unlatch.workflows.runs.replay import ReplayMode, largest_deviation, replay_deviation
 from unlatch.workflows.runs.runner import EpisodeRunner
 from unlatch.workflows.runs.schema import CollectCfg
 
@@ -25,7 +26,7 @@ ACTIONS = "actions.franka_panda.left.joint_targets"
 def collected(out: Path, *overrides: str, task: str = "close_drawer") -> DataSet:
     arguments = [f"task={task}", "executor=serial", "pictures=0", f"out={out}", *overrides]
     (loaded,) = load_configs("collect", CollectCfg, CommandLine(overrides=arguments))
-    assert collect(loaded.cfg) == 0
+    assert collect_and_report(loaded.cfg) == 0
     return DataSet.open(out)
 
 

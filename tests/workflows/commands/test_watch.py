@@ -56,7 +56,7 @@ def test_a_terminal_is_told_how_to_end_it(
 
 
 @pytest.mark.parametrize(
-    ("arguments", "words"), [([], "at least 1"), (["nowhere"], "not there"), ([".", "every_s=0"], "0.1")]
+    ("arguments", "words"), [([], "at least 1"), (["nowhere"], "does not exist"), ([".", "every_s=0"], "0.1")]
 )
 def test_mistakes_are_told(capsys: pytest.CaptureFixture[str], arguments: list[str], words: str):
     assert command_table.main(["watch", *arguments]) == BAD_INPUT

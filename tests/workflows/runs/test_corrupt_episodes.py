@@ -13,7 +13,7 @@ from unlatch.simcore.errors import RecordingError
 from unlatch.simcore.recording.data_set.data_set import DataSet
 from unlatch.simcore.recording.episode import EPISODE_FILE, EpisodeRecord
 from unlatch.workflows.cli.console import FAILED, OK
-from unlatch.workflows.runs.corrupt_episodes import MOST_NAMED, Damaged
+from unlatch.workflows.runs.corrupt_episodes import MOST_NAMED, CorruptEpisodes
 
 
 @pytest.fixture
@@ -63,7 +63,7 @@ def test_merge_puts_a_whole_one_in_place_of_what_it_damaged_before(data_set: Dat
 
 
 def test_of_many_a_few_are_named():
-    damaged = Damaged()
+    damaged = CorruptEpisodes()
     for number in range(20):
         damaged.add(number, RecordingError("it is cut off"))
     assert len(damaged.lines()) == MOST_NAMED + 1

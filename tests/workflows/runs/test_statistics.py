@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from unlatch.simcore.recording.data_set.index import EpisodeSummary
-from unlatch.workflows.runs.decimating_sampler import EvenSample
+from unlatch.workflows.runs.decimating_sampler import DecimatingSampler
 from unlatch.workflows.runs.statistics import SAMPLE, RunStatistics, wilson_interval
 
 
@@ -65,7 +65,7 @@ def test_medians_of_many_come_from_an_even_sample():
 
 @pytest.mark.parametrize("n", [0, 1, 5, 6, 1000])
 def test_a_sample_is_even_and_no_larger_than_asked(n: int):
-    sample: EvenSample[int] = EvenSample(5)
+    sample: DecimatingSampler[int] = DecimatingSampler(5)
     for item in range(n):
         sample.add(item)
     assert sample.seen == n

@@ -9,10 +9,10 @@ import pytest
 from unlatch.simcore.errors import ConfigError
 from unlatch.workflows.runs.executors.executor import Outcome
 from unlatch.workflows.runs.schema import CollectCfg, EvaluateCfg, ExecutorCfg
-from unlatch.workflows.runs.stop_condition import Ending
+from unlatch.workflows.runs.stop_condition import StopCondition
 
 
-def made(ending: Ending, fails: set[int], most: int = 1000) -> list[int]:
+def made(ending: StopCondition, fails: set[int], most: int = 1000) -> list[int]:
     """Numbers that one worker makes after each other."""
     numbers = []
     for number in ending.until(range(most)):
@@ -22,17 +22,17 @@ def made(ending: Ending, fails: set[int], most: int = 1000) -> list[int]:
 
 
 def test_without_an_end_all_are_made() -> None:
-    assert made(Ending(), fails=set(range(100)), most=100) == list(range(100))
+    assert made(StopCondition(), fails=set(range(100)), most=100) == list(range(100))
 
 
 def test_a_run_ends_with_enough_successes() -> None:
-    ending = Ending(successes=3)
+    ending = StopCondition(successes=3)
     assert made(ending, fails={0, 2, 3}) == [0, 1, 2, 3, 4, 5]
     assert ending.has_enough
 
 
 def test_a_run_whose_first_attempts_all_failed_is_given_up() -> None:
-    ending = Ending(give_up_after=50)
+    ending = StopCondition(give_up_after=50)
     assert len(made(ending, fails=set(range(1000)))) == 50
     assert ending.is_hopeless
     assert ending.hopeless_text().startswith(
@@ -41,7 +41,7 @@ def test_a_run_whose_first_attempts_all_failed_is_given_up() -> None:
 
 
 def test_one_success_in_time_keeps_it_going() -> None:
-    ending = Ending(give_up_after=50)
+    ending = StopCondition(give_up_after=50)
     assert len(made(ending, fails=set(range(200)) - {49})) == 1000
     assert not ending.is_hopeless
 

@@ -13,7 +13,7 @@ import pickle
 import signal
 import time
 import traceback
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
@@ -86,7 +86,7 @@ class ProcessExecutor:
         self._started = 0
         self._failed_setups = 0
 
-    def run(self, job: Job, numbers: Iterable[int], *, most: int | None = None) -> Iterator[Outcome]:
+    def run(self, job: Job, numbers: Iterable[int], *, most: int | None = None) -> Generator[Outcome]:
         """See `Executor`."""
         source = NumberSource(numbers)
         lost_episodes = LostEpisodes(job, source, max_retries=self.limits.max_retries)

@@ -6,7 +6,7 @@ import logging
 import math
 import os
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from typing import Any
@@ -72,7 +72,7 @@ class RayExecutor:
         self._cpus = 1
         self._looked_at = -math.inf
 
-    def run(self, job: Job, numbers: Iterable[int], *, most: int | None = None) -> Iterator[Outcome]:
+    def run(self, job: Job, numbers: Iterable[int], *, most: int | None = None) -> Generator[Outcome]:
         """See `Executor`."""
         source = NumberSource(numbers)
         lost_episodes = LostEpisodes(job, source, max_retries=self.limits.max_retries)

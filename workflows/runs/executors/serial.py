@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable
 
 from unlatch.workflows.runs.executors.executor import Job, Outcome, WorkerLimits
 
@@ -22,7 +22,7 @@ class SerialExecutor:
         del workers, limits
         self.workers = 1
 
-    def run(self, job: Job, numbers: Iterable[int], *, most: int | None = None) -> Iterator[Outcome]:
+    def run(self, job: Job, numbers: Iterable[int], *, most: int | None = None) -> Generator[Outcome]:
         """See `Executor`."""
         with job.open("w0") as make_episode:
             for number in numbers:

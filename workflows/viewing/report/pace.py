@@ -10,7 +10,7 @@ import numpy as np
 
 from unlatch.simcore.recording.data_set.data_set import DataSet
 from unlatch.simcore.recording.episode import EPISODE_FILE
-from unlatch.workflows.runs.decimating_sampler import EvenSample
+from unlatch.workflows.runs.decimating_sampler import DecimatingSampler
 
 MOST_FILES = 2_000
 """Files whose times are looked at; of more episodes, an even sample."""
@@ -43,8 +43,8 @@ def pace_of(data_set: DataSet) -> Pace:
     Args:
         data_set: The data set.
     """
-    sample: EvenSample[int] = EvenSample(MOST_FILES)
-    for number in data_set:
+    sample: DecimatingSampler[int] = DecimatingSampler(MOST_FILES)
+    for number in data_set.each_number():
         sample.add(number)
     times = sorted(seconds for number in sample.items if (seconds := _written_at(data_set, number)) is not None)
     return pace_of_times(times, n=sample.seen)

@@ -8,7 +8,7 @@ from typing import Any
 
 from unlatch.simcore.recording.data_set.data_set import DataSet
 from unlatch.simcore.recording.data_set.index import EpisodeSummary
-from unlatch.workflows.runs.corrupt_episodes import Damaged
+from unlatch.workflows.runs.corrupt_episodes import CorruptEpisodes
 from unlatch.workflows.runs.statistics import wilson_interval
 
 SAMPLE = 10_000
@@ -90,7 +90,7 @@ class Tally:
     """Where the object stood, of all attempts or of an even sample."""
     timings_ms: dict[str, list[float]] = field(default_factory=dict)
     """Wall times by stage, of all attempts or of an even sample [ms]."""
-    damaged: Damaged = field(default_factory=Damaged)
+    damaged: CorruptEpisodes = field(default_factory=CorruptEpisodes)
     """Episodes that cannot be read, and are counted nowhere."""
     _stride: int = 1
     _seen: int = 0

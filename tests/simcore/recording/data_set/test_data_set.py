@@ -80,7 +80,8 @@ class TestEpisodes:
     def test_numbers_and_missing_look_at_the_folders(self, data_set, make_record):
         for number in (7, 2, 1500):
             data_set.write(make_record(number))
-        assert data_set.numbers() == [2, 7, 1500] == list(data_set)
+        assert data_set.numbers() == [2, 7, 1500] == [record.number for record in data_set]
+        assert data_set[7].number == 7
         assert data_set.missing([1500, 3, 2, 9999, 1]) == [3, 9999, 1]
         assert (len(data_set), 7 in data_set, 8 in data_set) == (3, True, False)
         shutil.rmtree(data_set.folder_of(7))

@@ -1,4 +1,4 @@
-"""What came of a run, as a table."""
+"""Prints the summary of a run."""
 
 from __future__ import annotations
 
@@ -9,34 +9,32 @@ from rich.table import Table
 
 from unlatch.simcore.recording.data_set.data_set import DataSet
 from unlatch.workflows.cli.console import FAILED, OK, print_line, print_note, relative_path, result_console
-from unlatch.workflows.runs.corrupt_episodes import Damaged
+from unlatch.workflows.runs.corrupt_episodes import CorruptEpisodes
+from unlatch.workflows.runs.run import RunResult
 from unlatch.workflows.runs.statistics import SEARCH, STAGES, RunStatistics
 
 
-def print_summary(data_set: DataSet, numbers: Sequence[int], *, made: int, seconds: float) -> RunStatistics:
-    """Prints the counts of the asked episodes, and how fast this run made its share; returns the counts.
+def print_summary(result: RunResult) -> RunStatistics:
+    """Prints the counts of the episodes asked for, and how fast this run made its share; returns the counts.
 
     Args:
-        data_set: The data set.
-        numbers: The episodes asked for.
-        made: How many of them this run made.
-        seconds: Wall time of this run [s].
+        result: The run.
     """
-    asked = set(numbers)
-    damaged = Damaged()
-    statistics = RunStatistics.of(item for item in data_set.each_summary(damaged.add) if item.number in asked)
-    for line in damaged.lines():
+    corrupt = CorruptEpisodes()
+    statistics = result.statistics(corrupt)
+    for line in corrupt.lines():
         print_note(f"unlatch: {line}")
-    pace = f", {3600.0 * made / seconds:,.0f} an hour" if made else ""
-    print_line(f"{statistics.n} of {len(asked)} episodes there, {made} made in {seconds:.1f} s{pace}")
+    pace = f", {3600.0 * result.made / result.seconds:,.0f} an hour" if result.made else ""
+    count = f"{statistics.n} of {len(set(result.numbers))} episodes there"
+    print_line(f"{count}, {result.made} made in {result.seconds:.1f} s{pace}")
     result_console().print(summary_table(statistics))
-    for text in _first_failure(data_set, statistics):
+    for text in _describe_first_failure(result.data_set, statistics):
         print_line(text)
     return statistics
 
 
-def _first_failure(data_set: DataSet, statistics: RunStatistics) -> list[str]:
-    """Why the first attempt failed that did so in the most frequent way, and where to look on."""
+def _describe_first_failure(data_set: DataSet, statistics: RunStatistics) -> Sequence[str]:
+    """Returns why the first attempt with the most frequent failure code failed, and the command that shows it."""
     most = next(iter(statistics.codes), None)
     if most is None:
         return []
@@ -49,7 +47,7 @@ def _first_failure(data_set: DataSet, statistics: RunStatistics) -> list[str]:
 
 
 def exit_code(statistics: RunStatistics) -> int:
-    """What a run that came to its end exits with: 1 where every attempt ended as `error`, for then nothing works.
+    """Returns the exit code of a finished run: 1 if every attempt ended as `error`, for then nothing works.
 
     Args:
         statistics: The attempts asked for.
@@ -58,7 +56,7 @@ def exit_code(statistics: RunStatistics) -> int:
 
 
 def summary_table(statistics: RunStatistics) -> Table:
-    """The statistics of a run as a table."""
+    """Returns the statistics of a run as a table."""
     table = Table(box=SIMPLE, show_header=False, pad_edge=False)
     table.add_row("success", statistics.success_text())
     table.add_row("failures", statistics.codes_text())

@@ -6,9 +6,9 @@ import pytest
 
 from unlatch import command_table
 from unlatch.workflows.cli.console import FAILED, OK
+from unlatch.workflows.cli.summary import exit_code
 from unlatch.workflows.episode.attempt import Attempt
 from unlatch.workflows.runs.statistics import RunStatistics
-from unlatch.workflows.runs.summary import exit_code
 
 
 @pytest.mark.parametrize(

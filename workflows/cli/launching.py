@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from loky import cpu_count
+from rich.box import SIMPLE
+from rich.table import Table
 
 from unlatch.simcore.errors import ConfigError, close_matches
 from unlatch.workflows.cli.console import FAILED, OK, print_note, result_console
+from unlatch.workflows.runs.data_folders import describe_data_set
 from unlatch.workflows.runs.launchers.catalog import LAUNCHERS, SERIAL
 from unlatch.workflows.runs.launchers.sweep import (
     LOGS,
@@ -22,10 +25,8 @@ from unlatch.workflows.runs.launchers.sweep import (
     varied_keys,
     write_jobs,
 )
-
-if TYPE_CHECKING:
-    from unlatch.workflows.runs.loading import LoadedConfig
-    from unlatch.workflows.runs.schema import LauncherCfg, RunCfg
+from unlatch.workflows.runs.loading import LoadedConfig
+from unlatch.workflows.runs.schema import LauncherCfg, RunCfg
 
 
 def launcher_of(cfgs: Sequence[RunCfg]) -> LauncherCfg:
@@ -127,17 +128,18 @@ def _job(command: str, job: LoadedConfig[Any], flags: Sequence[str]) -> SweepJob
 
 
 def _print_jobs(jobs: Sequence[SweepJob], codes: Sequence[int], folder: Path) -> None:
-    from rich.box import SIMPLE
-    from rich.table import Table
-
-    from unlatch.workflows.commands.list import data_line
-
     table = Table("job", "exit", "data set", box=SIMPLE, pad_edge=False)
     for job, code in zip(jobs, codes, strict=True):
         place = folder / job.name
         log = f"{LOGS}/{job.name}.log"
-        said = data_line(place) if place.is_dir() else f"none; see {log}" if (folder / log).exists() else "not begun"
-        table.add_row(job.name, str(code), said)
+        content = (
+            describe_data_set(place)
+            if place.is_dir()
+            else f"none; see {log}"
+            if (folder / log).exists()
+            else "not begun"
+        )
+        table.add_row(job.name, str(code), content)
     result_console().print(table)
     if failed := sum(code != OK for code in codes):
         print_note(

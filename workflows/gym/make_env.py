@@ -1,0 +1,59 @@
+"""Makes the Gymnasium environment of a task."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from unlatch.configs.schema import EpisodeCfg
+from unlatch.workflows.gym.config import ActionCfg, ObservationCfg
+from unlatch.workflows.runs.loading import config_as, load_config
+from unlatch.workflows.runs.schema import EnvCfg
+
+if TYPE_CHECKING:
+    from unlatch.workflows.gym.env import UnlatchEnv
+
+
+def make_env(
+    task: str | EpisodeCfg,
+    *overrides: str,
+    config_dirs: Sequence[str | Path] = (),
+    observation: ObservationCfg | None = None,
+    action: ActionCfg | None = None,
+    render_mode: str | None = None,
+) -> UnlatchEnv:
+    """Makes the Gymnasium environment of a task: scene, layout and verdict are those of `collect`.
+
+    `env.reset(seed=s, options={"episode": k})` begins episode k of the run with seed s. Needs the extra `gym`.
+
+    Args:
+        task: Name of a task, an override such as `"object=cabinet.urdf"`, or a configuration, see `load`.
+        overrides: Overrides of any key, such as `"action.mode=joint_delta"`; with the name of a task.
+        config_dirs: Folders of YAML files of your own.
+        observation: What the environment shows; None: as configured.
+        action: What the numbers of an action mean; None: as configured, joint positions by default.
+        render_mode: None or `"rgb_array"`.
+
+    Returns:
+        The environment; close it after use.
+
+    Raises:
+        ConfigError: A key, a name or a value is wrong.
+        PluginError: Gymnasium is not installed.
+
+    Example:
+        >>> env = unlatch.make_env("close_drawer")
+        >>> observation, info = env.reset(seed=0)
+        >>> observation["robots.franka_panda.left.joint_positions"].shape
+        (7,)
+        >>> env.close()
+    """
+    from unlatch.workflows.gym.env import UnlatchEnv
+
+    if isinstance(task, EpisodeCfg):
+        cfg = config_as(EnvCfg, task)
+    else:
+        first = task if "=" in task else f"task={task}"
+        cfg = load_config("env", EnvCfg, [first, *overrides], config_dirs=config_dirs).cfg
+    return UnlatchEnv(cfg=config_as(EnvCfg, cfg, observation=observation, action=action), render_mode=render_mode)

@@ -1,0 +1,86 @@
+"""Collects demonstrations: many episodes of one configuration into one data set."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from unlatch.configs.schema import EpisodeCfg
+from unlatch.simcore.recording.data_set.data_set import DataSet
+from unlatch.workflows.cli.progress import OnProgress
+from unlatch.workflows.runs.executors.executor import EpisodeMaker, Outcome
+from unlatch.workflows.runs.loading import config_as
+from unlatch.workflows.runs.run import record_lost_episode, run_episodes, writer_name
+from unlatch.workflows.runs.runner import EpisodeRunner
+from unlatch.workflows.runs.schema import CollectCfg
+
+
+def collect(
+    cfg: EpisodeCfg,
+    *,
+    episodes: int | None = None,
+    out: str | Path | None = None,
+    workers: int | None = None,
+    progress: OnProgress = None,
+) -> DataSet:
+    """Makes demonstrations and writes every attempt into a data set, with the reason for each failure.
+
+    Episodes that exist already are not made again, so the same call resumes a run. The calling script needs no
+    `if __name__ == "__main__"`: workers do not import it.
+
+    Args:
+        cfg: The configuration, see `load`.
+        episodes: Episodes 0 to `episodes - 1` are made; None: as configured, 20 by default.
+        out: Folder of the data set; None: as configured, `data/<task>-<robot>-s<seed>` by default.
+        workers: Worker processes; None: as configured, one for each CPU core by default.
+        progress: True: a live display on stderr. A function: called after each episode with a `Progress`. None:
+            nothing is shown.
+
+    Returns:
+        The data set: `data[3]` is a record, `data.summaries()` one line an episode.
+
+    Raises:
+        ConfigError: A value is wrong. Nothing is written.
+        RecordingError: The folder holds a data set of another configuration, or cannot be written.
+        KeyboardInterrupt: Ctrl-C; finished episodes are kept.
+
+    Example:
+        >>> cfg = unlatch.load("open_microwave", seed=7)
+        >>> data = unlatch.collect(cfg, episodes=20, out="data/demo", progress=True)
+        >>> sum(summary.success for summary in data.summaries())
+        19
+    """
+    run = config_as(CollectCfg, cfg, episodes=episodes, out=None if out is None else str(out), workers=workers)
+    return run_episodes(run, lambda data_set: CollectJob(run, data_set), progress=progress).data_set
+
+
+@dataclass(frozen=True)
+class CollectJob:
+    """Makes episodes of one configuration and writes them into one data set; see `Job`."""
+
+    cfg: EpisodeCfg
+    """The configuration."""
+    data_set: DataSet
+    """Where the episodes go."""
+
+    @contextmanager
+    def open(self, worker: str) -> Iterator[EpisodeMaker]:
+        """See `Job`."""
+        with (
+            EpisodeRunner(self.cfg) as runner,
+            DataSet.open(self.data_set.path, worker=writer_name(worker)) as data_set,
+        ):
+            runner.warm_up()
+
+            def make_episode(number: int) -> Outcome:
+                record = runner.run(number)
+                data_set.write(record)
+                return Outcome(number, record.success, record.code, dict(record.timings_ms))
+
+            yield make_episode
+
+    def lost(self, number: int, reason: str, *, code: str = "error") -> Outcome:
+        """See `Job`."""
+        return record_lost_episode(self.data_set, self.cfg.seed, number, reason, code=code)

@@ -1,0 +1,287 @@
+"""Evaluates a policy: it acts in the episodes of a task and is judged by the rules of demonstrations."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import cloudpickle
+
+from unlatch.configs.schema import EpisodeCfg
+from unlatch.simcore.errors import ConfigError, SimCoreError
+from unlatch.simcore.recording.data_set.data_set import DataSet
+from unlatch.simcore.recording.json_values import plain
+from unlatch.workflows.cli.progress import OnProgress
+from unlatch.workflows.gym.config import ActionCfg, ObservationCfg, SuccessWhen
+from unlatch.workflows.policies.catalog import load_policy
+from unlatch.workflows.policies.policy import Policy
+from unlatch.workflows.runs.executors.executor import EpisodeMaker, Outcome
+from unlatch.workflows.runs.loading import config_as
+from unlatch.workflows.runs.run import output_folder, record_lost_episode, run_episodes, writer_name
+from unlatch.workflows.runs.schema import EnvCfg, EvaluateCfg
+from unlatch.workflows.runs.statistics import RunStatistics
+
+if TYPE_CHECKING:
+    from unlatch.workflows.gym.env import UnlatchEnv
+
+PREFIX = "eval-"
+"""Beginning of the default folder's name."""
+
+
+@dataclass(frozen=True)
+class EvaluationResult:
+    """How often a policy succeeded."""
+
+    data: DataSet
+    """Every attempt, recorded like a demonstration."""
+    statistics: RunStatistics
+    """Counts, failure codes and times."""
+
+    @property
+    def n(self) -> int:
+        """Number of attempts."""
+        return self.statistics.n
+
+    @property
+    def successes(self) -> int:
+        """Number of attempts that succeeded."""
+        return self.statistics.successes
+
+    @property
+    def success_rate(self) -> float:
+        """Share of attempts that succeeded, 0 to 1."""
+        return self.statistics.successes / self.statistics.n if self.statistics.n else 0.0
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """Wilson's 95 % interval of the success rate."""
+        return self.statistics.interval
+
+    @property
+    def failures(self) -> dict[str, int]:
+        """Number of failures by failure code, the most frequent first."""
+        return self.statistics.codes
+
+    def __str__(self) -> str:
+        return f"{self.statistics.success_text()}, failures: {self.statistics.codes_text()}"
+
+
+def evaluate(
+    cfg: EpisodeCfg,
+    policy: Any,
+    *,
+    episodes: int | None = None,
+    out: str | Path | None = None,
+    workers: int | None = None,
+    observation: ObservationCfg | None = None,
+    action: ActionCfg | None = None,
+    success_when: SuccessWhen | None = None,
+    progress: OnProgress = None,
+) -> EvaluationResult:
+    """Lets a policy act in the episodes of a task, and counts its successes by the rules of demonstrations.
+
+    Every attempt is recorded. Attempts that exist already are not made again. Needs the extra `gym`.
+
+    Args:
+        cfg: The configuration, see `load`.
+        policy: A function of the observation (a dictionary of arrays by record key) that returns the action, shape
+            (action_size,), or None to end the episode; an object with `act(observation)` and optionally
+            `reset(observation, info)` and `close()`; a class of such objects, called with `observation_space` and
+            `action_space`; or a spec as on the command line: `module:name`, `tcp://host:port`, `recorded:DATA`,
+            `random`. It is sent to the workers by value (cloudpickle), so it may be defined in the calling script.
+        episodes: Episodes 0 to `episodes - 1` are made; None: as configured, 20 by default.
+        out: Folder of the data set. None: as configured, or `data/eval-<task>-<robot>-s<seed>`; for a policy that is
+            an object, the first such folder that is free, with a number at its end.
+        workers: Worker processes; None: as configured, one for each CPU core by default.
+        observation: What the policy sees; None: the default keys.
+        action: What the numbers of an action mean; None: joint positions, as recorded.
+        success_when: `held`: the goal has held for `task.settle_s`; `still`: and the arms stand still, as in a
+            demonstration. None: `still` for recorded actions, else `held`.
+        progress: True: a live display on stderr. A function: called after each episode with a `Progress`. None:
+            nothing is shown.
+
+    Returns:
+        Counts of successes and failures, and the data set.
+
+    Raises:
+        ConfigError: The policy cannot be found or sent to a worker, or a value is wrong. Nothing is written.
+        PluginError: Gymnasium is not installed.
+        RecordingError: The folder holds another evaluation, or cannot be written.
+
+    Example:
+        >>> def stay(observation):
+        ...     return np.append(observation["robots.franka_panda.left.joint_positions"], 0.04)
+        >>> result = unlatch.evaluate(unlatch.load("close_drawer"), stay, episodes=4, workers=2)
+        >>> result.successes, result.n
+        (0, 4)
+    """
+    run = config_as(
+        EvaluateCfg,
+        cfg,
+        policy=policy if isinstance(policy, str) else describe_policy(policy),
+        episodes=episodes,
+        out=None if out is None else str(out),
+        workers=workers,
+        observation=observation,
+        action=action,
+        success_when=success_when,
+    )
+    target = None if isinstance(policy, str) else policy
+    if target is not None:
+        _check_sendable(target)
+        run = run if run.out is not None else replace(run, out=str(_free_folder(run)))
+    check_policy(run, target)
+    result = run_episodes(
+        run,
+        lambda data_set: EvaluateJob(run, data_set, target),
+        prefix=PREFIX,
+        identity=identity_of(run),
+        progress=progress,
+    )
+    return EvaluationResult(result.data_set, result.statistics())
+
+
+def describe_policy(policy: Any) -> str:
+    """Returns a name for a policy that is an object, for the header of its data set."""
+    named = policy if hasattr(policy, "__qualname__") else type(policy)
+    return f"object {named.__module__}.{named.__qualname__}"
+
+
+def _check_sendable(policy: Any) -> None:
+    try:
+        cloudpickle.dumps(policy)
+    except Exception as exc:
+        raise ConfigError(
+            f"policy={describe_policy(policy)} cannot be sent to a worker: {exc}. Expected an object that can be "
+            "pickled. Give a class, which each worker calls, or a spec such as 'module:name'.",
+            key="policy",
+        ) from exc
+
+
+def _free_folder(cfg: EvaluateCfg) -> Path:
+    """Returns a folder for a policy that is an object: nothing tells whether an earlier one was the same."""
+    first = output_folder(cfg, prefix=PREFIX)
+    folder, count = first, 1
+    while folder.exists():
+        count += 1
+        folder = first.with_name(f"{first.name}-{count}")
+    return folder
+
+
+def check_policy(cfg: EvaluateCfg, policy: Any = None) -> None:
+    """Raises an error if the policy of an evaluation cannot be made; nothing is written before.
+
+    Args:
+        cfg: The evaluation.
+        policy: A policy that is an object; None: that of the configuration.
+    """
+    with closing(make_env_of(cfg)) as env, closing(_make_policy(cfg, policy, env)):
+        pass
+
+
+def _make_policy(cfg: EvaluateCfg, policy: Any, env: UnlatchEnv) -> Policy:
+    return load_policy(cfg.policy if policy is None else policy, env, timeout_s=cfg.policy_timeout_s)
+
+
+def identity_of(cfg: EvaluateCfg) -> dict[str, Any]:
+    """Returns the part of the header that an evaluation adds: its policy, observation, action and success rule.
+
+    Args:
+        cfg: The evaluation.
+    """
+    values = {key: plain(getattr(cfg, key)) for key in ("policy", "observation", "action")}
+    return {"evaluate": {**values, "success_when": success_rule(cfg).value}}
+
+
+def make_env_of(cfg: EvaluateCfg) -> UnlatchEnv:
+    """Makes the environment of an evaluation.
+
+    Args:
+        cfg: The evaluation.
+    """
+    from unlatch.workflows.gym.env import UnlatchEnv
+
+    values = {item.name: getattr(cfg, item.name) for item in fields(EnvCfg)}
+    return UnlatchEnv(cfg=EnvCfg(**{**values, "success_when": success_rule(cfg)}))
+
+
+def success_rule(cfg: EvaluateCfg) -> SuccessWhen:
+    """Returns when the policy of an evaluation succeeds; recorded actions are judged as they were recorded by default.
+
+    Args:
+        cfg: The evaluation.
+
+    Raises:
+        ConfigError: The policy's spec cannot be read.
+    """
+    if cfg.success_when is not None:
+        return cfg.success_when
+    return SuccessWhen.still if cfg.policy.startswith("recorded:") else SuccessWhen.held
+
+
+@dataclass(frozen=True)
+class EvaluateJob:
+    """Makes episodes in which a policy acts and writes them into one data set; see `Job`."""
+
+    cfg: EvaluateCfg
+    """The evaluation."""
+    data_set: DataSet
+    """Where the episodes go."""
+    policy: Any = None
+    """The policy, if it is an object; None: that of the configuration."""
+
+    @contextmanager
+    def open(self, worker: str) -> Iterator[EpisodeMaker]:
+        """See `Job`."""
+        with (
+            closing(make_env_of(self.cfg)) as env,
+            closing(_make_policy(self.cfg, self.policy, env)) as policy,
+            DataSet.open(self.data_set.path, worker=writer_name(worker)) as data_set,
+        ):
+
+            def make_episode(number: int) -> Outcome:
+                run_episode(env, policy, number)
+                record = env.record()
+                data_set.write(record)
+                return Outcome(number, record.success, record.code, dict(record.timings_ms))
+
+            yield make_episode
+
+    def lost(self, number: int, reason: str, *, code: str = "error") -> Outcome:
+        """See `Job`."""
+        return record_lost_episode(self.data_set, self.cfg.seed, number, reason, code=code)
+
+
+def run_episode(env: UnlatchEnv, policy: Policy, number: int) -> None:
+    """Lets a policy act in one episode until it is over, or until the policy returns None.
+
+    Args:
+        env: The environment; it holds the episode afterwards.
+        policy: The policy; an exception in it ends the episode with code `error`, not the run.
+        number: Episode number.
+
+    Raises:
+        SimCoreError: The configuration, an action's shape or the policy's server is wrong.
+    """
+    observation, info = env.reset(options={"episode": number})
+    over = info["code"] is not None
+    start = time.perf_counter()
+    try:
+        if not over:
+            policy.reset(observation, info)
+        while not over:
+            action = policy.act(observation)
+            if action is None:
+                break
+            observation, _, terminated, truncated, _ = env.step(action)
+            over = terminated or truncated
+    except SimCoreError:
+        raise
+    except Exception as exc:  # noqa: BLE001 - code of a user: a bug in it ends this episode, not the run
+        env.episode.fail_with_bug(exc)
+    env.finish()
+    env.episode.timings_ms["execute"] += 1e3 * (time.perf_counter() - start)

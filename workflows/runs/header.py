@@ -1,0 +1,33 @@
+"""The header of a data set: what must be equal for two runs to write into one data set."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from typing import Any
+
+from unlatch.configs.schema import EpisodeCfg
+from unlatch.objects.library import object_set_of
+from unlatch.simcore.recording.json_values import plain
+from unlatch.workflows.runs.versions import IDENTITY, versions_of
+
+
+def header_of(cfg: EpisodeCfg) -> dict[str, Any]:
+    """Returns the header of a data set of such episodes.
+
+    It holds the episode's configuration, the versions of the simulation, and the objects that an episode may draw. It
+    leaves out where objects are stored, which says nothing about an episode.
+
+    Args:
+        cfg: The episode, or a run of such episodes.
+
+    Raises:
+        ConfigError, AssetError: There are no objects to draw from.
+    """
+    config = plain({item.name: getattr(cfg, item.name) for item in fields(EpisodeCfg)})
+    for item in (config["object"], *config["objects"]):
+        del item["cache_dir"]
+        item["root"] = None
+    config["randomization"] = plain(cfg.randomization.to_dict())
+    header = {"config": config, "versions": versions_of(IDENTITY)}
+    sets = {name: found for name, item in cfg.all_objects().items() if (found := object_set_of(item))}
+    return {**header, "objects": sets} if sets else header

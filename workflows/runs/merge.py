@@ -1,0 +1,133 @@
+"""Joins data sets of the same configuration."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from unlatch.simcore.errors import ConfigError, RecordingError
+from unlatch.simcore.recording.data_set.data_set import DataSet
+from unlatch.simcore.recording.data_set.index import EpisodeSummary
+from unlatch.simcore.recording.data_set.location import absolute_folder, check_same_header
+from unlatch.simcore.recording.data_set.shards import SHARD_SIZE
+from unlatch.simcore.recording.episode import verify_episode
+from unlatch.workflows.runs.corrupt_episodes import CorruptEpisodes
+from unlatch.workflows.runs.run import writer_name
+
+logger = logging.getLogger(__name__)
+
+Array = np.ndarray
+
+
+@dataclass(frozen=True)
+class MergeReport:
+    """A finished merge."""
+
+    data_set: DataSet
+    """The joined set."""
+    episodes: int
+    """Episodes in it."""
+    taken: int
+    """How many of them this merge added."""
+    left_out: int
+    """Episodes that are damaged or differ from another one with the same number."""
+
+
+def merge(
+    out: str | Path,
+    sources: Sequence[str | Path],
+    *,
+    link: bool = False,
+    notify: Callable[[str], None] = logger.warning,
+) -> MergeReport:
+    """Joins data sets of the same configuration, byte by byte.
+
+    Args:
+        out: Folder of the joined set: new, or one that an earlier call began.
+        sources: Folders of the sets.
+        link: Whether files are linked where the file system can do that.
+        notify: Called with one line for each episode that is left out.
+
+    Raises:
+        SimCoreError: The input is wrong; nothing was written.
+    """
+    sets = [DataSet.open(path) for path in sources]
+    for other in sets[1:]:
+        check_same_header(sets[0].header, other.header, sets[0].path)
+    _check_apart(absolute_folder(out), sets)
+    left_out = taken = 0
+    name = writer_name("merged")
+    with DataSet.create_or_resume(out, header=sets[0].header, info=sets[0].info, worker=name) as joined:
+        fingerprints, damaged = _Fingerprints(), CorruptEpisodes()
+        for summary in joined.each_summary(damaged.add):
+            fingerprints.add(summary)
+        for number in damaged.numbers:
+            notify(f"episode {number} of '{joined.path}' is damaged; kept as {joined.set_aside(number)}")
+        for source in sets:
+            corrupt = CorruptEpisodes()
+            for summary in source.each_summary(corrupt.add):
+                problem = _find_problem(source, summary, fingerprints.get(summary.number))
+                if problem is not None:
+                    notify(f"unlatch: left out: {problem}")
+                    left_out += 1
+                elif fingerprints.get(summary.number) is None:
+                    joined.adopt(source.folder_of(summary.number), summary, link=link)
+                    fingerprints.add(summary)
+                    taken += 1
+            for line in corrupt.lines():
+                notify(f"unlatch: left out of '{source.path}': {line}")
+            left_out += corrupt.n
+    return MergeReport(joined, fingerprints.n, taken, left_out)
+
+
+class _Fingerprints:
+    """A fingerprint of each episode by number, in eight bytes: there may be ten million."""
+
+    def __init__(self) -> None:
+        self.n = 0
+        self._shards: dict[int, Array] = {}
+        """By shard, (SHARD_SIZE,) uint64; 0: no episode."""
+
+    def add(self, summary: EpisodeSummary) -> None:
+        """Adds the fingerprint of an episode."""
+        shard, place = divmod(summary.number, SHARD_SIZE)
+        values = self._shards.setdefault(shard, np.zeros(SHARD_SIZE, dtype=np.uint64))
+        self.n += values[place] == 0
+        values[place] = _fingerprint(summary)
+
+    def get(self, number: int) -> int | None:
+        """Returns the fingerprint of an episode; None if it is not there."""
+        shard, place = divmod(number, SHARD_SIZE)
+        values = self._shards.get(shard)
+        return None if values is None or values[place] == 0 else int(values[place])
+
+
+def _fingerprint(summary: EpisodeSummary) -> int:
+    """Returns a fingerprint, never 0; attempts without arrays share a digest and differ in the rest."""
+    found = hash((summary.seed, summary.success, summary.code, summary.n_actions, summary.state_sha256))
+    return max(found & ((1 << 64) - 1), 1)
+
+
+def _find_problem(source: DataSet, summary: EpisodeSummary, taken: int | None) -> str | None:
+    """Returns why an episode cannot be taken; None if it can be, or was."""
+    if taken is not None:
+        if taken == _fingerprint(summary):
+            return None
+        return f"episode {summary.number} of '{source.path}' differs from the one that was taken"
+    try:
+        verify_episode(source.folder_of(summary.number))
+    except RecordingError as exc:
+        return exc.message
+    return None
+
+
+def _check_apart(out: Path, sets: Sequence[DataSet]) -> None:
+    for data_set in sets:
+        if out.resolve() == data_set.path.resolve():
+            raise ConfigError(
+                f"OUT is '{out}', one of the data sets. Expected a folder of its own. Name another one first."
+            )

@@ -1,0 +1,167 @@
+"""Plans an episode without executing it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from unlatch.configs.schema import EpisodeCfg
+from unlatch.skills.contract.skill import Skill
+from unlatch.solver.diagnosis.diagnosis import Diagnosis
+from unlatch.solver.planning.plan import KeyframePlan
+from unlatch.workflows.episode.asset_checks import check_assets
+from unlatch.workflows.episode.attempt import Attempt
+from unlatch.workflows.runs.runner import EpisodeRunner
+from unlatch.workflows.viewing.scene_picture import DrawnScene, open_scene
+
+
+@dataclass(frozen=True)
+class SkillPlan:
+    """What one arm planned for its first skill."""
+
+    arm: str
+    """Name of the arm."""
+    skill: str
+    """Name of the skill."""
+    part: str | None
+    """The part it acts on."""
+    plan: KeyframePlan | None
+    """Keyframes, path, residuals and timings, or the diagnosis; None if the planner was not reached."""
+    code: str | None
+    """Failure code if the skill cannot be executed, else None."""
+    message: str
+    """Why, in one line; empty if the skill can be executed."""
+
+    @property
+    def found(self) -> bool:
+        """Whether the skill can be executed."""
+        return self.code is None and self.plan is not None and self.plan.found
+
+    def lines(self) -> list[str]:
+        """Returns the plan, or why there is none, in lines of text."""
+        if self.plan is None:
+            return [] if self.code is None else [f"no plan, {self.code}: {self.message}"]
+        spent = ", ".join(f"{stage} {value:.1f}" for stage, value in self.plan.timings_ms.items())
+        tried = ", ".join(f"{name.replace('_', ' ')} {count}" for name, count in self.plan.counts.items())
+        ends = [f"tried: {tried}", f"timings [ms]: {spent}"]
+        if not self.plan.found:
+            return [*self._refusal_lines(self.plan), *ends]
+        lines = [*repr(self.plan).splitlines(), *_residual_lines(self.plan)]
+        if self.code is not None:
+            lines.append(f"{self.code}: {self.message}")
+        return [*lines, *ends]
+
+    def _refusal_lines(self, plan: KeyframePlan) -> list[str]:
+        """Returns why there is no plan; with the residuals of the goal if one was found."""
+        if plan.diagnosis is not None:
+            lines = ["no plan", *(f"  {line}" for line in plan.diagnosis.lines())]
+        else:
+            lines = ["no plan" if self.code is None else f"no plan, {self.code}: {self.message}"]
+        lines += [f"  note: {notice}" for notice in plan.notices]
+        return [*lines, *_residual_lines(plan)] if plan.solution is not None and plan.solution.found else lines
+
+
+def _residual_lines(plan: KeyframePlan) -> list[str]:
+    if plan.solution is None:
+        return []
+    return ["residuals at the goal:", *(f"  {residual}" for residual in plan.solution.residuals)]
+
+
+@dataclass(frozen=True)
+class EpisodePlan:
+    """What was planned for one episode, or why there is no plan; `print(plan)` shows it."""
+
+    episode: int
+    """Episode number."""
+    scene: tuple[str, ...]
+    """What was drawn for this episode, in lines of text."""
+    skills: tuple[SkillPlan, ...] = ()
+    """One for each arm that acts first; empty if the scene was refused."""
+    code: str | None = None
+    """Failure code if the scene was refused, else None."""
+
+    @property
+    def found(self) -> bool:
+        """Whether there is a plan for every arm that acts first."""
+        return self.code is None and bool(self.skills) and all(skill.found for skill in self.skills)
+
+    @property
+    def diagnosis(self) -> Diagnosis | None:
+        """Why the goal has no solution: the terms that contradict each other; None if it has one."""
+        plans = [skill.plan for skill in self.skills if skill.plan is not None]
+        return next((plan.diagnosis for plan in plans if plan.diagnosis is not None), None)
+
+    def lines(self) -> list[str]:
+        """Returns scene, plan and diagnosis in lines of text."""
+        lines = list(self.scene)
+        for skill in self.skills:
+            if len(self.skills) > 1:
+                lines.append(f"{skill.arm}: {skill.skill} '{skill.part}'")
+            lines += skill.lines()
+        return lines
+
+    def __str__(self) -> str:
+        return "\n".join(self.lines())
+
+
+def plan(cfg: EpisodeCfg, *, episode: int = 0) -> EpisodePlan:
+    """Plans the first skill of an episode without executing it; if two arms begin together, the skills of both.
+
+    Args:
+        cfg: The configuration, see `load`.
+        episode: Episode number.
+
+    Returns:
+        The plan, or a diagnosis of why there is none: both are values. `plan.skills[0].plan` is a `KeyframePlan` with
+        keyframes, path segments (joint positions of shape (T, n_q) [rad]), residuals and timings.
+
+    Raises:
+        ConfigError: The configuration does not fit its objects or its robot.
+        AssetError: An object is missing or damaged.
+
+    Example:
+        >>> plan = unlatch.plan(unlatch.load("open_microwave", seed=7), episode=3)
+        >>> plan.found
+        True
+        >>> plan.skills[0].plan.segments[0].q.shape
+        (31, 7)
+    """
+    with planned_scene(cfg, episode) as (_, _, found):
+        return found
+
+
+@contextmanager
+def planned_scene(
+    cfg: EpisodeCfg, episode: int, *, visuals: bool = False
+) -> Iterator[tuple[DrawnScene, list[Skill], EpisodePlan]]:
+    """Plans an episode and keeps its scene open: yields the scene, the skills that were planned, and the plan.
+
+    Args:
+        cfg: The configuration.
+        episode: Episode number.
+        visuals: Whether the scene can be drawn.
+    """
+    check_assets(cfg, number=episode)
+    with EpisodeRunner(cfg) as runner:
+        runner.warm_up()  # the timings are those of an episode in a run
+    with open_scene(cfg, episode, visuals=visuals) as scene:
+        lines = list(scene.description())
+        if scene.episode.randomization is not None:
+            lines += scene.episode.randomization.lines()
+        failure = scene.episode.failure
+        skills = Attempt(scene.episode).plan_stage() if failure is None else []
+        plans = tuple(_plan_of(skill) for skill in skills)
+        yield scene, skills, EpisodePlan(episode, tuple(lines), plans, None if failure is None else failure.code)
+
+
+def _plan_of(skill: Skill) -> SkillPlan:
+    failure = skill.failure
+    return SkillPlan(
+        arm=skill.context.arm.name,
+        skill=skill.cfg.name,
+        part=skill.cfg.part,
+        plan=skill.keyframe_plan,
+        code=None if failure is None else failure.code,
+        message="" if failure is None else failure.message,
+    )

@@ -1,0 +1,226 @@
+"""Replays recorded episodes and measures how far the replay deviates from the record."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from enum import Enum
+
+import numpy as np
+from loky import cpu_count
+
+from unlatch.configs.schema import EpisodeCfg
+from unlatch.simcore.errors import ConfigError, RecordingError
+from unlatch.simcore.recording.check import check_record
+from unlatch.simcore.recording.data_set.data_set import DataSet
+from unlatch.simcore.recording.episode import EpisodeRecord
+from unlatch.workflows.runs.executors.catalog import EXECUTORS
+from unlatch.workflows.runs.executors.executor import EpisodeMaker, Outcome
+from unlatch.workflows.runs.recorded import config_of
+from unlatch.workflows.runs.runner import EpisodeRunner
+
+Array = np.ndarray
+
+_MEASURED = (".joint_efforts",)
+"""Endings of state keys that cannot be written into a world: what the motors did in the last physics step."""
+_SENSORS = "sensors."
+"""Beginning of state keys that cannot be written either: a sensor may depend on more than one state."""
+
+
+class ReplayMode(Enum):
+    """How a record is replayed."""
+
+    action = "action"
+    """A fresh world is driven with the recorded reset values, actions and hold events."""
+    state = "state"
+    """Every recorded state is written back into the world and read again."""
+
+
+@dataclass(frozen=True)
+class Deviation:
+    """The largest difference between two sets of arrays."""
+
+    value: float = 0.0
+    """In the unit of the array; infinite if shapes or keys differ."""
+    key: str = ""
+    """The array."""
+    frame: int = 0
+    """The first row in which it is that large."""
+    arrays: int = 0
+    """Number of arrays that were compared."""
+
+    def __str__(self) -> str:
+        if self.value == 0.0:
+            return f"largest deviation 0 in {self.arrays} arrays"
+        return f"largest deviation {self.value:.3g} in '{self.key}', frame {self.frame}"
+
+
+@dataclass(frozen=True)
+class ReplayOutcome(Outcome):
+    """The result of one replay; `success` if it is exact."""
+
+    deviation: Deviation = Deviation()
+    """How far the replay deviates from the record."""
+    problems: tuple[str, ...] = ()
+    """What else is wrong with the episode."""
+    frames: int = 0
+    """Number of actions replayed."""
+
+
+def replay(
+    record: EpisodeRecord, cfg: EpisodeCfg | None = None, *, mode: ReplayMode | str = ReplayMode.action
+) -> ReplayOutcome:
+    """Replays a recorded episode and compares every array with the record.
+
+    Args:
+        record: The record, with its arrays.
+        cfg: Configuration of the episode; None: that of the data set that the record was read from.
+        mode: `action`: a fresh world is driven with the recorded actions; `state`: every recorded state is written into
+            the world and read again.
+
+    Returns:
+        The largest deviation: 0 on the machine and with the versions that made the record.
+
+    Raises:
+        ConfigError: The mode is unknown, or the configuration of the record is not known.
+        RecordingError: The record does not fit the objects and the robot that are there now.
+
+    Example:
+        >>> unlatch.replay(data[3]).deviation.value
+        0.0
+    """
+    if cfg is None:
+        if record.data_set is None:
+            raise ConfigError(
+                f"Episode {record.number} was not read from a data set, so its configuration is not known. Give cfg.",
+                key="cfg",
+            )
+        cfg = config_of(DataSet.open(record.data_set))
+    try:
+        mode = ReplayMode(mode)
+    except ValueError as exc:
+        raise ConfigError(f"mode={mode} is unknown. Expected one of action, state.", key="mode") from exc
+    with EpisodeRunner(cfg) as runner:
+        return _compare(runner, record, mode)
+
+
+def replay_all(
+    data_set: DataSet, *, mode: ReplayMode = ReplayMode.action, check: bool = False, workers: int | None = None
+) -> Generator[ReplayOutcome]:
+    """Replays every episode of a data set and yields each outcome as it comes.
+
+    Args:
+        data_set: The data set.
+        mode: How.
+        check: Whether files and verdicts are verified too.
+        workers: Worker processes; None: one for each CPU core.
+
+    Raises:
+        ConfigError: The data set has no episodes.
+        RecordingError: Its configuration cannot be read.
+    """
+    numbers = data_set.numbers()
+    if not numbers:
+        raise ConfigError(f"Data set '{data_set.path}' has no episodes yet. Collect some first.")
+    n = min(workers or cpu_count(), len(numbers))
+    executor = EXECUTORS.load("process" if n > 1 else "serial")(workers=n)
+    yield from executor.run(ReplayJob(config_of(data_set), data_set, mode, check), numbers)
+
+
+@dataclass(frozen=True)
+class ReplayJob:
+    """Replays episodes of one data set; see `Job`."""
+
+    cfg: EpisodeCfg
+    """Configuration of the episodes."""
+    data_set: DataSet
+    """Where they are."""
+    mode: ReplayMode
+    """How they are replayed."""
+    check: bool
+    """Whether files and verdicts are verified too."""
+
+    @contextmanager
+    def open(self, worker: str) -> Iterator[EpisodeMaker]:
+        """See `Job`."""
+        with EpisodeRunner(self.cfg) as runner:
+
+            def replay_episode(number: int) -> Outcome:
+                try:
+                    return self.replay(runner, self.data_set.read(number))
+                except RecordingError as exc:
+                    return ReplayOutcome(number, False, "damaged", problems=(exc.message,))
+
+            yield replay_episode
+
+    def lost(self, number: int, reason: str, *, code: str = "error") -> Outcome:
+        """See `Job`."""
+        del code
+        return ReplayOutcome(number, False, "lost", problems=(f"its replay was lost: {reason}",))
+
+    def replay(self, runner: EpisodeRunner, record: EpisodeRecord) -> ReplayOutcome:
+        """Replays one record.
+
+        Args:
+            runner: A runner of the data set's configuration.
+            record: The record, with its arrays.
+
+        Raises:
+            RecordingError: It does not fit the objects and the robot that are there now.
+        """
+        return _compare(runner, record, self.mode, problems=tuple(check_record(record)) if self.check else ())
+
+
+def _compare(
+    runner: EpisodeRunner, record: EpisodeRecord, mode: ReplayMode, *, problems: tuple[str, ...] = ()
+) -> ReplayOutcome:
+    deviation = replay_deviation(runner, record, mode)
+    code = "damaged" if problems else "deviates" if deviation.value else None
+    return ReplayOutcome(
+        record.number, code is None, code, deviation=deviation, problems=problems, frames=record.n_actions
+    )
+
+
+def replay_deviation(runner: EpisodeRunner, record: EpisodeRecord, mode: ReplayMode) -> Deviation:
+    """Replays a record and returns the largest deviation.
+
+    Args:
+        runner: A runner of the record's configuration.
+        record: The record, with its arrays; one without arrays has no deviation.
+        mode: How it is replayed.
+
+    Raises:
+        RecordingError: The record does not fit the objects and the robot that are there now.
+    """
+    if not record.arrays:
+        return Deviation()
+    if mode is ReplayMode.action:
+        return largest_deviation(runner.replay(record), record.arrays)
+    read = runner.write_states(record)
+    writable = {key: array for key, array in read.items() if not (key.endswith(_MEASURED) or key.startswith(_SENSORS))}
+    return largest_deviation(writable, record.arrays)
+
+
+def largest_deviation(found: Mapping[str, Array], wanted: Mapping[str, Array]) -> Deviation:
+    """Returns the largest difference of arrays by key.
+
+    Args:
+        found: The arrays of the replay.
+        wanted: The recorded arrays; keys that are not in `found` are left out.
+    """
+    worst = Deviation(arrays=len(found))
+    for key, array in sorted(found.items()):
+        other = wanted.get(key)
+        if other is None or other.shape != array.shape:
+            return Deviation(float("inf"), key, 0, len(found))
+        if array.tobytes() == other.tobytes() or not array.size:
+            continue
+        a: Array = array.astype(float)
+        b: Array = other.astype(float)
+        same = (a == b) | (np.isnan(a) & np.isnan(b))
+        difference = np.where(same, 0.0, np.nan_to_num(np.abs(a - b), nan=np.inf, posinf=np.inf))
+        rows = difference.reshape(len(array), -1).max(axis=1)
+        if rows.max() > worst.value:
+            worst = Deviation(float(rows.max()), key, int(np.argmax(rows)), len(found))
+    return worst
