@@ -56,7 +56,7 @@ def test_a_generated_object_adds_nothing():
 def test_resuming_with_another_set_is_refused_with_the_ids_that_differ(
     root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ):
-    monkeypatch.setattr("unlatch.workflows.episode.asset_checks.check_assets", lambda cfg, *, number: None)
+    monkeypatch.setattr("unlatch.workflows.runs.run.check_assets", lambda cfg, *, number: None)
     with DataSet.create_or_resume(tmp_path / "set", header=header_of(config(root))):
         pass
     shutil.rmtree(root / "microwave" / "7")
