@@ -128,7 +128,7 @@ class Part:
         Raises:
             AssetError: The part has no such keypoint.
         """
-        return _lookup(self.keypoints, name, what="keypoint", owner=f"part '{self.name}'")
+        return _look_up(self.keypoints, name, what="keypoint", owner=f"part '{self.name}'")
 
     def axis(self, name: str) -> FramedVector:
         """An axis by name.
@@ -136,7 +136,7 @@ class Part:
         Raises:
             AssetError: The part has no such axis.
         """
-        return _lookup(self.axes, name, what="axis", owner=f"part '{self.name}'")
+        return _look_up(self.axes, name, what="axis", owner=f"part '{self.name}'")
 
 
 @dataclass(frozen=True)
@@ -174,7 +174,7 @@ class Articulation:
         Raises:
             AssetError: The object has no such part; the message lists those it has.
         """
-        return _lookup(self.parts, name, what="part", owner=self._title)
+        return _look_up(self.parts, name, what="part", owner=self._title)
 
     def fixed_handle(self, name: str) -> FixedHandle:
         """A handle that stands still, by name.
@@ -182,7 +182,7 @@ class Articulation:
         Raises:
             AssetError: The object has no such handle; the message lists those it has.
         """
-        return _lookup(self.handles, name, what="handle", owner=self._title)
+        return _look_up(self.handles, name, what="handle", owner=self._title)
 
     @property
     def _title(self) -> str:
@@ -312,8 +312,8 @@ def _part_from_dict(reader: MappingReader, name: str, raw: Any) -> Part:
         link=reader.text(data, "link", key),
         base=reader.text(data, "base", key),
         kind=reader.choice(reader.required(data, "kind", key), f"{key}.kind", PartKind),
-        keypoints=_framed(reader, reader.required(data, "keypoints", key), f"{key}.keypoints", unit=False),
-        axes=_framed(reader, reader.required(data, "axes", key), f"{key}.axes", unit=True),
+        keypoints=_framed_vectors(reader, reader.required(data, "keypoints", key), f"{key}.keypoints", unit=False),
+        axes=_framed_vectors(reader, reader.required(data, "axes", key), f"{key}.axes", unit=True),
         handle=_handle_from_dict(reader, data.get("handle", {"type": "none"}), f"{key}.handle"),
         openness=Openness(
             closed=reader.number(reader.required(openness, "closed", f"{key}.openness"), f"{key}.openness.closed"),
@@ -322,7 +322,7 @@ def _part_from_dict(reader: MappingReader, name: str, raw: Any) -> Part:
     )
 
 
-def _framed(reader: MappingReader, raw: Any, key: str, *, unit: bool) -> dict[str, FramedVector]:
+def _framed_vectors(reader: MappingReader, raw: Any, key: str, *, unit: bool) -> dict[str, FramedVector]:
     result: dict[str, FramedVector] = {}
     for name, entry in reader.mapping(raw, key).items():
         full = f"{key}.{name}"
@@ -377,7 +377,7 @@ def _part_to_dict(part: Part) -> dict[str, Any]:
     }
 
 
-def _lookup(entries: Mapping[str, Entry], name: str, *, what: str, owner: str) -> Entry:
+def _look_up(entries: Mapping[str, Entry], name: str, *, what: str, owner: str) -> Entry:
     if name not in entries:
         raise AssetError(
             f"No {what} '{name}' in {owner}.{close_matches(name, entries)} Known: {', '.join(entries)}.",

@@ -73,14 +73,14 @@ class ObjectCfg:
                     key="object.instance",
                 )
             unread = ("scale", "root") if self.source is ObjectSource.procedural else ("root",)
-            self._refuse(*unread, remedy="set object.source=partnet_mobility")
+            self._refuse_keys(*unread, remedy="set object.source=partnet_mobility")
         else:
-            self._refuse("instance_count", remedy="set object.source=procedural")
+            self._refuse_keys("instance_count", remedy="set object.source=procedural")
         self.where = read_wanted(self.where)
         if self.where:
             self._check_where()
         if self.source is not ObjectSource.urdf:
-            self._refuse("part", remedy="set object.source=urdf")
+            self._refuse_keys("part", remedy="set object.source=urdf")
 
         self._check_choice()
 
@@ -165,7 +165,7 @@ class ObjectCfg:
                 key="object.where",
             )
 
-    def _refuse(self, *keys: str, remedy: str) -> None:
+    def _refuse_keys(self, *keys: str, remedy: str) -> None:
         for key in keys:
             if getattr(self, key) is not None:
                 raise ConfigError(

@@ -46,14 +46,14 @@ class InstanceChoice:
         Raises:
             ConfigError: A named one is not there, or none is left.
         """
-        ids = list(available) if available is not None else self._seeds()
+        ids = list(available) if available is not None else self._counted_seeds()
         if ids is None:
             return None
         missing = [name for name in self.named if name not in ids]
         if missing:
             raise ConfigError(
                 f"object.instances: '{missing[0]}' is not there.{close_matches(missing[0], ids)} "
-                f"Known: {_listed(ids)}. Remove or correct it.",
+                f"Known: {_list_ids(ids)}. Remove or correct it.",
                 key="object.instances",
                 available=ids,
             )
@@ -61,7 +61,7 @@ class InstanceChoice:
         kept = [name for name in ids if self.takes(name)]
         if ids and not kept:
             raise ConfigError(
-                f"object.split={self.split.value} leaves none of {len(ids)} instances ({_listed(ids)}) with "
+                f"object.split={self.split.value} leaves none of {len(ids)} instances ({_list_ids(ids)}) with "
                 f"object.held_out={self.held_out:g}. Change the share, or take part with more instances.",
                 key="object.split",
             )
@@ -92,7 +92,7 @@ class InstanceChoice:
         """Whether an instance is of the split."""
         return self.split is Split.all or split_of(instance, held_out=self.held_out) is self.split
 
-    def _seeds(self) -> list[str] | None:
+    def _counted_seeds(self) -> list[str] | None:
         if self.named:
             return list(self.named)
         return None if self.count is None else [str(seed) for seed in range(self.count)]
@@ -138,6 +138,6 @@ def read_instances(value: Any) -> str | list[str]:
     return names
 
 
-def _listed(ids: Sequence[str]) -> str:
+def _list_ids(ids: Sequence[str]) -> str:
     shown = ", ".join(ids[:8])
     return shown if len(ids) <= 8 else f"{shown} and {len(ids) - 8} more"

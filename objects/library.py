@@ -50,7 +50,7 @@ def load_object(cfg: ObjectCfg, *, rng: np.random.Generator, number: int = 0) ->
     """
     draw = int(rng.integers(SEEDS))
     if draws_instances(cfg):
-        instance = cfg.choice.choose(_available(cfg), draw=draw, number=number)
+        instance = cfg.choice.choose(_available_ids(cfg), draw=draw, number=number)
         if cfg.where and cfg.instances == RANDOM and instance is not None:
             _check_category(cfg)
             instance = first_wanted(cfg.category, cfg.where, int(instance), takes=cfg.choice.takes)
@@ -108,10 +108,10 @@ def object_set_of(cfg: ObjectCfg) -> dict[str, Any]:
     if cfg.source is ObjectSource.procedural:
         return {}
     if cfg.source is ObjectSource.urdf:
-        return urdf_object_set(cfg, among=_pool(cfg))
+        return urdf_object_set(cfg, among=_candidate_ids(cfg))
     if cfg.source is ObjectSource.scene_synthesizer:
         return synthesized_object_set(cfg)
-    return partnet_object_set(cfg, among=_pool(cfg))
+    return partnet_object_set(cfg, among=_candidate_ids(cfg))
 
 
 def check_candidates(cfg: ObjectCfg) -> None:
@@ -127,17 +127,17 @@ def check_candidates(cfg: ObjectCfg) -> None:
     if cfg.source is ObjectSource.partnet_mobility and cfg.instance is None:
         root = partnet_root(cfg.root)
         some = cfg.split is not Split.all or not isinstance(cfg.instances, str)
-        check_partnet_objects(root, cfg.category, among=_pool(cfg) if some else None)
+        check_partnet_objects(root, cfg.category, among=_candidate_ids(cfg) if some else None)
 
 
-def _pool(cfg: ObjectCfg) -> list[str]:
+def _candidate_ids(cfg: ObjectCfg) -> list[str]:
     """The instances that episodes choose among; empty where one is named, or there are none."""
     if not draws_instances(cfg):
         return []
-    return cfg.choice.pool(_available(cfg)) or []
+    return cfg.choice.pool(_available_ids(cfg)) or []
 
 
-def _available(cfg: ObjectCfg) -> list[str] | None:
+def _available_ids(cfg: ObjectCfg) -> list[str] | None:
     """Ids of a data set's or a folder's objects; None of a procedural object and of a single URDF."""
     if cfg.source is ObjectSource.partnet_mobility:
         return list(partnet_instances(partnet_root(cfg.root), cfg.category))

@@ -162,10 +162,12 @@ def _axis_problems(part: Part, joint: Joint) -> list[str]:
     opens = float(np.sign(part.openness.open - part.openness.closed))
     along = float(moving @ joint_axis)
     if turns and abs(along) < _PARALLEL:
-        problems.append(f"link0_rot_axis is {_degrees(abs(along)):.1f} degrees off the axis of joint '{joint.name}'.")
+        problems.append(
+            f"link0_rot_axis is {_to_degrees(abs(along)):.1f} degrees off the axis of joint '{joint.name}'."
+        )
     if not turns and along * opens < _PARALLEL:
         problems.append(
-            f"link0_move_axis is {_degrees(along * opens):.1f} degrees off the opening direction of joint "
+            f"link0_move_axis is {_to_degrees(along * opens):.1f} degrees off the opening direction of joint "
             f"'{joint.name}'."
         )
     head = part.keypoints["articulated_object_head"].xyz
@@ -177,7 +179,7 @@ def _axis_problems(part: Part, joint: Joint) -> list[str]:
     across = abs(float(tail @ moving))
     if across > _ORTHOGONAL and not (turns and across > _PARALLEL):
         # Fingers close across a bar, which runs along the hinge or, on some doors, across it.
-        problems.append(f"head to tail is {90 - _degrees(across):.1f} degrees off the plane across {wanted[0]}.")
+        problems.append(f"head to tail is {90 - _to_degrees(across):.1f} degrees off the plane across {wanted[0]}.")
     contact = part.axes["link0_contact_axis"].xyz
     if abs(float(tail @ contact)) > _ORTHOGONAL:
         problems.append("link0_contact_axis is not at a right angle to head to tail.")
@@ -203,5 +205,5 @@ def _moves_with(link: str, joint: Joint, model: UrdfModel) -> bool:
     return False
 
 
-def _degrees(cosine: float) -> float:
+def _to_degrees(cosine: float) -> float:
     return float(np.degrees(np.arccos(np.clip(cosine, -1.0, 1.0))))

@@ -62,7 +62,7 @@ def urdf_path() -> Path:
     Raises:
         AssetError: The extra `robots` is not installed.
     """
-    return made_model("baxter", example_robot("baxter_description/urdf/baxter.urdf", robot="baxter"), _with_alike_hands)
+    return made_model("baxter", example_robot("baxter_description/urdf/baxter.urdf", robot="baxter"), _make_hands_alike)
 
 
 def baxter() -> RobotCfg:
@@ -70,12 +70,12 @@ def baxter() -> RobotCfg:
     ignored = [[f"{side}_{a}", f"{side}_{b}"] for side in _SIDES for a, b in _OVERLAPPING]
     ignored += [list(pair) for pair in _HEAD]
     for side in _SIDES:
-        hand = [*_fingers(side), f"{side}_gripper_base_link"]
+        hand = [*_finger_links(side), f"{side}_gripper_base_link"]
         ignored += [[a, b] for i, a in enumerate(hand) for b in hand[i + 1 :]]
         ignored += [["torso", f"{side}_{link}"] for link in _ON_TORSO]
     return RobotCfg(
         name="baxter",
-        arms=[_arm(side) for side in _SIDES],
+        arms=[_make_arm(side) for side in _SIDES],
         self_collision_ignored=ignored,
         base_x_m=-0.2,
         base_height_m=0.1,
@@ -100,7 +100,7 @@ _HEAD = tuple(
 """The head turns inside spheres that keep the arms off it."""
 
 
-def _arm(side: str) -> ArmCfg:
+def _make_arm(side: str) -> ArmCfg:
     gripper = GripperCfg(
         joints=[f"{side[0]}_gripper_l_finger_joint", f"{side[0]}_gripper_r_finger_joint"],
         closed=[0.0, 0.0],
@@ -109,7 +109,7 @@ def _arm(side: str) -> ArmCfg:
         max_force_n=35.0,
         grip_force_n=35.0,
         max_speed_m_s=0.05,
-        finger_links=_fingers(side),
+        finger_links=_finger_links(side),
         friction=1.2,
         pad_stiffness_n_m=5e4,
         pad_damping_n_s_m=200.0,
@@ -140,12 +140,12 @@ def _arm(side: str) -> ArmCfg:
     )
 
 
-def _fingers(side: str) -> list[str]:
+def _finger_links(side: str) -> list[str]:
     names = [f"{side[0]}_gripper_{finger}_finger" for finger in ("l", "r")]
     return [*names, *(f"{name}_tip" for name in names)]
 
 
-def _with_alike_hands(robot: ET.Element) -> None:
+def _make_hands_alike(robot: ET.Element) -> None:
     """Gives the right hand the tips of the left one and sets all fingers further in."""
     links = {link.get("name"): link for link in robot.iter("link")}
     joints = {joint.get("name"): joint for joint in robot.iter("joint") if joint.get("type")}

@@ -24,7 +24,7 @@ def dual_panda() -> RobotCfg:
     (panda,) = single.arms
     return RobotCfg(
         name="dual_panda",
-        arms=[_on_side(panda, side) for side in BASE_Y_M],
+        arms=[_make_arm(panda, side) for side in BASE_Y_M],
         self_collision_ignored=[
             *([f"{side}_{link}" for link in pair] for side in BASE_Y_M for pair in single.self_collision_ignored),
             *([ROOT_LINK, f"{side}_{panda.base_link}"] for side in BASE_Y_M),
@@ -33,7 +33,7 @@ def dual_panda() -> RobotCfg:
     )
 
 
-def _on_side(arm: ArmCfg, side: str) -> ArmCfg:
+def _make_arm(arm: ArmCfg, side: str) -> ArmCfg:
     """A copy of an arm whose links and joints have the prefix of its side."""
 
     def named(names: list[str]) -> list[str]:

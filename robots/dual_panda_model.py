@@ -38,11 +38,11 @@ def dual_panda_path() -> Path:
     Raises:
         AssetError: The Panda's URDF is missing or damaged, or the cache cannot be written.
     """
-    return _made(cache_root())
+    return _make_model(cache_root())
 
 
 @lru_cache(maxsize=4)
-def _made(root: Path) -> Path:
+def _make_model(root: Path) -> Path:
     source = panda_path()
     text = two_arms(source)
     meshes = sorted(path for path in (source.parent / "meshes" / "collision").glob("*") if path.is_file())
@@ -73,7 +73,7 @@ def two_arms(panda: Path) -> str:
     """
     source = parse_xml(panda)
     robot = ET.Element("robot", {"name": "dual_panda"})
-    robot.append(_stand())
+    robot.append(_make_stand())
     for side, y in BASE_Y_M.items():
         mount = ET.SubElement(robot, "joint", {"name": f"{side}_mount", "type": "fixed"})
         ET.SubElement(mount, "origin", {"xyz": f"0 {y:g} {STAND_SIZE_M[2]:g}", "rpy": "0 0 0"})
@@ -81,12 +81,12 @@ def two_arms(panda: Path) -> str:
         ET.SubElement(mount, "child", {"link": f"{side}_panda_link0"})
         for element in source:
             if element.tag in ("link", "joint"):
-                robot.append(_renamed(element, f"{side}_"))
+                robot.append(_rename_element(element, f"{side}_"))
     ET.indent(robot)
     return ET.tostring(robot, encoding="unicode") + "\n"
 
 
-def _stand() -> ET.Element:
+def _make_stand() -> ET.Element:
     link = ET.Element("link", {"name": ROOT_LINK})
     x, y, z = STAND_SIZE_M
     inertial = ET.SubElement(link, "inertial")  # it is fixed: Bullet only wants it said
@@ -102,7 +102,7 @@ def _stand() -> ET.Element:
     return link
 
 
-def _renamed(element: ET.Element, prefix: str) -> ET.Element:
+def _rename_element(element: ET.Element, prefix: str) -> ET.Element:
     """A copy of a link or joint under another name, as are the links and joints that it names."""
     made = copy.deepcopy(element)
     made.set("name", prefix + made.get("name", ""))

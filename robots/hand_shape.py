@@ -117,7 +117,7 @@ def hand_shape(robot: RobotCfg | str, arm: ArmCfg) -> HandShape:
             )
     gripper = arm.gripper
     widths = tuple(float(width) for width in gripper.widths_m) or (0.0, float(gripper.max_width_m))
-    return _hand_shape(
+    return _make_hand_shape(
         model_path(robot),
         arm.ee_link,
         tuple(tuple(float(v) for v in arm.keypoints[name]) for name in ("tool_head", "tool_tail", "tool_side")),
@@ -144,7 +144,7 @@ def hand_shapes(robot: RobotCfg, *, arm: str | None = None) -> list[HandShape]:
 
 
 @lru_cache(maxsize=16)
-def _hand_shape(
+def _make_hand_shape(
     urdf: Path,
     ee: str,
     keypoints: tuple[tuple[float, ...], ...],
@@ -159,8 +159,8 @@ def _hand_shape(
     T_ee_tool = Pose(np.column_stack([x, y, np.cross(x, y)]), head)
     model = read_urdf(urdf, packages=True)
     below = [name for name in model.links if model.is_below(name, ee)]
-    at = [_clouds(model, ee, T_ee_tool, below, dict(zip(joints, each, strict=True))) for each in positions]
-    boxes = {name: _sliced([clouds[name] for clouds in at]) for name in at[0]}
+    at = [_link_clouds(model, ee, T_ee_tool, below, dict(zip(joints, each, strict=True))) for each in positions]
+    boxes = {name: _slice_boxes([clouds[name] for clouds in at]) for name in at[0]}
     return HandShape(
         fingers=tuple(box for name, found in boxes.items() if name in fingers for box in found),
         palm=tuple(box for name, found in boxes.items() if name not in fingers for box in found),
@@ -168,7 +168,7 @@ def _hand_shape(
     )
 
 
-def _clouds(
+def _link_clouds(
     model: UrdfModel, ee: str, T_ee_tool: Pose, links: Sequence[str], positions: Mapping[str, float]
 ) -> dict[str, Array]:
     """(N, 3) points all over the colliders of links, tool frame [m]; the same points of a link at any positions."""
@@ -186,7 +186,7 @@ def _clouds(
     return clouds
 
 
-def _sliced(clouds: Sequence[Array]) -> list[HandBox]:
+def _slice_boxes(clouds: Sequence[Array]) -> list[HandBox]:
     """Boxes about slices along x of a link's points (N, 3), the same ones at every opening."""
     closed = clouds[0]
     low, high = float(closed[:, 0].min()), float(closed[:, 0].max())

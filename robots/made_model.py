@@ -40,15 +40,15 @@ def made_model(name: str, source: Path, change: Callable[[ET.Element], None]) ->
     Raises:
         AssetError: The source or a mesh is missing or damaged, or the cache cannot be written.
     """
-    return _made(cache_root(), name, source, change)
+    return _make_model(cache_root(), name, source, change)
 
 
 @lru_cache(maxsize=16)
-def _made(root: Path, name: str, source: Path, change: Callable[[ET.Element], None]) -> Path:
+def _make_model(root: Path, name: str, source: Path, change: Callable[[ET.Element], None]) -> Path:
     robot = parse_xml(source)
     change(robot)
-    files = _localised(robot, source)
-    digest = hashlib.sha256(f"{_VERSION}\0{_text_of(robot)}".encode())
+    files = _localise_meshes(robot, source)
+    digest = hashlib.sha256(f"{_VERSION}\0{_to_text(robot)}".encode())
     for local, path in files.items():
         digest.update(f"\0{local}\0{path.stat().st_size}".encode())
     key = digest.hexdigest()
@@ -59,13 +59,13 @@ def _made(root: Path, name: str, source: Path, change: Callable[[ET.Element], No
         for local, path in files.items():
             shutil.copyfile(path, temporary / local)
         _use_hulls(robot, temporary, files)
-        (temporary / f"{name}.urdf").write_text(_text_of(robot), encoding="utf-8")
+        (temporary / f"{name}.urdf").write_text(_to_text(robot), encoding="utf-8")
 
     cached_folder(folder, key=key, make=write_model)
     return folder / f"{name}.urdf"
 
 
-def _localised(robot: ET.Element, source: Path) -> dict[str, Path]:
+def _localise_meshes(robot: ET.Element, source: Path) -> dict[str, Path]:
     """Has every mesh lie beside the URDF; what is to be copied there, and from where."""
     files: dict[str, Path] = {}
     by_path: dict[Path, str] = {}
@@ -86,7 +86,7 @@ def _localised(robot: ET.Element, source: Path) -> dict[str, Path]:
     return files
 
 
-def _text_of(robot: ET.Element) -> str:
+def _to_text(robot: ET.Element) -> str:
     ET.indent(robot)
     return ET.tostring(robot, encoding="unicode") + "\n"
 
@@ -113,32 +113,32 @@ def _use_hulls(robot: ET.Element, folder: Path, sources: Mapping[str, Path]) -> 
         hull = local.with_name(f"{local.stem}_hull.obj")
         if not (folder / hull).exists():
             try:
-                text = format_obj([convex_hull(_corners(folder / local, sources[local.as_posix()]))])
+                text = format_obj([convex_hull(_read_corners(folder / local, sources[local.as_posix()]))])
             except QhullError:  # it is flat
                 continue
             (folder / hull).write_text(text, encoding="utf-8")
         mesh.set("filename", hull.as_posix())
 
 
-def _corners(path: Path, source: Path) -> Array:
+def _read_corners(path: Path, source: Path) -> Array:
     """(V, 3) corners of the hull that Bullet makes of a mesh, or of the file where Bullet reads none (ASCII STL)."""
     if path.suffix == ".dae":
         with path.open("rb") as file:
             is_collada = b"<COLLADA" in file.read(4096)
         if not is_collada:  # Bullet dies of other XML under that name
-            raise _unreadable(source, "it is no COLLADA document")
+            raise _unreadable_error(source, "it is no COLLADA document")
     try:
         points = hull_points(path)
         if not len(points) and path.suffix == ".stl":
             points = np.unique(read_mesh(path).mesh.vertices, axis=0)
     except (AssetError, WorldError) as exc:
-        raise _unreadable(source, " ".join(str(exc).replace(str(path), path.name).split())) from exc
+        raise _unreadable_error(source, " ".join(str(exc).replace(str(path), path.name).split())) from exc
     if not len(points):
-        raise _unreadable(source, "it holds no triangles")
+        raise _unreadable_error(source, "it holds no triangles")
     return points
 
 
-def _unreadable(source: Path, reason: str) -> AssetError:
+def _unreadable_error(source: Path, reason: str) -> AssetError:
     return AssetError(
         f"{source}: no readable mesh, which is a collider of a robot: {reason}. Export it again.", path=str(source)
     )

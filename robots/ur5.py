@@ -35,7 +35,7 @@ def urdf_path() -> Path:
     Raises:
         AssetError: The extra `robots` is not installed.
     """
-    return made_model("ur5", example_robot("ur_description/urdf/ur5_gripper.urdf", robot="ur5"), _with_sliders)
+    return made_model("ur5", example_robot("ur_description/urdf/ur5_gripper.urdf", robot="ur5"), _add_sliders)
 
 
 def ur5() -> RobotCfg:
@@ -90,11 +90,11 @@ def ur5() -> RobotCfg:
     )
 
 
-def _with_sliders(robot: ET.Element) -> None:
+def _add_sliders(robot: ET.Element) -> None:
     """Puts the two finger boxes of the hand on links of their own; with the joints at 0 they touch."""
     hand = next((link for link in robot.iter("link") if link.get("name") == _HAND), None)
     boxes = [] if hand is None else [e for tag in ("visual", "collision") for e in hand.findall(tag)]
-    fingers = [element for element in boxes if abs(_x(element)) > 0.0]
+    fingers = [element for element in boxes if abs(_read_x(element)) > 0.0]
     if hand is None or len(fingers) != 2 * len(_FINGERS):
         raise AssetError(
             f"The UR5 of example-robot-data has {len(fingers)} finger boxes on '{_HAND}', expected 4: a visual and a "
@@ -106,9 +106,9 @@ def _with_sliders(robot: ET.Element) -> None:
         name = f"{side}_finger"
         link = ET.SubElement(robot, "link", {"name": name})
         for element in fingers:
-            if sign * _x(element) > 0.0:
+            if sign * _read_x(element) > 0.0:
                 hand.remove(element)
-                link.append(_touching(copy.deepcopy(element), sign))
+                link.append(_close_finger(copy.deepcopy(element), sign))
         _set_mass(link, _MASS_KG["finger"])
         joint = ET.SubElement(robot, "joint", {"name": f"{side}_finger_joint", "type": "prismatic"})
         ET.SubElement(joint, "origin", {"xyz": "0 0 0", "rpy": "0 0 0"})
@@ -120,13 +120,13 @@ def _with_sliders(robot: ET.Element) -> None:
     mend_inertias(robot)
 
 
-def _x(element: ET.Element) -> float:
+def _read_x(element: ET.Element) -> float:
     """Where a shape stands across the hand [m]."""
     origin = element.find("origin")
     return float(origin.get("xyz", "0").split()[0]) if origin is not None else 0.0
 
 
-def _touching(element: ET.Element, sign: float) -> ET.Element:
+def _close_finger(element: ET.Element, sign: float) -> ET.Element:
     """A finger's shape, moved in so that its pad lies in the middle of the hand."""
     origin, box = element.find("origin"), element.find("geometry/box")
     if origin is not None and box is not None:

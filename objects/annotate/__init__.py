@@ -6,7 +6,7 @@ and `edge` find what a hand can hold, `push` where it can push, `size` how large
 `annotator` all of them, and `peer_info` reads what others have written by hand.
 """
 
-from unlatch.objects.annotate.annotator import AnnotateCfg, Annotated, annotate_source
+from unlatch.objects.annotate.annotator import AnnotateCfg, AnnotationResult, annotate_source
 from unlatch.objects.annotate.source import SourceObject, find_urdf, read_source
 
-__all__ = ["AnnotateCfg", "Annotated", "SourceObject", "annotate_source", "find_urdf", "read_source"]
+__all__ = ["AnnotateCfg", "AnnotationResult", "SourceObject", "annotate_source", "find_urdf", "read_source"]

@@ -77,7 +77,7 @@ class PosedPart:
 
 
 @dataclass(frozen=True)
-class Annotated:
+class AnnotationResult:
     """What came of it."""
 
     articulation: Articulation
@@ -90,7 +90,7 @@ class Annotated:
     """Joints that no skill fits, with the reason."""
 
 
-def annotate_source(source: SourceObject, cfg: AnnotateCfg | None = None) -> Annotated:
+def annotate_source(source: SourceObject, cfg: AnnotateCfg | None = None) -> AnnotationResult:
     """Annotates an object in the frames of its own URDF.
 
     Args:
@@ -111,13 +111,13 @@ def annotate_source(source: SourceObject, cfg: AnnotateCfg | None = None) -> Ann
     used: list[str] = []
     entries: list[Part] = []
     for item in parts:
-        name = _entry_name(item, used)
+        name = _name_entry(item, used)
         used.append(name)
-        entries.append(_source_entry(geometry, item, name, peer, scale))
+        entries.append(_make_entry(geometry, item, name, peer, scale))
     model = scaled_model(source.model, scale)
     articulation = Articulation(
         category=source.category,
-        source=_origin(source),
+        source=_source_record(source),
         parts={entry.name: entry for entry in entries},
         scale=scale,
         extra={"urdf": {"file": source.urdf, "scale": scale}},
@@ -128,7 +128,7 @@ def annotate_source(source: SourceObject, cfg: AnnotateCfg | None = None) -> Ann
     raise_problems(problems, where=str(source.folder))
     chosen = {item.choice.joint.name for item in parts}
     refused = {c.joint.name: c.refusal for c in joint_choices(geometry) if c.joint.name not in chosen}
-    return Annotated(articulation, model, size, refused)
+    return AnnotationResult(articulation, model, size, refused)
 
 
 def sized_parts(
@@ -178,13 +178,13 @@ def sized_parts(
     for factor in GROWTH if named and not is_given else GROWTH[:1]:
         if factor > 1.0 and base * factor * extent > largest:
             break
-        parts = [_posed_part(geometry, choice, base * factor, ends, cfg, rigid_only=rigid_only) for choice in choices]
+        parts = [_pose_part(geometry, choice, base * factor, ends, cfg, rigid_only=rigid_only) for choice in choices]
         if not first:
             first = parts
         if any(item.grip.is_graspable for item in parts):
             first = parts
             break
-    return sorted(first, key=_rank)
+    return sorted(first, key=_rank_part)
 
 
 def base_scale(source: SourceObject, extent: float, cfg: AnnotateCfg) -> tuple[float, bool]:
@@ -206,7 +206,7 @@ def base_scale(source: SourceObject, extent: float, cfg: AnnotateCfg) -> tuple[f
     return unit_scale(source.category, extent), False
 
 
-def _posed_part(
+def _pose_part(
     geometry: ObjectGeometry, choice: JointChoice, scale: float, ends: Ends, cfg: AnnotateCfg, *, rigid_only: bool
 ) -> PosedPart:
     posed = pose_object(geometry, choice.joint, scale=scale, ends=ends, names=choice.names, rigid_only=rigid_only)
@@ -214,7 +214,7 @@ def _posed_part(
     return PosedPart(choice, posed, view, find_grip(view))
 
 
-def _source_entry(geometry: ObjectGeometry, item: PosedPart, name: str, peer: PeerInfo | None, scale: float) -> Part:
+def _make_entry(geometry: ObjectGeometry, item: PosedPart, name: str, peer: PeerInfo | None, scale: float) -> Part:
     """The entry of a part in the frames of the source's own links."""
     joint, model = item.choice.joint, geometry.model
     link, T_child_link = shaped_link(model, joint.child)
@@ -232,7 +232,7 @@ def _source_entry(geometry: ObjectGeometry, item: PosedPart, name: str, peer: Pe
     return part if peer is None else with_peer_info(part, peer, geometry, scale)
 
 
-def _entry_name(item: PosedPart, used: list[str]) -> str:
+def _name_entry(item: PosedPart, used: list[str]) -> str:
     """`door`, `drawer`, ..., numbered from the second one of its kind."""
     name = _PART_NAMES[item.posed.kind]
     if item.posed.kind is PartKind.slider and abs(float(item.posed.axis[2])) > 0.7:
@@ -241,7 +241,7 @@ def _entry_name(item: PosedPart, used: list[str]) -> str:
     return name if count == 0 else f"{name}_{count + 1}"
 
 
-def _rank(item: PosedPart) -> tuple[bool, bool, float]:
+def _rank_part(item: PosedPart) -> tuple[bool, bool, float]:
     """What opens comes before what is only turned, what can be grasped closed before the rest, large before small."""
     turns = item.posed.kind in (PartKind.knob, PartKind.lever)
     return turns, not item.grip.is_graspable, -_face_area(item.view)
@@ -253,7 +253,7 @@ def _face_area(view: PartView) -> float:
     return float(np.prod((high - low)[1:]))
 
 
-def _origin(source: SourceObject) -> dict[str, str]:
+def _source_record(source: SourceObject) -> dict[str, str]:
     if source.is_metric:
         return {"dataset": "urdf", "id": source.instance}
     return {"dataset": "partnet_mobility", "id": source.instance, "licence": PARTNET_LICENCE}

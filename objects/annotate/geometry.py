@@ -41,7 +41,7 @@ class ObjectGeometry:
             AssetError: A file holds no mesh.
         """
         if link not in self._meshes:
-            self._meshes[link] = self._read(link)
+            self._meshes[link] = self._read_meshes(link)
         return self._meshes[link]
 
     def vertices(self, link: str) -> np.ndarray:
@@ -55,9 +55,9 @@ class ObjectGeometry:
         moved = [joint.child for joint in self.model.joints.values() if joint.moves]
         return [name for name in self.model.links if not any(self.model.is_below(name, top) for top in moved)]
 
-    def _read(self, link: str) -> list[LinkMesh]:
+    def _read_meshes(self, link: str) -> list[LinkMesh]:
         entry = self.model.links[link]
-        seen, touched = _by_file(entry.visuals), _by_file(entry.collisions)
+        seen, touched = _shapes_by_file(entry.visuals), _shapes_by_file(entry.collisions)
         result = []
         for key, shape in {**touched, **seen}.items():
             mesh = shape_mesh(shape).moved(shape.T_link_shape)
@@ -83,7 +83,7 @@ def motion(kind: str, origin: np.ndarray, axis: np.ndarray, position: float) -> 
     return Pose.from_translation(origin) @ turn @ Pose.from_translation(-origin)
 
 
-def _by_file(shapes: tuple[Shape, ...]) -> dict[tuple[str, bytes], Shape]:
+def _shapes_by_file(shapes: tuple[Shape, ...]) -> dict[tuple[str, bytes], Shape]:
     # primitives have no file: their kind and size tell them apart
     return {
         (

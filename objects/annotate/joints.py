@@ -53,7 +53,7 @@ def joint_choices(geometry: ObjectGeometry) -> list[JointChoice]:
     for joint in geometry.model.joints.values():
         if joint.moves:
             names = part_names(geometry, joint)
-            choices.append(JointChoice(joint, names, _refusal(geometry, joint, names, extent)))
+            choices.append(JointChoice(joint, names, _find_refusal(geometry, joint, names, extent)))
     return choices
 
 
@@ -87,19 +87,19 @@ def part_names(geometry: ObjectGeometry, joint: Joint) -> str:
     """What the files call the part that a joint moves: `semantics.txt`, else its visuals, else its link."""
     said = geometry.source.semantics.get(joint.child)
     if said:
-        return _words(said)
-    visuals = {_words(re.sub(r"-\d+$", "", shape.name)) for shape in geometry.model.links[joint.child].visuals}
+        return _plain_words(said)
+    visuals = {_plain_words(re.sub(r"-\d+$", "", shape.name)) for shape in geometry.model.links[joint.child].visuals}
     visuals = {name for name in visuals if name}
-    return " ".join(sorted(visuals)) or _words(f"{joint.child} {joint.name}")
+    return " ".join(sorted(visuals)) or _plain_words(f"{joint.child} {joint.name}")
 
 
-def _words(name: str) -> str:
+def _plain_words(name: str) -> str:
     # `rotation_lid`, `translation_tray`: how it moves is said by the joint
     words = (word for word in re.split(r"[^a-z]+", name.lower()) if word not in ("rotation", "translation"))
     return " ".join(word for word in words if word)
 
 
-def _refusal(geometry: ObjectGeometry, joint: Joint, names: str, extent: float) -> str:
+def _find_refusal(geometry: ObjectGeometry, joint: Joint, names: str, extent: float) -> str:
     lower, upper = limits(joint)
     least = MIN_RANGE_SHARE * extent if joint.kind == "prismatic" else MIN_RANGE_RAD
     if upper - lower < least:

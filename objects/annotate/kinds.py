@@ -80,7 +80,7 @@ def kind_of(joint: Joint, names: str, spread: Spread, axis: np.ndarray, outward:
     """
     if joint.kind == "prismatic":
         return PartKind.slider
-    turner = _turner(joint, names, spread)
+    turner = _turned_kind(joint, names, spread)
     if turner is not None:
         return turner
     if abs(float(axis[2])) > UPRIGHT:
@@ -89,7 +89,7 @@ def kind_of(joint: Joint, names: str, spread: Spread, axis: np.ndarray, outward:
     return PartKind.lid if abs(float(outward[2])) > 0.7 else PartKind.hinge_horizontal
 
 
-def _turner(joint: Joint, names: str, spread: Spread) -> PartKind | None:
+def _turned_kind(joint: Joint, names: str, spread: Spread) -> PartKind | None:
     """Knob or lever, for what a hand turns instead of opening it."""
     if any(word in names for word in PANEL_NAMES):
         return None

@@ -37,8 +37,8 @@ def joint_ends(geometry: ObjectGeometry, joint: Joint) -> tuple[float, float]:
     # What other joints move is left out of the body: it may stand open itself.
     body = [name for name in geometry.fixed_links if len(geometry.vertices(name))]
     body = body or [name for name in model.links if name not in moving]
-    fixed = _points(geometry, body)
-    moved = _points(geometry, moving)
+    fixed = _link_points(geometry, body)
+    moved = _link_points(geometry, moving)
     T_root_joint = model.link_pose(joint.child)
     axis = T_root_joint.rotate(joint.axis / np.linalg.norm(joint.axis))
 
@@ -51,7 +51,7 @@ def joint_ends(geometry: ObjectGeometry, joint: Joint) -> tuple[float, float]:
         positions = [0.0, lower, upper]
     closed = positions[0]
     if len(fixed) and len(moved) and joint.kind != "continuous":
-        volumes = {s: _box(fixed, motion(joint.kind, T_root_joint.p, axis, s) @ moved) for s in positions}
+        volumes = {s: _box_volume(fixed, motion(joint.kind, T_root_joint.p, axis, s) @ moved) for s in positions}
         closed = min(volumes, key=lambda s: round(volumes[s], 6))
         if joint.kind == "prismatic" and 0.0 in volumes and volumes[0.0] <= (1.0 + _FLUSH) * volumes[closed]:
             closed = 0.0  # flush, as it was modelled: beyond that it would only be pushed inside
@@ -65,11 +65,11 @@ def joint_ends(geometry: ObjectGeometry, joint: Joint) -> tuple[float, float]:
     return closed, opened
 
 
-def _points(geometry: ObjectGeometry, links: list[str]) -> np.ndarray:
+def _link_points(geometry: ObjectGeometry, links: list[str]) -> np.ndarray:
     """(N, 3) vertices of links in the root frame, every joint at 0."""
     found = [geometry.model.link_pose(name) @ geometry.vertices(name) for name in links if len(geometry.vertices(name))]
     return np.concatenate(found) if found else np.zeros((0, 3))
 
 
-def _box(fixed: np.ndarray, moved: np.ndarray) -> float:
+def _box_volume(fixed: np.ndarray, moved: np.ndarray) -> float:
     return float(np.prod(np.ptp(np.concatenate([fixed, moved]), axis=0)))

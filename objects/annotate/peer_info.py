@@ -54,9 +54,9 @@ def read_peer_info(source: SourceObject) -> PeerInfo | None:
     """
     info = source.info
     if "object_keypoints" in info:
-        return _intern(source, info)
+        return _read_intern_data_engine(source, info)
     if "keypoints" in info:
-        return _gensim(source, info)
+        return _read_gensim2(source, info)
     return None
 
 
@@ -89,10 +89,10 @@ def with_peer_info(part: Part, peer: PeerInfo, geometry: ObjectGeometry, scale: 
     if front is not None:
         axes["base_front_axis"] = FramedVector.of("base", front)
     result = replace(part, keypoints=keypoints, axes=axes)
-    return _with_edge(result, peer, T_link_child, scale)
+    return _with_tail(result, peer, T_link_child, scale)
 
 
-def _with_edge(part: Part, peer: PeerInfo, T_link_child: Pose, scale: float) -> Part:
+def _with_tail(part: Part, peer: PeerInfo, T_link_child: Pose, scale: float) -> Part:
     """Takes over tail and contact axis where they are at right angles and point outwards as ours do."""
     tail, contact = peer.keypoints.get("articulated_object_tail"), peer.axes.get("link0_contact_axis")
     if tail is None or contact is None:
@@ -125,7 +125,7 @@ def _child_in_link(part: Part, geometry: ObjectGeometry, scale: float) -> Pose:
     return Pose(pose.R, pose.p * scale)
 
 
-def _gensim(source: SourceObject, info: Mapping[str, Any]) -> PeerInfo | None:
+def _read_gensim2(source: SourceObject, info: Mapping[str, Any]) -> PeerInfo | None:
     reader = MappingReader(str(source.folder / "info.json"))
     joint = next((joint for joint in source.model.joints.values() if joint.moves), None)
     if joint is None:
@@ -134,13 +134,13 @@ def _gensim(source: SourceObject, info: Mapping[str, Any]) -> PeerInfo | None:
     T_child_shape = shapes[0].T_link_shape if shapes else Pose.identity()
     keypoints = {
         name: point if "base" in name else T_child_shape @ point
-        for name, point in _points(reader, info["keypoints"], "keypoints").items()
+        for name, point in _read_points(reader, info["keypoints"], "keypoints").items()
     }
     # its `axis` is the turning axis of the task, which the joint says better
     return PeerInfo(PeerForm.gensim2, joint.name, keypoints, {})
 
 
-def _intern(source: SourceObject, info: Mapping[str, Any]) -> PeerInfo | None:
+def _read_intern_data_engine(source: SourceObject, info: Mapping[str, Any]) -> PeerInfo | None:
     reader = MappingReader(str(source.folder / "info.json"))
     movable = [joint.name for joint in source.model.joints.values() if joint.moves]
     if not movable:
@@ -162,12 +162,12 @@ def _intern(source: SourceObject, info: Mapping[str, Any]) -> PeerInfo | None:
     return PeerInfo(
         PeerForm.intern_data_engine,
         movable[index],
-        _points(reader, info["object_keypoints"], "object_keypoints"),
+        _read_points(reader, info["object_keypoints"], "object_keypoints"),
         axes,
     )
 
 
-def _points(reader: MappingReader, raw: Any, key: str) -> dict[str, np.ndarray]:
+def _read_points(reader: MappingReader, raw: Any, key: str) -> dict[str, np.ndarray]:
     points = {}
     for name, value in reader.mapping(raw, key).items():
         # homogeneous ones occur as well

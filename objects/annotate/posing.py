@@ -125,9 +125,9 @@ def pose_object(
     points = sample_surface(surface, spacing_m=float(np.max(surface.extents)) / 60.0, max_points=20_000)  # (N, 3)
     opens = float(np.sign(opened - closed))
     spread = spread_about(points, T_root_joint.p, axis)
-    outward = _outward(joint, T_root_joint.p, axis, opens, points, surface)
+    outward = _outward_direction(joint, T_root_joint.p, axis, opens, points, surface)
     kind = kind_of(joint, names, spread, axis, outward)
-    middle = _middle([pose @ item.mesh.vertices for pose, item in (body or part)])
+    middle = _box_middle([pose @ item.mesh.vertices for pose, item in (body or part)])
     work = _work_frame(kind, spread, T_root_joint.p, axis, outward, points, middle)
     R_front = _turn_to_front(kind, work, T_root_joint.p, axis, points, middle)
 
@@ -149,13 +149,13 @@ def pose_object(
         upper=max(upper, closed, opened) * factor,
         closed=closed * factor,
         open=opened * factor,
-        body_visuals=_placed(body, T_new, scale, visual=True),
-        body_collisions=_placed(body, T_new, scale, visual=False),
-        part_visuals=_placed(part, T_new, scale, visual=True),
-        part_collisions=_placed(part, T_new, scale, visual=False),
+        body_visuals=_pose_meshes(body, T_new, scale, visual=True),
+        body_collisions=_pose_meshes(body, T_new, scale, visual=False),
+        part_visuals=_pose_meshes(part, T_new, scale, visual=True),
+        part_collisions=_pose_meshes(part, T_new, scale, visual=False),
         T_root_link=T_new @ Pose(T_root_joint.R, T_root_joint.p * scale),
         T_root_base=T_new @ Pose(poses[joint.parent].R, poses[joint.parent].p * scale),
-        info_head=_info_head(source, joint, T_root_joint, T_new, scale),
+        info_head=_find_info_head(source, joint, T_root_joint, T_new, scale),
         bounds=np.stack([low + T_new.p, high + T_new.p]),
     )
 
@@ -163,7 +163,9 @@ def pose_object(
 _Item = tuple[Pose, LinkMesh]
 
 
-def _info_head(source: SourceObject, joint: Joint, T_root_link: Pose, T_new: Pose, scale: float) -> np.ndarray | None:
+def _find_info_head(
+    source: SourceObject, joint: Joint, T_root_link: Pose, T_new: Pose, scale: float
+) -> np.ndarray | None:
     """The head of `info.json`, which is given in the first collision shape's frame of the first active joint's link."""
     head = source.info_head
     first = next((j for j in source.model.joints.values() if j.moves), None)
@@ -174,19 +176,19 @@ def _info_head(source: SourceObject, joint: Joint, T_root_link: Pose, T_new: Pos
     return T_new @ ((T_root_link @ point) * scale)
 
 
-def _middle(clouds: list[np.ndarray]) -> np.ndarray:
+def _box_middle(clouds: list[np.ndarray]) -> np.ndarray:
     points = np.concatenate(clouds)
     middle: np.ndarray = (points.min(axis=0) + points.max(axis=0)) / 2
     return middle
 
 
-def _outward(
+def _outward_direction(
     joint: Joint, origin: np.ndarray, axis: np.ndarray, opens: float, points: np.ndarray, surface: TriangleMesh
 ) -> np.ndarray:
     """(3,) unit direction in which the part leaves its closed pose: of a panel, its normal."""
     if joint.kind == "prismatic":
         return axis * opens
-    arm = _middle([points]) - origin
+    arm = _box_middle([points]) - origin
     arm = arm - axis * float(arm @ axis)
     across = points - points.mean(axis=0)
     across = across - np.outer(across @ axis, axis)
@@ -201,9 +203,9 @@ def _outward(
         plane = [k for k in range(3) if abs(axis[k]) < 0.5]
         if len(plane) == 2:
             lever[min(plane, key=lambda k: abs(lever[k]))] = 0.0
-    direction = opens * np.cross(axis, _snapped(lever, axis))
+    direction = opens * np.cross(axis, _snap_to_axis(lever, axis))
     length = float(np.linalg.norm(direction))
-    unit: np.ndarray = direction / length if length > 1e-9 else _any_across(axis)
+    unit: np.ndarray = direction / length if length > 1e-9 else _any_perpendicular(axis)
     return unit
 
 
@@ -224,7 +226,7 @@ def _mean_normal(surface: TriangleMesh, thin: np.ndarray, axis: np.ndarray) -> n
     return unit
 
 
-def _snapped(direction: np.ndarray, axis: np.ndarray) -> np.ndarray:
+def _snap_to_axis(direction: np.ndarray, axis: np.ndarray) -> np.ndarray:
     """A direction, or the coordinate axis within 15 degrees of it: a handle tilts a panel's spread."""
     unit = direction / max(float(np.linalg.norm(direction)), 1e-12)
     nearest = int(np.argmax(np.abs(unit)))
@@ -233,7 +235,7 @@ def _snapped(direction: np.ndarray, axis: np.ndarray) -> np.ndarray:
     return unit
 
 
-def _any_across(axis: np.ndarray) -> np.ndarray:
+def _any_perpendicular(axis: np.ndarray) -> np.ndarray:
     """(3,) unit vector at right angles to an axis, the same for the same axis."""
     across = np.cross(axis, np.eye(3)[int(np.argmin(np.abs(axis)))])
     unit: np.ndarray = across / np.linalg.norm(across)
@@ -253,14 +255,14 @@ def _work_frame(
     up = np.array([0.0, 0.0, 1.0])
     if kind is PartKind.slider:
         x = axis * float(np.sign(outward @ axis) or 1.0)
-        z = up - x * float(up @ x) if abs(float(x[2])) < 0.9 else _any_across(x)
+        z = up - x * float(up @ x) if abs(float(x[2])) < 0.9 else _any_perpendicular(x)
     elif kind in (PartKind.knob, PartKind.lever):
         if kind is PartKind.lever and spread.along_far > 0.5 * spread.reach:
             # A bail: its grip runs along the axis, and a hand comes from where the bail stands to.
             x, z = spread.radial, axis
         else:
             # Turned in its own plane: a hand comes along the axis, from the side that looks away from the body.
-            away = _middle([points]) - body_middle
+            away = _box_middle([points]) - body_middle
             side = float(away @ axis)
             if abs(side) < 0.1 * max(spread.reach, spread.along) and abs(axis[2]) > UPRIGHT:
                 side = float(axis[2])
@@ -288,11 +290,11 @@ def _turn_to_front(
     direction = work[:, 0].copy()
     if abs(float(direction[2])) > 0.7:
         if kind in (PartKind.knob, PartKind.slider):
-            direction = _middle([points]) - body_middle
+            direction = _box_middle([points]) - body_middle
         elif kind is PartKind.lever:
             direction = work[:, 2]
         else:
-            direction = _middle([points]) - origin
+            direction = _box_middle([points]) - origin
             direction = direction - axis * float(direction @ axis)
     if float(np.linalg.norm(direction[:2])) < 1e-6:
         direction = np.array([1.0, 0.0, 0.0])
@@ -301,7 +303,7 @@ def _turn_to_front(
     return np.array([[c, s, 0.0], [-s, c, 0.0], [0.0, 0.0, 1.0]])
 
 
-def _placed(items: list[_Item], T_new: Pose, scale: float, *, visual: bool) -> list[PosedMesh]:
+def _pose_meshes(items: list[_Item], T_new: Pose, scale: float, *, visual: bool) -> list[PosedMesh]:
     placed = []
     for pose, item in items:
         if not (item.seen if visual else item.touched):

@@ -44,8 +44,8 @@ class AnnotatedUrdf:
 
 def marked(articulation: Articulation) -> Articulation:
     """The annotation with a mark that says that the command made it, and what it made."""
-    plain = _unmarked(articulation)
-    return replace(plain, extra={**plain.extra, "made_by": {"tool": TOOL, "digest": _digest(plain)}})
+    plain = _without_mark(articulation)
+    return replace(plain, extra={**plain.extra, "made_by": {"tool": TOOL, "digest": _content_digest(plain)}})
 
 
 def is_hand_made(articulation: Articulation) -> bool:
@@ -53,7 +53,7 @@ def is_hand_made(articulation: Articulation) -> bool:
     mark = articulation.extra.get("made_by")
     if not isinstance(mark, Mapping) or mark.get("tool") != TOOL:
         return True
-    return bool(mark.get("digest") != _digest(_unmarked(articulation)))
+    return bool(mark.get("digest") != _content_digest(_without_mark(articulation)))
 
 
 def check_overwriting(path: Path, *, urdf: str, force: bool) -> None:
@@ -140,10 +140,10 @@ def model_extent(model: UrdfModel, articulation: Articulation) -> float:
     return float(np.max(np.ptp(points, axis=0))) if len(points) else 0.0
 
 
-def _unmarked(articulation: Articulation) -> Articulation:
+def _without_mark(articulation: Articulation) -> Articulation:
     return replace(articulation, extra={k: v for k, v in articulation.extra.items() if k != "made_by"})
 
 
-def _digest(articulation: Articulation) -> str:
+def _content_digest(articulation: Articulation) -> str:
     data: dict[str, Any] = articulation.to_dict()
     return hashlib.sha256(json.dumps(data, sort_keys=True).encode()).hexdigest()[:16]

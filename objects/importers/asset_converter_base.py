@@ -130,11 +130,11 @@ class AssetConverterBase(ABC, Generic[CfgT]):
         """What the reader of a report should know, one line each; empty if nothing was converted."""
         self.was_converted = False
         """Whether this instance has converted the asset; False if the output was up to date."""
-        self._out, self._usd, lazy = self._folders(cfg)
+        self._out, self._usd, lazy = self._choose_folders(cfg)
         self._is_temporary = not lazy
         self._key = self._make_key()
         if not (lazy and not cfg.force_usd_conversion and not cfg.force_conversion and self._is_up_to_date()):
-            self._convert()
+            self._convert_or_clean_up()
 
     @property
     def out_dir(self) -> str:
@@ -202,7 +202,7 @@ class AssetConverterBase(ABC, Generic[CfgT]):
     def _urdf_name(self) -> str:
         return f"{self._asset.stem}.urdf"
 
-    def _folders(self, cfg: AssetConverterBaseCfg) -> tuple[Path, Path, bool]:
+    def _choose_folders(self, cfg: AssetConverterBaseCfg) -> tuple[Path, Path, bool]:
         chosen = cfg.out_dir or cfg.usd_dir
         if chosen is not None:
             out = Path(chosen).expanduser().resolve()
@@ -231,10 +231,12 @@ class AssetConverterBase(ABC, Generic[CfgT]):
         made_of = {
             "converter": type(self).__name__,
             "version": self.VERSION,
-            "packages": {name: _version(name) for name in ("coacd", *(["usd-core"] if self.cfg.wants_usd else []))},
+            "packages": {
+                name: _package_version(name) for name in ("coacd", *(["usd-core"] if self.cfg.wants_usd else []))
+            },
             "files": files,
             "name": self._asset.stem,
-            "cfg": {name: _plain(value) for name, value in vars(self.cfg).items() if name not in _NOT_IN_KEY},
+            "cfg": {name: _to_json(value) for name, value in vars(self.cfg).items() if name not in _NOT_IN_KEY},
         }
         return hashlib.sha256(json.dumps(made_of, sort_keys=True).encode()).hexdigest()
 
@@ -249,7 +251,7 @@ class AssetConverterBase(ABC, Generic[CfgT]):
             needed.append(self.usd_file_name)
         return all((folder / name).is_file() for name in needed)
 
-    def _convert(self) -> None:
+    def _convert_or_clean_up(self) -> None:
         try:
             self._write_output()
         except BaseException:
@@ -307,16 +309,16 @@ def _carry_over(old: Path, new: Path) -> None:
             shutil.copyfile(path, target)
 
 
-def _plain(value: Any) -> Any:
+def _to_json(value: Any) -> Any:
     """A value of a configuration as JSON knows it."""
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return {item.name: _plain(getattr(value, item.name)) for item in dataclasses.fields(value)}
+        return {item.name: _to_json(getattr(value, item.name)) for item in dataclasses.fields(value)}
     if isinstance(value, Enum):
         return value.value
-    return [_plain(item) for item in value] if isinstance(value, (list, tuple)) else value
+    return [_to_json(item) for item in value] if isinstance(value, (list, tuple)) else value
 
 
-def _version(package: str) -> str:
+def _package_version(package: str) -> str:
     try:
         return version(package)
     except PackageNotFoundError:

@@ -72,7 +72,7 @@ def facing_model(
         {name: MergeLink(link, ConvertedLink()) for name, link in turned.links.items()}, joints, kept=set()
     )
     facing = UrdfModel(model.name, {name: item.link for name, item in links.items()}, kept)
-    parts = {name: _moved_part(part, turned, T_root_source) for name, part in articulation.parts.items()}
+    parts = {name: _move_part(part, turned, T_root_source) for name, part in articulation.parts.items()}
     return facing, replace(articulation, parts=parts)
 
 
@@ -87,7 +87,7 @@ def closed_bounds(model: UrdfModel, articulation: Articulation) -> np.ndarray:
     return np.stack([points.min(axis=0), points.max(axis=0)])
 
 
-def _owner(model: UrdfModel, link: str) -> str:
+def _merged_owner(model: UrdfModel, link: str) -> str:
     """The link that takes in a link when fixed joints are merged."""
     joint = model.parent_joint(link)
     while joint is not None and not joint.moves:
@@ -96,8 +96,8 @@ def _owner(model: UrdfModel, link: str) -> str:
     return link
 
 
-def _moved_part(part: Part, turned: UrdfModel, T_root_source: Pose) -> Part:
-    link, base = _owner(turned, part.link), _owner(turned, part.base)
+def _move_part(part: Part, turned: UrdfModel, T_root_source: Pose) -> Part:
+    link, base = _merged_owner(turned, part.link), _merged_owner(turned, part.base)
     T_link = turned.link_pose(link).inverse() @ turned.link_pose(part.link)
     T_base = turned.link_pose(base).inverse() @ turned.link_pose(part.base)
     frames = {"link": T_link, "base": T_base, "obj": T_root_source}

@@ -27,7 +27,7 @@ def kept_joints(root: ET.Element) -> set[str]:
     Args:
         root: The `<robot>` element.
     """
-    return {str(joint.get("name")) for joint in root.findall("joint") if _is_marked(joint)}
+    return {str(joint.get("name")) for joint in root.findall("joint") if _is_marked_to_stay(joint)}
 
 
 def merge_fixed(
@@ -46,7 +46,7 @@ def merge_fixed(
     links, joints = dict(links), dict(joints)
     while (joint := next((j for j in joints.values() if j.kind == "fixed" and j.name not in kept), None)) is not None:
         child = links.pop(joint.child)
-        links[joint.parent] = _absorbed(links[joint.parent], child, joint.T_parent_joint)
+        links[joint.parent] = _absorb_child(links[joint.parent], child, joint.T_parent_joint)
         del joints[joint.name]
         for name, other in joints.items():
             if other.parent == joint.child:
@@ -56,7 +56,7 @@ def merge_fixed(
     return links, joints
 
 
-def _absorbed(parent: MergeLink, child: MergeLink, T_parent_child: Pose) -> MergeLink:
+def _absorb_child(parent: MergeLink, child: MergeLink, T_parent_child: Pose) -> MergeLink:
     def shapes(items: tuple[Shape, ...]) -> tuple[Shape, ...]:
         return tuple(replace(item, T_link_shape=T_parent_child @ item.T_link_shape) for item in items)
 
@@ -86,7 +86,7 @@ def _absorbed(parent: MergeLink, child: MergeLink, T_parent_child: Pose) -> Merg
     return MergeLink(link, made)
 
 
-def _is_marked(joint: ET.Element) -> bool:
+def _is_marked_to_stay(joint: ET.Element) -> bool:
     element = joint.find("dont_collapse")
     said = joint.get("dont_collapse")
     if said is None and element is not None:

@@ -115,7 +115,7 @@ class MeshConverter(AssetConverterBase[MeshConverterCfg]):
         visual = Shape(ShapeKind.mesh, cfg.scale, pose, "geometry", rgba, mesh=file, path=folder / file)
         enabled = cfg.collision_props is None or cfg.collision_props.collision_enabled is not False
         collisions = collision_shapes(colliders, store, "collision.obj") if enabled else ()
-        link = Link(LINK, (visual,), collisions, self._inertial(surface, colliders, where))
+        link = Link(LINK, (visual,), collisions, self._make_inertial(surface, colliders, where))
         model = UrdfModel(self._asset.stem, {LINK: link}, {})
         (folder / self._urdf_name).write_text(model.to_urdf(), encoding="utf-8")
         physics = {
@@ -141,7 +141,7 @@ class MeshConverter(AssetConverterBase[MeshConverterCfg]):
             notices=tuple(notices),
         )
 
-    def _inertial(self, surface: TriangleMesh, colliders: Colliders, where: str) -> Inertial | None:
+    def _make_inertial(self, surface: TriangleMesh, colliders: Colliders, where: str) -> Inertial | None:
         props = self.cfg.mass_props
         if props is None or (props.mass is None and props.density is None):
             return None

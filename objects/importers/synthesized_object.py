@@ -49,7 +49,7 @@ def load_synthesized_object(cfg: ObjectCfg) -> ObjectAsset:
         ConfigError: No such category.
         AssetError: The extra is not installed, or the object cannot be generated, converted or annotated.
     """
-    asset = load_urdf_object(_as_urdf(cfg))
+    asset = load_urdf_object(_as_urdf_object(cfg))
     return replace(asset, instance=cfg.instance or "0", source=cfg.source.value)
 
 
@@ -63,26 +63,28 @@ def synthesized_object_set(cfg: ObjectCfg) -> dict[str, Any]:
         ConfigError: No such category.
         AssetError: The extra is not installed.
     """
-    _generator(cfg)
+    _find_generator(cfg)
     made = {"synthesizer": version("scene-synthesizer"), "urdf": VERSION}
     if cfg.instance is None:
         return made
-    return {**urdf_object_set(_as_urdf(cfg)), **made}
+    return {**urdf_object_set(_as_urdf_object(cfg)), **made}
 
 
-def _as_urdf(cfg: ObjectCfg) -> ObjectCfg:
+def _as_urdf_object(cfg: ObjectCfg) -> ObjectCfg:
     """The object as that of a URDF in the cache."""
-    generator = _generator(cfg)
+    generator = _find_generator(cfg)
     seed = int(cfg.instance or 0)
     key = f"{PACKAGE} {version('scene-synthesizer')} {VERSION} {cfg.category} {seed}"
     folder = cache_root(cfg.cache_dir) / PACKAGE / f"{cfg.category}-{seed}-{version('scene-synthesizer')}-{VERSION}"
-    cached_folder(folder, key=key, make=lambda temporary: _generate(generator, seed, temporary, category=cfg.category))
+    cached_folder(
+        folder, key=key, make=lambda temporary: _generate_urdf(generator, seed, temporary, category=cfg.category)
+    )
     sources = type(cfg.source)
     named = cfg.at(str(seed))
     return replace(named, source=sources.urdf, root=str(folder / _URDF), instance=None)
 
 
-def _generator(cfg: ObjectCfg) -> Any:
+def _find_generator(cfg: ObjectCfg) -> Any:
     if cfg.category not in GENERATORS:
         raise ConfigError(
             f"object.category='{cfg.category}' is not known for source={cfg.source.value}."
@@ -96,7 +98,7 @@ def _generator(cfg: ObjectCfg) -> Any:
     return getattr(module, GENERATORS[cfg.category])
 
 
-def _generate(generator: Any, seed: int, folder: Path, *, category: str) -> None:
+def _generate_urdf(generator: Any, seed: int, folder: Path, *, category: str) -> None:
     try:
         # it reports its progress on the console
         with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):

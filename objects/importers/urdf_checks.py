@@ -63,12 +63,12 @@ def check_model(path: Path, model: UrdfModel) -> None:
 def _size_problem(shape: Shape) -> str | None:
     if shape.kind is ShapeKind.mesh:
         if any(abs(value) < 1e-9 for value in shape.size):
-            return f"has scale {_listed(shape.size)}, and a 0 leaves no body"
+            return f"has scale {_join_values(shape.size)}, and a 0 leaves no body"
         return None
     if any(value <= 0.0 for value in shape.size):
-        return f"has size {_listed(shape.size)}, expected numbers above 0"
+        return f"has size {_join_values(shape.size)}, expected numbers above 0"
     return None
 
 
-def _listed(values: tuple[float, ...]) -> str:
+def _join_values(values: tuple[float, ...]) -> str:
     return " ".join(f"{value:g}" for value in values)

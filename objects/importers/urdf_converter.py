@@ -131,9 +131,9 @@ class UrdfConverter(AssetConverterBase[UrdfConverterCfg]):
         cfg, where = self.cfg, str(self._asset)
         root = parse_xml(self._asset)
         model = scaled_model(self._source, cfg.scale)
-        notices = _left_out(root)
+        notices = _list_left_out(root)
         surfaces = read_surfaces(model, self._folder, where=where)
-        size_m = self._size(model, surfaces)
+        size_m = self._measure_size(model, surfaces)
         store = MeshStore(folder, self._folder, shared=cfg.make_instanceable)
         declared = {
             str(link.get("name")): mass
@@ -143,19 +143,21 @@ class UrdfConverter(AssetConverterBase[UrdfConverterCfg]):
         links: dict[str, MergeLink] = {}
         without: list[str] = []
         for name, link in model.links.items():
-            made, collisions = self._colliders(link, surfaces[name], store, size_m=size_m)
-            inertial = self._inertial(link, made, declared.get(name), notices, without)
-            visuals = tuple(self._visual(shape, surfaces[name], store) for shape in link.visuals)
+            made, collisions = self._make_colliders(link, surfaces[name], store, size_m=size_m)
+            inertial = self._make_inertial(link, made, declared.get(name), notices, without)
+            visuals = tuple(self._make_visual(shape, surfaces[name], store) for shape in link.visuals)
             links[name] = MergeLink(Link(name, visuals, collisions, inertial), made)
         if without:
             notices.append(
                 f"no inertial on {', '.join(without)}: computed from volume at {DEFAULT_DENSITY_KG_M3:g} kg/m^3; "
                 "set link_density"
             )
-        joints = {joint.name: self._joint(joint, notices) for joint in model.joints.values()}
+        joints = {joint.name: self._make_joint(joint, notices) for joint in model.joints.values()}
         if cfg.merge_fixed_joints:
             links, joints = merge_fixed(links, joints, kept=kept_joints(root))
-        links = {name: item if item.link.inertial is not None else _with_token(item) for name, item in links.items()}
+        links = {
+            name: item if item.link.inertial is not None else _with_token_mass(item) for name, item in links.items()
+        }
         if not any(joint.moves for joint in joints.values()):
             notices.append("no joint moves: this is a rigid object")
         written = {name: item.link for name, item in links.items()}
@@ -166,7 +168,7 @@ class UrdfConverter(AssetConverterBase[UrdfConverterCfg]):
         (folder / self._urdf_name).write_text(result.to_urdf(), encoding="utf-8")
         physics = {
             "self_collision": cfg.self_collision,
-            "drives": {joint.name: self._drive(joint) for joint in joints.values() if joint.moves},
+            "drives": {joint.name: self._make_drive(joint) for joint in joints.values() if joint.moves},
             "mass": {},
             "rigid": {},
             "collision": {},
@@ -176,7 +178,7 @@ class UrdfConverter(AssetConverterBase[UrdfConverterCfg]):
             result, geometry, physics, fix_base=bool(cfg.fix_base), notices=tuple(dict.fromkeys(notices))
         )
 
-    def _size(self, model: UrdfModel, surfaces: dict[str, LinkSurfaces]) -> float:
+    def _measure_size(self, model: UrdfModel, surfaces: dict[str, LinkSurfaces]) -> float:
         placed = [
             TriangleMesh(model.link_pose(name) @ mesh.vertices, mesh.faces)
             for name, found in surfaces.items()
@@ -188,7 +190,7 @@ class UrdfConverter(AssetConverterBase[UrdfConverterCfg]):
             )
         return check_size(placed, where=str(self._asset))
 
-    def _colliders(
+    def _make_colliders(
         self, link: Link, surfaces: LinkSurfaces, store: MeshStore, *, size_m: float
     ) -> tuple[ConvertedLink, tuple[Shape, ...]]:
         """The colliders of a link: primitives stay what they are, meshes become convex."""
@@ -219,14 +221,14 @@ class UrdfConverter(AssetConverterBase[UrdfConverterCfg]):
         made = ConvertedLink(surfaces.visuals, (*parts, *hulls), None, tuple(meshes), methods)
         return made, collisions
 
-    def _visual(self, shape: Shape, surfaces: LinkSurfaces, store: MeshStore) -> Shape:
+    def _make_visual(self, shape: Shape, surfaces: LinkSurfaces, store: MeshStore) -> Shape:
         if shape.kind is not ShapeKind.mesh or shape.path is None:
             return shape
         file = store.add(shape.path, surfaces.sources[shape.path].mesh)
         rgba = surfaces.colour(shape, self._folder)
         return Shape(shape.kind, shape.size, shape.T_link_shape, shape.name, rgba, mesh=file, path=store.folder / file)
 
-    def _inertial(
+    def _make_inertial(
         self,
         link: Link,
         made: ConvertedLink,
@@ -256,7 +258,7 @@ class UrdfConverter(AssetConverterBase[UrdfConverterCfg]):
         without.append(link.name)
         return solid_inertial(made.surface, made.parts, mass_kg=None, density=None)
 
-    def _joint(self, joint: Joint, notices: list[str]) -> Joint:
+    def _make_joint(self, joint: Joint, notices: list[str]) -> Joint:
         if not joint.moves:
             return joint
         if joint.kind != "continuous" and joint.lower == joint.upper:
@@ -265,7 +267,7 @@ class UrdfConverter(AssetConverterBase[UrdfConverterCfg]):
         axis = joint.axis / np.linalg.norm(joint.axis)
         return Joint(**{**vars(joint), "axis": axis, "damping": damping})
 
-    def _drive(self, joint: Joint) -> dict[str, float | str]:
+    def _make_drive(self, joint: Joint) -> dict[str, float | str]:
         """The drive of a joint; `joint.damping` is already the one that wins."""
         cfg = self.cfg
         damping = joint.damping if cfg.override_joint_dynamics or joint.damping > 0.0 else cfg.default_drive_damping
@@ -304,12 +306,12 @@ class UrdfConverter(AssetConverterBase[UrdfConverterCfg]):
         )
 
 
-def _with_token(item: MergeLink) -> MergeLink:
+def _with_token_mass(item: MergeLink) -> MergeLink:
     """A link without shape and mass, with a gram: engines give such a link a kilogram, or refuse it."""
     return replace(item, link=replace(item.link, inertial=solid_inertial((), (), mass_kg=None, density=None)))
 
 
-def _left_out(root: ET.Element) -> list[str]:
+def _list_left_out(root: ET.Element) -> list[str]:
     """What of a file has no counterpart in the output, a line each."""
     followers = [str(joint.get("name")) for joint in root.findall("joint") if joint.find("mimic") is not None]
     notices = [f"<mimic> is not carried over: {', '.join(followers)} moves by itself"] if followers else []

@@ -18,8 +18,8 @@ def is_urdf_folder(path: Path) -> bool:
     """Whether a path is a folder of many objects, and not a URDF or the folder of one."""
     if not path.is_dir() or (path / PARTNET_URDF).is_file():
         return False
-    beside = len(_urdfs(path))
-    return beside > 1 or (not beside and next(_found(path, path, _DEPTH, [0]), None) is not None)
+    beside = len(_list_urdfs(path))
+    return beside > 1 or (not beside and next(_find_instances(path, path, _DEPTH, [0]), None) is not None)
 
 
 def urdf_instances(root: Path) -> dict[str, Path]:
@@ -31,7 +31,7 @@ def urdf_instances(root: Path) -> dict[str, Path]:
     Raises:
         AssetError: There is none in it, or it holds more than anybody would look through.
     """
-    found = dict(_found(root, root, _DEPTH, [0]))
+    found = dict(_find_instances(root, root, _DEPTH, [0]))
     if not found:
         raise AssetError(
             f"'{root}' holds no URDF, {_DEPTH} folders deep. Expected URDFs, or folders with one each. Name another "
@@ -53,7 +53,7 @@ def urdf_state(urdf: Path) -> str:
     return digest.hexdigest()
 
 
-def _found(folder: Path, root: Path, depth: int, seen: list[int]) -> Iterator[tuple[str, Path]]:
+def _find_instances(folder: Path, root: Path, depth: int, seen: list[int]) -> Iterator[tuple[str, Path]]:
     """Instances below a folder; `seen` counts what was looked at."""
     entries = sorted(folder.iterdir())
     seen[0] += len(entries)
@@ -64,7 +64,7 @@ def _found(folder: Path, root: Path, depth: int, seen: list[int]) -> Iterator[tu
             path=str(root),
         )
     inside = folder.relative_to(root)
-    urdfs = [folder / PARTNET_URDF] if (folder / PARTNET_URDF).is_file() else _urdfs(folder)
+    urdfs = [folder / PARTNET_URDF] if (folder / PARTNET_URDF).is_file() else _list_urdfs(folder)
     if urdfs:
         alone = len(urdfs) == 1 and folder != root
         yield from ((inside.as_posix() if alone else (inside / p.stem).as_posix(), p) for p in urdfs)
@@ -72,8 +72,8 @@ def _found(folder: Path, root: Path, depth: int, seen: list[int]) -> Iterator[tu
             return
     for path in entries:
         if depth and path.is_dir() and not path.name.startswith("."):
-            yield from _found(path, root, depth - 1, seen)
+            yield from _find_instances(path, root, depth - 1, seen)
 
 
-def _urdfs(folder: Path) -> list[Path]:
+def _list_urdfs(folder: Path) -> list[Path]:
     return sorted(path for path in folder.glob("*.urdf") if path.is_file())

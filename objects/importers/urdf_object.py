@@ -54,13 +54,13 @@ def load_urdf_object(cfg: ObjectCfg) -> ObjectAsset:
         ConfigError: It has no such part, or two scales are given.
         AssetError: There is no such URDF, it is damaged, or it has no joint that a skill fits.
     """
-    source = _source(cfg)
-    given = _given_annotation(source, cfg)
-    key = _key(source, cfg, given=given is not None)
-    folder = cache_root(cfg.cache_dir) / "urdf" / f"{_plain(source.instance)}-{key[:16]}"
+    source = _find_source(cfg)
+    given = _read_given_annotation(source, cfg)
+    key = _cache_key(source, cfg, given=given is not None)
+    folder = cache_root(cfg.cache_dir) / "urdf" / f"{_folder_name(source.instance)}-{key[:16]}"
     digest = cached_folder(folder, key=key, make=lambda temporary: _convert(source, cfg, given, temporary))
     facts = json.loads((folder / _FACTS_FILE).read_text(encoding="utf-8"))
-    turn = facts["turns"][_part_name(facts["turns"], cfg)]
+    turn = facts["turns"][_choose_part(facts["turns"], cfg)]
     facing = facts["facing"][str(turn)]
     return ObjectAsset(
         name=cfg.name,
@@ -91,12 +91,12 @@ def urdf_object_set(cfg: ObjectCfg, *, among: Sequence[str] = ()) -> dict[str, A
         urdfs = urdf_instances(Path(cfg.root or "").expanduser())
         instances = {name: urdf_state(urdfs[name])[:16] for name in among}
         return {"converter": VERSION, "coacd": version("coacd"), "instances": instances}
-    source = _source(cfg)
-    given = _given_annotation(source, cfg) is not None
+    source = _find_source(cfg)
+    given = _read_given_annotation(source, cfg) is not None
     return {"converter": VERSION, "coacd": version("coacd"), "files": _source_hash(source, given=given)[:16]}
 
 
-def _source(cfg: ObjectCfg) -> SourceObject:
+def _find_source(cfg: ObjectCfg) -> SourceObject:
     if not cfg.root:
         raise ConfigError(
             "object.root is missing. Expected the path of a URDF, or of the folder of one object. Set it, or write "
@@ -105,7 +105,7 @@ def _source(cfg: ObjectCfg) -> SourceObject:
         )
     path = Path(cfg.root).expanduser()
     if is_urdf_folder(path):
-        return _of_folder(path, cfg)
+        return _source_in_folder(path, cfg)
     source = read_source(path, category=cfg.category, packages=True)
     if cfg.instance not in (None, source.instance):
         raise ConfigError(
@@ -116,7 +116,7 @@ def _source(cfg: ObjectCfg) -> SourceObject:
     return source
 
 
-def _of_folder(folder: Path, cfg: ObjectCfg) -> SourceObject:
+def _source_in_folder(folder: Path, cfg: ObjectCfg) -> SourceObject:
     """The instance of a folder of objects, each of which says what it is where the configuration does not."""
     urdfs = urdf_instances(folder)
     if cfg.instance not in urdfs:
@@ -131,7 +131,7 @@ def _of_folder(folder: Path, cfg: ObjectCfg) -> SourceObject:
     return read_source(urdf, category=category, packages=True)
 
 
-def _given_annotation(source: SourceObject, cfg: ObjectCfg) -> Articulation | None:
+def _read_given_annotation(source: SourceObject, cfg: ObjectCfg) -> Articulation | None:
     """The annotation beside the URDF, checked; None if there is none, or it says that it is about another URDF."""
     path = source.folder / ANNOTATION_FILE
     if not path.is_file():
@@ -139,7 +139,7 @@ def _given_annotation(source: SourceObject, cfg: ObjectCfg) -> Articulation | No
     if not read_articulation(path).is_about(source.urdf):
         return None
     found = load_annotation(path, urdf=source.folder / source.urdf).articulation
-    scale = _scale_of(found)
+    scale = _annotation_scale(found)
     if cfg.scale is not None and cfg.scale != scale:
         raise ConfigError(
             f"object.scale={cfg.scale:g} and the scale {scale:g} of {path} contradict each other. Remove object.scale, "
@@ -149,7 +149,7 @@ def _given_annotation(source: SourceObject, cfg: ObjectCfg) -> Articulation | No
     return found
 
 
-def _scale_of(articulation: Articulation) -> float:
+def _annotation_scale(articulation: Articulation) -> float:
     """Metres per unit of the URDF that an annotation stands beside."""
     said = articulation.extra.get("urdf")
     return float(said.get("scale", 1.0)) if isinstance(said, Mapping) else 1.0
@@ -168,7 +168,7 @@ def _source_hash(source: SourceObject, *, given: bool) -> str:
     return content_hash({name: path.read_bytes() for name, path in files.items()})
 
 
-def _key(source: SourceObject, cfg: ObjectCfg, *, given: bool) -> str:
+def _cache_key(source: SourceObject, cfg: ObjectCfg, *, given: bool) -> str:
     made_of = [
         VERSION,
         UrdfConverter.VERSION,
@@ -185,8 +185,8 @@ def _convert(source: SourceObject, cfg: ObjectCfg, given: Articulation | None, f
     # annotated first: what cannot be acted on is refused before minutes of convex decomposition
     # keypoints of others' `info.json` are left out: they lie on faces and beside handles, as their own skills want them
     annotation = given or annotate_source(source, AnnotateCfg(scale=cfg.scale, use_info=False)).articulation
-    scale = _scale_of(annotation)
-    model = read_urdf(_converted(source, cfg, scale, folder / _MODEL_FOLDER))
+    scale = _annotation_scale(annotation)
+    model = read_urdf(_convert_model(source, cfg, scale, folder / _MODEL_FOLDER))
     held = {
         name: ends[0] * (scale if model.joints[name].kind == "prismatic" else 1.0)
         for name, ends in all_ends(ObjectGeometry(source)).items()
@@ -204,18 +204,18 @@ def _convert(source: SourceObject, cfg: ObjectCfg, given: Articulation | None, f
             "friction": {joint: values[0] for joint, values in dynamics.items()},
             "damping": {joint: values[1] for joint, values in dynamics.items()},
         }
-    facts = {"turns": turns, "facing": facing, "parameters": _parameters(annotation, given=given is not None)}
+    facts = {"turns": turns, "facing": facing, "parameters": _record_parameters(annotation, given=given is not None)}
     # parts stay in their order: the first one is acted on where none is named
     (folder / _FACTS_FILE).write_text(json.dumps(facts, indent=1) + "\n", encoding="utf-8")
 
 
-def _converted(source: SourceObject, cfg: ObjectCfg, scale: float, folder: Path) -> Path:
+def _convert_model(source: SourceObject, cfg: ObjectCfg, scale: float, folder: Path) -> Path:
     """The URDF of the converted object, copied into a folder.
 
     The converter keeps its own, by content: another annotation of the same object needs no other colliders.
     """
     made_of = [_source_hash(source, given=False), UrdfConverter.VERSION, version("coacd"), scale]
-    name = f"{_plain(source.instance)}-{hashlib.sha256(json.dumps(made_of).encode()).hexdigest()[:16]}"
+    name = f"{_folder_name(source.instance)}-{hashlib.sha256(json.dumps(made_of).encode()).hexdigest()[:16]}"
     made = UrdfConverter(
         UrdfConverterCfg(
             asset_path=str(source.folder / source.urdf),
@@ -231,15 +231,15 @@ def _converted(source: SourceObject, cfg: ObjectCfg, scale: float, folder: Path)
     return folder / urdf.name
 
 
-def _parameters(annotation: Articulation, *, given: bool) -> dict[str, float | str]:
+def _record_parameters(annotation: Articulation, *, given: bool) -> dict[str, float | str]:
     return {
         "annotation": "given" if given else "derived",
-        "scale": round(_scale_of(annotation), 6),
+        "scale": round(_annotation_scale(annotation), 6),
         "handles": ", ".join(f"{name} {part.handle.type.value}" for name, part in annotation.parts.items()),
     }
 
 
-def _part_name(turns: Mapping[str, int], cfg: ObjectCfg) -> str:
+def _choose_part(turns: Mapping[str, int], cfg: ObjectCfg) -> str:
     if cfg.part is None:
         return next(iter(turns))
     if cfg.part not in turns:
@@ -252,6 +252,6 @@ def _part_name(turns: Mapping[str, int], cfg: ObjectCfg) -> str:
     return cfg.part
 
 
-def _plain(name: str) -> str:
+def _folder_name(name: str) -> str:
     """A name that can be a folder's, on every system."""
     return re.sub(r"[^A-Za-z0-9_-]", "_", name)[:64]

@@ -31,7 +31,7 @@ class LinkSurfaces:
 
     def colour(self, shape: Shape, folder: Path) -> tuple[float, float, float, float] | None:
         """The colour of a visual: the URDF's, else that of its mesh file."""
-        return _colour(shape, self.sources, folder)
+        return _find_colour(shape, self.sources, folder)
 
 
 def read_surfaces(model: UrdfModel, folder: Path, *, where: str) -> dict[str, LinkSurfaces]:
@@ -55,9 +55,9 @@ def read_surfaces(model: UrdfModel, folder: Path, *, where: str) -> dict[str, Li
                     shape.path, turn_to_z_up=False, where=f"{where}: mesh '{shape.mesh}' of link '{name}'"
                 )
         found[name] = LinkSurfaces(
-            tuple(_surface(shape, sources, primitives) for shape in link.visuals),
-            tuple(_surface(shape, sources, primitives) for shape in link.collisions),
-            tuple(_visual(shape, sources, primitives, folder) for shape in link.visuals),
+            tuple(_make_surface(shape, sources, primitives) for shape in link.visuals),
+            tuple(_make_surface(shape, sources, primitives) for shape in link.collisions),
+            tuple(_make_visual(shape, sources, primitives, folder) for shape in link.visuals),
             sources,
         )
     return found
@@ -87,7 +87,7 @@ def primitive_mesh(kind: ShapeKind, size: tuple[float, ...]) -> TriangleMesh:
     return convex_hull(points * size[0])
 
 
-def _source(
+def _find_mesh(
     shape: Shape, sources: dict[Path, SurfaceMesh], primitives: dict[tuple[ShapeKind, tuple[float, ...]], TriangleMesh]
 ) -> tuple[TriangleMesh, tuple[float, float, float]]:
     if shape.path is not None:
@@ -98,27 +98,29 @@ def _source(
     return primitives[key], (1.0, 1.0, 1.0)
 
 
-def _surface(
+def _make_surface(
     shape: Shape, sources: dict[Path, SurfaceMesh], primitives: dict[tuple[ShapeKind, tuple[float, ...]], TriangleMesh]
 ) -> TriangleMesh:
-    mesh, scale = _source(shape, sources, primitives)
+    mesh, scale = _find_mesh(shape, sources, primitives)
     faces = mesh.faces[:, ::-1] if float(np.prod(scale)) < 0 else mesh.faces
     return TriangleMesh(shape.T_link_shape @ (mesh.vertices * np.asarray(scale)), faces)
 
 
-def _visual(
+def _make_visual(
     shape: Shape,
     sources: dict[Path, SurfaceMesh],
     primitives: dict[tuple[ShapeKind, tuple[float, ...]], TriangleMesh],
     folder: Path,
 ) -> VisualMesh:
-    mesh, scale = _source(shape, sources, primitives)
-    rgba = _colour(shape, sources, folder)
+    mesh, scale = _find_mesh(shape, sources, primitives)
+    rgba = _find_colour(shape, sources, folder)
     textured = None if shape.path is None or rgba is None else read_textured_surface(shape.path, folder)
     return VisualMesh(mesh, scale, shape.T_link_shape, rgba, textured)
 
 
-def _colour(shape: Shape, sources: dict[Path, SurfaceMesh], folder: Path) -> tuple[float, float, float, float] | None:
+def _find_colour(
+    shape: Shape, sources: dict[Path, SurfaceMesh], folder: Path
+) -> tuple[float, float, float, float] | None:
     if shape.rgba is not None or shape.path is None:
         return shape.rgba
     if shape.path.suffix.lower() == ".obj":

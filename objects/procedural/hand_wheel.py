@@ -121,7 +121,7 @@ def build(assembly: Assembly, p: HandWheelParameters) -> GeneratedObject:
         held,
         mass_kg=wheel.mass_kg(4000.0),
         push=push,
-        edge=(edge + _aside(frame) * 0.011).tolist(),
+        edge=(edge + _across_axis(frame) * 0.011).tolist(),
     )
     assembly.covers(TextureKind.cast_metal, p.body_colour, darker(p.body_colour, 0.75))
     return assembly.finish(p)
@@ -130,7 +130,7 @@ def build(assembly: Assembly, p: HandWheelParameters) -> GeneratedObject:
 generate = ObjectGenerator("hand_wheel", draw_parameters, build)
 
 
-def _aside(frame: PanelFrame) -> np.ndarray:
+def _across_axis(frame: PanelFrame) -> np.ndarray:
     return np.asarray(frame.across)
 
 

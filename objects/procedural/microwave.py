@@ -119,7 +119,7 @@ def _add_body(builder: LinkBuilder, p: MicrowaveParameters, away: float) -> None
     for label, (a, b) in (("side_hinge", thin), ("side_panel", thick)):
         low, high = min(a[1], b[1]), max(a[1], b[1])
         builder.box(label, (a[0], low, w), (b[0], high, h - w), rgba=p.colour)
-    _cavity_lining(builder, p, away)
+    _add_lining(builder, p, away)
     # The control panel fills the front beside the door, so that door and panel lie flush.
     inner, outer = away * (p.width_m / 2 - p.panel_m) + away * 0.002, away * p.width_m / 2
     low, high = min(inner, outer), max(inner, outer)
@@ -145,7 +145,7 @@ def _add_body(builder: LinkBuilder, p: MicrowaveParameters, away: float) -> None
     )
 
 
-def _cavity_lining(builder: LinkBuilder, p: MicrowaveParameters, away: float) -> None:
+def _add_lining(builder: LinkBuilder, p: MicrowaveParameters, away: float) -> None:
     """Light inner faces and a turntable, to be seen only."""
     x0, x1, w, h, skin = -p.depth_m / 2 + p.wall_m, p.depth_m / 2, p.wall_m, p.height_m, 0.0008
     a, b = sorted((-away * (p.width_m / 2 - w), away * (p.width_m / 2 - p.panel_m)))

@@ -84,7 +84,7 @@ def arm_chains(model: UrdfModel, urdf: Path) -> list[Chain]:
         AssetError: There is none.
     """
     found: list[Chain] = []
-    _walk(model, model.root, [], model.root, set(mimics(urdf)), found)
+    _collect_chains(model, model.root, [], model.root, set(mimics(urdf)), found)
     if not found:
         raise AssetError(
             f"{urdf} has no arm with a gripper that moves. Expected a chain of at least {LEAST_JOINTS} joints, each "
@@ -95,31 +95,37 @@ def arm_chains(model: UrdfModel, urdf: Path) -> list[Chain]:
     return found
 
 
-def _walk(model: UrdfModel, link: str, chain: list[str], base: str, following: set[str], found: list[Chain]) -> None:
-    moving = _moving_below(model, link)
+def _collect_chains(
+    model: UrdfModel, link: str, chain: list[str], base: str, following: set[str], found: list[Chain]
+) -> None:
+    moving = _moving_joints_below(model, link)
     driven = [joint for joint in moving if joint.name not in following]
     if len(moving) == 1 and driven:
-        _walk(model, moving[0].child, [*chain, moving[0].name], base if chain else moving[0].parent, following, found)
+        _collect_chains(
+            model, moving[0].child, [*chain, moving[0].name], base if chain else moving[0].parent, following, found
+        )
     elif len(moving) > 1 and len(chain) >= LEAST_JOINTS:
-        fingers = [joint for first in moving for joint in _all_below(model, first)]
+        fingers = [joint for first in moving for joint in _all_joints_below(model, first)]
         fingers.sort(key=lambda joint: joint.name in following)
         found.append(Chain(base, tuple(chain), moving[0].parent, tuple(joint.name for joint in fingers)))
     else:
         for joint in driven:
-            _walk(model, joint.child, [joint.name], joint.parent, following, found)
+            _collect_chains(model, joint.child, [joint.name], joint.parent, following, found)
 
 
-def _moving_below(model: UrdfModel, link: str) -> list[Joint]:
+def _moving_joints_below(model: UrdfModel, link: str) -> list[Joint]:
     """The next moving joints below a link, past fixed ones."""
     found = []
     for joint in model.joints.values():
         if joint.parent == link:
-            found += [joint] if joint.moves else _moving_below(model, joint.child)
+            found += [joint] if joint.moves else _moving_joints_below(model, joint.child)
     return found
 
 
-def _all_below(model: UrdfModel, first: Joint) -> list[Joint]:
-    below = [joint for following in _moving_below(model, first.child) for joint in _all_below(model, following)]
+def _all_joints_below(model: UrdfModel, first: Joint) -> list[Joint]:
+    below = [
+        joint for following in _moving_joints_below(model, first.child) for joint in _all_joints_below(model, following)
+    ]
     return [first, *below]
 
 
@@ -142,9 +148,9 @@ def measured_hand(model: UrdfModel, chain: Chain, follows: dict[str, tuple[str, 
             "supported.",
             link=chain.ee_link,
         )
-    ends = [_positions(model, chain, follows, share) for share in (0.0, 1.0)]
-    links = _links_below(model, chain)
-    shapes = {name: _points(model, name) for name in links}
+    ends = [_finger_positions(model, chain, follows, share) for share in (0.0, 1.0)]
+    links = _moved_links(model, chain)
+    shapes = {name: _collider_points(model, name) for name in links}
     shapes = {name: points for name, points in shapes.items() if len(points)}
     if len(shapes) < 2:
         raise AssetError(
@@ -152,8 +158,8 @@ def measured_hand(model: UrdfModel, chain: Chain, follows: dict[str, tuple[str, 
             "both fingers a <collision>.",
             link=chain.ee_link,
         )
-    clouds = [_placed(model, chain, shapes, dict(zip(chain.finger_joints, end, strict=True))) for end in ends]
-    forward = _snapped(unit(np.mean([np.concatenate(list(c.values())).mean(axis=0) for c in clouds], axis=0)))
+    clouds = [_place_points(model, chain, shapes, dict(zip(chain.finger_joints, end, strict=True))) for end in ends]
+    forward = _snap_to_axis(unit(np.mean([np.concatenate(list(c.values())).mean(axis=0) for c in clouds], axis=0)))
     reach = max(float((points @ forward).max()) for points in clouds[0].values())
     tips = [name for name, points in clouds[0].items() if float((points @ forward).max()) > reach - _TIPS_M]
     # fingers part along the direction in which their tips move against each other
@@ -166,9 +172,9 @@ def measured_hand(model: UrdfModel, chain: Chain, follows: dict[str, tuple[str, 
             "across the hand. Write the robot by hand (docs/robots.md).",
             link=chain.ee_link,
         )
-    across = _snapped(unit(across))
+    across = _snap_to_axis(unit(across))
     middle = float(np.mean([c[name].mean(axis=0) @ across for c in clouds for name in tips]))
-    gaps = [_gap(c, tips, forward, across, middle) for c in clouds]
+    gaps = [_measure_gap(c, tips, forward, across, middle) for c in clouds]
     if gaps[0] > gaps[1]:
         ends.reverse()
     low, high = (np.array(end) for end in ends)
@@ -176,8 +182,8 @@ def measured_hand(model: UrdfModel, chain: Chain, follows: dict[str, tuple[str, 
 
     def swept(high: Array) -> tuple[list[dict[str, Array]], Array]:
         rows = [dict(zip(chain.finger_joints, (low + s * (high - low)).tolist(), strict=True)) for s in shares]
-        placed = [_placed(model, chain, shapes, row) for row in rows]
-        return placed, np.maximum.accumulate([max(_gap(c, tips, forward, across, middle), 0.0) for c in placed])
+        placed = [_place_points(model, chain, shapes, row) for row in rows]
+        return placed, np.maximum.accumulate([max(_measure_gap(c, tips, forward, across, middle), 0.0) for c in placed])
 
     placed, widths = swept(high)
     if widths[-1] < _LEAST_OPENING_M:
@@ -210,7 +216,7 @@ def measured_hand(model: UrdfModel, chain: Chain, follows: dict[str, tuple[str, 
     )
 
 
-def _positions(
+def _finger_positions(
     model: UrdfModel, chain: Chain, follows: dict[str, tuple[str, float, float]], share: float
 ) -> list[float]:
     """Positions of the finger joints at a share of the way of those that are driven."""
@@ -225,7 +231,7 @@ def _positions(
     return [positions[name] for name in chain.finger_joints]
 
 
-def _links_below(model: UrdfModel, chain: Chain) -> list[str]:
+def _moved_links(model: UrdfModel, chain: Chain) -> list[str]:
     """Links that move with a finger joint."""
     joints = set(chain.finger_joints)
     found = []
@@ -238,7 +244,7 @@ def _links_below(model: UrdfModel, chain: Chain) -> list[str]:
     return found
 
 
-def _points(model: UrdfModel, link: str) -> Array:
+def _collider_points(model: UrdfModel, link: str) -> Array:
     """(N, 3) points over the colliders of a link, link frame [m]."""
     found = [
         sample_surface(shape_mesh(shape).moved(shape.T_link_shape), spacing_m=_SPACING_M)
@@ -247,12 +253,12 @@ def _points(model: UrdfModel, link: str) -> Array:
     return np.concatenate(found) if found else np.zeros((0, 3))
 
 
-def _placed(model: UrdfModel, chain: Chain, shapes: dict[str, Array], at: dict[str, float]) -> dict[str, Array]:
+def _place_points(model: UrdfModel, chain: Chain, shapes: dict[str, Array], at: dict[str, float]) -> dict[str, Array]:
     T_ee_root = model.link_pose(chain.ee_link, at).inverse()
     return {name: T_ee_root @ model.link_pose(name, at) @ points for name, points in shapes.items()}
 
 
-def _gap(clouds: dict[str, Array], tips: list[str], forward: Array, across: Array, middle: float) -> float:
+def _measure_gap(clouds: dict[str, Array], tips: list[str], forward: Array, across: Array, middle: float) -> float:
     """Distance between what lies on either side of the middle, near the tips [m]."""
     reach = max(float((clouds[name] @ forward).max()) for name in tips)
     inner: dict[bool, float] = {}
@@ -267,7 +273,7 @@ def _gap(clouds: dict[str, Array], tips: list[str], forward: Array, across: Arra
     return sum(inner.values()) if len(inner) == 2 else 0.0
 
 
-def _snapped(direction: Array) -> Array:
+def _snap_to_axis(direction: Array) -> Array:
     """The direction, or the axis of the frame that it nearly is."""
     axis = int(np.argmax(np.abs(direction)))
     if abs(float(direction[axis])) < _SNAP:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from unlatch.objects.annotate.annotator import AnnotateCfg, Annotated, annotate_source
+from unlatch.objects.annotate.annotator import AnnotateCfg, AnnotationResult, annotate_source
 from unlatch.objects.annotate.source import PARTNET_URDF, find_urdf, read_source
 from unlatch.objects.annotate.storage import AnnotatedUrdf, check_overwriting, load_annotation, marked, write_whole
 from unlatch.objects.annotation import ANNOTATION_FILE
@@ -47,7 +47,7 @@ def annotate(
     scale: float | None = None,
     size_m: float | None = None,
     use_info: bool = True,
-) -> Annotated:
+) -> AnnotationResult:
     """Annotates one object and writes `articulation.yaml` and a picture.
 
     Args:
@@ -75,7 +75,7 @@ def annotate(
 
 def annotate_target(
     target: AnnotationTarget, cfg: AnnotateCfg, *, category: str | None, force: bool, picture: bool
-) -> Annotated:
+) -> AnnotationResult:
     """Annotates one object; see `annotate`. The annotation is written last, after its picture."""
     check_overwriting(target.file, urdf=find_urdf(target.source).name, force=force)
     source = read_source(target.source, category=category, packages=True)

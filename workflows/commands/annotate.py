@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from unlatch.objects.annotate.annotator import AnnotateCfg, Annotated
+from unlatch.objects.annotate.annotator import AnnotateCfg, AnnotationResult
 from unlatch.simcore.errors import AssetError, ConfigError
 from unlatch.workflows.assets.annotate import AnnotationTarget, annotate_target, find_targets
 from unlatch.workflows.cli.arguments import read_pairs, split_paths
@@ -82,7 +82,7 @@ def _run(arguments: list[str]) -> int:
     return _annotate_many(targets, cfg)
 
 
-def _annotate(target: AnnotationTarget, cfg: AnnotateCommandCfg) -> Annotated:
+def _annotate(target: AnnotationTarget, cfg: AnnotateCommandCfg) -> AnnotationResult:
     values = AnnotateCfg(scale=cfg.scale, size_m=cfg.size, use_info=cfg.info)
     return annotate_target(target, values, category=cfg.category, force=cfg.force, picture=cfg.picture)
 
@@ -126,7 +126,7 @@ def _annotate_many(targets: Sequence[AnnotationTarget], cfg: AnnotateCommandCfg)
     return FAILED if good or cfg.check else BAD_INPUT
 
 
-def _describe(found: Annotated) -> list[str]:
+def _describe(found: AnnotationResult) -> list[str]:
     """Returns one line for the object, each part and each joint that was left out."""
     size = " x ".join(f"{v:.2f}" for v in found.size_m)
     lines = [f"{found.articulation.category}: {size} m, scale {found.articulation.scale:.4g}"]

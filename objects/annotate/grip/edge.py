@@ -76,7 +76,7 @@ def stub(view: PartView) -> Grip | None:
         return None  # a drawer: what stands clear of its cabinet is too flat a handle
     points = sample_surface(view.whole, spacing_m=0.004, max_points=20_000)
     if len(view.rest.faces):
-        clear = points[_clear_of(view, points)]
+        clear = points[_is_clear_of_body(view, points)]
         points = clear if len(clear) >= 0.02 * len(points) else points
     low, high = points.min(axis=0), points.max(axis=0)
     extents = high - low
@@ -145,7 +145,7 @@ def lever_end(view: PartView) -> Grip:
     )
 
 
-def _clear_of(view: PartView, points: np.ndarray) -> np.ndarray:
+def _is_clear_of_body(view: PartView, points: np.ndarray) -> np.ndarray:
     """(N,) whether points of the part stand clear of the body: outside its box, or seen along -x before it."""
     low, high = view.rest.vertices.min(axis=0), view.rest.vertices.max(axis=0)
     outside = np.any((points < low - 1e-4) | (points > high + 1e-4), axis=1)

@@ -35,11 +35,11 @@ def find_grip(view: PartView) -> Grip:
         return turning_knob(view)
     if view.kind is PartKind.lever:
         return lever_end(view)
-    others = (_named(view, LOCK_NAMES), protrusions(view))
-    for found in (_named(view, HANDLE_NAMES), *(_far_from_hinge(view, items) for items in others)):
+    others = (_named_meshes(view, LOCK_NAMES), protrusions(view))
+    for found in (_named_meshes(view, HANDLE_NAMES), *(_far_from_hinge(view, items) for items in others)):
         grips = [grip for item in found if (grip := handle_grip(view, item)) is not None]
         if grips:
-            return _best(view, grips)
+            return _best_grip(view, grips)
     if view.slides:
         return stub(view) or slider_edge(view)
     return door_edge(view)
@@ -47,7 +47,7 @@ def find_grip(view: PartView) -> Grip:
 
 def handle_names(view: PartView) -> set[str]:
     """Names of the meshes that a hand could hold, unless the part is nothing else."""
-    return {item.name for item in _named(view, HANDLE_NAMES + LOCK_NAMES)}
+    return {item.name for item in _named_meshes(view, HANDLE_NAMES + LOCK_NAMES)}
 
 
 def handle_grip(view: PartView, handle: NamedMesh) -> Grip | None:
@@ -92,7 +92,7 @@ def handle_grip(view: PartView, handle: NamedMesh) -> Grip | None:
     return None
 
 
-def _best(view: PartView, grips: list[Grip]) -> Grip:
+def _best_grip(view: PartView, grips: list[Grip]) -> Grip:
     hint = view.hint
     if hint is not None:
         return min(grips, key=lambda grip: float(np.linalg.norm(grip.centre - hint)))
@@ -100,7 +100,7 @@ def _best(view: PartView, grips: list[Grip]) -> Grip:
     return max(grips, key=lambda grip: (grip.type is HandleType.bar, float(grip.size[2])))
 
 
-def _named(view: PartView, prefixes: tuple[str, ...]) -> list[NamedMesh]:
+def _named_meshes(view: PartView, prefixes: tuple[str, ...]) -> list[NamedMesh]:
     """Meshes of the part by name, of those that a hand could hold; none if the part is nothing else."""
     groups: dict[str, list[TriangleMesh]] = {}
     for item in view.part:
@@ -124,7 +124,7 @@ def _far_from_hinge(view: PartView, found: list[NamedMesh]) -> list[NamedMesh]:
 def _face_behind(view: PartView, handle: NamedMesh, low: np.ndarray, high: np.ndarray) -> float:
     """Where the panel lies behind a handle [m along x]; the handle's own foot if nothing is there."""
     others = [item.mesh for item in (*view.part, *view.body) if not handle.name or item.name != handle.name]
-    panel = join_meshes(others) if handle.name else _without(join_meshes(others), handle.mesh)
+    panel = join_meshes(others) if handle.name else _without_piece(join_meshes(others), handle.mesh)
     middle = (low + high)[1:] / 2
     half = (high - low)[1:] / 2
     points = [middle + half * np.array([u, v]) for u in (-0.8, 0.0, 0.8) for v in (-0.8, 0.0, 0.8)]
@@ -136,7 +136,7 @@ def _face_behind(view: PartView, handle: NamedMesh, low: np.ndarray, high: np.nd
     return float(np.median(heights)) if len(heights) else float(low[0])
 
 
-def _without(mesh: TriangleMesh, piece: TriangleMesh) -> TriangleMesh:
+def _without_piece(mesh: TriangleMesh, piece: TriangleMesh) -> TriangleMesh:
     """A mesh without the triangles of a piece of it."""
     low, high = piece.vertices.min(axis=0) - _ROUNDING_M, piece.vertices.max(axis=0) + _ROUNDING_M
     corners = mesh.triangles

@@ -32,7 +32,7 @@ def protrusions(view: PartView) -> list[NamedMesh]:
     seen = np.isfinite(heights)
     if not seen.any():
         return []
-    level = _level(heights[seen])
+    level = _front_level(heights[seen])
     labels, count = ndimage.label(seen & (heights > level + PROTRUSION_MIN_M), structure=np.ones((3, 3)))
     found = []
     for label in range(1, count + 1):
@@ -42,19 +42,19 @@ def protrusions(view: PartView) -> list[NamedMesh]:
         first, last = cells.min(axis=0) - step, cells.max(axis=0) + step
         if float(np.min(last - first)) > GRIP_MAX_M + 2 * step:
             continue
-        piece = _within(mesh, first, last, level + 0.002)
+        piece = _cut_rectangle(mesh, first, last, level + 0.002)
         if len(piece.faces):
             found.append((len(cells), NamedMesh("", piece)))
     return [item for _, item in sorted(found, key=lambda pair: -pair[0])]
 
 
-def _level(heights: np.ndarray) -> float:
+def _front_level(heights: np.ndarray) -> float:
     """The height that most cells share, to within the depth that fingers need."""
     counts = [int(np.sum(np.abs(heights - h) < PROTRUSION_MIN_M / 2)) for h in heights]
     return float(heights[int(np.argmax(counts))])
 
 
-def _within(mesh: TriangleMesh, first: np.ndarray, last: np.ndarray, above: float) -> TriangleMesh:
+def _cut_rectangle(mesh: TriangleMesh, first: np.ndarray, last: np.ndarray, above: float) -> TriangleMesh:
     """The triangles over a rectangle of the y-z plane whose middle stands out."""
     corners = mesh.triangles
     middle = corners.mean(axis=1)

@@ -55,7 +55,7 @@ def push_point(view: PartView, grip: Grip) -> np.ndarray:
             off_rim = float(np.max(rim - np.minimum(grid[i, j] - low, high - grid[i, j])))
             near = 0.0
             if obstacles is not None:
-                gap = _box_gap(obstacles, grid[i, j])
+                gap = _gap_to_box(obstacles, grid[i, j])
                 near = max(0.0, 0.06 - gap)
             score = (
                 _leverage(view, grid[i, j], low, high)
@@ -98,6 +98,6 @@ def _leverage(view: PartView, point: np.ndarray, low: np.ndarray, high: np.ndarr
     return abs(float(point[0] - view.origin[1])) / width - 0.5 * off_z / height
 
 
-def _box_gap(mesh: TriangleMesh, point_yz: np.ndarray) -> float:
+def _gap_to_box(mesh: TriangleMesh, point_yz: np.ndarray) -> float:
     low, high = mesh.vertices.min(axis=0)[1:], mesh.vertices.max(axis=0)[1:]
     return float(np.linalg.norm(np.maximum(np.maximum(low - point_yz, point_yz - high), 0.0)))

@@ -151,7 +151,7 @@ def _cache_key(source: SourceObject, scale: float | None, settings: ConvexDecomp
 
 def _convert(source: SourceObject, folder: Path, *, scale: float | None, settings: ConvexDecompositionCfg) -> None:
     category = partnet_category(source.category)
-    best = _best_part(source, category, scale)
+    best = _choose_part(source, category, scale)
     posed = best.posed
     if not posed.body_collisions:
         raise AssetError(
@@ -173,11 +173,11 @@ def _convert(source: SourceObject, folder: Path, *, scale: float | None, setting
     T_root_link = joint.child_pose(posed.closed)
     _copy_sources(source, folder)
     where = str(source.folder)
-    body_hulls = _hulls(posed.body_collisions, Pose.identity(), settings, size_m=size_m, where=where)
-    part_hulls = _hulls(posed.part_collisions, T_root_link, settings, size_m=size_m, where=where)
+    body_hulls = _decompose_link(posed.body_collisions, Pose.identity(), settings, size_m=size_m, where=where)
+    part_hulls = _decompose_link(posed.part_collisions, T_root_link, settings, size_m=size_m, where=where)
     part_mass_kg = category.part_density_kg_m3 * sum(hull.volume for hull in part_hulls.hulls)
     part_mass_kg = float(np.clip(part_mass_kg, *category.part_mass_kg))
-    body = _link(
+    body = _make_link(
         "body",
         posed.body_visuals,
         body_hulls,
@@ -186,7 +186,7 @@ def _convert(source: SourceObject, folder: Path, *, scale: float | None, setting
         source=source.folder,
         mass_kg=category.body_mass_kg,
     )
-    part = _link(
+    part = _make_link(
         category.part, posed.part_visuals, part_hulls, T_root_link, folder, source=source.folder, mass_kg=part_mass_kg
     )
     model = UrdfModel(f"{source.category}_{source.instance}", {"body": body, category.part: part}, {joint.name: joint})
@@ -213,23 +213,23 @@ def _convert(source: SourceObject, folder: Path, *, scale: float | None, setting
         "bounds_obj": posed.bounds.round(6).tolist(),
         "friction": {joint.name: category.friction},
         "damping": {joint.name: category.damping},
-        "parameters": _parameters(source, posed, best.root_grip, {"body": body_hulls, "part": part_hulls}),
+        "parameters": _record_parameters(source, posed, best.root_grip, {"body": body_hulls, "part": part_hulls}),
     }
     (folder / _FACTS_FILE).write_text(json.dumps(facts, indent=1, sort_keys=True) + "\n", encoding="utf-8")
     raise_problems(articulation_problems(articulation, model, size_m=size_m), where=where)
 
 
-def _best_part(source: SourceObject, category: PartnetCategory, scale: float | None) -> PosedPart:
+def _choose_part(source: SourceObject, category: PartnetCategory, scale: float | None) -> PosedPart:
     """The acted part at the scale of the object: one that can be grasped, at the smallest scale where it can."""
     geometry = ObjectGeometry(source)
     ends = all_ends(geometry)
-    choices = _candidates(geometry, category, ends)
+    choices = _find_candidates(geometry, category, ends)
     size_m = category.size_m if source.info_scale is None and scale is None else None
     cfg = AnnotateCfg(scale=scale, use_info=True)
     return sized_parts(geometry, choices, ends, cfg, usual_m=size_m, largest_m=category.largest_m)[0]
 
 
-def _candidates(geometry: ObjectGeometry, category: PartnetCategory, ends: Ends) -> list[JointChoice]:
+def _find_candidates(geometry: ObjectGeometry, category: PartnetCategory, ends: Ends) -> list[JointChoice]:
     """The joints that may be acted on, in the order of the file; those that fit the category's part names first.
 
     Raises:
@@ -243,7 +243,7 @@ def _candidates(geometry: ObjectGeometry, category: PartnetCategory, ends: Ends)
         lower, upper = limits(joint)
         least = MIN_RANGE_UNITS if joint.kind == "prismatic" else MIN_RANGE_RAD
         choice = JointChoice(joint, part_names(geometry, joint), "")
-        if upper - lower > least and _kind(geometry, choice, ends) in category.kinds:
+        if upper - lower > least and _find_kind(geometry, choice, ends) in category.kinds:
             fitting.append(choice)
     named = [c for c in fitting if source.semantics.get(c.joint.child) in category.semantics]
     if not fitting:
@@ -257,14 +257,14 @@ def _candidates(geometry: ObjectGeometry, category: PartnetCategory, ends: Ends)
     return (named or fitting)[:_MOST_CANDIDATES]
 
 
-def _kind(geometry: ObjectGeometry, choice: JointChoice, ends: Ends) -> PartKind | None:
+def _find_kind(geometry: ObjectGeometry, choice: JointChoice, ends: Ends) -> PartKind | None:
     try:
         return pose_object(geometry, choice.joint, scale=1.0, ends=ends, names=choice.names).kind
     except AssetError:  # nothing can be seen of it
         return None
 
 
-def _hulls(
+def _decompose_link(
     placed: list[PosedMesh], T_root_link: Pose, settings: ConvexDecompositionCfg, *, size_m: float, where: str
 ) -> Decomposition:
     """The convex pieces of a link, in its frame."""
@@ -273,7 +273,7 @@ def _hulls(
     return decompose(meshes, settings, size_m=size_m, where=where)
 
 
-def _link(
+def _make_link(
     name: str,
     visuals: list[PosedMesh],
     found: Decomposition,
@@ -301,7 +301,7 @@ def _link(
     return Link(name, seen, (collider,), hulls_inertial(found.hulls, mass_kg))
 
 
-def _parameters(
+def _record_parameters(
     source: SourceObject, posed: PosedObject, grip: Grip, reports: dict[str, Decomposition]
 ) -> dict[str, float | str]:
     values: dict[str, Any] = {

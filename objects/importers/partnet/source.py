@@ -55,7 +55,7 @@ def partnet_root(root: str | None) -> Path:
 
 def partnet_instances(root: Path, category: str) -> dict[str, Path]:
     """Folders by instance id, sorted: `<category>/<id>/` or, as downloaded, `<id>/` with a `meta.json`."""
-    return {name: path for name, path in _folders(root, category).items() if (path / URDF_NAME).is_file()}
+    return {name: path for name, path in _category_folders(root, category).items() if (path / URDF_NAME).is_file()}
 
 
 def check_partnet_objects(root: Path, category: str, *, among: Sequence[str] | None = None) -> None:
@@ -69,8 +69,8 @@ def check_partnet_objects(root: Path, category: str, *, among: Sequence[str] | N
     Raises:
         AssetError: Some are damaged; each is named.
     """
-    folders = [path for name, path in _folders(root, category).items() if among is None or name in among]
-    problems = [problem for path in folders if (problem := _visible_damage(path))]
+    folders = [path for name, path in _category_folders(root, category).items() if among is None or name in among]
+    problems = [problem for path in folders if (problem := _find_damage(path))]
     if problems:
         more = f" And {len(problems) - 3} more." if len(problems) > 3 else ""
         raise AssetError(
@@ -93,11 +93,11 @@ def source_state(folder: Path) -> str:
         digest.update(f"{name}\0{path.stat().st_size if path.is_file() else -1}\0".encode())
         digest.update(path.read_bytes() if path.is_file() else b"")
     for path in sorted(p for p in folder.rglob("*") if p.suffix in _MESH_SUFFIXES):
-        digest.update(f"{_relative(path, folder)}\0{path.stat().st_size}\0".encode())
+        digest.update(f"{_relative_name(path, folder)}\0{path.stat().st_size}\0".encode())
     return digest.hexdigest()
 
 
-def _folders(root: Path, category: str) -> dict[str, Path]:
+def _category_folders(root: Path, category: str) -> dict[str, Path]:
     """Folders of a category by id, sorted by id: those with a URDF, and those that have the name of an object."""
     names = partnet_category(category).folders
     found: dict[str, Path] = {}
@@ -107,11 +107,13 @@ def _folders(root: Path, category: str) -> dict[str, Path]:
             found = {**inside_it, **found}
     found = {name: path for name, path in found.items() if name.isdigit() or (path / URDF_NAME).is_file()}
     if not any((path / URDF_NAME).is_file() for path in found.values()):
-        found |= {path.name: path for path in root.iterdir() if (path / URDF_NAME).is_file() and _is_of(path, names)}
+        found |= {
+            path.name: path for path in root.iterdir() if (path / URDF_NAME).is_file() and _has_category(path, names)
+        }
     return {name: found[name] for name in sorted(found, key=lambda n: (len(n), n))}
 
 
-def _is_of(folder: Path, names: Sequence[str]) -> bool:
+def _has_category(folder: Path, names: Sequence[str]) -> bool:
     """Whether the `meta.json` of a folder names one of some categories; a damaged one names none."""
     try:
         return read_json(folder / "meta.json").get("model_cat") in names
@@ -119,7 +121,7 @@ def _is_of(folder: Path, names: Sequence[str]) -> bool:
         return False
 
 
-def _visible_damage(folder: Path) -> str | None:
+def _find_damage(folder: Path) -> str | None:
     urdf = folder / URDF_NAME
     if not urdf.is_file():
         return f"{folder} has no {URDF_NAME}."
@@ -176,10 +178,10 @@ def referenced_files(source: SourceObject) -> dict[str, Path]:
     for link in source.model.links.values():
         for shape in (*link.visuals, *link.collisions):
             if shape.path is not None:
-                files[_relative(shape.path, source.folder)] = shape.path
+                files[_relative_name(shape.path, source.folder)] = shape.path
     materials = {path for mesh in files.values() for path in material_files(mesh, source.folder)}
     textures = {path for material in materials for path in texture_files(material, source.folder)}
-    files |= {_relative(path, source.folder): path for path in (*materials, *textures)}
+    files |= {_relative_name(path, source.folder): path for path in (*materials, *textures)}
     return dict(sorted(files.items()))
 
 
@@ -192,5 +194,5 @@ def source_hash(source: SourceObject) -> str:
     return content_hash({name: path.read_bytes() for name, path in files.items()})
 
 
-def _relative(path: Path, folder: Path) -> str:
+def _relative_name(path: Path, folder: Path) -> str:
     return path.relative_to(folder).as_posix()

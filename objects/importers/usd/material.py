@@ -45,14 +45,14 @@ class UsdLooks:
         stage = prim.GetStage()
         material = pxr.UsdShade.Material.Get(stage, path)
         if not material:
-            material = self._define(stage, path, rgba, surface)
+            material = self._define_material(stage, path, rgba, surface)
         pxr.UsdShade.MaterialBindingAPI.Apply(prim).Bind(material)
         if surface is not None:
             api = pxr.UsdGeom.PrimvarsAPI(prim)
             uvs = api.CreatePrimvar("st", pxr.Sdf.ValueTypeNames.TexCoord2fArray, pxr.UsdGeom.Tokens.vertex)
             uvs.Set(pxr.Vt.Vec2fArray.FromNumpy(np.ascontiguousarray(surface.uvs, dtype=np.float32)))
 
-    def _define(self, stage: Any, path: str, rgba: Colour, surface: TexturedSurface | None) -> Any:
+    def _define_material(self, stage: Any, path: str, rgba: Colour, surface: TexturedSurface | None) -> Any:
         pxr = import_openusd()
 
         types = pxr.Sdf.ValueTypeNames
@@ -72,7 +72,7 @@ class UsdLooks:
             reader.CreateInput("varname", types.String).Set("st")
             picture = pxr.UsdShade.Shader.Define(stage, f"{path}/picture")
             picture.CreateIdAttr("UsdUVTexture")
-            picture.CreateInput("file", types.Asset).Set(pxr.Sdf.AssetPath(self._file(stage, surface.picture)))
+            picture.CreateInput("file", types.Asset).Set(pxr.Sdf.AssetPath(self._copy_picture(stage, surface.picture)))
             picture.CreateInput("sourceColorSpace", types.Token).Set("sRGB")
             picture.CreateInput("scale", types.Float4).Set(pxr.Gf.Vec4f(red, green, blue, 1.0))
             for wrap in ("wrapS", "wrapT"):
@@ -83,7 +83,7 @@ class UsdLooks:
         material.CreateSurfaceOutput().ConnectToSource(shader.CreateOutput("surface", types.Token))
         return material
 
-    def _file(self, stage: Any, picture: Path) -> str:
+    def _copy_picture(self, stage: Any, picture: Path) -> str:
         """Path of the copy of a picture, relative to the file of a stage."""
         if picture not in self._pictures:
             folder = self._folder / TEXTURE_FOLDER

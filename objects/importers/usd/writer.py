@@ -93,22 +93,22 @@ class _UsdWriter:
         root = pxr.UsdGeom.Xform.Define(self.stage, f"/{usd_name(self.asset.model.name, set())}").GetPrim()
         self.stage.SetDefaultPrim(root)
         if self.asset.model.joints or self.asset.approximation is None:
-            self._articulation(root)
+            self._write_articulation(root)
         else:
             (name,) = self.asset.model.links
-            self._rigid_body(root, name)
+            self._write_rigid_body(root, name)
         for stage in (self.stage, self.shared.stage if self.shared is not None else None):
             if stage is not None:
                 stage.GetRootLayer().Save()
 
-    def _rigid_body(self, root: Any, name: str) -> None:
+    def _write_rigid_body(self, root: Any, name: str) -> None:
         pxr = import_openusd()
 
         physics, link = self.asset.physics, self.asset.model.links[name]
         if physics["rigid"]:
-            self._rigid_api(root, physics["rigid"])
+            self._apply_rigid_api(root, physics["rigid"])
         if physics["mass"]:
-            _mass_api(root, link.inertial, physics["mass"])
+            _apply_mass_api(root, link.inertial, physics["mass"])
         (visual,) = self.asset.links[name].visuals
         collision = physics["collision"]
 
@@ -121,9 +121,9 @@ class _UsdWriter:
             pxr.UsdPhysics.MeshCollisionAPI.Apply(prim).CreateApproximationAttr(self.asset.approximation)
             for key, attribute in (("contact_offset", "contactOffset"), ("rest_offset", "restOffset")):
                 if key in collision:
-                    _physx(prim, "PhysxCollisionAPI", f"physxCollision:{attribute}", float(collision[key]))
+                    _set_physx(prim, "PhysxCollisionAPI", f"physxCollision:{attribute}", float(collision[key]))
 
-        self._mesh(
+        self._write_mesh(
             f"{root.GetPath()}/geometry",
             visual.mesh,
             visual.T_link_mesh,
@@ -134,7 +134,7 @@ class _UsdWriter:
             texture=visual.texture,
         )
 
-    def _rigid_api(self, prim: Any, values: dict[str, Any]) -> None:
+    def _apply_rigid_api(self, prim: Any, values: dict[str, Any]) -> None:
         pxr = import_openusd()
 
         api = pxr.UsdPhysics.RigidBodyAPI.Apply(prim)
@@ -145,9 +145,9 @@ class _UsdWriter:
                 value = values[key]
                 if key == "max_angular_velocity":
                     value = float(np.degrees(value))  # USD's angles are degrees
-                _physx(prim, "PhysxRigidBodyAPI", f"physxRigidBody:{attribute}", value)
+                _set_physx(prim, "PhysxRigidBodyAPI", f"physxRigidBody:{attribute}", value)
 
-    def _articulation(self, root: Any) -> None:
+    def _write_articulation(self, root: Any) -> None:
         pxr = import_openusd()
 
         model, names = self.asset.model, {"joints", LOOKS}
@@ -157,24 +157,24 @@ class _UsdWriter:
                 continue  # the world is no prim
             paths[name] = f"{root.GetPath()}/{usd_name(name, names)}"
             xform = pxr.UsdGeom.Xform.Define(self.stage, paths[name])
-            _place(xform, model.link_pose(name))
+            _set_transform(xform, model.link_pose(name))
             pxr.UsdPhysics.RigidBodyAPI.Apply(xform.GetPrim())
             if link.inertial is not None and link.inertial.mass_kg > 0:
-                _mass_api(xform.GetPrim(), link.inertial, {"mass": link.inertial.mass_kg})
-            self._link_geometry(paths[name], self.asset.links[name])
+                _apply_mass_api(xform.GetPrim(), link.inertial, {"mass": link.inertial.mass_kg})
+            self._write_link_geometry(paths[name], self.asset.links[name])
         pxr.UsdGeom.Scope.Define(self.stage, f"{root.GetPath()}/joints")
         taken: set[str] = set()
         for joint in model.joints.values():
-            self._joint(f"{root.GetPath()}/joints/{usd_name(joint.name, taken)}", joint, paths)
+            self._write_joint(f"{root.GetPath()}/joints/{usd_name(joint.name, taken)}", joint, paths)
         pxr.UsdPhysics.ArticulationRootAPI.Apply(root)
-        _physx(
+        _set_physx(
             root,
             "PhysxArticulationAPI",
             "physxArticulation:enabledSelfCollisions",
             bool(self.asset.physics["self_collision"]),
         )
 
-    def _link_geometry(self, path: str, link: ConvertedLink) -> None:
+    def _write_link_geometry(self, path: str, link: ConvertedLink) -> None:
         pxr = import_openusd()
 
         def collider(prim: Any) -> None:
@@ -185,7 +185,7 @@ class _UsdWriter:
         if link.visuals:
             pxr.UsdGeom.Scope.Define(self.stage, f"{path}/visuals")
         for number, visual in enumerate(link.visuals):
-            self._mesh(
+            self._write_mesh(
                 f"{path}/visuals/visual_{number}",
                 visual.mesh,
                 visual.T_link_mesh,
@@ -198,7 +198,7 @@ class _UsdWriter:
             pxr.UsdGeom.Scope.Define(self.stage, f"{path}/collisions")
         for number, part in enumerate(link.parts):
             key = ("part", part.vertices.tobytes(), part.faces.tobytes())
-            self._mesh(
+            self._write_mesh(
                 f"{path}/collisions/part_{number}",
                 part,
                 Pose.identity(),
@@ -208,7 +208,7 @@ class _UsdWriter:
                 key=key,
             )
 
-    def _joint(self, path: str, joint: Joint, paths: dict[str, str]) -> None:
+    def _write_joint(self, path: str, joint: Joint, paths: dict[str, str]) -> None:
         pxr = import_openusd()
 
         kind = {"revolute": pxr.UsdPhysics.RevoluteJoint, "continuous": pxr.UsdPhysics.RevoluteJoint}.get(
@@ -221,9 +221,9 @@ class _UsdWriter:
         R_joint_x = _turn_x_to(joint.axis) if joint.moves else np.eye(3)
         first = Pose(joint.T_parent_joint.R @ R_joint_x, joint.T_parent_joint.p)
         prim.CreateLocalPos0Attr(pxr.Gf.Vec3f(*(float(v) for v in first.p)))
-        prim.CreateLocalRot0Attr(_quatf(first))
+        prim.CreateLocalRot0Attr(_to_quatf(first))
         prim.CreateLocalPos1Attr(pxr.Gf.Vec3f(0.0, 0.0, 0.0))
-        prim.CreateLocalRot1Attr(_quatf(Pose(R_joint_x, np.zeros(3))))
+        prim.CreateLocalRot1Attr(_to_quatf(Pose(R_joint_x, np.zeros(3))))
         if not joint.moves:
             return
         prim.CreateAxisAttr("X")
@@ -239,10 +239,10 @@ class _UsdWriter:
         api.CreateDampingAttr(drive["damping"] / unit)
         if drive["max_effort"] > 0:
             api.CreateMaxForceAttr(drive["max_effort"])
-        _physx(prim.GetPrim(), "PhysxJointAPI", "physxJoint:maxJointVelocity", drive["max_velocity"] * unit)
-        _physx(prim.GetPrim(), "PhysxJointAPI", "physxJoint:jointFriction", joint.friction)
+        _set_physx(prim.GetPrim(), "PhysxJointAPI", "physxJoint:maxJointVelocity", drive["max_velocity"] * unit)
+        _set_physx(prim.GetPrim(), "PhysxJointAPI", "physxJoint:jointFriction", joint.friction)
 
-    def _mesh(
+    def _write_mesh(
         self,
         path: str,
         mesh: TriangleMesh,
@@ -260,7 +260,7 @@ class _UsdWriter:
         if texture is not None:  # the same triangles, and corners that differ in texture coordinates apart
             mesh = TriangleMesh(texture.vertices, texture.faces)
         if self.shared is None:
-            _place(pxr.UsdGeom.Xform.Define(self.stage, path), T, scale)
+            _set_transform(pxr.UsdGeom.Xform.Define(self.stage, path), T, scale)
             prim = self._define_mesh(self.stage, f"{path}/mesh", mesh, rgba, finish)
             if rgba is not None:
                 self.looks.bind(prim, self._look_path(rgba, texture), rgba, texture)
@@ -275,7 +275,7 @@ class _UsdWriter:
             if rgba is not None:  # what an instance shows lies below its prototype
                 self.looks.bind(prim, f"/{name}/{LOOKS}", rgba, texture)
         xform = pxr.UsdGeom.Xform.Define(self.stage, path)
-        _place(xform, T, scale)
+        _set_transform(xform, T, scale)
         xform.GetPrim().GetReferences().AddReference(self.shared.reference, self.shared.by_key[key])
         xform.GetPrim().SetInstanceable(True)
 
@@ -331,7 +331,7 @@ def _new_stage(path: Path) -> Any:
     return stage
 
 
-def _place(xform: Any, T: Pose, scale: tuple[float, ...] = (1.0, 1.0, 1.0)) -> None:
+def _set_transform(xform: Any, T: Pose, scale: tuple[float, ...] = (1.0, 1.0, 1.0)) -> None:
     pxr = import_openusd()
 
     x, y, z, w = (float(v) for v in T.quat_xyzw)
@@ -340,14 +340,14 @@ def _place(xform: Any, T: Pose, scale: tuple[float, ...] = (1.0, 1.0, 1.0)) -> N
     xform.AddScaleOp().Set(pxr.Gf.Vec3f(*(float(v) for v in scale)))
 
 
-def _quatf(T: Pose) -> Any:
+def _to_quatf(T: Pose) -> Any:
     pxr = import_openusd()
 
     x, y, z, w = (float(v) for v in T.quat_xyzw)
     return pxr.Gf.Quatf(w, x, y, z)
 
 
-def _mass_api(prim: Any, inertial: Inertial | None, given: dict[str, Any]) -> None:
+def _apply_mass_api(prim: Any, inertial: Inertial | None, given: dict[str, Any]) -> None:
     pxr = import_openusd()
 
     api = pxr.UsdPhysics.MassAPI.Apply(prim)
@@ -362,10 +362,10 @@ def _mass_api(prim: Any, inertial: Inertial | None, given: dict[str, Any]) -> No
         axes[:, 0] *= -1
     api.CreateCenterOfMassAttr(pxr.Gf.Vec3f(*(float(v) for v in inertial.com_link)))
     api.CreateDiagonalInertiaAttr(pxr.Gf.Vec3f(*(float(v) for v in moments)))
-    api.CreatePrincipalAxesAttr(_quatf(Pose(axes, np.zeros(3))))
+    api.CreatePrincipalAxesAttr(_to_quatf(Pose(axes, np.zeros(3))))
 
 
-def _physx(prim: Any, schema: str, name: str, value: Any) -> None:
+def _set_physx(prim: Any, schema: str, name: str, value: Any) -> None:
     pxr = import_openusd()
 
     kind = pxr.Sdf.ValueTypeNames.Bool if isinstance(value, bool) else pxr.Sdf.ValueTypeNames.Float

@@ -50,12 +50,12 @@ def dressed_files(made: GeneratedObject) -> tuple[UrdfModel, dict[str, bytes]]:
         meshes: dict[Colour, Shape] = {}
         for number, (rgba, shapes) in enumerate(groups.items()):
             texture = pictures[made.textures[rgba]]
-            label, tinted = f"{name}_{texture.kind.value}_{number}", _tinted(rgba, texture)
+            label, tinted = f"{name}_{texture.kind.value}_{number}", _tint_texture(rgba, texture)
             file = f"{label}.obj"
-            files[file] = _obj(shapes, texture, rng, material=label).encode()
-            materials += _material(label, tinted, texture)
+            files[file] = _write_obj(shapes, texture, rng, material=label).encode()
+            materials += _write_material(label, tinted, texture)
             meshes[rgba] = Shape(ShapeKind.mesh, (1.0, 1.0, 1.0), Pose.identity(), label, tinted, mesh=file)
-        links[name] = _with_meshes(link, meshes)
+        links[name] = _replace_by_meshes(link, meshes)
     files[MATERIAL_FILE] = "\n".join([*materials, ""]).encode()
     return UrdfModel(made.model.name, links, made.model.joints), files
 
@@ -75,19 +75,19 @@ def write_dressed(made: GeneratedObject, name: str, urdf_file: str) -> Path:
     return scratch_files(f"{name}-drawn", {urdf_file: model.to_urdf().encode(), **files}) / urdf_file
 
 
-def _with_meshes(link: Link, meshes: dict[Colour, Shape]) -> Link:
+def _replace_by_meshes(link: Link, meshes: dict[Colour, Shape]) -> Link:
     """The link with one mesh in place of all visuals of its colour."""
     plain = tuple(shape for shape in link.visuals if shape.rgba not in meshes)
     return replace(link, visuals=(*meshes.values(), *plain))
 
 
-def _tinted(rgba: Colour, texture: Texture) -> Colour:
+def _tint_texture(rgba: Colour, texture: Texture) -> Colour:
     """The colour that looks, under the shades of a texture, as bright as the given one without."""
     red, green, blue = (min(1.0, round(value / mean, 4)) for value, mean in zip(rgba, texture.mean, strict=False))
     return (red, green, blue, rgba[3])
 
 
-def _obj(shapes: list[Shape], texture: Texture, rng: np.random.Generator, *, material: str) -> str:
+def _write_obj(shapes: list[Shape], texture: Texture, rng: np.random.Generator, *, material: str) -> str:
     lines, count = [f"mtllib {MATERIAL_FILE}", f"usemtl {material}"], 1
     for shape in shapes:
         mesh = textured_mesh(shape, texture, rng)
@@ -96,7 +96,7 @@ def _obj(shapes: list[Shape], texture: Texture, rng: np.random.Generator, *, mat
     return "\n".join([*lines, ""])
 
 
-def _material(label: str, rgba: Colour, texture: Texture) -> list[str]:
+def _write_material(label: str, rgba: Colour, texture: Texture) -> list[str]:
     """The colour stands in the URDF too: Bullet takes it from there alone, other software from here."""
     colour = " ".join(f"{value:g}" for value in rgba[:3])
     return [f"newmtl {label}", f"Kd {colour}", "Ks 0 0 0", f"d {rgba[3]:g}", f"map_Kd {texture.kind.value}.png"]

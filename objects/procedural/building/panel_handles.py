@@ -132,11 +132,11 @@ def add_handle(
         rgba: Colour.
     """
     if isinstance(handle, BarParameters):
-        return _bar(panel, handle, at, face, rgba)
+        return _add_bar(panel, handle, at, face, rgba)
     if isinstance(handle, KnobParameters):
-        return _knob(panel, handle, at, face, rgba)
+        return _add_knob(panel, handle, at, face, rgba)
     if isinstance(handle, CupParameters):
-        return _cup(panel, handle, at, face, rgba)
+        return _add_cup(panel, handle, at, face, rgba)
     return held_at_edge(panel.frame, edge=edge, along=at[1], face=face, thickness=thickness, length=length)
 
 
@@ -211,7 +211,7 @@ def push_beside(
     return frame.at(at[0], half - _PUSH_INSET_M, face)
 
 
-def _bar(panel: PanelBuilder, bar: BarParameters, at: tuple[float, float], face: float, rgba: Colour) -> Held:
+def _add_bar(panel: PanelBuilder, bar: BarParameters, at: tuple[float, float], face: float, rgba: Colour) -> Held:
     across, along = at
     middle, half = face + bar.reach_m, bar.length_m / 2
     if bar.section is Section.round:
@@ -231,7 +231,7 @@ def _bar(panel: PanelBuilder, bar: BarParameters, at: tuple[float, float], face:
     return standing_out(panel.frame, HandleType.bar, at=at, out=middle, size=size)
 
 
-def _knob(panel: PanelBuilder, knob: KnobParameters, at: tuple[float, float], face: float, rgba: Colour) -> Held:
+def _add_knob(panel: PanelBuilder, knob: KnobParameters, at: tuple[float, float], face: float, rgba: Colour) -> Held:
     middle = face + knob.reach_m
     for name, centre, radius, length in (
         ("handle_stem", face + knob.stem_m / 2, 0.007, knob.stem_m),
@@ -242,7 +242,7 @@ def _knob(panel: PanelBuilder, knob: KnobParameters, at: tuple[float, float], fa
     return standing_out(panel.frame, HandleType.knob, at=at, out=middle, size=size)
 
 
-def _cup(panel: PanelBuilder, cup: CupParameters, at: tuple[float, float], face: float, rgba: Colour) -> Held:
+def _add_cup(panel: PanelBuilder, cup: CupParameters, at: tuple[float, float], face: float, rgba: Colour) -> Held:
     """Closed above, behind and at its ends; the lip hangs down before the hollow; fingers close on it and the top."""
     (across, along), half, wall = at, cup.length_m / 2, 0.004
     top, low, front = across - cup.height_m / 2, across + cup.height_m / 2, face + cup.depth_m

@@ -47,7 +47,7 @@ def textured_mesh(shape: Shape, texture: Texture, rng: np.random.Generator) -> T
         rng: Draws which cut of the picture a loose piece shows: two numbers, whatever the texture.
     """
     start = rng.random(2)
-    surface = {ShapeKind.box: _box, ShapeKind.cylinder: _cylinder, ShapeKind.sphere: _ball}[shape.kind]
+    surface = {ShapeKind.box: _map_box, ShapeKind.cylinder: _map_cylinder, ShapeKind.sphere: _map_ball}[shape.kind]
     vertices, normals, places, faces = surface(shape, texture)
     uvs = places / np.asarray(texture.size_m)
     # pieces that go on into each other keep their places; whole repeats are taken off to stay above 0
@@ -74,7 +74,7 @@ def _unit_box() -> tuple[Array, Array, Array]:
 _CORNERS, _NORMALS, _FACES = _unit_box()
 
 
-def _box(shape: Shape, texture: Texture) -> Surface:
+def _map_box(shape: Shape, texture: Texture) -> Surface:
     pose = shape.T_link_shape
     corners = _CORNERS * (np.asarray(shape.size) / 2)
     # measured along the axes of the shape from the origin of its link: boxes that lie alike go on into each other
@@ -82,11 +82,11 @@ def _box(shape: Shape, texture: Texture) -> Surface:
     places = np.empty((24, 2))
     for axis in range(3):
         side = slice(8 * axis, 8 * axis + 8)
-        places[side] = measured[side][:, _grain(((axis + 1) % 3, (axis + 2) % 3), shape, texture.kind)]
+        places[side] = measured[side][:, _map_along_grain(((axis + 1) % 3, (axis + 2) % 3), shape, texture.kind)]
     return corners, _NORMALS, places, _FACES
 
 
-def _grain(axes: tuple[int, int], shape: Shape, kind: TextureKind) -> tuple[int, int]:
+def _map_along_grain(axes: tuple[int, int], shape: Shape, kind: TextureKind) -> tuple[int, int]:
     """The axis of a face that the grain runs along, and the other one."""
     first, second = axes
     R = shape.T_link_shape.R
@@ -99,7 +99,7 @@ def _grain(axes: tuple[int, int], shape: Shape, kind: TextureKind) -> tuple[int,
     return (second, first) if swap else (first, second)
 
 
-def _cylinder(shape: Shape, texture: Texture) -> Surface:
+def _map_cylinder(shape: Shape, texture: Texture) -> Surface:
     radius, length = shape.size
     angles = np.linspace(0.0, 2 * np.pi, _SEGMENTS + 1)
     ring = np.stack([np.cos(angles), np.sin(angles)], axis=1)  # (N + 1, 2)
@@ -128,7 +128,7 @@ def _cylinder(shape: Shape, texture: Texture) -> Surface:
     return np.concatenate(vertices), np.concatenate(normals), np.concatenate(places), np.concatenate(faces)
 
 
-def _ball(shape: Shape, texture: Texture) -> Surface:
+def _map_ball(shape: Shape, texture: Texture) -> Surface:
     (radius,) = shape.size
     rows, columns = _SEGMENTS // 2, _SEGMENTS
     theta: Array

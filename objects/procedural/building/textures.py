@@ -114,7 +114,7 @@ def indexed_png(levels: Array, palette: list[list[int]]) -> bytes:
     )
 
 
-def _noise(rng: np.random.Generator, along: int, across: int) -> Array:
+def _draw_noise(rng: np.random.Generator, along: int, across: int) -> Array:
     """Smooth noise (PIXELS, PIXELS) from 0 to 1 that repeats, of so many cells along and across."""
     cells = rng.random((across, along))
     rows, columns = (_cell_weights(count) for count in (across, along))
@@ -133,53 +133,55 @@ def _cell_weights(count: int) -> tuple[Array, Array, Array]:
     return low, (low + 1) % count, t * t * (3.0 - 2.0 * t)
 
 
-def _wood(rng: np.random.Generator) -> Array:
+def _draw_wood(rng: np.random.Generator) -> Array:
     """Growth rings cut lengthwise: each goes slowly dark and ends at once; pores are short dashes."""
     rings = int(rng.integers(5, 9))
     bend = float(rng.uniform(0.6, 1.4))
     across = np.arange(PIXELS)[:, None] * (rings / PIXELS)
-    warp = _noise(rng, 2, 3) * 2.0 * bend + _noise(rng, 4, 8) * 0.35 * bend
+    warp = _draw_noise(rng, 2, 3) * 2.0 * bend + _draw_noise(rng, 4, 8) * 0.35 * bend
     place = across + warp
     late = place - np.floor(place)
     band = 1.0 - late * late * late
-    pores = _noise(rng, 16, PIXELS)
-    streaks = _noise(rng, 3, 48)
+    pores = _draw_noise(rng, 16, PIXELS)
+    streaks = _draw_noise(rng, 3, 48)
     return 0.55 * band + 0.2 * pores + 0.25 * streaks
 
 
-def _brushed(rng: np.random.Generator) -> Array:
+def _draw_brushed(rng: np.random.Generator) -> Array:
     """Scratches that run along, fine ones on broad ones."""
-    return 0.5 * _noise(rng, 3, PIXELS) + 0.3 * _noise(rng, 2, 40) + 0.2 * _noise(rng, 2, 9)
+    return 0.5 * _draw_noise(rng, 3, PIXELS) + 0.3 * _draw_noise(rng, 2, 40) + 0.2 * _draw_noise(rng, 2, 9)
 
 
-def _cardboard(rng: np.random.Generator) -> Array:
+def _draw_cardboard(rng: np.random.Generator) -> Array:
     """Fibres, specks, and the flutes inside that show faintly as lines along."""
     flutes = 32
     place = (np.arange(PIXELS) % (PIXELS // flutes)) * (2.0 * flutes / PIXELS)
     line = np.minimum(place, 2.0 - place)[:, None]
-    fibres = _noise(rng, 24, 64)
+    fibres = _draw_noise(rng, 24, 64)
     specks = np.where(rng.random((PIXELS, PIXELS)) < 0.02, 0.0, 1.0)
-    return 0.2 * line + 0.35 * fibres + 0.2 * specks + 0.25 * _noise(rng, 5, 5)
+    return 0.2 * line + 0.35 * fibres + 0.2 * specks + 0.25 * _draw_noise(rng, 5, 5)
 
 
-def _stone(rng: np.random.Generator) -> Array:
+def _draw_stone(rng: np.random.Generator) -> Array:
     """Grains of several sizes, some of them dark."""
-    grains = _noise(rng, 64, 64)
-    dark = np.where(_noise(rng, 48, 48) < 0.22, 0.0, 1.0)
-    return 0.4 * grains + 0.35 * dark + 0.25 * _noise(rng, 6, 6)
+    grains = _draw_noise(rng, 64, 64)
+    dark = np.where(_draw_noise(rng, 48, 48) < 0.22, 0.0, 1.0)
+    return 0.4 * grains + 0.35 * dark + 0.25 * _draw_noise(rng, 6, 6)
 
 
-def _speckled(rng: np.random.Generator, *, cells: int) -> Array:
+def _draw_speckled(rng: np.random.Generator, *, cells: int) -> Array:
     """Small dents close to each other."""
-    return 0.75 * _noise(rng, cells, cells) + 0.25 * _noise(rng, 4, 4)
+    return 0.75 * _draw_noise(rng, cells, cells) + 0.25 * _draw_noise(rng, 4, 4)
 
 
 _RECIPES: dict[TextureKind, _Recipe] = {
-    TextureKind.wood: _Recipe(_wood, (0.50, 0.40, 0.32), (0.55, 0.85), (0.50, 0.16), loose=True),
-    TextureKind.painted_wood: _Recipe(_wood, (0.72, 0.72, 0.72), (0.25, 0.4), (0.50, 0.16), loose=True),
-    TextureKind.brushed_metal: _Recipe(_brushed, (0.55, 0.55, 0.56), (0.3, 0.55), (0.30, 0.12)),
-    TextureKind.hammered_metal: _Recipe(partial(_speckled, cells=42), (0.45, 0.45, 0.45), (0.3, 0.5), (0.16, 0.16)),
-    TextureKind.cast_metal: _Recipe(partial(_speckled, cells=64), (0.55, 0.53, 0.50), (0.6, 0.9), (0.12, 0.12)),
-    TextureKind.cardboard: _Recipe(_cardboard, (0.62, 0.58, 0.52), (0.5, 0.75), (0.22, 0.22)),
-    TextureKind.stone: _Recipe(_stone, (0.45, 0.44, 0.43), (0.7, 1.0), (0.14, 0.14)),
+    TextureKind.wood: _Recipe(_draw_wood, (0.50, 0.40, 0.32), (0.55, 0.85), (0.50, 0.16), loose=True),
+    TextureKind.painted_wood: _Recipe(_draw_wood, (0.72, 0.72, 0.72), (0.25, 0.4), (0.50, 0.16), loose=True),
+    TextureKind.brushed_metal: _Recipe(_draw_brushed, (0.55, 0.55, 0.56), (0.3, 0.55), (0.30, 0.12)),
+    TextureKind.hammered_metal: _Recipe(
+        partial(_draw_speckled, cells=42), (0.45, 0.45, 0.45), (0.3, 0.5), (0.16, 0.16)
+    ),
+    TextureKind.cast_metal: _Recipe(partial(_draw_speckled, cells=64), (0.55, 0.53, 0.50), (0.6, 0.9), (0.12, 0.12)),
+    TextureKind.cardboard: _Recipe(_draw_cardboard, (0.62, 0.58, 0.52), (0.5, 0.75), (0.22, 0.22)),
+    TextureKind.stone: _Recipe(_draw_stone, (0.45, 0.44, 0.43), (0.7, 1.0), (0.14, 0.14)),
 }

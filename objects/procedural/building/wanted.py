@@ -75,26 +75,26 @@ def first_wanted(category: str, wanted: Mapping[str, Any], seed: int, *, takes: 
                         key=f"object.where.{name}",
                     )
                 seen[name].add(parameters[name])
-            if all(_fits(want, parameters[name]) for name, want in wanted.items()):
+            if all(_matches(want, parameters[name]) for name, want in wanted.items()):
                 return str(seed)
         seed = int(rng.integers(_SEEDS))
-    met = "; ".join(f"{name} {_told(values)}" for name, values in seen.items())
+    met = "; ".join(f"{name} {_describe_values(values)}" for name, values in seen.items())
     raise ConfigError(
         f"object.where={dict(wanted)} leaves none of {MOST_TRIES} objects of '{category}'. They had {met}. Loosen it.",
         key="object.where",
     )
 
 
-def _fits(wanted: Any, value: float | str) -> bool:
+def _matches(wanted: Any, value: float | str) -> bool:
     if isinstance(wanted, Mapping):
         low, high = wanted.get("min", -float("inf")), wanted.get("max", float("inf"))
         return isinstance(value, int | float) and low <= value <= high
     if isinstance(wanted, list):
-        return any(_fits(one, value) for one in wanted)
+        return any(_matches(one, value) for one in wanted)
     return bool(wanted == value)
 
 
-def _told(values: set[float | str]) -> str:
+def _describe_values(values: set[float | str]) -> str:
     numbers = sorted(v for v in values if isinstance(v, int | float))
     if len(numbers) > 6:
         return f"from {numbers[0]:g} to {numbers[-1]:g}"

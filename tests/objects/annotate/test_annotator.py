@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from unlatch.objects.annotate import AnnotateCfg, Annotated, annotate_source, read_source
+from unlatch.objects.annotate import AnnotateCfg, AnnotationResult, annotate_source, read_source
 from unlatch.objects.annotation import HandleType, Part, PartKind
 from unlatch.objects.procedural import drawer, microwave
 from unlatch.objects.validation import articulation_problems
@@ -78,7 +78,7 @@ def outward(part: Part) -> np.ndarray:
     return np.cross(across / np.linalg.norm(across), part.axis("link0_contact_axis").xyz)
 
 
-def only_part(found: Annotated) -> Part:
+def only_part(found: AnnotationResult) -> Part:
     (part,) = found.articulation.parts.values()
     return part
 
