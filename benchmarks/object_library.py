@@ -16,8 +16,8 @@ import sys
 import time
 from collections.abc import Callable
 
-from unlatch.objects.procedural.building.dressing import dressed_files
-from unlatch.objects.procedural.building.generated import GeneratedObject
+from unlatch.objects.procedural.building.generated_object import GeneratedObject
+from unlatch.objects.procedural.building.textured_urdf import textured_files
 from unlatch.objects.procedural.catalog import GENERATORS
 
 LIMIT_MS = 20.0
@@ -36,7 +36,7 @@ def main(arguments: list[str]) -> int:
     for category in GENERATORS.names():
         generate: Callable[..., GeneratedObject] = GENERATORS.load(category)
         generate(0).model.to_urdf()  # imports are not counted
-        dressed_files(generate(0))
+        textured_files(generate(0))
         times, drawn, links, shapes, seen, parts = [], [], 0, 0, 0, 0
         for seed in range(count):
             start = time.process_time()
@@ -44,7 +44,7 @@ def main(arguments: list[str]) -> int:
             made.model.to_urdf()
             made.articulation.to_yaml()
             times.append(1e3 * (time.process_time() - start))
-            dressed_files(made)[0].to_urdf()
+            textured_files(made)[0].to_urdf()
             drawn.append(1e3 * (time.process_time() - start))
             links += len(made.model.links)
             shapes += sum(len(link.collisions) for link in made.model.links.values())

@@ -18,7 +18,7 @@ from unlatch.simcore.recording.data_set.data_set import DataSet
 from unlatch.simcore.sim.visuals.pictures import LookAtCamera, framing_camera, take_picture
 from unlatch.workflows.cli.console import banner_hidden
 from unlatch.workflows.episode.randomization.episode_randomization import VisualDraw
-from unlatch.workflows.runs.recorded import config_of
+from unlatch.workflows.runs.parameter_record import config_of
 from unlatch.workflows.viewing.scene_picture import RecordedWorld, open_record
 
 EPISODES = {
@@ -59,7 +59,7 @@ def main(data: Path, out: Path) -> None:
         command = ["collect", *words, "successes=1", "seed=1", "pictures=0", "workers=1", f"out={data / name}"]
         subprocess.run([sys.executable, "-m", "unlatch", *command], check=True)
         tiles.append(film(DataSet.open(data / name)))
-    sheets = [sheet([images[index] for images in tiles]) for index in range(FRAMES)]
+    sheets = [sheet_texture([images[index] for images in tiles]) for index in range(FRAMES)]
     sheets[0].save(
         out,
         save_all=True,
@@ -110,7 +110,7 @@ def captioned(shown: RecordedWorld, view: LookAtCamera, text: str) -> Image.Imag
     return tile
 
 
-def sheet(tiles: list[Image.Image]) -> Image.Image:
+def sheet_texture(tiles: list[Image.Image]) -> Image.Image:
     """Arranges tiles in rows, 2 pixels apart."""
     width, height = tiles[0].width + 2, tiles[0].height + 2
     rows = -(-len(tiles) // COLUMNS)

@@ -41,7 +41,7 @@ class ObjectAsset:
     """Viscous damping by joint name [N m s/rad or N s/m]."""
     parameters: dict[str, float | str] = field(default_factory=dict)
     """What the generator drew or the importer decided; recorded with the episode."""
-    dress: Callable[[], Path] | None = field(default=None, compare=False, repr=False)
+    write_textured: Callable[[], Path] | None = field(default=None, compare=False, repr=False)
     """Writes the URDF to draw it from and returns its path; without it, the other one is drawn."""
 
     def __post_init__(self) -> None:
@@ -66,7 +66,7 @@ class ObjectAsset:
         Raises:
             AssetError: Its files cannot be written.
         """
-        return self.urdf_path if self.dress is None else self.dress()
+        return self.urdf_path if self.write_textured is None else self.write_textured()
 
     def __repr__(self) -> str:
         size = " x ".join(f"{v:.2f}" for v in self.size_m)

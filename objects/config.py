@@ -8,8 +8,8 @@ from typing import Any
 
 from omegaconf import MISSING
 
-from unlatch.objects.instances import RANDOM, ROUND_ROBIN, InstanceChoice, Split, read_instances
-from unlatch.objects.procedural.building.wanted import read_wanted
+from unlatch.objects.instances import RANDOM, ROUND_ROBIN, InstanceChoice, Split, check_instances
+from unlatch.objects.procedural.building.parameter_filter import read_filter
 from unlatch.simcore.errors import ConfigError
 
 
@@ -76,7 +76,7 @@ class ObjectCfg:
             self._refuse_keys(*unread, remedy="set object.source=partnet_mobility")
         else:
             self._refuse_keys("instance_count", remedy="set object.source=procedural")
-        self.where = read_wanted(self.where)
+        self.where = read_filter(self.where)
         if self.where:
             self._check_where()
         if self.source is not ObjectSource.urdf:
@@ -105,7 +105,7 @@ class ObjectCfg:
         return replace(self, instance=instance, instances=RANDOM, instance_count=None, split=Split.all, where={})
 
     def _check_choice(self) -> None:
-        self.instances = read_instances(self.instances)
+        self.instances = check_instances(self.instances)
         is_list = not isinstance(self.instances, str)
         if self.instance is not None:
             chosen = {

@@ -111,7 +111,7 @@ def split_of(instance: str, *, held_out: float) -> Split:
     return Split.held_out if int.from_bytes(digest[:8], "big") < held_out * 2.0**64 else Split.train
 
 
-def read_instances(value: Any) -> str | list[str]:
+def check_instances(value: Any) -> str | list[str]:
     """`object.instances` as it is kept: `random`, `round_robin`, or a list of ids.
 
     Args:

@@ -19,9 +19,9 @@ from unlatch.objects.importers.synthesized_object import load_synthesized_object
 from unlatch.objects.importers.urdf_folder import is_urdf_folder, urdf_instances
 from unlatch.objects.importers.urdf_object import load_urdf_object, urdf_object_set
 from unlatch.objects.instances import RANDOM, SEEDS, Split, split_of
-from unlatch.objects.procedural.building.dressing import write_dressed
-from unlatch.objects.procedural.building.generated import GeneratedObject
-from unlatch.objects.procedural.building.wanted import first_wanted
+from unlatch.objects.procedural.building.generated_object import GeneratedObject
+from unlatch.objects.procedural.building.parameter_filter import first_matching_seed
+from unlatch.objects.procedural.building.textured_urdf import write_textured_urdf
 from unlatch.objects.procedural.catalog import GENERATORS
 from unlatch.objects.validation import check_articulation
 from unlatch.simcore.cache import content_hash
@@ -49,11 +49,11 @@ def load_object(cfg: ObjectCfg, *, rng: np.random.Generator, number: int = 0) ->
         AssetError: The object is damaged or its annotation does not fit it.
     """
     draw = int(rng.integers(SEEDS))
-    if draws_instances(cfg):
+    if chooses_instance(cfg):
         instance = cfg.choice.choose(_available_ids(cfg), draw=draw, number=number)
         if cfg.where and cfg.instances == RANDOM and instance is not None:
             _check_category(cfg)
-            instance = first_wanted(cfg.category, cfg.where, int(instance), takes=cfg.choice.takes)
+            instance = first_matching_seed(cfg.category, cfg.where, int(instance), takes=cfg.choice.takes)
         cfg = cfg if instance is None else cfg.at(instance)
     if cfg.source is ObjectSource.procedural:
         asset = _load_procedural(cfg)
@@ -67,7 +67,7 @@ def load_object(cfg: ObjectCfg, *, rng: np.random.Generator, number: int = 0) ->
     return asset
 
 
-def draws_instances(cfg: ObjectCfg) -> bool:
+def chooses_instance(cfg: ObjectCfg) -> bool:
     """Whether episodes choose among several instances: no one is named, and there may be others.
 
     Args:
@@ -88,7 +88,7 @@ def split_record(cfg: ObjectCfg, instance: str) -> dict[str, str]:
     return {} if cfg.split is Split.all else {"split": split_of(instance, held_out=cfg.held_out).value}
 
 
-def object_set_of(cfg: ObjectCfg) -> dict[str, Any]:
+def describe_object_set(cfg: ObjectCfg) -> dict[str, Any]:
     """What an object is drawn from and made with, beyond its configuration and the version of this software.
 
     A run that is resumed must find it unchanged: the n-th of another set would be another object. Where the set lies
@@ -132,7 +132,7 @@ def check_candidates(cfg: ObjectCfg) -> None:
 
 def _candidate_ids(cfg: ObjectCfg) -> list[str]:
     """The instances that episodes choose among; empty where one is named, or there are none."""
-    if not draws_instances(cfg):
+    if not chooses_instance(cfg):
         return []
     return cfg.choice.pool(_available_ids(cfg)) or []
 
@@ -175,7 +175,7 @@ def _load_procedural(cfg: ObjectCfg) -> ObjectAsset:
         friction=made.friction,
         damping=made.damping,
         parameters=made.parameters,
-        dress=partial(write_dressed, made, folder.name, URDF_FILE) if made.textures else None,
+        write_textured=partial(write_textured_urdf, made, folder.name, URDF_FILE) if made.textures else None,
     )
 
 

@@ -25,7 +25,7 @@ class MappingReader:
     def mapping(self, value: Any, key: str) -> Mapping[str, Any]:
         """The value as a mapping."""
         if not isinstance(value, Mapping):
-            raise self.fail(key, f"must be a mapping, got {describe(value)}.")
+            raise self.fail(key, f"must be a mapping, got {shorten_value(value)}.")
         return value
 
     def required(self, data: Mapping[str, Any], name: str, key: str) -> Any:
@@ -39,26 +39,26 @@ class MappingReader:
         """A name that is not empty."""
         value = self.required(data, name, key)
         if not isinstance(value, str) or not value:
-            raise self.fail(f"{key}.{name}" if key else name, f"must be a name, got {describe(value)}.")
+            raise self.fail(f"{key}.{name}" if key else name, f"must be a name, got {shorten_value(value)}.")
         return value
 
     def integer(self, data: Mapping[str, Any], name: str) -> int:
         """A whole number at the top of the file."""
         value = self.required(data, name, "")
         if isinstance(value, bool) or not isinstance(value, int):
-            raise self.fail(name, f"must be a whole number, got {describe(value)}.")
+            raise self.fail(name, f"must be a whole number, got {shorten_value(value)}.")
         return value
 
     def number(self, value: Any, key: str) -> float:
         """The value as a finite number."""
         if isinstance(value, bool) or not isinstance(value, (int, float)) or not np.isfinite(value):
-            raise self.fail(key, f"must be a finite number, got {describe(value)}.")
+            raise self.fail(key, f"must be a finite number, got {shorten_value(value)}.")
         return float(value)
 
     def vector(self, value: Any, key: str, *, length: int = 3) -> np.ndarray:
         """The value as (length,) finite numbers."""
         if not isinstance(value, (list, tuple)) or len(value) != length:
-            raise self.fail(key, f"must be a list of {length} numbers, got {describe(value)}.")
+            raise self.fail(key, f"must be a list of {length} numbers, got {shorten_value(value)}.")
         return np.array([self.number(v, f"{key}[{i}]") for i, v in enumerate(value)])
 
     def choice(self, value: Any, key: str, kind: type[Enum]) -> Any:
@@ -69,7 +69,7 @@ class MappingReader:
         return kind[str(value)]
 
 
-def describe(value: Any) -> str:
+def shorten_value(value: Any) -> str:
     """A value as it is shown in a message, cut to a line."""
     text = repr(value)
     return text if len(text) <= 60 else text[:57] + "..."

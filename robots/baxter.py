@@ -25,10 +25,10 @@ import copy
 import xml.etree.ElementTree as ET
 from pathlib import Path
 
+from unlatch.robots.changed_model import changed_model, repair_inertias
 from unlatch.robots.description import ArmCfg, RobotCfg
 from unlatch.robots.gripper import GripperCfg
-from unlatch.robots.made_model import made_model, mend_inertias
-from unlatch.robots.model import example_robot
+from unlatch.robots.model import example_robot_urdf
 from unlatch.simcore.errors import AssetError
 
 TRAVEL_M = 0.020833
@@ -62,7 +62,9 @@ def urdf_path() -> Path:
     Raises:
         AssetError: The extra `robots` is not installed.
     """
-    return made_model("baxter", example_robot("baxter_description/urdf/baxter.urdf", robot="baxter"), _make_hands_alike)
+    return changed_model(
+        "baxter", example_robot_urdf("baxter_description/urdf/baxter.urdf", robot="baxter"), _make_hands_alike
+    )
 
 
 def baxter() -> RobotCfg:
@@ -164,4 +166,4 @@ def _make_hands_alike(robot: ET.Element) -> None:
             if origin is not None:
                 x, y, z = (float(value) for value in origin.get("xyz", "0 0 0").split())
                 origin.set("xyz", f"{x:g} {y - sign * _PAD_GAP_M / 2:g} {z:g}")
-    mend_inertias(robot)
+    repair_inertias(robot)

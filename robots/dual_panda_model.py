@@ -44,7 +44,7 @@ def dual_panda_path() -> Path:
 @lru_cache(maxsize=4)
 def _make_model(root: Path) -> Path:
     source = panda_path()
-    text = two_arms(source)
+    text = dual_panda_urdf(source)
     meshes = sorted(path for path in (source.parent / "meshes" / "collision").glob("*") if path.is_file())
     meshes += sorted(path for path in (source.parent / "meshes" / "visual").glob("*") if path.is_file())
     digest = hashlib.sha256(f"{_VERSION}\0{text}".encode())
@@ -62,7 +62,7 @@ def _make_model(root: Path) -> Path:
     return folder / _FILE
 
 
-def two_arms(panda: Path) -> str:
+def dual_panda_urdf(panda: Path) -> str:
     """The text of a URDF with two copies of an arm on a plate; names of links and joints begin with `left_`, `right_`.
 
     Args:

@@ -53,7 +53,7 @@ class HandShape:
         """Opening between the pads when wide open [m]."""
         return self.widths_m[-1]
 
-    def is_like(self, other: HandShape) -> bool:
+    def takes_same_room(self, other: HandShape) -> bool:
         """Whether two hands take the same room.
 
         Args:
@@ -138,7 +138,7 @@ def hand_shapes(robot: RobotCfg, *, arm: str | None = None) -> list[HandShape]:
     found: list[HandShape] = []
     for each in robot.arms:
         hand = hand_shape(robot, each) if arm in (None, each.name) else None
-        if hand is not None and not any(hand.is_like(other) for other in found):
+        if hand is not None and not any(hand.takes_same_room(other) for other in found):
             found.append(hand)
     return found
 

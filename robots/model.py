@@ -6,8 +6,8 @@ from importlib import import_module, metadata
 from pathlib import Path, PurePosixPath
 
 from unlatch.robots.catalog import ROBOTS
+from unlatch.robots.changed_model import changed_model, repair_inertias
 from unlatch.robots.description import RobotCfg
-from unlatch.robots.made_model import made_model, mend_inertias
 from unlatch.simcore.errors import AssetError, PluginError
 
 DISTRIBUTION = "distribution://"
@@ -30,7 +30,7 @@ def model_path(robot: RobotCfg | str) -> Path:
     name, stated = (robot, None) if isinstance(robot, str) else (robot.name, robot.urdf)
     if stated is not None:
         # into the cache, where its meshes lie beside it, wherever they came from
-        return made_model(name, stated_path(stated, where=f"robot.urdf of '{name}'"), mend_inertias)
+        return changed_model(name, stated_path(stated, where=f"robot.urdf of '{name}'"), repair_inertias)
     entry = ROBOTS.entry(name)
     module = import_module(entry.target.partition(":")[0])
     if not callable(getattr(module, "urdf_path", None)):
@@ -71,7 +71,7 @@ def stated_path(stated: str, *, where: str) -> Path:
     return path
 
 
-def example_robot(path: str, *, robot: str) -> Path:
+def example_robot_urdf(path: str, *, robot: str) -> Path:
     """A URDF of the package `example-robot-data`, which has the files of a CMake project.
 
     Args:

@@ -17,10 +17,10 @@ import copy
 import xml.etree.ElementTree as ET
 from pathlib import Path
 
+from unlatch.robots.changed_model import changed_model, repair_inertias
 from unlatch.robots.description import ArmCfg, RobotCfg
 from unlatch.robots.gripper import GripperCfg
-from unlatch.robots.made_model import made_model, mend_inertias
-from unlatch.robots.model import example_robot
+from unlatch.robots.model import example_robot_urdf
 from unlatch.simcore.errors import AssetError
 
 _STROKE_M = 0.05
@@ -35,7 +35,7 @@ def urdf_path() -> Path:
     Raises:
         AssetError: The extra `robots` is not installed.
     """
-    return made_model("ur5", example_robot("ur_description/urdf/ur5_gripper.urdf", robot="ur5"), _add_sliders)
+    return changed_model("ur5", example_robot_urdf("ur_description/urdf/ur5_gripper.urdf", robot="ur5"), _add_sliders)
 
 
 def ur5() -> RobotCfg:
@@ -117,7 +117,7 @@ def _add_sliders(robot: ET.Element) -> None:
         ET.SubElement(joint, "axis", {"xyz": f"{sign:g} 0 0"})
         limits = {"lower": "0", "upper": f"{_STROKE_M / 2:g}", "effort": "130", "velocity": "0.15"}
         ET.SubElement(joint, "limit", limits)
-    mend_inertias(robot)
+    repair_inertias(robot)
 
 
 def _read_x(element: ET.Element) -> float:

@@ -17,9 +17,9 @@ from pathlib import Path
 
 import pybullet_data
 
+from unlatch.robots.changed_model import changed_model, repair_inertias
 from unlatch.robots.description import ArmCfg, RobotCfg
 from unlatch.robots.gripper import GripperCfg
-from unlatch.robots.made_model import made_model, mend_inertias
 
 _CLOSED_RAD, _OPENED_RAD = 0.85, 0.0582
 """Drive joint with closed fingers, the model's upper limit, and at the maker's stroke."""
@@ -28,12 +28,12 @@ _WIDTHS = 8
 
 
 def urdf_path() -> Path:
-    """The URDF of the installed `pybullet_data` package; the inertias of links 2 and 3 are mended, see `mend_inertias`.
+    """The URDF of the installed `pybullet_data` package; with repaired inertias of links 2 and 3.
 
     Their smallest moments become 3 and 24 % larger.
     """
     source = Path(pybullet_data.getDataPath()) / "xarm" / "xarm6_with_gripper.urdf"
-    return made_model("xarm6", source, mend_inertias)
+    return changed_model("xarm6", source, repair_inertias)
 
 
 def pad_opening_m(drive_rad: float) -> float:

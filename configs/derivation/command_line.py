@@ -17,7 +17,7 @@ from unlatch.configs.reading import read_dataclass
 from unlatch.objects.annotate.source import UNKNOWN_CATEGORY, find_urdf, read_category
 from unlatch.objects.config import ObjectCfg
 from unlatch.objects.importers.urdf_folder import is_urdf_folder
-from unlatch.objects.library import draws_instances, load_object
+from unlatch.objects.library import chooses_instance, load_object
 from unlatch.robots.description import RobotCfg
 from unlatch.robots.hand_shape import hand_shapes
 from unlatch.simcore.errors import ConfigError, close_matches
@@ -62,7 +62,7 @@ def with_derived(primary: str, schema: type, request: Request) -> Request:
     if skill is None:
         return found
     cfg, robot = _object_and_robot(primary, schema, found)
-    if draws_instances(cfg):
+    if chooses_instance(cfg):
         return replace(found, given={**given, "task": task_of_any(skill, cfg, part)})
     asset = load_object(replace(cfg, part=None), rng=np.random.default_rng(0))
     parts = asset.articulation.parts

@@ -10,7 +10,7 @@ import numpy as np
 
 from unlatch.objects.annotate.geometry import ObjectGeometry
 from unlatch.objects.annotate.grip.handle import HANDLE_NAMES, find_grip
-from unlatch.objects.annotate.joints import JointChoice, all_ends, fitting_joints, joint_choices
+from unlatch.objects.annotate.joints import JointChoice, all_joint_ends, fitting_joints, joint_choices
 from unlatch.objects.annotate.part import annotated_part
 from unlatch.objects.annotate.peer_info import PeerInfo, read_peer_info, with_peer_info
 from unlatch.objects.annotate.posing import Ends, PosedObject, pose_object
@@ -105,7 +105,7 @@ def annotate_source(source: SourceObject, cfg: AnnotateCfg | None = None) -> Ann
     geometry = ObjectGeometry(source)
     peer = read_peer_info(source) if cfg.use_info else None
     choices = fitting_joints(geometry)
-    ends = all_ends(geometry)
+    ends = all_joint_ends(geometry)
     parts = sized_parts(geometry, choices, ends, cfg, rigid_only=True)
     scale = parts[0].posed.scale
     used: list[str] = []

@@ -67,7 +67,7 @@ class ObjectGeometry:
         return result
 
 
-def motion(kind: str, origin: np.ndarray, axis: np.ndarray, position: float) -> Pose:
+def joint_motion(kind: str, origin: np.ndarray, axis: np.ndarray, position: float) -> Pose:
     """The motion of a part from joint position 0 to another, in the root frame.
 
     Args:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from unlatch.objects.annotate.geometry import ObjectGeometry
-from unlatch.objects.annotate.openness import joint_ends, limits
+from unlatch.objects.annotate.openness import joint_ends, joint_limits
 from unlatch.simcore.errors import AssetError
 from unlatch.simcore.urdf.model import Joint
 
@@ -78,7 +78,7 @@ def fitting_joints(geometry: ObjectGeometry) -> list[JointChoice]:
     return fitting
 
 
-def all_ends(geometry: ObjectGeometry) -> dict[str, tuple[float, float]]:
+def all_joint_ends(geometry: ObjectGeometry) -> dict[str, tuple[float, float]]:
     """Closed and open position of every joint that moves, by its name."""
     return {joint.name: joint_ends(geometry, joint) for joint in geometry.model.joints.values() if joint.moves}
 
@@ -100,7 +100,7 @@ def _plain_words(name: str) -> str:
 
 
 def _find_refusal(geometry: ObjectGeometry, joint: Joint, names: str, extent: float) -> str:
-    lower, upper = limits(joint)
+    lower, upper = joint_limits(joint)
     least = MIN_RANGE_SHARE * extent if joint.kind == "prismatic" else MIN_RANGE_RAD
     if upper - lower < least:
         unit = "" if joint.kind == "prismatic" else " rad"

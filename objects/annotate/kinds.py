@@ -43,7 +43,7 @@ class Spread:
     """(3,) unit direction from the axis to the part's far end, at right angles to the axis."""
 
 
-def spread_about(points: np.ndarray, origin: np.ndarray, axis: np.ndarray) -> Spread:
+def measure_spread(points: np.ndarray, origin: np.ndarray, axis: np.ndarray) -> Spread:
     """Measures points (N, 3) about an axis through `origin` (3,) along the unit vector `axis` (3,)."""
     relative = points - origin
     heights = relative @ axis
@@ -68,7 +68,7 @@ def spread_about(points: np.ndarray, origin: np.ndarray, axis: np.ndarray) -> Sp
     )
 
 
-def kind_of(joint: Joint, names: str, spread: Spread, axis: np.ndarray, outward: np.ndarray) -> PartKind:
+def part_kind(joint: Joint, names: str, spread: Spread, axis: np.ndarray, outward: np.ndarray) -> PartKind:
     """The kind of a part.
 
     Args:

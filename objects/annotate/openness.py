@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from unlatch.objects.annotate.geometry import ObjectGeometry, motion
+from unlatch.objects.annotate.geometry import ObjectGeometry, joint_motion
 from unlatch.simcore.urdf.model import Joint
 
 MAX_OPEN_RAD = 3.1416
@@ -17,7 +17,7 @@ _SAME_BOX = 0.02
 """Boxes that differ by less say nothing."""
 
 
-def limits(joint: Joint) -> tuple[float, float]:
+def joint_limits(joint: Joint) -> tuple[float, float]:
     """Lower and upper joint position [rad, or a length in the units of the source]."""
     if joint.kind == "continuous":
         return 0.0, _CONTINUOUS_RAD
@@ -31,7 +31,7 @@ def joint_ends(geometry: ObjectGeometry, joint: Joint) -> tuple[float, float]:
     where it adds least to its object. Where that says nothing, a part that slides up and down is closed below, where
     its weight takes it, and any other is closed at its lower limit. A turning part opens by at most half a circle.
     """
-    lower, upper = limits(joint)
+    lower, upper = joint_limits(joint)
     model = geometry.model
     moving = [name for name in model.links if model.is_below(name, joint.child)]
     # What other joints move is left out of the body: it may stand open itself.
@@ -51,7 +51,7 @@ def joint_ends(geometry: ObjectGeometry, joint: Joint) -> tuple[float, float]:
         positions = [0.0, lower, upper]
     closed = positions[0]
     if len(fixed) and len(moved) and joint.kind != "continuous":
-        volumes = {s: _box_volume(fixed, motion(joint.kind, T_root_joint.p, axis, s) @ moved) for s in positions}
+        volumes = {s: _box_volume(fixed, joint_motion(joint.kind, T_root_joint.p, axis, s) @ moved) for s in positions}
         closed = min(volumes, key=lambda s: round(volumes[s], 6))
         if joint.kind == "prismatic" and 0.0 in volumes and volumes[0.0] <= (1.0 + _FLUSH) * volumes[closed]:
             closed = 0.0  # flush, as it was modelled: beyond that it would only be pushed inside

@@ -42,7 +42,7 @@ def annotated_part(
     """
     T_link_root, T_base_root = T_root_link.inverse(), T_root_base.inverse()
     held = root_grip(grip, posed.R_root_work)
-    across = posed.R_root_work @ across_of(view, grip)
+    across = posed.R_root_work @ grip_across(view, grip)
     if posed.kind is PartKind.slider:
         moving = ("link0_move_axis", posed.axis * posed.opens)
     else:
@@ -81,7 +81,7 @@ def annotated_part(
     )
 
 
-def across_of(view: PartView, grip: Grip) -> np.ndarray:
+def grip_across(view: PartView, grip: Grip) -> np.ndarray:
     """(3,) direction from head to tail in the work frame.
 
     Of a slider it is where the fingers close: downwards at a horizontal bar; move axis x contact axis then points up.

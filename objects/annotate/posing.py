@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from unlatch.objects.annotate.geometry import LinkMesh, ObjectGeometry
-from unlatch.objects.annotate.kinds import UPRIGHT, Spread, kind_of, spread_about
+from unlatch.objects.annotate.kinds import UPRIGHT, Spread, measure_spread, part_kind
 from unlatch.objects.annotate.source import SourceObject
 from unlatch.objects.annotation import PartKind
 from unlatch.simcore.errors import AssetError
@@ -94,7 +94,7 @@ def pose_object(
         joint: The joint that stays movable.
         scale: Metres per unit.
         ends: Closed and open position of every joint that moves.
-        names: What the files call the part, see `kind_of`.
+        names: What the files call the part, see `part_kind`.
         rigid_only: Whether only what is fixed to the joint's links counts as part and body. Otherwise everything that
             hangs on the part belongs to it, and the rest to the body, as if all other joints were fixed.
 
@@ -124,9 +124,9 @@ def pose_object(
     # all over the surface: corners alone would favour curved pieces
     points = sample_surface(surface, spacing_m=float(np.max(surface.extents)) / 60.0, max_points=20_000)  # (N, 3)
     opens = float(np.sign(opened - closed))
-    spread = spread_about(points, T_root_joint.p, axis)
+    spread = measure_spread(points, T_root_joint.p, axis)
     outward = _outward_direction(joint, T_root_joint.p, axis, opens, points, surface)
-    kind = kind_of(joint, names, spread, axis, outward)
+    kind = part_kind(joint, names, spread, axis, outward)
     middle = _box_middle([pose @ item.mesh.vertices for pose, item in (body or part)])
     work = _work_frame(kind, spread, T_root_joint.p, axis, outward, points, middle)
     R_front = _turn_to_front(kind, work, T_root_joint.p, axis, points, middle)

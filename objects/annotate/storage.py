@@ -56,7 +56,7 @@ def is_hand_made(articulation: Articulation) -> bool:
     return bool(mark.get("digest") != _content_digest(_without_mark(articulation)))
 
 
-def check_overwriting(path: Path, *, urdf: str, force: bool) -> None:
+def check_replaceable(path: Path, *, urdf: str, force: bool) -> None:
     """Protects what a person has made, and what is about another URDF.
 
     Args:
@@ -89,7 +89,7 @@ def check_overwriting(path: Path, *, urdf: str, force: bool) -> None:
         )
 
 
-def write_whole(path: Path, data: bytes) -> None:
+def write_annotation_file(path: Path, data: bytes) -> None:
     """Writes a file of an annotation completely or not at all.
 
     Raises:

@@ -6,7 +6,7 @@ import xml.etree.ElementTree as ET
 from dataclasses import dataclass, replace
 
 from unlatch.objects.importers.converted_asset import ConvertedLink
-from unlatch.objects.importers.link_inertia import combined, moved
+from unlatch.objects.importers.link_inertia import combined_inertial, moved_inertial
 from unlatch.objects.importers.urdf_surfaces import moved_visual
 from unlatch.simcore.geometry import Pose
 from unlatch.simcore.meshes.triangle_mesh import TriangleMesh
@@ -65,8 +65,8 @@ def _absorb_child(parent: MergeLink, child: MergeLink, T_parent_child: Pose) -> 
 
     inertial = parent.link.inertial
     if child.link.inertial is not None:
-        carried = moved(child.link.inertial, T_parent_child)
-        inertial = carried if inertial is None else combined(inertial, carried)
+        carried = moved_inertial(child.link.inertial, T_parent_child)
+        inertial = carried if inertial is None else combined_inertial(inertial, carried)
     link = Link(
         parent.link.name,
         (*parent.link.visuals, *shapes(child.link.visuals)),

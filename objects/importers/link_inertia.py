@@ -60,12 +60,12 @@ def solid_inertial(
     return Inertial(mass, inertial.com_link, inertial.inertia + np.eye(3) * _LEAST_INERTIA)
 
 
-def moved(inertial: Inertial, T: Pose) -> Inertial:
+def moved_inertial(inertial: Inertial, T: Pose) -> Inertial:
     """The same body in another frame, of which `T` is the pose of its own."""
     return Inertial(inertial.mass_kg, T @ inertial.com_link, T.R @ inertial.inertia @ T.R.T)
 
 
-def combined(first: Inertial, second: Inertial) -> Inertial:
+def combined_inertial(first: Inertial, second: Inertial) -> Inertial:
     """Two bodies of one frame as one."""
     mass = first.mass_kg + second.mass_kg
     if mass <= 0.0:

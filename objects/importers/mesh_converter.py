@@ -100,7 +100,7 @@ class MeshConverter(AssetConverterBase[MeshConverterCfg]):
         cfg, where = self.cfg, str(self._asset)
         source = read_mesh(self._asset, turn_to_z_up=True)
         pose = Pose.from_quat_xyzw(cfg.translation, quat_xyzw_from_wxyz(np.array(cfg.rotation)))
-        surface = placed(source.mesh, cfg.scale, pose)
+        surface = placed_mesh(source.mesh, cfg.scale, pose)
         size_m = check_size([surface], where=where)
         colliders = make_colliders(
             [surface], cfg.collision_approximation, size_m=size_m, where=where, settings=cfg.convex_decomposition
@@ -151,7 +151,7 @@ class MeshConverter(AssetConverterBase[MeshConverterCfg]):
         return hulls_inertial(solid, mass_kg)
 
 
-def placed(mesh: TriangleMesh, scale: tuple[float, float, float], T: Pose) -> TriangleMesh:
+def placed_mesh(mesh: TriangleMesh, scale: tuple[float, float, float], T: Pose) -> TriangleMesh:
     """A mesh scaled along its own axes, then moved; triangles of a mirrored one are turned to face outwards again."""
     faces = mesh.faces[:, ::-1] if float(np.prod(scale)) < 0 else mesh.faces
     return TriangleMesh(T @ (mesh.vertices * np.asarray(scale)), faces)

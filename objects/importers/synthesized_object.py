@@ -54,7 +54,7 @@ def load_synthesized_object(cfg: ObjectCfg) -> ObjectAsset:
 
 
 def synthesized_object_set(cfg: ObjectCfg) -> dict[str, Any]:
-    """What objects are made with: see `object_set_of`.
+    """What objects are made with: see `describe_object_set`.
 
     Args:
         cfg: Which object.

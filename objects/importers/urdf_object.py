@@ -15,7 +15,7 @@ import numpy as np
 
 from unlatch.objects.annotate.annotator import AnnotateCfg, annotate_source
 from unlatch.objects.annotate.geometry import ObjectGeometry
-from unlatch.objects.annotate.joints import all_ends
+from unlatch.objects.annotate.joints import all_joint_ends
 from unlatch.objects.annotate.source import UNKNOWN_CATEGORY, SourceObject, read_category, read_source
 from unlatch.objects.annotate.storage import load_annotation
 from unlatch.objects.annotation import ANNOTATION_FILE, Articulation, read_articulation
@@ -78,7 +78,7 @@ def load_urdf_object(cfg: ObjectCfg) -> ObjectAsset:
 
 
 def urdf_object_set(cfg: ObjectCfg, *, among: Sequence[str] = ()) -> dict[str, Any]:
-    """What the object is made from and with: see `object_set_of`.
+    """What the object is made from and with: see `describe_object_set`.
 
     Args:
         cfg: Which object.
@@ -189,7 +189,7 @@ def _convert(source: SourceObject, cfg: ObjectCfg, given: Articulation | None, f
     model = read_urdf(_convert_model(source, cfg, scale, folder / _MODEL_FOLDER))
     held = {
         name: ends[0] * (scale if model.joints[name].kind == "prismatic" else 1.0)
-        for name, ends in all_ends(ObjectGeometry(source)).items()
+        for name, ends in all_joint_ends(ObjectGeometry(source)).items()
     }
     turns = {name: front_turn(model, part) for name, part in annotation.parts.items()}
     facing: dict[str, Any] = {}

@@ -17,13 +17,14 @@ from typing import Annotated
 import numpy as np
 
 from unlatch.objects.annotation import HandleType, PartKind
-from unlatch.objects.procedural.building.assembly import Assembly, Moving
+from unlatch.objects.procedural.building.assembly import Assembly, PartMotion
 from unlatch.objects.procedural.building.drawing import Colour, draw_colour, draw_fields, draw_uniform, uniform
-from unlatch.objects.procedural.building.finishes import darker, draw_contrast, mark_on
-from unlatch.objects.procedural.building.generated import GeneratedObject, LinkBuilder
+from unlatch.objects.procedural.building.finishes import darker, draw_contrast, mark_colour
+from unlatch.objects.procedural.building.generated_object import GeneratedObject
 from unlatch.objects.procedural.building.generator import ObjectGenerator
+from unlatch.objects.procedural.building.link_builder import LinkBuilder
 from unlatch.objects.procedural.building.panel import LID_BEHIND, PanelBuilder
-from unlatch.objects.procedural.building.panel_handles import standing_out
+from unlatch.objects.procedural.building.panel_handles import grip_standing_out
 from unlatch.simcore.geometry import Pose
 
 _GAP_M = 0.002
@@ -132,14 +133,14 @@ def build(assembly: Assembly, p: BottleParameters) -> GeneratedObject:
         cap.visual.turned_box(f"ridge_{number}", (0.0012, 0.0022, high - low), pose, rgba=ridge)
     centre = (0, 0, top + 0.0004)
     cap.visual.cylinder("top", centre, axis="out", radius=radius * 0.86, length=0.0008, rgba=darker(p.cap_colour, 0.9))
-    mark = mark_on(p.cap_colour)
+    mark = mark_colour(p.cap_colour)
     lower, upper = (radius * 0.3, -0.002, top + 0.0008), (radius * 0.78, 0.002, top + 0.0014)
     cap.visual.box("mark", lower, upper, rgba=mark)
     depth = min(_HELD_M, p.cap_height_m / 2)
-    held = standing_out(
+    held = grip_standing_out(
         LID_BEHIND, HandleType.knob, at=(0.0, 0.0), out=top - depth, size=(p.cap_height_m, p.cap_m, p.cap_m)
     )
-    moving = Moving(
+    moving = PartMotion(
         PartKind.knob,
         "body",
         (0.0, 0.0, seat),

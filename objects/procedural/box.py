@@ -10,7 +10,7 @@ from typing import Annotated
 
 import numpy as np
 
-from unlatch.objects.procedural.building.assembly import HOLDING, Assembly, lifting
+from unlatch.objects.procedural.building.assembly import HOLDING, Assembly, lid_motion
 from unlatch.objects.procedural.building.carcass import Carcass
 from unlatch.objects.procedural.building.drawing import Colour, draw_colour, draw_fields, draw_uniform, uniform
 from unlatch.objects.procedural.building.finishes import (
@@ -19,12 +19,13 @@ from unlatch.objects.procedural.building.finishes import (
     DARK,
     PLASTICS,
     WOODS,
-    board,
+    board_texture,
     darker,
     draw_contrast,
 )
-from unlatch.objects.procedural.building.generated import GeneratedObject, LinkBuilder
+from unlatch.objects.procedural.building.generated_object import GeneratedObject
 from unlatch.objects.procedural.building.generator import ObjectGenerator
+from unlatch.objects.procedural.building.link_builder import LinkBuilder
 from unlatch.objects.procedural.building.panel import LID_BEHIND, PanelBuilder
 from unlatch.objects.procedural.building.panel_handles import (
     PanelHandle,
@@ -113,12 +114,12 @@ def build(assembly: Assembly, box: Box) -> GeneratedObject:
     held = add_handle(
         lid, handle, at=at, face=face, thickness=p.lid_m, edge=depth, length=2 * side, rgba=p.handle_colour
     )
-    moving = lifting(LID_BEHIND, (x0, 0.0, p.height_m), p)
+    moving = lid_motion(LID_BEHIND, (x0, 0.0, p.height_m), p)
     push = push_point(LID_BEHIND, handle, at=at, edge=depth, face=face)
     assembly.add_part(lid, moving, held, mass_kg=lid.mass_kg(p.density_kg_m3), push=push)
     if p.material == "wood":
         for rgba in (p.colour, p.lid_colour, darker(p.colour, 0.8)):
-            assembly.covers(board(rgba), rgba)
+            assembly.set_texture(board_texture(rgba), rgba)
     return assembly.finish(p, **handle_record(handle))
 
 

@@ -11,12 +11,13 @@ from typing import Annotated
 
 import numpy as np
 
-from unlatch.objects.procedural.building.assembly import Assembly, swinging
+from unlatch.objects.procedural.building.assembly import Assembly, door_motion
 from unlatch.objects.procedural.building.carcass import Carcass, add_base
 from unlatch.objects.procedural.building.drawing import Colour, draw_fields, draw_uniform, either, uniform, whole
-from unlatch.objects.procedural.building.finishes import WOODS, board, darker, draw_contrast
-from unlatch.objects.procedural.building.generated import HANDLE_COLOURS, GeneratedObject, LinkBuilder
+from unlatch.objects.procedural.building.finishes import HANDLE_COLOURS, WOODS, board_texture, darker, draw_contrast
+from unlatch.objects.procedural.building.generated_object import GeneratedObject
 from unlatch.objects.procedural.building.generator import ObjectGenerator
+from unlatch.objects.procedural.building.link_builder import LinkBuilder
 from unlatch.objects.procedural.building.panel import PanelBuilder, door_frame
 from unlatch.objects.procedural.building.panel_handles import (
     PanelHandle,
@@ -102,7 +103,7 @@ def build(assembly: Assembly, cabinet: Cabinet) -> GeneratedObject:
     for number, side in enumerate(sides):
         _add_door(assembly, "door" if number == 0 else f"door_{number + 1}", side, p, handle)
     for rgba in (p.colour, p.front_colour, _INSIDE, darker(p.colour), darker(p.front_colour, 0.9)):
-        assembly.covers(board(rgba), rgba)
+        assembly.set_texture(board_texture(rgba), rgba)
     return assembly.finish(p, **handle_record(handle))
 
 
@@ -148,6 +149,6 @@ def _add_door(assembly: Assembly, name: str, side: str, p: CabinetParameters, ha
         length=2 * half,
         rgba=p.handle_colour,
     )
-    moving = swinging(frame, (p.depth_m / 2, -frame.across[1] * p.width_m / 2, (low + high) / 2), p)
+    moving = door_motion(frame, (p.depth_m / 2, -frame.across[1] * p.width_m / 2, (low + high) / 2), p)
     push = push_point(frame, handle, at=at, edge=width, face=face)
     assembly.add_part(door, moving, held, mass_kg=door.mass_kg(p.density_kg_m3), push=push)

@@ -11,14 +11,15 @@ from typing import Annotated
 
 import numpy as np
 
-from unlatch.objects.procedural.building.assembly import HOLDING, Assembly, lifting
+from unlatch.objects.procedural.building.assembly import HOLDING, Assembly, lid_motion
 from unlatch.objects.procedural.building.carcass import Carcass
 from unlatch.objects.procedural.building.drawing import Colour, draw_fields, either, one_of, uniform
 from unlatch.objects.procedural.building.finishes import darker
-from unlatch.objects.procedural.building.generated import GeneratedObject, LinkBuilder
+from unlatch.objects.procedural.building.generated_object import GeneratedObject
 from unlatch.objects.procedural.building.generator import ObjectGenerator
+from unlatch.objects.procedural.building.link_builder import LinkBuilder
 from unlatch.objects.procedural.building.panel import PanelBuilder, PanelFrame, Y, Z
-from unlatch.objects.procedural.building.panel_handles import EDGE_PUSH_M, held_at_edge
+from unlatch.objects.procedural.building.panel_handles import EDGE_PUSH_M, edge_grip
 from unlatch.objects.procedural.building.textures import TextureKind
 
 _GAP_M = 0.002
@@ -82,7 +83,7 @@ def build(assembly: Assembly, p: CartonParameters) -> GeneratedObject:
     )
     for label, frame in _FLAPS.items():
         _add_flap(assembly, label, frame, p)
-    assembly.covers(TextureKind.cardboard, p.colour, darker(p.colour, 0.85))
+    assembly.set_texture(TextureKind.cardboard, p.colour, darker(p.colour, 0.85))
     return assembly.finish(p, handle_kind="edge")
 
 
@@ -97,8 +98,8 @@ def _add_flap(assembly: Assembly, label: str, frame: PanelFrame, p: CartonParame
     lower = (width - p.tape_m / 2, -half, face)
     flap.visual.box("tape", lower, (width, half, face + 0.0005), rgba=p.tape_colour)
     side = -frame.across[1]
-    held = held_at_edge(frame, edge=width, along=0.0, face=face, thickness=p.board_m, length=p.depth_m)
-    moving = lifting(frame, (0.0, side * p.width_m / 2, p.height_m), p)
+    held = edge_grip(frame, edge=width, along=0.0, face=face, thickness=p.board_m, length=p.depth_m)
+    moving = lid_motion(frame, (0.0, side * p.width_m / 2, p.height_m), p)
     push = frame.at(width - EDGE_PUSH_M, 0.0, face)
     assembly.add_part(flap, moving, held, mass_kg=flap.mass_kg(p.density_kg_m3), push=push)
 

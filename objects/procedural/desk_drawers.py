@@ -9,8 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from unlatch.objects.procedural.building.drawing import draw_uniform
-from unlatch.objects.procedural.building.finishes import WOODS, draw_contrast
-from unlatch.objects.procedural.building.generated import HANDLE_COLOURS
+from unlatch.objects.procedural.building.finishes import HANDLE_COLOURS, WOODS, draw_contrast
 from unlatch.objects.procedural.building.generator import ObjectGenerator
 from unlatch.objects.procedural.building.panel_handles import draw_handle
 from unlatch.objects.procedural.drawer_cabinet import DrawerCabinet, DrawerCabinetParameters, build

@@ -12,7 +12,7 @@ from typing import Annotated
 
 import numpy as np
 
-from unlatch.objects.procedural.building.assembly import HOLDING, Assembly, dropping, flap_limit
+from unlatch.objects.procedural.building.assembly import HOLDING, Assembly, flap_limit, flap_motion
 from unlatch.objects.procedural.building.carcass import Carcass, add_feet
 from unlatch.objects.procedural.building.drawing import Colour, draw_colour, draw_fields, draw_uniform, uniform, whole
 from unlatch.objects.procedural.building.finishes import (
@@ -23,11 +23,12 @@ from unlatch.objects.procedural.building.finishes import (
     WHITE,
     WIRE,
     draw_contrast,
-    mark_on,
-    sheet,
+    mark_colour,
+    sheet_texture,
 )
-from unlatch.objects.procedural.building.generated import GeneratedObject, LinkBuilder
+from unlatch.objects.procedural.building.generated_object import GeneratedObject
 from unlatch.objects.procedural.building.generator import ObjectGenerator
+from unlatch.objects.procedural.building.link_builder import LinkBuilder
 from unlatch.objects.procedural.building.panel import FLAP_BELOW, PanelBuilder
 from unlatch.objects.procedural.building.panel_handles import (
     PUSH_ROOM_M,
@@ -122,10 +123,10 @@ def build(assembly: Assembly, dishwasher: Dishwasher) -> GeneratedObject:
         height_m=p.sill_m - 0.004,
         most_rad=p.most_open_rad,
     )
-    moving = dropping((p.depth_m / 2, 0.0, p.sill_m), p, limit_rad=limit)
+    moving = flap_motion((p.depth_m / 2, 0.0, p.sill_m), p, limit_rad=limit)
     push = push_beside(FLAP_BELOW, handle, at=at, edge=height, half=half, face=t)
     assembly.add_part(door, moving, held, mass_kg=door.mass_kg(p.door_density_kg_m3), push=push)
-    assembly.covers(sheet(p.colour), p.colour)
+    assembly.set_texture(sheet_texture(p.colour), p.colour)
     return assembly.finish(p, **handle_record(handle))
 
 
@@ -145,7 +146,7 @@ def _add_body(builder: LinkBuilder, p: DishwasherParameters) -> None:
     tub.build(builder, rgba=p.colour, lining=_TUB)
     builder.box("roof", (x0, -half, low), (x1, half, h), rgba=p.colour)
     builder.box("fascia", (x1, -half, low), (front, half, h), rgba=p.fascia_colour)
-    middle, skin, mark = low + p.fascia_m / 2, 0.001, mark_on(p.fascia_colour)
+    middle, skin, mark = low + p.fascia_m / 2, 0.001, mark_colour(p.fascia_colour)
     lower = (front, -0.045, middle - 0.012)
     builder.visual.box("display", lower, (front + skin, 0.045, middle + 0.012), rgba=DISPLAY)
     for number in range(5):

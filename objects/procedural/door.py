@@ -16,15 +16,24 @@ from typing import Annotated
 import numpy as np
 
 from unlatch.objects.annotation import HandleType, PartKind
-from unlatch.objects.procedural.building.assembly import Assembly, Moving, swinging
+from unlatch.objects.procedural.building.assembly import Assembly, PartMotion, door_motion
 from unlatch.objects.procedural.building.carcass import Carcass
 from unlatch.objects.procedural.building.drawing import Colour, draw_fields, draw_uniform, either, uniform, whole
-from unlatch.objects.procedural.building.finishes import BRASS, CHROME, DARK, WOODS, board, darker, draw_contrast
-from unlatch.objects.procedural.building.generated import GeneratedObject, LinkBuilder
+from unlatch.objects.procedural.building.finishes import (
+    BRASS,
+    CHROME,
+    DARK,
+    WOODS,
+    board_texture,
+    darker,
+    draw_contrast,
+)
+from unlatch.objects.procedural.building.generated_object import GeneratedObject
 from unlatch.objects.procedural.building.generator import ObjectGenerator
 from unlatch.objects.procedural.building.inset_door import InsetDoor
+from unlatch.objects.procedural.building.link_builder import LinkBuilder
 from unlatch.objects.procedural.building.panel import DRAWER_FRONT, PanelBuilder
-from unlatch.objects.procedural.building.panel_handles import held_at_edge, standing_out
+from unlatch.objects.procedural.building.panel_handles import edge_grip, grip_standing_out
 
 _PLATE_M = 0.006
 
@@ -110,15 +119,15 @@ def build(assembly: Assembly, p: DoorParameters) -> GeneratedObject:
     axis_at = (high - p.backset_m, up * p.lever_rise_m)
     # the edge is held clear of the lever, under it
     along = -up * min(0.16 - p.lever_rise_m, half_z - 0.05)
-    held = held_at_edge(frame, edge=high, along=along, face=0.0, thickness=p.leaf_m, length=2 * half_z)
-    moving = swinging(frame, inset.at, p)
+    held = edge_grip(frame, edge=high, along=along, face=0.0, thickness=p.leaf_m, length=2 * half_z)
+    moving = door_motion(frame, inset.at, p)
     push = frame.at(0.78 * high, axis_at[1] - up * 0.12, 0.0)
     assembly.add_part(leaf, moving, held, mass_kg=leaf.mass_kg(p.density_kg_m3), push=push)
     _add_lever(
         assembly, p, frame.at(*axis_at, 0.001), toward=-frame.across[1], top=frame.at(high / 2, up * half_z, 0.0)
     )
     for rgba in (p.colour, p.leaf_colour, darker(p.leaf_colour, 0.86), darker(p.colour, 0.8), darker(p.colour)):
-        assembly.covers(board(rgba), rgba)
+        assembly.set_texture(board_texture(rgba), rgba)
     return assembly.finish(p, handle_kind="lever")
 
 
@@ -164,14 +173,14 @@ def _add_lever(assembly: Assembly, p: DoorParameters, at: np.ndarray, *, toward:
     else:
         ends = sorted((-toward * 0.010, toward * p.lever_m))
         lever.box("handle", (-height, ends[0], middle - depth), (height, ends[1], middle + depth), rgba=p.metal)
-    held = standing_out(
+    held = grip_standing_out(
         frame,
         HandleType.bar,
         at=(0.0, toward * (p.lever_m - 0.018)),
         out=middle,
         size=(2 * depth, 2 * height, 0.045),
     )
-    moving = Moving(
+    moving = PartMotion(
         PartKind.lever,
         "door",
         at.tolist(),

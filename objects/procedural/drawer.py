@@ -8,10 +8,10 @@ from typing import Annotated
 import numpy as np
 
 from unlatch.objects.annotation import PartKind
-from unlatch.objects.procedural.building.assembly import Assembly, Held, Moving
+from unlatch.objects.procedural.building.assembly import Assembly, PanelGrip, PartMotion
 from unlatch.objects.procedural.building.drawing import Colour, draw_fields, draw_uniform, one_of, uniform
-from unlatch.objects.procedural.building.finishes import board
-from unlatch.objects.procedural.building.generated import HANDLE_COLOURS, GeneratedObject, LinkBuilder
+from unlatch.objects.procedural.building.finishes import HANDLE_COLOURS, board_texture
+from unlatch.objects.procedural.building.generated_object import GeneratedObject
 from unlatch.objects.procedural.building.generator import ObjectGenerator
 from unlatch.objects.procedural.building.handles import (
     BarParameters,
@@ -21,6 +21,7 @@ from unlatch.objects.procedural.building.handles import (
     draw_bar,
     draw_knob,
 )
+from unlatch.objects.procedural.building.link_builder import LinkBuilder
 from unlatch.objects.procedural.building.panel import DRAWER_FRONT
 from unlatch.objects.procedural.building.panel_handles import handle_record
 
@@ -114,7 +115,7 @@ def build(assembly: Assembly, drawer: Drawer) -> GeneratedObject:
     for index in sorted(range(p.count), key=lambda i: i != p.acted):
         _add_drawer(assembly, "drawer" if index == p.acted else "drawer_2", index, p, handle)
     for rgba in (p.colour, p.front_colour, _INSIDE):
-        assembly.covers(board(rgba), rgba)
+        assembly.set_texture(board_texture(rgba), rgba)
     return assembly.finish(p, **handle_record(handle))
 
 
@@ -158,7 +159,7 @@ def _add_drawer(
     push_y = min(half_handle + 0.06, half_w - 0.03)
     z = p.plinth_m + (index + 0.5) * p.front_height_m
     at = (p.depth_m / 2, 0.0, z)
-    moving = Moving(PartKind.slider, "body", at, (1.0, 0.0, 0.0), p.travel_m, p.friction_n, p.damping_n_s_m)
-    held = Held(grip, np.array([t + handle.reach_m, 0.0, 0.0]), DRAWER_FRONT)
+    moving = PartMotion(PartKind.slider, "body", at, (1.0, 0.0, 0.0), p.travel_m, p.friction_n, p.damping_n_s_m)
+    held = PanelGrip(grip, np.array([t + handle.reach_m, 0.0, 0.0]), DRAWER_FRONT)
     push = np.array([t, push_y, 0.0])
     assembly.add_part(builder, moving, held, mass_kg=p.drawer_mass_kg, push=push)

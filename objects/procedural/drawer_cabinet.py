@@ -12,12 +12,13 @@ from typing import Annotated
 import numpy as np
 
 from unlatch.objects.annotation import PartKind
-from unlatch.objects.procedural.building.assembly import Assembly, Moving
+from unlatch.objects.procedural.building.assembly import Assembly, PartMotion
 from unlatch.objects.procedural.building.carcass import Carcass, add_base
 from unlatch.objects.procedural.building.drawing import Colour, draw_fields, draw_uniform, either, uniform
-from unlatch.objects.procedural.building.finishes import WOODS, board, darker, draw_contrast
-from unlatch.objects.procedural.building.generated import HANDLE_COLOURS, GeneratedObject, LinkBuilder
+from unlatch.objects.procedural.building.finishes import HANDLE_COLOURS, WOODS, board_texture, darker, draw_contrast
+from unlatch.objects.procedural.building.generated_object import GeneratedObject
 from unlatch.objects.procedural.building.generator import ObjectGenerator
+from unlatch.objects.procedural.building.link_builder import LinkBuilder
 from unlatch.objects.procedural.building.panel import DRAWER_FRONT, PanelBuilder
 from unlatch.objects.procedural.building.panel_handles import (
     PanelHandle,
@@ -103,7 +104,7 @@ def build(assembly: Assembly, drawer_cabinet: DrawerCabinet) -> GeneratedObject:
     for number in range(p.count):
         _add_drawer(assembly, "drawer" if number == 0 else f"drawer_{number + 1}", number, p, handle)
     for rgba in (p.colour, p.front_colour, _INSIDE, darker(p.colour), darker(p.colour, 0.6)):
-        assembly.covers(board(rgba), rgba)
+        assembly.set_texture(board_texture(rgba), rgba)
     return assembly.finish(p, **handle_record(handle))
 
 
@@ -141,7 +142,7 @@ def _add_drawer(assembly: Assembly, label: str, number: int, p: DrawerCabinetPar
     else:
         push = DRAWER_FRONT.at(0.016, 0.0, face)  # below the middle: the upper edge is held
     z = p.height_m - 2 * p.wall_m - (number + 0.5) * p.front_height_m
-    moving = Moving(
+    moving = PartMotion(
         PartKind.slider,
         "body",
         (p.depth_m / 2, 0.0, z),

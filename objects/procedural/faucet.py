@@ -12,13 +12,14 @@ from typing import Annotated
 import numpy as np
 
 from unlatch.objects.annotation import HandleType, PartKind
-from unlatch.objects.procedural.building.assembly import Assembly, Moving
+from unlatch.objects.procedural.building.assembly import Assembly, PartMotion
 from unlatch.objects.procedural.building.drawing import Colour, draw_fields, draw_uniform, one_of, uniform
 from unlatch.objects.procedural.building.finishes import DARK, METALS, darker
-from unlatch.objects.procedural.building.generated import GeneratedObject, LinkBuilder
+from unlatch.objects.procedural.building.generated_object import GeneratedObject
 from unlatch.objects.procedural.building.generator import ObjectGenerator
+from unlatch.objects.procedural.building.link_builder import LinkBuilder
 from unlatch.objects.procedural.building.panel import LID_BEHIND, PanelBuilder, PanelFrame
-from unlatch.objects.procedural.building.panel_handles import standing_out
+from unlatch.objects.procedural.building.panel_handles import grip_standing_out
 from unlatch.objects.procedural.building.textures import TextureKind
 from unlatch.objects.procedural.building.turning_knob import TurningKnobParameters, add_turning_knob, draw_turning_knob
 
@@ -89,7 +90,7 @@ def build(assembly: Assembly, faucet: Faucet) -> GeneratedObject:
     body = LinkBuilder("body")
     x = -p.reach_m / 2
     half = (p.spread_m if p.kind == "knobs" else 0.06) + 0.05
-    assembly.covers(TextureKind.wood if p.top_colour == _WOOD else TextureKind.stone, p.top_colour)
+    assembly.set_texture(TextureKind.wood if p.top_colour == _WOOD else TextureKind.stone, p.top_colour)
     body.box("worktop", (x - 0.06, -half, 0.0), (-x + 0.06, half, _DECK_M), rgba=p.top_colour)
     body.visual.cylinder("hole", (-x, 0.0, _DECK_M), axis="z", radius=0.022, length=0.001, rgba=DARK)
     body.visual.cylinder(
@@ -182,14 +183,14 @@ def _add_lever(assembly: Assembly, p: FaucetParameters, x: float, edge: tuple[fl
     for number, (colour, y) in enumerate(((_RED, 0.003), (_BLUE, -0.003))):
         lower = (y - 0.003, side, cap * 0.35)
         lever.visual.box(f"dot_{number}", lower, (y + 0.003, p.column_m + 0.0008, cap * 0.35 + 0.006), rgba=colour)
-    held = standing_out(
+    held = grip_standing_out(
         _ABOVE,
         HandleType.bar,
         at=(0.0, float(end[0]) - 0.016),
         out=float(end[2]),
         size=(p.lever_height_m, p.lever_width_m, 0.03),
     )
-    moving = Moving(
+    moving = PartMotion(
         PartKind.lever,
         "body",
         (x, 0.0, _DECK_M + p.height_m),

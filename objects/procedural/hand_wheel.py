@@ -12,7 +12,7 @@ from typing import Annotated
 import numpy as np
 
 from unlatch.objects.annotation import HandleType, PartKind
-from unlatch.objects.procedural.building.assembly import Assembly, Moving
+from unlatch.objects.procedural.building.assembly import Assembly, PartMotion
 from unlatch.objects.procedural.building.drawing import (
     Colour,
     draw_fields,
@@ -23,10 +23,11 @@ from unlatch.objects.procedural.building.drawing import (
     whole,
 )
 from unlatch.objects.procedural.building.finishes import CHROME, DARK, darker
-from unlatch.objects.procedural.building.generated import GeneratedObject, LinkBuilder
+from unlatch.objects.procedural.building.generated_object import GeneratedObject
 from unlatch.objects.procedural.building.generator import ObjectGenerator
+from unlatch.objects.procedural.building.link_builder import LinkBuilder
 from unlatch.objects.procedural.building.panel import PanelBuilder, PanelFrame, X, Z
-from unlatch.objects.procedural.building.panel_handles import standing_out
+from unlatch.objects.procedural.building.panel_handles import grip_standing_out
 from unlatch.objects.procedural.building.textures import TextureKind
 
 _SEGMENTS = 24
@@ -102,8 +103,8 @@ def build(assembly: Assembly, p: HandWheelParameters) -> GeneratedObject:
 
     wheel = PanelBuilder("knob", frame)
     head = _add_wheel(wheel, p)
-    held = standing_out(frame, HandleType.bar, at=head[:2], out=head[2], size=(p.rim_m, p.rim_m, 0.05))
-    moving = Moving(
+    held = grip_standing_out(frame, HandleType.bar, at=head[:2], out=head[2], size=(p.rim_m, p.rim_m, 0.05))
+    moving = PartMotion(
         PartKind.knob,
         "body",
         (middle + out * p.stem_m).tolist(),
@@ -123,7 +124,7 @@ def build(assembly: Assembly, p: HandWheelParameters) -> GeneratedObject:
         push=push,
         edge=(edge + _across_axis(frame) * 0.011).tolist(),
     )
-    assembly.covers(TextureKind.cast_metal, p.body_colour, darker(p.body_colour, 0.75))
+    assembly.set_texture(TextureKind.cast_metal, p.body_colour, darker(p.body_colour, 0.75))
     return assembly.finish(p)
 
 

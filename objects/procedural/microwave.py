@@ -8,20 +8,21 @@ from typing import Annotated
 import numpy as np
 
 from unlatch.objects.annotation import Handle, PartKind
-from unlatch.objects.procedural.building.assembly import Assembly, Held, hinged
+from unlatch.objects.procedural.building.assembly import Assembly, PanelGrip, hinge_motion
 from unlatch.objects.procedural.building.drawing import (
     Colour,
     draw_fields,
     draw_uniform,
     either,
     one_of,
-    recorded,
+    parameter_record,
     uniform,
 )
-from unlatch.objects.procedural.building.finishes import sheet
-from unlatch.objects.procedural.building.generated import BODY_COLOURS, HANDLE_COLOURS, GeneratedObject, LinkBuilder
+from unlatch.objects.procedural.building.finishes import BODY_COLOURS, HANDLE_COLOURS, sheet_texture
+from unlatch.objects.procedural.building.generated_object import GeneratedObject
 from unlatch.objects.procedural.building.generator import ObjectGenerator
 from unlatch.objects.procedural.building.handles import BarParameters, add_bar, draw_bar
+from unlatch.objects.procedural.building.link_builder import LinkBuilder
 from unlatch.objects.procedural.building.panel import door_frame
 
 _GLASS: Colour = (0.05, 0.06, 0.07, 1.0)
@@ -88,7 +89,7 @@ def build(assembly: Assembly, microwave: Microwave) -> GeneratedObject:
     door = LinkBuilder("door")
     handle = _add_door(door, p, bar, away)
     head = np.array([p.door_thickness_m + bar.reach_m, away * (p.door_width_m - p.handle_inset_m), p.handle_rise_m])
-    moving = hinged(
+    moving = hinge_motion(
         frame,
         kind=PartKind.hinge_vertical,
         at=(p.depth_m / 2, -away * p.width_m / 2, p.height_m / 2),
@@ -96,11 +97,11 @@ def build(assembly: Assembly, microwave: Microwave) -> GeneratedObject:
         friction=p.friction_n_m,
         damping=p.damping_n_m_s,
     )
-    held = Held(handle, head, frame)
+    held = PanelGrip(handle, head, frame)
     push = np.array([p.door_thickness_m, head[1] - away * (bar.thickness_m / 2 + 0.065), 0.0])
     assembly.add_part(door, moving, held, mass_kg=p.door_mass_kg, push=push)
-    values = {f"handle_{key}": value for key, value in recorded(bar).items()}
-    assembly.covers(sheet(p.colour), p.colour)
+    values = {f"handle_{key}": value for key, value in parameter_record(bar).items()}
+    assembly.set_texture(sheet_texture(p.colour), p.colour)
     return assembly.finish(p, **values)
 
 

@@ -11,7 +11,7 @@ from typing import Annotated
 
 import numpy as np
 
-from unlatch.objects.procedural.building.assembly import HOLDING, Assembly, dropping, flap_limit
+from unlatch.objects.procedural.building.assembly import HOLDING, Assembly, flap_limit, flap_motion
 from unlatch.objects.procedural.building.carcass import Carcass, add_feet
 from unlatch.objects.procedural.building.drawing import Colour, draw_colour, draw_fields, draw_uniform, uniform
 from unlatch.objects.procedural.building.finishes import (
@@ -21,12 +21,13 @@ from unlatch.objects.procedural.building.finishes import (
     GLASS,
     WIRE,
     draw_contrast,
-    mark_on,
-    sheet,
+    mark_colour,
+    sheet_texture,
 )
-from unlatch.objects.procedural.building.generated import GeneratedObject, LinkBuilder
+from unlatch.objects.procedural.building.generated_object import GeneratedObject
 from unlatch.objects.procedural.building.generator import ObjectGenerator
 from unlatch.objects.procedural.building.handles import BarParameters, draw_bar
+from unlatch.objects.procedural.building.link_builder import LinkBuilder
 from unlatch.objects.procedural.building.panel import FLAP_BELOW, FRONT, PanelBuilder
 from unlatch.objects.procedural.building.panel_handles import (
     PUSH_ROOM_M,
@@ -126,10 +127,10 @@ def build(assembly: Assembly, oven: Oven) -> GeneratedObject:
             at=(p.depth_m / 2 + p.door_thickness_m, y, z),
             edge=_upper_edge(p),
             rgba=p.knob_colour,
-            mark=mark_on(p.knob_colour),
+            mark=mark_colour(p.knob_colour),
         )
-    assembly.covers(sheet(p.colour), p.colour)
-    assembly.covers(sheet(p.front_colour), p.front_colour)
+    assembly.set_texture(sheet_texture(p.colour), p.colour)
+    assembly.set_texture(sheet_texture(p.front_colour), p.front_colour)
     return assembly.finish(p, **handle_record(bar), knob_style=knob.style, knob_diameter_m=knob.diameter_m)
 
 
@@ -199,7 +200,7 @@ def _add_rack(builder: LinkBuilder, cavity: Carcass) -> None:
 
 def _add_dial_marks(builder: LinkBuilder, p: OvenParameters, front: float) -> None:
     """Ticks around each knob, from its stop on the left to that on the right."""
-    rgba = mark_on(p.front_colour)
+    rgba = mark_colour(p.front_colour)
     for number, (y, z) in enumerate(_knob_places(p)):
         for tick, angle in enumerate(np.linspace(-2.3, 2.3, 7)):
             across, up = 0.029 * float(np.sin(angle)), 0.029 * float(np.cos(angle))
@@ -228,6 +229,6 @@ def _add_door(assembly: Assembly, p: OvenParameters, bar: BarParameters) -> None
         height_m=z0 - 0.004,
         most_rad=p.most_open_rad,
     )
-    moving = dropping((p.depth_m / 2, (y0 + y1) / 2, z0), p, limit_rad=limit)
+    moving = flap_motion((p.depth_m / 2, (y0 + y1) / 2, z0), p, limit_rad=limit)
     push = push_beside(FLAP_BELOW, bar, at=at, edge=height, half=half, face=t)
     assembly.add_part(door, moving, held, mass_kg=door.mass_kg(p.door_density_kg_m3), push=push)

@@ -12,11 +12,12 @@ from typing import Annotated
 import numpy as np
 
 from unlatch.objects.fixed_handle import FixedHandle
-from unlatch.objects.procedural.building.assembly import HOLDING, Assembly, lifting
+from unlatch.objects.procedural.building.assembly import HOLDING, Assembly, lid_motion
 from unlatch.objects.procedural.building.drawing import Colour, draw_colour, draw_fields, draw_uniform, uniform
-from unlatch.objects.procedural.building.finishes import BRASS, CHROME, DARK, darker, draw_contrast, sheet
-from unlatch.objects.procedural.building.generated import GeneratedObject, LinkBuilder
+from unlatch.objects.procedural.building.finishes import BRASS, CHROME, DARK, darker, draw_contrast, sheet_texture
+from unlatch.objects.procedural.building.generated_object import GeneratedObject
 from unlatch.objects.procedural.building.generator import ObjectGenerator
+from unlatch.objects.procedural.building.link_builder import LinkBuilder
 from unlatch.objects.procedural.building.panel import LID_BEHIND, PanelBuilder
 from unlatch.objects.procedural.building.panel_handles import PanelHandle, add_handle, draw_handle, handle_record
 from unlatch.objects.procedural.building.round_lid import RoundLid
@@ -102,10 +103,10 @@ def build(assembly: Assembly, pot: Pot) -> GeneratedObject:
     lid.visual.cylinder("plate", (*at, top + 0.001), axis="out", radius=0.026, length=0.002, rgba=p.handle_colour)
     edge = 2 * vessel.lid_radius_m
     held = add_handle(lid, handle, at=at, face=top, thickness=p.lid_m, edge=edge, length=0.0, rgba=p.handle_colour)
-    moving = lifting(LID_BEHIND, vessel.hinge, p)
+    moving = lid_motion(LID_BEHIND, vessel.hinge, p)
     push = LID_BEHIND.at(edge - 0.014, 0.0, vessel.face_m)
     assembly.add_part(lid, moving, held, mass_kg=lid.mass_kg(p.density_kg_m3 * 0.6), push=push)
-    assembly.covers(sheet(p.colour), p.colour)
+    assembly.set_texture(sheet_texture(p.colour), p.colour)
     return assembly.finish(p, **handle_record(handle))
 
 

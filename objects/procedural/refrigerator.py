@@ -11,7 +11,7 @@ from typing import Annotated
 
 import numpy as np
 
-from unlatch.objects.procedural.building.assembly import Assembly, swinging
+from unlatch.objects.procedural.building.assembly import Assembly, door_motion
 from unlatch.objects.procedural.building.carcass import Carcass, add_feet
 from unlatch.objects.procedural.building.drawing import (
     Colour,
@@ -32,11 +32,12 @@ from unlatch.objects.procedural.building.finishes import (
     SHELF,
     WHITE,
     draw_contrast,
-    mark_on,
-    sheet,
+    mark_colour,
+    sheet_texture,
 )
-from unlatch.objects.procedural.building.generated import GeneratedObject, LinkBuilder
+from unlatch.objects.procedural.building.generated_object import GeneratedObject
 from unlatch.objects.procedural.building.generator import ObjectGenerator
+from unlatch.objects.procedural.building.link_builder import LinkBuilder
 from unlatch.objects.procedural.building.panel import PanelBuilder, door_frame
 from unlatch.objects.procedural.building.panel_handles import (
     EdgeParameters,
@@ -119,8 +120,8 @@ def build(assembly: Assembly, refrigerator: Refrigerator) -> GeneratedObject:
     )
     for number, span in enumerate(_door_spans(p)):
         _add_door(assembly, "door" if number == 0 else f"door_{number + 1}", p, handle, span)
-    assembly.covers(sheet(p.colour), p.colour)
-    assembly.covers(sheet(p.door_colour), p.door_colour)
+    assembly.set_texture(sheet_texture(p.colour), p.colour)
+    assembly.set_texture(sheet_texture(p.door_colour), p.door_colour)
     return assembly.finish(p, **handle_record(handle))
 
 
@@ -176,7 +177,7 @@ def _add_door(
     if is_main:
         low = (width * 0.12, up * (half - 0.050), face)
         badge = (width * 0.12 + 0.09, up * (half - 0.036), face + 0.001)
-        door.visual.box("badge", low, badge, rgba=CHROME if mark_on(p.door_colour) == DARK else WHITE)
+        door.visual.box("badge", low, badge, rgba=CHROME if mark_colour(p.door_colour) == DARK else WHITE)
     if isinstance(handle, EdgeParameters):  # a pocket at the edge that is taken
         pocket = 0.35 * half
         low, high = (width - 0.028, at[1] - pocket, face), (width - 0.004, at[1] + pocket, face + 0.0008)
@@ -187,6 +188,6 @@ def _add_door(
         door.visual.box(f"bin_{number}", lower, upper, rgba=SHELF)
     held = add_handle(door, handle, at=at, face=face, thickness=t, edge=width, length=2 * half, rgba=p.handle_colour)
     away = frame.across[1]
-    moving = swinging(frame, (p.depth_m / 2, -away * p.width_m / 2, (span[0] + span[1]) / 2), p)
+    moving = door_motion(frame, (p.depth_m / 2, -away * p.width_m / 2, (span[0] + span[1]) / 2), p)
     push = push_point(frame, handle, at=at, edge=width, face=face)
     assembly.add_part(door, moving, held, mass_kg=door.mass_kg(p.door_density_kg_m3), push=push)

@@ -10,7 +10,7 @@ from typing import Annotated
 
 import numpy as np
 
-from unlatch.objects.procedural.building.assembly import Assembly, swinging
+from unlatch.objects.procedural.building.assembly import Assembly, door_motion
 from unlatch.objects.procedural.building.carcass import Carcass
 from unlatch.objects.procedural.building.drawing import (
     Colour,
@@ -21,11 +21,12 @@ from unlatch.objects.procedural.building.drawing import (
     one_of,
     uniform,
 )
-from unlatch.objects.procedural.building.finishes import BRASS, CHROME, DARK, PAINTS, darker, mark_on
-from unlatch.objects.procedural.building.generated import GeneratedObject, LinkBuilder
+from unlatch.objects.procedural.building.finishes import BRASS, CHROME, DARK, PAINTS, darker, mark_colour
+from unlatch.objects.procedural.building.generated_object import GeneratedObject
 from unlatch.objects.procedural.building.generator import ObjectGenerator
 from unlatch.objects.procedural.building.handles import BarParameters, draw_bar
 from unlatch.objects.procedural.building.inset_door import InsetDoor
+from unlatch.objects.procedural.building.link_builder import LinkBuilder
 from unlatch.objects.procedural.building.panel import PanelBuilder
 from unlatch.objects.procedural.building.panel_handles import add_handle, handle_record, push_point
 from unlatch.objects.procedural.building.textures import TextureKind
@@ -105,7 +106,7 @@ def build(assembly: Assembly, safe: Safe) -> GeneratedObject:
     up = float(frame.along[2])
     spot = (p.dial_share * high, up * p.dial_rise_m)
     _add_ticks(door, spot, dial, p)
-    moving = swinging(frame, inset.at, p)
+    moving = door_motion(frame, inset.at, p)
     push = push_point(frame, bar, at=at, edge=high, face=0.0) - frame.along * up * 0.32 * half_z * 2
     assembly.add_part(door, moving, held, mass_kg=door.mass_kg(p.density_kg_m3), push=push)
     add_turning_knob(
@@ -120,7 +121,7 @@ def build(assembly: Assembly, safe: Safe) -> GeneratedObject:
         mark=DARK,
         density_kg_m3=2700.0,
     )
-    assembly.covers(TextureKind.hammered_metal, p.colour, darker(p.colour, 1.12), darker(p.colour, 0.55))
+    assembly.set_texture(TextureKind.hammered_metal, p.colour, darker(p.colour, 1.12), darker(p.colour, 0.55))
     return assembly.finish(p, **handle_record(bar), dial_style=dial.style, dial_diameter_m=dial.diameter_m)
 
 
@@ -140,4 +141,4 @@ def _add_ticks(door: PanelBuilder, spot: tuple[float, float], dial: TurningKnobP
         along = spot[1] + middle * float(np.sin(angle))
         side = 0.0030 if long else 0.0016
         lower, upper = (across - side, along - side, 0.001), (across + side, along + side, 0.0030)
-        door.visual.box(f"tick_{number}", lower, upper, rgba=mark_on(DARK))
+        door.visual.box(f"tick_{number}", lower, upper, rgba=mark_colour(DARK))

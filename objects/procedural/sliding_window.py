@@ -12,12 +12,13 @@ from typing import Annotated
 import numpy as np
 
 from unlatch.objects.annotation import Handle, HandleType, PartKind
-from unlatch.objects.procedural.building.assembly import Assembly, Held, Moving
+from unlatch.objects.procedural.building.assembly import Assembly, PanelGrip, PartMotion
 from unlatch.objects.procedural.building.carcass import Carcass
 from unlatch.objects.procedural.building.drawing import Colour, draw_colour, draw_fields, either, one_of, uniform
 from unlatch.objects.procedural.building.finishes import CHROME, DARK, draw_contrast
-from unlatch.objects.procedural.building.generated import GeneratedObject, LinkBuilder
+from unlatch.objects.procedural.building.generated_object import GeneratedObject
 from unlatch.objects.procedural.building.generator import ObjectGenerator
+from unlatch.objects.procedural.building.link_builder import LinkBuilder
 from unlatch.objects.procedural.building.panel import PanelFrame
 from unlatch.objects.procedural.building.textures import TextureKind
 from unlatch.simcore.geometry import Pose
@@ -101,7 +102,7 @@ def build(assembly: Assembly, p: SlidingWindowParameters) -> GeneratedObject:
     _add_sash(sash, "sash", p, (0.0, 0.0, 0.0), half_w, half_h)
     held, push = _add_pull(sash, p, side, half_w, half_h, frame)
     closed_y = (b1 - width / 2) if side > 0 else (b0 + width / 2)
-    moving = Moving(
+    moving = PartMotion(
         PartKind.slider,
         "body",
         (_GAP_M / 2, closed_y, middle),
@@ -112,7 +113,7 @@ def build(assembly: Assembly, p: SlidingWindowParameters) -> GeneratedObject:
     )
     assembly.add_part(sash, moving, held, mass_kg=sash.mass_kg(p.density_kg_m3), push=push)
     if p.colour == _WOOD:
-        assembly.covers(TextureKind.wood, p.colour)
+        assembly.set_texture(TextureKind.wood, p.colour)
     return assembly.finish(p, handle_kind="knob")
 
 
@@ -168,7 +169,7 @@ def _add_sash(
 
 def _add_pull(
     sash: LinkBuilder, p: SlidingWindowParameters, side: float, half_w: float, half_h: float, frame: PanelFrame
-) -> tuple[Held, np.ndarray]:
+) -> tuple[PanelGrip, np.ndarray]:
     """A rail along the leading stile with a grip before it; returns where it is held, and where it is pushed shut."""
     front, y = p.sash_depth_m, side * (half_w - p.sash_m / 2 - 0.004)
     half = 0.008
@@ -183,4 +184,4 @@ def _add_pull(
     size = np.array([p.grip_depth_m - p.rail_m, p.grip_m, p.grip_length_m])
     # the face of the rail that looks to where the sash opens
     push = np.array([front + p.rail_m / 2, y - side * half, -0.5 * tall])
-    return Held(Handle(HandleType.knob, size, Pose(R_link_handle, head)), head, frame), push
+    return PanelGrip(Handle(HandleType.knob, size, Pose(R_link_handle, head)), head, frame), push

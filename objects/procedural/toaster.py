@@ -15,12 +15,20 @@ from typing import Annotated
 import numpy as np
 
 from unlatch.objects.annotation import Handle, HandleType, PartKind
-from unlatch.objects.procedural.building.assembly import Assembly, Held, Moving
+from unlatch.objects.procedural.building.assembly import Assembly, PanelGrip, PartMotion
 from unlatch.objects.procedural.building.carcass import add_feet
 from unlatch.objects.procedural.building.drawing import Colour, draw_colour, draw_fields, draw_uniform, either, uniform
-from unlatch.objects.procedural.building.finishes import APPLIANCES, CHROME, DARK, draw_contrast, mark_on, sheet
-from unlatch.objects.procedural.building.generated import GeneratedObject, LinkBuilder
+from unlatch.objects.procedural.building.finishes import (
+    APPLIANCES,
+    CHROME,
+    DARK,
+    draw_contrast,
+    mark_colour,
+    sheet_texture,
+)
+from unlatch.objects.procedural.building.generated_object import GeneratedObject
 from unlatch.objects.procedural.building.generator import ObjectGenerator
+from unlatch.objects.procedural.building.link_builder import LinkBuilder
 from unlatch.objects.procedural.building.panel import PanelBuilder, PanelFrame
 from unlatch.simcore.geometry import Pose
 
@@ -97,14 +105,14 @@ def build(assembly: Assembly, p: ToasterParameters) -> GeneratedObject:
         "rib",
         (-half_w, _GAP_M + p.lever_depth_m, -0.002),
         (half_w, _GAP_M + p.lever_depth_m + 0.001, 0.002),
-        rgba=mark_on(p.lever_colour),
+        rgba=mark_colour(p.lever_colour),
     )
     # held from the front and a little above, by its outer end
     out = _GAP_M + p.lever_depth_m - min(0.012, p.lever_depth_m / 2)
     head = _UPWARDS.at(0.0, out, 0.0)
     R_link_handle = np.column_stack([_UPWARDS.out, _UPWARDS.across, _UPWARDS.along])
     size = np.array([p.lever_height_m, p.lever_width_m, p.lever_depth_m])
-    moving = Moving(
+    moving = PartMotion(
         PartKind.slider,
         "body",
         (p.length_m / 2, 0.0, p.low_m),
@@ -113,10 +121,10 @@ def build(assembly: Assembly, p: ToasterParameters) -> GeneratedObject:
         p.friction_n,
         p.damping_n_s_m,
     )
-    held = Held(Handle(HandleType.knob, size, Pose(R_link_handle, head)), head, _UPWARDS)
+    held = PanelGrip(Handle(HandleType.knob, size, Pose(R_link_handle, head)), head, _UPWARDS)
     push = _UPWARDS.at(0.0, out, half_h)
     assembly.add_part(lever, moving, held, mass_kg=round(max(lever.volume_m3 * 1500.0, 0.02), 4), push=push)
-    assembly.covers(sheet(p.colour), p.colour)
+    assembly.set_texture(sheet_texture(p.colour), p.colour)
     return assembly.finish(p)
 
 
@@ -156,12 +164,14 @@ def _add_body(builder: LinkBuilder, p: ToasterParameters) -> None:
         (x1 + skin, 0.005, p.low_m + p.travel_m + 0.012),
         rgba=DARK if p.end_colour != DARK else (0.03, 0.03, 0.03, 1.0),
     )
-    mark = mark_on(p.end_colour)
+    mark = mark_colour(p.end_colour)
     builder.visual.cylinder(
         "dial", (x1 + 0.004, 0.3 * p.width_m, 0.05), axis="x", radius=0.014, length=0.008, rgba=p.lever_colour
     )
     lower = (x1 + 0.008, 0.3 * p.width_m - 0.0012, 0.052)
-    builder.visual.box("dial_mark", lower, (x1 + 0.0086, 0.3 * p.width_m + 0.0012, 0.062), rgba=mark_on(p.lever_colour))
+    builder.visual.box(
+        "dial_mark", lower, (x1 + 0.0086, 0.3 * p.width_m + 0.0012, 0.062), rgba=mark_colour(p.lever_colour)
+    )
     for number in range(3):
         z, y = 0.045 + 0.022 * number, -0.3 * p.width_m
         builder.visual.box(f"key_{number}", (x1, y - 0.011, z), (x1 + 0.002, y + 0.011, z + 0.009), rgba=mark)

@@ -12,14 +12,15 @@ from typing import Annotated
 
 import numpy as np
 
-from unlatch.objects.procedural.building.assembly import HOLDING, Assembly, lifting
+from unlatch.objects.procedural.building.assembly import HOLDING, Assembly, lid_motion
 from unlatch.objects.procedural.building.carcass import add_ring_wall
 from unlatch.objects.procedural.building.drawing import Colour, draw_colour, draw_fields, draw_uniform, either, uniform
 from unlatch.objects.procedural.building.finishes import CHROME, DARK, RUBBER, darker
-from unlatch.objects.procedural.building.generated import GeneratedObject, LinkBuilder
+from unlatch.objects.procedural.building.generated_object import GeneratedObject
 from unlatch.objects.procedural.building.generator import ObjectGenerator
+from unlatch.objects.procedural.building.link_builder import LinkBuilder
 from unlatch.objects.procedural.building.panel import LID_BEHIND, PanelBuilder
-from unlatch.objects.procedural.building.panel_handles import EDGE_PUSH_M, held_at_edge
+from unlatch.objects.procedural.building.panel_handles import EDGE_PUSH_M, edge_grip
 from unlatch.simcore.geometry import Pose
 
 _GAP_M = 0.006
@@ -145,11 +146,11 @@ def build(assembly: Assembly, p: ToiletParameters) -> GeneratedObject:
         )
         spot = (edge - 0.06, sign * 0.3 * side, _GAP_M / 2 + 0.001)
         lid.visual.cylinder(f"buffer_{number}", spot, axis="out", radius=0.007, length=0.004, rgba=RUBBER)
-    held = held_at_edge(LID_BEHIND, edge=edge, along=0.0, face=face, thickness=p.lid_m, length=0.4 * radius)
+    held = edge_grip(LID_BEHIND, edge=edge, along=0.0, face=face, thickness=p.lid_m, length=0.4 * radius)
     push = LID_BEHIND.at(edge - EDGE_PUSH_M, 0.0, face)
     assembly.add_part(
         lid,
-        lifting(LID_BEHIND, (hinge_x, 0.0, top), p),
+        lid_motion(LID_BEHIND, (hinge_x, 0.0, top), p),
         held,
         mass_kg=round(area * p.lid_m * p.lid_density_kg_m3, 4),
         push=push,

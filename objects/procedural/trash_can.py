@@ -10,12 +10,21 @@ from typing import Annotated
 
 import numpy as np
 
-from unlatch.objects.procedural.building.assembly import HOLDING, Assembly, lifting
+from unlatch.objects.procedural.building.assembly import HOLDING, Assembly, lid_motion
 from unlatch.objects.procedural.building.carcass import Carcass
 from unlatch.objects.procedural.building.drawing import Colour, draw_colour, draw_fields, either, uniform
-from unlatch.objects.procedural.building.finishes import CHROME, DARK, PLASTICS, RUBBER, darker, draw_contrast, sheet
-from unlatch.objects.procedural.building.generated import GeneratedObject, LinkBuilder
+from unlatch.objects.procedural.building.finishes import (
+    CHROME,
+    DARK,
+    PLASTICS,
+    RUBBER,
+    darker,
+    draw_contrast,
+    sheet_texture,
+)
+from unlatch.objects.procedural.building.generated_object import GeneratedObject
 from unlatch.objects.procedural.building.generator import ObjectGenerator
+from unlatch.objects.procedural.building.link_builder import LinkBuilder
 from unlatch.objects.procedural.building.panel import LID_BEHIND, PanelBuilder
 from unlatch.objects.procedural.building.panel_handles import (
     PanelHandle,
@@ -111,10 +120,10 @@ def build(assembly: Assembly, trash_can: TrashCan) -> GeneratedObject:
         length=2 * vessel.lid_radius_m * (1.0 if p.shape == "square" else 0.4),
         rgba=p.handle_colour,
     )
-    moving = lifting(LID_BEHIND, vessel.hinge, p)
+    moving = lid_motion(LID_BEHIND, vessel.hinge, p)
     push = push_point(LID_BEHIND, handle, at=at, edge=reach, face=face)
     assembly.add_part(lid, moving, held, mass_kg=lid.mass_kg(p.density_kg_m3 * 0.7), push=push)
-    assembly.covers(sheet(p.colour), p.colour, darker(p.colour, 0.9))
+    assembly.set_texture(sheet_texture(p.colour), p.colour, darker(p.colour, 0.9))
     return assembly.finish(p, **handle_record(handle))
 
 

@@ -12,7 +12,7 @@ from typing import Annotated
 
 import numpy as np
 
-from unlatch.objects.procedural.building.assembly import Assembly, swinging
+from unlatch.objects.procedural.building.assembly import Assembly, door_motion
 from unlatch.objects.procedural.building.carcass import Carcass, add_feet, add_ring_wall
 from unlatch.objects.procedural.building.drawing import Colour, draw_colour, draw_fields, either, uniform
 from unlatch.objects.procedural.building.finishes import (
@@ -25,11 +25,12 @@ from unlatch.objects.procedural.building.finishes import (
     WHITE,
     darker,
     draw_contrast,
-    mark_on,
-    sheet,
+    mark_colour,
+    sheet_texture,
 )
-from unlatch.objects.procedural.building.generated import GeneratedObject, LinkBuilder
+from unlatch.objects.procedural.building.generated_object import GeneratedObject
 from unlatch.objects.procedural.building.generator import ObjectGenerator
+from unlatch.objects.procedural.building.link_builder import LinkBuilder
 from unlatch.objects.procedural.building.panel import PanelBuilder, door_frame
 from unlatch.objects.procedural.building.panel_handles import (
     EdgeParameters,
@@ -156,10 +157,10 @@ def build(assembly: Assembly, machine: WashingMachine) -> GeneratedObject:
     door.visual.box("arm", (-0.004, -0.03, _GAP_M), (_OFFSET_M + 0.02, 0.03, _GAP_M + 0.010), rgba=_STEEL)
     at = (edge - p.handle_inset_m, 0.0)
     held = add_handle(door, handle, at=at, face=face, thickness=t, edge=edge, length=0.4 * r, rgba=p.handle_colour)
-    moving = swinging(frame, (p.depth_m / 2, hinge_y, p.door_z_m), p)
+    moving = door_motion(frame, (p.depth_m / 2, hinge_y, p.door_z_m), p)
     push = push_point(frame, handle, at=at, edge=edge, face=face + 0.003)
     assembly.add_part(door, moving, held, mass_kg=door.mass_kg(p.door_density_kg_m3), push=push)
-    assembly.covers(sheet(p.colour), p.colour)
+    assembly.set_texture(sheet_texture(p.colour), p.colour)
     return assembly.finish(p, **handle_record(handle))
 
 
@@ -233,7 +234,7 @@ def _add_drum(body: LinkBuilder, p: WashingMachineParameters) -> None:
 def _add_panel(body: LinkBuilder, p: WashingMachineParameters) -> None:
     """A strip above with the drawer for powder, a dial, a display and buttons."""
     x, half, h = p.depth_m / 2, p.width_m / 2, p.height_m
-    low, front, mark = h - p.panel_m, p.depth_m / 2 + _FASCIA_M, mark_on(p.panel_colour)
+    low, front, mark = h - p.panel_m, p.depth_m / 2 + _FASCIA_M, mark_colour(p.panel_colour)
     body.box("fascia", (x, -half, low), (front, half, h), rgba=p.panel_colour)
     middle, skin = (low + h) / 2, 0.001
     groove = darker(p.panel_colour, 0.6)
@@ -251,7 +252,7 @@ def _add_panel(body: LinkBuilder, p: WashingMachineParameters) -> None:
     dial = (front + 0.009, 0.0, middle)
     body.visual.cylinder("dial", dial, axis="x", radius=0.026, length=0.018, rgba=p.ring_colour)
     top = front + 0.018
-    pointer = mark_on(p.ring_colour)
+    pointer = mark_colour(p.ring_colour)
     body.visual.box("pointer", (top, -0.0015, middle + 0.006), (top + skin, 0.0015, middle + 0.024), rgba=pointer)
     for number, angle in enumerate(np.linspace(-2.4, 2.4, 11)):
         y, z = 0.036 * float(np.sin(angle)), middle + 0.036 * float(np.cos(angle))

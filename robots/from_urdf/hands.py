@@ -62,7 +62,7 @@ class Hand:
         return bool(np.abs(np.array(self.widths_m) - straight).max() < _EVEN_M)
 
 
-def mimics(urdf: Path) -> dict[str, tuple[str, float, float]]:
+def read_mimics(urdf: Path) -> dict[str, tuple[str, float, float]]:
     """By joint, the one that it mimics, the multiplier and the offset."""
     found = {}
     for joint in parse_xml(urdf).iter("joint"):
@@ -73,7 +73,7 @@ def mimics(urdf: Path) -> dict[str, tuple[str, float, float]]:
     return found
 
 
-def arm_chains(model: UrdfModel, urdf: Path) -> list[Chain]:
+def find_arm_chains(model: UrdfModel, urdf: Path) -> list[Chain]:
     """Every chain of at least five joints, one after the other, that ends where two or more joints part.
 
     Args:
@@ -84,7 +84,7 @@ def arm_chains(model: UrdfModel, urdf: Path) -> list[Chain]:
         AssetError: There is none.
     """
     found: list[Chain] = []
-    _collect_chains(model, model.root, [], model.root, set(mimics(urdf)), found)
+    _collect_chains(model, model.root, [], model.root, set(read_mimics(urdf)), found)
     if not found:
         raise AssetError(
             f"{urdf} has no arm with a gripper that moves. Expected a chain of at least {LEAST_JOINTS} joints, each "
@@ -129,7 +129,7 @@ def _all_joints_below(model: UrdfModel, first: Joint) -> list[Joint]:
     return [first, *below]
 
 
-def measured_hand(model: UrdfModel, chain: Chain, follows: dict[str, tuple[str, float, float]]) -> Hand:
+def measure_hand(model: UrdfModel, chain: Chain, follows: dict[str, tuple[str, float, float]]) -> Hand:
     """Measures how far the fingers open and where they hold.
 
     Args:

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from unlatch.robots.description import ArmCfg, RobotCfg, base_pose
-from unlatch.robots.from_urdf.hands import Chain, Hand, arm_chains, measured_hand, mimics
+from unlatch.robots.from_urdf.hands import Chain, Hand, find_arm_chains, measure_hand, read_mimics
 from unlatch.robots.from_urdf.reach import ReachModel, find_homes
 from unlatch.robots.gripper import GripperCfg
 from unlatch.robots.model import model_path
@@ -63,9 +63,9 @@ def robot_from_urdf(urdf: Path, *, name: str, stated: str, reach: ReachModel) ->
         AssetError: The file cannot be used, or has no arm with a gripper of two fingers.
     """
     model = read_urdf(urdf)
-    follows = mimics(urdf)
-    chains = arm_chains(model, urdf)
-    hands = [measured_hand(model, chain, follows) for chain in chains]
+    follows = read_mimics(urdf)
+    chains = find_arm_chains(model, urdf)
+    hands = [measure_hand(model, chain, follows) for chain in chains]
     names = _arm_names(model, chains)
     arms = [_describe_arm(model, *item) for item in zip(chains, hands, names, strict=True)]
     order = sorted(range(len(arms)), key=lambda i: names[i])

@@ -10,7 +10,7 @@ import pytest
 
 from unlatch.objects.config import ObjectCfg, ObjectSource
 from unlatch.objects.instances import SEEDS, InstanceChoice, Split, split_of
-from unlatch.objects.library import draws_instances, load_object, split_record
+from unlatch.objects.library import chooses_instance, load_object, split_record
 from unlatch.simcore.errors import ConfigError
 
 Make = Callable[..., ObjectCfg]
@@ -85,8 +85,8 @@ def test_the_record_says_the_split_where_there_is_one(make: Make):
 
 
 def test_an_object_that_is_named_is_not_drawn(make: Make):
-    assert draws_instances(make())
-    assert not draws_instances(make(instance="3"))
+    assert chooses_instance(make())
+    assert not chooses_instance(make(instance="3"))
     named = make(instances="round_robin", instance_count=3, split=Split.train).at("9")
     assert (named.instance, instance(named)) == ("9", "9")
 

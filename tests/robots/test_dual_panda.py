@@ -9,7 +9,7 @@ import pytest
 
 from unlatch.robots.checks import check_robot
 from unlatch.robots.dual_panda import dual_panda
-from unlatch.robots.dual_panda_model import BASE_Y_M, dual_panda_path, two_arms
+from unlatch.robots.dual_panda_model import BASE_Y_M, dual_panda_path, dual_panda_urdf
 from unlatch.robots.franka_panda import franka_panda, urdf_path
 from unlatch.robots.hand_shape import hand_shape
 from unlatch.robots.model import model_path
@@ -58,7 +58,7 @@ def test_the_model_is_made_in_the_cache(tmp_path: Path, monkeypatch: pytest.Monk
     monkeypatch.setenv("UNLATCH_CACHE_DIR", str(tmp_path))
     path = dual_panda_path()
     assert path.is_relative_to(tmp_path)
-    assert path.read_text() == two_arms(urdf_path())
+    assert path.read_text() == dual_panda_urdf(urdf_path())
     assert dual_panda_path() == path
     monkeypatch.setenv("UNLATCH_CACHE_DIR", str(tmp_path / "again"))
     assert dual_panda_path().read_bytes() == path.read_bytes()

@@ -7,7 +7,13 @@ from pathlib import Path
 
 from unlatch.objects.annotate.annotator import AnnotateCfg, AnnotationResult, annotate_source
 from unlatch.objects.annotate.source import PARTNET_URDF, find_urdf, read_source
-from unlatch.objects.annotate.storage import AnnotatedUrdf, check_overwriting, load_annotation, marked, write_whole
+from unlatch.objects.annotate.storage import (
+    AnnotatedUrdf,
+    check_replaceable,
+    load_annotation,
+    marked,
+    write_annotation_file,
+)
 from unlatch.objects.annotation import ANNOTATION_FILE
 from unlatch.simcore.errors import AssetError
 from unlatch.workflows.viewing.annotation_picture import annotation_png
@@ -77,12 +83,12 @@ def annotate_target(
     target: AnnotationTarget, cfg: AnnotateCfg, *, category: str | None, force: bool, picture: bool
 ) -> AnnotationResult:
     """Annotates one object; see `annotate`. The annotation is written last, after its picture."""
-    check_overwriting(target.file, urdf=find_urdf(target.source).name, force=force)
+    check_replaceable(target.file, urdf=find_urdf(target.source).name, force=force)
     source = read_source(target.source, category=category, packages=True)
     found = annotate_source(source, cfg)
     if picture:
-        write_whole(target.picture, annotation_png(found.model, found.articulation))
-    write_whole(target.file, marked(found.articulation).to_yaml().encode())
+        write_annotation_file(target.picture, annotation_png(found.model, found.articulation))
+    write_annotation_file(target.file, marked(found.articulation).to_yaml().encode())
     return found
 
 

@@ -11,8 +11,8 @@ from unlatch.objects.annotation import ANNOTATION_FILE
 from unlatch.objects.importers.urdf_converter import UrdfConverter, UrdfConverterCfg
 from unlatch.objects.importers.usd.openusd import import_openusd
 from unlatch.objects.library import URDF_FILE
-from unlatch.objects.procedural.building.dressing import dressed_files
-from unlatch.objects.procedural.building.generated import GeneratedObject
+from unlatch.objects.procedural.building.generated_object import GeneratedObject
+from unlatch.objects.procedural.building.textured_urdf import textured_files
 from unlatch.objects.procedural.catalog import GENERATORS
 from unlatch.simcore.errors import AssetError, ConfigError, close_matches
 from unlatch.workflows.viewing.object_picture import object_sheet
@@ -68,7 +68,7 @@ class MadeObject:
     @cached_property
     def files(self) -> dict[str, bytes]:
         """Contents of its files by name."""
-        model, drawn = dressed_files(self.made)
+        model, drawn = textured_files(self.made)
         return {
             URDF_FILE: model.to_urdf().encode(),
             ANNOTATION_FILE: self.made.articulation.to_yaml().encode(),

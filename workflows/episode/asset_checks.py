@@ -15,7 +15,7 @@ from unlatch.objects.annotation import Part
 from unlatch.objects.articulated_object import ObjectAsset
 from unlatch.objects.config import ObjectCfg
 from unlatch.objects.friction import OBJECT_FRICTION, joint_problems
-from unlatch.objects.library import check_candidates, load_object, object_set_of
+from unlatch.objects.library import check_candidates, describe_object_set, load_object
 from unlatch.robots.checks import check_robot
 from unlatch.robots.description import ArmCfg, RobotCfg
 from unlatch.robots.model import model_path
@@ -122,7 +122,7 @@ def _example(cfg: ObjectCfg, rng: np.random.Generator, number: int) -> ObjectAss
     try:
         return load_object(cfg, rng=rng, number=number)
     except AssetError:
-        others = object_set_of(cfg).get("instances", ()) if cfg.instance is None else ()
+        others = describe_object_set(cfg).get("instances", ()) if cfg.instance is None else ()
         for instance in others:
             with suppress(AssetError):
                 return load_object(cfg.at(instance), rng=rng)

@@ -11,7 +11,7 @@ from unlatch.configs.derivation.entry import with_task
 from unlatch.configs.schema import EpisodeCfg
 from unlatch.objects.articulated_object import ObjectAsset
 from unlatch.objects.config import ObjectCfg
-from unlatch.objects.library import draws_instances, load_object, split_record
+from unlatch.objects.library import chooses_instance, load_object, split_record
 from unlatch.simcore.errors import AssetError, ConfigError, RecordingError
 from unlatch.simcore.recording.episode import EpisodeRecord
 from unlatch.skills.artpreplan import ArtPreplanCfg
@@ -57,7 +57,7 @@ def with_derived_task(cfg: EpisodeCfg, assets: Mapping[str, ObjectAsset]) -> Epi
     try:
         return with_task(cfg, assets)
     except ConfigError as exc:
-        if not draws_instances(cfg.object):
+        if not chooses_instance(cfg.object):
             raise
         asset = assets[cfg.object.name]
         raise AssetError(f"{described(asset)}: {exc.message}", instance=asset.instance) from exc

@@ -6,7 +6,7 @@ from dataclasses import fields
 from typing import Any
 
 from unlatch.configs.schema import EpisodeCfg
-from unlatch.objects.library import object_set_of
+from unlatch.objects.library import describe_object_set
 from unlatch.simcore.recording.json_values import plain
 from unlatch.workflows.runs.versions import IDENTITY, versions_of
 
@@ -29,5 +29,5 @@ def header_of(cfg: EpisodeCfg) -> dict[str, Any]:
         item["root"] = None
     config["randomization"] = plain(cfg.randomization.to_dict())
     header = {"config": config, "versions": versions_of(IDENTITY)}
-    sets = {name: found for name, item in cfg.all_objects().items() if (found := object_set_of(item))}
+    sets = {name: found for name, item in cfg.all_objects().items() if (found := describe_object_set(item))}
     return {**header, "objects": sets} if sets else header

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from unlatch.objects.annotate.storage import AnnotatedUrdf, write_whole
+from unlatch.objects.annotate.storage import AnnotatedUrdf, write_annotation_file
 from unlatch.objects.annotation import FramedVector, Part
 from unlatch.objects.validation import articulation_problems
 from unlatch.simcore.errors import AssetError
@@ -99,7 +99,7 @@ class AnnotationEditor:
             raise AssetError(f"{self.loaded.path}: {problems[0]} Not saved.", path=str(self.loaded.path))
         extra = {key: value for key, value in self.articulation.extra.items() if key != "made_by"}
         articulation = replace(self.articulation, extra={**extra, "made_by": {"tool": "by hand"}})
-        write_whole(self.loaded.path, articulation.to_yaml().encode())
+        write_annotation_file(self.loaded.path, articulation.to_yaml().encode())
         self.articulation = articulation
 
     def _save_and_report(self) -> None:

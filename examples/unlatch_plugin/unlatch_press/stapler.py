@@ -7,14 +7,17 @@ degrees.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 
 from unlatch.objects.annotation import Handle, HandleType
-from unlatch.objects.procedural.building.assembly import HOLDING, Assembly, Held, lifting
+from unlatch.objects.procedural.building.assembly import HOLDING, Assembly, PanelGrip, lid_motion
+from unlatch.objects.procedural.building.drawing import Colour, draw_fields, one_of, uniform
 from unlatch.objects.procedural.building.finishes import CHROME, DARK, PLASTICS
-from unlatch.objects.procedural.building.generated import Colour, GeneratedObject, LinkBuilder, draw_colour, draw_m
+from unlatch.objects.procedural.building.generated_object import GeneratedObject
 from unlatch.objects.procedural.building.generator import ObjectGenerator
+from unlatch.objects.procedural.building.link_builder import LinkBuilder
 from unlatch.objects.procedural.building.panel import LID_BEHIND, PanelBuilder
 from unlatch.simcore.geometry import Pose
 
@@ -25,32 +28,23 @@ _GAP_M = 0.004
 class StaplerParameters:
     """The values that vary between staplers."""
 
-    length_m: float
-    width_m: float
-    base_m: float
+    length_m: Annotated[float, uniform(0.13, 0.19)]
+    width_m: Annotated[float, uniform(0.032, 0.040)]
+    base_m: Annotated[float, uniform(0.012, 0.018)]
     """Thickness of the base."""
-    arm_m: float
+    arm_m: Annotated[float, uniform(0.022, 0.030)]
     """Height of the arm."""
-    limit_rad: float
+    limit_rad: Annotated[float, uniform(0.26, 0.35)]
     """Angle of the open arm."""
-    holding: float
+    holding: Annotated[float, uniform(HOLDING, 1.6)]
     """Friction of the hinge divided by the moment of gravity."""
-    damping_n_m_s: float
-    colour: Colour
+    damping_n_m_s: Annotated[float, uniform(0.005, 0.02)]
+    colour: Annotated[Colour, one_of(PLASTICS)]
 
 
 def draw_parameters(rng: np.random.Generator) -> StaplerParameters:
     """Draws a stapler."""
-    return StaplerParameters(
-        length_m=draw_m(rng, 0.13, 0.19),
-        width_m=draw_m(rng, 0.032, 0.040),
-        base_m=draw_m(rng, 0.012, 0.018),
-        arm_m=draw_m(rng, 0.022, 0.030),
-        limit_rad=draw_m(rng, 0.26, 0.35),
-        holding=draw_m(rng, HOLDING, 1.6),
-        damping_n_m_s=draw_m(rng, 0.005, 0.02),
-        colour=draw_colour(rng, PLASTICS),
-    )
+    return draw_fields(StaplerParameters, rng)
 
 
 def build(assembly: Assembly, p: StaplerParameters) -> GeneratedObject:
@@ -62,14 +56,9 @@ def build(assembly: Assembly, p: StaplerParameters) -> GeneratedObject:
     half_length, half = p.length_m / 2, p.width_m / 2
     body = LinkBuilder("body")
     body.box("base", (-half_length, -half, 0.0), (half_length, half, p.base_m), rgba=DARK)
-    body.box(
-        "anvil",
-        (half_length - 0.022, -0.008, p.base_m),
-        (half_length - 0.008, 0.008, p.base_m + 0.001),
-        rgba=CHROME,
-        collide=False,
-    )
-    assembly.add_body(body, mass_kg=round(body.volume_m3 * 3000.0, 4))
+    lower, upper = (half_length - 0.022, -0.008, p.base_m), (half_length - 0.008, 0.008, p.base_m + 0.001)
+    body.visual.box("anvil", lower, upper, rgba=CHROME)
+    assembly.add_body(body, mass_kg=body.mass_kg(3000.0), edge=(half_length, 0.0, p.base_m))
 
     arm = PanelBuilder("arm", LID_BEHIND)
     reach = p.length_m - 0.004
@@ -80,15 +69,10 @@ def build(assembly: Assembly, p: StaplerParameters) -> GeneratedObject:
     head = LID_BEHIND.at(reach - 0.02, 0.0, _GAP_M + 0.7 * p.arm_m)
     R_link_handle = np.column_stack([LID_BEHIND.along, LID_BEHIND.across, -LID_BEHIND.rotation[:, 2]])
     size = np.array([p.width_m, 0.04, 0.6 * p.arm_m])
-    assembly.add_part(
-        arm,
-        LID_BEHIND,
-        lifting(LID_BEHIND, (-half_length, 0.0, p.base_m), p),
-        Held(Handle(HandleType.knob, size, Pose(R_link_handle, head)), head),
-        mass_kg=round(arm.volume_m3 * 1800.0, 4),
-        push=LID_BEHIND.at(reach - 0.025, 0.0, top),
-        base_point=(half_length, 0.0, p.base_m),
-    )
+    moving = lid_motion(LID_BEHIND, (-half_length, 0.0, p.base_m), p)
+    held = PanelGrip(Handle(HandleType.knob, size, Pose(R_link_handle, head)), head, LID_BEHIND)
+    push = LID_BEHIND.at(reach - 0.025, 0.0, top)
+    assembly.add_part(arm, moving, held, mass_kg=arm.mass_kg(1800.0), push=push)
     return assembly.finish(p)
 
 

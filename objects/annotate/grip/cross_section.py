@@ -7,7 +7,7 @@ import numpy as np
 from unlatch.simcore.meshes.triangle_mesh import TriangleMesh
 
 
-def cut(mesh: TriangleMesh, *, axis: int, at: float) -> np.ndarray:
+def cut_mesh(mesh: TriangleMesh, *, axis: int, at: float) -> np.ndarray:
     """Line segments (N, 2, 3) where a plane across a coordinate axis cuts a mesh [m].
 
     Args:
@@ -47,7 +47,7 @@ def outermost_interval(segments: np.ndarray, *, axis: int, gap_m: float = 0.002)
     return low, high
 
 
-def front_heights(mesh: TriangleMesh, points_yz: np.ndarray) -> np.ndarray:
+def heights_in_front(mesh: TriangleMesh, points_yz: np.ndarray) -> np.ndarray:
     """(N,) largest x where lines along x through points (N, 2) of the y-z plane meet a mesh; -inf where they miss."""
     corners = mesh.triangles
     a, b, c = corners[:, 0], corners[:, 1], corners[:, 2]

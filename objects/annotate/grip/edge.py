@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from unlatch.objects.annotate.grip.cross_section import cut, front_heights
+from unlatch.objects.annotate.grip.cross_section import cut_mesh, heights_in_front
 from unlatch.objects.annotate.view import FINGER_DEPTH_M, GRIP_MAX_M, SHEET_M, SIDE_MIN_M, Grip, PartView
 from unlatch.objects.annotation import HandleType
 from unlatch.simcore.meshes.triangle_mesh import sample_surface
@@ -15,7 +15,7 @@ _STUB_M = 0.08
 """A slider smaller than this across is held as a whole."""
 
 
-def door_edge(view: PartView) -> Grip:
+def door_edge_grip(view: PartView) -> Grip:
     """The free edge of a hinged part, at the middle of the hinge or at the height that is hinted at."""
     mesh = view.whole
     low, high = view.bounds
@@ -25,7 +25,7 @@ def door_edge(view: PartView) -> Grip:
     span = 0.35 * (high[2] - low[2])
     heights = [float(np.clip(wanted, middle - span, middle + span)), middle, middle + span / 2, middle - span / 2]
     for z in heights:
-        section = cut(mesh, axis=2, at=z + 1e-5)
+        section = cut_mesh(mesh, axis=2, at=z + 1e-5)
         if not len(section):
             continue
         edge = float((section[:, :, 1] * away).max()) * away
@@ -42,14 +42,14 @@ def door_edge(view: PartView) -> Grip:
     return Grip(HandleType.none, (low + high) / 2, np.eye(3), np.zeros(3))
 
 
-def slider_edge(view: PartView) -> Grip:
+def slider_edge_grip(view: PartView) -> Grip:
     """The upper edge of a drawer's front panel, in its middle."""
     mesh = view.whole
     low, high = view.bounds
     middle = (low[1] + high[1]) / 2
     wanted = middle if view.hint is None else float(np.clip(view.hint[1], low[1], high[1]))
     for y in (wanted, middle, low[1] + 0.35 * (high[1] - low[1])):
-        section = cut(mesh, axis=1, at=y + 1e-5)
+        section = cut_mesh(mesh, axis=1, at=y + 1e-5)
         front = section[section[:, :, 0].min(axis=1) >= high[0] - 0.04] if len(section) else section
         if not len(front):
             continue
@@ -66,7 +66,7 @@ def slider_edge(view: PartView) -> Grip:
     return Grip(HandleType.none, np.array([high[0], middle, (low[2] + high[2]) / 2]), np.eye(3), np.zeros(3))
 
 
-def stub(view: PartView) -> Grip | None:
+def stub_grip(view: PartView) -> Grip | None:
     """A small slider, such as the lever of a toaster, held as a whole; None for a large one.
 
     Much of such a part may run inside the body: only what stands clear of it can be held.
@@ -100,7 +100,7 @@ def stub(view: PartView) -> Grip | None:
     )
 
 
-def turning_knob(view: PartView) -> Grip:
+def knob_grip(view: PartView) -> Grip:
     """A knob, held across its outer end; where it is flat, across its blade."""
     points = sample_surface(view.whole, spacing_m=0.002, max_points=40_000)
     front = float(points[:, 0].max())
@@ -124,7 +124,7 @@ def turning_knob(view: PartView) -> Grip:
     )
 
 
-def lever_end(view: PartView) -> Grip:
+def lever_grip(view: PartView) -> Grip:
     """The far end of a lever, held across its motion."""
     points = sample_surface(view.whole, spacing_m=0.003, max_points=40_000)
     relative = points - view.origin
@@ -151,6 +151,6 @@ def _is_clear_of_body(view: PartView, points: np.ndarray) -> np.ndarray:
     outside = np.any((points < low - 1e-4) | (points > high + 1e-4), axis=1)
     if outside.any():
         return outside
-    heights = front_heights(view.rest, points[:, 1:])
+    heights = heights_in_front(view.rest, points[:, 1:])
     clear: np.ndarray = points[:, 0] > heights
     return clear

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from unlatch.objects.annotate.grip.cross_section import cut, front_heights, outermost_interval
-from unlatch.objects.annotate.grip.edge import door_edge, lever_end, slider_edge, stub, turning_knob
-from unlatch.objects.annotate.grip.protrusion import protrusions
+from unlatch.objects.annotate.grip.cross_section import cut_mesh, heights_in_front, outermost_interval
+from unlatch.objects.annotate.grip.edge import door_edge_grip, knob_grip, lever_grip, slider_edge_grip, stub_grip
+from unlatch.objects.annotate.grip.protrusion import find_protrusions
 from unlatch.objects.annotate.view import (
     FINGER_DEPTH_M,
     GRIP_MAX_M,
@@ -32,17 +32,17 @@ _FLOATING_M = 0.005
 def find_grip(view: PartView) -> Grip:
     """The best named handle of the part, or what stands out of it, or its free edge."""
     if view.kind is PartKind.knob:
-        return turning_knob(view)
+        return knob_grip(view)
     if view.kind is PartKind.lever:
-        return lever_end(view)
-    others = (_named_meshes(view, LOCK_NAMES), protrusions(view))
+        return lever_grip(view)
+    others = (_named_meshes(view, LOCK_NAMES), find_protrusions(view))
     for found in (_named_meshes(view, HANDLE_NAMES), *(_far_from_hinge(view, items) for items in others)):
         grips = [grip for item in found if (grip := handle_grip(view, item)) is not None]
         if grips:
             return _best_grip(view, grips)
     if view.slides:
-        return stub(view) or slider_edge(view)
-    return door_edge(view)
+        return stub_grip(view) or slider_edge_grip(view)
+    return door_edge_grip(view)
 
 
 def handle_names(view: PartView) -> set[str]:
@@ -67,7 +67,7 @@ def handle_grip(view: PartView, handle: NamedMesh) -> Grip | None:
     across = 3 - along
     for share in (0.5, 0.42, 0.58, 0.3, 0.7, 0.2, 0.8):
         at = float(low[along] + share * extents[along])
-        section = cut(mesh, axis=along, at=at)
+        section = cut_mesh(mesh, axis=along, at=at)
         depth = outermost_interval(section, axis=0)
         if depth is None or depth[1] - face < PROTRUSION_MIN_M:
             continue
@@ -128,7 +128,7 @@ def _face_behind(view: PartView, handle: NamedMesh, low: np.ndarray, high: np.nd
     middle = (low + high)[1:] / 2
     half = (high - low)[1:] / 2
     points = [middle + half * np.array([u, v]) for u in (-0.8, 0.0, 0.8) for v in (-0.8, 0.0, 0.8)]
-    heights = front_heights(panel, np.array(points))
+    heights = heights_in_front(panel, np.array(points))
     heights = heights[heights > low[0] - 0.05]
     if not handle.name:  # found by its shape: its foot is the panel, unless its posts were not modelled
         behind = heights[heights < low[0] - _FLOATING_M]

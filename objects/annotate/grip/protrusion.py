@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy import ndimage
 
-from unlatch.objects.annotate.grip.cross_section import front_heights
+from unlatch.objects.annotate.grip.cross_section import heights_in_front
 from unlatch.objects.annotate.view import GRIP_MAX_M, PROTRUSION_MIN_M, NamedMesh, PartView
 from unlatch.simcore.meshes.triangle_mesh import TriangleMesh
 
@@ -15,7 +15,7 @@ LARGEST_SHARE = 0.25
 """What covers more of the front is not on it: it is a step of the panel."""
 
 
-def protrusions(view: PartView) -> list[NamedMesh]:
+def find_protrusions(view: PartView) -> list[NamedMesh]:
     """Pieces of the part that stand out of its front by as much as fingers need, without a name; largest first.
 
     The front is looked at along -x on a grid. Its level is the one that most of it has; connected cells that stand out
@@ -28,7 +28,7 @@ def protrusions(view: PartView) -> list[NamedMesh]:
         return []
     axes = [np.arange(low[k] + step / 2, high[k], step) for k in (1, 2)]
     grid = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1)  # (Y, Z, 2)
-    heights = front_heights(mesh, grid.reshape(-1, 2)).reshape(grid.shape[:2])
+    heights = heights_in_front(mesh, grid.reshape(-1, 2)).reshape(grid.shape[:2])
     seen = np.isfinite(heights)
     if not seen.any():
         return []

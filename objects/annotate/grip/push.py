@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy import ndimage
 
-from unlatch.objects.annotate.grip.cross_section import front_heights
+from unlatch.objects.annotate.grip.cross_section import heights_in_front
 from unlatch.objects.annotate.grip.handle import handle_names
 from unlatch.objects.annotate.posing import PosedObject
 from unlatch.objects.annotate.view import Grip, PartView
@@ -35,7 +35,7 @@ def push_point(view: PartView, grip: Grip) -> np.ndarray:
     counts = np.clip(((high - low) / 0.012).astype(int), 5, 40)
     axes = [np.linspace(a, b, n + 2)[1:-1] for a, b, n in zip(low, high, counts, strict=True)]
     grid = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1)  # (Y, Z, 2)
-    heights = front_heights(panel, grid.reshape(-1, 2)).reshape(grid.shape[:2])
+    heights = heights_in_front(panel, grid.reshape(-1, 2)).reshape(grid.shape[:2])
     steps = [max(float(axis[1] - axis[0]), 1e-6) for axis in axes]
     reach = [max(1, round(_SPOT_M / step)) for step in steps]
     seen = np.where(np.isfinite(heights), heights, -np.inf)

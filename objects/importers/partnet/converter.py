@@ -15,8 +15,8 @@ import numpy as np
 
 from unlatch.objects.annotate.annotator import PARTNET_LICENCE, AnnotateCfg, PosedPart, sized_parts
 from unlatch.objects.annotate.geometry import ObjectGeometry
-from unlatch.objects.annotate.joints import JointChoice, all_ends, part_names
-from unlatch.objects.annotate.openness import limits
+from unlatch.objects.annotate.joints import JointChoice, all_joint_ends, part_names
+from unlatch.objects.annotate.openness import joint_limits
 from unlatch.objects.annotate.part import annotated_part
 from unlatch.objects.annotate.posing import Ends, PosedMesh, PosedObject, pose_object
 from unlatch.objects.annotate.source import SourceObject
@@ -93,7 +93,7 @@ def load_partnet_object(cfg: ObjectCfg) -> ObjectAsset:
 
 
 def partnet_object_set(cfg: ObjectCfg, *, among: Sequence[str]) -> dict[str, Any]:
-    """What an object of an episode is drawn from and made with: see `object_set_of`.
+    """What an object of an episode is drawn from and made with: see `describe_object_set`.
 
     Args:
         cfg: Which object.
@@ -222,7 +222,7 @@ def _convert(source: SourceObject, folder: Path, *, scale: float | None, setting
 def _choose_part(source: SourceObject, category: PartnetCategory, scale: float | None) -> PosedPart:
     """The acted part at the scale of the object: one that can be grasped, at the smallest scale where it can."""
     geometry = ObjectGeometry(source)
-    ends = all_ends(geometry)
+    ends = all_joint_ends(geometry)
     choices = _find_candidates(geometry, category, ends)
     size_m = category.size_m if source.info_scale is None and scale is None else None
     cfg = AnnotateCfg(scale=scale, use_info=True)
@@ -240,7 +240,7 @@ def _find_candidates(geometry: ObjectGeometry, category: PartnetCategory, ends: 
     for joint in source.model.joints.values():
         if not joint.moves:
             continue
-        lower, upper = limits(joint)
+        lower, upper = joint_limits(joint)
         least = MIN_RANGE_UNITS if joint.kind == "prismatic" else MIN_RANGE_RAD
         choice = JointChoice(joint, part_names(geometry, joint), "")
         if upper - lower > least and _find_kind(geometry, choice, ends) in category.kinds:

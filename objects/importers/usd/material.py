@@ -19,7 +19,7 @@ _ROUGHNESS = 0.6
 Colour = tuple[float, float, float, float]
 
 
-class UsdLooks:
+class UsdMaterials:
     """Makes the materials of an asset; colours are those of a URDF (sRGB), written in linear light, as USD wants."""
 
     def __init__(self, folder: Path) -> None:

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from unlatch.objects.importers.converted_asset import ConvertedAsset, ConvertedLink
-from unlatch.objects.importers.usd.material import UsdLooks
+from unlatch.objects.importers.usd.material import UsdMaterials
 from unlatch.objects.importers.usd.openusd import import_openusd
 from unlatch.simcore.errors import AssetError
 from unlatch.simcore.geometry import Pose
@@ -79,7 +79,7 @@ class _UsdWriter:
     def __init__(self, asset: ConvertedAsset, path: Path, meshes_path: Path, *, instanceable: bool) -> None:
         self.asset = asset
         self.stage: Any = _new_stage(path)
-        self.looks = UsdLooks(path.parent)
+        self.looks = UsdMaterials(path.parent)
         self._look_names: dict[object, str] = {}
         self.shared: _Prototypes | None = None
         if instanceable:

@@ -10,8 +10,9 @@ import numpy as np
 
 from unlatch.objects.annotation import Articulation, FramedVector, Handle, Openness, Part, PartKind
 from unlatch.objects.fixed_handle import FixedHandle
-from unlatch.objects.procedural.building.drawing import Colour, recorded
-from unlatch.objects.procedural.building.generated import GeneratedObject, LinkBuilder, model_bounds
+from unlatch.objects.procedural.building.drawing import Colour, parameter_record
+from unlatch.objects.procedural.building.generated_object import GeneratedObject, model_bounds
+from unlatch.objects.procedural.building.link_builder import LinkBuilder
 from unlatch.objects.procedural.building.panel import FLAP_BELOW, PanelFrame
 from unlatch.objects.procedural.building.textures import TextureKind
 from unlatch.simcore.geometry import Pose
@@ -28,7 +29,7 @@ _SAMPLES = 25
 
 
 @dataclass(frozen=True)
-class Held:
+class PanelGrip:
     """Where a hand holds a panel; everything in the frame of its link."""
 
     handle: Handle
@@ -39,7 +40,7 @@ class Held:
 
 
 @dataclass(frozen=True)
-class Moving:
+class PartMotion:
     """How a part is joined to what it moves against."""
 
     kind: PartKind
@@ -58,7 +59,7 @@ class Moving:
     """At least this multiple of the largest moment of gravity is its friction."""
 
 
-def hinged(
+def hinge_motion(
     frame: PanelFrame,
     *,
     kind: PartKind,
@@ -68,7 +69,7 @@ def hinged(
     damping: float,
     parent: str = "body",
     holding: float = 0.0,
-) -> Moving:
+) -> PartMotion:
     """The motion of a panel that turns about its `along` axis, out of the closed pose.
 
     Args:
@@ -79,11 +80,11 @@ def hinged(
         friction: Dry friction [N m].
         damping: [N m s/rad].
         parent: What it is hinged to.
-        holding: See `Moving`.
+        holding: See `PartMotion`.
     """
     axis = np.abs(frame.along)
     opens = -float(np.sign(frame.along @ axis)) * limit_rad  # about -along, across turns towards out
-    return Moving(kind, parent, at, axis.tolist(), opens, friction, damping, holding)
+    return PartMotion(kind, parent, at, axis.tolist(), opens, friction, damping, holding)
 
 
 class SwingParameters(Protocol):
@@ -122,22 +123,24 @@ class LidParameters(FlapParameters, Protocol):
         """How far it opens."""
 
 
-def swinging(frame: PanelFrame, at: Sequence[float], p: SwingParameters) -> Moving:
+def door_motion(frame: PanelFrame, at: Sequence[float], p: SwingParameters) -> PartMotion:
     """The motion of a door on a vertical hinge at `at` (3,) [m]."""
     kind = PartKind.hinge_vertical
-    return hinged(frame, kind=kind, at=at, limit_rad=p.limit_rad, friction=p.friction_n_m, damping=p.damping_n_m_s)
+    return hinge_motion(
+        frame, kind=kind, at=at, limit_rad=p.limit_rad, friction=p.friction_n_m, damping=p.damping_n_m_s
+    )
 
 
-def lifting(frame: PanelFrame, at: Sequence[float], p: LidParameters) -> Moving:
+def lid_motion(frame: PanelFrame, at: Sequence[float], p: LidParameters) -> PartMotion:
     """The motion of a lid on a hinge at `at` (3,) [m]; it stays where it is let go."""
-    moving = hinged(frame, kind=PartKind.lid, at=at, limit_rad=p.limit_rad, friction=0.0, damping=p.damping_n_m_s)
+    moving = hinge_motion(frame, kind=PartKind.lid, at=at, limit_rad=p.limit_rad, friction=0.0, damping=p.damping_n_m_s)
     return replace(moving, holding=p.holding)
 
 
-def dropping(at: Sequence[float], p: FlapParameters, *, limit_rad: float) -> Moving:
+def flap_motion(at: Sequence[float], p: FlapParameters, *, limit_rad: float) -> PartMotion:
     """The motion of a door that is hinged below, in the front, at `at` (3,) [m]; it stays where it is let go."""
     kind = PartKind.hinge_horizontal
-    moving = hinged(FLAP_BELOW, kind=kind, at=at, limit_rad=limit_rad, friction=0.0, damping=p.damping_n_m_s)
+    moving = hinge_motion(FLAP_BELOW, kind=kind, at=at, limit_rad=limit_rad, friction=0.0, damping=p.damping_n_m_s)
     return replace(moving, holding=p.holding)
 
 
@@ -178,8 +181,8 @@ class Assembly:
     def add_part(
         self,
         builder: LinkBuilder,
-        moving: Moving,
-        held: Held,
+        moving: PartMotion,
+        held: PanelGrip,
         *,
         mass_kg: float,
         push: np.ndarray,
@@ -239,8 +242,8 @@ class Assembly:
             openness=Openness(closed=0.0, open=moving.opens),
         )
 
-    def covers(self, kind: TextureKind | None, *colours: Colour) -> None:
-        """Says that everything of these colours is made of something; of None, that it is plain."""
+    def set_texture(self, kind: TextureKind | None, *colours: Colour) -> None:
+        """Gives everything of these colours a texture; None leaves it plain."""
         if kind is not None:
             self._textures |= dict.fromkeys(colours, kind)
 
@@ -261,7 +264,7 @@ class Assembly:
         model = UrdfModel(self._name, self.links, self.joints)
         values: dict[str, float | str] = {}
         for item in parameters:
-            values |= recorded(item)
+            values |= parameter_record(item)
         return GeneratedObject(
             model=model,
             articulation=Articulation(

@@ -8,7 +8,7 @@ import numpy as np
 
 from unlatch.objects.procedural.building.drawing import Colour
 from unlatch.objects.procedural.building.finishes import RUBBER, darker
-from unlatch.objects.procedural.building.generated import LinkBuilder
+from unlatch.objects.procedural.building.link_builder import LinkBuilder
 from unlatch.simcore.geometry import Pose
 
 Corner = tuple[float, float, float]

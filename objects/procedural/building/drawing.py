@@ -62,7 +62,7 @@ def draw_fields(kind: type[Parameters], rng: np.random.Generator, /, **given: An
     return kind(**values)
 
 
-def recorded(parameters: Any) -> dict[str, float | str]:
+def parameter_record(parameters: Any) -> dict[str, float | str]:
     """Returns a flat record of a parameters dataclass: numbers as they are, the rest as text."""
     values: dict[str, float | str] = {}
     for entry in fields(parameters):

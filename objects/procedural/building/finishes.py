@@ -21,6 +21,18 @@ BRASS: Colour = (0.86, 0.72, 0.42, 1.0)
 DISPLAY: Colour = (0.12, 0.62, 0.52, 1.0)
 MARK: Colour = (0.96, 0.96, 0.94, 1.0)
 
+BODY_COLOURS: tuple[Colour, ...] = (
+    (0.93, 0.93, 0.91, 1.0),
+    (0.24, 0.25, 0.27, 1.0),
+    (0.72, 0.74, 0.76, 1.0),
+    (0.72, 0.20, 0.17, 1.0),
+    (0.62, 0.75, 0.72, 1.0),
+)
+"""Casings: white, anthracite, steel, red, mint."""
+
+HANDLE_COLOURS: tuple[Colour, ...] = ((0.80, 0.81, 0.83, 1.0), (0.12, 0.12, 0.13, 1.0), (0.86, 0.72, 0.42, 1.0))
+"""Chrome, black, brass."""
+
 APPLIANCES: tuple[Colour, ...] = (
     WHITE,
     (0.34, 0.35, 0.37, 1.0),
@@ -73,17 +85,17 @@ def draw_contrast(rng: np.random.Generator, colours: Sequence[Colour], ground: C
     return draw_colour(rng, clear or [max(colours, key=lambda c: abs(_brightness(c) - _brightness(ground)))])
 
 
-def mark_on(ground: Colour) -> Colour:
+def mark_colour(ground: Colour) -> Colour:
     """Light marks on a dark ground, dark ones on a light one."""
     return MARK if _brightness(ground) < 0.5 else DARK
 
 
-def board(colour: Colour) -> TextureKind:
+def board_texture(colour: Colour) -> TextureKind:
     """What a board of a colour shows: browns their grain, other colours what comes through paint."""
     return TextureKind.wood if colour[0] - colour[2] > _BROWN else TextureKind.painted_wood
 
 
-def sheet(colour: Colour) -> TextureKind | None:
+def sheet_texture(colour: Colour) -> TextureKind | None:
     """What a casing of a colour shows: steel is brushed, enamel and plastic are plain."""
     return TextureKind.brushed_metal if colour in _STEELS else None
 

@@ -9,7 +9,7 @@ from typing import Generic, TypeVar
 import numpy as np
 
 from unlatch.objects.procedural.building.assembly import Assembly
-from unlatch.objects.procedural.building.generated import GeneratedObject
+from unlatch.objects.procedural.building.generated_object import GeneratedObject
 from unlatch.simcore.rng import stream
 
 Drawn = TypeVar("Drawn")

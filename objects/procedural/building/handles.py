@@ -10,7 +10,7 @@ import numpy as np
 
 from unlatch.objects.annotation import Handle, HandleType
 from unlatch.objects.procedural.building.drawing import Colour, draw_fields, draw_uniform, uniform
-from unlatch.objects.procedural.building.generated import LinkBuilder
+from unlatch.objects.procedural.building.link_builder import LinkBuilder
 from unlatch.simcore.geometry import Pose
 
 

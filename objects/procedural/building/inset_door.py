@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from unlatch.objects.procedural.building.carcass import Carcass
 from unlatch.objects.procedural.building.drawing import Colour
-from unlatch.objects.procedural.building.generated import LinkBuilder
+from unlatch.objects.procedural.building.link_builder import LinkBuilder
 from unlatch.objects.procedural.building.panel import PanelBuilder, PanelFrame, door_frame
 
 _HINGE_GAP_M = 0.003

@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from unlatch.objects.procedural.building.drawing import Colour
-from unlatch.objects.procedural.building.generated import LinkBuilder
+from unlatch.objects.procedural.building.link_builder import LinkBuilder
 
 Array = np.ndarray
 

@@ -9,8 +9,8 @@ from typing import Annotated
 import numpy as np
 
 from unlatch.objects.annotation import Handle, HandleType
-from unlatch.objects.procedural.building.assembly import Held
-from unlatch.objects.procedural.building.drawing import Colour, draw_fields, draw_uniform, recorded, uniform
+from unlatch.objects.procedural.building.assembly import PanelGrip
+from unlatch.objects.procedural.building.drawing import Colour, draw_fields, draw_uniform, parameter_record, uniform
 from unlatch.objects.procedural.building.handles import BarParameters, KnobParameters, Section, draw_bar, draw_knob
 from unlatch.objects.procedural.building.panel import PanelBuilder, PanelFrame
 from unlatch.simcore.geometry import Pose
@@ -80,7 +80,7 @@ def draw_handle(
 def handle_record(handle: PanelHandle) -> dict[str, float | str]:
     """What is recorded of a handle."""
     values: dict[str, float | str] = {"handle_kind": _NAMES[type(handle)]}
-    return values | {f"handle_{key}": value for key, value in recorded(handle).items()}
+    return values | {f"handle_{key}": value for key, value in parameter_record(handle).items()}
 
 
 def handle_reach(handle: PanelHandle) -> float:
@@ -118,7 +118,7 @@ def add_handle(
     edge: float,
     length: float,
     rgba: Colour,
-) -> Held:
+) -> PanelGrip:
     """Adds a handle to a panel and says where it is held.
 
     Args:
@@ -137,10 +137,12 @@ def add_handle(
         return _add_knob(panel, handle, at, face, rgba)
     if isinstance(handle, CupParameters):
         return _add_cup(panel, handle, at, face, rgba)
-    return held_at_edge(panel.frame, edge=edge, along=at[1], face=face, thickness=thickness, length=length)
+    return edge_grip(panel.frame, edge=edge, along=at[1], face=face, thickness=thickness, length=length)
 
 
-def held_at_edge(frame: PanelFrame, *, edge: float, along: float, face: float, thickness: float, length: float) -> Held:
+def edge_grip(
+    frame: PanelFrame, *, edge: float, along: float, face: float, thickness: float, length: float
+) -> PanelGrip:
     """The free edge of a panel; of a drawer's front, whose `across` runs down, the upper one.
 
     Args:
@@ -156,12 +158,12 @@ def held_at_edge(frame: PanelFrame, *, edge: float, along: float, face: float, t
     x = outward * np.asarray(frame.across)
     R_link_handle = np.column_stack([x, np.cross(frame.along, x), frame.along])
     size = np.array([2 * FINGER_DEPTH_M, thickness, length])
-    return Held(Handle(HandleType.edge, size, Pose(R_link_handle, head)), head, frame)
+    return PanelGrip(Handle(HandleType.edge, size, Pose(R_link_handle, head)), head, frame)
 
 
-def standing_out(
+def grip_standing_out(
     frame: PanelFrame, kind: HandleType, *, at: tuple[float, float], out: float, size: Sequence[float]
-) -> Held:
+) -> PanelGrip:
     """What stands out of a panel and is held about its middle.
 
     Args:
@@ -173,7 +175,7 @@ def standing_out(
     """
     head = frame.at(*at, out)
     R_link_handle = np.column_stack([frame.out, frame.across, frame.along])
-    return Held(Handle(kind, np.asarray(size, dtype=float), Pose(R_link_handle, head)), head, frame)
+    return PanelGrip(Handle(kind, np.asarray(size, dtype=float), Pose(R_link_handle, head)), head, frame)
 
 
 def push_point(
@@ -211,7 +213,7 @@ def push_beside(
     return frame.at(at[0], half - _PUSH_INSET_M, face)
 
 
-def _add_bar(panel: PanelBuilder, bar: BarParameters, at: tuple[float, float], face: float, rgba: Colour) -> Held:
+def _add_bar(panel: PanelBuilder, bar: BarParameters, at: tuple[float, float], face: float, rgba: Colour) -> PanelGrip:
     across, along = at
     middle, half = face + bar.reach_m, bar.length_m / 2
     if bar.section is Section.round:
@@ -228,10 +230,12 @@ def _add_bar(panel: PanelBuilder, bar: BarParameters, at: tuple[float, float], f
         lower = (across - post, centre - bar.post_m / 2, face)
         panel.box(f"handle_post_{number}", lower, (across + post, centre + bar.post_m / 2, middle), rgba=rgba)
     size = (bar.depth_m, bar.thickness_m, bar.length_m - 4 * bar.post_m)
-    return standing_out(panel.frame, HandleType.bar, at=at, out=middle, size=size)
+    return grip_standing_out(panel.frame, HandleType.bar, at=at, out=middle, size=size)
 
 
-def _add_knob(panel: PanelBuilder, knob: KnobParameters, at: tuple[float, float], face: float, rgba: Colour) -> Held:
+def _add_knob(
+    panel: PanelBuilder, knob: KnobParameters, at: tuple[float, float], face: float, rgba: Colour
+) -> PanelGrip:
     middle = face + knob.reach_m
     for name, centre, radius, length in (
         ("handle_stem", face + knob.stem_m / 2, 0.007, knob.stem_m),
@@ -239,10 +243,10 @@ def _add_knob(panel: PanelBuilder, knob: KnobParameters, at: tuple[float, float]
     ):
         panel.cylinder(name, (*at, centre), axis="out", radius=radius, length=length, rgba=rgba)
     size = (knob.head_m, knob.diameter_m, knob.diameter_m)
-    return standing_out(panel.frame, HandleType.knob, at=at, out=middle, size=size)
+    return grip_standing_out(panel.frame, HandleType.knob, at=at, out=middle, size=size)
 
 
-def _add_cup(panel: PanelBuilder, cup: CupParameters, at: tuple[float, float], face: float, rgba: Colour) -> Held:
+def _add_cup(panel: PanelBuilder, cup: CupParameters, at: tuple[float, float], face: float, rgba: Colour) -> PanelGrip:
     """Closed above, behind and at its ends; the lip hangs down before the hollow; fingers close on it and the top."""
     (across, along), half, wall = at, cup.length_m / 2, 0.004
     top, low, front = across - cup.height_m / 2, across + cup.height_m / 2, face + cup.depth_m
@@ -253,4 +257,4 @@ def _add_cup(panel: PanelBuilder, cup: CupParameters, at: tuple[float, float], f
         lower = (top + wall, side - wall / 2, face)
         panel.box(f"handle_end_{number}", lower, (low, side + wall / 2, front - cup.lip_m), rgba=rgba)
     size = (cup.lip_m, cup.height_m, cup.length_m)
-    return standing_out(panel.frame, HandleType.bar, at=at, out=front - cup.lip_m / 2, size=size)
+    return grip_standing_out(panel.frame, HandleType.bar, at=at, out=front - cup.lip_m / 2, size=size)

@@ -9,11 +9,11 @@ from typing import Annotated
 import numpy as np
 
 from unlatch.objects.annotation import HandleType, PartKind
-from unlatch.objects.procedural.building.assembly import Assembly, Moving
+from unlatch.objects.procedural.building.assembly import Assembly, PartMotion
 from unlatch.objects.procedural.building.drawing import Colour, draw_fields, draw_uniform, either, uniform
 from unlatch.objects.procedural.building.finishes import MARK
 from unlatch.objects.procedural.building.panel import PanelBuilder, PanelFrame
-from unlatch.objects.procedural.building.panel_handles import standing_out
+from unlatch.objects.procedural.building.panel_handles import grip_standing_out
 
 _GAP_M = 0.002
 _SKIRT_M = 0.004
@@ -102,14 +102,14 @@ def add_turning_knob(
     axis = np.abs(np.asarray(frame.out))
     clockwise = -float(np.sign(np.asarray(frame.out) @ axis))
     held_depth = min(0.010, (depth - skirt) / 2)
-    held = standing_out(
+    held = grip_standing_out(
         frame,
         HandleType.knob,
         at=(0.0, 0.0),
         out=depth - held_depth,
         size=(depth - skirt, knob.grip_m, knob.diameter_m),
     )
-    moving = Moving(
+    moving = PartMotion(
         PartKind.knob,
         parent,
         at,

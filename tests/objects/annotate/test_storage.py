@@ -9,7 +9,13 @@ from pathlib import Path
 import pytest
 
 from unlatch.objects.annotate import annotate_source, read_source
-from unlatch.objects.annotate.storage import check_overwriting, is_hand_made, load_annotation, marked, write_whole
+from unlatch.objects.annotate.storage import (
+    check_replaceable,
+    is_hand_made,
+    load_annotation,
+    marked,
+    write_annotation_file,
+)
 from unlatch.objects.annotation import Articulation, read_articulation
 from unlatch.simcore.errors import AssetError
 
@@ -21,7 +27,7 @@ def made(write: Write) -> tuple[Path, Articulation]:
     urdf = write("drawer_knob")
     articulation = marked(annotate_source(read_source(urdf)).articulation)
     path = urdf.with_name("articulation.yaml")
-    write_whole(path, articulation.to_yaml().encode())
+    write_annotation_file(path, articulation.to_yaml().encode())
     return path, articulation
 
 
@@ -29,7 +35,7 @@ def test_what_the_command_made_is_known_again(made: tuple[Path, Articulation]) -
     path, articulation = made
     assert not is_hand_made(read_articulation(path))
     assert marked(articulation) == articulation
-    check_overwriting(path, urdf="thing.urdf", force=False)
+    check_replaceable(path, urdf="thing.urdf", force=False)
 
 
 def test_a_changed_number_makes_it_hand_made(made: tuple[Path, Articulation]) -> None:
@@ -39,21 +45,21 @@ def test_a_changed_number_makes_it_hand_made(made: tuple[Path, Articulation]) ->
     path.write_text(text.replace("open: 0.25", "open: 0.24"))
     assert is_hand_made(read_articulation(path))
     with pytest.raises(AssetError) as caught:
-        check_overwriting(path, urdf="thing.urdf", force=False)
+        check_replaceable(path, urdf="thing.urdf", force=False)
     assert (
         str(caught.value)
         == f"{path} was not made by `unlatch annotate`, or changed since. It stays as it is; force=true replaces it."
     )
-    check_overwriting(path, urdf="thing.urdf", force=True)
+    check_replaceable(path, urdf="thing.urdf", force=True)
 
 
 def test_an_unreadable_file_and_one_of_another_urdf_stay(made: tuple[Path, Articulation]) -> None:
     path, _ = made
     with pytest.raises(AssetError, match=r"is about thing\.urdf, not other\.urdf\. Give out=FOLDER, or force=true"):
-        check_overwriting(path, urdf="other.urdf", force=False)
+        check_replaceable(path, urdf="other.urdf", force=False)
     path.write_text("notes: [")
     with pytest.raises(AssetError, match="was not made by"):
-        check_overwriting(path, urdf="thing.urdf", force=False)
+        check_replaceable(path, urdf="thing.urdf", force=False)
 
 
 def test_it_is_read_with_its_urdf_in_metres_and_checked(made: tuple[Path, Articulation]) -> None:
@@ -89,6 +95,6 @@ def test_a_wrong_reference_to_the_urdf_is_refused(
 def test_writing_leaves_no_part_of_a_file(tmp_path: Path) -> None:
     (tmp_path / "occupied").write_text("")
     with pytest.raises(AssetError, match="cannot be written"):
-        write_whole(tmp_path / "occupied" / "file", b"x")
-    write_whole(tmp_path / "new" / "file", b"x")
+        write_annotation_file(tmp_path / "occupied" / "file", b"x")
+    write_annotation_file(tmp_path / "new" / "file", b"x")
     assert [p.name for p in (tmp_path / "new").iterdir()] == ["file"]

@@ -13,7 +13,7 @@ import pytest
 
 from unlatch.objects.config import ObjectCfg, ObjectSource
 from unlatch.objects.importers import synthesized_object
-from unlatch.objects.library import load_object, object_set_of
+from unlatch.objects.library import describe_object_set, load_object
 from unlatch.objects.procedural.catalog import GENERATORS
 from unlatch.simcore.errors import AssetError, ConfigError
 
@@ -82,8 +82,8 @@ def test_an_object_is_generated_once_and_converted(make: Make, capsys: pytest.Ca
 
 @pytest.mark.usefixtures("installed")
 def test_the_set_is_its_version_and_of_a_named_one_its_files(make: Make):
-    assert object_set_of(make()) == {"synthesizer": "1.15.0", "urdf": synthesized_object.VERSION}
-    assert "files" in object_set_of(make(instance="2"))
+    assert describe_object_set(make()) == {"synthesizer": "1.15.0", "urdf": synthesized_object.VERSION}
+    assert "files" in describe_object_set(make(instance="2"))
 
 
 @pytest.mark.usefixtures("installed")

@@ -10,7 +10,7 @@ import pytest
 from unlatch.objects.config import ObjectCfg, ObjectSource
 from unlatch.objects.importers.urdf_folder import is_urdf_folder, urdf_instances
 from unlatch.objects.instances import Split, split_of
-from unlatch.objects.library import draws_instances, load_object, object_set_of
+from unlatch.objects.library import chooses_instance, describe_object_set, load_object
 from unlatch.objects.procedural.catalog import GENERATORS
 from unlatch.simcore.errors import AssetError, ConfigError
 
@@ -52,7 +52,7 @@ def test_a_folder_of_one_object_is_not_a_folder_of_many(folder: Path, tmp_path: 
 
 @pytest.mark.integration
 def test_each_is_loaded_by_its_name_and_says_what_it_is(cfg: ObjectCfg):
-    assert draws_instances(cfg)
+    assert chooses_instance(cfg)
     chosen = ObjectCfg(**{**vars(cfg), "instances": "round_robin"})
     assets = [load_object(chosen, rng=np.random.default_rng(0), number=number) for number in (2, 4)]
     assert [(asset.instance, asset.category) for asset in assets] == [("Box/77", "box"), ("carton_1", "object")]
@@ -62,11 +62,11 @@ def test_each_is_loaded_by_its_name_and_says_what_it_is(cfg: ObjectCfg):
 
 
 def test_the_set_is_what_may_be_drawn(cfg: ObjectCfg):
-    assert len(object_set_of(cfg)["instances"]) == 6
+    assert len(describe_object_set(cfg)["instances"]) == 6
     some = ObjectCfg(**{**vars(cfg), "instances": ["carton_0", "Box/77"]})
-    assert list(object_set_of(some)["instances"]) == ["carton_0", "Box/77"]
+    assert list(describe_object_set(some)["instances"]) == ["carton_0", "Box/77"]
     held = ObjectCfg(**{**vars(cfg), "split": Split.held_out, "held_out": 0.5})
-    assert list(object_set_of(held)["instances"]) == [
+    assert list(describe_object_set(held)["instances"]) == [
         name for name in urdf_instances(Path(str(cfg.root))) if split_of(name, held_out=0.5) is Split.held_out
     ]
 

@@ -10,7 +10,7 @@ from unlatch.objects.annotate.annotator import annotate_source
 from unlatch.objects.annotate.source import read_source
 from unlatch.objects.annotation import ANNOTATION_FILE
 from unlatch.objects.config import ObjectCfg, ObjectSource
-from unlatch.objects.library import load_object, object_set_of
+from unlatch.objects.library import describe_object_set, load_object
 from unlatch.simcore.errors import AssetError, ConfigError
 from unlatch.simcore.urdf.reader import read_urdf
 
@@ -73,13 +73,13 @@ def test_its_front_is_turned_to_x_and_what_is_fixed_is_one_link(cfg: ObjectCfg):
 
 
 def test_the_second_time_it_comes_from_the_cache_and_a_changed_file_is_noticed(cfg: ObjectCfg, urdf: Path):
-    first, set_before = load(cfg), object_set_of(cfg)
+    first, set_before = load(cfg), describe_object_set(cfg)
     written = first.urdf_path.stat().st_mtime_ns
     assert load(cfg).urdf_path.stat().st_mtime_ns == written
     urdf.write_text(CABINET.replace('upper="1.6"', 'upper="1.2"'))
     second = load(cfg)
     assert second.content_hash != first.content_hash
-    assert object_set_of(cfg) != set_before
+    assert describe_object_set(cfg) != set_before
     assert second.articulation.part("door").openness.open == pytest.approx(1.2)
 
 

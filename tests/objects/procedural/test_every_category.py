@@ -12,7 +12,7 @@ import pytest
 
 from unlatch.objects import HandleType, Part, PartKind
 from unlatch.objects.annotate import annotate_source, read_source
-from unlatch.objects.procedural.building.generated import GeneratedObject
+from unlatch.objects.procedural.building.generated_object import GeneratedObject
 from unlatch.objects.procedural.catalog import GENERATORS
 from unlatch.objects.validation import articulation_problems
 from unlatch.simcore.urdf.model import Shape, ShapeKind

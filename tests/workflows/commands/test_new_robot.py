@@ -12,7 +12,7 @@ from unlatch.robots.checks import limit_problems
 from unlatch.robots.description import RobotCfg
 from unlatch.robots.franka_panda import franka_panda
 from unlatch.robots.franka_panda import urdf_path as panda_path
-from unlatch.robots.from_urdf.hands import arm_chains, measured_hand, mimics
+from unlatch.robots.from_urdf.hands import find_arm_chains, measure_hand, read_mimics
 from unlatch.robots.model import distribution_file, model_path
 from unlatch.robots.xarm6 import pad_opening_m, xarm6
 from unlatch.simcore.errors import AssetError
@@ -26,10 +26,10 @@ XARM = distribution_file("pybullet", "pybullet_data/xarm/xarm6_with_gripper.urdf
 
 def test_the_hand_of_the_panda_is_measured_as_its_description_has_it():
     model = read_urdf(panda_path())
-    (chain,) = arm_chains(model, panda_path())
+    (chain,) = find_arm_chains(model, panda_path())
     (arm,) = franka_panda().arms
     assert (chain.base_link, chain.ee_link, list(chain.joints)) == (arm.base_link, arm.ee_link, arm.joints)
-    hand = measured_hand(model, chain, mimics(panda_path()))
+    hand = measure_hand(model, chain, read_mimics(panda_path()))
     assert set(hand.finger_links) == set(arm.gripper.finger_links)
     assert hand.widths_m[-1] == pytest.approx(arm.gripper.max_width_m, abs=1e-3)
     assert hand.opens_evenly
@@ -38,13 +38,13 @@ def test_the_hand_of_the_panda_is_measured_as_its_description_has_it():
 
 
 def test_a_linkage_is_measured_as_it_moves():
-    model, follows = read_urdf(XARM), mimics(XARM)
-    (chain,) = arm_chains(model, XARM)
+    model, follows = read_urdf(XARM), read_mimics(XARM)
+    (chain,) = find_arm_chains(model, XARM)
     (arm,) = xarm6().arms
     assert (chain.base_link, chain.ee_link, list(chain.joints)) == (arm.base_link, arm.ee_link, arm.joints)
     assert chain.finger_joints[0] == "drive_joint"
     assert set(chain.finger_joints[1:]) == set(follows)
-    hand = measured_hand(model, chain, follows)
+    hand = measure_hand(model, chain, follows)
     assert set(hand.finger_links) == set(arm.gripper.finger_links)
     assert not hand.opens_evenly
     for drive, width in zip(
@@ -119,11 +119,11 @@ def example(path: str) -> Path:
 )
 def test_both_arms_of_a_torso_are_found_with_their_hands(path: str, ee_links: set[str], joints: int, widest_m: float):
     urdf = example(path)
-    model, follows = read_urdf(urdf), mimics(urdf)
-    chains = arm_chains(model, urdf)
+    model, follows = read_urdf(urdf), read_mimics(urdf)
+    chains = find_arm_chains(model, urdf)
     assert {chain.ee_link for chain in chains} == ee_links
     for chain in chains:
-        hand = measured_hand(model, chain, follows)
+        hand = measure_hand(model, chain, follows)
         assert (len(chain.joints), len(chain.finger_joints), len(hand.finger_links)) == (7, joints, 2)
         assert hand.widths_m[-1] == pytest.approx(widest_m, abs=3e-3)
         # they open all the way: what swings on when it is wide open is left out
@@ -133,9 +133,9 @@ def test_both_arms_of_a_torso_are_found_with_their_hands(path: str, ee_links: se
 def test_fingers_that_do_not_open_are_refused():
     urdf = example("romeo_description/urdf/romeo.urdf")
     model = read_urdf(urdf)
-    chain = arm_chains(model, urdf)[0]
+    chain = find_arm_chains(model, urdf)[0]
     with pytest.raises(AssetError, match=r"'l_wrist' open by 0\.\d mm, expected at least 10 mm"):
-        measured_hand(model, chain, mimics(urdf))
+        measure_hand(model, chain, read_mimics(urdf))
 
 
 @pytest.mark.slow

@@ -13,7 +13,7 @@ import trimesh
 
 from unlatch import command_table
 from unlatch.configs.schema import EpisodeCfg
-from unlatch.objects.procedural.building.dressing import write_dressed
+from unlatch.objects.procedural.building.textured_urdf import write_textured_urdf
 from unlatch.objects.procedural.catalog import GENERATORS
 from unlatch.robots.model import model_path
 from unlatch.simcore.errors import AssetError, PluginError
@@ -276,7 +276,7 @@ def test_shapes_of_one_colour_are_one_mesh_where_the_urdf_puts_them():
 
 def textured_body() -> ShownBody:
     made = GENERATORS.load("drawer")(4)
-    meshes = link_meshes(read_urdf(write_dressed(made, "drawer-view", "object.urdf")))
+    meshes = link_meshes(read_urdf(write_textured_urdf(made, "drawer-view", "object.urdf")))
     assert [mesh.texture is not None for mesh in meshes["body"]] == [True, False]
     return ShownBody("body", tuple(meshes["body"]), np.zeros((1, 3)), np.array([[0.0, 0.0, 0.0, 1.0]]))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from unlatch.objects.annotate.grip.cross_section import cut, front_heights, outermost_interval
+from unlatch.objects.annotate.grip.cross_section import cut_mesh, heights_in_front, outermost_interval
 from unlatch.simcore.meshes.convex_hull import convex_hull
 from unlatch.simcore.meshes.triangle_mesh import TriangleMesh, join_meshes
 
@@ -17,7 +17,7 @@ def box(low: tuple[float, float, float], high: tuple[float, float, float]) -> Tr
 
 @pytest.mark.parametrize("at", [0.0, 0.1, 0.5])
 def test_a_cut_through_a_box_is_its_outline(at: float) -> None:
-    segments = cut(box((0, 0, -0.2), (1, 2, 1)), axis=2, at=at)
+    segments = cut_mesh(box((0, 0, -0.2), (1, 2, 1)), axis=2, at=at)
     points = segments.reshape(-1, 3)
     np.testing.assert_allclose(points[:, 2], at, atol=1e-9)
     np.testing.assert_allclose(points.min(axis=0)[:2], [0, 0], atol=1e-9)
@@ -27,19 +27,19 @@ def test_a_cut_through_a_box_is_its_outline(at: float) -> None:
 
 
 def test_a_cut_beside_the_mesh_is_empty() -> None:
-    segments = cut(box((0, 0, 0), (1, 1, 1)), axis=0, at=2.0)
+    segments = cut_mesh(box((0, 0, 0), (1, 1, 1)), axis=0, at=2.0)
     assert segments.shape == (0, 2, 3)
     assert outermost_interval(segments, axis=0) is None
 
 
 def test_the_bar_is_told_from_the_plate_behind_it() -> None:
     handle = join_meshes([box((0, 0, 0), (0.01, 1, 0.1)), box((0.05, 0, 0), (0.07, 1, 0.1))])
-    interval = outermost_interval(cut(handle, axis=1, at=0.5), axis=0)
+    interval = outermost_interval(cut_mesh(handle, axis=1, at=0.5), axis=0)
     assert interval == pytest.approx((0.05, 0.07))
 
 
 def test_heights_seen_from_the_front() -> None:
-    heights = front_heights(
+    heights = heights_in_front(
         join_meshes([box((0, 0, 0), (0.5, 1, 1)), box((0.5, 0, 0), (0.8, 0.4, 1))]),
         np.array([[0.2, 0.5], [0.7, 0.5], [1.5, 0.5]]),
     )

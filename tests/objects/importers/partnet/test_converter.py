@@ -23,7 +23,7 @@ from unlatch.objects import (
 )
 from unlatch.objects.importers.partnet import converter as partnet_mobility
 from unlatch.objects.importers.partnet.source import ROOT_VARIABLE, partnet_instances
-from unlatch.objects.library import check_candidates, object_set_of
+from unlatch.objects.library import check_candidates, describe_object_set
 from unlatch.simcore.errors import AssetError, ConfigError
 
 
@@ -284,26 +284,26 @@ def _cfg(root: Path, **values: object) -> ObjectCfg:
 
 def test_the_set_of_objects_is_told_by_its_content_wherever_it_lies(boxes_dir: Path, tmp_path: Path) -> None:
     _copies(boxes_dir, "9", "101")
-    whole = object_set_of(_cfg(boxes_dir))
+    whole = describe_object_set(_cfg(boxes_dir))
     assert list(whole["instances"]) == ["9", "77", "101"]
     shutil.copytree(boxes_dir, tmp_path / "moved")
-    assert object_set_of(_cfg(tmp_path / "moved")) == whole
-    assert list(object_set_of(_cfg(boxes_dir, instance="77"))["instances"]) == ["77"]
+    assert describe_object_set(_cfg(tmp_path / "moved")) == whole
+    assert list(describe_object_set(_cfg(boxes_dir, instance="77"))["instances"]) == ["77"]
     (boxes_dir / "safe" / "5").mkdir(parents=True)
     (boxes_dir / "notes").mkdir()
-    assert object_set_of(_cfg(boxes_dir)) == whole, "folders of others do not matter"
+    assert describe_object_set(_cfg(boxes_dir)) == whole, "folders of others do not matter"
     shutil.rmtree(boxes_dir / "microwave" / "9")
-    assert list(object_set_of(_cfg(boxes_dir))["instances"]) == ["77", "101"]
-    assert object_set_of(ObjectCfg(name="m", category="microwave")) == {}
+    assert list(describe_object_set(_cfg(boxes_dir))["instances"]) == ["77", "101"]
+    assert describe_object_set(ObjectCfg(name="m", category="microwave")) == {}
 
 
 @pytest.mark.parametrize("name", ["mobility.urdf", "info.json", "semantics.txt", "textured_objs/floor.obj"])
 def test_a_changed_file_of_an_object_changes_its_entry_alone(boxes_dir: Path, name: str) -> None:
     _copies(boxes_dir, "78")
-    before = object_set_of(_cfg(boxes_dir))["instances"]
+    before = describe_object_set(_cfg(boxes_dir))["instances"]
     path = boxes_dir / "microwave" / "77" / name
     path.write_text(path.read_text() + " ")
-    after = object_set_of(_cfg(boxes_dir))["instances"]
+    after = describe_object_set(_cfg(boxes_dir))["instances"]
     assert after["77"] != before["77"]
     assert after["78"] == before["78"]
 

@@ -13,7 +13,7 @@ from unlatch.objects.importers.mesh_converter import MeshConverter, MeshConverte
 from unlatch.objects.importers.property_groups import CollisionPropertiesCfg, MassPropertiesCfg, RigidBodyPropertiesCfg
 from unlatch.objects.importers.urdf_converter import UrdfConverter, UrdfConverterCfg
 from unlatch.objects.importers.usd.writer import usd_name
-from unlatch.objects.procedural.building.dressing import dressed_files
+from unlatch.objects.procedural.building.textured_urdf import textured_files
 from unlatch.objects.procedural.catalog import GENERATORS
 from unlatch.simcore import extras
 from unlatch.simcore.errors import AssetError
@@ -316,7 +316,7 @@ def test_copies_with_one_look_share_one_prototype(cabinet: Path):
 
 def textured_box(folder: Path) -> Path:
     made = GENERATORS.load("drawer")(4)
-    model, files = dressed_files(made)
+    model, files = textured_files(made)
     folder.mkdir()
     for name, data in files.items():
         (folder / name).write_bytes(data)

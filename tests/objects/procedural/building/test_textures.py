@@ -13,9 +13,9 @@ from PIL import Image
 
 from unlatch.objects.config import ObjectCfg
 from unlatch.objects.library import load_object
-from unlatch.objects.procedural.building.dressing import dressed_files, write_dressed
-from unlatch.objects.procedural.building.generated import GeneratedObject
+from unlatch.objects.procedural.building.generated_object import GeneratedObject
 from unlatch.objects.procedural.building.textured_mesh import textured_mesh
+from unlatch.objects.procedural.building.textured_urdf import textured_files, write_textured_urdf
 from unlatch.objects.procedural.building.textures import TextureKind, draw_texture
 from unlatch.objects.procedural.catalog import GENERATORS
 from unlatch.simcore.geometry import Pose
@@ -79,7 +79,7 @@ def test_a_seed_gives_the_same_picture_on_every_machine(kind: TextureKind) -> No
 
 @pytest.mark.parametrize(("category", "seed"), list(OBJECTS))
 def test_a_seed_gives_the_same_files_on_every_machine(category: str, seed: int) -> None:
-    model, files = dressed_files(make(category, seed))
+    model, files = textured_files(make(category, seed))
     text = b"".join(name.encode() + data for name, data in sorted(files.items()))
     assert digest(model.to_urdf().encode() + text) == OBJECTS[category, seed]
 
@@ -143,7 +143,7 @@ def test_a_mesh_is_the_primitive_and_faces_outwards(shape: str) -> None:
 def test_what_is_simulated_is_the_same_and_nothing_is_missing(category: str, tmp_path: Path) -> None:
     seed = next((seed for seed in range(12) if make(category, seed).textures), 0)
     made = make(category, seed)
-    model, files = dressed_files(made)
+    model, files = textured_files(made)
     (tmp_path / "object.urdf").write_text(model.to_urdf())
     for name, data in files.items():
         (tmp_path / name).write_bytes(data)
@@ -167,7 +167,7 @@ def test_what_is_simulated_is_the_same_and_nothing_is_missing(category: str, tmp
 def test_a_texture_darkens_nothing(tmp_path: Path) -> None:
     made = make("carton", 0)
     (rgba,) = [colour for colour in made.textures if colour == made.model.links["body"].visuals[0].rgba]
-    model, files = dressed_files(made)
+    model, files = textured_files(made)
     tinted = model.links["body"].visuals[0].rgba
     assert tinted is not None
     shades = np.asarray(Image.open(io.BytesIO(files["cardboard.png"])).convert("RGB")).mean(axis=(0, 1)) / 255.0
@@ -180,7 +180,7 @@ def test_bullet_draws_the_grain(tmp_path: Path) -> None:
     plain = tmp_path / "plain.urdf"
     plain.write_text(made.model.to_urdf())
     contrasts = []
-    for path in (plain, write_dressed(made, "drawer-test", "object.urdf")):
+    for path in (plain, write_textured_urdf(made, "drawer-test", "object.urdf")):
         with World(WorldCfg(), visuals=True) as world:
             world.load_urdf(path, name="object", T_world_root=Pose.identity())
             top = framing_camera(np.array([[-0.1, -0.1, 0.34], [0.1, 0.1, 0.34]]), (0.0, -0.2, 1.0), fov_deg=20.0)
@@ -221,7 +221,7 @@ def test_a_surface_whose_picture_is_not_to_be_had_is_plain(change: Change, tmp_p
     folder = tmp_path / "asset"
     folder.mkdir()
     (tmp_path / "wood.png").write_bytes(b"another")
-    for name, data in dressed_files(make("drawer", 4))[1].items():
+    for name, data in textured_files(make("drawer", 4))[1].items():
         (folder / name).write_bytes(data)
     assert read_textured_surface(folder / "body_wood_0.obj", folder) is not None
     change(folder)

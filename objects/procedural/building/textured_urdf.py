@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from unlatch.objects.procedural.building.drawing import Colour
-from unlatch.objects.procedural.building.generated import GeneratedObject
+from unlatch.objects.procedural.building.generated_object import GeneratedObject
 from unlatch.objects.procedural.building.textured_mesh import textured_mesh
 from unlatch.objects.procedural.building.textures import Texture, TextureKind, draw_texture
 from unlatch.simcore.geometry import Pose
@@ -24,7 +24,7 @@ from unlatch.simcore.urdf.model import Link, Shape, ShapeKind, UrdfModel
 MATERIAL_FILE = "object.mtl"
 
 
-def dressed_files(made: GeneratedObject) -> tuple[UrdfModel, dict[str, bytes]]:
+def textured_files(made: GeneratedObject) -> tuple[UrdfModel, dict[str, bytes]]:
     """The model with textures on its visuals, and the files that it names: OBJ, MTL and PNG, all beside the URDF.
 
     They are drawn from a stream of their own, so that size, mass and joints of a seed do not depend on them. Without
@@ -60,7 +60,7 @@ def dressed_files(made: GeneratedObject) -> tuple[UrdfModel, dict[str, bytes]]:
     return UrdfModel(made.model.name, links, made.model.joints), files
 
 
-def write_dressed(made: GeneratedObject, name: str, urdf_file: str) -> Path:
+def write_textured_urdf(made: GeneratedObject, name: str, urdf_file: str) -> Path:
     """Writes the URDF to draw an object from to the scratch folder, and returns its path.
 
     Args:
@@ -71,7 +71,7 @@ def write_dressed(made: GeneratedObject, name: str, urdf_file: str) -> Path:
     Raises:
         AssetError: The temporary folder cannot be written.
     """
-    model, files = dressed_files(made)
+    model, files = textured_files(made)
     return scratch_files(f"{name}-drawn", {urdf_file: model.to_urdf().encode(), **files}) / urdf_file
 
 

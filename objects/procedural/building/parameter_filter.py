@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from unlatch.objects.procedural.building.generated import GeneratedObject
+from unlatch.objects.procedural.building.generated_object import GeneratedObject
 from unlatch.objects.procedural.catalog import GENERATORS
 from unlatch.simcore.errors import ConfigError, close_matches
 from unlatch.simcore.rng import stream
@@ -15,7 +15,7 @@ MOST_TRIES = 1000
 _SEEDS = 2**31
 
 
-def read_wanted(value: Any) -> dict[str, Any]:
+def read_filter(value: Any) -> dict[str, Any]:
     """`object.where` as it is kept.
 
     Args:
@@ -49,7 +49,7 @@ def read_wanted(value: Any) -> dict[str, Any]:
     return {str(name): wanted for name, wanted in value.items()}
 
 
-def first_wanted(category: str, wanted: Mapping[str, Any], seed: int, *, takes: Callable[[str], bool]) -> str:
+def first_matching_seed(category: str, wanted: Mapping[str, Any], seed: int, *, takes: Callable[[str], bool]) -> str:
     """The given seed if its object is as wanted, else the first of those that follow from it.
 
     Args:

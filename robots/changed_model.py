@@ -29,7 +29,7 @@ _ABOVE = 1.001
 _FRAME_KG, _FRAME_M = 1e-4, 0.01
 
 
-def made_model(name: str, source: Path, change: Callable[[ET.Element], None]) -> Path:
+def changed_model(name: str, source: Path, change: Callable[[ET.Element], None]) -> Path:
     """The URDF that a change of another one gives, made at first use.
 
     Args:
@@ -144,7 +144,7 @@ def _unreadable_error(source: Path, reason: str) -> AssetError:
     )
 
 
-def mend_inertias(robot: ET.Element) -> None:
+def repair_inertias(robot: ET.Element) -> None:
     """Makes the inertia of every link one that a body can have, by as little as it takes, and frames weigh nothing.
 
     A link without an inertial gets 0.1 g: Bullet would take it for 1 kg.

@@ -1,48 +1,17 @@
-"""What a generator returns, and the pieces that generators share."""
+"""Builds a link from primitives."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from copy import copy
-from dataclasses import dataclass, field
 from typing import TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from unlatch.objects.annotation import Articulation
 from unlatch.objects.procedural.building.drawing import Colour
-from unlatch.objects.procedural.building.textures import TextureKind
 from unlatch.simcore.geometry import Pose
-from unlatch.simcore.urdf.model import Link, Shape, ShapeKind, UrdfModel, composed_inertial, primitive_bounds
-
-BODY_COLOURS: tuple[Colour, ...] = (
-    (0.93, 0.93, 0.91, 1.0),
-    (0.24, 0.25, 0.27, 1.0),
-    (0.72, 0.74, 0.76, 1.0),
-    (0.72, 0.20, 0.17, 1.0),
-    (0.62, 0.75, 0.72, 1.0),
-)
-"""Casings: white, anthracite, steel, red, mint."""
-
-HANDLE_COLOURS: tuple[Colour, ...] = ((0.80, 0.81, 0.83, 1.0), (0.12, 0.12, 0.13, 1.0), (0.86, 0.72, 0.42, 1.0))
-"""Chrome, black, brass."""
-
-
-@dataclass(frozen=True)
-class GeneratedObject:
-    """An object in memory, before it is written."""
-
-    model: UrdfModel
-    articulation: Articulation
-    bounds_obj: np.ndarray
-    """(2, 3) bounds of the closed object in its root link frame [m]."""
-    friction: dict[str, float]
-    damping: dict[str, float]
-    parameters: dict[str, float | str]
-    textures: dict[Colour, TextureKind] = field(default_factory=dict)
-    """What the visuals of a colour are made of; a colour that is not there is plain. See `dressing`."""
-
+from unlatch.simcore.urdf.model import Link, Shape, ShapeKind, composed_inertial
 
 Builder = TypeVar("Builder", bound="LinkBuilder")
 
@@ -148,23 +117,3 @@ _VOLUMES: dict[ShapeKind, Callable[[tuple[float, ...]], float]] = {
     ShapeKind.cylinder: lambda size: float(np.pi) * size[0] ** 2 * size[1],
     ShapeKind.sphere: lambda size: float(np.pi) * 4 / 3 * size[0] ** 3,
 }
-
-
-_CORNERS = np.array([[x, y, z] for x in (False, True) for y in (False, True) for z in (False, True)])
-
-
-def model_bounds(model: UrdfModel, positions: dict[str, float] | None = None) -> np.ndarray:
-    """(2, 3) bounds of all colliding primitives in the root link frame [m].
-
-    Args:
-        model: Of primitives alone.
-        positions: Positions of its joints [rad or m]; 0 for those that are left out.
-    """
-    corners: list[np.ndarray] = []
-    for link in model.links.values():
-        pose = model.link_pose(link.name, positions)
-        for shape in link.collisions:
-            low, high = primitive_bounds(shape)
-            corners.append(pose @ np.where(_CORNERS, high, low))  # (8, 3)
-    points = np.concatenate(corners)
-    return np.stack([points.min(axis=0), points.max(axis=0)])

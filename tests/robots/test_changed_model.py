@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy.spatial import ConvexHull, cKDTree
 
-from unlatch.robots.made_model import made_model, mend_inertias
+from unlatch.robots.changed_model import changed_model, repair_inertias
 from unlatch.robots.model import distribution_file, model_path
 from unlatch.robots.xarm6 import urdf_path
 from unlatch.simcore.errors import AssetError
@@ -43,7 +43,7 @@ def test_a_possible_inertia_is_left_alone():
         '<robot><link><inertial><inertia ixx="1" ixy="0" ixz="0" iyy="2" iyz="0" izz="2.5"/></inertial></link></robot>'
     )
     robot = ET.fromstring(text)
-    mend_inertias(robot)
+    repair_inertias(robot)
     assert ET.tostring(robot, encoding="unicode") == text.replace('"/>', '" />')
 
 
@@ -88,7 +88,7 @@ def collider_of(folder: Path, name: str, data: bytes, attributes: str = "") -> S
     (folder / name).write_bytes(data)
     geometry = f'<collision{attributes}><geometry><mesh filename="{name}"/></geometry></collision>'
     (folder / "a.urdf").write_text(f'<robot name="a"><link name="b">{geometry}</link></robot>')
-    (shape,) = read_urdf(made_model("a", folder / "a.urdf", mend_inertias)).links["b"].collisions
+    (shape,) = read_urdf(changed_model("a", folder / "a.urdf", repair_inertias)).links["b"].collisions
     return shape
 
 
@@ -139,7 +139,7 @@ def test_a_mesh_that_is_missing_is_named(tmp_path: Path):
         '<robot name="a"><link name="b"><visual><geometry><mesh filename="c.stl"/></geometry></visual></link></robot>'
     )
     with pytest.raises(AssetError, match=r"a\.urdf: mesh 'c\.stl' is missing\. Reinstall the package"):
-        made_model("a", tmp_path / "a.urdf", mend_inertias)
+        changed_model("a", tmp_path / "a.urdf", repair_inertias)
 
 
 def test_a_distribution_that_is_not_installed_is_named_with_its_extra():
