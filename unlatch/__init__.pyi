@@ -1,6 +1,6 @@
 """The public names of `unlatch`: `lazy_loader` imports each on use, editors and mypy read their types here."""
 
-from .objects.annotate.annotator import Annotated
+from .objects.annotate.annotator import AnnotationResult
 from .simcore.errors import (
     AssetError,
     ConfigError,
@@ -38,7 +38,7 @@ from .workflows.runs.statistics import RunStatistics
 __version__: str
 __all__ = [
     "ActionCfg",
-    "Annotated",
+    "AnnotationResult",
     "AssetError",
     "CollectCfg",
     "ConfigError",
