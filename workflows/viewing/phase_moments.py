@@ -1,10 +1,11 @@
-"""Which moments of a recorded episode show what its skills did: a few for each phase."""
+"""Chooses the moments of a recorded episode that show what its skills did: a few for each phase."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
+from typing import Any
 
 import numpy as np
 
@@ -12,61 +13,74 @@ from unlatch.simcore.recording.episode import EpisodeRecord
 from unlatch.skills.contract.command import Phase
 
 _FOLLOW_SHARES = 3
-"""Pictures of the phase in which the part moves."""
-_LATER_TURN = (Phase.approach, Phase.grasp, Phase.follow, Phase.retreat)
-"""What is shown of a turn after the first: its transit and its release look like those of the first."""
+"""Number of pictures of the phase in which the part moves."""
+_LATER_ROUND = (Phase.approach, Phase.grasp, Phase.follow, Phase.retreat)
+"""Phases that are shown of later rounds: their transit and release look like those of the first round."""
 _ACTING_SHARES = 5
-"""Pictures of a stage in which something else than a skill moved the arms: a policy has no phases."""
+"""Number of pictures of a stage in which a policy moved the arms: policies have no phases."""
 _SAME_MOMENT_FRAMES = 1
-"""Moments so near to the failure are the failure's."""
+"""A moment this close to the failure is replaced by that of the failure."""
 
 
 @dataclass(frozen=True)
-class Moment:
+class PhaseMoment:
     """One state of an episode that is worth a picture."""
 
     frame: int
     """State frame."""
     phase: Phase
     label: str
-    """What the arm did, in words; the failure code at the moment of the failure."""
+    """Name of the phase; at the moment of the failure the failure code."""
     failed: bool = False
     """Whether it is the moment of the failure."""
 
 
 @dataclass(frozen=True)
-class Turn:
-    """The moments of one skill, or of one turn of it, in order of time."""
+class SkillRound:
+    """The moments of one round of a skill, in order of time; a skill that regrasps has several rounds."""
 
     skill: int
     """Index into the skills of the record."""
     number: int
-    """Which turn of the skill it is, from 1."""
+    """Number of the round, from 1."""
     count: int
-    """How many turns the skill came to."""
-    moments: tuple[Moment, ...]
+    """How many rounds the skill has."""
+    moments: tuple[PhaseMoment, ...]
 
 
-def turns_of(record: EpisodeRecord) -> list[Turn]:
-    """The moments to show of an episode, skill by skill and turn by turn; none where no arm moved.
+def find_rounds(record: EpisodeRecord) -> list[SkillRound]:
+    """Returns the moments of an episode to show, by skill and round; an empty list if no arm moved.
 
-    Each phase is shown as it ended, the one in which the part moves after each third; where a policy acted, which has
-    no phases, each fifth of a stage.
+    Each phase is shown at its end, the phase in which the part moves after each third. A policy has no phases: each
+    fifth of its stages is shown.
 
     Args:
         record: The episode, with its arrays.
     """
-    turns = [
-        Turn(skill, number, len(spans), tuple(_moments(span, later=number > 1)))
-        for skill, spans in _spans(record)
+    rounds = [
+        SkillRound(skill, number, len(spans), tuple(_choose_moments(span, is_later=number > 1)))
+        for skill, spans in _skill_spans(record)
         for number, span in enumerate(spans, start=1)
     ]
-    turns = turns or list(_without_phases(record))
-    return turns if record.success or not turns else _with_failure(turns, record)
+    rounds = rounds or list(_rounds_without_phases(record))
+    return rounds if record.success or not rounds else _mark_failure(rounds, record)
+
+
+def part_openings(record: EpisodeRecord, skill: Mapping[str, Any]) -> np.ndarray:
+    """Returns how far the part of a skill is open in every frame, (T+1,) from closed [rad or m].
+
+    Args:
+        record: The episode, with its arrays.
+        skill: An entry of the record's skills.
+    """
+    positions = record.arrays[f"objects.{skill['object']}.joint_positions"][:, skill["joint_index"]]
+    sign = 1.0 if skill["s_open"] >= skill["s_closed"] else -1.0
+    openings: np.ndarray = sign * (positions - skill["s_closed"])
+    return openings
 
 
 def last_finite_frame(record: EpisodeRecord) -> int:
-    """The last state frame whose values are all finite; a diverged episode ends in others.
+    """Returns the last state frame whose values are all finite; a diverged episode ends with others.
 
     Args:
         record: The episode, with its arrays.
@@ -79,8 +93,8 @@ def last_finite_frame(record: EpisodeRecord) -> int:
     return int(np.flatnonzero(good)[-1]) if good.any() else 0
 
 
-def _without_phases(record: EpisodeRecord) -> Iterator[Turn]:
-    """By stage, moments of equal distance."""
+def _rounds_without_phases(record: EpisodeRecord) -> Iterator[SkillRound]:
+    """Yields equally spaced moments of each stage."""
     last = last_finite_frame(record)
     for skill, entry in enumerate(record.skills):
         first, end = int(entry["frame_start"]), min(int(entry["frame_end"]), last)
@@ -89,37 +103,39 @@ def _without_phases(record: EpisodeRecord) -> Iterator[Turn]:
         shares = range(1, _ACTING_SHARES + 1)
         frames = [first + (end - first) * share // _ACTING_SHARES for share in shares]
         labels = [f"{share}/{_ACTING_SHARES}" for share in shares]
-        yield Turn(skill, 1, 1, tuple(map(Moment, frames, [Phase.idle] * _ACTING_SHARES, labels)))
+        yield SkillRound(skill, 1, 1, tuple(map(PhaseMoment, frames, [Phase.idle] * _ACTING_SHARES, labels)))
 
 
 @dataclass(frozen=True)
-class _Run:
+class _PhaseRun:
+    """Frames with the same phase."""
+
     phase: Phase
     first: int
     last: int
 
 
-def _spans(record: EpisodeRecord) -> Iterator[tuple[int, list[list[_Run]]]]:
-    """By skill, the runs of equal phases of each of its turns."""
-    runs = [run for track in _tracks(record) for run in _runs(record, track)]
+def _skill_spans(record: EpisodeRecord) -> Iterator[tuple[int, list[list[_PhaseRun]]]]:
+    """Yields each skill with the runs of equal phases of each of its rounds."""
+    runs = [run for track in _track_prefixes(record) for run in _find_runs(record, track)]
     for skill, of_skill in groupby(sorted(runs, key=lambda item: item[0]), key=lambda item: item[0]):
-        turns: list[list[_Run]] = []
+        rounds: list[list[_PhaseRun]] = []
         for _, run in of_skill:
-            if not turns or run.phase is Phase.transit:
-                turns.append([])
-            turns[-1].append(run)
-        yield skill, turns
+            if not rounds or run.phase is Phase.transit:
+                rounds.append([])
+            rounds[-1].append(run)
+        yield skill, rounds
 
 
-def _tracks(record: EpisodeRecord) -> list[str]:
-    """Beginnings of the keys that say what the skills do: one for each arm of several, which may act at one time."""
+def _track_prefixes(record: EpisodeRecord) -> list[str]:
+    """Returns the prefixes of the keys with the phases of skills: one for each arm of several arms."""
     ending = ".phase"
     found = [key.removesuffix(ending) for key in record.arrays if key.startswith("skills.") and key.endswith(ending)]
     return sorted(key for key in found if "." in key) or ["skills"]
 
 
-def _runs(record: EpisodeRecord, track: str) -> Iterator[tuple[int, _Run]]:
-    """Skill and frames of each run of equal phases, idle ones left out."""
+def _find_runs(record: EpisodeRecord, track: str) -> Iterator[tuple[int, _PhaseRun]]:
+    """Yields skill and frames of each run of equal phases, without idle ones."""
     known = {phase.value: phase for phase in Phase}
     last = last_finite_frame(record)
     columns = (record.arrays[f"{track}.{name}"].tolist()[: last + 1] for name in ("index", "phase"))
@@ -128,33 +144,33 @@ def _runs(record: EpisodeRecord, track: str) -> Iterator[tuple[int, _Run]]:
         length = len(list(members))
         phase = known.get(value, Phase.idle)
         if skill >= 0 and phase is not Phase.idle:
-            yield skill, _Run(phase, frame, frame + length - 1)
+            yield skill, _PhaseRun(phase, frame, frame + length - 1)
         frame += length
 
 
-def _moments(runs: Sequence[_Run], *, later: bool) -> Iterator[Moment]:
+def _choose_moments(runs: Sequence[_PhaseRun], *, is_later: bool) -> Iterator[PhaseMoment]:
     for run in runs:
-        if later and run.phase not in _LATER_TURN and run is not runs[-1]:
+        if is_later and run.phase not in _LATER_ROUND and run is not runs[-1]:
             continue
         if run.phase is not Phase.follow:
-            yield Moment(run.last, run.phase, run.phase.name)
+            yield PhaseMoment(run.last, run.phase, run.phase.name)
             continue
         for share in range(1, _FOLLOW_SHARES + 1):
             frame = run.first + (run.last - run.first) * share // _FOLLOW_SHARES
-            yield Moment(frame, run.phase, f"{run.phase.name} {share}/{_FOLLOW_SHARES}")
+            yield PhaseMoment(frame, run.phase, f"{run.phase.name} {share}/{_FOLLOW_SHARES}")
 
 
-def _with_failure(turns: Sequence[Turn], record: EpisodeRecord) -> list[Turn]:
-    """The turns with the moment of the failure marked, in its place."""
+def _mark_failure(rounds: Sequence[SkillRound], record: EpisodeRecord) -> list[SkillRound]:
+    """Adds the moment of the failure to the round in which it happened."""
     frame = min(int(record.evidence.get("frame", record.n_actions)), last_finite_frame(record))
-    index = max((i for i, turn in enumerate(turns) if turn.moments[0].frame <= frame), default=0)
-    moments = list(turns[index].moments)
+    index = max((i for i, item in enumerate(rounds) if item.moments[0].frame <= frame), default=0)
+    moments = list(rounds[index].moments)
     nearest = min(moments, key=lambda moment: abs(moment.frame - frame))
-    failed = Moment(frame, _phase_at(record, frame), str(record.code), failed=True)
+    failed = PhaseMoment(frame, _phase_at(record, frame), str(record.code), failed=True)
     if abs(nearest.frame - frame) <= _SAME_MOMENT_FRAMES:
         moments.remove(nearest)
     moments = sorted([*moments, failed], key=lambda moment: moment.frame)
-    return [*turns[:index], replace(turns[index], moments=tuple(moments)), *turns[index + 1 :]]
+    return [*rounds[:index], replace(rounds[index], moments=tuple(moments)), *rounds[index + 1 :]]
 
 
 def _phase_at(record: EpisodeRecord, frame: int) -> Phase:

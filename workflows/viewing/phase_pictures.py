@@ -1,4 +1,4 @@
-"""Takes the pictures of an episode's phases: every recorded state exactly, seen from where it shows most."""
+"""Takes the pictures of an episode's phases, each from a camera that sees hand and part well."""
 
 from __future__ import annotations
 
@@ -12,53 +12,53 @@ from unlatch.skills.contract.command import Phase
 from unlatch.tasks.language import fill_in
 from unlatch.tasks.part_words import part_words
 from unlatch.workflows.viewing.close_up import Subject, close_up
-from unlatch.workflows.viewing.phase_moments import Moment, Turn, last_finite_frame
+from unlatch.workflows.viewing.phase_moments import PhaseMoment, SkillRound, last_finite_frame, part_openings
 from unlatch.workflows.viewing.phase_sheet import OVERSAMPLED, TILE_PX, Curve, PhaseSheet, Section, Tile
 from unlatch.workflows.viewing.scene_picture import RecordedWorld
 
 Array = np.ndarray
 
-_TELLING = (Phase.grasp, Phase.follow)
-"""Phases that decide from where the camera looks."""
-_TELLING_FRAMES = 4
+_KEY_PHASES = (Phase.grasp, Phase.follow)
+"""Phases that the camera is chosen for."""
+_MAX_KEY_FRAMES = 4
 _SURROUNDINGS_M = 0.18
-"""So much of the part is in the picture, to all sides of the point that is acted on."""
+"""Half extent of the box around the contact point in which the part is in the picture [m]."""
 _HELD_AT, _PUSHED_AT = "articulated_object_head", "link_contact_point"
 
 
-def photograph(shown: RecordedWorld, turns: Sequence[Turn]) -> PhaseSheet:
-    """Takes a picture of every moment.
+def take_phase_pictures(shown: RecordedWorld, rounds: Sequence[SkillRound]) -> PhaseSheet:
+    """Takes a picture of every moment and collects what the sheet shows.
 
     Args:
         shown: The recorded episode in a world of its own.
-        turns: The moments.
+        rounds: The moments.
     """
     record = shown.record
     end = last_finite_frame(record) + 1
     known = {phase.value: phase for phase in Phase}
     outcome = "success" if record.success else f"{record.code} at {record.evidence.get('time_s', 0.0):.1f} s"
-    said = f': "{record.language[0]}"' if record.language else ""
-    views = {skill: _view(shown, skill, turns) for skill in dict.fromkeys(turn.skill for turn in turns)}
+    instruction = f': "{record.language[0]}"' if record.language else ""
+    views = {skill: _choose_camera(shown, skill, rounds) for skill in dict.fromkeys(item.skill for item in rounds)}
     return PhaseSheet(
-        title=f"{shown.episode.cfg.task.name}, episode {record.number}, {outcome}{said}",
+        title=f"{shown.episode.cfg.task.name}, episode {record.number}, {outcome}{instruction}",
         success=record.success,
         notes=[] if record.success else [str(record.evidence.get("message", ""))],
-        sections=[_section(shown, turn, views[turn.skill]) for turn in turns],
+        sections=[_make_section(shown, item, views[item.skill]) for item in rounds],
         times_s=record.arrays["time"][:end] - record.arrays["time"][0],
         phases=[known.get(value, Phase.idle) for value in record.arrays["skills.phase"][:end].tolist()],
-        curves=list(_curves(shown, turns, end)),
+        curves=list(_opening_curves(shown, rounds, end)),
     )
 
 
-def _view(shown: RecordedWorld, skill: int, turns: Sequence[Turn]) -> LookAtCamera:
-    """One camera for all turns of a skill."""
+def _choose_camera(shown: RecordedWorld, skill: int, rounds: Sequence[SkillRound]) -> LookAtCamera:
+    """Returns one camera for all rounds of a skill."""
     record, cfg, scene = shown.record, shown.episode.cfg, shown.episode.scene
     entry = record.skills[skill]
     arm = scene.robot.arm(entry.get("arm", cfg.skills[skill].arm))
     item = scene.objects[entry["object"]]
     link = item.asset.articulation.part(entry["part"]).link
-    moments = [moment for turn in turns if turn.skill == skill for moment in turn.moments]
-    near = _telling(moments)
+    moments = [moment for item in rounds if item.skill == skill for moment in item.moments]
+    near = _key_frames(moments)
     hand = f"robots.{cfg.robot.name}.{arm.name}"
     point = _HELD_AT if entry.get("finger_contact_required", True) else _PUSHED_AT
     acted_on = record.arrays[f"keypoints.{entry['object']}.{entry['part']}.{point}"][near]  # (K, 3)
@@ -81,27 +81,27 @@ def _view(shown: RecordedWorld, skill: int, turns: Sequence[Turn]) -> LookAtCame
     return close_up(shown.world, shown.show, subject, aspect=TILE_PX[0] / TILE_PX[1])
 
 
-def _telling(moments: Sequence[Moment]) -> list[int]:
-    """Frames that decide from where the camera looks."""
-    found = [moment.frame for moment in moments if moment.phase in _TELLING or moment.failed]
-    return found[:_TELLING_FRAMES] or [moments[-1].frame]
+def _key_frames(moments: Sequence[PhaseMoment]) -> list[int]:
+    """Returns the frames that the camera is chosen for."""
+    found = [moment.frame for moment in moments if moment.phase in _KEY_PHASES or moment.failed]
+    return found[:_MAX_KEY_FRAMES] or [moments[-1].frame]
 
 
-def _section(shown: RecordedWorld, turn: Turn, view: LookAtCamera) -> Section:
+def _make_section(shown: RecordedWorld, skill_round: SkillRound, view: LookAtCamera) -> Section:
     record = shown.record
-    entry = record.skills[turn.skill]
+    entry = record.skills[skill_round.skill]
     times = record.arrays["time"]
     openings, unit = _openings(shown, entry)
     width, height = (OVERSAMPLED * side for side in TILE_PX)
     tiles = []
-    for moment in turn.moments:
+    for moment in skill_round.moments:
         shown.show(moment.frame)
         tiles.append(
             Tile(
                 take_picture(shown.world, view, width=width, height=height),
                 moment.label,
                 float(times[moment.frame] - times[0]),
-                _written(float(openings[moment.frame]), unit),
+                _format_opening(float(openings[moment.frame]), unit),
                 moment.phase,
                 failed=moment.failed,
             )
@@ -109,27 +109,26 @@ def _section(shown: RecordedWorld, turn: Turn, view: LookAtCamera) -> Section:
     called = part_words(shown.episode.scene.objects[entry["object"]].asset, entry["part"])
     arm = f", {entry['arm']} arm" if "arm" in entry else ""
     (words,) = fill_in([f"{entry['name']}{arm}: {{part}} of the {{object}}"], called)
-    return Section(words if turn.count == 1 else f"{words}, turn {turn.number} of {turn.count}", tiles)
+    several = f", round {skill_round.number} of {skill_round.count}" if skill_round.count > 1 else ""
+    return Section(f"{words}{several}", tiles)
 
 
-def _curves(shown: RecordedWorld, turns: Sequence[Turn], end: int) -> Iterator[Curve]:
-    """The openings of the parts that were acted on, each once."""
-    entries = [shown.record.skills[turn.skill] for turn in turns]
+def _opening_curves(shown: RecordedWorld, rounds: Sequence[SkillRound], end: int) -> Iterator[Curve]:
+    """Yields the openings of the parts that were acted on, each once."""
+    entries = [shown.record.skills[item.skill] for item in rounds]
     for entry in {(entry["object"], entry["part"]): entry for entry in entries}.values():
         openings, unit = _openings(shown, entry)
-        most = _written(float(np.max(openings[:end])), unit)
+        most = _format_opening(float(np.max(openings[:end])), unit)
         words = part_words(shown.episode.scene.objects[entry["object"]].asset, entry["part"])
         yield Curve(f"{words.part}, up to {most}", openings[:end])
 
 
 def _openings(shown: RecordedWorld, entry: Mapping[str, Any]) -> tuple[Array, str]:
-    """How far a skill's part is open in every frame, (T+1,), and the unit."""
-    item = shown.episode.scene.objects[entry["object"]]
-    positions = shown.record.arrays[f"objects.{entry['object']}.joint_positions"][:, entry["joint_index"]]
-    sign = 1.0 if entry["s_open"] >= entry["s_closed"] else -1.0
-    return sign * (positions - entry["s_closed"]), "m" if item.body.joint(entry["joint"]).prismatic else "rad"
+    """Returns how far the part of a skill is open in every frame, (T+1,), and the unit."""
+    body = shown.episode.scene.objects[entry["object"]].body
+    return part_openings(shown.record, entry), "m" if body.joint(entry["joint"]).prismatic else "rad"
 
 
-def _written(opening: float, unit: str) -> str:
+def _format_opening(opening: float, unit: str) -> str:
     digits = 3 if unit == "m" else 2
     return f"{round(opening, digits) + 0.0:.{digits}f} {unit}"

@@ -1,4 +1,4 @@
-"""A sheet of an episode's phases: pictures in order of time, each with its caption, above the way of the parts."""
+"""Draws an episode phase by phase: captioned pictures in order of time, and the openings of parts over time below."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from unlatch.workflows.viewing.picture import GOOD, INK, PAPER, Font, Rgb, load_
 Array = np.ndarray
 
 TILE_PX = (256, 200)
-"""Width and height of one moment [pixels]."""
+"""Width and height of one picture [pixels]."""
 OVERSAMPLED = 2
-"""Bullet's renderer does not smooth edges: pictures are taken so many times larger, then shrunk."""
+"""Bullet's renderer does not smooth edges: pictures are taken this many times larger, then shrunk."""
 PHASE_COLORS: dict[Phase, Rgb] = {
     Phase.idle: (205, 205, 205),
     Phase.transit: (130, 130, 130),
@@ -38,24 +38,24 @@ _GAP_PX = 4
 _MARGIN_PX = 8
 _BAND_PX, _CURVE_PX, _AXIS_PX = 9, 74, 22
 _NUMBER_PX = 24
-"""Room for the number of a picture on the time line."""
-_ALONE = 2
-"""A picture alone in the last row of many is as bad as so many empty places."""
+"""Width of the number of a picture on the time line."""
+_SINGLE_PENALTY = 2
+"""A single picture in the last row counts like this many empty places."""
 _COLORS_KEPT = 192
-"""Few colours make a small file."""
+"""Number of colours; few colours make a small file."""
 
 
 @dataclass(frozen=True)
 class Tile:
-    """One moment."""
+    """A picture of one moment, with its caption."""
 
     picture: Array
-    """(height, width, 3) uint8 of any size with the shape of a tile."""
+    """(height, width, 3) uint8 of any size with the aspect ratio of a tile."""
     label: str
     time_s: float
     """Time since the episode began [s]."""
     opening: str
-    """How far open the part is, with its unit."""
+    """How far open the part is, as text with the unit."""
     phase: Phase
     failed: bool = False
     """Whether it is marked as the moment of the failure."""
@@ -63,7 +63,7 @@ class Tile:
 
 @dataclass(frozen=True)
 class Section:
-    """The moments of one skill, or of one turn of it."""
+    """The pictures of one round of a skill."""
 
     title: str
     tiles: Sequence[Tile]
@@ -80,12 +80,12 @@ class Curve:
 
 @dataclass(frozen=True)
 class PhaseSheet:
-    """What is drawn."""
+    """Contents of the picture."""
 
     title: str
     success: bool
     notes: Sequence[str]
-    """Why it failed."""
+    """Message of the failure."""
     sections: Sequence[Section]
     times_s: Array
     """(T,) times of the states since the episode began [s]."""
@@ -98,37 +98,39 @@ def draw_sheet(sheet: PhaseSheet, *, columns: int) -> Image.Image:
     """Draws a sheet.
 
     Args:
-        sheet: What is on it.
-        columns: Pictures in a row, at most.
+        sheet: Its contents.
+        columns: Largest number of pictures in a row.
     """
-    across = _across([len(section.tiles) for section in sheet.sections], columns)
+    across = _choose_row_length([len(section.tiles) for section in sheet.sections], columns)
     width = across * (TILE_PX[0] + _GAP_PX) - _GAP_PX + 2 * _MARGIN_PX
-    strips = [_title(sheet, width)]
+    strips = [_draw_title(sheet, width)]
     number = 1
     for section in sheet.sections:
-        strips.append(_line(section.title, width))
+        strips.append(_draw_line(section.title, width))
         for start in range(0, len(section.tiles), across):
-            strips.append(_row(section.tiles[start : start + across], width, first=number + start))
+            strips.append(_draw_row(section.tiles[start : start + across], width, first=number + start))
         number += len(section.tiles)
-    strips.append(_legend(sheet, width))
-    strips.append(_timeline(sheet, width))
+    strips.append(_draw_legend(sheet, width))
+    strips.append(_draw_timeline(sheet, width))
     whole = Image.fromarray(np.concatenate([np.asarray(strip) for strip in strips], axis=0))
     return whole.quantize(_COLORS_KEPT, method=Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE)
 
 
-def _across(counts: Sequence[int], columns: int) -> int:
-    """Pictures in a row: as many as may be, or one less where that leaves fewer places empty."""
+def _choose_row_length(counts: Sequence[int], columns: int) -> int:
+    """Returns the number of pictures in a row: the largest, or one less if that leaves fewer places empty."""
     most = min(max(counts), columns)
     choices = (most, most - 1) if most > 2 and (max(counts) > most or len(counts) > 1) else (most,)
-    return min(choices, key=lambda across: sum(-count % across + _ALONE * (count % across == 1) for count in counts))
+    return min(
+        choices, key=lambda across: sum(-count % across + _SINGLE_PENALTY * (count % across == 1) for count in counts)
+    )
 
 
-def _title(sheet: PhaseSheet, width: int) -> Image.Image:
+def _draw_title(sheet: PhaseSheet, width: int) -> Image.Image:
     font, small = load_font(_TITLE_PX), load_font(_FONT_PX)
     color = GOOD if sheet.success else _BAD
-    first = _wrapped(sheet.title, font, width - 2 * _MARGIN_PX)
-    rest = [line for note in sheet.notes for line in _wrapped(note, small, width - 2 * _MARGIN_PX)]
-    image = _paper(width, _LINE_PX * (len(first) + len(rest)) + 6)
+    first = _wrap_text(sheet.title, font, width - 2 * _MARGIN_PX)
+    rest = [line for note in sheet.notes for line in _wrap_text(note, small, width - 2 * _MARGIN_PX)]
+    image = _blank_image(width, _LINE_PX * (len(first) + len(rest)) + 6)
     draw = ImageDraw.Draw(image)
     for index, line in enumerate(first):
         draw.text((_MARGIN_PX, 4 + _LINE_PX * index), line, fill=color, font=font)
@@ -137,14 +139,14 @@ def _title(sheet: PhaseSheet, width: int) -> Image.Image:
     return image
 
 
-def _line(text: str, width: int) -> Image.Image:
-    image = _paper(width, _LINE_PX)
+def _draw_line(text: str, width: int) -> Image.Image:
+    image = _blank_image(width, _LINE_PX)
     ImageDraw.Draw(image).text((_MARGIN_PX, 2), text, fill=INK, font=load_font(_FONT_PX))
     return image
 
 
-def _row(tiles: Sequence[Tile], width: int, *, first: int) -> Image.Image:
-    image = _paper(width, _CAPTION_PX + TILE_PX[1] + _GAP_PX)
+def _draw_row(tiles: Sequence[Tile], width: int, *, first: int) -> Image.Image:
+    image = _blank_image(width, _CAPTION_PX + TILE_PX[1] + _GAP_PX)
     draw = ImageDraw.Draw(image)
     for column, tile in enumerate(tiles):
         x = _MARGIN_PX + column * (TILE_PX[0] + _GAP_PX)
@@ -163,9 +165,9 @@ def _row(tiles: Sequence[Tile], width: int, *, first: int) -> Image.Image:
     return image
 
 
-def _legend(sheet: PhaseSheet, width: int) -> Image.Image:
-    """What the curves below are."""
-    image = _paper(width, _LINE_PX)
+def _draw_legend(sheet: PhaseSheet, width: int) -> Image.Image:
+    """Draws the names of the curves below."""
+    image = _blank_image(width, _LINE_PX)
     draw = ImageDraw.Draw(image)
     font = load_font(_FONT_PX)
     x = float(_MARGIN_PX)
@@ -177,59 +179,81 @@ def _legend(sheet: PhaseSheet, width: int) -> Image.Image:
     return image
 
 
-def _timeline(sheet: PhaseSheet, width: int) -> Image.Image:
-    """Phases, pictures and openings over time."""
-    height = 6 + _BAND_PX + _CURVE_PX + _AXIS_PX
-    image = _paper(width, height)
+def _draw_timeline(sheet: PhaseSheet, width: int) -> Image.Image:
+    """Draws phases, numbers of pictures and openings over time."""
+    image = _blank_image(width, 6 + _BAND_PX + _CURVE_PX + _AXIS_PX)
     draw = ImageDraw.Draw(image)
+    line = _TimeLine(float(sheet.times_s[-1]) or 1.0, _MARGIN_PX, width - _MARGIN_PX)
+    _draw_phase_band(draw, sheet, line)
+    draw.line([line.left, line.bottom, line.right, line.bottom], fill=_FAINT)
+    _draw_numbers(draw, sheet, line)
+    _draw_curves(draw, sheet, line)
     font = load_font(_FONT_PX - 3)
-    end = float(sheet.times_s[-1]) or 1.0
-    left, right = _MARGIN_PX, width - _MARGIN_PX
-    top, bottom = 6 + _BAND_PX, 6 + _BAND_PX + _CURVE_PX
-
-    def x_of(time_s: float) -> float:
-        return left + (right - left) * time_s / end
-
-    frame = 0
-    for phase, members in groupby(sheet.phases):
-        last = frame + len(list(members))
-        span = [x_of(float(sheet.times_s[frame])), x_of(float(sheet.times_s[min(last, len(sheet.times_s) - 1)]))]
-        draw.rectangle([span[0], 6, span[1], top - 1], fill=PHASE_COLORS[phase])
-        frame = last
-    draw.line([left, bottom, right, bottom], fill=_FAINT)
-    tiles = [tile for section in sheet.sections for tile in section.tiles]
-    numbers: dict[float, list[int]] = {}  # of two arms that act at one time, moments may fall together
-    for number, tile in enumerate(tiles, start=1):
-        numbers.setdefault(x_of(tile.time_s), []).append(number)
-    limit = float(right)
-    for x in sorted(numbers, reverse=True):
-        failed = any(tiles[number - 1].failed for number in numbers[x])
-        draw.line([x, top, x, bottom], fill=_BAD if failed else _LINES, width=3 if failed else 1)
-        text = ", ".join(map(str, numbers[x]))
-        room = max(_NUMBER_PX, font.getlength(text) + 6)
-        before = limit - x < room  # the number stands to the left of its line
-        place, ink = (x - 3 if before else x + 3), _BAD if failed else _FAINT
-        draw.text((place, top + 1), text, fill=ink, font=font, anchor="ra" if before else "la")
-        limit = x - room if before else x
-    for index, curve in enumerate(sheet.curves):
-        most = float(np.abs(curve.openings).max()) or 1.0
-        points = [
-            (x_of(float(t)), bottom - 1 - (_CURVE_PX - 22) * float(value) / most)
-            for t, value in zip(sheet.times_s, curve.openings, strict=True)
-        ]
-        draw.line(points, fill=_CURVES[index % len(_CURVES)], width=2)
-    for second in range(0, int(end) + 1, _tick_s(end)):
-        x = x_of(second)
-        draw.line([x, bottom, x, bottom + 4], fill=_FAINT)
-        draw.text((x, bottom + 4), f"{second} s", fill=_FAINT, font=font, anchor="ra" if x > right - 24 else "la")
+    for second in range(0, int(line.end_s) + 1, _tick_interval_s(line.end_s)):
+        x = line.x_of(second)
+        draw.line([x, line.bottom, x, line.bottom + 4], fill=_FAINT)
+        anchor = "ra" if x > line.right - 24 else "la"
+        draw.text((x, line.bottom + 4), f"{second} s", fill=_FAINT, font=font, anchor=anchor)
     return image
 
 
-def _tick_s(end_s: float) -> int:
+@dataclass(frozen=True)
+class _TimeLine:
+    """Places on the time line [pixels]."""
+
+    end_s: float
+    left: int
+    right: int
+    top: int = 6 + _BAND_PX
+    bottom: int = 6 + _BAND_PX + _CURVE_PX
+
+    def x_of(self, time_s: float) -> float:
+        return self.left + (self.right - self.left) * time_s / self.end_s
+
+
+def _draw_phase_band(draw: ImageDraw.ImageDraw, sheet: PhaseSheet, line: _TimeLine) -> None:
+    frame = 0
+    for phase, members in groupby(sheet.phases):
+        last = frame + len(list(members))
+        times = [float(sheet.times_s[index]) for index in (frame, min(last, len(sheet.times_s) - 1))]
+        draw.rectangle([line.x_of(times[0]), 6, line.x_of(times[1]), line.top - 1], fill=PHASE_COLORS[phase])
+        frame = last
+
+
+def _draw_numbers(draw: ImageDraw.ImageDraw, sheet: PhaseSheet, line: _TimeLine) -> None:
+    """Draws a line with the number of each picture at its time."""
+    font = load_font(_FONT_PX - 3)
+    tiles = [tile for section in sheet.sections for tile in section.tiles]
+    numbers: dict[float, list[int]] = {}  # two arms that act at the same time may have moments at the same time
+    for number, tile in enumerate(tiles, start=1):
+        numbers.setdefault(line.x_of(tile.time_s), []).append(number)
+    limit = float(line.right)
+    for x in sorted(numbers, reverse=True):
+        failed = any(tiles[number - 1].failed for number in numbers[x])
+        draw.line([x, line.top, x, line.bottom], fill=_BAD if failed else _LINES, width=3 if failed else 1)
+        text = ", ".join(map(str, numbers[x]))
+        room = max(_NUMBER_PX, font.getlength(text) + 6)
+        is_left = limit - x < room  # too little room: the number stands to the left of its line
+        place, ink = (x - 3 if is_left else x + 3), _BAD if failed else _FAINT
+        draw.text((place, line.top + 1), text, fill=ink, font=font, anchor="ra" if is_left else "la")
+        limit = x - room if is_left else x
+
+
+def _draw_curves(draw: ImageDraw.ImageDraw, sheet: PhaseSheet, line: _TimeLine) -> None:
+    for index, curve in enumerate(sheet.curves):
+        most = float(np.abs(curve.openings).max()) or 1.0
+        points = [
+            (line.x_of(float(t)), line.bottom - 1 - (_CURVE_PX - 22) * float(value) / most)
+            for t, value in zip(sheet.times_s, curve.openings, strict=True)
+        ]
+        draw.line(points, fill=_CURVES[index % len(_CURVES)], width=2)
+
+
+def _tick_interval_s(end_s: float) -> int:
     return next((step for step in (1, 2, 5, 10, 30) if end_s / step <= 12), 60)
 
 
-def _wrapped(text: str, font: Font, width: int) -> list[str]:
+def _wrap_text(text: str, font: Font, width: int) -> list[str]:
     lines: list[str] = []
     for word in text.split():
         if lines and font.getlength(f"{lines[-1]} {word}") <= width:
@@ -239,12 +263,12 @@ def _wrapped(text: str, font: Font, width: int) -> list[str]:
     return lines
 
 
-def _paper(width: int, height: int) -> Image.Image:
+def _blank_image(width: int, height: int) -> Image.Image:
     return Image.new("RGB", (width, height), PAPER)
 
 
 def fitting_font(text: str, width: int) -> Font:
-    """The font of captions, smaller where a text would be wider than some pixels."""
+    """Returns the font of captions, made smaller until a text fits into a width [pixels]."""
     return next(
         (font for size in range(_FONT_PX, _LEAST_FONT_PX, -1) if (font := load_font(size)).getlength(text) <= width),
         load_font(_LEAST_FONT_PX),

@@ -10,8 +10,8 @@ from unlatch.simcore.recording.data_set.data_set import DataSet
 from unlatch.simcore.recording.episode import EpisodeRecord
 from unlatch.workflows.runs.recorded import check_episode, config_of
 from unlatch.workflows.viewing.output_file import check_suffix, output_path
-from unlatch.workflows.viewing.phase_moments import turns_of
-from unlatch.workflows.viewing.phase_pictures import photograph
+from unlatch.workflows.viewing.phase_moments import find_rounds
+from unlatch.workflows.viewing.phase_pictures import take_phase_pictures
 from unlatch.workflows.viewing.phase_sheet import draw_sheet
 from unlatch.workflows.viewing.picture import write_picture
 from unlatch.workflows.viewing.scene_picture import open_record
@@ -51,14 +51,14 @@ def draw_phases(data_set: DataSet, cfg: PhasesCfg) -> tuple[Path, int]:
     """
     check_episode(data_set, cfg.episode)
     record = data_set.read(cfg.episode)
-    turns = turns_of(record) if record.arrays else []
-    if not turns:
+    rounds = find_rounds(record) if record.arrays else []
+    if not rounds:
         raise _error_without_phases(record)
     with open_record(config_of(data_set), record) as recorded:
-        sheet = photograph(recorded, turns)
+        sheet = take_phase_pictures(recorded, rounds)
     path = output_path(cfg.out, data_set.path / f"phases-{cfg.episode}.png")
     write_picture(draw_sheet(sheet, columns=cfg.columns), path)
-    return path, sum(len(turn.moments) for turn in turns)
+    return path, sum(len(item.moments) for item in rounds)
 
 
 def _error_without_phases(record: EpisodeRecord) -> RecordingError:

@@ -18,11 +18,11 @@ from unlatch.skills.contract.command import Phase
 from unlatch.workflows.cli.arguments import CommandLine, load_configs
 from unlatch.workflows.runs.runner import EpisodeRunner
 from unlatch.workflows.runs.schema import CollectCfg
-from unlatch.workflows.viewing.phase_moments import Turn, turns_of
+from unlatch.workflows.viewing.phase_moments import SkillRound, find_rounds
 from unlatch.workflows.viewing.phase_sheet import TILE_PX, Curve, PhaseSheet, Section, Tile, draw_sheet, fitting_font
 from unlatch.workflows.viewing.scene_picture import open_record
 
-ONE_TURN = [
+ONE_ROUND = [
     (Phase.transit, 10),
     (Phase.approach, 4),
     (Phase.grasp, 5),
@@ -52,30 +52,32 @@ def record(*runs: tuple[int, Phase, int], code: str | None = None, frame: int | 
     )
 
 
-def labels(turn: Turn) -> list[str]:
-    return [moment.label for moment in turn.moments]
+def labels(skill_round: SkillRound) -> list[str]:
+    return [moment.label for moment in skill_round.moments]
 
 
-def frames(turn: Turn) -> list[int]:
-    return [moment.frame for moment in turn.moments]
+def frames(skill_round: SkillRound) -> list[int]:
+    return [moment.frame for moment in skill_round.moments]
 
 
 def test_each_phase_is_shown_as_it_ended_and_the_part_on_its_way():
-    (turn,) = turns_of(record(*((0, *run) for run in [*ONE_TURN, (Phase.settle, 5)])))
-    assert labels(turn) == [
+    (skill_round,) = find_rounds(record(*((0, *run) for run in [*ONE_ROUND, (Phase.settle, 5)])))
+    assert labels(skill_round) == [
         *("transit", "approach", "grasp", "follow 1/3", "follow 2/3", "follow 3/3", "release", "retreat", "settle")
     ]
-    assert frames(turn) == [15, 19, 24, 28, 31, 34, 37, 41, 46]
-    assert (turn.skill, turn.number, turn.count) == (0, 1, 1)
+    assert frames(skill_round) == [15, 19, 24, 28, 31, 34, 37, 41, 46]
+    assert (skill_round.skill, skill_round.number, skill_round.count) == (0, 1, 1)
 
 
 def test_skills_of_a_chain_follow_one_another_and_one_that_moves_nothing_is_left_out():
-    found = turns_of(record((1, Phase.transit, 5), (1, Phase.follow, 5), (2, Phase.transit, 5), (2, Phase.follow, 5)))
-    assert [turn.skill for turn in found] == [1, 2]
+    found = find_rounds(
+        record((1, Phase.transit, 5), (1, Phase.follow, 5), (2, Phase.transit, 5), (2, Phase.follow, 5))
+    )
+    assert [skill_round.skill for skill_round in found] == [1, 2]
 
 
-def test_later_turns_of_a_skill_show_less():
-    first, second = turns_of(record(*((0, *run) for run in [*ONE_TURN, *ONE_TURN, (Phase.settle, 5)])))
+def test_later_rounds_of_a_skill_show_less():
+    first, second = find_rounds(record(*((0, *run) for run in [*ONE_ROUND, *ONE_ROUND, (Phase.settle, 5)])))
     assert (first.number, first.count, second.number, second.count) == (1, 2, 2, 2)
     assert len(first.moments) == 8
     assert labels(second) == ["approach", "grasp", "follow 1/3", "follow 2/3", "follow 3/3", "retreat", "settle"]
@@ -86,15 +88,17 @@ def test_later_turns_of_a_skill_show_less():
     [(21, 2, 10), (24, 2, 9), (23, 2, 9), (46, 8, 9), (None, 8, 9)],
 )
 def test_the_moment_of_a_failure_stands_in_its_place(at: int | None, place: int, count: int):
-    (turn,) = turns_of(record(*((0, *run) for run in [*ONE_TURN, (Phase.settle, 5)]), code="collision", frame=at))
-    assert [moment.label for moment in turn.moments if moment.failed] == ["collision"]
-    assert turn.moments[place].failed
-    assert len(turn.moments) == count
-    assert frames(turn) == sorted(frames(turn))
+    (skill_round,) = find_rounds(
+        record(*((0, *run) for run in [*ONE_ROUND, (Phase.settle, 5)]), code="collision", frame=at)
+    )
+    assert [moment.label for moment in skill_round.moments if moment.failed] == ["collision"]
+    assert skill_round.moments[place].failed
+    assert len(skill_round.moments) == count
+    assert frames(skill_round) == sorted(frames(skill_round))
 
 
-def test_a_failure_belongs_to_the_turn_in_which_it_happened():
-    first, second = turns_of(record(*((0, *run) for run in [*ONE_TURN, *ONE_TURN]), code="slipped", frame=66))
+def test_a_failure_belongs_to_the_round_in_which_it_happened():
+    first, second = find_rounds(record(*((0, *run) for run in [*ONE_ROUND, *ONE_ROUND]), code="slipped", frame=66))
     assert not any(moment.failed for moment in first.moments)
     assert sum(moment.failed for moment in second.moments) == 1
 
@@ -102,15 +106,15 @@ def test_a_failure_belongs_to_the_turn_in_which_it_happened():
 def test_states_that_are_not_finite_are_not_shown():
     diverged = record((0, Phase.transit, 10), (0, Phase.approach, 10), code="diverged", frame=20)
     diverged.arrays["robots.r.left.joint_positions"][18:] = np.nan
-    (turn,) = turns_of(diverged)
-    assert frames(turn) == [15, 17]
-    assert labels(turn) == ["transit", "diverged"]
+    (skill_round,) = find_rounds(diverged)
+    assert frames(skill_round) == [15, 17]
+    assert labels(skill_round) == ["transit", "diverged"]
 
 
 def test_what_a_policy_did_is_shown_stage_by_stage_at_equal_distances():
     made = record((1, Phase.idle, 20), (2, Phase.idle, 30), code="collision", frame=41)
     made.skills = [{"frame_start": a, "frame_end": b} for a, b in ((6, 6), (6, 26), (26, 55))]
-    first, second = turns_of(made)
+    first, second = find_rounds(made)
     assert (first.skill, second.skill) == (1, 2)
     assert frames(first) == [10, 14, 18, 22, 26]
     assert frames(second) == [31, 37, 41, 43, 49, 55]
@@ -118,7 +122,7 @@ def test_what_a_policy_did_is_shown_stage_by_stage_at_equal_distances():
 
 
 def test_nothing_is_shown_where_no_arm_moved():
-    assert turns_of(record(code="plan_infeasible", frame=5)) == []
+    assert find_rounds(record(code="plan_infeasible", frame=5)) == []
 
 
 def sheet(counts: list[int], *, success: bool = True) -> PhaseSheet:

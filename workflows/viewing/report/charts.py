@@ -1,4 +1,4 @@
-"""Charts of a report as SVG to put into a page, whose style decides their colours, in light and in dark."""
+"""Draws the charts of a report as SVG; the style of the page sets their colours, for light and dark screens."""
 
 from __future__ import annotations
 
@@ -6,27 +6,27 @@ import io
 import math
 import re
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import matplotlib as mpl
 import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.backends.backend_svg import FigureCanvasSVG
+from matplotlib.figure import Figure
 
 from unlatch.simcore.recording.codes import FAILURE_CODES
+from unlatch.workflows.viewing.report.examples import EpisodeCurves
 from unlatch.workflows.viewing.report.tally import Place
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
-    from unlatch.workflows.viewing.report.examples import Series
-
 SIZE_IN = (3.8, 2.9)
-"""Width and height; small, so that letters are of readable size on a phone."""
+"""Width and height [inches]; small, so that text is readable on a phone."""
 MOST_POINTS = 1500
-"""Attempts drawn one by one; of more, the success rate of each cell of a grid."""
+"""Largest number of attempts that are drawn one by one; of more, success rates are drawn on a grid."""
 _CELLS = 18
 _BINS = 32
 _VARIABLES = ("ink", "faint", "line", "good", "set-a", "set-b", *(f"code-{code}" for code in FAILURE_CODES))
 _HEX = {name: f"#0a0b{index:02x}" for index, name in enumerate(_VARIABLES)}
-"""Stand-ins that matplotlib draws with, by the variable of the page's style that takes their place."""
+"""Placeholder colours for matplotlib, by the CSS variable that replaces them in the SVG."""
 _MARKERS = "X^vsD<>Phd*p8"
 _RC: dict[Any, Any] = {
     "svg.fonttype": "none",
@@ -53,38 +53,38 @@ _RC: dict[Any, Any] = {
 
 
 def color(code: str | None) -> str:
-    """The stand-in for an outcome's colour; None: success."""
+    """Returns the placeholder colour of an outcome; None: success."""
     return _HEX["good"] if code is None else _HEX[f"code-{code}"]
 
 
 def table_map(places: Sequence[Place]) -> str:
-    """Where the object stood, seen from above with the robot below, by outcome."""
+    """Draws where the object stood, seen from above with the robot below, by outcome."""
 
     def draw(axes: Axes) -> None:
-        _outcomes(axes, [(-place.y_m, place.x_m) for place in places], places)
+        _draw_outcomes(axes, [(-place.y_m, place.x_m) for place in places], places)
         axes.set(title="on the table, the robot below", xlabel="to the robot's right [m]", ylabel="away from it [m]")
         axes.set_aspect("equal", adjustable="datalim")
 
-    return _svg(draw, "where the object stood on the table, by outcome")
+    return _draw_svg(draw, "where the object stood on the table, by outcome")
 
 
 def yaw_map(places: Sequence[Place]) -> str:
-    """How the object was turned and how far open it was at the start, by outcome."""
+    """Draws the yaw and the opening of the object at the start, by outcome."""
     openings = [place.opening if place.opening is not None else 0.0 for place in places]
     points = [(math.degrees(place.yaw_rad), opening) for place, opening in zip(places, openings, strict=True)]
 
     def draw(axes: Axes) -> None:
-        _outcomes(axes, points, places)
+        _draw_outcomes(axes, points, places)
         axes.set(title="yaw and opening at the start", xlabel="yaw [deg]", ylabel="open by [rad or m]")
 
-    return _svg(draw, "yaw and opening of the object at the start, by outcome")
+    return _draw_svg(draw, "yaw and opening of the object at the start, by outcome")
 
 
-def _outcomes(axes: Axes, points: Sequence[tuple[float, float]], places: Sequence[Place]) -> None:
+def _draw_outcomes(axes: Axes, points: Sequence[tuple[float, float]], places: Sequence[Place]) -> None:
     xy = np.array(points, dtype=float).reshape(-1, 2)
     codes = [place.code for place in places]
     if len(xy) > MOST_POINTS:
-        _rates(axes, xy, np.array([code is None for code in codes], dtype=float))
+        _draw_rates(axes, xy, np.array([code is None for code in codes], dtype=float))
         return
     good: np.ndarray = np.array([code is None for code in codes])
     axes.scatter(xy[good, 0], xy[good, 1], s=10, color=color(None), alpha=0.55, linewidths=0)
@@ -94,7 +94,7 @@ def _outcomes(axes: Axes, points: Sequence[tuple[float, float]], places: Sequenc
         axes.scatter(xy[of_code, 0], xy[of_code, 1], s=26, color=color(code), marker=marker, linewidths=0)
 
 
-def _rates(axes: Axes, xy: np.ndarray, good: np.ndarray) -> None:
+def _draw_rates(axes: Axes, xy: np.ndarray, good: np.ndarray) -> None:
     counts, x_edges, y_edges = np.histogram2d(xy[:, 0], xy[:, 1], bins=_CELLS)
     successes, _, _ = np.histogram2d(xy[:, 0], xy[:, 1], bins=(x_edges, y_edges), weights=good)
     rates = np.ma.masked_where(counts == 0, successes / np.maximum(counts, 1.0))
@@ -103,47 +103,47 @@ def _rates(axes: Axes, xy: np.ndarray, good: np.ndarray) -> None:
     bar.outline.set_visible(False)
 
 
-def opening_curves(series: Sequence[Series]) -> str:
-    """How far open the part was over time, a line an episode."""
+def opening_curves(series: Sequence[EpisodeCurves]) -> str:
+    """Draws how far open the part was over time, one line per episode."""
 
     def draw(axes: Axes) -> None:
         for item in series:
-            axes.plot(item.times_s, item.openings, **_line(item.code))
+            axes.plot(item.times_s, item.openings, **_line_style(item.code))
         axes.set(title="the part's joint, from closed", xlabel="time [s]", ylabel="open by [rad or m]")
 
-    return _svg(draw, "displacement of the part's joint over time")
+    return _draw_svg(draw, "displacement of the part's joint over time")
 
 
-def force_curves(series: Sequence[Series], *, forbidden: bool) -> str:
-    """The largest force of each frame over time, a line an episode.
+def force_curves(series: Sequence[EpisodeCurves], *, forbidden: bool) -> str:
+    """Draws the largest force of each frame over time, one line per episode.
 
     Args:
         series: The episodes.
-        forbidden: Whether of contacts that may not be, or else of the fingers on the part.
+        forbidden: True: forces of forbidden contacts; False: forces of the fingers on the part.
     """
-    title = "force where nothing may touch" if forbidden else "fingers on the part"
+    title = "forbidden contacts" if forbidden else "fingers on the part"
 
     def draw(axes: Axes) -> None:
         for item in series:
             forces = item.forbidden_n if forbidden else item.held_n
-            axes.plot(item.times_s[1 : len(forces) + 1], forces[: len(item.times_s) - 1], **_line(item.code))
+            axes.plot(item.times_s[1 : len(forces) + 1], forces[: len(item.times_s) - 1], **_line_style(item.code))
         axes.set(title=title, xlabel="time [s]", ylabel="largest force of a frame [N]")
         axes.set_ylim(bottom=0.0, top=None if axes.get_ylim()[1] > 1.0 else 1.0)
 
-    return _svg(draw, title)
+    return _draw_svg(draw, title)
 
 
-def _line(code: str | None) -> dict[str, Any]:
+def _line_style(code: str | None) -> dict[str, Any]:
     width = 1.0 if code is None else 1.4
     return {"color": color(code), "linewidth": width, "alpha": 0.75 if code is None else 1.0}
 
 
 def distribution(title: str, columns: Mapping[str, Sequence[float]]) -> str:
-    """Wall times of one stage as a histogram, one outline a data set side by side.
+    """Draws the wall times of one stage as a histogram, one outline per column.
 
     Args:
         title: The stage.
-        columns: By data set, the times [ms].
+        columns: Times by column [ms].
     """
     every: np.ndarray = np.concatenate([np.asarray(values, dtype=float) for values in columns.values()])
     top = float(np.quantile(every, 0.99)) if len(every) else 1.0
@@ -155,21 +155,17 @@ def distribution(title: str, columns: Mapping[str, Sequence[float]]) -> str:
             if not len(values):
                 continue
             weights = np.full(len(values), 1.0 / len(values))
-            shown = np.minimum(values, edges[-1])  # the slowest hundredth stands in the last bin
+            shown = np.minimum(values, edges[-1])  # the last bin contains the slowest 1 %
             axes.hist(shown, bins=edges, weights=weights, color=shade, alpha=0.25)
             axes.hist(shown, bins=edges, weights=weights, color=shade, histtype="step", linewidth=1.2)
             axes.axvline(float(np.median(values)), color=shade, linewidth=1.2, linestyle="--")
         axes.set(title=title, xlabel="wall time [ms], the median dashed", ylabel="share of episodes")
 
-    return _svg(draw, f"wall time: {title}", height_in=2.1)
+    return _draw_svg(draw, f"wall time: {title}", height_in=2.1)
 
 
-def _svg(draw: Callable[[Axes], None], alt: str, *, height_in: float = SIZE_IN[1]) -> str:
-    """An inline SVG of a chart, its stand-ins replaced by variables of the page's style."""
-    import matplotlib as mpl
-    from matplotlib.backends.backend_svg import FigureCanvasSVG
-    from matplotlib.figure import Figure
-
+def _draw_svg(draw: Callable[[Axes], None], alt: str, *, height_in: float = SIZE_IN[1]) -> str:
+    """Returns a chart as inline SVG; CSS variables replace its placeholder colours."""
     with mpl.rc_context({**_RC, "svg.hashsalt": alt}):
         figure = Figure(figsize=(SIZE_IN[0], height_in))
         FigureCanvasSVG(figure)
@@ -178,10 +174,10 @@ def _svg(draw: Callable[[Axes], None], alt: str, *, height_in: float = SIZE_IN[1
         figure.savefig(buffer, format="svg", transparent=True, metadata={"Date": None})
     text = buffer.getvalue()
     text = re.sub(r"<metadata>.*?</metadata>|<style.*?</style>", "", text[text.index("<svg") :], flags=re.DOTALL)
-    text = re.sub(r' id="\w+_\d+"', "", text)  # names of groups, equal in all charts of a page
+    text = re.sub(r' id="\w+_\d+"', "", text)  # ids of groups are equal in all charts of a page
     text = re.sub(
         r'<svg [^>]*?viewBox="([^"]*)"[^>]*>', rf'<svg viewBox="\1" role="img" aria-label="{alt}">', text, count=1
     )
-    for name, stand_in in _HEX.items():
-        text = text.replace(stand_in, f"var(--{name})")
+    for name, placeholder in _HEX.items():
+        text = text.replace(placeholder, f"var(--{name})")
     return text

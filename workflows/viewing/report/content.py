@@ -1,4 +1,4 @@
-"""What a report says: the numbers, charts and pictures of data sets, counted together or side by side."""
+"""Collects the numbers, charts and pictures of a report on data sets."""
 
 from __future__ import annotations
 
@@ -14,10 +14,17 @@ import yaml
 
 from unlatch.simcore.errors import SimCoreError
 from unlatch.simcore.recording.json_values import differences
+from unlatch.workflows.runs.recorded import config_of
 from unlatch.workflows.runs.statistics import SEARCH, STAGES
 from unlatch.workflows.viewing.report import charts
 from unlatch.workflows.viewing.report.breakdown import Breakdown, breakdowns
-from unlatch.workflows.viewing.report.examples import Series, Strip, chosen, series_of, strips_of
+from unlatch.workflows.viewing.report.examples import (
+    EpisodeCurves,
+    PictureStrip,
+    choose_examples,
+    read_curves,
+    take_strips,
+)
 from unlatch.workflows.viewing.report.pace import Pace, pace_of
 from unlatch.workflows.viewing.report.reproduction import commands_of
 from unlatch.workflows.viewing.report.tally import Counts, Place, Tally
@@ -32,61 +39,61 @@ _STAGE_WORDS = {
 
 
 @dataclass(frozen=True)
-class Column:
-    """Data sets that are counted together."""
+class ReportColumn:
+    """Data sets that are counted together, a column of a comparison."""
 
     name: str
     total: Counts
     per_hour: float | None
-    """Episodes an hour, pauses left out; None where too few are there to tell."""
+    """Episodes per hour without pauses; None if there are too few."""
     median_ms: float | None
     """Wall time of an episode, all stages together [ms]."""
 
 
 @dataclass(frozen=True)
-class Source:
-    """Where episodes came from, and how to come to one again."""
+class Origin:
+    """Where a data set comes from, and how to reproduce its episodes."""
 
     name: str
     made: str
-    """When, where and by which version."""
+    """When, where and by which version it was made."""
     example: int
-    """An episode to begin with: a failure, where there is one."""
+    """Number of an example episode: a failure if there is one."""
     commands: dict[str, str]
-    """By what they do; `NUMBER` stands for the episode."""
+    """Commands by their purpose; `NUMBER` stands for the episode."""
     yaml: str
     """The configuration."""
 
 
 @dataclass
 class Report:
-    """Everything on the page."""
+    """Contents of a report."""
 
     title: str
     subtitle: str
     n_sets: int
-    columns: list[Column]
+    columns: list[ReportColumn]
     breakdowns: list[Breakdown]
     stacks: list[tuple[str, Counts]]
-    """Bars of failure codes."""
+    """Counts behind the bars of failure codes, with their labels."""
     codes: Counter[str]
     """All failures by code."""
-    sources: list[Source]
+    origins: list[Origin]
     paces: dict[str, Pace]
     timings_ms: dict[str, dict[str, list[float]]]
-    """By column and stage, of all attempts or of an even sample [ms]."""
+    """Wall times by column and stage, of all attempts or of an evenly spaced sample [ms]."""
     differences: list[tuple[str, str, str]]
-    """Of two sets side by side, the keys that differ, with both values."""
-    series: dict[str, list[Series]]
+    """Keys whose values differ between two data sets, with both values."""
+    series: dict[str, list[EpisodeCurves]]
     places: dict[str, list[Place]]
     maps: list[tuple[str, list[str]]] = field(default_factory=list)
     curves: list[tuple[str, list[str]]] = field(default_factory=list)
     times: list[str] = field(default_factory=list)
-    strips: list[Strip] = field(default_factory=list)
+    strips: list[PictureStrip] = field(default_factory=list)
     notices: list[str] = field(default_factory=list)
 
     def to_dict(self) -> dict[str, Any]:
-        """The numbers, as JSON has them."""
+        """Returns the numbers as plain values."""
         names = [column.name for column in self.columns]
         times = {
             name: {stage: _quantiles(values) for stage, values in stages.items()}
@@ -99,47 +106,47 @@ class Report:
             "pace": {name: pace.to_dict() for name, pace in self.paces.items()},
             "wall_time_ms": times,
             "places": {name: [place.__dict__ for place in places] for name, places in self.places.items()},
-            "curves": {name: [_series_dict(item) for item in items] for name, items in self.series.items()},
+            "curves": {name: [_curves_to_dict(item) for item in items] for name, items in self.series.items()},
             "strips": [{"data_set": item.data_set, "episode": item.number, "code": item.code} for item in self.strips],
-            "commands": {source.name: source.commands for source in self.sources},
+            "commands": {origin.name: origin.commands for origin in self.origins},
             "differences": [{"key": key, "values": [one, other]} for key, one, other in self.differences],
             "left_out": self.notices,
         }
 
 
 def make_report(tallies: Sequence[Tally], *, pictures: int) -> Report:
-    """Puts together what is said of data sets; two are put side by side, more are counted together.
+    """Makes a report; two data sets are compared, more are counted together.
 
     Args:
-        tallies: The counts, one a data set.
-        pictures: Strips of each outcome; 0 takes no pictures.
+        tallies: The counts of each data set.
+        pictures: PictureStrips of each outcome; 0 takes no pictures.
 
     Raises:
         RecordingError: An example cannot be read.
     """
     groups = [[item] for item in tallies] if len(tallies) == 2 else [list(tallies)]
-    names = [item.name for item in tallies] if len(tallies) == 2 else [_together(tallies)]
+    names = [item.name for item in tallies] if len(tallies) == 2 else [_joint_name(tallies)]
     paces = {item.name: pace_of(item.data_set) for item in tallies}
     codes = Counter(dict(sum((item.total.codes for item in tallies), Counter()).most_common()))
     parts = breakdowns(groups)
     report = Report(
-        title=_title(tallies),
+        title=_report_title(tallies),
         subtitle=f"{sum(item.total.n for item in tallies):,} attempts in {', '.join(item.name for item in tallies[:6])}"
         + (f" and {len(tallies) - 6} more data sets" if len(tallies) > 6 else ""),
         n_sets=len(tallies),
-        columns=[_column(name, group, paces) for name, group in zip(names, groups, strict=True)],
+        columns=[_make_column(name, group, paces) for name, group in zip(names, groups, strict=True)],
         breakdowns=parts,
-        stacks=_stacks(tallies),
+        stacks=_count_failures(tallies),
         codes=codes,
-        sources=[_source(item) for item in tallies],
+        origins=[_describe_origin(item) for item in tallies],
         paces=paces,
-        timings_ms={name: _timings(group) for name, group in zip(names, groups, strict=True)},
-        differences=_differences(tallies) if len(tallies) == 2 else [],
-        series={item.name: series_of(item) for item in tallies},
+        timings_ms={name: _stage_times(group) for name, group in zip(names, groups, strict=True)},
+        differences=_find_differences(tallies) if len(tallies) == 2 else [],
+        series={item.name: read_curves(item) for item in tallies},
         places={item.name: item.places for item in tallies},
         notices=[f"{item.name}: {line}" for item in tallies for line in item.damaged.lines()],
     )
-    _draw(report)
+    _draw_charts(report)
     if pictures:
         for item in tallies:
             _take_pictures(report, item, pictures)
@@ -147,33 +154,33 @@ def make_report(tallies: Sequence[Tally], *, pictures: int) -> Report:
     return report
 
 
-def _together(tallies: Sequence[Tally]) -> str:
+def _joint_name(tallies: Sequence[Tally]) -> str:
     return tallies[0].name if len(tallies) == 1 else f"{len(tallies)} data sets"
 
 
-def _title(tallies: Sequence[Tally]) -> str:
+def _report_title(tallies: Sequence[Tally]) -> str:
     words = [", ".join(dict.fromkeys(item.label(group) for item in tallies)) for group in ("task", "robot")]
     return " · ".join(words)
 
 
-def _column(name: str, group: Sequence[Tally], paces: dict[str, Pace]) -> Column:
+def _make_column(name: str, group: Sequence[Tally], paces: dict[str, Pace]) -> ReportColumn:
     total = reduce(add, (item.total for item in group))
     known = [pace for item in group if (pace := paces[item.name]).per_hour is not None]
     hours = sum(pace.worked_s for pace in known) / 3600.0
     made = sum(pace.per_hour * pace.worked_s / 3600.0 for pace in known if pace.per_hour is not None)
-    stages = [values for item in group for values in _whole_times(item)]
-    return Column(name, total, made / hours if hours else None, median(stages) if stages else None)
+    stages = [values for item in group for values in _total_times(item)]
+    return ReportColumn(name, total, made / hours if hours else None, median(stages) if stages else None)
 
 
-def _whole_times(item: Tally) -> list[float]:
-    """Wall time of each sampled attempt that came to its end, all stages together [ms]."""
+def _total_times(item: Tally) -> list[float]:
+    """Returns the total wall time of each sampled attempt that was executed [ms]."""
     columns = [item.timings_ms.get(stage, []) for stage in STAGES]
     if len({len(column) for column in columns}) != 1:
         return [float(value) for value in item.timings_ms.get("execute", [])]
     return [sum(values) for values in zip(*columns, strict=True)]
 
 
-def _timings(group: Sequence[Tally]) -> dict[str, list[float]]:
+def _stage_times(group: Sequence[Tally]) -> dict[str, list[float]]:
     stages = {}
     for stage in (SEARCH, *STAGES):
         values = [value for item in group for value in item.timings_ms.get(stage, []) if value]
@@ -182,8 +189,8 @@ def _timings(group: Sequence[Tally]) -> dict[str, list[float]]:
     return stages
 
 
-def _stacks(tallies: Sequence[Tally]) -> list[tuple[str, Counts]]:
-    """A bar for each data set, and below for each category where there are several."""
+def _count_failures(tallies: Sequence[Tally]) -> list[tuple[str, Counts]]:
+    """Returns the counts of each data set, then of each category if there are several."""
     bars = [(item.name, item.total) for item in tallies]
     categories: dict[str, Counts] = {}
     for item in tallies:
@@ -192,22 +199,22 @@ def _stacks(tallies: Sequence[Tally]) -> list[tuple[str, Counts]]:
     return bars + (sorted(categories.items()) if len(categories) > 1 else [])
 
 
-def _source(item: Tally) -> Source:
+def _describe_origin(item: Tally) -> Origin:
     info, versions = item.data_set.info, item.data_set.header.get("versions", {})
     failures = [numbers[0] for code, numbers in item.examples.items() if code is not None]
     version = versions.get("unlatch", "?") if isinstance(versions, dict) else "?"
-    made = f"begun {info.get('created', '?')} on {info.get('host', '?')} by unlatch {version}: {item.data_set.path}"
+    made = f"started {info.get('created', '?')} on {info.get('host', '?')} by unlatch {version}: {item.data_set.path}"
     example = min(failures, default=next(iter(item.examples.get(None, [])), 0))
     text = yaml.safe_dump(item.config, sort_keys=True, default_flow_style=None, width=110)
-    return Source(item.name, made, example, commands_of(item.data_set), text)
+    return Origin(item.name, made, example, commands_of(item.data_set), text)
 
 
-def _differences(tallies: Sequence[Tally]) -> list[tuple[str, str, str]]:
+def _find_differences(tallies: Sequence[Tally]) -> list[tuple[str, str, str]]:
     one, other = (item.data_set.header for item in tallies)
     return list(differences(one, other))
 
 
-def _draw(report: Report) -> None:
+def _draw_charts(report: Report) -> None:
     for name, places in report.places.items():
         if places:
             report.maps.append((name, [charts.table_map(places), charts.yaw_map(places)]))
@@ -226,15 +233,13 @@ def _draw(report: Report) -> None:
 
 
 def _take_pictures(report: Report, item: Tally, pictures: int) -> None:
-    from unlatch.workflows.runs.recorded import config_of
-
     try:
         cfg = config_of(item.data_set)
-    except SimCoreError as exc:  # a set of another version: its numbers are shown all the same
+    except SimCoreError as exc:  # made by another version: the report shows its numbers nevertheless
         report.notices.append(f"no pictures of {item.name}: {exc.message}")
         return
-    for found in strips_of(item, cfg, chosen(item, successes=pictures, failures=pictures)):
-        if isinstance(found, Strip):
+    for found in take_strips(item, cfg, choose_examples(item, successes=pictures, failures=pictures)):
+        if isinstance(found, PictureStrip):
             report.strips.append(found)
         else:
             report.notices.append(found)
@@ -250,7 +255,7 @@ def _quantiles(values: Sequence[float]) -> dict[str, float]:
     }
 
 
-def _series_dict(item: Series) -> dict[str, Any]:
+def _curves_to_dict(item: EpisodeCurves) -> dict[str, Any]:
     return {
         "episode": item.number,
         "code": item.code,

@@ -1,8 +1,9 @@
-"""Examples of every outcome: how the part moved and what pressed on it, and pictures of what happened."""
+"""Curves and pictures of example episodes of every outcome."""
 
 from __future__ import annotations
 
 import io
+from base64 import b64encode
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -13,9 +14,10 @@ from PIL import Image
 from unlatch.configs.schema import EpisodeCfg
 from unlatch.simcore.errors import RecordingError, SimCoreError
 from unlatch.simcore.recording.episode import EpisodeRecord
-from unlatch.simcore.sim.visuals.pictures import take_picture
-from unlatch.workflows.viewing.phase_moments import last_finite_frame, turns_of
-from unlatch.workflows.viewing.phase_pictures import photograph
+from unlatch.simcore.sim.visuals.pictures import LookAtCamera, take_picture
+from unlatch.simcore.sim.world import World
+from unlatch.workflows.viewing.phase_moments import find_rounds, last_finite_frame, part_openings
+from unlatch.workflows.viewing.phase_pictures import take_phase_pictures
 from unlatch.workflows.viewing.phase_sheet import OVERSAMPLED, TILE_PX, Tile
 from unlatch.workflows.viewing.report.tally import Tally
 from unlatch.workflows.viewing.scene_picture import open_record, open_scene
@@ -24,18 +26,18 @@ Array = np.ndarray
 
 SUCCESSES_IN_CURVES = 6
 FAILURES_IN_CURVES = 2
-"""Curves of each failure code, at most."""
+"""Largest number of curves for each failure code."""
 _PICTURE_PX = (320, 250)
 _JPEG_QUALITY = 78
 
 
 @dataclass(frozen=True)
-class Series:
-    """What was measured in one episode."""
+class EpisodeCurves:
+    """Curves of one episode over time."""
 
     number: int
     code: str | None
-    """Why it failed; None: it did not."""
+    """Failure code; None: it succeeded."""
     times_s: Array
     """(T+1,) since the episode began [s]."""
     openings: Array
@@ -47,7 +49,7 @@ class Series:
 
 
 @dataclass(frozen=True)
-class Moment:
+class StripPicture:
     """One picture of a strip."""
 
     jpeg: bytes
@@ -55,72 +57,75 @@ class Moment:
     time_s: float | None
     """Since the episode began [s]; None: before it."""
     failed: bool = False
-    """Whether it is the moment of the failure."""
+    """Whether it shows the moment of the failure."""
+
+    @property
+    def base64(self) -> str:
+        """The picture as text for a page."""
+        return b64encode(self.jpeg).decode()
 
 
 @dataclass(frozen=True)
-class Strip:
-    """What happened in one episode, in pictures."""
+class PictureStrip:
+    """Pictures of one episode."""
 
     data_set: str
     number: int
     code: str | None
-    words: str
-    """The instruction, as this episode's draw had it."""
+    instruction: str
     message: str
-    """What is said of the failure; empty for a success."""
-    moments: tuple[Moment, ...]
+    """Message of the failure; empty for a success."""
+    pictures: tuple[StripPicture, ...]
 
 
-def chosen(tally: Tally, *, successes: int, failures: int) -> list[int]:
-    """Numbers of the first episodes of each outcome, successes first, then the most frequent codes.
+def choose_examples(tally: Tally, *, successes: int, failures: int) -> list[int]:
+    """Returns the first episodes of each outcome: successes, then failures by how frequent their code is.
 
     Args:
         tally: The counts.
-        successes: How many of the successes, at most.
-        failures: How many of each failure code, at most.
+        successes: Largest number of successes.
+        failures: Largest number for each failure code.
     """
     codes = [code for code, _ in tally.total.codes.most_common()]
     numbers = tally.examples.get(None, [])[:successes]
     return [*numbers, *(number for code in codes for number in tally.examples[code][:failures])]
 
 
-def series_of(tally: Tally) -> list[Series]:
-    """The curves of a few examples; attempts that never moved have none.
+def read_curves(tally: Tally) -> list[EpisodeCurves]:
+    """Reads the curves of a few examples; attempts that never moved have none.
 
     Raises:
         RecordingError: An episode cannot be read.
     """
-    numbers = chosen(tally, successes=SUCCESSES_IN_CURVES, failures=FAILURES_IN_CURVES)
+    numbers = choose_examples(tally, successes=SUCCESSES_IN_CURVES, failures=FAILURES_IN_CURVES)
     found = []
     for number in numbers:
-        with suppress(RecordingError):  # a damaged one has no curve; the strips say so
-            found.append(_series(tally.data_set.read(number)))
+        with suppress(RecordingError):  # a damaged episode has no curve; the strips report it
+            found.append(_read_episode(tally.data_set.read(number)))
     return [item for item in found if item is not None]
 
 
-def _series(record: EpisodeRecord) -> Series | None:
+def _read_episode(record: EpisodeRecord) -> EpisodeCurves | None:
     entry = next(
         (skill for skill in record.skills if skill.get("object") and skill.get("frame_start") is not None), None
     )
     if entry is None or record.n_actions == 0:
         return None
     end = last_finite_frame(record) + 1
-    positions = record.arrays[f"objects.{entry['object']}.joint_positions"][:end, entry["joint_index"]]
-    sign = 1.0 if entry["s_open"] >= entry["s_closed"] else -1.0
     times = record.arrays["time"][:end]
-    held = _largest(record, (".fingers_link.force_max_n",), end - 1)
-    forbidden = _largest(record, (".forbid_collision.force_max_n", ".environment.force_max_n"), end - 1)
-    return Series(record.number, record.code, times - times[0], sign * (positions - entry["s_closed"]), held, forbidden)
+    held = _largest_force(record, (".fingers_link.force_max_n",), end - 1)
+    forbidden = _largest_force(record, (".forbid_collision.force_max_n", ".environment.force_max_n"), end - 1)
+    openings = part_openings(record, entry)[:end]
+    return EpisodeCurves(record.number, record.code, times - times[0], openings, held, forbidden)
 
 
-def _largest(record: EpisodeRecord, endings: tuple[str, ...], rows: int) -> Array:
+def _largest_force(record: EpisodeRecord, endings: tuple[str, ...], rows: int) -> Array:
     found = [array[:rows] for key, array in record.arrays.items() if key.endswith(endings)]
     return np.max(found, axis=0) if found else np.zeros(rows)
 
 
-def strips_of(tally: Tally, cfg: EpisodeCfg, numbers: Iterable[int]) -> Iterator[Strip | str]:
-    """A strip of each episode, or in words why there is none.
+def take_strips(tally: Tally, cfg: EpisodeCfg, numbers: Iterable[int]) -> Iterator[PictureStrip | str]:
+    """Yields a strip for each episode, or a line with the reason why there is none.
 
     Args:
         tally: The data set.
@@ -130,37 +135,40 @@ def strips_of(tally: Tally, cfg: EpisodeCfg, numbers: Iterable[int]) -> Iterator
     for number in numbers:
         try:
             record = tally.data_set.read(number)
-            moments = tuple(_moments(cfg, record))
+            pictures = tuple(_take_pictures(cfg, record))
         except (
             SimCoreError
         ) as exc:  # damaged, or with an object that is not on this machine, as of a set from elsewhere
             yield f"no pictures of episode {number} of {tally.name}: {exc.message}"
             continue
-        words = record.language[0] if record.language else ""
+        instruction = record.language[0] if record.language else ""
         message = "" if record.success else str(record.evidence.get("message", ""))
-        yield Strip(tally.name, number, record.code, words, message, moments)
+        yield PictureStrip(tally.name, number, record.code, instruction, message, pictures)
 
 
-def _moments(cfg: EpisodeCfg, record: EpisodeRecord) -> Iterator[Moment]:
+def _take_pictures(cfg: EpisodeCfg, record: EpisodeRecord) -> Iterator[StripPicture]:
     if not record.arrays:
         with open_scene(cfg, record.number) as scene:
-            width, height = (OVERSAMPLED * side for side in TILE_PX)
-            yield Moment(_jpeg(take_picture(scene.world, scene.view, width=width, height=height)), "the layout", None)
+            yield StripPicture(_photograph(scene.world, scene.view), "the layout", None)
         return
-    turns = turns_of(record)
+    rounds = find_rounds(record)
     with open_record(cfg, record) as shown:
-        if not turns:
+        if not rounds:
             shown.show(0)
-            width, height = (OVERSAMPLED * side for side in TILE_PX)
-            view = shown.episode.scene.view()
-            yield Moment(_jpeg(take_picture(shown.world, view, width=width, height=height)), "the start", 0.0)
+            yield StripPicture(_photograph(shown.world, shown.episode.scene.view()), "the start", 0.0)
             return
-        tiles: Sequence[Tile] = [tile for section in photograph(shown, turns).sections for tile in section.tiles]
+        sections = take_phase_pictures(shown, rounds).sections
+        tiles: Sequence[Tile] = [tile for section in sections for tile in section.tiles]
     for tile in tiles:
-        yield Moment(_jpeg(tile.picture), f"{tile.label}, {tile.opening}", tile.time_s, failed=tile.failed)
+        yield StripPicture(_encode_jpeg(tile.picture), f"{tile.label}, {tile.opening}", tile.time_s, failed=tile.failed)
 
 
-def _jpeg(picture: Array) -> bytes:
+def _photograph(world: World, view: LookAtCamera) -> bytes:
+    width, height = (OVERSAMPLED * side for side in TILE_PX)
+    return _encode_jpeg(take_picture(world, view, width=width, height=height))
+
+
+def _encode_jpeg(picture: Array) -> bytes:
     image = Image.fromarray(picture).resize(_PICTURE_PX, Image.Resampling.LANCZOS)
     buffer = io.BytesIO()
     image.save(buffer, format="JPEG", quality=_JPEG_QUALITY, optimize=True)

@@ -12,7 +12,7 @@ from unlatch.simcore.recording.data_set.data_set import DataSet
 from unlatch.workflows.runs.data_folders import data_sets_in, short_names
 from unlatch.workflows.viewing.output_file import check_suffix, output_path, write_output
 from unlatch.workflows.viewing.report.content import make_report
-from unlatch.workflows.viewing.report.page import page
+from unlatch.workflows.viewing.report.page import fill_page
 from unlatch.workflows.viewing.report.tally import tally
 
 MAX_PICTURES = 10
@@ -54,7 +54,7 @@ def write_report(paths: Sequence[str], cfg: ReportCfg) -> Path:
     if not any(item.total.n for item in tallies):
         raise ConfigError(f"There is no episode in {', '.join(map(str, folders[:3]))}. Expected at least one attempt.")
     report = make_report(tallies, pictures=cfg.pictures)
-    content = page(report).encode()
+    content = fill_page(report).encode()
     numbers = json.dumps(report.to_dict(), indent=1, allow_nan=False).encode()
     target = output_path(cfg.out, (folders[0] if len(folders) == 1 else Path.cwd()) / "report.html")
     write_output(target, content)

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import io
-import json
 import math
 from collections.abc import Callable
 from contextlib import redirect_stdout
-from importlib import import_module, resources
+from importlib import import_module
 from itertools import cycle
 from typing import Any
 
@@ -16,6 +15,7 @@ from PIL import Image
 
 from unlatch.simcore.extras import import_extra
 from unlatch.simcore.meshes.textured_surface import linear_light
+from unlatch.workflows.viewing.template import fill_template
 from unlatch.workflows.viewing.viewers.link_meshes import ColouredMesh, Texture
 from unlatch.workflows.viewing.viewers.recorded_scene import TOUCH_N, RecordedScene, ShownBody, ShownForce, ShownPoint
 
@@ -186,10 +186,7 @@ def _panel(scene: RecordedScene) -> str:
         "phases": list(scene.phases),
         "charts": charts,
     }
-    # nothing in a record can end the script that carries it
-    data = json.dumps(content, separators=(",", ":")).replace("<", "\\u003c")
-    template = (resources.files("unlatch.workflows.viewing.viewers") / "panel.html").read_text(encoding="utf-8")
-    return template.replace("__DATA__", data)
+    return fill_template("unlatch.workflows.viewing.viewers", "panel.html", content=content)
 
 
 def _short(array: Array) -> Array:
