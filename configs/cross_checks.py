@@ -19,8 +19,8 @@ from unlatch.skills.contract.config import SkillCfg
 from unlatch.skills.hold import HoldCfg
 from unlatch.skills.strategies.ranking import STRATEGY_NAMES
 from unlatch.tasks.language import FIELDS
-from unlatch.tasks.relation import RelationCfg, in_order
-from unlatch.tasks.scene_names import TABLE, plinth_of
+from unlatch.tasks.relation import RelationCfg, order_relations
+from unlatch.tasks.scene_names import TABLE, plinth_name
 from unlatch.tasks.task import GoalCfg, OpennessCfg, RegionCfg
 
 _ONE_A_STAGE = ("collision_valid", "process_valid", "contact_force_threshold_n")
@@ -60,7 +60,7 @@ def _check_objects(cfg: EpisodeCfg) -> None:
     places_of = [("object", cfg.object), *((f"objects[{i}]", o) for i, o in enumerate(cfg.objects))]
     taken = {TABLE: "the table", cfg.robot.name: "the robot"}
     for _, item in places_of:
-        taken[plinth_of(item.name)] = f"the box that '{item.name}' may stand on"
+        taken[plinth_name(item.name)] = f"the box that '{item.name}' may stand on"
     names: list[str] = []
     for where, item in places_of:
         key = f"{where}.name"
@@ -85,7 +85,7 @@ def _check_objects(cfg: EpisodeCfg) -> None:
             _check_name(entry.object, names, f"task.{key}[{index}].object", "object of this episode")
     for index, entry in enumerate(cfg.task.relations):
         _check_name(entry.of, names, f"task.relations[{index}].of", "object of this episode")
-    in_order(cfg.task.relations)
+    order_relations(cfg.task.relations)
     placed = [item.object for item in cfg.task.regions] + [item.object for item in cfg.task.relations]
     for name in names:
         if cfg.task.derived is not None and name == cfg.object.name and name not in placed:

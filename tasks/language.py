@@ -1,4 +1,4 @@
-"""The words of an instruction: templates such as `open the {object}`, what is filled in, and which one is chosen."""
+"""Makes the phrasings of an instruction from templates such as `open the {object}`."""
 
 from __future__ import annotations
 
@@ -10,31 +10,31 @@ from unlatch.tasks.part_words import PartWords, part_words
 from unlatch.tasks.phrasings import step_phrasings, task_phrasings
 
 FIELDS = ("object", "part", "side")
-"""What `{...}` in a phrasing may name."""
+"""Names that `{...}` in a template may have."""
 
 
 def task_language(texts: Sequence[str], steps: Sequence[tuple[str, ObjectAsset, str]], draw: float) -> list[str]:
-    """The phrasings of a task, filled in, with the one that was drawn in front.
+    """Returns the phrasings of a task, filled in, with the drawn one in front.
 
     Args:
-        texts: The task's templates; where it has none, they are made from its steps.
+        texts: The task's templates; where it has none, its steps give them.
         steps: Skill, object and name of the part of each step of the chain; templates are about the first one.
         draw: A draw in [0, 1).
     """
     spoken = [(skill, part_words(asset, part)) for skill, asset, part in steps]
     if texts or len(spoken) == 1:
         skill, words = spoken[0]
-        return chosen_first(fill_in(texts or task_phrasings(skill, words.manner), words), draw)
-    # a phrasing of the chain says all steps in one manner: open ..., then close ...
-    said = [fill_in(task_phrasings(skill, words.manner), words) for skill, words in spoken]
-    said = [each for each in said if each]
-    count = max(map(len, said), default=0)
-    whole = [", then ".join(each[index % len(each)] for each in said) for index in range(count)]
-    return chosen_first(list(dict.fromkeys(whole)), draw)
+        return put_chosen_first(fill_in(texts or task_phrasings(skill, words.manner), words), draw)
+    # a phrasing of a chain uses the templates of one index for all steps: open ..., then close ...
+    filled = [fill_in(task_phrasings(skill, words.manner), words) for skill, words in spoken]
+    filled = [each for each in filled if each]
+    count = max(map(len, filled), default=0)
+    joined = [", then ".join(each[index % len(each)] for each in filled) for index in range(count)]
+    return put_chosen_first(list(dict.fromkeys(joined)), draw)
 
 
 def step_language(texts: Sequence[str], skill: str, asset: ObjectAsset, part: str, draw: float) -> list[str]:
-    """The phrasings of one step of a chain, filled in, with the one that was drawn in front.
+    """Returns the phrasings of one step of a chain, filled in, with the drawn one in front.
 
     Args:
         texts: The entry's templates; where it has none, those of its skill.
@@ -44,33 +44,33 @@ def step_language(texts: Sequence[str], skill: str, asset: ObjectAsset, part: st
         draw: A draw in [0, 1).
     """
     words = part_words(asset, part)
-    return chosen_first(fill_in(texts or step_phrasings(skill, words.manner), words), draw)
+    return put_chosen_first(fill_in(texts or step_phrasings(skill, words.manner), words), draw)
 
 
 def fill_in(texts: Sequence[str], words: PartWords) -> list[str]:
-    """Phrasings about one part of one object, filled in; a word that there is no value for is left out.
+    """Returns phrasings about one part of one object, filled in; names without a value are left out.
 
-    No word stands twice: the door of an object that is a door is `the door`. Phrasings that come out the same are one.
+    No noun is repeated: the door of an object that is a door is `the door`. Equal phrasings are merged.
 
     Args:
         texts: Templates, checked when the configuration was read.
-        words: What object and part are called.
+        words: The words for object and part.
     """
-    return list(dict.fromkeys(_filled(text, words) for text in texts))
+    return list(dict.fromkeys(_fill_in_one(text, words) for text in texts))
 
 
 def phrasing_draws(seed: int, count: int) -> list[float]:
-    """Which phrasing is chosen: draws in [0, 1), the first for the task, then one for each entry of its chain.
+    """Returns draws in [0, 1) that choose phrasings: the first for the task, then one for each entry of its chain.
 
     Args:
         seed: Seed of the episode.
-        count: How many are wanted; more of them begin with the same.
+        count: How many; a larger count begins with the same draws.
     """
     return [float(draw) for draw in stream(seed, "language").random(count)]
 
 
-def chosen_first(texts: Sequence[str], draw: float) -> list[str]:
-    """Phrasings with the one that was drawn in front, the others in their order.
+def put_chosen_first(texts: Sequence[str], draw: float) -> list[str]:
+    """Returns the phrasings with the drawn one in front and the others in their order.
 
     Args:
         texts: The phrasings.
@@ -80,7 +80,7 @@ def chosen_first(texts: Sequence[str], draw: float) -> list[str]:
     return [*texts[index : index + 1], *texts[:index], *texts[index + 1 :]]
 
 
-def _filled(text: str, words: PartWords) -> str:
+def _fill_in_one(text: str, words: PartWords) -> str:
     if words.part.split()[-1] == words.object.split()[-1]:  # the upper drawer of the drawer, the door of the front door
         longer = max(words.part, words.object, key=len)
         for both in ("{part} of the {object}", "{part} on the {object}", "{object}'s {part}", "{object} {part}"):

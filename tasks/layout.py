@@ -1,4 +1,4 @@
-"""Where things stand at the start of an episode, drawn from the layout stream."""
+"""Draws the layout: where objects stand, how far parts are open and where the arms start."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from unlatch.objects.annotation import Part, PartKind
 from unlatch.objects.articulated_object import ObjectAsset
 from unlatch.simcore.errors import ConfigError, GeometryError, RecordingError, close_matches
 from unlatch.simcore.geometry import Pose
-from unlatch.tasks.placing import Standing, free_place
-from unlatch.tasks.relation import RelationCfg, in_order
+from unlatch.tasks.placing import PlacedObject, find_free_place
+from unlatch.tasks.relation import RelationCfg, order_relations
 from unlatch.tasks.task import OpennessCfg, RegionCfg, TaskCfg
 
 Array = np.ndarray
@@ -22,13 +22,13 @@ _PLINTH_INSET_M = 0.02
 _PLINTH_FRONT_INSET_M = 0.06
 _MIN_PLINTH_M = 0.005
 _FEET_M = 0.004
-"""Every object stands on feet of this height: a door that grazes the table is braked by it, and Bullet then settles
+"""Every object stands on feet of this height. The table would brake a door that grazes it, and Bullet would then solve
 finger motors and finger contacts one after the other, which leaves 1 N of a grip of 50 N."""
 
 
 @dataclass(frozen=True)
 class Placement:
-    """One object as placed."""
+    """Where one object is placed."""
 
     T_world_root: Pose
     """Pose of the object's root link."""
@@ -39,14 +39,14 @@ class Placement:
     T_world_plinth: Pose | None
     """Pose of that box's centre."""
     drawn: Mapping[str, float] = field(default_factory=dict)
-    """What was drawn: x, y, yaw, height and openings."""
+    """The drawn values: x, y, yaw, height and openings."""
     problem: str | None = None
-    """Why it cannot stand anywhere that its relation to another object allows."""
+    """Why no place that its relation allows is free; None where one is."""
 
 
 @dataclass(frozen=True)
 class Layout:
-    """The start of an episode."""
+    """Where all objects and arms are at the start of an episode."""
 
     objects: Mapping[str, Placement]
     """By object name."""
@@ -55,17 +55,17 @@ class Layout:
 
     @property
     def problem(self) -> str | None:
-        """Why an object cannot stand where it should; None where all can."""
+        """Why an object has no place; None where all have one."""
         return next((item.problem for item in self.objects.values() if item.problem is not None), None)
 
     def to_dict(self) -> dict[str, Any]:
-        """The layout as plain values, for the record."""
+        """Returns the layout as plain values, for the record."""
         return {
             "objects": {
                 name: {
                     "position": item.T_world_root.p.tolist(),
                     "quat_xyzw": item.T_world_root.quat_xyzw.tolist(),
-                    "rotation": item.T_world_root.R.tolist(),  # to the bit, which a quaternion is not
+                    "rotation": item.T_world_root.R.tolist(),  # exact, which a quaternion is not
                     "joint_positions": dict(item.joint_positions),
                     "plinth_size_m": None if item.plinth_size_m is None else list(item.plinth_size_m),
                     "plinth_position": None if item.T_world_plinth is None else item.T_world_plinth.p.tolist(),
@@ -81,13 +81,13 @@ class Layout:
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Layout:
-        """The layout that `to_dict` wrote, to the bit.
+        """Reads the layout that `to_dict` wrote, exactly.
 
         Args:
             values: `layout` of a record.
 
         Raises:
-            RecordingError: It lacks something, or holds something else.
+            RecordingError: A value is missing or has another type.
         """
         try:
             objects = {name: _placement_from_dict(item) for name, item in values["objects"].items()}
@@ -128,7 +128,7 @@ def sample_layout(
         rng: The layout stream.
 
     Raises:
-        ConfigError: A region or an opening names an object or a part that is not there, or an object has no region.
+        ConfigError: A region or an opening names an unknown object or part, or an object has no region.
     """
     regions = {region.object: region for region in cfg.regions}
     related = {entry.object: entry for entry in cfg.relations}
@@ -142,13 +142,13 @@ def sample_layout(
     placements: dict[str, Placement] = {}
     for name, asset in assets.items():
         if name in regions:
-            placements[name] = _place(cfg, regions[name], asset, rng)
+            placements[name] = _place_in_region(cfg, regions[name], asset, rng)
         elif name not in related:
             raise ConfigError(
                 f"Object '{name}' has no entry in task.regions of '{cfg.name}'. Add one with `object: {name}`.",
                 object=name,
             )
-    for name in in_order(cfg.relations):
+    for name in order_relations(cfg.relations):
         placements[name] = _place_related(cfg, related[name], assets, placements, rng)
     placements = {name: placements[name] for name in assets}
     q_home = {arm: np.asarray(home, dtype=float) + std * rng.standard_normal(len(home)) for arm, home, std in homes}
@@ -156,7 +156,7 @@ def sample_layout(
 
 
 def check_opening(entry: OpennessCfg, part: Part, asset: ObjectAsset, *, index: int) -> None:
-    """Refuses a range of openings that the part does not have; a draw of it is never cut off silently.
+    """Raises if a range of openings exceeds what the part opens by; a draw is never clipped silently.
 
     Args:
         entry: The range.
@@ -165,23 +165,24 @@ def check_opening(entry: OpennessCfg, part: Part, asset: ObjectAsset, *, index: 
         index: Place of the entry in `task.openness`.
 
     Raises:
-        ConfigError: The range reaches beyond what the part opens by.
+        ConfigError: The range exceeds it.
     """
     most = abs(part.openness.open - part.openness.closed)
     if entry.range[1] > most:
         raise ConfigError(
-            f"task.openness[{index}].range={list(entry.range)} reaches beyond what '{part.name}' of {described(asset)} "
-            f"opens by. Expected at most {most:.3g} {'m' if part.kind is PartKind.slider else 'rad'}. Lower it.",
+            f"task.openness[{index}].range={list(entry.range)} reaches beyond what '{part.name}' of "
+            f"{describe_object(asset)} opens by. "
+            f"Expected at most {most:.3g} {'m' if part.kind is PartKind.slider else 'rad'}. Lower it.",
             key=f"task.openness[{index}].range",
         )
 
 
-def described(asset: ObjectAsset) -> str:
-    """An object in words that find it again: `'microwave' (procedural microwave 7)`."""
+def describe_object(asset: ObjectAsset) -> str:
+    """Returns the name of an object with its source, category and instance: `'microwave' (procedural microwave 7)`."""
     return f"'{asset.name}' ({asset.source} {asset.category} {asset.instance})"
 
 
-def _place(cfg: TaskCfg, region: RegionCfg, asset: ObjectAsset, rng: np.random.Generator) -> Placement:
+def _place_in_region(cfg: TaskCfg, region: RegionCfg, asset: ObjectAsset, rng: np.random.Generator) -> Placement:
     x = region.center_m[0] + region.half_extent_m[0] * rng.uniform(-1.0, 1.0)
     y = region.center_m[1] + region.half_extent_m[1] * rng.uniform(-1.0, 1.0)
     yaw_rad = np.deg2rad(region.yaw_deg) * rng.uniform(-1.0, 1.0)
@@ -193,9 +194,9 @@ def _place(cfg: TaskCfg, region: RegionCfg, asset: ObjectAsset, rng: np.random.G
     if height_m < _MIN_PLINTH_M:
         height_m = 0.0
     T_world_root = Pose(R, np.array([x, y, height_m + _FEET_M]) - R @ front_obj)
-    positions, openings = _opened(cfg, asset, rng)
+    positions, openings = _draw_openings(cfg, asset, rng)
     drawn = {"x_m": x, "y_m": y, "yaw_rad": float(yaw_rad), "height_m": height_m, **openings}
-    return Placement(T_world_root, positions, *_plinth(asset, T_world_root, height_m), drawn)
+    return Placement(T_world_root, positions, *_plinth_box(asset, T_world_root, height_m), drawn)
 
 
 def _place_related(
@@ -206,15 +207,17 @@ def _place_related(
     rng: np.random.Generator,
 ) -> Placement:
     asset = assets[relation.object]
-    positions, openings = _opened(cfg, asset, rng)
-    standing = {n: Standing(assets[n], item.T_world_root, item.joint_positions) for n, item in placements.items()}
-    place = free_place(relation, Standing(asset, Pose.identity(), positions), standing, rng, feet_m=_FEET_M)
-    plinth = _plinth(asset, place.T_world_root, place.height_m)
+    positions, openings = _draw_openings(cfg, asset, rng)
+    standing = {n: PlacedObject(assets[n], item.T_world_root, item.joint_positions) for n, item in placements.items()}
+    place = find_free_place(relation, PlacedObject(asset, Pose.identity(), positions), standing, rng, feet_m=_FEET_M)
+    plinth = _plinth_box(asset, place.T_world_root, place.height_m)
     return Placement(place.T_world_root, positions, *plinth, {**place.drawn, **openings}, place.problem)
 
 
-def _opened(cfg: TaskCfg, asset: ObjectAsset, rng: np.random.Generator) -> tuple[dict[str, float], dict[str, float]]:
-    """Start positions of an object's joints [rad or m], and what was drawn of them."""
+def _draw_openings(
+    cfg: TaskCfg, asset: ObjectAsset, rng: np.random.Generator
+) -> tuple[dict[str, float], dict[str, float]]:
+    """Returns the start positions of an object's joints [rad or m] and the drawn openings."""
     positions: dict[str, float] = {}
     drawn: dict[str, float] = {}
     for part_name, part in asset.articulation.parts.items():
@@ -232,10 +235,10 @@ def _opened(cfg: TaskCfg, asset: ObjectAsset, rng: np.random.Generator) -> tuple
     return positions, drawn
 
 
-def _plinth(
+def _plinth_box(
     asset: ObjectAsset, T_world_root: Pose, height_m: float
 ) -> tuple[tuple[float, float, float] | None, Pose | None]:
-    """Size and pose of the box that an object of a height above the table stands on."""
+    """Returns size and pose of the box that carries an object above the table."""
     if height_m == 0.0:
         return None, None
     low, high = asset.bounds_obj

@@ -1,6 +1,6 @@
-"""What a part and its object are called in an instruction: `the upper drawer` of `the cabinet`, left-hinged or not.
+"""Words for a part and its object in an instruction: `the upper drawer` of `the cabinet`, left-hinged or not.
 
-Left and right, upper and lower are as one sees them who stands before the object and looks at its front.
+Left, right, upper and lower are as seen from in front of the object.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Array = np.ndarray
 
 
 class Manner(Enum):
-    """How a part moves, as one speaks of it."""
+    """How a part moves, as an instruction says it."""
 
     swing = "swing"
     """A door."""
@@ -29,9 +29,9 @@ class Manner(Enum):
     pull = "pull"
     """A drawer: out of the front."""
     rise = "rise"
-    """What slides up and down."""
+    """A part that slides up and down."""
     slide = "slide"
-    """What slides to the side."""
+    """A part that slides to the side."""
     turn = "turn"
     """A knob, a wheel."""
     lever = "lever"
@@ -43,9 +43,9 @@ class PartWords:
     """The words for one part of one object."""
 
     object: str
-    """What the object is called."""
+    """The word for the object."""
     part: str
-    """What the part is called, with what sets it apart from others of its kind: `upper drawer`."""
+    """The word for the part, with the place that tells it from similar parts: `upper drawer`."""
     side: str
     """`left-hinged` or `right-hinged` for the only door of an object, else empty."""
     manner: Manner
@@ -57,7 +57,7 @@ _OBJECTS = {
     "hand_wheel": "valve",
     "sliding_window": "window",
 }
-"""Categories whose name is no good word beside that of their parts."""
+"""Words for categories whose names do not read well with the names of their parts."""
 _NOUNS = {
     ("carton", "lid"): "flap",
     ("hand_wheel", "knob"): "wheel",
@@ -65,7 +65,7 @@ _NOUNS = {
     ("sliding_window", "slider"): "sash",
     ("toaster", "slider"): "lever",
 }
-"""By category and name of the part without its number."""
+"""Words for parts, by category and name of the part without its number."""
 _KINDS = {
     PartKind.hinge_vertical: "door",
     PartKind.hinge_horizontal: "door",
@@ -75,20 +75,20 @@ _KINDS = {
 }
 _SLIDERS = {Manner.pull: "drawer", Manner.rise: "slider", Manner.slide: "slider"}
 _NO_NOUNS = frozenset({"link", "joint", "part", "body", "object", "slider", "hinge", "base", ""})
-"""Names that say nothing about a part."""
+"""Names that do not describe a part."""
 _ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
 _APART_M = 0.03
-"""Parts that lie closer together along an axis are on the same level."""
+"""Parts that are closer along an axis are on the same level."""
 
 
 @dataclass(frozen=True)
 class _Direction:
-    """Words for parts beside one another in one direction."""
+    """Words for neighbouring parts along one direction."""
 
     two: tuple[str, str]
     three: tuple[str, str, str]
     ends: tuple[str, str]
-    """The first and the last of more."""
+    """Words for the first and the last of more than three."""
 
 
 _ROWS = _Direction(("upper", "lower"), ("top", "middle", "bottom"), ("top", "bottom"))
@@ -97,7 +97,7 @@ _DEPTHS = _Direction(("front", "rear"), ("front", "middle", "rear"), ("front", "
 
 
 def part_words(asset: ObjectAsset, part: str) -> PartWords:
-    """The words for a part.
+    """Returns the words for a part.
 
     Args:
         asset: The object.
@@ -110,67 +110,67 @@ def part_words(asset: ObjectAsset, part: str) -> PartWords:
     parts = asset.articulation.parts
     model = asset.model
     closed = {other.joint: other.openness.closed for other in parts.values()}
-    nouns = {name: _noun(asset.category, other, _manner(model, other, closed)) for name, other in parts.items()}
+    nouns = {name: _noun_for(asset.category, other, _manner_of(model, other, closed)) for name, other in parts.items()}
     alike = [name for name, noun in nouns.items() if noun == nouns[part]]
     place = ""
     if len(alike) > 1:
-        middles = np.array([_middle(model, parts[name], closed) for name in alike])
-        place = _places(middles)[alike.index(part)]
+        middles = np.array([_middle_of(model, parts[name], closed) for name in alike])
+        place = _place_words(middles)[alike.index(part)]
     return PartWords(
-        object=_OBJECTS.get(asset.category, _spoken(asset.category)) or "object",
+        object=_OBJECTS.get(asset.category, _split_words(asset.category)) or "object",
         part=f"{place} {nouns[part]}".strip(),
-        side=_side(model, asked, closed) if len(alike) == 1 else "",
-        manner=_manner(model, asked, closed),
+        side=_hinge_side(model, asked, closed) if len(alike) == 1 else "",
+        manner=_manner_of(model, asked, closed),
     )
 
 
-def _noun(category: str, part: Part, manner: Manner) -> str:
+def _noun_for(category: str, part: Part, manner: Manner) -> str:
     base = re.sub(r"[\s_-]*\d+\Z", "", part.name).lower()
     if (category, base) in _NOUNS:
         return _NOUNS[category, base]
-    spoken = _spoken(base)
+    spoken = _split_words(base)
     if spoken not in _NO_NOUNS:
         return spoken
     return _KINDS.get(part.kind, _SLIDERS.get(manner, "part"))
 
 
-def _spoken(name: str) -> str:
-    """A name as words: `StorageFurniture` and `storage_furniture` are `storage furniture`."""
+def _split_words(name: str) -> str:
+    """Returns a name as words: `StorageFurniture` and `storage_furniture` are `storage furniture`."""
     apart = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", " ", name)
     return " ".join(re.findall(r"[^\W_]+", apart)).lower()
 
 
-def _manner(model: UrdfModel, part: Part, closed: Mapping[str, float]) -> Manner:
+def _manner_of(model: UrdfModel, part: Part, closed: Mapping[str, float]) -> Manner:
     if part.kind is not PartKind.slider:
         return {
             PartKind.lid: Manner.lift,
             PartKind.knob: Manner.turn,
             PartKind.lever: Manner.lever,
         }.get(part.kind, Manner.swing)
-    moved = _head(model, part, {**closed, part.joint: part.openness.open}) - _head(model, part, closed)
+    moved = _handle_point(model, part, {**closed, part.joint: part.openness.open}) - _handle_point(model, part, closed)
     return (Manner.pull, Manner.slide, Manner.rise)[int(np.argmax(np.abs(moved)))]
 
 
-def _head(model: UrdfModel, part: Part, positions: Mapping[str, float]) -> Array:
-    """(3,) where a part is acted on, in the root frame [m]."""
-    return _in_root(model, part, part.keypoint("articulated_object_head"), positions)
+def _handle_point(model: UrdfModel, part: Part, positions: Mapping[str, float]) -> Array:
+    """Returns the (3,) point at which a part is acted on, in the root frame [m]."""
+    return _point_in_root(model, part, part.keypoint("articulated_object_head"), positions)
 
 
-def _in_root(model: UrdfModel, part: Part, point: FramedVector, positions: Mapping[str, float]) -> Array:
+def _point_in_root(model: UrdfModel, part: Part, point: FramedVector, positions: Mapping[str, float]) -> Array:
     if point.frame == "obj":
         return point.xyz
     return model.link_pose(part.link if point.frame == "link" else part.base, dict(positions)) @ point.xyz
 
 
-def _middle(model: UrdfModel, part: Part, closed: Mapping[str, float]) -> Array:
-    """(3,) about where a part lies [m]: doors that meet in the middle are held at one place and hinged at two."""
-    head = _head(model, part, closed)
+def _middle_of(model: UrdfModel, part: Part, closed: Mapping[str, float]) -> Array:
+    """Returns the (3,) middle of a part [m]. Two doors may have their handles in one place, so hinges count too."""
+    head = _handle_point(model, part, closed)
     hinged = part.kind in (PartKind.hinge_vertical, PartKind.hinge_horizontal, PartKind.lid)
-    return (head + _hinge(model, part, head, closed)) / 2 if hinged else head
+    return (head + _hinge_point(model, part, head, closed)) / 2 if hinged else head
 
 
-def _hinge(model: UrdfModel, part: Part, head: Array, closed: Mapping[str, float]) -> Array:
-    """(3,) the point of a part's joint axis beside where it is held [m]."""
+def _hinge_point(model: UrdfModel, part: Part, head: Array, closed: Mapping[str, float]) -> Array:
+    """Returns the (3,) point of a part's joint axis next to its handle [m]."""
     joint = model.joints[part.joint]
     T_root_link = model.link_pose(joint.child, dict(closed))
     axis = T_root_link.rotate(np.asarray(joint.axis, dtype=float))
@@ -178,21 +178,25 @@ def _hinge(model: UrdfModel, part: Part, head: Array, closed: Mapping[str, float
     return T_root_link.p + axis * ((head - T_root_link.p) @ axis)
 
 
-def _side(model: UrdfModel, part: Part, closed: Mapping[str, float]) -> str:
-    """On which side a door is hinged: away from where it is held."""
+def _hinge_side(model: UrdfModel, part: Part, closed: Mapping[str, float]) -> str:
+    """Returns on which side a door is hinged: away from its handle."""
     if part.kind is not PartKind.hinge_vertical:
         return ""
-    head = _head(model, part, closed)
-    return "left-hinged" if head[1] > _hinge(model, part, head, closed)[1] else "right-hinged"
+    head = _handle_point(model, part, closed)
+    return "left-hinged" if head[1] > _hinge_point(model, part, head, closed)[1] else "right-hinged"
 
 
-def _places(points: Array) -> list[str]:
-    """What sets parts apart by where they lie; their order where they lie at one place.
+def _place_words(points: Array) -> list[str]:
+    """Returns words that tell parts apart by their places, or ordinals where they share one place.
 
     Args:
-        points: (N, 3) in the root frame: x out of the front, y to the right of who looks at it, z up [m].
+        points: (N, 3) in the root frame: x out of the front, y to the right as seen from in front, z up [m].
     """
-    levels = [_levels(points[:, 2], downwards=True), _levels(points[:, 1]), _levels(points[:, 0], downwards=True)]
+    levels = [
+        _number_levels(points[:, 2], downwards=True),
+        _number_levels(points[:, 1]),
+        _number_levels(points[:, 0], downwards=True),
+    ]
     words = [_level_words(found, table) for found, table in zip(levels, (_ROWS, _COLUMNS, _DEPTHS), strict=True)]
     spreads = np.ptp(points, axis=0)[[2, 1, 0]]
     single = [[words[axis]] for axis in np.argsort(-spreads, kind="stable")]
@@ -203,8 +207,8 @@ def _places(points: Array) -> list[str]:
     return [_ordinal(index) for index in range(len(points))]
 
 
-def _levels(values: Array, *, downwards: bool = False) -> list[int]:
-    """Which level each value is on, from 0; values that lie close together are on one."""
+def _number_levels(values: Array, *, downwards: bool = False) -> list[int]:
+    """Returns the level of each value, from 0; values that are close share a level."""
     signed = -values if downwards else values
     order = np.argsort(signed, kind="stable")
     levels: Array = np.zeros(len(values), dtype=int)

@@ -1,4 +1,4 @@
-"""Templates of instructions by skill and by how a part moves: for a whole task, and for one step of it."""
+"""Templates of instructions by skill and by how a part moves: for a task, and for one step of it."""
 
 from __future__ import annotations
 
@@ -112,34 +112,34 @@ _HELD = [
     "grip a handle of the {object} and do not let go",
     "steady the {object} with one hand",
 ]
-_SILENT = frozenset({"artpreplan"})
-"""Skills that do nothing one could be told to do."""
+_UNMENTIONED = frozenset({"artpreplan"})
+"""Skills that no instruction mentions."""
 
 
 def task_phrasings(skill: str, manner: Manner) -> list[str]:
-    """Templates for a task of one skill.
+    """Returns the templates for a task of one skill.
 
     Args:
-        skill: Name of the skill, also one of another distribution.
+        skill: Name of the skill, which may be a plugin.
         manner: How the part moves.
     """
     if skill == "hold":
         return list(_HELD)
-    found = _TASKS.get((skill, manner), [f"{_verb(skill)} the {{part}} of the {{object}}"])
-    return [] if skill in _SILENT else list(found)
+    found = _TASKS.get((skill, manner), [f"{_verb_of_skill(skill)} the {{part}} of the {{object}}"])
+    return [] if skill in _UNMENTIONED else list(found)
 
 
 def step_phrasings(skill: str, manner: Manner) -> list[str]:
-    """Templates for one step of a chain: they name the part alone.
+    """Returns the templates for one step of a chain; they name the part alone.
 
     Args:
-        skill: Name of the skill, also one of another distribution.
+        skill: Name of the skill, which may be a plugin.
         manner: How the part moves.
     """
     if skill == "hold":
         return list(_HELD)
-    return [] if skill in _SILENT else list(_STEPS.get((skill, manner), [f"{_verb(skill)} the {{part}}"]))
+    return [] if skill in _UNMENTIONED else list(_STEPS.get((skill, manner), [f"{_verb_of_skill(skill)} the {{part}}"]))
 
 
-def _verb(skill: str) -> str:
+def _verb_of_skill(skill: str) -> str:
     return skill.replace("_", " ")

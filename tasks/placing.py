@@ -1,4 +1,4 @@
-"""Free places in, on and beside an object that stands already."""
+"""Finds free places in, on and beside an object that is placed already."""
 
 from __future__ import annotations
 
@@ -16,14 +16,13 @@ from unlatch.tasks.relation import RelationCfg, RelationKind
 Array = np.ndarray
 
 _LEVEL_M = 1e-4
-"""Boards that differ by less are of one level."""
+"""Boards whose heights differ by less are on one level."""
 _PAD_M = 0.01
-"""Edge of the patch below each corner that must rest on something."""
+"""Edge length of the patch below each corner that must rest on a board."""
 _REST_M = 0.002
 """How far below the feet a board may lie."""
-
 _SKY_M = 3.0
-"""On top of something is where nothing is above up to here."""
+"""An object is on top of another where nothing lies above it up to this height."""
 _CARRIED = (RelationKind.inside, RelationKind.on)
 _HALF_TURN = Pose.from_rpy((0.0, 0.0, 0.0), (0.0, 0.0, np.pi)).R
 
@@ -34,16 +33,16 @@ class Place:
 
     T_world_root: Pose
     height_m: float
-    """Of the plinth that it stands on, 0 without one [m]."""
+    """Height of the plinth that it stands on, 0 without one [m]."""
     drawn: Mapping[str, float]
-    """What was drawn of the relation."""
+    """The drawn values of the relation."""
     problem: str | None = None
-    """Why no pose was free; the pose is then the last one that was drawn."""
+    """Why no pose was free; the pose is then the last that was drawn."""
 
 
 @dataclass(frozen=True)
-class Standing:
-    """An object at its place, as a solid."""
+class PlacedObject:
+    """An object at its place, with its colliders."""
 
     asset: ObjectAsset
     T_world_root: Pose
@@ -55,13 +54,13 @@ class Standing:
         return Solids.of(self.asset.urdf_path)
 
     def levels(self) -> list[float]:
-        """Heights at which what does not move of it has a face that looks up, in its root frame, lowest first [m]."""
+        """Returns the heights of the upward faces of its fixed links, in its root frame, lowest first [m]."""
         model = self.solids.model
         tops = [z for link in rigid_links(model, model.root) for z in self.solids.tops(link, model.link_pose(link))]
         return sorted({round(z / _LEVEL_M) * _LEVEL_M for z in tops})
 
     def box(self) -> Array:
-        """(2, 3) lower and upper corner of all its links as they are now, in the root frame [m]."""
+        """Returns the (2, 3) lower and upper corner of all its links as they are now, in the root frame [m]."""
         model, solids = self.solids.model, self.solids
         points = [
             model.link_pose(link, dict(self.joint_positions)) @ solids.vertices(link)
@@ -72,38 +71,43 @@ class Standing:
         return np.array([found.min(axis=0), found.max(axis=0)])
 
     def meets(self, box: Array, T_world_box: Pose, margin_m: float) -> bool:
-        """Whether a box, its lower and upper corner (2, 3) in a frame of its own, comes nearer than a margin [m]."""
+        """Whether a box, (2, 3) lower and upper corner in its own frame, comes nearer than a margin [m]."""
         T_root_box = self.T_world_root.inverse() @ T_world_box
         return self.solids.meets(box[None], T_root_box, dict(self.joint_positions), margin_m=margin_m)
 
 
 def front_frame(asset: ObjectAsset) -> Pose:
-    """`T_root_front` of an object: at the middle of the lower edge of its front, x into it, z up."""
+    """Returns `T_root_front` of an object: at the middle of the lower edge of its front, x into it, z up."""
     low, high = asset.bounds_obj
     return Pose(_HALF_TURN, [high[0], 0.5 * (low[1] + high[1]), low[2]])
 
 
-def free_place(
-    cfg: RelationCfg, item: Standing, standing: Mapping[str, Standing], rng: np.random.Generator, *, feet_m: float
+def find_free_place(
+    cfg: RelationCfg,
+    item: PlacedObject,
+    standing: Mapping[str, PlacedObject],
+    rng: np.random.Generator,
+    *,
+    feet_m: float,
 ) -> Place:
-    """Draws poses as a relation asks for until one is free.
+    """Draws poses that fit a relation until one is free.
 
     Args:
         cfg: The relation.
-        item: The object that is put somewhere; its pose does not count.
-        standing: What stands already, by name.
+        item: The object that is placed; its pose is not used.
+        standing: The objects that are placed already, by name.
         rng: The layout stream.
         feet_m: Height of its feet [m].
     """
     base = standing[cfg.of]
     box = item.box()
-    box[0, 2] += cfg.margin_m  # what it stands on may be near
+    box[0, 2] += cfg.margin_m  # the board below it may be near
     height = float(rng.uniform(*cfg.height_m))
     reasons: dict[str, int] = {}
     for _ in range(cfg.tries):
-        T_base_item, drawn = _drawn(cfg, item.asset, base, rng)
+        T_base_item, drawn = _draw_pose(cfg, item.asset, base, rng)
         if cfg.relation in _CARRIED:
-            levels = _levels(cfg, item.asset, base, T_base_item, box, feet_m)
+            levels = _carrying_levels(cfg, item.asset, base, T_base_item, box, feet_m)
             met = [f"no board of '{cfg.of}' carries it with room about it"] if not levels else []
         else:
             levels, met = [height - float(base.T_world_root.p[2])], []
@@ -116,30 +120,30 @@ def free_place(
         if not met:
             return Place(T_world_item, height, drawn)
         reasons[met[0]] = reasons.get(met[0], 0) + 1
-    told = ", ".join(f"{why} ({count})" for why, count in reasons.items())
+    listed = ", ".join(f"{why} ({count})" for why, count in reasons.items())
     where = f"{cfg.relation.value} '{cfg.of}'"
     return Place(
-        T_world_item, height, drawn, f"'{item.asset.name}' finds no place {where} in {cfg.tries} tries: {told}"
+        T_world_item, height, drawn, f"'{item.asset.name}' finds no place {where} in {cfg.tries} tries: {listed}"
     )
 
 
-def _drawn(
-    cfg: RelationCfg, asset: ObjectAsset, base: Standing, rng: np.random.Generator
+def _draw_pose(
+    cfg: RelationCfg, asset: ObjectAsset, base: PlacedObject, rng: np.random.Generator
 ) -> tuple[Pose, dict[str, float]]:
-    """`T_base_item` with the underside's z at 0 of the item's own root, and what was drawn."""
+    """Returns `T_base_item`, with its root at z = 0, and the drawn values."""
     T_base_front = front_frame(base.asset)
     middle = base.asset.bounds_obj.mean(axis=0)[:2]
     yaw = float(np.deg2rad(cfg.yaw_deg) * rng.uniform(-1.0, 1.0))
     if cfg.distance_m is not None:
         distance, bearing = rng.uniform(*cfg.distance_m), np.deg2rad(rng.uniform(*cfg.bearing_deg))
-        own = middle + distance * np.array([np.cos(bearing), np.sin(bearing)])  # where its middle comes to lie
+        own = middle + distance * np.array([np.cos(bearing), np.sin(bearing)])  # the item's middle
         heading = (bearing + np.pi if cfg.relation is RelationKind.facing else 0.0) + yaw
         out = 0.5 * asset.size_m[0] * np.array([np.cos(heading), np.sin(heading)])
         front = own + out
         drawn = {"distance_m": float(distance), "bearing_rad": float(bearing)}
     else:
         center, half = cfg.center_m, np.array(cfg.half_extent_m)
-        if center is None:  # anywhere that its footprint, not turned, lies within
+        if center is None:  # anywhere within which its unrotated footprint lies
             depth, width = np.maximum(base.asset.size_m[:2] - asset.size_m[:2], 0.0)
             center, half = [0.5 * depth, 0.0], 0.5 * np.array([depth, width])
         x, y = np.array(center) + half * rng.uniform(-1.0, 1.0, size=2)
@@ -152,10 +156,10 @@ def _drawn(
     return Pose(R, np.array([*front, 0.0]) - R @ own_front), {**drawn, "yaw_rad": yaw}
 
 
-def _levels(
-    cfg: RelationCfg, asset: ObjectAsset, base: Standing, T_base_item: Pose, box: Array, feet_m: float
+def _carrying_levels(
+    cfg: RelationCfg, asset: ObjectAsset, base: PlacedObject, T_base_item: Pose, box: Array, feet_m: float
 ) -> list[float]:
-    """Heights of boards that carry all four corners of the item, in the frame of the base's root, lowest first [m]."""
+    """Returns the heights of boards that carry all corners of the item, in the base's root frame, lowest first [m]."""
     low, high = asset.bounds_obj
     corners = np.array([[x, y] for x in (low[0], high[0] - _PAD_M) for y in (low[1], high[1] - _PAD_M)])
     pads = np.zeros((4, 2, 3))
@@ -169,7 +173,7 @@ def _levels(
     for level in base.levels():
         lift = level + feet_m - float(low[2])
         T_base_lifted = Pose.from_translation([0.0, 0.0, lift]) @ T_base_item
-        if inside and not _within(base.asset.bounds_obj, T_base_lifted, box):
+        if inside and not _lies_within(base.asset.bounds_obj, T_base_lifted, box):
             continue
         if base.solids.meets(reach[None], T_base_lifted, positions, margin_m=cfg.margin_m):
             continue
@@ -179,7 +183,7 @@ def _levels(
     return found
 
 
-def _within(bounds: Array, T_base_item: Pose, box: Array) -> bool:
+def _lies_within(bounds: Array, T_base_item: Pose, box: Array) -> bool:
     corners = np.array([[x, y, z] for x in box[:, 0] for y in box[:, 1] for z in box[:, 2]])
     points = T_base_item @ corners
     return bool(np.all(points >= bounds[0]) and np.all(points <= bounds[1]))

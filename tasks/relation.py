@@ -1,4 +1,4 @@
-"""Where an object stands as seen from another one: in it, on it, beside it or facing it."""
+"""Relations: an object is placed in, on, beside or facing another one."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from unlatch.simcore.errors import ConfigError
 
 
 class RelationKind(Enum):
-    """How an object stands to another one."""
+    """How an object is placed relative to another one."""
 
     inside = "inside"
     on = "on"
@@ -22,18 +22,18 @@ class RelationKind(Enum):
 
 @dataclass
 class RelationCfg:
-    """Where an object is put as seen from another one; it takes the place of the object's region.
+    """Where an object is placed relative to another one, in place of a region.
 
-    Positions are those of the middle of the object's front, in the front frame of the other one: its origin lies at the
-    middle of the lower edge of that object's front, x points into the object, y to the left of who looks at the front,
-    z up. For an object that looks straight at the robot, these are the directions of the world.
+    Positions are those of the middle of the object's front, in the front frame of the other object: its origin lies at
+    the middle of the lower edge of the front, x points into the object, y to the left as seen from the robot, z up. For
+    an object that faces the robot, these are the directions of the world frame.
     """
 
     object: str = MISSING
     """Name of the object."""
     relation: RelationKind = MISSING
-    """`inside`: within the other object's outer bounds, on a board or floor of it; `on`: on top of it; `beside`: on the
-    table, looking the same way; `facing`: on the table, its front towards the middle of the other object."""
+    """`inside`: within the other object's outer bounds, on a board or its floor; `on`: on top of it; `beside`: on the
+    table with the same heading; `facing`: on the table, its front towards the middle of the other object."""
     of: str = MISSING
     """Name of the other object."""
     center_m: list[float] | None = None
@@ -43,16 +43,16 @@ class RelationCfg:
     distance_m: list[float] | None = None
     """`beside` and `facing`, in place of `center_m`: range of the distance between the two middles [m]."""
     bearing_deg: list[float] = field(default_factory=lambda: [0.0, 360.0])
-    """With `distance_m`: range of the direction from the other object's middle, 0 = out of its front, against the clock
+    """With `distance_m`: range of the direction from the other object's middle, 0 = out of its front, counterclockwise
     as seen from above [deg]."""
     yaw_deg: float = 0.0
-    """Largest deviation of the yaw from that of the other object or, where it faces it, from looking at it [deg]."""
+    """Largest deviation of the yaw from that of the other object or, with `facing`, from facing it [deg]."""
     height_m: list[float] = field(default_factory=lambda: [0.0, 0.0])
     """`beside` and `facing`: range of the height of the underside above the table [m]; it stands on a plinth."""
     margin_m: float = 0.005
-    """What stays free about it [m]."""
+    """Free space around the object [m]."""
     tries: int = 100
-    """Poses that are drawn at most; where none is free, the layout is refused as `invalid_layout`."""
+    """Most poses that are drawn; where none is free, the layout is refused as `invalid_layout`."""
 
     def __post_init__(self) -> None:
         where = f"task.relations[{self.object}]"
@@ -99,14 +99,14 @@ class RelationCfg:
             )
 
 
-def in_order(relations: Sequence[RelationCfg]) -> list[str]:
-    """Objects of relations, each after the one that it stands in, on or beside.
+def order_relations(relations: Sequence[RelationCfg]) -> list[str]:
+    """Returns the objects of relations, each after the object that it is placed relative to.
 
     Args:
         relations: The entries of a task.
 
     Raises:
-        ConfigError: They go round in a circle.
+        ConfigError: The relations form a circle.
     """
     left = {entry.object: entry.of for entry in relations}
     found: list[str] = []

@@ -1,13 +1,13 @@
-"""Names of what stands in a scene beside robots and objects; no object may have one of them."""
+"""Names of the bodies of a scene other than robots and objects; no object may have one of them."""
 
 from __future__ import annotations
 
 TABLE = "table"
-"""The table on which everything stands."""
+"""The table that carries everything."""
 
 
-def plinth_of(name: str) -> str:
-    """Name of the box that an object may stand on.
+def plinth_name(name: str) -> str:
+    """Returns the name of the box that may carry an object.
 
     Args:
         name: Name of the object.

@@ -1,4 +1,4 @@
-"""A task: what stands in the scene, where, how it varies, its goal and its words."""
+"""A task: where objects are placed, how that varies, the goal and the phrasings of the instruction."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class GoalKind(Enum):
 
 @dataclass
 class RegionCfg:
-    """Where an object is put: a box of positions and a range of yaw about a nominal pose."""
+    """Where an object is placed: a box of positions and a range of yaw about a nominal pose."""
 
     object: str = MISSING
     """Name of the object."""
@@ -109,7 +109,7 @@ class GoalCfg:
 
 @dataclass
 class DerivedTaskCfg:
-    """What of a task is derived in each episode, once its object is known."""
+    """The parts of a task that are derived in each episode, once its object is known."""
 
     skill: str = MISSING
     """The skill that the task is for: `open`, `close` or `rotate`."""
@@ -126,9 +126,9 @@ class TaskCfg:
     summary: str = ""
     """One line for `unlatch list tasks`."""
     regions: list[RegionCfg] = field(default_factory=list)
-    """Where each object is put."""
+    """Where each object is placed."""
     relations: list[RelationCfg] = field(default_factory=list)
-    """Where objects are put that stand in, on or beside another one."""
+    """Where objects are placed in, on or beside another one."""
     openness: list[OpennessCfg] = field(default_factory=list)
     """How far parts are open at the start."""
     goal: list[GoalCfg] = field(default_factory=list)
@@ -136,12 +136,11 @@ class TaskCfg:
     language: list[str] = field(default_factory=list)
     """Phrasings; `{object}`, `{part}` and `{side}` are filled in."""
     settle_s: float = 0.5
-    """How long the scene must stay as it is after the last command [s]."""
+    """How long the scene must stay unchanged after the last command [s]."""
     max_duration_s: float = 40.0
     """Simulated time after which an episode is a `timeout` [s]."""
     derived: DerivedTaskCfg | None = None
-    """Where it is set, region, start opening, goal and words of the episode's object are derived where they are left
-    out."""
+    """If set, missing regions, start openings, goals and phrasings of the episode's object are derived."""
 
     def __post_init__(self) -> None:
         if self.name != MISSING and not _NAME.match(self.name):

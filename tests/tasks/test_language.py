@@ -11,7 +11,7 @@ from unlatch.objects.articulated_object import ObjectAsset
 from unlatch.objects.config import ObjectCfg
 from unlatch.objects.library import load_object
 from unlatch.simcore.rng import stream
-from unlatch.tasks.language import FIELDS, chosen_first, fill_in, phrasing_draws, step_language, task_language
+from unlatch.tasks.language import FIELDS, fill_in, phrasing_draws, put_chosen_first, step_language, task_language
 from unlatch.tasks.part_words import Manner, PartWords
 
 MICROWAVE = PartWords("microwave", "door", "left-hinged", Manner.swing)
@@ -76,14 +76,14 @@ def test_a_step_without_phrasings_has_those_of_its_skill(cabinet: ObjectAsset):
 
 @pytest.mark.parametrize(("draw", "first"), [(0.0, "a"), (0.34, "b"), (0.999999, "c")])
 def test_the_one_that_was_drawn_stands_in_front(draw: float, first: str):
-    found = chosen_first(["a", "b", "c"], draw)
+    found = put_chosen_first(["a", "b", "c"], draw)
     assert found[0] == first
     assert sorted(found) == ["a", "b", "c"]
-    assert chosen_first([], draw) == []
+    assert put_chosen_first([], draw) == []
 
 
 def test_draws_depend_on_the_seed_alone_and_choose_all_alike():
     assert phrasing_draws(7, 4)[:2] == phrasing_draws(7, 2)
-    counts = Counter(chosen_first("abcd", phrasing_draws(seed, 1)[0])[0] for seed in range(2000))
+    counts = Counter(put_chosen_first("abcd", phrasing_draws(seed, 1)[0])[0] for seed in range(2000))
     assert set(counts) == set("abcd")
     assert all(430 < count < 570 for count in counts.values())

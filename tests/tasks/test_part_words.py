@@ -15,7 +15,7 @@ from unlatch.objects.library import load_object
 from unlatch.objects.procedural.catalog import GENERATORS
 from unlatch.simcore.errors import AssetError
 from unlatch.simcore.rng import stream
-from unlatch.tasks.part_words import Manner, _places, part_words
+from unlatch.tasks.part_words import Manner, _place_words, part_words
 
 SEEDS = range(6)
 
@@ -51,7 +51,7 @@ def renamed(asset: ObjectAsset, names: dict[str, str], *, category: str | None =
     ],
 )
 def test_places_have_words(points: list[list[float]], words: list[str]):
-    assert _places(np.array(points, dtype=float)) == words
+    assert _place_words(np.array(points, dtype=float)) == words
 
 
 @pytest.mark.parametrize("category", GENERATORS.names())

@@ -14,8 +14,8 @@ from unlatch.simcore.errors import ConfigError
 from unlatch.simcore.geometry import Pose
 from unlatch.simcore.rng import stream
 from unlatch.tasks.layout import Layout, Placement, sample_layout
-from unlatch.tasks.placing import Standing
-from unlatch.tasks.relation import RelationCfg, RelationKind, in_order
+from unlatch.tasks.placing import PlacedObject
+from unlatch.tasks.relation import RelationCfg, RelationKind, order_relations
 from unlatch.tasks.task import OpennessCfg, RegionCfg, TaskCfg
 
 FEET_M = 0.004
@@ -59,8 +59,8 @@ def corners(asset: ObjectAsset, place: Placement) -> np.ndarray:
     return place.T_world_root @ np.array(list(itertools.product(*box.T)))
 
 
-def standing(asset: ObjectAsset, place: Placement) -> Standing:
-    return Standing(asset, place.T_world_root, place.joint_positions)
+def standing(asset: ObjectAsset, place: Placement) -> PlacedObject:
+    return PlacedObject(asset, place.T_world_root, place.joint_positions)
 
 
 def overlaps(a: ObjectAsset, b: ObjectAsset, layout: Layout) -> bool:
@@ -207,7 +207,7 @@ def test_relations_are_placed_each_after_the_one_it_refers_to(cabinet: ObjectAss
             RelationCfg(object="toaster", of="cabinet", relation=RelationKind.beside, distance_m=[0.7, 0.8]),
         ],
     )
-    assert in_order(cfg.relations) == ["toaster", "bottle"]
+    assert order_relations(cfg.relations) == ["toaster", "bottle"]
     layout = sample_layout(cfg, {"bottle": bottle, "toaster": toaster, "cabinet": cabinet}, [], stream(1, "layout"))
     assert list(layout.objects) == ["bottle", "toaster", "cabinet"]
     assert layout.problem is None
@@ -239,12 +239,12 @@ def test_bad_relations(keys: dict[str, object], message: str) -> None:
 def test_relations_in_a_circle() -> None:
     entries = [RelationCfg(object=a, of=b, relation=RelationKind.on) for a, b in (("x", "y"), ("y", "z"), ("z", "x"))]
     with pytest.raises(ConfigError, match=r"goes round in a circle: x -> y -> z -> x"):
-        in_order(entries)
+        order_relations(entries)
 
 
 def test_a_box_turned_by_an_eighth_needs_more_room(cabinet: ObjectAsset) -> None:
     """Margins are measured about the turned box, not about its own axes' bounds."""
-    base = Standing(cabinet, Pose.identity(), {})
+    base = PlacedObject(cabinet, Pose.identity(), {})
     low, high = cabinet.bounds_obj
     side = np.array([[-0.1, -0.1, 0.0], [0.1, 0.1, 0.1]])
     beside = [0.0, high[1] + 0.12, low[2] + 0.1]

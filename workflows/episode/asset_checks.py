@@ -1,4 +1,4 @@
-"""Checks a configuration against its assets before anything is written: parts, keypoints, axes and links it names."""
+"""Checks a configuration against its assets before anything is written: parts, keypoints, axes and links."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from unlatch.simcore.urdf.xml import parse_xml
 from unlatch.skills.artpreplan import ArtPreplanCfg
 from unlatch.skills.contract.config import SkillCfg, part_acted_on
 from unlatch.solver.settings.reader import check_names
-from unlatch.tasks.layout import check_opening, described, sample_layout
+from unlatch.tasks.layout import check_opening, describe_object, sample_layout
 from unlatch.workflows.cli.console import banner_hidden
 from unlatch.workflows.episode.skill_checks import check_points, check_skill
 
@@ -38,33 +38,33 @@ def check_assets(cfg: EpisodeCfg, *, number: int = 0) -> None:
         number: The episode whose objects are loaded.
 
     Raises:
-        ConfigError: A name does not exist, or a value is beyond what robot, skill or part can do; the message has the
-            full key.
-        AssetError: A named object is missing, damaged, or its annotation does not fit it; or all that may be drawn are.
+        ConfigError: A name does not exist, or robot, skill or part cannot do what a value asks for; the message has
+            the full key.
+        AssetError: A named object, or each that may be drawn, is missing or damaged, or its annotation does not fit.
     """
     check_robot(cfg.robot, object_friction=OBJECT_FRICTION)
     rng = EpisodeStreams(episode_seed(cfg.seed, number))["layout"]
-    assets = {name: _example(item, rng, number) for name, item in cfg.all_objects().items()}
+    assets = {name: _load_example(item, rng, number) for name, item in cfg.all_objects().items()}
     cfg = with_task(cfg, assets)
     for problem in chain.from_iterable(joint_problems(asset) for asset in assets.values()):
         raise problem
     for index, opening in enumerate(cfg.task.openness):
         asset = assets[opening.object]
-        check_opening(opening, _part(asset, opening.part, f"task.openness[{index}].part"), asset, index=index)
+        check_opening(opening, _find_part(asset, opening.part, f"task.openness[{index}].part"), asset, index=index)
     for index, goal in enumerate(cfg.task.goal):
-        _part(assets[goal.object], goal.part, f"task.goal[{index}].part")
+        _find_part(assets[goal.object], goal.part, f"task.goal[{index}].part")
     arms = {arm.name: arm for arm in cfg.robot.arms}
     for skill, where in zip(cfg.skills, entry_keys(cfg.skills, cfg.robot.name), strict=True):
         if isinstance(skill, ArtPreplanCfg):
-            continue  # it acts on nothing
+            continue  # it acts on no object
         asset = assets[skill.objects[0]]
         if skill.part is None and len(asset.articulation.parts) > 1 and cfg.task.derived is None:
             raise ConfigError(
-                f"{where}.part is missing. '{asset.name}' has {_listed(list(asset.articulation.parts))}. Name one.",
+                f"{where}.part is missing. '{asset.name}' has {_join_names(list(asset.articulation.parts))}. Name one.",
                 key=f"{where}.part",
             )
         named = skill.part or part_acted_on(skill.name, None, asset.articulation).name
-        part = _part(asset, named, f"{where}.part")
+        part = _find_part(asset, named, f"{where}.part")
         for arm in [arms[skill.arm]] if skill.arm is not None else cfg.robot.arms:
             _check_settings(skill, asset, part, cfg.robot, arm, where)
     _check_mounts(cfg, assets)
@@ -73,21 +73,21 @@ def check_assets(cfg: EpisodeCfg, *, number: int = 0) -> None:
 
 
 def _check_randomization(cfg: EpisodeCfg, assets: dict[str, ObjectAsset], rng: np.random.Generator) -> None:
-    """Builds the scene of one layout and fits every rule to it: views, attributes and widths are its bodies'."""
+    """Builds the scene of one layout and applies every rule: views, attributes and sizes must fit its bodies."""
     with banner_hidden():
         from unlatch.simcore.sim.world import World
-        from unlatch.workflows.episode.randomization.episode_randomization import randomized
+        from unlatch.workflows.episode.randomization.episode_randomization import make_randomization
         from unlatch.workflows.episode.scene import build_scene
 
     homes = [(arm.name, arm.home, arm.home_std) for arm in cfg.robot.arms]
     layout = sample_layout(cfg.task, assets, homes, rng)
     with World(cfg.world) as world:
-        # in a world that is thrown away; recorded values must fit it too
-        randomized(build_scene(world, cfg.robot, assets, layout, []), cfg.randomization, 0)
+        # the world is not used again; recorded values must fit it too
+        make_randomization(build_scene(world, cfg.robot, assets, layout, []), cfg.randomization, 0)
 
 
 def _setting_keys(skill: SkillCfg, where: str) -> dict[str, str]:
-    """Full keys of the planner settings of a skill's ways, by the way's name."""
+    """Returns the full keys of the planner settings of a skill's strategies, by name of the strategy."""
     others = {item.name: f"{where}.strategies[{i}].planner_setting" for i, item in enumerate(skill.strategies)}
     return {skill.strategy: f"{where}.planner_setting", **others}
 
@@ -106,17 +106,17 @@ def _check_settings(skill: SkillCfg, asset: ObjectAsset, part: Part, robot: Robo
 
 
 def _check_derivable(skill: SkillCfg, asset: ObjectAsset, part: Part, robot: RobotCfg, arm: ArmCfg, where: str) -> None:
-    """Refuses an entry without a setting where none can be derived."""
+    """Raises if an entry has no setting and none can be derived."""
     try:
         with_setting(skill, asset, part, robot=robot, arm=arm, s=part.openness.closed)
     except (AssetError, ConfigError) as exc:
         raise ConfigError(f"{where}: {exc.message}", key=where) from exc
 
 
-def _example(cfg: ObjectCfg, rng: np.random.Generator, number: int) -> ObjectAsset:
-    """The object that an episode draws or, if it is damaged, the first of the others that is not.
+def _load_example(cfg: ObjectCfg, rng: np.random.Generator, number: int) -> ObjectAsset:
+    """Returns the object that an episode draws or, if it is damaged, the first undamaged one.
 
-    A damaged one is the affair of the episodes that draw it: names are checked by any other.
+    A damaged object fails only the episodes that draw it; any other object serves to check names.
     """
     check_candidates(cfg)
     try:
@@ -146,24 +146,24 @@ def _check_link(cfg: EpisodeCfg, assets: Mapping[str, ObjectAsset], body: str, l
     links = [str(item.get("name")) for item in parse_xml(path).iter("link")]
     if link not in links:
         raise ConfigError(
-            f"{where}='{link}' is no link of '{body}'.{close_matches(link, links)} Links: {_listed(links)}. "
+            f"{where}='{link}' is no link of '{body}'.{close_matches(link, links)} Links: {_join_names(links)}. "
             "Name one of them.",
             key=where,
             available=links,
         )
 
 
-def _part(asset: ObjectAsset, name: str, where: str) -> Part:
+def _find_part(asset: ObjectAsset, name: str, where: str) -> Part:
     parts = asset.articulation.parts
     if name not in parts:
         raise ConfigError(
-            f"{where}='{name}' is no part of {described(asset)}."
-            f"{close_matches(name, parts)} Parts: {_listed(list(parts))}. Name one of them.",
+            f"{where}='{name}' is no part of {describe_object(asset)}."
+            f"{close_matches(name, parts)} Parts: {_join_names(list(parts))}. Name one of them.",
             key=where,
             available=list(parts),
         )
     return parts[name]
 
 
-def _listed(names: Sequence[str]) -> str:
+def _join_names(names: Sequence[str]) -> str:
     return ", ".join(names)

@@ -1,4 +1,4 @@
-"""The objects of one episode: drawn for it, or those that its record names."""
+"""Loads the objects of one episode: drawn ones, or those that a record names."""
 
 from __future__ import annotations
 
@@ -16,35 +16,36 @@ from unlatch.simcore.errors import AssetError, ConfigError, RecordingError
 from unlatch.simcore.recording.episode import EpisodeRecord
 from unlatch.skills.artpreplan import ArtPreplanCfg
 from unlatch.skills.contract.config import part_acted_on
-from unlatch.tasks.layout import described
+from unlatch.tasks.layout import describe_object
 
 
 def load_assets(
     cfg: EpisodeCfg, number: int, recorded: EpisodeRecord | None, rng: np.random.Generator
 ) -> dict[str, ObjectAsset]:
-    """The objects by name.
+    """Returns the objects by name.
 
     Args:
         cfg: The episode's configuration.
         number: Its number.
-        recorded: A record whose objects are taken; None = they are drawn.
+        recorded: A record whose objects are loaded; None = they are drawn.
         rng: The layout stream.
 
     Raises:
-        AssetError: One is not there, or damaged.
-        RecordingError: Those that are there now are not those that were recorded.
+        AssetError: An object does not exist, or is damaged.
+        RecordingError: The objects are not those that were recorded.
     """
     pinned = {} if recorded is None else recorded.layout.get("instances", {})
     assets = {
-        item.name: load_object(_pinned(item, pinned), rng=rng, number=number) for item in (cfg.object, *cfg.objects)
+        item.name: load_object(_pin_instance(item, pinned), rng=rng, number=number)
+        for item in (cfg.object, *cfg.objects)
     }
     if recorded is not None:
-        _check_same(assets, recorded)
+        _check_same_objects(assets, recorded)
     return assets
 
 
 def with_derived_task(cfg: EpisodeCfg, assets: Mapping[str, ObjectAsset]) -> EpisodeCfg:
-    """The configuration with its derived task; a drawn object that it does not fit costs this episode alone.
+    """Returns the configuration with its derived task. Where a drawn object does not fit, only this episode fails.
 
     Args:
         cfg: The episode's configuration.
@@ -52,7 +53,7 @@ def with_derived_task(cfg: EpisodeCfg, assets: Mapping[str, ObjectAsset]) -> Epi
 
     Raises:
         ConfigError: The task does not fit the object.
-        AssetError: It does not fit the one that was drawn.
+        AssetError: It does not fit the drawn object.
     """
     try:
         return with_task(cfg, assets)
@@ -60,11 +61,11 @@ def with_derived_task(cfg: EpisodeCfg, assets: Mapping[str, ObjectAsset]) -> Epi
         if not chooses_instance(cfg.object):
             raise
         asset = assets[cfg.object.name]
-        raise AssetError(f"{described(asset)}: {exc.message}", instance=asset.instance) from exc
+        raise AssetError(f"{describe_object(asset)}: {exc.message}", instance=asset.instance) from exc
 
 
-def instances_of(cfg: EpisodeCfg, assets: Mapping[str, ObjectAsset]) -> dict[str, dict[str, Any]]:
-    """Which objects an episode has, for its record: category, instance, source, parameters, split.
+def describe_instances(cfg: EpisodeCfg, assets: Mapping[str, ObjectAsset]) -> dict[str, dict[str, Any]]:
+    """Returns category, instance, source, parameters and split of every object, for the record.
 
     Args:
         cfg: The episode's configuration.
@@ -97,7 +98,7 @@ def part_acted_on_by(cfg: EpisodeCfg, assets: Mapping[str, ObjectAsset], index: 
     return part_acted_on(entry.name, entry.part, assets[entry.objects[0]].articulation).name
 
 
-def _check_same(assets: Mapping[str, ObjectAsset], recorded: EpisodeRecord) -> None:
+def _check_same_objects(assets: Mapping[str, ObjectAsset], recorded: EpisodeRecord) -> None:
     for name, asset in assets.items():
         if recorded.assets.get(name) != asset.content_hash:
             raise RecordingError(
@@ -109,7 +110,7 @@ def _check_same(assets: Mapping[str, ObjectAsset], recorded: EpisodeRecord) -> N
             )
 
 
-def _pinned(cfg: ObjectCfg, instances: Mapping[str, Any]) -> ObjectCfg:
-    """The object's configuration with the instance that a record names."""
+def _pin_instance(cfg: ObjectCfg, instances: Mapping[str, Any]) -> ObjectCfg:
+    """Returns the object's configuration with the instance that a record names."""
     entry = instances.get(cfg.name)
     return cfg if not isinstance(entry, Mapping) else cfg.at(str(entry["instance"]))

@@ -1,4 +1,4 @@
-"""A demonstration: skills plan and move the arms through one episode."""
+"""A demonstration: skills plan their motions and move the arms through one episode."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from unlatch.workflows.episode.skill_run import SkillRun
 
 @dataclass
 class Lane:
-    """One arm's share of a stage: its skills, one after the other."""
+    """The skills of one arm in a stage, one after the other."""
 
     ahead: list[int]
     """Places in the chain of the skills that have not begun."""
@@ -42,7 +42,7 @@ class Lane:
 
 
 class Attempt:
-    """One demonstration in the making: `run`, then `record`."""
+    """One demonstration: `run`, then `record`."""
 
     def __init__(self, episode: Episode) -> None:
         """Takes an episode that has not begun.
@@ -53,7 +53,7 @@ class Attempt:
         self.episode = episode
 
     def run(self) -> None:
-        """The whole episode: every stage of the chain, then settling."""
+        """Runs the whole episode: every stage of the chain, then settling."""
         episode = self.episode
         episode.begin()
         failure = episode.failure
@@ -65,14 +65,17 @@ class Attempt:
         episode.conclude(failure)
 
     def plan(self, index: int = 0) -> Skill:
-        """Makes the skill of an index, begins its stage and plans; the skill holds its plan or its failure.
+        """Begins and plans a skill; returns it with its plan or its failure.
 
-        One that moves nothing ends at once, and that of the next index is taken.
+        A skill that moves nothing ends at once, and the next one is planned.
+
+        Args:
+            index: Place of the skill in the chain.
         """
         return self.plan_stage(index)[0]
 
     def plan_stage(self, index: int = 0) -> list[Skill]:
-        """As `plan`, for all arms that begin together with the skill of an index, which begins its stage."""
+        """Begins and plans all skills that begin together with the first skill of a stage; see `plan`."""
         stages = stages_of(self.episode.cfg.skills)
         sequences = next(each for each in stages if any(index in sequence for sequence in each))
         lanes = self._lanes_that_begin([Lane(list(sequence)) for sequence in sequences])
@@ -81,10 +84,10 @@ class Attempt:
         return skills if all(skill.executes for skill in skills) else self.plan_stage(index + 1)
 
     def _begin_skills(self, lanes: Sequence[Lane], concurrent: Sequence[Skill]) -> None:
-        """Begins the next skill of every lane and plans them, each against what the others will do.
+        """Begins the next skill of every lane and plans it against the motions of the others.
 
         Args:
-            lanes: The arms whose turn it is.
+            lanes: The arms whose next skill begins.
             concurrent: Skills that other arms carry out.
         """
         episode = self.episode
@@ -103,11 +106,11 @@ class Attempt:
         episode.timings_ms["plan"] += 1e3 * (time.perf_counter() - start)
 
     def _plan_as_searched(self, indices: Sequence[int], concurrent: Sequence[Skill]) -> list[PlannedSkill]:
-        """Skills planned as a first look for a layout planned them; none where there was no such look, or for the last.
+        """Returns skills planned with the budget that found the layout; none for the last skill, or without a search.
 
-        With all that a planner has another grip may be found first, from which a later skill, or that of another arm,
-        was never tried. After the last one nothing is planned that could be lost: where its first wave of starts finds
-        no goal, later waves are tried before the one goal of the slower solver.
+        The full budget may find another grip first, for which later skills or other arms were never planned. No skill
+        depends on the last one: if its first wave of starts finds no goal, later waves are tried before the slower
+        solver.
         """
         planner = self.episode.planner
         is_last = len(indices) == 1 and len(self.episode.judge.runs) == len(self.episode.cfg.skills)
@@ -116,7 +119,7 @@ class Attempt:
         return planner.plan_together(indices, budget=planner.budget.first_look(), concurrent=concurrent)
 
     def _run_stage(self, sequences: Sequences) -> Failure | None:
-        """One stage, from its plans to the end of its last skill; what went wrong beside the judge's rules."""
+        """Runs one stage from its plans to the end of its last skill; returns a failure that the judge does not see."""
         episode, judge = self.episode, self.episode.judge
         lanes = [Lane(list(sequence)) for sequence in sequences]
         first = self._lanes_that_begin(lanes)
@@ -155,13 +158,13 @@ class Attempt:
         return failure
 
     def _lanes_that_begin(self, lanes: Sequence[Lane]) -> list[Lane]:
-        """The arms of a stage that begin it: those that hold something for the others, or all."""
+        """Returns the arms that begin a stage: those that hold something for the others, or all."""
         skills = self.episode.cfg.skills
         holding = [lane for lane in lanes if issubclass(SKILLS.load(skills[lane.ahead[0]].name), HoldingSkill)]
         return holding or list(lanes)
 
     def _start_skills(self, lanes: Sequence[Lane]) -> Failure | None:
-        """Starts skills that have been planned; why not, where one has no plan."""
+        """Starts planned skills; returns a failure where a skill has no plan."""
         for lane in lanes:
             skill = lane.skill
             if not (skill.is_feasible() and skill.is_ready()):
@@ -173,7 +176,7 @@ class Attempt:
         return None
 
     def _run_frame(self, lanes: Sequence[Lane]) -> None:
-        """One record frame of the skills that run side by side."""
+        """Runs one record frame of concurrent skills."""
         episode, skills = self.episode, [lane.skill for lane in lanes]
         phases = [skill.phase for skill in skills]
         episode.frames.advance({skill.context.arm.name: skill.next_action() for skill in skills}, skills=skills)
@@ -187,7 +190,7 @@ class Attempt:
         )
 
     def _end_skills(self, lanes: Sequence[Lane]) -> Failure | None:
-        """Ends the stages of skills that are done; what went wrong beside the judge's rules."""
+        """Ends skills that are done; returns the earliest failure that the judge does not see."""
         found = []
         for lane in lanes:
             skill, run = lane.skill, lane.run
@@ -200,7 +203,7 @@ class Attempt:
         return earliest(found)
 
     def _settle(self) -> Failure | None:
-        """Stands still until the judge is content, for `settle_s` at most; what kept the scene from settling."""
+        """Stands still until the goal has lasted, for `settle_s` at most; returns why the scene did not settle."""
         episode, judge = self.episode, self.episode.judge
         start = time.perf_counter()
         frame_start = episode.frames.frame
@@ -218,12 +221,12 @@ class Attempt:
         return earliest(judge.failures_since(frame_start))
 
     def record(self) -> EpisodeRecord:
-        """The record of what happened so far."""
+        """Returns the record of the episode."""
         return self.episode.record()
 
 
 def planned_skill(episode: Episode) -> Skill:
-    """Begins an episode and plans its first skill as a demonstration would, without executing it.
+    """Begins an episode and plans its first skill without executing it.
 
     Raises:
         SimCoreError: The layout is invalid.

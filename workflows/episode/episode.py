@@ -29,7 +29,7 @@ from unlatch.skills.contract.failure import Failure, earliest
 from unlatch.skills.contract.skill import Skill
 from unlatch.tasks.language import phrasing_draws, task_language
 from unlatch.tasks.layout import Layout, sample_layout
-from unlatch.workflows.episode.assets import instances_of, load_assets, part_acted_on_by, with_derived_task
+from unlatch.workflows.episode.assets import describe_instances, load_assets, part_acted_on_by, with_derived_task
 from unlatch.workflows.episode.chain_planner import ChainPlanner
 from unlatch.workflows.episode.frame_loop import FrameLoop
 from unlatch.workflows.episode.judge import Judge
@@ -37,7 +37,7 @@ from unlatch.workflows.episode.layout_search import LayoutSearch
 from unlatch.workflows.episode.randomization.episode_randomization import (
     EpisodeRandomization,
     VisualDraw,
-    randomized,
+    make_randomization,
     recorded_randomization,
 )
 from unlatch.workflows.episode.scene import EpisodeScene, build_scene
@@ -155,7 +155,7 @@ class Episode:
             sensors=list(cfg.all_sensors().values()),
             seed=self.seed,
         )
-        self.randomization = randomized(self.scene, cfg.randomization, self.seed, visual_draw=self.visual_draw)
+        self.randomization = make_randomization(self.scene, cfg.randomization, self.seed, visual_draw=self.visual_draw)
         if self.randomization is not None:
             self._layout = replace(layout, q_home=self.randomization.homes(layout.q_home))
         self.judge = Judge(cfg, self.scene, acted_on, arms_may_move=self._arms_may_move)
@@ -266,7 +266,7 @@ class Episode:
         layout = {} if self._layout is None else self._layout.to_dict()
         if self._is_reset and self.planner.layout_search is not None:
             layout["preplan"] = self.planner.layout_search.to_dict()
-        layout["instances"] = instances_of(self.cfg, self._assets)
+        layout["instances"] = describe_instances(self.cfg, self._assets)
         return layout
 
     def language(self) -> list[str]:

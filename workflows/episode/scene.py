@@ -1,4 +1,4 @@
-"""Builds the scene of one episode in a world: for collection, for planning alone, for pictures and for replay."""
+"""Builds the scene of one episode in a world."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from unlatch.skills.contract.context import FrameSpeeds, Views
 from unlatch.solver.kinematics import Kinematics
 from unlatch.solver.scene import ArmModel
 from unlatch.tasks.layout import Layout
-from unlatch.tasks.scene_names import TABLE, plinth_of
+from unlatch.tasks.scene_names import TABLE, plinth_name
 from unlatch.workflows.episode.semantic_classes import check_classes
 
 TABLE_SIZE_M = (1.8, 2.0, 0.06)
@@ -52,36 +52,36 @@ class EpisodeScene:
     """By arm, then by (object, part)."""
     monitor: ContactMonitor
     fixtures: tuple[ObstacleModel, ...]
-    _left: dict[str, tuple[object, ...]] = field(default_factory=dict, init=False, repr=False)
-    """How the last frame left everything."""
+    _last_signature: dict[str, tuple[object, ...]] = field(default_factory=dict, init=False, repr=False)
+    """Signature of the world after the last frame."""
 
     def view(self) -> LookAtCamera:
-        """A camera that sees the robot's hand and the object."""
+        """Returns a camera that sees the robot's hand and the object."""
         boxes = [item.body.aabb() for item in self.objects.values()]
         middle = np.mean([box.mean(axis=0) for box in boxes], axis=0)
         # from behind the robot's right shoulder: the object's front and the hand are both seen
         target = 0.6 * middle + 0.4 * np.array([0.12, 0.0, 0.5])
         eye = target + np.array([-0.68, -1.05, 0.62])
-        if len(self.robot.arms) > 1:  # shoulders on both sides would hide it: from beyond the object
+        if len(self.robot.arms) > 1:  # shoulders on both sides would hide the object: look from its far side
             target = 0.8 * middle + 0.2 * np.array([0.0, 0.0, 0.5])
             eye = target + np.array([1.05, -0.8, 0.75])
         return LookAtCamera(eye=tuple(eye.tolist()), target=tuple(target.tolist()), fov_deg=48.0)
 
     def hold_flags(self, held: Mapping[str, frozenset[str]]) -> dict[str, tuple[bool, ...]]:
-        """Which joints of every object are held, as an action states it."""
+        """Returns which joints of every object are held, as an action has them."""
         return {
             name: tuple(joint in held.get(name, frozenset()) for joint in item.joint_names)
             for name, item in self.objects.items()
         }
 
     def act_on(self, name: str, part: str, *, arm: str, alone: bool = True, link: str | None = None) -> None:
-        """Says which object and part an arm acts on from here on; what no arm acts on is part of the environment.
+        """Sets the object and part that an arm acts on from now on; other objects are part of the environment.
 
         Args:
             name: The object.
             part: Its part.
             arm: The arm.
-            alone: Whether the other arms act on nothing from here on.
+            alone: Whether the other arms act on nothing from now on.
             link: Link of the object that its fingers may touch; None = that of the part.
         """
         for other in self.objects.values():
@@ -90,14 +90,14 @@ class EpisodeScene:
         self.objects[name].act_on(part, arm=arm, link=link)
 
     def apply(self, action: Action) -> None:
-        """Gives a record frame's action to the robot, and its hold events to the objects."""
+        """Gives an action to the robot, and its hold events to the objects."""
         self.robot.apply(action)
         for name, flags in action.hold.items():
             item = self.objects[name]
             item.hold(frozenset(joint for joint, flag in zip(item.joint_names, flags, strict=True) if flag))
 
     def action_at(self, arrays: Mapping[str, np.ndarray], index: int) -> Action:
-        """The action of a record's row, to be applied to this scene."""
+        """Reads the action of one row of a record."""
         arms = {}
         for name, arm in self.robot.arms.items():
             prefix = f"actions.{self.robot.cfg.name}.{name}"
@@ -111,7 +111,7 @@ class EpisodeScene:
         return Action(arms, hold=hold)
 
     def action_values(self, action: Action) -> dict[str, np.ndarray]:
-        """An action as a row of a record, by record key; `action_at` reads it back."""
+        """Returns an action as a row of a record, by record key; `action_at` reads it back."""
         values: dict[str, np.ndarray] = {}
         for name, arm_action in action.arms.items():
             prefix = f"actions.{self.robot.cfg.name}.{name}"
@@ -124,13 +124,13 @@ class EpisodeScene:
         return values
 
     def advance_frame(self, before_control_step: Callable[[], None] | None = None) -> FrameSpeeds:
-        """One record frame: control steps, each with its physics steps; contacts and speeds are read at every one.
+        """Simulates one record frame; contacts and speeds are read at every physics step.
 
         Args:
             before_control_step: Called once a control step, before its physics steps (randomization).
 
         Raises:
-            SkillError: Something was moved since the last frame, by other means than an action.
+            SkillError: Something other than an action moved the scene since the last frame.
         """
         self._check_untouched()
         world, robot, rates = self.world, self.robot, self.world.cfg
@@ -148,15 +148,17 @@ class EpisodeScene:
                     object_speeds[name] = max(object_speeds[name], item.max_joint_speed())
         self.monitor.end_frame()
         self.state_tree.update_state()
-        self._left = world.signature()
+        self._last_signature = world.signature()
         return FrameSpeeds(robot_speed, object_speeds)
 
     def _check_untouched(self) -> None:
-        """Refuses what a skill did to the scene itself: nothing but actions and physics may move it."""
-        if not self._left:
+        """Raises if a skill changed the scene itself: only actions and physics may move it."""
+        if not self._last_signature:
             return
         now = self.world.signature()
-        changed = sorted(name for name in {*now, *self._left} if now.get(name) != self._left.get(name))
+        changed = sorted(
+            name for name in {*now, *self._last_signature} if now.get(name) != self._last_signature.get(name)
+        )
         if changed:
             raise SkillError(
                 f"{', '.join(changed)} of the scene changed between two record frames. Expected that nothing but "
@@ -166,7 +168,7 @@ class EpisodeScene:
             )
 
     def contact_values(self) -> dict[str, np.ndarray]:
-        """Forces of the frame by record key."""
+        """Returns the contact forces of the frame by record key."""
         return {f"contacts.{path}": value for path, value in self.state_tree.contacts.state_dict().items()}
 
 
@@ -180,7 +182,7 @@ def build_scene(
     sensors: Sequence[SensorCfg] = (),
     seed: int = 0,
 ) -> EpisodeScene:
-    """Empties a world and puts table, plinths, robot, objects and sensors into it.
+    """Empties a world and adds table, plinths, robot, objects and sensors.
 
     Args:
         world: An open world.
@@ -188,11 +190,11 @@ def build_scene(
         assets: Objects by name.
         layout: Where they stand.
         acted_on: (object, part) of every skill; contact views are made for these.
-        sensors: What is mounted where; read last, in this order.
+        sensors: The sensors; they are read last, in this order.
         seed: Seed of the episode, for noise of sensors.
 
     Raises:
-        ConfigError: A sensor is mounted on what is not there.
+        ConfigError: A sensor is mounted on a body that does not exist.
     """
     world.reset()
     fixtures = [
@@ -212,7 +214,7 @@ def build_scene(
     for name, asset in assets.items():
         place = layout.objects[name]
         if place.plinth_size_m is not None and place.T_world_plinth is not None:
-            plinth = plinth_of(name)
+            plinth = plinth_name(name)
             box = world.add_box(
                 plinth, size_m=place.plinth_size_m, T_world_box=place.T_world_plinth, rgba=(0.45, 0.47, 0.5, 1.0)
             )
@@ -233,7 +235,7 @@ def build_scene(
     monitor = ContactMonitor(
         world, robot.body, ignored_self_pairs=[frozenset(pair) for pair in robot_cfg.self_collision_ignored]
     )
-    views = {arm.name: _views(robot_cfg, arm, objects, acted_on, monitor) for arm in robot_cfg.arms}
+    views = {arm.name: _make_views(robot_cfg, arm, objects, acted_on, monitor) for arm in robot_cfg.arms}
     for view in monitor.views.values():
         scene.add_contact_view(view)
     for cfg in sensors:
@@ -247,7 +249,7 @@ def build_scene(
     return episode
 
 
-def _views(
+def _make_views(
     robot: RobotCfg,
     arm: ArmCfg,
     objects: Mapping[str, SceneObject],
@@ -288,7 +290,7 @@ def _views(
 
 
 def robot_model(robot: Robot, arm: ArmCfg, layout: Layout) -> RobotModel:
-    """What the collision checker needs to know of one arm; the other arms stand where they are now."""
+    """Returns the model of one arm for the collision checker; the other arms keep their present joints."""
     cfg = robot.cfg
     home: dict[str, float] = {}
     for other in cfg.arms:
@@ -311,8 +313,8 @@ def robot_model(robot: Robot, arm: ArmCfg, layout: Layout) -> RobotModel:
 
 
 def arm_model(cfg: RobotCfg, arm: ArmCfg) -> ArmModel:
-    """The arm as the planner sees it: the maker's limits less a margin."""
-    kinematics = _kinematics(model_path(cfg), arm.base_link, arm.ee_link)
+    """Returns the model of an arm for the planner: the maker's limits less a margin."""
+    kinematics = _read_kinematics(model_path(cfg), arm.base_link, arm.ee_link)
     return ArmModel(
         kinematics=kinematics,
         tool_keypoints={name: np.array(xyz) for name, xyz in arm.keypoints.items()},
@@ -327,5 +329,5 @@ def arm_model(cfg: RobotCfg, arm: ArmCfg) -> ArmModel:
 
 
 @lru_cache(maxsize=16)
-def _kinematics(urdf: Path, base_link: str, ee_link: str) -> Kinematics:
+def _read_kinematics(urdf: Path, base_link: str, ee_link: str) -> Kinematics:
     return Kinematics.from_urdf(urdf, base_link=base_link, tip_link=ee_link)

@@ -1,4 +1,4 @@
-"""Classes of bodies by name, where a configuration names some."""
+"""Checks the classes of bodies that a configuration names."""
 
 from __future__ import annotations
 
@@ -11,24 +11,24 @@ from unlatch.simcore.errors import ConfigError, close_matches
 from unlatch.simcore.sim.world import World
 
 IN_SCENES = ("distractor", "floor", "plinth", "robot", "table", "wall")
-"""Classes of what stands in scenes beside objects, whose classes are their categories."""
+"""Classes of bodies other than objects; the class of an object is its category."""
 
 _NEAR = 0.8
-"""How alike a misspelt name is at least, of 1; `my_table` is a name of its own beside `table`."""
+"""Least similarity of a misspelt name, of 1; `my_table` is not a misspelling of `table`."""
 
 
 def check_classes(names: Iterable[str], world: World, *, key: str) -> None:
-    """Raises for a class that is near to one that there is, and none itself.
+    """Raises for a class that is unknown and similar to a known one.
 
-    One that is near to none is let pass: it may be the category of an object that another episode has.
+    A class that is similar to none passes: it may be the category of an object in another episode.
 
     Args:
-        names: The classes.
+        names: Names of classes.
         world: A scene, complete.
-        key: Where they are configured.
+        key: Key of the configuration that names them.
 
     Raises:
-        ConfigError: One is misspelt.
+        ConfigError: A class is misspelt.
     """
     known = {*IN_SCENES, *CATEGORIES, *GENERATORS.names(), *(body.semantic_class for body in world.seen_bodies())}
     for name in names:

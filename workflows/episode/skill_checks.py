@@ -1,4 +1,4 @@
-"""Checks an entry of `skills` against the skill and the part that it names, before anything is written."""
+"""Checks an entry of `skills` against its skill and its part, before anything is written."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from unlatch.skills.catalog import SKILLS
 from unlatch.skills.contract.config import SkillCfg
 from unlatch.solver.settings.setting import PlannerSettingCfg, SuccessMode
 from unlatch.solver.terms.point2point import Point2Point
-from unlatch.tasks.layout import described
+from unlatch.tasks.layout import describe_object
 from unlatch.workflows.cli.console import banner_hidden
 
 _PAST_LIMIT_RAD = 0.05
 _PAST_LIMIT_M = 0.01
-"""So far past a joint's limit a part may be pushed, so that it gets there for sure."""
+"""A part may be pushed this far past its joint's limit, so that it surely reaches the limit."""
 
 
 def check_skill(skill: SkillCfg, part: Part, asset: ObjectAsset, *, where: str) -> None:
-    """Checks what a skill is asked for: a way to judge it that it has, and a way that its part can go.
+    """Checks success mode, threshold and target of an entry.
 
     Args:
         skill: The entry.
@@ -30,7 +30,7 @@ def check_skill(skill: SkillCfg, part: Part, asset: ObjectAsset, *, where: str) 
         where: Full key of its planner setting.
 
     Raises:
-        ConfigError: The skill or the part cannot do it.
+        ConfigError: The skill or the part does not allow one of them.
     """
     _check_mode(skill, f"{where}.success_mode")
     _check_threshold(skill, part, asset, f"{where}.success_threshold")
@@ -52,7 +52,7 @@ def _check_mode(skill: SkillCfg, where: str) -> None:
 
 
 def _check_threshold(skill: SkillCfg, part: Part, asset: ObjectAsset, where: str) -> None:
-    """A threshold that the joint can come to, and that it has not come to before it moves."""
+    """Checks that the joint can reach the threshold, and has not reached it before it moves."""
     with banner_hidden():
         modes = SKILLS.load(skill.name).success_modes
     mode = skill.planner_setting.success_mode or (modes[0] if modes else None)
@@ -65,7 +65,7 @@ def _check_threshold(skill: SkillCfg, part: Part, asset: ObjectAsset, where: str
         span, unit = span / abs(part.openness.open - part.openness.closed), "of the way from closed to open"
     if not 0.0 < threshold <= span:
         raise ConfigError(
-            f"{where}={threshold:g} cannot be judged on '{part.name}' of {described(asset)} with success_mode "
+            f"{where}={threshold:g} cannot be judged on '{part.name}' of {describe_object(asset)} with success_mode "
             f"{mode.value}: its joint has {span:.3g} {unit}. Expected a value above 0 and at most that. Change it.",
             key=where,
         )
@@ -80,17 +80,17 @@ def _check_follow(skill: SkillCfg, part: Part, asset: ObjectAsset, where: str) -
     unit, past = ("m", _PAST_LIMIT_M) if joint.kind == "prismatic" else ("rad", _PAST_LIMIT_RAD)
     if not joint.lower - past <= target <= joint.upper + past:
         raise ConfigError(
-            f"{where}={follow.to} leads '{part.name}' of {described(asset)} to {target:.3g} {unit}, which its joint "
-            f"cannot reach. Expected {joint.lower:.3g} to {joint.upper:.3g} {unit} (at most {past:g} {unit} past a "
-            "limit, to push against it), or a share such as 80%. Change it.",
+            f"{where}={follow.to} leads '{part.name}' of {describe_object(asset)} to {target:.3g} {unit}, which its "
+            f"joint cannot reach. Expected {joint.lower:.3g} to {joint.upper:.3g} {unit} (at most {past:g} {unit} past "
+            "a limit, to push against it), or a share such as 80%. Change it.",
             key=where,
         )
 
 
 def check_points(setting: PlannerSettingCfg, tool: Mapping[str, Sequence[float]], part: Part, *, where: str) -> None:
-    """Refuses two point constraints that no pose of the hand satisfies: its points stay as far apart as they are.
+    """Raises if two point constraints contradict each other: the distance between two points of the hand is fixed.
 
-    Only pairs whose targets are fixed in one frame of the object are checked here; the planner checks the others.
+    Only pairs whose targets have the same frame are checked here; the planner checks the others.
 
     Args:
         setting: The skill's planner setting.

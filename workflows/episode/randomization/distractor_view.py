@@ -1,4 +1,4 @@
-"""The distractors of an episode as a view: rules put them elsewhere, at resets or while the episode runs."""
+"""The distractors of an episode as a view: rules rearrange them, at resets or while the episode runs."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ DISTRACTORS = "distractors"
 
 
 class DistractorView(AttributeView):
-    """All distractors of one episode; where they stand follows from one number."""
+    """All distractors of one episode; one number decides their arrangement."""
 
     kind = "distractors"
 
     def __init__(self) -> None:
-        """Makes a view of none; `bind` gives it those of an episode."""
+        """Makes a view without distractors; `bind` adds those of an episode."""
         super().__init__(DISTRACTORS)
         self._arrangement = 0.0
         self._items: Sequence[Distractor] = ()
@@ -33,21 +33,21 @@ class DistractorView(AttributeView):
         self._add(ViewAttribute("arrangement", 1, "-", words, self._read, self._write, least=0.0))
 
     def bind(self, items: Sequence[Distractor], bodies: Sequence[Body], table: FreeTable) -> None:
-        """Takes the distractors of an episode, as its reset placed them.
+        """Binds the distractors of an episode, as its reset placed them.
 
         Args:
-            items: What stands where in arrangement 0.
-            bodies: The bodies that show them; none where nobody looks.
-            table: Where they may stand.
+            items: The distractors in arrangement 0.
+            bodies: The bodies that show them; empty in a world without visuals.
+            table: The free places on the table.
         """
         self._items, self._bodies, self._table = items, bodies, table
         if self._arrangement:
             self._place()
 
     def places(self) -> list[Distractor]:
-        """What stands where now; what finds no place in an arrangement is left where it was."""
+        """Returns the distractors as they stand now; a distractor without a free place keeps its place."""
         number = int(self._arrangement)
-        return list(self._items) if self._table is None or not number else self._table.arranged(self._items, number)
+        return list(self._items) if self._table is None or not number else self._table.rearrange(self._items, number)
 
     def _read(self, env: int) -> Array:
         return np.array([self._arrangement])

@@ -1,4 +1,4 @@
-"""Distractors of an episode: where they stand, and how they are shown."""
+"""Draws, places and shows the distractors of an episode."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ Array = np.ndarray
 CLASS = "distractor"
 """Their class in segmentation images."""
 TRIES = 40
-"""Places that are tried for each; what finds none is left out."""
+"""Places that are tried for each distractor; one that finds none is left out."""
 _CLEAR_M = {"robot": 0.1, "object": 0.3}
-"""Free space around the boxes of robot and objects: doors and drawers come out there."""
+"""Free space around the boxes of robot and objects, into which doors and drawers open."""
 _APART_M = 0.01
 _EDGE_M = 0.05
 _AWAY_M = 1e3
-"""Where nobody sees it."""
+"""Distance at which a distractor is out of sight."""
 
 
 @dataclass
 class Distractor:
-    """One thing that is only seen."""
+    """One object that is only seen and touches nothing."""
 
     shape: str
     """One of `unlatch.simcore.sim.visuals.scenery.SOLIDS`."""
@@ -46,7 +46,7 @@ class Distractor:
     y_m: float
     """Where it stands on the table, world frame [m]."""
     yaw_rad: float
-    """How it is turned."""
+    """Its yaw [rad]."""
     colour: list[float]
     """Red, green and blue, 0 to 1."""
     texture: int = PLAIN
@@ -54,49 +54,49 @@ class Distractor:
 
     @property
     def T_world(self) -> Pose:
-        """Pose of its middle."""
+        """Returns the pose of its middle."""
         return Pose.from_rpy((self.x_m, self.y_m, 0.5 * self.size_m), (0.0, 0.0, self.yaw_rad))
 
     @property
     def radius_m(self) -> float:
-        """Radius of a circle around it [m]."""
+        """Radius of a circle around it, seen from above [m]."""
         return 0.62 * self.size_m
 
 
 def draw_distractors(scene: EpisodeScene, cfg: DistractorsCfg, rng: np.random.Generator) -> list[Distractor]:
-    """Draws things that overlap neither each other nor the boxes of robot and objects nor the way between them.
+    """Draws distractors that overlap neither each other nor robot and objects nor the space between those.
 
     Args:
         scene: The scene after its reset.
-        cfg: How many, how large.
+        cfg: Their number and size.
         rng: Source of the draws.
     """
-    return FreeTable(scene).drawn(cfg, rng)
+    return FreeTable(scene).draw(cfg, rng)
 
 
 class FreeTable:
-    """Where distractors may stand, seen from above, while robot and objects are where they are now."""
+    """The free places on the table, seen from above, for the present poses of robot and objects."""
 
     def __init__(self, scene: EpisodeScene) -> None:
-        """Takes the boxes of robot and objects, and the way between them."""
-        self._taken = _taken(scene)
-        self._hand, self._goals = _way(scene)
+        """Measures the boxes of robot and objects, and the space between them."""
+        self._occupied_boxes = _occupied_boxes(scene)
+        self._hand, self._goals = _base_and_goals(scene)
 
-    def drawn(self, cfg: DistractorsCfg, rng: np.random.Generator) -> list[Distractor]:
-        """New things; see `draw_distractors`."""
+    def draw(self, cfg: DistractorsCfg, rng: np.random.Generator) -> list[Distractor]:
+        """Draws new distractors; see `draw_distractors`."""
         placed: list[Distractor] = []
         for _ in range(int(rng.integers(cfg.least, cfg.most + 1))):
-            made = _drawn(cfg, rng)
+            made = _draw_distractor(cfg, rng)
             if self._find_place(made, placed, rng):
                 placed.append(made)
         return placed
 
-    def arranged(self, items: Sequence[Distractor], number: int) -> list[Distractor]:
-        """The same things elsewhere; what finds no place stays or, where it would overlap, is out of sight.
+    def rearrange(self, items: Sequence[Distractor], number: int) -> list[Distractor]:
+        """Rearranges distractors; one without a free place stays or, where it would overlap, is moved out of sight.
 
         Args:
-            items: The things.
-            number: Number of the arrangement, from which all its draws follow.
+            items: The distractors.
+            number: Number of the arrangement, which seeds all its draws.
         """
         rng = stream(number, CLASS)
         placed: list[Distractor] = []
@@ -109,25 +109,27 @@ class FreeTable:
 
     def _find_place(self, made: Distractor, placed: Sequence[Distractor], rng: np.random.Generator) -> bool:
         for _ in range(TRIES):
-            made.x_m, made.y_m = (float(value) for value in _place(rng))
+            made.x_m, made.y_m = (float(value) for value in _draw_place(rng))
             if self._is_free(made, placed):
                 return True
         return False
 
     def _is_free(self, made: Distractor, placed: Sequence[Distractor]) -> bool:
         p = np.array([made.x_m, made.y_m])
-        free = all(_distance(p, box) > made.radius_m for box in self._taken)
-        free = free and all(_beside(p, self._hand, goal) > made.radius_m + _CLEAR_M["robot"] for goal in self._goals)
+        free = all(_distance_to_box(p, box) > made.radius_m for box in self._occupied_boxes)
+        free = free and all(
+            _distance_to_segment(p, self._hand, goal) > made.radius_m + _CLEAR_M["robot"] for goal in self._goals
+        )
         return free and all(np.hypot(*(p - (o.x_m, o.y_m))) > made.radius_m + o.radius_m + _APART_M for o in placed)
 
 
 def show_distractors(scene: EpisodeScene, distractors: Sequence[Distractor], textures: TextureStore) -> list[Body]:
-    """Adds them to the scenery of a world with visual shapes; their bodies, in the same order.
+    """Adds distractors to a world with visuals; returns their bodies in the same order.
 
     Args:
         scene: The scene.
-        distractors: What stands where.
-        textures: Where their textures come from.
+        distractors: The distractors.
+        textures: Source of their textures.
     """
     bodies = []
     for number, item in enumerate(distractors):
@@ -149,24 +151,24 @@ def show_distractors(scene: EpisodeScene, distractors: Sequence[Distractor], tex
 
 
 def plain_distractors(distractors: Sequence[Distractor]) -> list[dict[str, Any]]:
-    """For a record; `read_distractors` reads it back."""
+    """Returns distractors as plain values for a record; `read_distractors` reads them back."""
     return [asdict(item) for item in distractors]
 
 
 def read_distractors(content: Sequence[Mapping[str, Any]], where: str) -> list[Distractor]:
-    """Those of a record.
+    """Reads the distractors of a record.
 
     Args:
         content: As `plain_distractors` made them.
         where: Full key.
 
     Raises:
-        ConfigError: One cannot be read.
+        ConfigError: A distractor cannot be read.
     """
     return [read_dataclass(Distractor, item, where=f"{where}[{index}]") for index, item in enumerate(content)]
 
 
-def _drawn(cfg: DistractorsCfg, rng: np.random.Generator) -> Distractor:
+def _draw_distractor(cfg: DistractorsCfg, rng: np.random.Generator) -> Distractor:
     hue, saturation, value = rng.random(), rng.uniform(0.2, 0.9), rng.uniform(0.3, 0.95)
     return Distractor(
         shape=str(SOLIDS[int(rng.integers(len(SOLIDS)))]),
@@ -179,14 +181,14 @@ def _drawn(cfg: DistractorsCfg, rng: np.random.Generator) -> Distractor:
     )
 
 
-def _place(rng: np.random.Generator) -> Array:
+def _draw_place(rng: np.random.Generator) -> Array:
     half = 0.5 * np.array(TABLE_SIZE_M[:2]) - _EDGE_M
     place: Array = np.array(TABLE_CENTER_M[:2]) + rng.uniform(-half, half)
     return place
 
 
-def _taken(scene: EpisodeScene) -> list[Array]:
-    """(2, 2) lower and upper corners of what is taken, seen from above."""
+def _occupied_boxes(scene: EpisodeScene) -> list[Array]:
+    """Returns (2, 2) lower and upper corners of occupied boxes, seen from above."""
     boxes = []
     for name, body in scene.world.bodies.items():
         if name != TABLE:
@@ -195,18 +197,18 @@ def _taken(scene: EpisodeScene) -> list[Array]:
     return boxes
 
 
-def _way(scene: EpisodeScene) -> tuple[Array, list[Array]]:
-    """Base of the robot, and the middles of the objects, seen from above."""
+def _base_and_goals(scene: EpisodeScene) -> tuple[Array, list[Array]]:
+    """Returns the base of the robot and the middles of the objects, seen from above."""
     goals = [item.body.aabb()[:, :2].mean(axis=0) for item in scene.objects.values()]
     return scene.robot.T_world_root.p[:2], goals
 
 
-def _distance(p: Array, box: Array) -> float:
+def _distance_to_box(p: Array, box: Array) -> float:
     return float(np.linalg.norm(np.maximum(np.maximum(box[0] - p, p - box[1]), 0.0)))
 
 
-def _beside(p: Array, start: Array, end: Array) -> float:
-    """Distance of a point to a line from start to end [m]."""
+def _distance_to_segment(p: Array, start: Array, end: Array) -> float:
+    """Returns the distance of a point to a line segment [m]."""
     along = end - start
     share = float(np.clip((p - start) @ along / max(float(along @ along), 1e-9), 0.0, 1.0))
     return float(np.linalg.norm(p - start - share * along))

@@ -1,4 +1,4 @@
-"""The randomization of one episode: views over its scene, rules of its configuration or of a record, firings kept."""
+"""The randomization of one episode: views of its scene, and rules of its configuration or of a record."""
 
 from __future__ import annotations
 
@@ -35,10 +35,10 @@ from unlatch.workflows.episode.randomization.randomization_layer import (
     PlacedRule,
     RandomizationLayer,
     RecordedLayer,
-    layer_of,
+    find_layer,
     read_layer,
 )
-from unlatch.workflows.episode.randomization.recorded_randomization import fitting
+from unlatch.workflows.episode.randomization.recorded_randomization import explain_misfit
 from unlatch.workflows.episode.randomization.visual_views import (
     CAMERAS,
     cameras,
@@ -53,23 +53,23 @@ _POSES = ("position", "orientation")
 
 @dataclass(frozen=True)
 class VisualDraw:
-    """How recorded episodes look in place of how they looked: the visual rules of a randomization, drawn anew."""
+    """Visual rules that are drawn anew for a recorded episode, in place of its recorded visuals."""
 
     cfg: RandomizationCfg
-    """Its rules of visuals and its distractors count; the others are left out."""
+    """A randomization; only its visual rules and distractors are used."""
     seed: int
-    """Seed of the draws; that of the episode gives what the episode itself would have had."""
+    """Seed of the draws; the seed of the episode gives the same draws as the episode itself."""
 
 
 class EpisodeRandomization:
-    """Layers of one environment; `reset` once after the layout, then `step` before every control step."""
+    """All layers of one episode: call `reset` once after the layout, then `step` before every control step."""
 
     def __init__(self, scene: EpisodeScene, cfg: RandomizationCfg, *, visual_draw: VisualDraw | None = None) -> None:
         """Makes views and rules; nothing is drawn yet.
 
         Args:
-            scene: The episode's scene, as its layout says.
-            cfg: The randomization; one with recorded values writes these.
+            scene: The episode's scene, built from its layout.
+            cfg: The randomization; recorded values are written as they are.
             visual_draw: Visuals in place of those of the configuration or the record.
 
         Raises:
@@ -90,14 +90,14 @@ class EpisodeRandomization:
         rules = [*drawn, *anew, *(placed for found in recorded.values() for placed in found)]
         self._check_views(rules)
         setups = {name: Setup(keep_firings=True) for name in LAYERS}
-        self._register(setups, {rule.view for _, rule in rules})
-        layers = recorded or self._sorted(drawn, setups)
+        self._register_views(setups, {rule.view for _, rule in rules})
+        layers = recorded or self._sort_by_layer(drawn, setups)
         if visual_draw is not None:
-            layers["visuals"] = self._sorted(anew, setups)["visuals"]
+            layers["visuals"] = self._sort_by_layer(anew, setups)["visuals"]
         self.layers = {name: RandomizationLayer(name, setups[name], layers[name]) for name in LAYERS}
 
     def _drawn_rules(self, cfg: RandomizationCfg) -> list[PlacedRule]:
-        """Rules of a configuration, one of all cameras as one of each."""
+        """Returns the rules of a configuration; a rule of all cameras becomes one rule for each."""
         own = [(f"randomization.rules[{index}]", rule) for index, rule in enumerate(cfg.rules)]
         for where, rule in own:
             if rule.view == DISTRACTORS and not cfg.distractors.active:
@@ -117,15 +117,15 @@ class EpisodeRandomization:
             *(("randomization.perception", rule) for rule in cfg.perception.rules(list(self._scene.objects))),
         ]
 
-    def _sorted(self, rules: Sequence[PlacedRule], setups: Mapping[str, Setup]) -> dict[str, list[PlacedRule]]:
-        """Rules by the layer that they belong to."""
+    def _sort_by_layer(self, rules: Sequence[PlacedRule], setups: Mapping[str, Setup]) -> dict[str, list[PlacedRule]]:
+        """Returns rules by their layer."""
         found: dict[str, list[PlacedRule]] = {name: [] for name in LAYERS}
         for where, rule in rules:
-            found[layer_of(rule, setups, where)].append((where, rule))
+            found[find_layer(rule, setups, where)].append((where, rule))
         return found
 
     def _recorded_layers(self) -> dict[str, RecordedLayer] | None:
-        """What a record says of every layer; None where all is drawn anew."""
+        """Returns the recorded layers; None where values are drawn."""
         if self.cfg.recorded is None:
             return None
         content = self.cfg.recorded if isinstance(self.cfg.recorded, Mapping) else {}
@@ -133,12 +133,12 @@ class EpisodeRandomization:
         found = {LAYERS[0]: read_layer(content, where)}
         for name in LAYERS[1:]:
             found[name] = read_layer(content.get(name, {}), f"{where}.{name}")
-        # a camera of the record may not be among those that look at it now
+        # a camera of the record may not exist now
         found["visuals"] = found["visuals"].only({*self._views, *visual_names(self._scene)})
         return found
 
     def _view_cfgs(self) -> dict[str, ViewCfg]:
-        """Views of bodies by name: one of each body as a whole, and those of the configuration."""
+        """Returns the views of bodies by name: one of each whole body, and those of the configuration."""
         bodies = self._scene.world.bodies
         views = {name: ViewCfg(name=name, body=name) for name in bodies}
         content, where = self.cfg.views, "randomization.views"
@@ -164,7 +164,7 @@ class EpisodeRandomization:
                 )
             views[view.name] = view
             try:
-                self._view(view)
+                self._get_view(view)
             except WorldError as exc:
                 raise ConfigError(f"{key}: {exc.message}", key=key) from exc
         return views
@@ -180,12 +180,12 @@ class EpisodeRandomization:
                     available=known,
                 )
 
-    def _register(self, setups: Mapping[str, Setup], used: set[str]) -> None:
-        """Registers the views that rules use, in the layers that they have attributes in."""
+    def _register_views(self, setups: Mapping[str, Setup], used: set[str]) -> None:
+        """Registers the views that rules use, in the layers that have their attributes."""
         scene = self._scene
         setups["physics"].register_simulation_context(scene.world)
         for name in sorted(used & self._views.keys()):
-            setups["physics"].register_view(self._view(self._views[name]))
+            setups["physics"].register_view(self._get_view(self._views[name]))
         for name in sorted(used & scene.objects.keys()):
             setups["sensors"].register_view(PoseEstimateView(scene.objects[name].pose_error, name=name))
         robot = scene.robot
@@ -198,8 +198,8 @@ class EpisodeRandomization:
         if DISTRACTORS in used:
             setups["visuals"].register_view(self._distractor_view)
 
-    def _view(self, cfg: ViewCfg) -> BodyView:
-        """A view of a body, made once: what it declares acts from then on."""
+    def _get_view(self, cfg: ViewCfg) -> BodyView:
+        """Returns a view of a body, made once: what it declares takes effect from then on."""
         if cfg.name not in self._made:
             world = self._scene.world
             body = world.bodies[cfg.body]
@@ -224,10 +224,10 @@ class EpisodeRandomization:
         return [self._scene.objects[body.name].drives]
 
     def reset(self, seed: int) -> None:
-        """Fires `on_env_reset` in every layer; what the layout made is the default.
+        """Fires `on_env_reset` in every layer; the values of the layout are the defaults.
 
         Args:
-            seed: Seed of the episode, for its streams; not used where recorded values are written.
+            seed: Seed of the episode, for its streams; recorded values do not need it.
 
         Raises:
             RecordingError: Recorded values do not fit the scene.
@@ -237,9 +237,9 @@ class EpisodeRandomization:
             recorded = None if self._recorded is None or anew is not None else self._recorded[name].firings
             layer.reset(seed if anew is None else anew.seed, recorded)
         self._place_distractors(seed)
-        of_robot = self._written("physics", self._scene.robot.body.name)
+        of_robot = self._written_attributes("physics", self._scene.robot.body.name)
         robot = self._scene.robot
-        if "joint_positions" in of_robot or "encoder_offset" in self._written("sensors", robot.body.name):
+        if "joint_positions" in of_robot or "encoder_offset" in self._written_attributes("sensors", robot.body.name):
             for arm in robot.arms.values():
                 arm.hold_position()
         if of_robot.intersection(_POSES):
@@ -247,7 +247,7 @@ class EpisodeRandomization:
         self._scene.state_tree.update_state()
 
     def _place_distractors(self, seed: int) -> None:
-        """Draws what is only seen, or takes that of the record, and shows it where pictures may be made."""
+        """Draws the distractors or takes those of the record, and shows them in a world with visuals."""
         anew = self._visual_draw or VisualDraw(self.cfg, seed)
         if self._recorded is None or self._visual_draw is not None:
             cfg, rng = anew.cfg.distractors, stream(anew.seed, "visuals.distractors")
@@ -261,29 +261,29 @@ class EpisodeRandomization:
             self._distractor_view.bind(self._distractors, bodies, FreeTable(self._scene))
 
     def show(self, frame: int) -> None:
-        """Makes everything look as in a state frame of the episode, in any order of frames."""
+        """Restores the visuals of a state frame; frames may come in any order."""
         self.layers["visuals"].show(frame * self._scene.world.cfg.control_steps)
 
-    def _written(self, layer: str, body: str) -> set[str]:
-        """Attributes of a body that a layer writes, through whatever view."""
+    def _written_attributes(self, layer: str, body: str) -> set[str]:
+        """Returns the attributes of a body that a layer writes, through any view."""
         slots = self.layers[layer].written()
         return {
             slot.attribute.name for slot in slots if slot.view in self._views and self._views[slot.view].body == body
         }
 
     def homes(self, q_home: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-        """Start joint positions (n,) by arm [rad] after the reset: those of the layout, or what was made of them."""
+        """Returns the start joint positions (n,) by arm [rad] after the reset."""
         moved = any(slot.attribute.name == "joint_positions" for slot in self.layers["physics"].written())
         return {name: arm.q if moved else q_home[name] for name, arm in self._scene.robot.arms.items()}
 
     def step(self) -> None:
-        """Counts one control step and lets the rules fire whose gate is open."""
+        """Counts one control step and fires the rules whose gate is open."""
         for layer in self.layers.values():
             if layer.setup.rules:
                 layer.step()
 
     def applied(self) -> dict[str, Any]:
-        """Views, and of every layer rules and firings so far, as plain values; enough to apply them again."""
+        """Returns views, rules and firings as plain values; they suffice to apply the randomization again."""
         recorded = self.cfg.recorded
         views = recorded.get("views", []) if isinstance(recorded, Mapping) else self.cfg.to_dict().get("views", [])
         others = {name: layer.applied() for name, layer in self.layers.items() if name != LAYERS[0]}
@@ -296,38 +296,38 @@ class EpisodeRandomization:
         }
 
     def lines(self) -> list[str]:
-        """What fires when, one line a rule, and what the reset wrote."""
+        """Returns one line a rule: when it fires, and the value that the reset wrote."""
         hz = self._scene.world.cfg.control_hz
         lines = [line for layer in self.layers.values() for line in layer.lines(control_hz=hz)]
         lines = [f"randomization {self.cfg.name}: {len(lines)} rules", *lines]
         return lines + ([f"  distractors: {len(self._distractors)}"] if self._distractors else [])
 
 
-def randomized(
+def make_randomization(
     scene: EpisodeScene, cfg: RandomizationCfg, seed: int, *, visual_draw: VisualDraw | None = None
 ) -> EpisodeRandomization | None:
-    """The randomization of a scene after its reset; None where nothing varies.
+    """Makes the randomization of a scene and resets it; returns None where nothing varies.
 
     Args:
-        scene: The episode's scene, as its layout says.
+        scene: The episode's scene, built from its layout.
         cfg: The randomization.
         seed: Seed of the episode.
         visual_draw: Visuals in place of those of the configuration or the record.
 
     Raises:
-        ConfigError: A rule does not fit the scene, or values that `from` names do not.
-        RecordingError: Values of the record that is opened do not.
+        ConfigError: A rule, or a value of the episode that `from` names, does not fit the scene.
+        RecordingError: A recorded value does not fit the scene.
     """
     if not cfg.active and visual_draw is None:
         return None
-    with fitting(cfg, {name: item.asset.instance for name, item in scene.objects.items()}):
+    with explain_misfit(cfg, {name: item.asset.instance for name, item in scene.objects.items()}):
         made = EpisodeRandomization(scene, cfg, visual_draw=visual_draw)
         made.reset(seed)
     return made
 
 
 def recorded_randomization(applied: Mapping[str, Any], *, name: str) -> RandomizationCfg:
-    """The randomization that applies again what a record says was applied; one without rules where that is nothing.
+    """Returns the randomization that applies recorded values again; one without rules where there are none.
 
     Args:
         applied: `applied` of a record.

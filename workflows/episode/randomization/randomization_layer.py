@@ -1,4 +1,4 @@
-"""One layer of an episode's randomization: the rules whose draws come from one stream, on a set-up of their own."""
+"""One layer of an episode's randomization: the rules that draw from one stream."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ from unlatch.simcore.rng import stream
 from unlatch.simcore.sim.views.attribute_view import AttributeView
 
 LAYERS = ("physics", "sensors", "visuals")
-"""Layers, each named after the stream of the episode that it draws from."""
+"""Layers, each named after its stream of the episode."""
 
 PlacedRule = tuple[str, RuleCfg]
 """A rule and its full key."""
 
 
 class RandomizationLayer:
-    """Rules of one environment that draw from one stream: more or fewer of them leave the other layers as they were."""
+    """Rules that draw from one stream; adding or removing rules does not change the other layers."""
 
     def __init__(self, name: str, setup: Setup, rules: Sequence[PlacedRule]) -> None:
         """Makes the rules; nothing is drawn yet.
 
         Args:
             name: Name of its stream.
-            setup: A set-up without rules, whose views are registered.
+            setup: A set-up with registered views and without rules.
             rules: The rules.
 
         Raises:
@@ -59,11 +59,11 @@ class RandomizationLayer:
             raise ConfigError(f"{key}: {exc.message}", **{**exc.values, "key": key}) from exc
 
     def reset(self, seed: int, recorded: Sequence[Firing] | None = None) -> None:
-        """Fires `on_env_reset`; what is there is the default.
+        """Fires `on_env_reset`; the present values are the defaults.
 
         Args:
-            seed: Seed of the episode, for the layer's stream; not used where recorded values are written.
-            recorded: What a record says was written.
+            seed: Seed of the episode, for the layer's stream; recorded values do not need it.
+            recorded: The recorded firings, written in place of drawn values.
 
         Raises:
             RecordingError: Recorded values do not fit the scene.
@@ -79,7 +79,7 @@ class RandomizationLayer:
         self.setup.step_randomization([0])
 
     def show(self, step: int) -> None:
-        """Makes everything as it was after so many control steps, whatever is shown now.
+        """Restores the values of a control step, whatever step is shown now.
 
         Args:
             step: Control steps since the reset.
@@ -92,22 +92,22 @@ class RandomizationLayer:
             self.setup.step_randomization()
 
     def step(self) -> None:
-        """Counts one control step and lets the rules fire whose gate is open."""
+        """Counts one control step and fires the rules whose gate is open."""
         self.setup.step_randomization()
 
     def written(self) -> list[Slot]:
-        """Attributes that its rules write."""
+        """Returns the attributes that its rules write."""
         return [rule.slot for rule in self.setup.rules]
 
     def applied(self) -> dict[str, Any]:
-        """Rules and every firing so far, as plain values; enough to apply them again."""
+        """Returns rules and all firings as plain values; they suffice to apply the layer again."""
         return {
             "rules": [rule.to_dict() for rule in self.setup.rules],
             "firings": [[firing.step, firing.rule, firing.values[0].tolist()] for firing in self.setup.firings],
         }
 
     def lines(self, *, control_hz: int) -> list[str]:
-        """What fires when, one line a rule, and what the reset wrote.
+        """Returns one line a rule: when it fires, and the value that the reset wrote.
 
         Args:
             control_hz: Control steps a second.
@@ -117,23 +117,24 @@ class RandomizationLayer:
             slot, gate = rule.slot, rule.gate
             when = "at reset" if gate.interval is None else f"every {gate.interval} control steps "
             when += "" if gate.interval is None else f"({gate.interval / control_hz:.3g} s)"
-            line = f"  {when}: {slot.view}.{slot.attribute.name} {rule.operation.name} {_law(rule.to_dict())}"
+            line = f"  {when}: {slot.view}.{slot.attribute.name} {rule.operation.name} "
+            line += _describe_distribution(rule.to_dict())
             if gate.on_reset:
-                line += f" -> {_numbers(slot.defaults[0])} became {_numbers(slot.last_reset[0])}"
+                line += f" -> {_format_numbers(slot.defaults[0])} became {_format_numbers(slot.last_reset[0])}"
             lines.append(f"{line} [{slot.attribute.unit}]")
         return lines
 
 
-def layer_of(rule: RuleCfg, setups: Mapping[str, Setup], where: str) -> str:
-    """Name of the layer whose view of a rule's name has the rule's attribute.
+def find_layer(rule: RuleCfg, setups: Mapping[str, Setup], where: str) -> str:
+    """Returns the name of the layer whose view has the attribute of a rule.
 
     Args:
-        rule: The rule; its view is in at least one layer.
+        rule: A rule whose view is in at least one layer.
         setups: Set-ups by layer.
         where: Full key of the rule.
 
     Raises:
-        ConfigError: None has it.
+        ConfigError: No layer has it.
     """
     views = {name: setup.views[rule.view] for name, setup in setups.items() if rule.view in setup.views}
     if rule.view == SIMULATION_CONTEXT:
@@ -142,14 +143,14 @@ def layer_of(rule: RuleCfg, setups: Mapping[str, Setup], where: str) -> str:
     if found:
         return found[0]
     try:
-        _merged(rule.view, list(views.values())).attribute(rule.attribute)
+        _merge_views(rule.view, list(views.values())).attribute(rule.attribute)
     except ConfigError as exc:
         raise ConfigError(f"{where}.attribute: {exc.message}", **{**exc.values, "key": f"{where}.attribute"}) from exc
     raise ConfigError(f"{where}.attribute='{rule.attribute}' is in no layer.", key=f"{where}.attribute")
 
 
-def _merged(name: str, views: Sequence[AttributeView]) -> AttributeView:
-    """One view with the attributes of all, for a message that names them."""
+def _merge_views(name: str, views: Sequence[AttributeView]) -> AttributeView:
+    """Returns one view with the attributes of all, for an error message."""
     merged = AttributeView(name)
     merged.kind = views[0].kind
     for view in views:
@@ -159,15 +160,15 @@ def _merged(name: str, views: Sequence[AttributeView]) -> AttributeView:
 
 @dataclass(frozen=True)
 class RecordedLayer:
-    """What a record says of one layer."""
+    """The rules and firings of one recorded layer."""
 
     rules: list[PlacedRule]
     """Its rules."""
     firings: list[Firing]
-    """What they wrote."""
+    """The values that they wrote."""
 
     def only(self, views: AbstractSet[str]) -> RecordedLayer:
-        """The rules of these views, and what they wrote.
+        """Returns the rules and firings of some views.
 
         Args:
             views: Names of views.
@@ -179,7 +180,7 @@ class RecordedLayer:
 
 
 def read_layer(content: Any, where: str) -> RecordedLayer:
-    """A layer of a record.
+    """Reads a layer of a record.
 
     Args:
         content: The layer, as `RandomizationLayer.applied` made it.
@@ -187,17 +188,17 @@ def read_layer(content: Any, where: str) -> RecordedLayer:
 
     Raises:
         ConfigError: A rule cannot be read.
-        RecordingError: A firing cannot.
+        RecordingError: A firing cannot be read.
     """
     given = content if isinstance(content, Mapping) else {}
     rules = [
         (f"{where}.rules[{i}]", read_dataclass(RuleCfg, rule, where=f"{where}.rules[{i}]"))
         for i, rule in enumerate(given.get("rules", ()))
     ]
-    return RecordedLayer(rules, _firings(given))
+    return RecordedLayer(rules, _read_firings(given))
 
 
-def _firings(content: Mapping[str, Any]) -> list[Firing]:
+def _read_firings(content: Mapping[str, Any]) -> list[Firing]:
     found = []
     for entry in content.get("firings", ()):
         try:
@@ -212,12 +213,12 @@ def _firings(content: Mapping[str, Any]) -> list[Firing]:
     return found
 
 
-def _law(rule: Mapping[str, Any]) -> str:
+def _describe_distribution(rule: Mapping[str, Any]) -> str:
     content = rule["distribution"]
     inside = ", ".join(f"{key} {value}" for key, value in content.items() if key != "type")
     return f"{content['type']}({inside})"
 
 
-def _numbers(values: Sequence[float] | np.ndarray) -> str:
+def _format_numbers(values: Sequence[float] | np.ndarray) -> str:
     shown = [f"{value:.4g}" for value in np.asarray(values)[:6]]
     return f"[{', '.join(shown)}{', ...' if len(values) > 6 else ''}]"

@@ -1,4 +1,4 @@
-"""`randomization.from`: what an episode of a data set applied, to be applied again."""
+"""`randomization.from`: applies the recorded randomization of an episode again."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ KEY = "randomization.from"
 
 
 def with_recorded(cfg: RandomizationCfg) -> RandomizationCfg:
-    """The randomization with the values that its `from` names, if it names an episode.
+    """Returns the randomization with the values of the episode that its `from` names, if any.
 
     Args:
         cfg: The randomization as configured.
 
     Raises:
-        ConfigError: There is no such episode, or nothing was randomized in it.
+        ConfigError: There is no such episode, or it has no randomization.
     """
     if cfg.source is None or cfg.recorded is not None:
         return cfg
     try:
-        applied = _applied(cfg.source)
+        applied = _read_applied(cfg.source)
     except RecordingError as exc:
         raise ConfigError(f"{KEY}='{cfg.source}': {exc.message}", key=KEY) from exc
     if not applied:
@@ -40,15 +40,15 @@ def with_recorded(cfg: RandomizationCfg) -> RandomizationCfg:
 
 
 @contextmanager
-def fitting(cfg: RandomizationCfg, instances: Mapping[str, str]) -> Iterator[None]:
-    """Says of values that do not fit an episode where they are from, and what would fit.
+def explain_misfit(cfg: RandomizationCfg, instances: Mapping[str, str]) -> Iterator[None]:
+    """Explains errors of recorded values that do not fit an episode: their source, and what would fit.
 
     Args:
         cfg: The randomization, as `with_recorded` made it.
-        instances: Instance by object of the episode that they are applied to.
+        instances: Instance of every object of the episode that they are applied to.
 
     Raises:
-        ConfigError: Values that `from` names do not fit the scene inside.
+        ConfigError: Recorded values do not fit the scene.
     """
     try:
         yield
@@ -66,7 +66,7 @@ def fitting(cfg: RandomizationCfg, instances: Mapping[str, str]) -> Iterator[Non
         ) from exc
 
 
-def _applied(source: str) -> dict[str, Any]:
+def _read_applied(source: str) -> dict[str, Any]:
     folder = Path(source).expanduser()
     if (folder / EPISODE_FILE).is_file():
         return read_episode(folder, arrays=False).applied

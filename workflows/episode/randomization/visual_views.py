@@ -1,4 +1,4 @@
-"""What can be varied of how an episode looks: bodies, the room around them, the light, the cameras."""
+"""Views of what can vary in how an episode looks: bodies, the room, the light, the cameras."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ from unlatch.workflows.episode.scene import TABLE_CENTER_M, TABLE_RGBA, TABLE_SI
 
 LIGHT, FLOOR, WALLS = "light", "floor", "walls"
 CAMERAS = "cameras"
-"""Stands for every camera there is: a rule of it is one of each."""
+"""Name that stands for all cameras: its rule becomes one rule for each camera."""
 ROOM = (FLOOR, WALLS)
-"""Views of the room; it is there where a rule varies one of them."""
+"""Views of the room; the room exists only where a rule varies one of them."""
 _ROOM_M = (6.0, 6.0, 2.6)
 _FLOOR_Z_M = -0.75
 _TILE_M = 1.2
@@ -34,34 +34,34 @@ _FLOOR_RGBA, _WALL_RGBA, _LEG_RGBA = (0.6, 0.57, 0.53, 1.0), (0.86, 0.85, 0.82, 
 
 
 def visual_names(scene: EpisodeScene) -> list[str]:
-    """Names of the views beside those of bodies."""
+    """Returns the names of all views that are not views of bodies."""
     return [LIGHT, DISTRACTORS, *ROOM, CAMERAS, *(camera.cfg.name for camera in cameras(scene))]
 
 
 def cameras(scene: EpisodeScene) -> list[Camera]:
-    """The cameras of a scene."""
+    """Returns the cameras of a scene."""
     return [sensor for sensor in scene.state_tree.sensors.children.values() if isinstance(sensor, Camera)]
 
 
 def visual_views(scene: EpisodeScene, used: AbstractSet[str], textures: TextureStore) -> list[AttributeView]:
-    """The views that rules use; where a picture may be made, what they show is added to the scene.
+    """Returns the views that rules use; in a world with visuals, the bodies they show are added to the scene.
 
     Args:
         scene: The scene.
         used: Names of views.
-        textures: Where textures come from.
+        textures: Source of textures.
     """
     world = scene.world
     found: list[AttributeView] = []
     for name, body in world.bodies.items():
         if name in used:
-            painted = [body, _table_top(scene)] if name == TABLE and world.visuals else [body]
+            painted = [body, _add_table_top(scene)] if name == TABLE and world.visuals else [body]
             appearance = LinkAppearance(world, painted, textures, links=list(body.links.values()))
             found.append(AppearanceView(appearance, name=name, links=list(body.links)))
     if LIGHT in used:
         found.append(LightView(world, name=LIGHT))
     if not used.isdisjoint(ROOM):
-        rooms = _room(scene) if world.visuals else {}
+        rooms = _add_room(scene) if world.visuals else {}
         for name in ROOM:
             appearance = LinkAppearance(world, rooms.get(name, []), textures, links=[ROOT])
             found.append(AppearanceView(appearance, name=name, links=[name]))
@@ -70,12 +70,12 @@ def visual_views(scene: EpisodeScene, used: AbstractSet[str], textures: TextureS
 
 
 def texture_store(scene: EpisodeScene) -> TextureStore:
-    """Generated textures for a scene."""
+    """Returns the generated textures for a scene."""
     return TextureStore(scene.world, texture_file)
 
 
-def _table_top(scene: EpisodeScene) -> Body:
-    """A sheet on the table, on which a texture repeats; on a box it would be drawn out over each side."""
+def _add_table_top(scene: EpisodeScene) -> Body:
+    """Adds a sheet on the table on which a texture repeats; on a box it would be stretched over each side."""
     x, y, z = TABLE_CENTER_M
     length, width, height = TABLE_SIZE_M
     sheet = add_panel(
@@ -90,8 +90,8 @@ def _table_top(scene: EpisodeScene) -> Body:
     return sheet
 
 
-def _room(scene: EpisodeScene) -> dict[str, list[Body]]:
-    """A floor, four walls and what the table stands on."""
+def _add_room(scene: EpisodeScene) -> dict[str, list[Body]]:
+    """Adds a floor, four walls and the legs of the table."""
     world = scene.world
     length, width, height = _ROOM_M
     x, y = TABLE_CENTER_M[0], TABLE_CENTER_M[1]
@@ -108,19 +108,19 @@ def _room(scene: EpisodeScene) -> dict[str, list[Body]]:
         yaw = number * np.pi / 2
         out = 0.5 * (length if number % 2 == 0 else width)
         middle = (x + out * np.cos(yaw), y + out * np.sin(yaw), _FLOOR_Z_M + height / 2)
-        # its z looks into the room, its y up
+        # z points into the room, y up
         z = np.array([-np.cos(yaw), -np.sin(yaw), 0.0])
         up = np.array([0.0, 0.0, 1.0])
         T = Pose(np.column_stack([np.cross(up, z), up, z]), np.array(middle))
         size = (width if number % 2 == 0 else length, height)
         walls.append(add_panel(world, f"wall_{number}", size_m=size, T_world_panel=T, rgba=_WALL_RGBA, tile_m=_TILE_M))
         walls[-1].semantic_class = "wall"
-    _legs(scene)
+    _add_legs(scene)
     return {FLOOR: [floor], WALLS: walls}
 
 
-def _legs(scene: EpisodeScene) -> None:
-    """The table stands on two columns."""
+def _add_legs(scene: EpisodeScene) -> None:
+    """Adds two columns under the table."""
     top = TABLE_CENTER_M[2] - 0.5 * TABLE_SIZE_M[2]
     for number, side in enumerate((-1.0, 1.0)):
         x = TABLE_CENTER_M[0] + side * (0.5 * TABLE_SIZE_M[0] - 0.3)
