@@ -1,4 +1,4 @@
-"""From the numbers of an action to targets of the arms."""
+"""Decodes the numbers of an action into targets of the arms."""
 
 from __future__ import annotations
 
@@ -18,27 +18,27 @@ from unlatch.workflows.gym.config import ActionCfg, ActionMode
 Array = np.ndarray
 
 _DAMPING = 0.05
-"""Damping of the step towards a hand pose: near a singularity the arm goes slower instead of wild."""
+"""Damping of the step towards a hand pose: near a singularity the arm moves more slowly."""
 _IK_STEPS = 5
 
 
 @dataclass(frozen=True)
 class ArmShare:
-    """One arm's place in an action."""
+    """The place of one arm in an action."""
 
     name: str
     model: ArmModel
     max_width_m: float
     start: int
     size: int
-    """Numbers for the arm; one more, the last, is its gripper."""
+    """Numbers for the arm; its gripper's number follows them."""
 
 
 class ActionDecoder:
     """Turns a flat array into one `ArmAction` an arm."""
 
     def __init__(self, cfg: ActionCfg, robot: RobotCfg) -> None:
-        """Lays out the action.
+        """Assigns each arm its place in the action.
 
         Args:
             cfg: What the numbers mean.
@@ -55,7 +55,7 @@ class ActionDecoder:
         self._robot = robot
 
     def bounds(self) -> tuple[Array, Array]:
-        """Lowest and highest values, (size,) each."""
+        """Returns the lowest and highest values, (size,) each."""
         if self.cfg.mode is not ActionMode.joint_position:
             return -np.ones(self.size), np.ones(self.size)
         low, high = np.zeros(self.size), np.zeros(self.size)
@@ -66,14 +66,14 @@ class ActionDecoder:
         return low, high
 
     def decode(self, action: Array, robot: Robot) -> dict[str, ArmAction]:
-        """Targets by arm name.
+        """Returns the targets by arm name.
 
         Args:
             action: (size,) numbers; those outside the bounds are clipped.
-            robot: The robot, whose targets the changes start from.
+            robot: The robot; changes are relative to its present targets.
 
         Raises:
-            ConfigError: There are more or fewer numbers, or one that is not finite.
+            ConfigError: The number of values is wrong, or a value is not finite.
         """
         values = np.asarray(action, dtype=float)
         if values.shape != (self.size,) or not np.isfinite(values).all():
@@ -83,9 +83,9 @@ class ActionDecoder:
                 key="action",
             )
         values = np.clip(values, *self.bounds())
-        return {share.name: self._arm_action(share, values, robot) for share in self.shares}
+        return {share.name: self._decode_arm(share, values, robot) for share in self.shares}
 
-    def _arm_action(self, share: ArmShare, values: Array, robot: Robot) -> ArmAction:
+    def _decode_arm(self, share: ArmShare, values: Array, robot: Robot) -> ArmAction:
         part = values[share.start : share.start + share.size]
         gripper = float(values[share.start + share.size])
         q = robot.arm(share.name).q_target
@@ -94,11 +94,11 @@ class ActionDecoder:
         if self.cfg.mode is ActionMode.joint_delta:
             q = np.clip(q + self.cfg.max_joint_delta_rad * part, share.model.q_lower, share.model.q_upper)
         else:
-            q = self._moved_hand(share.model, q, part)
+            q = self._move_hand(share.model, q, part)
         return ArmAction.of(q, 0.5 * (gripper + 1.0) * share.max_width_m, share.model.kinematics.fk)
 
-    def _moved_hand(self, model: ArmModel, q: Array, part: Array) -> Array:
-        """Joints (n,) that move the hand's target by a step: damped least squares from where it is."""
+    def _move_hand(self, model: ArmModel, q: Array, part: Array) -> Array:
+        """Returns joints (n,) that move the hand's target by a step, by damped least squares."""
         T = model.kinematics.fk(q)
         wanted_p = T[:3, 3] + self.cfg.max_ee_delta_m * part[:3]
         angle = float(np.linalg.norm(part[3:]))
@@ -106,13 +106,13 @@ class ActionDecoder:
         wanted_R = turn @ T[:3, :3]
         for _ in range(_IK_STEPS):
             T = model.kinematics.fk(q)
-            error = np.concatenate([wanted_p - T[:3, 3], _rotvec(wanted_R @ T[:3, :3].T)])
+            error = np.concatenate([wanted_p - T[:3, 3], _rotation_vector(wanted_R @ T[:3, :3].T)])
             J = model.kinematics.jacobian(q)  # (6, n)
             q = q + J.T @ np.linalg.solve(J @ J.T + _DAMPING**2 * np.eye(6), error)
             q = np.clip(q, model.q_lower, model.q_upper)
         return q
 
 
-def _rotvec(R: Array) -> Array:
-    """(3,) rotation vector of a small rotation (3, 3) [rad]."""
+def _rotation_vector(R: Array) -> Array:
+    """Returns the (3,) rotation vector of a small rotation (3, 3) [rad]."""
     return 0.5 * np.array([R[2, 1] - R[1, 2], R[0, 2] - R[2, 0], R[1, 0] - R[0, 1]])

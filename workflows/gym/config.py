@@ -1,4 +1,4 @@
-"""What a policy sees and what it says."""
+"""The action space and the observation space of a policy."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ class ActionMode(Enum):
 
 
 class SuccessWhen(Enum):
-    """When a policy has succeeded; the goal has held for `task.settle_s` in either case."""
+    """When a policy has succeeded; in either case the goal has held for `task.settle_s`."""
 
     held = "held"
-    """Whatever the arms do meanwhile."""
+    """The arms may move meanwhile."""
     still = "still"
-    """And no target of an arm has changed in that time, as in a demonstration."""
+    """No target of an arm has changed meanwhile, as in a demonstration."""
 
 
 @dataclass
@@ -58,20 +58,20 @@ class ObservationCfg:
     keys: list[str] = field(
         default_factory=lambda: ["robots.*", "objects.*.root_*", "parts.*", "keypoints.*", "sensors.*"]
     )
-    """Record keys (docs/record_format.md), of which `keypoints.*` are those of the parts that are acted on, and
-    `parts.<object>.<part>.joint_position` and `.joint_velocity` of these parts; `*` stands for anything. A key that
-    nothing matches is a mistake, unless it begins with `sensors.`."""
+    """Record keys (docs/record_format.md); `*` matches any text. `keypoints.*` are the keypoints of the parts that are
+    acted on; `parts.<object>.<part>.joint_position` and `.joint_velocity` are the joints of these parts. A key that
+    matches nothing is refused, unless it begins with `sensors.`."""
 
     images: list[str] = field(default_factory=list)
-    """Kinds of images of the configured `sensors` that are made in every frame: `rgb`, `depth`, `segmentation`,
+    """Kinds of images that the configured `sensors` make in every frame: `rgb`, `depth`, `segmentation`,
     `instance_id_segmentation`, `normals`. They are observed under `sensors.<name>.<kind>_image` and never recorded."""
     columns: bool = False
     """Whether the columns of an export are observed too, as `unlatch export` makes them: `observation.state`,
     `observation.environment_state` and `observation.keypoints`, and with `images=[rgb]` `observation.images.<name>`."""
     state: list[StateKind] = field(default_factory=lambda: [StateKind.joint_position, StateKind.gripper])
-    """What `observation.state` holds, as in the export that a policy was trained from."""
+    """Values in `observation.state`, as in the export on which a policy was trained."""
     rotation: RotationForm | None = None
-    """How orientations in it are written, as in that export; null: `quat_xyzw`."""
+    """Form of orientations in `observation.state`, as in that export; null: `quat_xyzw`."""
 
     def __post_init__(self) -> None:
         kinds = [kind.name for kind in Rendering]
@@ -90,9 +90,9 @@ class ObservationCfg:
             )
 
     def as_export(self) -> ExportCfg:
-        """The columns as an export's configuration has them.
+        """Returns the columns as the configuration of an export.
 
         Raises:
-            ConfigError: `state` names nothing, or something twice.
+            ConfigError: `state` is empty, or has a value twice.
         """
         return ExportCfg(state=self.state, rotation=self.rotation)

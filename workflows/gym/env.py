@@ -38,19 +38,19 @@ Observation = dict[str, Array]
 IMAGES = ("rgb", "depth", "segmentation", "normals")
 """Tags of image buffers."""
 COLUMNS = "observation."
-"""What the keys of an export's columns begin with."""
+"""Prefix of the keys of an export's columns."""
 RENDER_SIZE = (480, 360)
 """Width and height of `render` [pixels]."""
 
 
 class UnlatchEnv(gymnasium.Env[Any, Array]):
-    """A task, one record frame a step: the scene, layout, contact checks and verdict of `unlatch collect`.
+    """One task; each step is one record frame.
 
-    `reset(seed=s, options={"episode": k})` begins episode k of the run with seed s, the same to the bit as
-    `unlatch collect seed=s only=[k]`; without options, the next episode. The scene has then stood still for the first
-    few frames. The reward is 1 in the step in which the episode succeeds, else 0. `terminated`: it has succeeded or
-    broken a rule; `truncated`: `task.max_duration_s` is over. `info` holds `success`, `code`, `episode`, `seed`, and at
-    the end `evidence`.
+    Scenes, layouts, contact checks and verdicts are those of `unlatch collect`. `reset(seed=s, options={"episode": k})`
+    begins episode k of the run with seed s, exactly as `unlatch collect seed=s only=[k]`; without options, the next
+    episode. The reset simulates the first few frames, in which the arms stand still. The reward is 1 in the step in
+    which the episode succeeds, else 0. `terminated`: the episode has succeeded or broken a rule; `truncated`:
+    `task.max_duration_s` is over. `info` holds `success`, `code`, `episode`, `seed`, and at the end `evidence`.
     """
 
     metadata = {"render_modes": ["rgb_array"], "render_fps": 30}  # noqa: RUF012 - as Gymnasium declares it
@@ -71,10 +71,10 @@ class UnlatchEnv(gymnasium.Env[Any, Array]):
             overrides: `key=value` as on the command line, such as `action.mode=joint_delta`.
             config_dir: Folder of YAML files of your own.
             render_mode: None or "rgb_array".
-            cfg: The configuration, composed already; then `task` and the others are not read.
+            cfg: A composed configuration; `task`, `overrides` and `config_dir` are then ignored.
 
         Raises:
-            ConfigError: The configuration is wrong; one line that says where.
+            ConfigError: The configuration is wrong; the message names the key.
         """
         if cfg is None:
             if task is None:
@@ -99,29 +99,29 @@ class UnlatchEnv(gymnasium.Env[Any, Array]):
         self._episode: Episode | None = None
         low, high = self._decoder.bounds()
         self.action_space = spaces.Box(low, high, dtype=np.float64)
-        self._spaces = self._spaces_of(self._first_state())
+        self._spaces = self._make_spaces(self._read_first_state())
         self.observation_space = spaces.Dict(dict(self._spaces))
 
-    def _first_state(self) -> Mapping[str, Array]:
-        """A state, for the keys and shapes of an observation."""
+    def _read_first_state(self) -> Mapping[str, Array]:
+        """Returns a state, for the keys and shapes of an observation."""
         self._episode = Episode(self.cfg, 0, self._world, self._checker)
         self._episode.reset()
         self._episode.frames.record_state()
         self._switch_images_on()
-        state = self._values()
+        state = self._observable_values()
         self._episode = None
         return state
 
     def _switch_images_on(self) -> None:
-        """Makes the configured images from here on, of the present state first."""
+        """Switches the configured images on and makes those of the present state."""
         scene = self.episode.scene.state_tree
         for kind in self.cfg.observation.images:
             scene.switch_rendering(Rendering[kind], on=True)
         if self.cfg.observation.images:
             scene.update_state()
 
-    def _values(self) -> dict[str, Array]:
-        """Everything that an observation may hold, by key."""
+    def _observable_values(self) -> dict[str, Array]:
+        """Returns all values that an observation may hold, by key."""
         episode = self.episode
         acted_on = list(dict.fromkeys(episode.planner.acted_on))
         values = {
@@ -131,7 +131,7 @@ class UnlatchEnv(gymnasium.Env[Any, Array]):
         }
         for name, arm in episode.scene.robot.arms.items():
             key = f"robots.{self.cfg.robot.name}.{name}.joint_positions"
-            values[key] = arm.signals.reading(values[key])  # a policy knows what the encoders read
+            values[key] = arm.signals.reading(values[key])  # a policy sees the readings of the encoders
         parts = []
         for name, part in acted_on:
             item = episode.scene.objects[name]
@@ -142,11 +142,11 @@ class UnlatchEnv(gymnasium.Env[Any, Array]):
         if self.cfg.observation.images:
             values.update(episode.scene.state_tree.state_dict(include_tags=IMAGES))
         if self.cfg.observation.columns:
-            values.update(self._columns_of(values, parts))
+            values.update(self._export_columns(values, parts))
         return values
 
-    def _columns_of(self, values: Mapping[str, Array], parts: Sequence[Part]) -> dict[str, Array]:
-        """What a policy that was trained from an export saw there, of one frame."""
+    def _export_columns(self, values: Mapping[str, Array], parts: Sequence[Part]) -> dict[str, Array]:
+        """Returns one frame of the columns of an export, for policies that were trained on one."""
         robot = self.cfg.robot
         found = self._columns.make(
             {key: value[None] for key, value in values.items()},
@@ -161,7 +161,7 @@ class UnlatchEnv(gymnasium.Env[Any, Array]):
             **{IMAGE + name: values[key] for name, key in images.items() if key in values},
         }
 
-    def _spaces_of(self, state: Mapping[str, Array]) -> dict[str, spaces.Box]:
+    def _make_spaces(self, state: Mapping[str, Array]) -> dict[str, spaces.Box]:
         patterns = self.cfg.observation.keys
         for pattern in patterns:
             if not pattern.startswith("sensors.") and not any(fnmatchcase(key, pattern) for key in state):
@@ -171,27 +171,27 @@ class UnlatchEnv(gymnasium.Env[Any, Array]):
                     key="observation.keys",
                 )
         return {
-            key: _space_of(value)
+            key: _make_space(value)
             for key, value in state.items()
             if key.startswith(COLUMNS) or any(fnmatchcase(key, pattern) for pattern in patterns)
         }
 
     @property
     def action_bounds(self) -> tuple[Array, Array]:
-        """Lowest and highest action, (size,) each."""
+        """The lowest and the highest action, (size,) each."""
         return self._decoder.bounds()
 
     @property
     def action_size(self) -> int:
-        """Numbers in an action."""
+        """Number of values in an action."""
         return self._decoder.size
 
     @property
     def episode(self) -> Episode:
-        """The episode that runs.
+        """The running episode.
 
         Raises:
-            ResetNeeded: There is none yet.
+            ResetNeeded: No episode has begun.
         """
         if self._episode is None:
             raise gymnasium.error.ResetNeeded("The environment was not reset. Call reset() before step() or render().")
@@ -203,8 +203,8 @@ class UnlatchEnv(gymnasium.Env[Any, Array]):
         """Begins an episode.
 
         Args:
-            seed: Seed of the run from here on; its episodes are counted from 0.
-            options: `{"episode": k}` begins that one.
+            seed: Seed of the run from now on; its episodes are counted from 0.
+            options: `{"episode": k}` begins episode k.
         """
         super().reset(seed=seed)
         if seed is not None:
@@ -229,14 +229,14 @@ class UnlatchEnv(gymnasium.Env[Any, Array]):
         """Simulates one record frame.
 
         Args:
-            action: As `action_space` says; values outside it are clipped.
+            action: A value of `action_space`; values outside it are clipped.
 
         Raises:
             ConfigError: It has another shape, or is not finite.
         """
         episode, judge = self.episode, self.episode.judge
         if episode.failure is None and not judge.over:
-            skills = [stage.skill for stage in judge.current]
+            skills = [run.skill for run in judge.current]
             episode.frames.advance(self._decoder.decode(action, episode.scene.robot), skills=skills)
             episode.frames.record_state()
             episode.begin_due_skills()
@@ -247,12 +247,12 @@ class UnlatchEnv(gymnasium.Env[Any, Array]):
         return self._observation(), float(judge.success), over and not truncated, truncated, self._info()
 
     def finish(self) -> None:
-        """Ends an episode that nobody drives any more; its record then says what it lacked."""
+        """Ends an episode early; its record then has the conditions that were not met."""
         self.episode.judge.break_off()
         self.episode.conclude()
 
     def record(self) -> EpisodeRecord:
-        """The record of the episode so far, as `unlatch collect` would keep it; success only once it has succeeded."""
+        """Returns the record of the episode, as `unlatch collect` writes it."""
         return self.episode.record()
 
     def render(self) -> Any:
@@ -267,7 +267,7 @@ class UnlatchEnv(gymnasium.Env[Any, Array]):
         self._stack.close()
 
     def _observation(self) -> Observation:
-        values = self._values()
+        values = self._observable_values()
         observation = {}
         for key, space in self._spaces.items():
             if values[key].shape != space.shape:
@@ -293,7 +293,7 @@ class UnlatchEnv(gymnasium.Env[Any, Array]):
         return info
 
 
-def _space_of(value: Array) -> spaces.Box:
+def _make_space(value: Array) -> spaces.Box:
     if value.dtype == np.uint8:
         return spaces.Box(0, 255, value.shape, np.uint8)
     if value.dtype.kind in "iu":

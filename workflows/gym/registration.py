@@ -11,7 +11,7 @@ def register_environments() -> list[str]:
     """Registers every task with Gymnasium as `unlatch/<Task>-v0`, such as `unlatch/CloseDrawer-v0`.
 
     Returns:
-        The ids, sorted by task name. Calling it again registers nothing twice.
+        The ids, sorted by task name. A second call registers nothing new.
     """
     gymnasium = import_module("gymnasium")
     ids = []

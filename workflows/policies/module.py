@@ -1,4 +1,4 @@
-"""A policy of the user's own, by module and name."""
+"""A user's policy, loaded by module and name."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ Array = np.ndarray
 
 
 class FunctionPolicy:
-    """A function of the observation, as a policy."""
+    """A policy that calls a function of the observation."""
 
     def __init__(self, function: Callable[[Mapping[str, Array]], Array | None]) -> None:
-        """Takes the function."""
+        """Stores the function."""
         self._function = function
 
     def reset(self, observation: Mapping[str, Array], info: Mapping[str, Any]) -> None:
@@ -38,10 +38,10 @@ class FunctionPolicy:
 
 
 class ObjectPolicy:
-    """An object with `act`, as a policy; its `reset` and `close` are called where it has them."""
+    """A policy that calls `act` of an object, and its `reset` and `close` if it has them."""
 
     def __init__(self, target: Any) -> None:
-        """Takes the object."""
+        """Stores the object."""
         self._target = target
 
     def reset(self, observation: Mapping[str, Array], info: Mapping[str, Any]) -> None:
@@ -63,11 +63,11 @@ class ObjectPolicy:
 def load(place: str, env: UnlatchEnv, *, timeout_s: float) -> FunctionPolicy | ObjectPolicy:
     """Makes the policy for an environment.
 
-    A class is called with `observation_space` and `action_space`; a function is called with each observation. Modules
-    of the current directory are found, after those that are installed.
+    A class is called once with `observation_space` and `action_space`; a function is called with each observation.
+    Installed modules are searched before those of the current directory.
 
     Raises:
-        ConfigError: There is no such module or name, or it is neither.
+        ConfigError: The module or name does not exist, or is neither a function nor has `act`.
     """
     module_name, _, name = place.partition(":")
     here = str(Path.cwd())

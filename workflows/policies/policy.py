@@ -11,19 +11,19 @@ Array = np.ndarray
 
 
 class Policy(Protocol):
-    """Decides frame by frame what the arms do."""
+    """Decides the action of every frame."""
 
     def reset(self, observation: Mapping[str, Array], info: Mapping[str, Any]) -> None:
         """Begins an episode.
 
         Args:
-            observation: Arrays by record key, as `observation_space` says.
+            observation: Arrays by record key, one value of `observation_space`.
             info: `episode`, `seed` and `language` (phrasings of the instruction).
         """
         ...
 
     def act(self, observation: Mapping[str, Array]) -> Array | None:
-        """The next action, as `action_space` says; None where the policy has nothing more to do.
+        """Returns the next action, a value of `action_space`; None where the policy is done.
 
         Args:
             observation: Arrays by record key.
@@ -31,5 +31,5 @@ class Policy(Protocol):
         ...
 
     def close(self) -> None:
-        """Called once, after the last episode."""
+        """Releases resources; called once, after the last episode."""
         ...

@@ -1,4 +1,4 @@
-"""A policy that knows nothing: what it scores is what a task gives away."""
+"""A policy that draws random actions: a baseline for every task."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ class RandomActions:
     """Draws every action uniformly from the action space."""
 
     def __init__(self, low: Array, high: Array) -> None:
-        """Takes the bounds of the action space, (size,) each."""
+        """Stores the bounds of the action space, (size,) each."""
         self._low, self._high = low, high
         self._rng = np.random.default_rng(0)
 
     def reset(self, observation: Mapping[str, Array], info: Mapping[str, Any]) -> None:
-        """See `Policy`; an episode's actions depend on its seed only."""
+        """See `Policy`; the actions depend on the episode's seed only."""
         self._rng = np.random.default_rng(info["seed"])
 
     def act(self, observation: Mapping[str, Array]) -> Array:

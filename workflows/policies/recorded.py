@@ -1,4 +1,4 @@
-"""A policy that does again what was recorded."""
+"""A policy that repeats recorded actions."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ Array = np.ndarray
 
 
 class RecordedActions:
-    """Plays the recorded actions of the episode with the same number."""
+    """Repeats the recorded actions of the episode with the same number."""
 
     def __init__(self, data_set: DataSet, env: UnlatchEnv) -> None:
         """Reads episodes from a data set.
 
         Args:
-            data_set: Whose actions are played.
+            data_set: The data set with the actions.
             env: The environment.
         """
         self._data_set = data_set
@@ -43,7 +43,7 @@ class RecordedActions:
             prefix = f"actions.{self._robot.name}.{arm.name}"
             columns += [record.arrays[f"{prefix}.joint_targets"], record.arrays[f"{prefix}.gripper_target"]]
         self._actions = np.hstack(columns) if columns else np.zeros((0, 0))
-        self._index = self._initial_frames  # in the first frames the scene stands still, whoever comes after
+        self._index = self._initial_frames  # the reset simulates the first frames, in which the arms stand still
 
     def act(self, observation: Mapping[str, Array]) -> Array | None:
         """See `Policy`."""
@@ -61,7 +61,7 @@ def load(place: str, env: UnlatchEnv, *, timeout_s: float) -> RecordedActions:
     """Makes the policy for an environment.
 
     Raises:
-        ConfigError: The data set was made with another configuration, or the environment takes other actions.
+        ConfigError: The data set has another configuration, or the environment another action mode.
         RecordingError: There is no data set.
     """
     if env.cfg.action.mode is not ActionMode.joint_position:

@@ -1,7 +1,7 @@
-"""A policy in another process, host or Python, spoken to over TCP; `docs/policies.md` has the protocol.
+"""A policy in another process, on another host or in another Python, over TCP; see `docs/policies.md`.
 
-A message is a JSON header, its length before it as 4 bytes (big-endian), and then the bytes of the arrays that the
-header lists, C order, little-endian. No pickle: neither side runs what the other sends.
+A message is the length of the header (4 bytes, big-endian), the header (JSON), and the bytes of the arrays that the
+header lists (C order, little-endian). Nothing is pickled: neither side executes what the other sends.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _DTYPES = ("float64", "float32", "int64", "int32", "uint8", "bool")
 
 
 class PolicyServerError(SimCoreError):
-    """A policy server cannot be reached, is too slow, or says what it should not."""
+    """A policy server cannot be reached, is too slow, or breaks the protocol."""
 
     exit_code = 1
 
@@ -37,7 +37,7 @@ def send_message(connection: socket.socket, header: Mapping[str, Any], arrays: M
 
     Args:
         connection: An open socket.
-        header: Plain values; `type` says what it is.
+        header: Plain values; `type` is the kind of message.
         arrays: Arrays by name.
     """
     listed, chunks = [], []
@@ -51,19 +51,19 @@ def send_message(connection: socket.socket, header: Mapping[str, Any], arrays: M
 
 
 def receive_message(connection: socket.socket) -> tuple[dict[str, Any], dict[str, Array]]:
-    """Receives one message: its header, and its arrays by name.
+    """Receives one message; returns its header and its arrays by name.
 
     Raises:
-        PolicyServerError: It is no message of this protocol.
-        OSError: The connection broke, or took too long.
+        PolicyServerError: The message does not follow the protocol.
+        OSError: The connection broke or timed out.
     """
-    (length,) = struct.unpack(">I", _read(connection, 4))
+    (length,) = struct.unpack(">I", _read_bytes(connection, 4))
     if not 2 <= length <= MAX_HEADER_BYTES:
         raise PolicyServerError(
             f"A message header of {length} bytes came, expected 2 to {MAX_HEADER_BYTES}. Is it a policy server?"
         )
     try:
-        header = json.loads(_read(connection, length))
+        header = json.loads(_read_bytes(connection, length))
         listed = [(item["name"], np.dtype(item["dtype"]), tuple(item["shape"])) for item in header["arrays"]]
         sizes = [int(np.prod(shape, dtype=np.int64)) * dtype.itemsize for _, dtype, shape in listed]
     except (ValueError, KeyError, TypeError, RecursionError) as exc:
@@ -75,13 +75,15 @@ def receive_message(connection: socket.socket) -> tuple[dict[str, Any], dict[str
                 f"{', '.join(_DTYPES)}."
             )
     arrays = {
-        str(name): np.frombuffer(_read(connection, size), dtype=dtype.newbyteorder("<")).astype(dtype).reshape(shape)
+        str(name): np.frombuffer(_read_bytes(connection, size), dtype=dtype.newbyteorder("<"))
+        .astype(dtype)
+        .reshape(shape)
         for (name, dtype, shape), size in zip(listed, sizes, strict=True)
     }
     return header, arrays
 
 
-def _read(connection: socket.socket, count: int) -> bytes:
+def _read_bytes(connection: socket.socket, count: int) -> bytes:
     chunks = []
     while count:
         chunk = connection.recv(min(count, 1 << 20))
@@ -93,10 +95,10 @@ def _read(connection: socket.socket, count: int) -> bytes:
 
 
 class TcpPolicy:
-    """Asks a server for every action."""
+    """Requests every action from a server."""
 
     def __init__(self, address: str, env: UnlatchEnv, *, timeout_s: float) -> None:
-        """Connects and says what will be observed and what is expected back.
+        """Connects and sends task, robot and action bounds.
 
         Args:
             address: `host:port`.
@@ -104,7 +106,7 @@ class TcpPolicy:
             timeout_s: How long one answer may take [s].
 
         Raises:
-            ConfigError: The address cannot be read, or nobody answers there.
+            ConfigError: The address cannot be read, or no server answers.
         """
         host, _, port = address.rpartition(":")
         if not host or not port.isdigit():
@@ -129,16 +131,16 @@ class TcpPolicy:
             "action_mode": env.cfg.action.mode.value,
             "frame_hz": env.cfg.world.record_hz,
         }
-        self._ask(hello, {"action_low": low, "action_high": high}, expected="ready")
+        self._request(hello, {"action_low": low, "action_high": high}, expected="ready")
 
     def reset(self, observation: Mapping[str, Array], info: Mapping[str, Any]) -> None:
         """See `Policy`."""
         header = {"type": "reset", **{key: info[key] for key in ("episode", "seed", "language")}}
-        self._ask(header, observation, expected="ready")
+        self._request(header, observation, expected="ready")
 
     def act(self, observation: Mapping[str, Array]) -> Array | None:
         """See `Policy`."""
-        header, arrays = self._ask({"type": "act"}, observation, expected="action")
+        header, arrays = self._request({"type": "act"}, observation, expected="action")
         if header.get("done"):
             return None
         if "action" not in arrays:
@@ -151,7 +153,7 @@ class TcpPolicy:
         """See `Policy`."""
         self._connection.close()
 
-    def _ask(
+    def _request(
         self, header: Mapping[str, Any], arrays: Mapping[str, Array], *, expected: str
     ) -> tuple[dict[str, Any], dict[str, Array]]:
         try:
@@ -177,6 +179,6 @@ def load(place: str, env: UnlatchEnv, *, timeout_s: float) -> TcpPolicy:
     """Makes the policy for an environment; one connection a worker.
 
     Raises:
-        ConfigError: Nobody answers.
+        ConfigError: No server answers.
     """
     return TcpPolicy(place, env, timeout_s=timeout_s)

@@ -1,4 +1,4 @@
-"""Checks that authors of plugins run on what they wrote; a broken promise is an `AssertionError` that says which."""
+"""Contract checks for authors of plugins; a broken contract raises an `AssertionError` that names it."""
 
 from unlatch.workflows.testing.exporter import check_exporter
 from unlatch.workflows.testing.generator import check_object

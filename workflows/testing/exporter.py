@@ -22,24 +22,24 @@ from unlatch.workflows.runs.runner import EpisodeRunner
 from unlatch.workflows.runs.schema import CollectCfg
 from unlatch.workflows.testing.promise import require
 
-_MADE_OF = ("task=close_drawer", "seed=1")
-_MOST_TRIED = 10
+_OVERRIDES = ("task=close_drawer", "seed=1")
+_MAX_ATTEMPTS = 10
 
 
 def check_exporter(name: str, *, data: str | Path | None = None, keys: Mapping[str, Any] | None = None) -> None:
-    """Checks what an export format promises.
+    """Checks the contract of an export format.
 
-    It is listed, and its keys are read; every episode is taken; the target is whole, and the same when it is made
-    again; the data set stays as it is; a run that breaks off leaves no target; the same command on a target that is
-    there either adds nothing or is refused, and the target stays as it was.
+    The format is listed and its keys are read; it exports every episode; two exports have equal files; the data set
+    stays unchanged; an interrupted export leaves no target; the same command on an existing target adds nothing or is
+    refused, and the target stays unchanged.
 
     Args:
         name: Name of the format.
-        data: A data set with two successes; None = two are made of a drawer that is closed, in some seconds.
-        keys: Keys of the format, as of `unlatch export`.
+        data: A data set with two successes; None = two episodes of `close_drawer` are made in a few seconds.
+        keys: Keys of the format, as for `unlatch export`.
 
     Raises:
-        AssertionError: A promise is broken; the message says which.
+        AssertionError: A condition is broken; the message names it.
         ConfigError: A key is wrong.
         RecordingError: The data set cannot be read.
     """
@@ -49,55 +49,59 @@ def check_exporter(name: str, *, data: str | Path | None = None, keys: Mapping[s
     cfg = read_dataclass(cls.cfg_type, dict(keys or {}), where="")
     with TemporaryDirectory(prefix="unlatch-export-") as scratch:
         folder = Path(scratch)
-        data_set = _made(folder / "data") if data is None else DataSet.open(data)
-        _check(name, cls, cfg, data_set, folder)
+        data_set = make_successes(folder / "data") if data is None else DataSet.open(data)
+        _check_exports(name, cls, cfg, data_set, folder)
 
 
-def _check(name: str, cls: type[Exporter], cfg: ExportCfg, data_set: DataSet, folder: Path) -> None:
-    before = _digests(data_set.path)
+def _check_exports(name: str, cls: type[Exporter], cfg: ExportCfg, data_set: DataSet, folder: Path) -> None:
+    before = _file_digests(data_set.path)
     targets = [folder / f"{place}{cls.suffix}" for place in ("first", "second", "broken")]
     reports = [run_export(cls(Source(data_set, cfg), cfg), target) for target in targets[:2]]
     wanted = len(Source(data_set, cfg).numbers)
     require(wanted > 0, f"Data set '{data_set.path}' has no episode that would be exported.")
     require(reports[0].taken == wanted, f"Format '{name}' took {reports[0].taken} of {wanted} episodes.")
-    first, second = _digests(targets[0]), _digests(targets[1])
+    first, second = _file_digests(targets[0]), _file_digests(targets[1])
     require(bool(first), f"Format '{name}' wrote nothing to {targets[0].name}.")
     differing = sorted(key for key in {*first, *second} if first.get(key) != second.get(key))
     require(not differing, f"Format '{name}' wrote {', '.join(differing)} differently the second time.")
-    _check_breaking_off(name, cls, cfg, data_set, targets[2])
+    _check_interruption(name, cls, cfg, data_set, targets[2])
     try:
         again = run_export(cls(Source(data_set, cfg), cfg), targets[0])
     except RecordingError:
-        pass  # it is not extended
+        pass  # this format does not extend a target
     else:
         require(again.taken == 0, f"Format '{name}' took {again.taken} episodes that its target had already.")
-    require(_digests(targets[0]) == first, f"The same command again changed what format '{name}' had written.")
-    require(_digests(data_set.path) == before, f"Format '{name}' changed the data set that it exports.")
+    require(_file_digests(targets[0]) == first, f"The same command again changed what format '{name}' had written.")
+    require(_file_digests(data_set.path) == before, f"Format '{name}' changed the data set that it exports.")
 
 
-class _BrokenOffError(Exception):
+class _InterruptedError(Exception):
     pass
 
 
-def _check_breaking_off(name: str, cls: type[Exporter], cfg: ExportCfg, data_set: DataSet, target: Path) -> None:
+def _check_interruption(name: str, cls: type[Exporter], cfg: ExportCfg, data_set: DataSet, target: Path) -> None:
     def stop(_done: int, _of: int) -> None:
-        raise _BrokenOffError
+        raise _InterruptedError
 
     try:
         run_export(cls(Source(data_set, cfg), cfg), target, on_episode=stop)
-    except _BrokenOffError:
+    except _InterruptedError:
         pass
     else:
         raise AssertionError(f"Format '{name}' goes on where reading its episodes breaks off, or does not read them.")
     require(not target.exists(), f"Format '{name}' left {target.name} behind, though it was broken off.")
 
 
-def _made(path: Path) -> DataSet:
-    """Two successes."""
-    (loaded,) = load_configs("collect", CollectCfg, CommandLine(list(_MADE_OF)))
+def make_successes(path: Path) -> DataSet:
+    """Makes a data set with two successes.
+
+    Args:
+        path: Its folder.
+    """
+    (loaded,) = load_configs("collect", CollectCfg, CommandLine(list(_OVERRIDES)))
     with EpisodeRunner(loaded.cfg) as runner, DataSet.create_or_resume(path, header=header_of(loaded.cfg)) as data_set:
         found = 0
-        for number in range(_MOST_TRIED):
+        for number in range(_MAX_ATTEMPTS):
             record = runner.run(number)
             data_set.write(record)
             found += record.success
@@ -106,8 +110,8 @@ def _made(path: Path) -> DataSet:
     return DataSet.open(path)
 
 
-def _digests(path: Path) -> dict[str, str]:
-    """Digests of the files of a folder, or of a file, by their place in it."""
+def _file_digests(path: Path) -> dict[str, str]:
+    """Returns the digests of the files in a folder, or of one file, by relative path."""
     files = sorted(item for item in path.rglob("*") if item.is_file()) if path.is_dir() else [path]
     return {
         str(file.relative_to(path)): hashlib.sha256(file.read_bytes()).hexdigest() for file in files if file.exists()

@@ -9,14 +9,14 @@ from unlatch.workflows.testing.promise import require
 
 
 def check_object(category: str, *, seeds: int = 3) -> None:
-    """Checks what a generator of objects promises: another object a seed, the same one again for the same seed.
+    """Checks the contract of a generator: each seed gives another object, and the same seed the same object.
 
     Args:
         category: Name of the generator.
         seeds: How many objects are made, from seed 0.
 
     Raises:
-        AssertionError: A promise is broken; the message says which.
+        AssertionError: A condition is broken; the message names it.
     """
     generate = GENERATORS.load(category)
     made = [generate(seed) for seed in range(seeds)]

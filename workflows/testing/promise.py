@@ -1,13 +1,13 @@
-"""What a check does with a promise."""
+"""Raises an error where a contract is broken."""
 
 from __future__ import annotations
 
 
 def require(holds: bool, message: str) -> None:
-    """Raises unless a promise is kept.
+    """Raises unless a condition of a contract holds.
 
     Raises:
-        AssertionError: It is not; the message says which.
+        AssertionError: It does not hold; the message names it.
     """
     if not holds:
         raise AssertionError(message)

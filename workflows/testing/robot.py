@@ -27,19 +27,19 @@ _WIDTH_M = 1e-3
 
 
 def check_robot(name: str, *, task: str = "open_drawer", config_dirs: Sequence[str] = ()) -> None:
-    """Checks what a robot promises, by its model and in a world of its own.
+    """Checks the contract of a robot, by its model and in a world of its own.
 
-    A function's robot is named as its entry is; the links and joints that it names are its model's, and no limit goes
-    beyond the maker's; home lies inside the limits and touches nothing; the planner's kinematics are the engine's; the
-    gripper stands as far open as it is told.
+    The robot has the name of its entry; its links and joints exist in the model; no limit exceeds the maker's; the home
+    pose lies inside the limits and touches nothing; planner and engine have equal kinematics; the gripper opens by the
+    width that is set.
 
     Args:
         name: Name of the robot.
-        task: A task that it is composed with.
-        config_dirs: Folders of YAML files of one's own.
+        task: A task for the configuration.
+        config_dirs: Folders of further YAML files.
 
     Raises:
-        AssertionError: A promise is broken; the message says which.
+        AssertionError: A condition is broken; the message names it.
         ConfigError: There is no such robot, or its configuration is wrong.
     """
     if name in ROBOTS.names():
@@ -103,7 +103,7 @@ def _check_gripper(robot: Robot, cfg: ArmCfg) -> None:
 
 
 def _check_pads(robot: Robot, cfg: ArmCfg, width_m: float) -> None:
-    """The fingers lie to both sides of `tool_head`, as many to one as to the other, and part as the opening grows."""
+    """Checks that the fingers lie on both sides of `tool_head`."""
     T_ee_world = robot.body.link_pose(cfg.ee_link).inverse()
     head, side = np.array(cfg.keypoints["tool_head"]), np.array(cfg.keypoints["tool_side"])
     across = (side - head) / np.linalg.norm(side - head)

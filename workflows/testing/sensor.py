@@ -26,27 +26,29 @@ _Frames = list[dict[str, Array]]
 def check_sensor(
     entry: str | Mapping[str, Any], *, task: str = "open_drawer", frames: int = 10, config_dirs: Sequence[str] = ()
 ) -> None:
-    """Checks what a sensor promises, in an episode in which the robot stands still.
+    """Checks the contract of a sensor, in an episode in which the robot stands still.
 
-    Its type is listed and its entry read as its `cfg_type`; what it records is there from the first state on and keeps
-    its shape and type; the same episode gives the same readings; reading moves nothing: everything else is recorded as
-    without it, to the bit; a state that is written back reads as it was recorded.
+    Its type is listed and its entry is read as its `cfg_type`; its values exist from the first state on and keep shape
+    and type; the same episode gives the same readings; reading changes nothing: all other values are recorded exactly
+    as without the sensor; a state that is written back gives the recorded readings.
 
     Args:
         entry: Name of a YAML file of the group `sensor`, or an entry of `sensors` with its `type`.
-        task: A task whose scene it is tried in.
+        task: A task whose scene is used.
         frames: How many frames are recorded.
-        config_dirs: Folders of YAML files of one's own.
+        config_dirs: Folders of further YAML files.
 
     Raises:
-        AssertionError: A promise is broken; the message says which.
+        AssertionError: A condition is broken; the message names it.
         ConfigError: There is no such sensor, or its entry is wrong.
     """
     named = [f"sensors=[{entry}]"] if isinstance(entry, str) else []
     (loaded,) = load_configs("plan", PlanCfg, CommandLine([f"task={task}", *named], list(config_dirs)))
     cfg = loaded.cfg
     if not isinstance(entry, str):
-        cfg.sensors = [read_dataclass(SensorCfg, entry, where="sensors[0]") if "type" not in entry else _read(entry)]
+        cfg.sensors = [
+            read_dataclass(SensorCfg, entry, where="sensors[0]") if "type" not in entry else _read_entry(entry)
+        ]
         check_episode(cfg)
     (sensor,) = cfg.sensors
     require(
@@ -55,13 +57,13 @@ def check_sensor(
     cfg_type = SENSORS.load(sensor.type).cfg_type
     require(type(sensor) is cfg_type, f"The entry of '{sensor.name}' is read as {type(sensor).__name__}.")
     with EpisodeRunner(cfg) as runner:
-        readings, others = _recorded(runner.episode(0), sensor.name, frames)
-        again, _ = _recorded(runner.episode(0), sensor.name, frames)
+        readings, others = _record_frames(runner.episode(0), sensor.name, frames)
+        again, _ = _record_frames(runner.episode(0), sensor.name, frames)
         _check_readings(sensor.name, readings, again)
         _check_written_back(runner.episode(0), sensor.name)
     cfg.sensors = []
     with EpisodeRunner(cfg) as runner:
-        _, without = _recorded(runner.episode(0), sensor.name, frames)
+        _, without = _record_frames(runner.episode(0), sensor.name, frames)
     for number, (state, bare) in enumerate(zip(others, without, strict=True)):
         for key, value in bare.items():
             require(
@@ -70,16 +72,16 @@ def check_sensor(
             )
 
 
-def _read(entry: Mapping[str, Any]) -> SensorCfg:
+def _read_entry(entry: Mapping[str, Any]) -> SensorCfg:
     require(entry["type"] in SENSORS.names(), f"Sensor type '{entry['type']}' is not listed. Is it installed?")
     cfg: SensorCfg = read_dataclass(SENSORS.load(str(entry["type"])).cfg_type, entry, where="sensors[0]")
     return cfg
 
 
-def _recorded(episode: Episode, name: str, frames: int) -> tuple[_Frames, _Frames]:
-    """What the sensor has in every state, and what all else has."""
-    _begin(episode)
-    mounted = episode.scene.state_tree.sensors.children.get(name)  # none in the episode without it
+def _record_frames(episode: Episode, name: str, frames: int) -> tuple[_Frames, _Frames]:
+    """Returns the values of the sensor in every state, and all other values."""
+    _begin_episode(episode)
+    mounted = episode.scene.state_tree.sensors.children.get(name)  # None in the episode without the sensor
     for key, buffer in () if mounted is None else mounted.named_buffers():
         require(
             buffer.get_value() is not None or bool(buffer.tags & set(NOT_RECORDED)),
@@ -91,20 +93,20 @@ def _recorded(episode: Episode, name: str, frames: int) -> tuple[_Frames, _Frame
     for frame in range(frames + 1):
         if frame:
             episode.frames.advance(episode.frames.idle_actions())
-            _recording(episode.frames.record_state)
+            _require_recordable(episode.frames.record_state)
         state = {k: np.array(v) for k, v in episode.scene.state_tree.state_dict(exclude_tags=NOT_RECORDED).items()}
         readings.append({key.removeprefix(mine): value for key, value in state.items() if key.startswith(mine)})
         others.append({key: value for key, value in state.items() if not key.startswith(mine)})
     return readings, others
 
 
-def _begin(episode: Episode) -> None:
-    _recording(episode.begin)
+def _begin_episode(episode: Episode) -> None:
+    _require_recordable(episode.begin)
     require(episode.failure is None, f"Episode 0 has no valid layout: {episode.failure}")
 
 
-def _recording(step: Callable[[], None]) -> None:
-    """Does what records a state, and tells a state that is none."""
+def _require_recordable(step: Callable[[], None]) -> None:
+    """Calls a function that records a state; a state that cannot be recorded breaks the contract."""
     try:
         step()
     except RecordingError as exc:
@@ -130,7 +132,7 @@ def _check_readings(name: str, readings: _Frames, again: _Frames) -> None:
 
 
 def _check_written_back(episode: Episode, name: str) -> None:
-    _begin(episode)
+    _begin_episode(episode)
     scene = episode.scene.state_tree
     before = {key: np.array(value) for key, value in scene.state_dict(exclude_tags=NOT_RECORDED).items()}
     scene.load_state_dict(before)

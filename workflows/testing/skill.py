@@ -21,35 +21,35 @@ from unlatch.workflows.testing.promise import require
 
 
 class SkillReport(NamedTuple):
-    """What `check_skill` made."""
+    """The result of `check_skill`."""
 
     records: list[EpisodeRecord]
     """The episodes, in order."""
 
     @property
     def successes(self) -> int:
-        """So many of them succeeded."""
+        """Number of episodes that succeeded."""
         return sum(record.success for record in self.records)
 
 
 def check_skill(
     name: str, task: str, *, episodes: int = 2, overrides: Sequence[str] = (), config_dirs: Sequence[str] = ()
 ) -> SkillReport:
-    """Makes episodes of a task and checks what a skill promises.
+    """Makes episodes of a task and checks the contract of a skill.
 
-    The skill is listed; it refuses to start without a plan; planning it changes nothing in the scene; an episode is the
-    same when it is made again; its record is whole, its verdict is found again from the record alone, and its actions
-    bring about its states. At least one episode succeeds.
+    The skill is listed; it refuses to start without a plan; planning changes nothing in the scene; an episode that is
+    made twice is the same; its record is complete, its verdict is recomputed from the record alone, and a replay of its
+    actions gives its states. At least one episode succeeds.
 
     Args:
         name: Name of the skill.
-        task: Name of a task whose chain has it.
+        task: Name of a task whose chain contains it.
         episodes: How many are made, from number 0.
-        overrides: Further keys, as on the command line: `robot=xarm6`.
-        config_dirs: Folders of YAML files of one's own.
+        overrides: Further values, as on the command line: `robot=xarm6`.
+        config_dirs: Folders of further YAML files.
 
     Raises:
-        AssertionError: A promise is broken; the message says which.
+        AssertionError: A condition is broken; the message names it.
         ConfigError: There is no such task, or its configuration is wrong.
     """
     (loaded,) = load_configs("collect", CollectCfg, CommandLine([f"task={task}", *overrides], list(config_dirs)))
@@ -64,7 +64,7 @@ def check_skill(
         if kind.executes:
             _check_plan(runner, name)
         for number in range(episodes):
-            records.append(_checked_episode(runner, number))
+            records.append(_make_checked_episode(runner, number))
     report = SkillReport(records)
     reasons = [f"{record.number}: {record.code}, {record.evidence.get('message')}" for record in records]
     require(report.successes > 0, f"None of {episodes} episodes of '{task}' succeeded. {'; '.join(reasons)}")
@@ -72,12 +72,12 @@ def check_skill(
 
 
 def _check_plan(runner: EpisodeRunner, name: str) -> None:
-    """A skill that was not planned does not start, and planning it moves nothing."""
+    """Checks that a skill without a plan does not start, and that planning moves nothing."""
     episode = runner.episode(0)
     episode.begin()
     require(episode.failure is None, f"Episode 0 has no valid layout: {episode.failure}")
     index = next(i for i, entry in enumerate(episode.cfg.skills) if entry.name == name)
-    if index == _first_that_executes(episode.cfg.skills):
+    if index == _first_executing_index(episode.cfg.skills):
         skill = episode.planner.make_skill(episode.planner.strategies(index)[0])
         try:
             skill.start()
@@ -90,12 +90,12 @@ def _check_plan(runner: EpisodeRunner, name: str) -> None:
         require(episode.scene.world.signature() == before, f"Planning '{name}' moves something in the scene.")
 
 
-def _first_that_executes(entries: Sequence[object]) -> int:
+def _first_executing_index(entries: Sequence[object]) -> int:
     kinds: list[type[Skill]] = [SKILLS.load(str(getattr(entry, "name", ""))) for entry in entries]
     return next(index for index, kind in enumerate(kinds) if kind.executes)
 
 
-def _checked_episode(runner: EpisodeRunner, number: int) -> EpisodeRecord:
+def _make_checked_episode(runner: EpisodeRunner, number: int) -> EpisodeRecord:
     record, again = runner.run(number), runner.run(number)
     trace = record.evidence.get("traceback", "")
     require(record.code != "error", f"Episode {number} ended with an error: {record.evidence.get('message')}\n{trace}")

@@ -19,21 +19,21 @@ _LEAST_PHRASINGS = 3
 def check_task(
     name: str, *, layouts: int = 2, episodes: int = 0, overrides: Sequence[str] = (), config_dirs: Sequence[str] = ()
 ) -> None:
-    """Checks what a task promises, whether a YAML file or a function makes it.
+    """Checks the contract of a task from a YAML file or a function.
 
-    It composes for every command, is named as it is chosen, says what it is and is asked for in three ways at least;
-    its names are those of its objects; its layouts are valid, and the goal does not hold at the start. With `episodes`,
-    at least one of so many succeeds.
+    The task composes for every command, has the name by which it is chosen, a summary and at least three phrasings; its
+    objects have the parts that it names; its layouts are valid; the goal does not hold at the start. If `episodes` is
+    given, at least one episode succeeds.
 
     Args:
         name: Name of the task.
         layouts: How many are drawn.
         episodes: How many are made.
-        overrides: Further keys, as on the command line: `robot=xarm6`.
-        config_dirs: Folders of YAML files of one's own.
+        overrides: Further values, as on the command line: `robot=xarm6`.
+        config_dirs: Folders of further YAML files.
 
     Raises:
-        AssertionError: A promise is broken; the message says which.
+        AssertionError: A condition is broken; the message names it.
         ConfigError: There is no such task, or its configuration is wrong.
     """
     line = CommandLine([f"task={name}", *overrides], list(config_dirs))

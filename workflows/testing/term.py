@@ -29,18 +29,18 @@ _SLACK = 1e-5
 
 
 def check_term(entry: Mapping[str, Any], *, task: str = "open_microwave") -> None:
-    """Checks what a term promises, on an entry that can be met.
+    """Checks the contract of a term with an entry that can be satisfied.
 
-    Its type is its entry point's; its fields are read, and an unknown one is refused; the keypoints that it says it
-    names are those of its fields; its row is a function of its fields, hand and scene alone, of finite values; where it
-    is a constraint, the solver finds joints at which it holds, and its own value there is within the tolerance.
+    Its type is the name of its entry point; its fields are read, and an unknown field is refused; it lists the
+    keypoints of its fields; its row depends on fields, hand and scene alone and has finite values. For a constraint,
+    the solver finds joints that satisfy it, and its own value there is within the tolerance.
 
     Args:
         entry: As in `constraint_list` or `cost_list`, with its `type`.
-        task: A task, whose first skill's arm and part it is tried on.
+        task: A task whose first skill gives arm and part.
 
     Raises:
-        AssertionError: A promise is broken; the message says which.
+        AssertionError: A condition is broken; the message names it.
         ConfigError: The entry is wrong.
     """
     name = str(entry.get("type"))
@@ -89,12 +89,12 @@ def _check_row(term: Term, arm: ArmModel, scene: PlanningScene) -> None:
     rng = np.random.default_rng(0)
     for _ in range(_POSES):
         R, p = matrix_from_axis_angle(rng.normal(size=3), rng.uniform(0.1, 3.0)), rng.uniform(-0.5, 0.5, 3)
-        value, second = _value(row, R, p), _value(again, R, p)
+        value, second = _row_value(row, R, p), _row_value(again, R, p)
         require(np.isfinite(value), f"Term '{term.TYPE}' has the value {value} at the hand's pose {R.tolist()}, {p}.")
         require(value == second, f"Term '{term.TYPE}' has the value {value}, and {second} when it is asked again.")
 
 
-def _value(row: Row, R: Array, p: Array) -> float:
+def _row_value(row: Row, R: Array, p: Array) -> float:
     return float(row.value(R, p))
 
 

@@ -270,9 +270,9 @@ def test_a_wrong_robot_is_told(wrong: Wrong, target: str, message: str):
 
 @pytest.fixture(scope="module")
 def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    from unlatch.workflows.testing.exporter import _made
+    from unlatch.workflows.testing.exporter import make_successes
 
-    return _made(tmp_path_factory.mktemp("data") / "set").path
+    return make_successes(tmp_path_factory.mktemp("data") / "set").path
 
 
 @pytest.mark.parametrize("name", ["lerobot", "robomimic"])
