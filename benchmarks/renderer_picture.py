@@ -22,7 +22,6 @@ from unlatch.simcore.sim.renderers.catalog import RENDERERS
 from unlatch.simcore.sim.visuals.pictures import take_picture
 from unlatch.simcore.sim.world import World
 from unlatch.workflows.cli.arguments import CommandLine, load_configs, read_pairs
-from unlatch.workflows.cli.console import banner_hidden
 from unlatch.workflows.commands.collect import collect_and_report
 from unlatch.workflows.runs.recorded import config_of
 from unlatch.workflows.runs.schema import CollectCfg
@@ -64,7 +63,7 @@ def pictures(cfg: PictureCfg, folder: Path) -> dict[str, np.ndarray]:
     found = {}
     for name in names:
         world = World(episode_cfg.world, visuals=True, renderer=RENDERERS.load(name)())
-        with suppress(WorldError), banner_hidden(), world, open_record(episode_cfg, record, world=world) as shown:
+        with suppress(WorldError), world, open_record(episode_cfg, record, world=world) as shown:
             shown.show(contact_frame(record))
             view = shown.episode.scene.view()
             found[name] = take_picture(world, view, width=cfg.width, height=cfg.height)

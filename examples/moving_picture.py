@@ -16,7 +16,6 @@ from unlatch.configs.reading import read_dataclass
 from unlatch.simcore.randomization.config import RandomizationCfg
 from unlatch.simcore.recording.data_set.data_set import DataSet
 from unlatch.simcore.sim.visuals.pictures import LookAtCamera, framing_camera, take_picture
-from unlatch.workflows.cli.console import banner_hidden
 from unlatch.workflows.episode.randomization.episode_randomization import VisualDraw
 from unlatch.workflows.runs.parameter_record import config_of
 from unlatch.workflows.viewing.scene_picture import RecordedWorld, open_record
@@ -77,7 +76,7 @@ def film(data_set: DataSet) -> list[Image.Image]:
     number = next(number for number in data_set.numbers() if data_set.read(number).success)
     record, cfg = data_set.read(number), config_of(data_set)
     room = VisualDraw(read_dataclass(RandomizationCfg, ROOM, where="randomization"), record.seed)
-    with banner_hidden(), open_record(cfg, record, visual_draw=room) as shown:
+    with open_record(cfg, record, visual_draw=room) as shown:
         view = view_of(shown)
         images = []
         for frame in np.linspace(0, record.n_actions, FRAMES).round().astype(int).tolist():

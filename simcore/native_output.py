@@ -1,7 +1,8 @@
-"""Hides what native libraries write to stderr."""
+"""Hides what native libraries write to stdout and stderr."""
 
 from __future__ import annotations
 
+import ctypes
 import os
 import sys
 from collections.abc import Iterator
@@ -10,19 +11,23 @@ from contextlib import contextmanager
 
 @contextmanager
 def hide_native_output() -> Iterator[None]:
-    """Hides what native code writes to stderr: Bullet and drivers of graphics cards print a banner."""
-    if sys.stderr is not None:
-        sys.stderr.flush()
+    """Hides what native code writes past Python: Bullet and drivers of graphics cards print a banner."""
+    for stream in (sys.stdout, sys.stderr):
+        if stream is not None:
+            stream.flush()
     try:
-        kept = os.dup(2)
-    except OSError:  # there is no stderr, as in a daemon
+        saved = [(number, os.dup(number)) for number in (1, 2)]
+    except OSError:  # there is no stdout or stderr, as in a daemon
         yield
         return
     nowhere = os.open(os.devnull, os.O_WRONLY)
     try:
-        os.dup2(nowhere, 2)
+        for number, _ in saved:
+            os.dup2(nowhere, number)
         yield
     finally:
-        os.dup2(kept, 2)
-        os.close(kept)
+        ctypes.CDLL(None).fflush(None)  # C keeps a buffer of its own and would write it later
+        for number, copy in saved:
+            os.dup2(copy, number)
+            os.close(copy)
         os.close(nowhere)

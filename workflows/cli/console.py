@@ -9,8 +9,6 @@ from pathlib import Path
 
 from rich.console import Console
 
-from unlatch.simcore.native_output import hide_native_output
-
 OK = 0
 FAILED = 1
 BAD_INPUT = 2
@@ -49,9 +47,6 @@ def result_console() -> Console:
     """Returns a console for tables on stdout; 160 columns wide if stdout is not a terminal."""
     console = Console(highlight=False, soft_wrap=False)
     return console if console.is_terminal else Console(highlight=False, width=160)
-
-
-banner_hidden = hide_native_output
 
 
 def relative_path(path: Path) -> str:

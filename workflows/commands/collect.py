@@ -8,7 +8,6 @@ from unlatch.configs.cameras import read_render_settings
 from unlatch.configs.composition import Request
 from unlatch.configs.reading import below
 from unlatch.simcore.errors import ConfigError
-from unlatch.simcore.native_output import hide_native_output
 from unlatch.simcore.recording.data_set.data_set import DataSet
 from unlatch.simcore.sim.renderers.catalog import RENDERERS
 from unlatch.simcore.sim.world import World
@@ -79,10 +78,9 @@ def collect_and_report(cfg: CollectCfg, *, config_dirs: Sequence[str] = ()) -> i
 
 def _check_images(cfg: CollectCfg, config_dirs: Sequence[str]) -> None:
     """Raises an error unless the images of a run can be rendered, before hours of episodes."""
-    with hide_native_output():  # the driver of a graphics card prints a banner
-        if cfg.images.renderer != AUTO:
-            with World(cfg.world, visuals=True, renderer=RENDERERS.load(cfg.images.renderer)()):
-                pass
+    if cfg.images.renderer != AUTO:
+        with World(cfg.world, visuals=True, renderer=RENDERERS.load(cfg.images.renderer)()):
+            pass
     request = Request(config_dirs=list(config_dirs))
     try:
         read_render_settings(cfg, cfg.images.cameras, randomization=cfg.images.randomization, request=request)

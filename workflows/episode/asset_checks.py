@@ -21,12 +21,14 @@ from unlatch.robots.description import ArmCfg, RobotCfg
 from unlatch.robots.model import model_path
 from unlatch.simcore.errors import AssetError, ConfigError, close_matches
 from unlatch.simcore.rng import EpisodeStreams, episode_seed
+from unlatch.simcore.sim.world import World
 from unlatch.simcore.urdf.xml import parse_xml
 from unlatch.skills.artpreplan import ArtPreplanCfg
 from unlatch.skills.contract.config import SkillCfg, part_acted_on
 from unlatch.solver.settings.reader import check_names
 from unlatch.tasks.layout import check_opening, describe_object, sample_layout
-from unlatch.workflows.cli.console import banner_hidden
+from unlatch.workflows.episode.randomization.episode_randomization import make_randomization
+from unlatch.workflows.episode.scene import build_scene
 from unlatch.workflows.episode.skill_checks import check_points, check_skill
 
 
@@ -74,11 +76,6 @@ def check_assets(cfg: EpisodeCfg, *, number: int = 0) -> None:
 
 def _check_randomization(cfg: EpisodeCfg, assets: dict[str, ObjectAsset], rng: np.random.Generator) -> None:
     """Builds the scene of one layout and applies every rule: views, attributes and sizes must fit its bodies."""
-    with banner_hidden():
-        from unlatch.simcore.sim.world import World
-        from unlatch.workflows.episode.randomization.episode_randomization import make_randomization
-        from unlatch.workflows.episode.scene import build_scene
-
     homes = [(arm.name, arm.home, arm.home_std) for arm in cfg.robot.arms]
     layout = sample_layout(cfg.task, assets, homes, rng)
     with World(cfg.world) as world:

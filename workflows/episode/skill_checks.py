@@ -13,7 +13,6 @@ from unlatch.skills.contract.config import SkillCfg
 from unlatch.solver.settings.setting import PlannerSettingCfg, SuccessMode
 from unlatch.solver.terms.point2point import Point2Point
 from unlatch.tasks.layout import describe_object
-from unlatch.workflows.cli.console import banner_hidden
 
 _PAST_LIMIT_RAD = 0.05
 _PAST_LIMIT_M = 0.01
@@ -38,8 +37,7 @@ def check_skill(skill: SkillCfg, part: Part, asset: ObjectAsset, *, where: str) 
 
 
 def _check_mode(skill: SkillCfg, where: str) -> None:
-    with banner_hidden():
-        modes = SKILLS.load(skill.name).success_modes
+    modes = SKILLS.load(skill.name).success_modes
     mode = skill.planner_setting.success_mode
     if mode is not None and mode not in modes:
         names = [item.value for item in modes]
@@ -53,8 +51,7 @@ def _check_mode(skill: SkillCfg, where: str) -> None:
 
 def _check_threshold(skill: SkillCfg, part: Part, asset: ObjectAsset, where: str) -> None:
     """Checks that the joint can reach the threshold, and has not reached it before it moves."""
-    with banner_hidden():
-        modes = SKILLS.load(skill.name).success_modes
+    modes = SKILLS.load(skill.name).success_modes
     mode = skill.planner_setting.success_mode or (modes[0] if modes else None)
     joint = asset.model.joints[part.joint]
     threshold = skill.planner_setting.success_threshold

@@ -17,7 +17,6 @@ from unlatch.configs.composition import Request
 from unlatch.configs.schema import EpisodeCfg
 from unlatch.simcore.errors import ConfigError, RecordingError
 from unlatch.simcore.files import not_writable
-from unlatch.simcore.native_output import hide_native_output
 from unlatch.simcore.recording.data_set.data_set import DataSet
 from unlatch.simcore.sim.annotators.annotated_frame import AnnotatedFrame, take_annotated_frame
 from unlatch.simcore.sim.annotators.config import AnnotationCfg
@@ -106,7 +105,7 @@ class _LabelWriter:
 
     def add_episode(self, data_set: DataSet, number: int, cfg: EpisodeCfg, *, every: int) -> None:
         record = data_set.read(number)
-        with hide_native_output(), open_record(cfg, record) as recorded:
+        with open_record(cfg, record) as recorded:
             check_classes(self._cfg.leave_out, recorded.world, key="leave_out")
             frames = range(0, record.n_actions + 1, every)
             for frame in frames:

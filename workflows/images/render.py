@@ -15,7 +15,6 @@ from unlatch.configs.composition import Request
 from unlatch.configs.reading import read_dataclass
 from unlatch.configs.schema import EpisodeCfg
 from unlatch.simcore.errors import ConfigError, RecordingError
-from unlatch.simcore.native_output import hide_native_output
 from unlatch.simcore.recording.data_set.data_set import DataSet
 from unlatch.simcore.recording.images.modality import Stream
 from unlatch.simcore.recording.images.renders import RenderSet, render_folder
@@ -214,8 +213,7 @@ def _check_scene(
     data_set: DataSet, number: int, cfg: EpisodeCfg, settings: RenderSettings, renderer: str, *, leave_out: list[str]
 ) -> None:
     """Raises unless the renderer works here, and the visual rules and classes fit one of the episodes."""
-    # the driver of a graphics card prints a banner
-    with hide_native_output(), World(cfg.world, visuals=True, renderer=RENDERERS.load(renderer)()) as world:
+    with World(cfg.world, visuals=True, renderer=RENDERERS.load(renderer)()) as world:
         if settings.randomization is None and not leave_out:
             return
         draw = None if settings.randomization is None else VisualDraw(settings.randomization, seed=0)

@@ -13,7 +13,6 @@ import numpy as np
 
 from unlatch.configs.schema import EpisodeCfg
 from unlatch.simcore.errors import RecordingError
-from unlatch.simcore.native_output import hide_native_output
 from unlatch.simcore.randomization.config import RandomizationCfg
 from unlatch.simcore.recording.data_set.data_set import DataSet
 from unlatch.simcore.recording.episode import EpisodeRecord
@@ -65,11 +64,8 @@ class RenderJob:
     def open(self, worker: str) -> Iterator[EpisodeMaker]:
         """See `Job.open`."""
         with ExitStack() as stack:
-            with hide_native_output():  # the driver of a graphics card prints a banner
-                world = stack.enter_context(
-                    World(self.cfg.world, visuals=True, renderer=RENDERERS.load(self.renderer)())
-                )
-                checker = stack.enter_context(BulletCollisionChecker())
+            world = stack.enter_context(World(self.cfg.world, visuals=True, renderer=RENDERERS.load(self.renderer)()))
+            checker = stack.enter_context(BulletCollisionChecker())
             render_set = stack.enter_context(self.render_set)
 
             def render_number(number: int) -> Outcome:

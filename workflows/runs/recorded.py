@@ -11,7 +11,6 @@ from unlatch.configs.reading import read_dataclass
 from unlatch.configs.schema import EpisodeCfg
 from unlatch.simcore.errors import ConfigError, RecordingError
 from unlatch.simcore.recording.data_set.data_set import DataSet
-from unlatch.workflows.cli.console import banner_hidden
 
 
 def config_of(data_set: DataSet) -> EpisodeCfg:
@@ -30,8 +29,7 @@ def config_of(data_set: DataSet) -> EpisodeCfg:
             path=str(data_set.path),
         )
     try:
-        with banner_hidden():  # a type of sensor is code that may load the engine
-            return read_dataclass(EpisodeCfg, _with_roots(values, data_set.info.get("object_roots")), where="")
+        return read_dataclass(EpisodeCfg, _with_roots(values, data_set.info.get("object_roots")), where="")
     except ConfigError as exc:
         raise RecordingError(
             f"The configuration of data set '{data_set.path}' is not read by this version: {exc.message} "

@@ -16,7 +16,6 @@ from unlatch.simcore.geometry import Pose
 from unlatch.simcore.meshes.decomposition.collider_quality import collider_quality
 from unlatch.simcore.meshes.obj_file import format_obj
 from unlatch.simcore.meshes.triangle_mesh import TriangleMesh, split_components
-from unlatch.simcore.native_output import hide_native_output
 from unlatch.simcore.sim.part_motion import measure_motion
 from unlatch.simcore.sim.visuals.pictures import LookAtCamera, take_picture
 from unlatch.simcore.sim.world import World, WorldCfg
@@ -68,9 +67,8 @@ def measure(urdf_path: Path) -> dict[str, Any]:
     size_m = _largest_extent(model, surfaces)
     problems: list[str] = []
     links = {name: _measure_link(name, model, surfaces[name], size_m, problems) for name in model.links}
-    with hide_native_output():
-        endless = {joint.name for joint in model.joints.values() if joint.kind == "continuous"}
-        motions = measure_motion(urdf_path, continuous=endless)
+    endless = {joint.name for joint in model.joints.values() if joint.kind == "continuous"}
+    motions = measure_motion(urdf_path, continuous=endless)
     joints = {motion.joint: asdict(motion) for motion in motions}
     for motion in motions:
         joint = model.joints[motion.joint]
@@ -106,7 +104,7 @@ def draw(urdf_path: Path, path: Path) -> None:
     moving = [joint for joint in model.joints.values() if joint.moves]
     ends = {end: {j.name: _end_position(j.kind, getattr(j, end), end) for j in moving} for end in ("lower", "upper")}
     view = LookAtCamera(*_choose_view(model, urdf_path, ends), fov_deg=40.0)
-    with tempfile.TemporaryDirectory(prefix="unlatch-report-") as name, hide_native_output():
+    with tempfile.TemporaryDirectory(prefix="unlatch-report-") as name:
         urdfs = {"as seen": urdf_path, "colliders": _write_collider_urdf(urdf_path, model, Path(name))}
         rows = []
         for label, urdf in urdfs.items():

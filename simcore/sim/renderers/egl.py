@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import ctypes
-import os
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import replace
 from importlib.metadata import version
 from importlib.util import find_spec
@@ -16,6 +13,7 @@ import numpy as np
 import pybullet as p
 
 from unlatch.simcore.errors import WorldError
+from unlatch.simcore.native_output import hide_native_output
 from unlatch.simcore.sim.renderers.bullet_image import bullet_images
 from unlatch.simcore.sim.renderers.render_request import RenderRequest
 from unlatch.simcore.sim.renderers.renderer import RawImages, RenderedWorld, Renderer
@@ -55,7 +53,7 @@ class EglRenderer(Renderer):
                 renderer=self.name,
             )
         self._client = world.client
-        with _silence():
+        with hide_native_output():
             self._plugin = p.loadPlugin(found.origin, f"_{_PLUGIN}Plugin", physicsClientId=world.client)
         if self._plugin < 0:
             raise WorldError(
@@ -83,29 +81,10 @@ class EglRenderer(Renderer):
     def close(self) -> None:
         """See `Renderer`."""
         if self._plugin >= 0:
-            with _silence(), suppress(p.error):  # the client is gone, and the plugin with it
+            with hide_native_output(), suppress(p.error):  # the client is gone, and the plugin with it
                 p.unloadPlugin(self._plugin, physicsClientId=self._client)
             self._plugin = -1
 
 
 def _take(world: RenderedWorld, request: RenderRequest) -> RawImages:
     return bullet_images(world, request, sampled_at=(0.5, 0.5), renderer=p.ER_BULLET_HARDWARE_OPENGL)
-
-
-@contextmanager
-def _silence() -> Iterator[None]:
-    """Hides what the plugin prints past Python, which would be among the lines of whoever renders."""
-    sys.stdout.flush()
-    sys.stderr.flush()
-    kept = [(number, os.dup(number)) for number in (1, 2)]
-    nowhere = os.open(os.devnull, os.O_WRONLY)
-    try:
-        for number, _ in kept:
-            os.dup2(nowhere, number)
-        yield
-    finally:
-        ctypes.CDLL(None).fflush(None)  # C's own buffer, else it comes out later
-        for number, copy in kept:
-            os.dup2(copy, number)
-            os.close(copy)
-        os.close(nowhere)

@@ -25,7 +25,6 @@ from loky.backend.context import get_context
 from loky.backend.process import LokyProcess
 
 from unlatch.simcore.errors import SimCoreError
-from unlatch.workflows.cli.console import banner_hidden
 from unlatch.workflows.runs.executors.executor import Job, Outcome, WorkerLimits
 from unlatch.workflows.runs.executors.lost_episodes import LostEpisodes, NumberSource
 
@@ -264,8 +263,7 @@ def _run_worker(connection: Connection, packed: bytes, name: str) -> None:
     """Sets a worker up, then makes the episode of each number that it receives, until the driver closes the pipe."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the whole group; the driver decides
     try:
-        with banner_hidden():  # a plugin that the job holds may load native code
-            job: Job = pickle.loads(packed)
+        job: Job = pickle.loads(packed)
         with job.open(name) as make_episode:
             connection.send((READY, None))
             while True:
