@@ -71,7 +71,7 @@ def compare(folder: Path, name: str, *, tolerance_m: float) -> Comparison | None
     by_hand = (T_link_child @ peer.keypoints["articulated_object_head"]) * scale
     head = part.keypoint("articulated_object_head").xyz
     distance, to_handle = float(np.linalg.norm(by_hand - head)), _to_handle(part, by_hand)
-    on_part = surface_distance(rigid_shapes(found.model, part.link), head)
+    part_waypoints = surface_distance(rigid_shapes(found.model, part.link), head)
     return Comparison(
         name=name,
         kind=part.kind.name,
@@ -79,7 +79,7 @@ def compare(folder: Path, name: str, *, tolerance_m: float) -> Comparison | None
         scale=scale,
         distance_m=distance,
         to_handle_m=to_handle,
-        right_part=on_part <= ON_PART_M + float(np.min(part.handle.size)) / 2,
+        right_part=part_waypoints <= ON_PART_M + float(np.min(part.handle.size)) / 2,
         agrees=min(distance, to_handle) <= tolerance_m,
         seconds=time.perf_counter() - started,
     )

@@ -19,9 +19,9 @@ import kpam_problems as kpam
 import numpy as np
 from rich.console import Console
 
-from unlatch.solver.goal.layout import Layout, Structure
+from unlatch.solver.goal.parameter_layout import ParameterLayout, Structure
 from unlatch.solver.goal.row_model import RowModel, add_cost
-from unlatch.solver.goal.start_library import library_of
+from unlatch.solver.goal.start_library import start_library_of
 from unlatch.solver.kinematics import Kinematics
 
 Array = np.ndarray
@@ -51,7 +51,7 @@ METHODS: dict[str, tuple[str, dict[str, Any]]] = {
 class NonlinearProgram:
     """One general solver for one arm; the problem's numbers are parameters."""
 
-    def __init__(self, kinematics: Kinematics, layout: Layout, plugin: str, options: dict[str, Any]) -> None:
+    def __init__(self, kinematics: Kinematics, layout: ParameterLayout, plugin: str, options: dict[str, Any]) -> None:
         import casadi as ca
 
         q, P = ca.SX.sym("q", kinematics.n_q), ca.SX.sym("P", layout.size + kinematics.n_q)
@@ -98,7 +98,7 @@ def method(common: Mapping[str, Any], name: str, starts: int) -> goals.Solve:
         terms = kpam.terms_of(problem, arm.tool_keypoints)
         rows = [term.fixed for term in terms]
         structure = Structure.of(rows)
-        layout = Layout(structure, arm.n_q, True)
+        layout = ParameterLayout(structure, arm.n_q, True)
         if structure not in programs:
             programs[structure] = NonlinearProgram(arm.kinematics, layout, *METHODS[name])
         P = layout.pack(
@@ -109,7 +109,7 @@ def method(common: Mapping[str, Any], name: str, starts: int) -> goals.Solve:
             tighten=1.0,
             nearness=near,
         )
-        library = library_of(arm)
+        library = start_library_of(arm)
         score = 10.0 * library.misfit(rows) + ((library.q - arm.q_home) ** 2) @ near.weights
         first = np.vstack([arm.q_home, library.pick(score, count=starts - 1)]) if starts > 1 else arm.q_home[None]
         best: tuple[Array | None, float] = (None, float("inf"))

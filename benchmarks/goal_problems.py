@@ -31,7 +31,7 @@ from rich.console import Console
 from rich.table import Table
 
 from unlatch.solver.codegen import COMPILE_VARIABLE, has_compiler
-from unlatch.solver.diagnosis.diagnosis import contradictions
+from unlatch.solver.diagnosis.contradiction import find_contradictions
 from unlatch.solver.goal.goal_solver import GoalSolver
 
 Array = np.ndarray
@@ -147,7 +147,7 @@ def report(
     if feasible:
         console.print(table)
     for i in infeasible:
-        found: Any = contradictions(terms[i], arm, kpam.scene())
+        found: Any = find_contradictions(terms[i], arm, kpam.scene())
         console.print(
             f"  {problems[i].get('id', i)}: {found[0].message if found else 'NO CONTRADICTION NAMED'}", soft_wrap=True
         )

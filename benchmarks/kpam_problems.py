@@ -15,7 +15,7 @@ import numpy as np
 
 from unlatch.robots.franka_panda import franka_panda, urdf_path
 from unlatch.simcore.geometry import Pose
-from unlatch.solver.goal.layout import Nearness
+from unlatch.solver.goal.parameter_layout import Nearness
 from unlatch.solver.kinematics import Kinematics
 from unlatch.solver.scene import ArmModel, JointGeometry, PlanningScene
 from unlatch.solver.terms.row import AxisRow, PointRow, Row

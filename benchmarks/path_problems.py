@@ -19,8 +19,8 @@ import numpy as np
 from path_scenes import Problem, panda, problems
 
 from unlatch.solver.path.path_solver import PathSolver
-from unlatch.solver.planning.candidates import CandidateStage
-from unlatch.solver.planning.goals import GoalStage
+from unlatch.solver.planning.goal_finder import GoalFinder
+from unlatch.solver.planning.goal_ranker import GoalRanker
 from unlatch.solver.planning.plan import KeyframePlan
 from unlatch.solver.planning.plan_log import PlanLog
 from unlatch.solver.planning.planner import plan_keyframes
@@ -83,14 +83,14 @@ def _by_program(problem: Problem) -> Outcome:
     """Goal, approach and path as one program from one goal, that whose coarse path is best."""
     request, log = problem.request, PlanLog()
     paths = PathSolver(request.arm)
-    goals = GoalStage(request, paths, np.random.default_rng(0), log)
-    stage = CandidateStage(request, goals, paths, log)
-    reached = goals.moved(goals.wave(0))
-    ranked = stage.ranked(reached, stage.slips()[0])
+    goals = GoalFinder(request, paths, np.random.default_rng(0), log)
+    stage = GoalRanker(request, goals, paths, log)
+    reached = goals.offset_goals(goals.find(0))
+    ranked = stage.rank(reached, stage.slips()[0])
     if ranked:
-        stage.lose(ranked[0])
+        stage.keep_for_rescue(ranked[0])
     began = time.perf_counter()
-    found = stage.rescued(1)
+    found = stage.rescue(1)
     ms = 1e3 * (time.perf_counter() - began)
     if not found or found[0].path is None:
         return Outcome(problem.kind, False, "path" if reached else "goal", ms, 0, 0.0)

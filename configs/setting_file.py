@@ -11,7 +11,7 @@ from yaml import YAMLError
 
 from unlatch.configs.explain import explain
 from unlatch.simcore.errors import ConfigError
-from unlatch.solver.settings.peer_form import settings_in
+from unlatch.solver.settings.peer_form import find_settings
 from unlatch.solver.settings.reader import read_planner_setting
 from unlatch.solver.settings.setting import PlannerSettingCfg
 
@@ -58,7 +58,7 @@ def read_setting_file(path: str | Path) -> list[SettingRead]:
     except OSError as exc:  # what OmegaConf raises for a file that is one number or text
         raise ConfigError(f"{path} is no mapping. Expected the YAML file of a task.", path=str(path)) from exc
     reads = []
-    for where, raw in settings_in(tree):
+    for where, raw in find_settings(tree):
         try:
             setting, notices = read_planner_setting(raw, where=where)
         except ConfigError as exc:

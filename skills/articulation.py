@@ -15,11 +15,12 @@ from unlatch.simcore.recording.success_rules import SuccessRule
 from unlatch.skills.contract.command import JointMotion, ManipCommand, ManipKind, Phase
 from unlatch.skills.contract.config import SkillCfg, part_acted_on
 from unlatch.skills.contract.context import SkillContext, Views
-from unlatch.skills.contract.displacement import Displacement
 from unlatch.skills.contract.failure import Failure
 from unlatch.skills.contract.skill import Skill
+from unlatch.skills.contract.success import Displacement
 from unlatch.solver.path.slip import Slip, SlipMode
-from unlatch.solver.planning.planner import KeyframePlan, PlanRequest, Segment, plan_keyframes
+from unlatch.solver.planning.plan import KeyframePlan, PlanRequest, Segment
+from unlatch.solver.planning.planner import plan_keyframes
 from unlatch.solver.scene import JointGeometry, PlanningScene
 from unlatch.solver.settings.setting import PlannerSettingCfg, SuccessMode
 

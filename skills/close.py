@@ -11,7 +11,7 @@ import numpy as np
 from unlatch.skills.articulation import ArticulationSkill
 from unlatch.skills.contract.command import ManipCommand, Phase
 from unlatch.solver.path.slip import Slide, Slip, SlipMode
-from unlatch.solver.planning.planner import KeyframePlan
+from unlatch.solver.planning.plan import KeyframePlan
 from unlatch.solver.settings.setting import SuccessMode
 
 _PAST_CLOSED_RAD = 0.02

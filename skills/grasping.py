@@ -13,7 +13,7 @@ from unlatch.skills.contract.command import ManipCommand, ManipKind, Phase
 from unlatch.skills.contract.config import SkillCfg
 from unlatch.skills.contract.context import SkillContext
 from unlatch.solver.path.slip import Slip
-from unlatch.solver.planning.planner import KeyframePlan
+from unlatch.solver.planning.plan import KeyframePlan
 from unlatch.solver.settings.setting import SuccessMode
 
 _GRASP_S = 0.85

@@ -16,7 +16,7 @@ from unlatch.skills.contract.context import SkillContext
 from unlatch.skills.contract.failure import Failure
 from unlatch.skills.grasping import EMPTY_GRIPPER_M, closing_frames, release_frames
 from unlatch.skills.holding import HoldingSkill
-from unlatch.solver.planning.planner import KeyframePlan
+from unlatch.solver.planning.plan import KeyframePlan
 from unlatch.solver.scene import PlanningScene
 from unlatch.solver.settings.setting import PlannerSettingCfg
 

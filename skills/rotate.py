@@ -15,7 +15,7 @@ from unlatch.skills.contract.command import ManipCommand
 from unlatch.skills.grasping import GraspingSkill
 from unlatch.skills.turning import TurningPlan, plan_turns
 from unlatch.solver.path.slip import Slip, SlipMode
-from unlatch.solver.planning.planner import KeyframePlan
+from unlatch.solver.planning.plan import KeyframePlan
 from unlatch.solver.settings.setting import PlannerSettingCfg, SuccessMode
 
 Array = np.ndarray

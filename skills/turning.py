@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from unlatch.solver.diagnosis.diagnosis import Diagnosis
-from unlatch.solver.planning.planner import KeyframePlan
+from unlatch.solver.planning.plan import KeyframePlan
 
 Array = np.ndarray
 _Number = TypeVar("_Number", int, float)

@@ -41,7 +41,7 @@ _PAYS_AFTER_S = 0.5
 """Compiling takes one to five seconds."""
 
 
-class Compiled:
+class CompiledFunction:
     """A CasADi Function that becomes machine code once that pays.
 
     A program that an earlier process compiled is used from the first call. Otherwise the virtual machine runs until it
@@ -57,11 +57,11 @@ class Compiled:
         """
         self._function = function
         self._is_machine_code = False
-        self._is_settled = _compiler() is None
+        self._is_decided = _compiler() is None
         self._spent_s = 0.0
         self._shaped: dict[Any, Any] = {}
-        if not self._is_settled:
-            self._settle(build=os.environ.get(COMPILE_VARIABLE) == "now")
+        if not self._is_decided:
+            self._take_program(build=os.environ.get(COMPILE_VARIABLE) == "now")
 
     @property
     def is_machine_code(self) -> bool:
@@ -80,26 +80,26 @@ class Compiled:
             The first output, a row for each of its columns.
         """
         if shape not in self._shaped:
-            self._shaped[shape] = _Buffered(shaped(self._function))
-        if self._is_settled:
+            self._shaped[shape] = _BufferedFunction(shaped(self._function))
+        if self._is_decided:
             return self._shaped[shape](arguments)
         began = time.perf_counter()
         answer = self._shaped[shape](arguments)
         self._spent_s += time.perf_counter() - began
         if self._spent_s > _PAYS_AFTER_S:
-            self._settle(build=True)
+            self._take_program(build=True)
         return answer
 
-    def _settle(self, *, build: bool) -> None:
+    def _take_program(self, *, build: bool) -> None:
         """Takes the compiled program if there is one, or if it may be built now."""
-        found = compiled(self._function, build=build)
+        found = compile_function(self._function, build=build)
         if found is not self._function:
             self._function, self._is_machine_code = found, True
             self._shaped.clear()
-        self._is_settled = build or self._is_machine_code
+        self._is_decided = build or self._is_machine_code
 
 
-class _Buffered:
+class _BufferedFunction:
     """A CasADi Function that reads and writes the same memory at each call, which saves a third of a short one."""
 
     def __init__(self, function: Any) -> None:
@@ -118,7 +118,7 @@ class _Buffered:
         return self._output.copy()
 
 
-def compiled(function: Any, *, build: bool = True) -> Any:
+def compile_function(function: Any, *, build: bool = True) -> Any:
     """The same CasADi Function as machine code, or the function itself where that cannot be had.
 
     Args:
@@ -131,7 +131,7 @@ def compiled(function: Any, *, build: bool = True) -> Any:
     code = _c_code(function)
     key = hashlib.sha256("\0".join((code, *FLAGS, compiler[1], platform.machine())).encode()).hexdigest()
     library = cache_root() / "programs" / f"{function.name()}-{key[:32]}.so"
-    if not _is_intact(library) and not (build and _build(code, library, compiler[0], function)):
+    if not _is_intact(library) and not (build and _build_library(code, library, compiler[0], function)):
         return function
     try:
         return _load(function.name(), library)
@@ -186,7 +186,7 @@ def _is_intact(library: Path) -> bool:
         return False
 
 
-def _build(code: str, library: Path, compiler: str, function: Any) -> bool:
+def _build_library(code: str, library: Path, compiler: str, function: Any) -> bool:
     """Compiles, tries and keeps a program; the checksum is moved into place last."""
     try:
         library.parent.mkdir(parents=True, exist_ok=True)
@@ -222,12 +222,12 @@ def _same_bits(function: Any, other: Any) -> bool:
     rng = np.random.default_rng(0)
     for _ in range(_TRIALS):
         inputs = [rng.normal(size=(function.size1_in(i), function.size2_in(i))) for i in range(function.n_in())]
-        for a, b in zip(_outputs(function, inputs), _outputs(other, inputs), strict=True):
+        for a, b in zip(_call_function(function, inputs), _call_function(other, inputs), strict=True):
             if not np.array_equal(a, b, equal_nan=True):
                 return False
     return True
 
 
-def _outputs(function: Any, inputs: list[Array]) -> list[Array]:
+def _call_function(function: Any, inputs: list[Array]) -> list[Array]:
     answer = function.call(inputs)
     return [part.toarray() for part in answer]

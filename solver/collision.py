@@ -35,7 +35,7 @@ class Collision(Protocol):
         ...
 
 
-def describe(hit: Collision) -> str:
+def describe_collision(hit: Collision) -> str:
     """The pair and its distance, for a message."""
     return f"{hit.link_a} and {hit.link_b} ({1000.0 * hit.distance_m:.1f} mm)"
 

@@ -71,7 +71,7 @@ class Kinematics:
         self.upper = _frozen([joint.upper for joint in joints])
         self.max_velocity = _frozen([joint.max_velocity for joint in joints])
         self._programs: dict[Any, Any] = {}
-        self._asked, self._told = np.full((1, self.n_q), np.nan), np.eye(4)
+        self._last_q, self._last_pose = np.full((1, self.n_q), np.nan), np.eye(4)
 
     @classmethod
     def from_urdf(cls, urdf_path: str | Path, *, base_link: str, tip_link: str) -> Kinematics:
@@ -111,9 +111,9 @@ class Kinematics:
         joints: list[ChainJoint] = []
         T = np.eye(4)
         for element in reversed(chain):
-            T = T @ _origin(element)
+            T = T @ _read_origin(element)
             if element.get("type") in _MOVING:
-                joints.append(_chain_joint(element, T, urdf_path=Path(urdf_path)))
+                joints.append(_read_joint(element, T, urdf_path=Path(urdf_path)))
                 T = np.eye(4)
         if not joints:
             raise AssetError(
@@ -156,8 +156,10 @@ class Kinematics:
         R, p = ca.SX.eye(3), ca.SX.zeros(3)
         axes, origins = [], []
         for i, joint in enumerate(self.joints):
-            R, p = _compose(R, p, joint.T_previous_joint)
-            axis = ca.SX(ca.DM(_rounded(joint.axis)).sparsity(), ca.DM(_rounded(joint.axis)).nonzeros())
+            R, p = _compose_symbolic(R, p, joint.T_previous_joint)
+            axis = ca.SX(
+                ca.DM(_snap_right_angles(joint.axis)).sparsity(), ca.DM(_snap_right_angles(joint.axis)).nonzeros()
+            )
             world_axis = R @ axis
             axes.append(world_axis)
             origins.append(p)
@@ -165,7 +167,7 @@ class Kinematics:
                 p = p + world_axis * q[i]
             else:
                 R = R @ _axis_rotation(joint.axis, ca.cos(q[i]), ca.sin(q[i]))
-        R, p = _compose(R, p, self.T_last_tip)
+        R, p = _compose_symbolic(R, p, self.T_last_tip)
         linear, angular = [], []
         for joint, axis, origin in zip(self.joints, axes, origins, strict=True):
             if joint.prismatic:
@@ -179,11 +181,11 @@ class Kinematics:
     def fk(self, q: Array) -> Array:
         """(4, 4) pose of the tip in the base frame at joint positions (n_q,) [rad or m]."""
         joints = np.array(q, dtype=float).reshape(1, -1)
-        if not np.array_equal(self._asked, joints):  # an arm that stands still asks the same anew in every frame
+        if not np.array_equal(self._last_q, joints):  # an arm that stands still asks the same anew in every frame
             R, p = self.fk_batch(joints)
-            self._asked, self._told = joints, np.eye(4)
-            self._told[:3, :3], self._told[:3, 3] = R[0], p[0]
-        return self._told.copy()
+            self._last_q, self._last_pose = joints, np.eye(4)
+            self._last_pose[:3, :3], self._last_pose[:3, 3] = R[0], p[0]
+        return self._last_pose.copy()
 
     def pose(self, q: Array) -> Pose:
         """`T_base_tip` at joint positions (n_q,) [rad or m]."""
@@ -254,26 +256,26 @@ def _attribute(joint: ET.Element, tag: str, attribute: str) -> str:
     return child.get(attribute, "") if child is not None else ""
 
 
-def _triple(text: str | None, default: tuple[float, float, float]) -> list[float]:
+def _read_triple(text: str | None, default: tuple[float, float, float]) -> list[float]:
     return [float(value) for value in text.split()] if text else list(default)
 
 
-def _origin(joint: ET.Element) -> Array:
+def _read_origin(joint: ET.Element) -> Array:
     element = joint.find("origin")
     T = np.eye(4)
     if element is not None:
-        T[:3, :3] = _rounded(matrix_from_rpy(_triple(element.get("rpy"), (0.0, 0.0, 0.0))))
-        T[:3, 3] = _triple(element.get("xyz"), (0.0, 0.0, 0.0))
+        T[:3, :3] = _snap_right_angles(matrix_from_rpy(_read_triple(element.get("rpy"), (0.0, 0.0, 0.0))))
+        T[:3, 3] = _read_triple(element.get("xyz"), (0.0, 0.0, 0.0))
     return T
 
 
-def _rounded(values: Array) -> Array:
+def _snap_right_angles(values: Array) -> Array:
     """The values with rounding residues of right angles (1e-11 of `rpy=1.57079632679`) set to 0 or +-1."""
     snapped = np.round(values)
     return np.where(np.abs(values - snapped) < 1e-10, snapped, values)
 
 
-def _chain_joint(element: ET.Element, T: Array, *, urdf_path: Path) -> ChainJoint:
+def _read_joint(element: ET.Element, T: Array, *, urdf_path: Path) -> ChainJoint:
     name, kind = element.get("name", ""), element.get("type", "")
     axis = element.find("axis")
     limit = element.find("limit")
@@ -291,7 +293,7 @@ def _chain_joint(element: ET.Element, T: Array, *, urdf_path: Path) -> ChainJoin
         if kind != "continuous":
             lower, upper = float(limit.get("lower", "0")), float(limit.get("upper", "0"))
     try:
-        direction = unit(_triple(axis.get("xyz") if axis is not None else None, (1.0, 0.0, 0.0)))
+        direction = unit(_read_triple(axis.get("xyz") if axis is not None else None, (1.0, 0.0, 0.0)))
     except ValueError as exc:
         raise AssetError(f"Joint '{name}' of {urdf_path} has no axis: {exc} Mend the file.", joint=name) from exc
     return ChainJoint(name, kind == "prismatic", T, direction, lower, upper, velocity)
@@ -323,7 +325,7 @@ def _axis_rotation(axis: Array, c: Any, s: Any) -> Any:
     return R
 
 
-def _compose(R: Any, p: Any, T: Array) -> tuple[Any, Any]:
-    constant = ca.sparsify(ca.DM(_rounded(T[:3, :3])))
+def _compose_symbolic(R: Any, p: Any, T: Array) -> tuple[Any, Any]:
+    constant = ca.sparsify(ca.DM(_snap_right_angles(T[:3, :3])))
     offset = ca.sparsify(ca.DM(T[:3, 3]))
     return R @ ca.SX(constant), p + R @ ca.SX(offset)

@@ -8,7 +8,7 @@ from omegaconf import MISSING
 
 from unlatch.objects.annotation import Articulation, Part, PartKind
 from unlatch.simcore.errors import ConfigError
-from unlatch.solver.settings.setting import PlannerSettingCfg, left_out
+from unlatch.solver.settings.setting import PlannerSettingCfg, omitted_setting
 
 _IN_HAND = frozenset((PartKind.knob, PartKind.lever))
 """What turns in a hand: `rotate` is for these, `open` and `close` for all else."""
@@ -38,7 +38,7 @@ class StrategyCfg:
 
     name: str = MISSING
     """What the record calls it."""
-    planner_setting: PlannerSettingCfg = field(default_factory=left_out)
+    planner_setting: PlannerSettingCfg = field(default_factory=omitted_setting)
     """What the planner solves then."""
 
     def __post_init__(self) -> None:
@@ -76,7 +76,7 @@ class SkillCfg:
     """Force above which a forbidden contact counts [N]."""
     language: list[str] = field(default_factory=list)
     """Phrasings of this step; `{object}`, `{part}` and `{side}` are filled in."""
-    planner_setting: PlannerSettingCfg = field(default_factory=left_out)
+    planner_setting: PlannerSettingCfg = field(default_factory=omitted_setting)
     """What the planner solves; left out, it and `strategies` are derived from the part's kind when the skill begins."""
     strategy: str = "given"
     """What the record calls `planner_setting`."""

@@ -23,7 +23,7 @@ from unlatch.solver.diagnosis.so3 import (
     BoxCondition,
     Condition,
     SlabCondition,
-    no_rotation,
+    proves_no_rotation,
     search_rotation,
 )
 from unlatch.solver.goal.verify import SLACK
@@ -80,13 +80,13 @@ class _Condition:
     condition: Condition
 
 
-def labels_of(terms: Sequence[Term]) -> list[str]:
+def constraint_labels(terms: Sequence[Term]) -> list[str]:
     """The names of constraints in messages: the YAML's own, with their place in the list where two share one."""
     names = [term.label for term in terms]
     return [name if names.count(name) == 1 else f"constraint_list[{i}] {name}" for i, name in enumerate(names)]
 
 
-def contradictions(terms: Sequence[Term], arm: ArmModel, scene: PlanningScene) -> list[Contradiction]:
+def find_contradictions(terms: Sequence[Term], arm: ArmModel, scene: PlanningScene) -> list[Contradiction]:
     """The smallest sets of constraints that no pose of the hand satisfies, the worst first; found without the arm.
 
     Sets of one (with the workspace box) and two are all listed; larger sets only where there is none of those.
@@ -102,13 +102,13 @@ def contradictions(terms: Sequence[Term], arm: ArmModel, scene: PlanningScene) -
     found: list[list[Contradiction]] = []
     for _, tool in arm.tool_variants():
         rows = [term.row(tool, scene) for term in terms]
-        found.append(contradictions_of(rows, labels_of(terms), arm.workspace))
+        found.append(find_row_contradictions(rows, constraint_labels(terms), arm.workspace))
         if not found[-1]:
             return []  # with the fingers exchanged it may hold
     return found[0]
 
 
-def contradictions_of(rows: Sequence[Row], labels: Sequence[str], box: Array) -> list[Contradiction]:
+def find_row_contradictions(rows: Sequence[Row], labels: Sequence[str], box: Array) -> list[Contradiction]:
     """The same for rows.
 
     Args:
@@ -119,17 +119,17 @@ def contradictions_of(rows: Sequence[Row], labels: Sequence[str], box: Array) ->
     # of expressions nothing is known before the solve
     geometric = {i: row for i, row in enumerate(rows) if not isinstance(row, ExpressionRow)}
     hard = [i for i, row in geometric.items() if isinstance(row, AxisRow) or row.weight is None]
-    small = [_alone(i, geometric[i], labels, box) for i in hard]
-    small += [_pair(i, geometric[i], j, geometric[j], labels) for i, j in combinations(hard, 2)]
+    small = [_judge_single(i, geometric[i], labels, box) for i in hard]
+    small += [_judge_pair(i, geometric[i], j, geometric[j], labels) for i, j in combinations(hard, 2)]
     # of equals the one that is easier to see first: one tool axis or one target
     certain = sorted((c for c in small if c is not None), key=lambda c: (-round(c.out_by, 6), not c.plain, c.indices))
     if certain or not hard:
         return certain
-    conditions = _conditions({i: geometric[i] for i in hard}, box)
+    conditions = _rotation_conditions({i: geometric[i] for i in hard}, box)
     for allowed in (frozenset(hard), frozenset((*hard, WORKSPACE))):
-        smallest = _smallest(conditions, allowed)
+        smallest = _find_smallest_set(conditions, allowed)
         if smallest is not None:
-            return [_larger(smallest, conditions, geometric, labels)]
+            return [_describe_larger_set(smallest, conditions, geometric, labels)]
     return []
 
 
@@ -138,24 +138,24 @@ def _quoted(indices: Sequence[int], labels: Sequence[str]) -> str:
     return names[0] if len(names) == 1 else ", ".join(names[:-1]) + f" and {names[-1]}"
 
 
-def _degrees(low: float, high: float, out: float = 1.0) -> str:
+def _format_degrees(low: float, high: float, out: float = 1.0) -> str:
     """A range of angles, with as many digits as it takes to see that it is out by so much [rad]."""
-    digits = _digits(out)
+    digits = _needed_digits(out)
     return f"{math.degrees(low):.{digits}f} to {math.degrees(high):.{digits}f} degrees"
 
 
-def _digits(out: float) -> int:
+def _needed_digits(out: float) -> int:
     return 1 if out >= 0.02 else 2 if out >= 0.002 else 3
 
 
-def _amount(value: float, unit: str) -> str:
+def _format_amount(value: float, unit: str) -> str:
     return f"{value:.4g} rad ({math.degrees(value):.2f} degrees)" if unit == "rad" else f"{value:.4g} m"
 
 
 # one constraint and the workspace
 
 
-def _alone(i: int, row: GeometricRow, labels: Sequence[str], box: Array) -> Contradiction | None:
+def _judge_single(i: int, row: GeometricRow, labels: Sequence[str], box: Array) -> Contradiction | None:
     if isinstance(row, AxisRow):
         return None
     length = float(np.linalg.norm(row.x_ee))
@@ -170,7 +170,7 @@ def _alone(i: int, row: GeometricRow, labels: Sequence[str], box: Array) -> Cont
             for k in range(3)
             if outside[k] > 0.0
         ]
-        where = f"its target {_point(row.target)} (base frame) lies"
+        where = f"its target {_format_point(row.target)} (base frame) lies"
     else:
         height = np.sort(np.array([(box[:, k] - row.point[k]) * row.normal[k] for k in range(3)]), axis=1).sum(axis=0)
         out = max(float(height[0]), -float(height[1])) - row.tolerance - length
@@ -194,23 +194,23 @@ def _alone(i: int, row: GeometricRow, labels: Sequence[str], box: Array) -> Cont
     )
 
 
-def _point(p: Array) -> str:
+def _format_point(p: Array) -> str:
     return "[" + ", ".join(f"{v:.3f}" for v in p) + "]"
 
 
 # pairs
 
 
-def _pair(i: int, a: GeometricRow, j: int, b: GeometricRow, labels: Sequence[str]) -> Contradiction | None:
+def _judge_pair(i: int, a: GeometricRow, j: int, b: GeometricRow, labels: Sequence[str]) -> Contradiction | None:
     if isinstance(a, AxisRow) or isinstance(b, AxisRow):
         if not (isinstance(a, AxisRow) and isinstance(b, AxisRow)):
             return None
-        out, why, plain = _two_axes(a, b)
-        first, second = _degrees(a.lower, a.upper, out), _degrees(b.lower, b.upper, out)
+        out, why, plain = _compare_axes(a, b)
+        first, second = _format_degrees(a.lower, a.upper, out), _format_degrees(b.lower, b.upper, out)
         intro = f"'{labels[i]}' ({first}) and '{labels[j]}' ({second})"
         unit = "rad"
     else:
-        out, why = _two_places(a, b)
+        out, why = _compare_places(a, b)
         plain = True
         intro = f"'{labels[i]}' (within {a.tolerance:g} m) and '{labels[j]}' (within {b.tolerance:g} m)"
         unit = "m"
@@ -220,22 +220,22 @@ def _pair(i: int, a: GeometricRow, j: int, b: GeometricRow, labels: Sequence[str
         plain=plain,
         indices=(i, j),
         labels=(labels[i], labels[j]),
-        message=f"{intro} contradict each other: {why} (out by {_amount(out, unit)})",
+        message=f"{intro} contradict each other: {why} (out by {_format_amount(out, unit)})",
         out_by=out,
         unit=unit,
     )
 
 
-def _two_axes(a: AxisRow, b: AxisRow) -> tuple[float, str, bool]:
+def _compare_axes(a: AxisRow, b: AxisRow) -> tuple[float, str, bool]:
     """By how much two angles between turned and fixed directions contradict each other [rad], why, and if plainly.
 
     The angle between R x_1 and a_2 lies in the range that the triangle (R x_1, a_1, a_2) leaves, and that between R x_2
     and a_2 in the range that the triangle (R x_1, R x_2, a_2) leaves of it; both ranges are reached in full.
     """
     tool, target = angle_between(a.x_ee, b.x_ee), angle_between(a.target, b.target)
-    low, high = across_triangle(*across_triangle(a.lower, a.upper, target), tool)
+    low, high = third_side_range(*third_side_range(a.lower, a.upper, target), tool)
     out = max(low - b.upper, b.lower - high)
-    digits = _digits(out)
+    digits = _needed_digits(out)
     targets = f"the targets are {math.degrees(target):.{digits}f} degrees apart on this object"
     axes = f"{math.degrees(tool):.{digits}f} degrees"
     if min(tool, math.pi - tool) < _SAME_DIRECTION:
@@ -247,7 +247,7 @@ def _two_axes(a: AxisRow, b: AxisRow) -> tuple[float, str, bool]:
     return out, f"{targets}, the tool axes {axes}", False
 
 
-def across_triangle(low: float, high: float, side: float) -> tuple[float, float]:
+def third_side_range(low: float, high: float, side: float) -> tuple[float, float]:
     """The range of the third side of a spherical triangle, one side being in a range and the other given [rad].
 
     Args:
@@ -261,7 +261,7 @@ def across_triangle(low: float, high: float, side: float) -> tuple[float, float]
     return smallest, largest
 
 
-def _two_places(a: PointRow | PlaneRow, b: PointRow | PlaneRow) -> tuple[float, str]:
+def _compare_places(a: PointRow | PlaneRow, b: PointRow | PlaneRow) -> tuple[float, str]:
     """By how much two places of tool keypoints contradict each other [m], and why."""
     apart = float(np.linalg.norm(a.x_ee - b.x_ee))
     tools = "the same tool keypoint" if apart < 1e-9 else f"tool keypoints {apart:.4g} m apart"
@@ -289,7 +289,7 @@ def _two_places(a: PointRow | PlaneRow, b: PointRow | PlaneRow) -> tuple[float, 
 # three and more
 
 
-def _conditions(rows: dict[int, GeometricRow], box: Array) -> list[_Condition]:
+def _rotation_conditions(rows: dict[int, GeometricRow], box: Array) -> list[_Condition]:
     """What single constraints, pairs of them and the workspace ask of the rotation."""
     found: list[_Condition] = []
     for i, row in rows.items():
@@ -309,13 +309,13 @@ def _conditions(rows: dict[int, GeometricRow], box: Array) -> list[_Condition]:
             found.append(_Condition(here, slab))
     places = [(i, row) for i, row in rows.items() if not isinstance(row, AxisRow)]
     for (i, a), (j, b) in combinations(places, 2):
-        condition = _between(a, b)
+        condition = _relative_condition(a, b)
         if condition is not None:
             found.append(_Condition(frozenset((i, j)), condition))
     return found
 
 
-def _between(a: PointRow | PlaneRow, b: PointRow | PlaneRow) -> Condition | None:
+def _relative_condition(a: PointRow | PlaneRow, b: PointRow | PlaneRow) -> Condition | None:
     """What two places ask of the rotation; None where they ask nothing."""
     if isinstance(a, PointRow) and isinstance(b, PointRow):
         w, half = a.target - b.target, a.tolerance + b.tolerance
@@ -334,7 +334,7 @@ def _between(a: PointRow | PlaneRow, b: PointRow | PlaneRow) -> Condition | None
     return SlabCondition(b.x_ee - a.x_ee, b.normal, middle - half, middle + half)
 
 
-def _smallest(conditions: Sequence[_Condition], allowed: frozenset[int]) -> frozenset[int] | None:
+def _find_smallest_set(conditions: Sequence[_Condition], allowed: frozenset[int]) -> frozenset[int] | None:
     """A smallest set of sources without a rotation, by leaving out one after the other; None where none is proved."""
 
     def holds(kept: frozenset[int]) -> bool:
@@ -347,10 +347,10 @@ def _smallest(conditions: Sequence[_Condition], allowed: frozenset[int]) -> froz
     for source in sorted(allowed):
         if len(kept) > 1 and not holds(kept - {source}):
             kept = kept - {source}
-    return kept if no_rotation([c.condition for c in conditions if c.sources <= kept]) else None
+    return kept if proves_no_rotation([c.condition for c in conditions if c.sources <= kept]) else None
 
 
-def _larger(
+def _describe_larger_set(
     kept: frozenset[int], conditions: Sequence[_Condition], rows: Mapping[int, GeometricRow], labels: Sequence[str]
 ) -> Contradiction:
     asked = [c for c in conditions if c.sources <= kept]
@@ -360,31 +360,31 @@ def _larger(
     unit = "rad" if isinstance(asked[worst].condition, AngleCondition) else "m"
     out = float(best.excess[worst])
     wanted = [
-        f"{_degrees(row.lower, row.upper)}" if isinstance(row, AxisRow) else f"within {row.tolerance:g} m"
+        f"{_format_degrees(row.lower, row.upper)}" if isinstance(row, AxisRow) else f"within {row.tolerance:g} m"
         for row in (rows[i] for i in indices)
     ]
     named = ", ".join(f"'{labels[i]}' ({text})" for i, text in zip(indices, wanted, strict=True))
     box = " and the workspace box" if WORKSPACE in kept else ""
-    faces = _faces(asked, best.R)
+    faces = _crossed_faces(asked, best.R)
     beyond = f", the hand's origin would lie beyond {' and '.join(faces)}" if faces else ""
     reason = (
         f"no pose of the hand inside the workspace box satisfies them{beyond}"
         if WORKSPACE in kept
-        else f"any {_count(len(indices) - 1)} of them can hold, but no orientation of the hand satisfies all"
+        else f"any {_count_word(len(indices) - 1)} of them can hold, but no orientation of the hand satisfies all"
         if all(isinstance(rows[i], AxisRow) for i in indices)
-        else f"any {_count(len(indices) - 1)} of them can hold, but no pose of the hand satisfies all"
+        else f"any {_count_word(len(indices) - 1)} of them can hold, but no pose of the hand satisfies all"
     )
     return Contradiction(
         indices=indices,
         labels=tuple(labels[i] for i in indices),
-        message=f"{named}{box} contradict each other: {reason} (the best is out by {_amount(out, unit)})",
+        message=f"{named}{box} contradict each other: {reason} (the best is out by {_format_amount(out, unit)})",
         out_by=out,
         unit=unit,
         workspace=WORKSPACE in kept,
     )
 
 
-def _faces(asked: Sequence[_Condition], R: Array) -> list[str]:
+def _crossed_faces(asked: Sequence[_Condition], R: Array) -> list[str]:
     """Faces of the workspace box that points of the tool would push the hand's origin through."""
     faces = set()
     for item in asked:
@@ -394,5 +394,5 @@ def _faces(asked: Sequence[_Condition], R: Array) -> list[str]:
     return sorted(faces)
 
 
-def _count(n: int) -> str:
+def _count_word(n: int) -> str:
     return {1: "one", 2: "two", 3: "three"}.get(n, str(n))

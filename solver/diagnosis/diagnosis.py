@@ -9,29 +9,29 @@ from typing import Any
 
 import numpy as np
 
-from unlatch.solver.diagnosis.contradiction import Contradiction, contradictions, labels_of
+from unlatch.solver.diagnosis.contradiction import Contradiction, constraint_labels, find_contradictions
+from unlatch.solver.diagnosis.diagnosis_text import diagnosis_lines
 from unlatch.solver.diagnosis.elastic import (
     Compromise,
     Weights,
-    best_of,
     compromises,
     default_weights,
     elastic_rows,
     face_name,
+    least_violated,
     promising_starts,
 )
-from unlatch.solver.diagnosis.reach import Unreachable, unreachable
+from unlatch.solver.diagnosis.reach import Unreachable, find_unreachable
 from unlatch.solver.diagnosis.relaxation import (
     Element,
     Relaxation,
     amount,
-    bound_words,
     constraint_elements,
-    in_the_way,
+    describe_bounds,
     joint_relaxation,
+    limiting_bounds,
     relaxations,
 )
-from unlatch.solver.diagnosis.text import diagnosis_lines
 from unlatch.solver.goal.solution import Solution
 from unlatch.solver.goal.verify import SLACK, residuals_of
 from unlatch.solver.scene import ArmModel, PlanningScene
@@ -105,36 +105,36 @@ def explain_goal(
     Raises:
         ConfigError: The constraints name a keypoint or an axis that does not exist.
     """
-    names = labels_of(terms)
-    problems = _problems(terms, arm, scene, best)
+    names = constraint_labels(terms)
+    problems = _elastic_problems(terms, arm, scene, best)
     ends = [(end, rows, variant) for rows, variant, found in problems for end in found]
     weights = default_weights(arm, problems[0][0])
-    end = best_of([entry[0] for entry in ends], weights)
+    end = least_violated([entry[0] for entry in ends], weights)
     rows, variant = next((rows, variant) for e, rows, variant in ends if e is end)
-    solution = _at_compromise(terms, arm, rows, end, best, variant, names)
+    solution = _solution_at(terms, arm, rows, end, best, variant, names)
     if solution.found:
-        return _missed(best), solution
-    pairs = contradictions(terms, arm, scene)
-    far = [] if any(not pair.workspace for pair in pairs) else unreachable(arm, rows, names, end)
-    asked = [(rows, _near(found, weights)) for rows, _, found in problems]
+        return _diagnose_missed_goal(best), solution
+    pairs = find_contradictions(terms, arm, scene)
+    out_of_reach = [] if any(not pair.workspace for pair in pairs) else find_unreachable(arm, rows, names, end)
+    asked = [(rows, _nearest_joints(found, weights)) for rows, _, found in problems]
     # what contradicts without the arm is mended only by a member of every contradiction
     guilty = [set(pair.indices) for pair in pairs if not pair.workspace]
     elements = [e for e in constraint_elements(rows, names) if all(e.index in members for members in guilty)]
-    elements += [] if guilty else in_the_way(arm, end)
-    eased = relaxations(arm, asked, elements)
-    together = [] if eased else joint_relaxation(arm, asked, _pairs(constraint_elements(rows, names), guilty))
+    elements += [] if guilty else limiting_bounds(arm, end)
+    relaxed = relaxations(arm, asked, elements)
+    together = [] if relaxed else joint_relaxation(arm, asked, _element_pairs(constraint_elements(rows, names), guilty))
     evidence: dict[str, Any] = {
         "stage": "goal",
         "starts_tried": best.starts_tried,
-        "constraints": _out_by(solution),
-        "workspace_out_by": {f: out for f, out in _faces_out(end).items() if out > SLACK},
+        "constraints": _constraint_evidence(solution),
+        "workspace_out_by": {f: out for f, out in _face_excess(end).items() if out > SLACK},
         "active_bounds": list(solution.active_bounds),
         "contradictions": [c.to_dict() for c in pairs],
-        "out_of_reach": [u.to_dict() for u in far],
-        "relaxations": [r.to_dict() for r in eased],
+        "out_of_reach": [u.to_dict() for u in out_of_reach],
+        "relaxations": [r.to_dict() for r in relaxed],
         "relaxed_together": [r.to_dict() for r in together],
     }
-    message = _message(solution, end, pairs, far, eased, together)
+    message = _compose_message(solution, end, pairs, out_of_reach, relaxed, together)
     return Diagnosis("plan_infeasible", message, evidence), solution
 
 
@@ -144,24 +144,24 @@ def nearest_goal(best: Solution) -> Diagnosis:
     Args:
         best: The nearest end of the goal solve.
     """
-    missed = _missed_by(best)
+    missed = _describe_unmet(best)
     nearest = f"; the nearest that was found: {', '.join(missed)}" if missed else ""
     return Diagnosis(
         "plan_infeasible",
-        f"{_none_found(best)}{nearest}.",
-        {"stage": "goal", "starts_tried": best.starts_tried, "constraints": _out_by(best)},
+        f"{_describe_search(best)}{nearest}.",
+        {"stage": "goal", "starts_tried": best.starts_tried, "constraints": _constraint_evidence(best)},
     )
 
 
-def _none_found(solution: Solution) -> str:
+def _describe_search(solution: Solution) -> str:
     return f"No arm configuration was found that meets all constraints ({solution.starts_tried} starts)"
 
 
-def _missed_by(solution: Solution) -> list[str]:
+def _describe_unmet(solution: Solution) -> list[str]:
     return [f"'{r.name}' is out by {amount(r.excess, r.unit)}" for r in solution.residuals if not r.satisfied]
 
 
-def _out_by(solution: Solution) -> dict[str, dict[str, Any]]:
+def _constraint_evidence(solution: Solution) -> dict[str, dict[str, Any]]:
     """What each constraint is out by, as plain values."""
     return {
         r.name: {"out_by": r.excess, "value": r.value, "tolerance": r.tolerance, "unit": r.unit}
@@ -169,7 +169,7 @@ def _out_by(solution: Solution) -> dict[str, dict[str, Any]]:
     }
 
 
-def _problems(
+def _elastic_problems(
     terms: Sequence[Term], arm: ArmModel, scene: PlanningScene, best: Solution
 ) -> list[tuple[tuple[Row, ...], str, list[Compromise]]]:
     """Rows, label and elastic ends for each set of tool keypoints."""
@@ -184,18 +184,18 @@ def _problems(
     return problems
 
 
-def _pairs(elements: Sequence[Element], guilty: Sequence[set[int]]) -> list[tuple[Element, ...]]:
+def _element_pairs(elements: Sequence[Element], guilty: Sequence[set[int]]) -> list[tuple[Element, ...]]:
     """The pairs that have a member of each set that cannot hold; not more than 15."""
     pairs = [(a, b) for a, b in combinations(elements, 2) if all({a.index, b.index} & members for members in guilty)]
     return list(pairs[:_MOST_PAIRS])
 
 
-def _near(ends: Sequence[Compromise], weights: Weights) -> Array:
+def _nearest_joints(ends: Sequence[Compromise], weights: Weights) -> Array:
     """(<= 2, n) joints of the ends that violate the least [rad]."""
     return np.array([end.q for end in sorted(ends, key=lambda e: round(e.cost(weights), 7))[:_RELAXED_FROM]])
 
 
-def _at_compromise(
+def _solution_at(
     terms: Sequence[Term],
     arm: ArmModel,
     rows: Sequence[Row],
@@ -217,12 +217,12 @@ def _at_compromise(
         residuals=residuals,
         status="solved" if found else "no start met every constraint",
         tool_variant=variant,
-        active_bounds=tuple(bound_words(arm, end)),
+        active_bounds=tuple(describe_bounds(arm, end)),
         configuration=q,
     )
 
 
-def _missed(best: Solution) -> Diagnosis:
+def _diagnose_missed_goal(best: Solution) -> Diagnosis:
     return Diagnosis(
         "plan_infeasible",
         f"The goal search missed a solution in {best.starts_tried} starts, which the elastic re-solve then found: the "
@@ -231,35 +231,39 @@ def _missed(best: Solution) -> Diagnosis:
     )
 
 
-def _faces_out(end: Compromise) -> dict[str, float]:
+def _face_excess(end: Compromise) -> dict[str, float]:
     return {face_name(i): float(out) for i, out in enumerate(end.faces)}
 
 
-def _message(
+def _compose_message(
     solution: Solution,
     end: Compromise,
     pairs: Sequence[Contradiction],
-    far: Sequence[Unreachable],
-    eased: Sequence[Relaxation],
+    out_of_reach: Sequence[Unreachable],
+    relaxed: Sequence[Relaxation],
     together: Sequence[Relaxation],
 ) -> str:
     proved = [pair for pair in pairs if not pair.workspace]
     if proved:
         rest = [" and ".join(f"'{label}'" for label in pair.labels) for pair in proved[1:]]
         also = f" So do {'; '.join(rest)}." if rest else ""
-        return f"No grasp exists: {proved[0].message}.{also}{_ease(eased, together)}"
-    out = _missed_by(solution)
-    out += [f"the hand is {v:.4g} m beyond workspace {f}" for f, v in _faces_out(end).items() if v > SLACK]
+        return f"No grasp exists: {proved[0].message}.{also}{_describe_relaxation(relaxed, together)}"
+    out = _describe_unmet(solution)
+    out += [f"the hand is {v:.4g} m beyond workspace {f}" for f, v in _face_excess(end).items() if v > SLACK]
     bounds = f"; held back by {', '.join(solution.active_bounds)}" if solution.active_bounds else ""
-    reasons = [*(u.message for u in far), *(pair.message for pair in pairs)]
+    reasons = [*(u.message for u in out_of_reach), *(pair.message for pair in pairs)]
     if not reasons and not bounds:
         reasons = ["No joint limit and no face of the workspace is in the way: the arm does not reach that combination"]
-    away = max((u.out_by for u in far if u.unit == "m"), default=0.0)
-    mend = f" It would take the object at least {away:.2f} m nearer." if away > _FAR_M else _ease(eased, together)
+    away = max((u.out_by for u in out_of_reach if u.unit == "m"), default=0.0)
+    mend = (
+        f" It would take the object at least {away:.2f} m nearer."
+        if away > _FAR_M
+        else _describe_relaxation(relaxed, together)
+    )
     why = "".join(f" {reason}." for reason in reasons)
-    return f"{_none_found(solution)}; at the best compromise {', '.join(out)}{bounds}.{why}{mend}"
+    return f"{_describe_search(solution)}; at the best compromise {', '.join(out)}{bounds}.{why}{mend}"
 
 
-def _ease(eased: Sequence[Relaxation], together: Sequence[Relaxation]) -> str:
-    words = " and ".join(r.words for r in (eased[:1] or together))
+def _describe_relaxation(relaxed: Sequence[Relaxation], together: Sequence[Relaxation]) -> str:
+    words = " and ".join(r.words for r in (relaxed[:1] or together))
     return f" It would take {words}." if words else ""

@@ -22,8 +22,8 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
-from unlatch.solver.goal.start_library import library_of
-from unlatch.solver.goal.verify import excess
+from unlatch.solver.goal.start_library import start_library_of
+from unlatch.solver.goal.verify import row_excess
 from unlatch.solver.kinematics import Kinematics
 from unlatch.solver.scene import ArmModel
 from unlatch.solver.terms.row import AxisRow, ExpressionRow, PlaneRow, PointRow, Row, RowKind
@@ -126,7 +126,7 @@ def compromise(
         The best end. Joints lie inside their limits wherever `weights.joints` are `HARD`.
     """
     chosen = default_weights(arm, rows) if weights is None else weights
-    return best_of(compromises(arm, rows, starts, weights=chosen), chosen)
+    return least_violated(compromises(arm, rows, starts, weights=chosen), chosen)
 
 
 def compromises(arm: ArmModel, rows: Sequence[Row], starts: Array, *, weights: Weights) -> list[Compromise]:
@@ -135,19 +135,19 @@ def compromises(arm: ArmModel, rows: Sequence[Row], starts: Array, *, weights: W
     return [program.solve(arm, rows, q, weights) for q in starts]
 
 
-def best_of(ends: Sequence[Compromise], weights: Weights) -> Compromise:
+def least_violated(ends: Sequence[Compromise], weights: Weights) -> Compromise:
     """The end of least weighted violation; the first of equals."""
     return min(ends, key=lambda end: round(end.cost(weights), 7))
 
 
-def measured(arm: ArmModel, rows: Sequence[Row], q: Array, weights: Weights) -> Compromise:
+def measure_compromise(arm: ArmModel, rows: Sequence[Row], q: Array, weights: Weights) -> Compromise:
     """Measures joints in plain NumPy; those whose limits are hard are put inside them first."""
     hard = weights.joints >= HARD
     q = np.where(hard, np.clip(q, arm.q_lower, arm.q_upper), q)
     R, p = arm.kinematics.fk_batch(q[None])
     beyond = np.maximum(0.0, np.stack([arm.workspace[0] - p[0], p[0] - arm.workspace[1]], axis=1).ravel())
     joints = np.maximum(0.0, q - arm.q_upper) - np.maximum(0.0, arm.q_lower - q)
-    return Compromise(q, excess(rows, R, p)[0], beyond, joints, np.zeros(len(rows)), np.zeros(6), np.zeros(arm.n_q))
+    return Compromise(q, row_excess(rows, R, p)[0], beyond, joints, np.zeros(len(rows)), np.zeros(6), np.zeros(arm.n_q))
 
 
 def promising_starts(arm: ArmModel, rows: Sequence[Row], count: int, *, weights: Weights | None = None) -> Array:
@@ -160,8 +160,8 @@ def promising_starts(arm: ArmModel, rows: Sequence[Row], count: int, *, weights:
         weights: What counts.
     """
     chosen = default_weights(arm, rows) if weights is None else weights
-    library = library_of(arm)
-    score = excess(rows, library.R, library.p) @ np.minimum(chosen.rows, METRE)
+    library = start_library_of(arm)
+    score = row_excess(rows, library.R, library.p) @ np.minimum(chosen.rows, METRE)
     return library.pick(score, count=count)
 
 
@@ -203,11 +203,11 @@ class ElasticProgram:
             Where IPOPT stopped; where it broke down, the start.
         """
         n, K = self.n_q, len(rows)
-        start = measured(arm, rows, q_start, weights)
+        start = measure_compromise(arm, rows, q_start, weights)
         slack = np.concatenate([start.rows, start.faces, np.abs(start.joints)])
         parameters = np.concatenate(
             [
-                *[_packed(row) for row in rows],
+                *[_pack_row(row) for row in rows],
                 arm.workspace.T.ravel(),
                 arm.q_lower,
                 arm.q_upper,
@@ -236,14 +236,14 @@ class ElasticProgram:
             return start
         bounds, inequalities = answer["lam_x"].toarray().ravel()[:n], answer["lam_g"].toarray().ravel()
         beyond = inequalities[-2 * n :].reshape(n, 2)
-        end = measured(arm, rows, q, weights)
+        end = measure_compromise(arm, rows, q, weights)
         p = arm.kinematics.fk_batch(end.q[None])[1][0]
         on_face = np.stack([p - arm.workspace[0], arm.workspace[1] - p], axis=1).ravel()
         return replace(
             end,
             pull_rows=np.add.reduceat(inequalities, self._ends[:-1]) if K else np.zeros(0),
             pull_faces=np.where(on_face < _ON_BOUND, inequalities[-2 * n - 6 : -2 * n], 0.0),
-            pull_joints=np.where(_at_limit(arm, end.q), bounds + beyond[:, 0] - beyond[:, 1], 0.0),
+            pull_joints=np.where(_is_at_limit(arm, end.q), bounds + beyond[:, 0] - beyond[:, 1], 0.0),
         )
 
     def _build(self, kinematics: Kinematics) -> Any:
@@ -306,12 +306,12 @@ class ElasticProgram:
         return ca.nlpsol("elastic", "ipopt", problem, options)
 
 
-def _at_limit(arm: ArmModel, q: Array) -> Array:
+def _is_at_limit(arm: ArmModel, q: Array) -> Array:
     on: Array = np.minimum(q - arm.q_lower, arm.q_upper - q) < _ON_BOUND
     return on
 
 
-def _packed(row: Row) -> Array:
+def _pack_row(row: Row) -> Array:
     if isinstance(row, ExpressionRow):
         return np.concatenate([row.numbers, [row.lower, row.upper]])
     if isinstance(row, PointRow):

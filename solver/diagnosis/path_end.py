@@ -15,7 +15,7 @@ import numpy as np
 
 from unlatch.simcore.geometry import unit
 from unlatch.solver.diagnosis.elastic import HARD, METRE, Compromise, Weights, compromise
-from unlatch.solver.diagnosis.relaxation import amount, bound_words, in_the_way
+from unlatch.solver.diagnosis.relaxation import amount, describe_bounds, limiting_bounds
 from unlatch.solver.path.waypoints import Waypoints
 from unlatch.solver.scene import ArmModel
 from unlatch.solver.terms.row import AxisRow, PlaneRow, PointRow, Row
@@ -70,8 +70,8 @@ def path_end(
     gone, size, failed = 0.0, step, None
     for _ in range(_SOLVES):
         ahead = min(way, gone + size)
-        end = _led_to(arm, rows_at(s_from + sign * ahead), joints)
-        if _leads_on(end):
+        end = _solve_waypoint(arm, rows_at(s_from + sign * ahead), joints)
+        if _is_met(end):
             gone, joints = ahead, end.q
             if gone >= way:
                 return None
@@ -83,7 +83,7 @@ def path_end(
         size *= 0.5
     if failed is None:
         return None
-    words, kinds = _what_stops(arm, rows_at(s_from + sign * failed[0]), failed[1], joints)
+    words, kinds = _describe_stop(arm, rows_at(s_from + sign * failed[0]), failed[1], joints)
     return PathEnd(s_from + sign * gone, tuple(words), tuple(kinds), joints)
 
 
@@ -95,28 +95,28 @@ def holds_at(arm: ArmModel, asked: Waypoints, q: Array) -> bool:
         asked: What is asked; the last row counts.
         q: (n,) joints [rad].
     """
-    return _leads_on(_led_to(arm, asked, q))
+    return _is_met(_solve_waypoint(arm, asked, q))
 
 
-def _led_to(arm: ArmModel, asked: Waypoints, q: Array) -> Compromise:
-    rows, limits = _rows(asked)
+def _solve_waypoint(arm: ArmModel, asked: Waypoints, q: Array) -> Compromise:
+    rows, limits = _waypoint_rows(asked)
     cost = np.array([1.0 if isinstance(row, AxisRow) else METRE for row in rows])
     cost[list(limits)] = HARD  # like those of joints and workspace; what the part asks gives way
     weights = Weights(cost, np.full(6, HARD), np.full(arm.n_q, HARD), near_start=_NEAR_START, radius_rad=_JUMP_RAD)
     return compromise(arm, rows, q[None], weights=weights)
 
 
-def _leads_on(end: Compromise) -> bool:
-    return _out(end) <= _HOLDS
+def _is_met(end: Compromise) -> bool:
+    return _largest_violation(end) <= _HOLDS
 
 
-def _out(end: Compromise) -> float:
+def _largest_violation(end: Compromise) -> float:
     return float(np.concatenate([end.rows, end.faces, np.abs(end.joints)]).max(initial=0.0))
 
 
-def _what_stops(arm: ArmModel, asked: Waypoints, end: Compromise, q: Array) -> tuple[list[str], list[str]]:
-    words, kinds = bound_words(arm, end), [element.kind for element in in_the_way(arm, end)]
-    for row, limit in _rows(asked)[1].items():
+def _describe_stop(arm: ArmModel, asked: Waypoints, end: Compromise, q: Array) -> tuple[list[str], list[str]]:
+    words, kinds = describe_bounds(arm, end), [element.kind for element in limiting_bounds(arm, end)]
+    for row, limit in _waypoint_rows(asked)[1].items():
         if float(end.pull_rows[row]) > _PULLS:
             words.append(limit)
             kinds.append("slip")
@@ -130,7 +130,7 @@ def _what_stops(arm: ArmModel, asked: Waypoints, end: Compromise, q: Array) -> t
     return words, kinds
 
 
-def _rows(asked: Waypoints) -> tuple[list[Row], dict[int, str]]:
+def _waypoint_rows(asked: Waypoints) -> tuple[list[Row], dict[int, str]]:
     """The last waypoint as rows, and which of them are limits of slip, in words."""
     limits: dict[int, str] = {}
     rows: list[Row] = []

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from unlatch.solver.diagnosis.elastic import FREE, HARD, METRE, Compromise, Weights, compromise, promising_starts
-from unlatch.solver.diagnosis.relaxation import bound_words
+from unlatch.solver.diagnosis.relaxation import describe_bounds
 from unlatch.solver.scene import ArmModel
 from unlatch.solver.terms.row import PointRow, Row
 
@@ -49,7 +49,7 @@ class Unreachable:
         }
 
 
-def unreachable(arm: ArmModel, rows: Sequence[Row], names: Sequence[str], end: Compromise) -> list[Unreachable]:
+def find_unreachable(arm: ArmModel, rows: Sequence[Row], names: Sequence[str], end: Compromise) -> list[Unreachable]:
     """The constraints among those that are out at a compromise that the arm cannot meet even alone.
 
     Args:
@@ -61,13 +61,13 @@ def unreachable(arm: ArmModel, rows: Sequence[Row], names: Sequence[str], end: C
     found = []
     for k, (row, name) in enumerate(zip(rows, names, strict=True)):
         if end.rows[k] > _OUT:
-            alone = _nearest(arm, rows, k, end.q)
+            alone = _solve_alone(arm, rows, k, end.q)
             if alone.rows[k] > _OUT:
-                found.append(_explained(arm, rows, k, name, alone, row))
+                found.append(_explain(arm, rows, k, name, alone, row))
     return found
 
 
-def _nearest(
+def _solve_alone(
     arm: ArmModel, rows: Sequence[Row], k: int, q: Array, *, faces: float = HARD, joints: float = HARD
 ) -> Compromise:
     unit_cost = np.full(len(rows), FREE)
@@ -77,19 +77,19 @@ def _nearest(
     return compromise(arm, rows, starts, weights=weights)
 
 
-def _explained(arm: ArmModel, rows: Sequence[Row], k: int, name: str, alone: Compromise, row: Row) -> Unreachable:
-    out, bounds = float(alone.rows[k]), tuple(bound_words(arm, alone))
-    without_box = float(_nearest(arm, rows, k, alone.q, faces=FREE).rows[k])
+def _explain(arm: ArmModel, rows: Sequence[Row], k: int, name: str, alone: Compromise, row: Row) -> Unreachable:
+    out, bounds = float(alone.rows[k]), tuple(describe_bounds(arm, alone))
+    without_box = float(_solve_alone(arm, rows, k, alone.q, faces=FREE).rows[k])
     if without_box < 0.5 * out:
         limited, why = "workspace", "the workspace box is in the way"
-    elif float(_nearest(arm, rows, k, alone.q, faces=FREE, joints=FREE).rows[k]) < 0.5 * out:
+    elif float(_solve_alone(arm, rows, k, alone.q, faces=FREE, joints=FREE).rows[k]) < 0.5 * out:
         limited, why = "joint limits", "joint limits are in the way"
     else:
         limited, why = "reach", "the arm is not long enough"
     if bounds and limited != "reach":
         why += f" ({', '.join(bounds)})"
     if isinstance(row, PointRow):
-        far, length = _distance_and_length(arm, row)
+        far, length = _measure_reach(arm, row)
         where = "[" + ", ".join(f"{v:.3f}" for v in row.target) + "]"
         if limited == "reach":
             why += f": its target {where} m (base frame) is {far:.3f} m from '{arm.kinematics.joint_names[0]}'"
@@ -108,7 +108,7 @@ def _explained(arm: ArmModel, rows: Sequence[Row], k: int, name: str, alone: Com
     )
 
 
-def _distance_and_length(arm: ArmModel, row: PointRow) -> tuple[float, float]:
+def _measure_reach(arm: ArmModel, row: PointRow) -> tuple[float, float]:
     """How far a target is from the first joint, and an upper bound of how far the tool keypoint gets [m]."""
     joints = arm.kinematics.joints
     origin = joints[0].T_previous_joint[:3, 3]

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from unlatch.solver.diagnosis.elastic import HARD, METRE, Compromise, Weights, best_of, compromises, face_name
-from unlatch.solver.goal.verify import tolerances
+from unlatch.solver.diagnosis.elastic import HARD, METRE, Compromise, Weights, compromises, face_name, least_violated
+from unlatch.solver.goal.verify import row_tolerances
 from unlatch.solver.scene import ArmModel
 from unlatch.solver.terms.row import Row
 
@@ -54,11 +54,11 @@ class Relaxation:
         """What would have to change, in the words of the YAML."""
         e = self.element
         if e.kind == "constraint":
-            return f"a tolerance of {_needed(self.needed, e.unit)} for '{e.name}' instead of {self.given:.4g}"
+            return f"a tolerance of {_format_needed(self.needed, e.unit)} for '{e.name}' instead of {self.given:.4g}"
         if e.kind == "workspace":
-            return f"the workspace's {e.name} at {_needed(self.needed, 'm')} instead of {self.given:.4g}"
+            return f"the workspace's {e.name} at {_format_needed(self.needed, 'm')} instead of {self.given:.4g}"
         side = "upper" if self.needed > self.given else "lower"
-        return f"the {side} limit of {e.name} at {_needed(self.needed, e.unit)} instead of {self.given:.4g}"
+        return f"the {side} limit of {e.name} at {_format_needed(self.needed, e.unit)} instead of {self.given:.4g}"
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values."""
@@ -77,12 +77,12 @@ def amount(value: float, unit: str) -> str:
     return f"{value:.4g} rad ({math.degrees(value):.1f} degrees)" if unit == "rad" else f"{value:.4g} {unit}"
 
 
-def _needed(value: float, unit: str) -> str:
+def _format_needed(value: float, unit: str) -> str:
     """The same with all digits that a relaxation has: less would not be enough."""
     return f"{value:.5g} rad ({math.degrees(value):.1f} degrees)" if unit == "rad" else f"{value:.5g} {unit}"
 
 
-def in_the_way(arm: ArmModel, end: Compromise) -> list[Element]:
+def limiting_bounds(arm: ArmModel, end: Compromise) -> list[Element]:
     """The joint limits and workspace faces that hold a compromise back, those that matter most first.
 
     Not all bounds that it happens to lie on: only those behind which less would be out (their multipliers).
@@ -98,10 +98,10 @@ def in_the_way(arm: ArmModel, end: Compromise) -> list[Element]:
     return [element for _, element in sorted(found, key=lambda pair: -pair[0])]
 
 
-def bound_words(arm: ArmModel, end: Compromise) -> list[str]:
-    """`in_the_way` in words, with the bounds' values."""
+def describe_bounds(arm: ArmModel, end: Compromise) -> list[str]:
+    """`limiting_bounds` in words, with the bounds' values."""
     words = []
-    for element in in_the_way(arm, end):
+    for element in limiting_bounds(arm, end):
         if element.kind == "workspace":
             words.append(f"workspace {element.name} {_face_value(arm, element.index):.3f} m")
         else:
@@ -127,7 +127,9 @@ def relaxations(
         The least first, a metre counting as four radians. What stands in it is enough, as measured in plain NumPy; a
         smaller one may exist that no start led to.
     """
-    found = [item for item in (_least(arm, problems, (element,)) for element in elements) if item is not None]
+    found = [
+        item for item in (_least_relaxation(arm, problems, (element,)) for element in elements) if item is not None
+    ]
     found.sort(key=lambda item: item[0])
     return [alone for _, (alone,) in found]
 
@@ -142,43 +144,45 @@ def joint_relaxation(
         problems: As for `relaxations`.
         pairs: The sets that may give way; each costs a solve per start.
     """
-    found = [item for item in (_least(arm, problems, elements) for elements in pairs) if item is not None]
+    found = [item for item in (_least_relaxation(arm, problems, elements) for elements in pairs) if item is not None]
     return list(min(found, key=lambda item: round(item[0], 7))[1]) if found else []
 
 
-def _least(
+def _least_relaxation(
     arm: ArmModel, problems: Sequence[tuple[Sequence[Row], Array]], elements: tuple[Element, ...]
 ) -> tuple[float, tuple[Relaxation, ...]] | None:
     best: tuple[float, tuple[Relaxation, ...]] | None = None
     for rows, starts in problems:
-        found = _relaxed(arm, rows, starts, elements)
+        found = _relax(arm, rows, starts, elements)
         if found is not None and (best is None or found[0] < best[0] - 1e-7):
             best = found
     return best
 
 
-def _relaxed(
+def _relax(
     arm: ArmModel, rows: Sequence[Row], starts: Array, elements: tuple[Element, ...]
 ) -> tuple[float, tuple[Relaxation, ...]] | None:
     weights = Weights(np.full(len(rows), HARD), np.full(6, HARD), np.full(arm.n_q, HARD))
     kinds = {"constraint": weights.rows, "workspace": weights.faces, "joint limit": weights.joints}
     for element in elements:
         kinds[element.kind][element.index] = METRE if element.unit == "m" else 1.0
-    ends = [end for end in compromises(arm, rows, starts, weights=weights) if _others_hold(end, elements)]
+    ends = [end for end in compromises(arm, rows, starts, weights=weights) if _do_others_hold(end, elements)]
     if not ends:
         return None
-    end = best_of(ends, weights)
-    found = tuple(_relaxation(arm, rows, end, element) for element in elements)
+    end = least_violated(ends, weights)
+    found = tuple(_measure_relaxation(arm, rows, end, element) for element in elements)
     if any(abs(by) < _HOLDS for _, by in found):
         return None  # it holds: there is nothing to relax
     return end.cost(weights), tuple(relaxation for relaxation, _ in found)
 
 
-def _relaxation(arm: ArmModel, rows: Sequence[Row], end: Compromise, element: Element) -> tuple[Relaxation, float]:
+def _measure_relaxation(
+    arm: ArmModel, rows: Sequence[Row], end: Compromise, element: Element
+) -> tuple[Relaxation, float]:
     """How far an element gave way at an end, and by how much."""
-    by = float(_outs(end)[element.kind][element.index])
+    by = float(_violations(end)[element.kind][element.index])
     if element.kind == "constraint":
-        given = float(tolerances(rows)[element.index])
+        given = float(row_tolerances(rows)[element.index])
         needed = given + by
     elif element.kind == "workspace":
         given = _face_value(arm, element.index)
@@ -186,23 +190,23 @@ def _relaxation(arm: ArmModel, rows: Sequence[Row], end: Compromise, element: El
     else:
         given = float((arm.q_upper if by > 0.0 else arm.q_lower)[element.index])
         needed = given + by
-    return Relaxation(element, given, _away(needed, given), end.q), by
+    return Relaxation(element, given, _round_away(needed, given), end.q), by
 
 
-def _others_hold(end: Compromise, elements: Sequence[Element]) -> bool:
+def _do_others_hold(end: Compromise, elements: Sequence[Element]) -> bool:
     worst = 0.0
-    for kind, out in _outs(end).items():
+    for kind, out in _violations(end).items():
         others: Array = np.delete(out, [e.index for e in elements if e.kind == kind])
         worst = max(worst, float(np.abs(others).max(initial=0.0)))
     return worst <= _HOLDS
 
 
-def _outs(end: Compromise) -> dict[str, Array]:
+def _violations(end: Compromise) -> dict[str, Array]:
     """By how much each element is out, by kind."""
     return {"constraint": end.rows, "workspace": end.faces, "joint limit": end.joints}
 
 
-def _away(needed: float, given: float) -> float:
+def _round_away(needed: float, given: float) -> float:
     """The number with five digits, rounded so that it is still enough."""
     step = 10.0 ** (math.floor(math.log10(abs(needed) + 1e-12)) - 4)
     away = math.copysign(1.0, needed - given)

@@ -16,7 +16,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from unlatch.solver.goal.verify import SLACK, angles
+from unlatch.solver.goal.verify import SLACK, angles_between
 
 Array = np.ndarray
 
@@ -44,14 +44,14 @@ class AngleCondition:
 
     def excess(self, R: Array) -> Array:
         """(B,) how far out at rotations (B, 3, 3) [rad]."""
-        angle = angles(R @ self.x, self.a)
+        angle = angles_between(R @ self.x, self.a)
         out: Array = np.maximum(0.0, np.maximum(angle - self.upper, self.lower - angle))
         return out
 
     def linear(self, R: Array) -> tuple[Array, Array]:
         """(B, 1) signed excess and its (B, 1, 3) derivative by a rotation of the base."""
         v = R @ self.x
-        angle = angles(v, self.a)
+        angle = angles_between(v, self.a)
         r = np.maximum(0.0, angle - self.upper) - np.maximum(0.0, self.lower - angle)
         normal = np.cross(self.a, v)
         length = np.linalg.norm(normal, axis=1, keepdims=True)
@@ -148,17 +148,17 @@ def search_rotation(conditions: Sequence[Condition]) -> RotationSearch:
     Args:
         conditions: K conditions, at least one.
     """
-    R = _spread(_STARTS)
+    R = _spread_rotations(_STARTS)
     damping = np.full(_STARTS, 1e-3)
-    r, J = _stacked(conditions, R)
+    r, J = _stack_conditions(conditions, R)
     value = (r * r).sum(axis=1)
     for _ in range(_ITERATIONS):
         if float(value.min()) < 1e-18:
             break
         H = np.einsum("bki,bkj->bij", J, J) + damping[:, None, None] * np.eye(3)
         step = -np.linalg.solve(H, np.einsum("bki,bk->bi", J, r)[:, :, None])[:, :, 0]
-        tried = rotations(step) @ R
-        r_new, J_new = _stacked(conditions, tried)
+        tried = rotations_of_vectors(step) @ R
+        r_new, J_new = _stack_conditions(conditions, tried)
         value_new = (r_new * r_new).sum(axis=1)
         better = value_new < value
         R = np.where(better[:, None, None], tried, R)
@@ -170,7 +170,7 @@ def search_rotation(conditions: Sequence[Condition]) -> RotationSearch:
     return RotationSearch(R[best], np.array([float(c.excess(at_best)[0]) for c in conditions]))
 
 
-def no_rotation(conditions: Sequence[Condition]) -> bool:
+def proves_no_rotation(conditions: Sequence[Condition]) -> bool:
     """Whether it is proved that no rotation satisfies all conditions; False where the proof would cost too much.
 
     Args:
@@ -184,7 +184,7 @@ def no_rotation(conditions: Sequence[Condition]) -> bool:
             return False
         radius = math.sqrt(3.0) * half
         centres = centres[np.linalg.norm(centres, axis=1) <= math.pi + radius]
-        R = rotations(centres)
+        R = rotations_of_vectors(centres)
         open_: Array = np.ones(len(centres), dtype=bool)
         for condition in conditions:
             here = np.flatnonzero(open_)
@@ -194,7 +194,7 @@ def no_rotation(conditions: Sequence[Condition]) -> bool:
     return True
 
 
-def rotations(vectors: Array) -> Array:
+def rotations_of_vectors(vectors: Array) -> Array:
     """(B, 3, 3) rotations of rotation vectors (B, 3) [rad]."""
     angle = np.linalg.norm(vectors, axis=1)
     K = _cross_matrix(vectors)
@@ -206,7 +206,7 @@ def rotations(vectors: Array) -> Array:
     return turned
 
 
-def _stacked(conditions: Sequence[Condition], R: Array) -> tuple[Array, Array]:
+def _stack_conditions(conditions: Sequence[Condition], R: Array) -> tuple[Array, Array]:
     parts = [condition.linear(R) for condition in conditions]
     return np.concatenate([r for r, _ in parts], axis=1), np.concatenate([J for _, J in parts], axis=1)
 
@@ -219,7 +219,7 @@ def _cross_matrix(v: Array) -> Array:
     return K
 
 
-def _spread(count: int) -> Array:
+def _spread_rotations(count: int) -> Array:
     """(count, 3, 3) rotations spread evenly: the spiral of Alexa, Super-Fibonacci Spirals, CVPR 2022."""
     s = np.arange(count) + 0.5
     r, rest = np.sqrt(s / count), np.sqrt(1.0 - s / count)
@@ -228,4 +228,4 @@ def _spread(count: int) -> Array:
     angle = 2.0 * np.arctan2(np.sqrt(x * x + y * y + z * z), w)
     axis = np.column_stack([x, y, z])
     axis /= np.linalg.norm(axis, axis=1, keepdims=True) + 1e-15
-    return rotations(axis * angle[:, None])
+    return rotations_of_vectors(axis * angle[:, None])

@@ -16,12 +16,12 @@ import numpy as np
 
 from unlatch.simcore.errors import ConfigError
 from unlatch.simcore.geometry import Pose
-from unlatch.solver.goal.layout import Nearness
 from unlatch.solver.goal.least_cost import RESTORE, WAVES, LeastCost
+from unlatch.solver.goal.parameter_layout import Nearness
 from unlatch.solver.goal.program import Program, Schedule, program_of
 from unlatch.solver.goal.solution import Solution
-from unlatch.solver.goal.start_library import library_of
-from unlatch.solver.goal.verify import SLACK, active_bounds, box_excess, excess, residuals_of
+from unlatch.solver.goal.start_library import start_library_of
+from unlatch.solver.goal.verify import SLACK, active_bounds, box_excess, residuals_of, row_excess
 from unlatch.solver.scene import ArmModel, PlanningScene
 from unlatch.solver.terms.row import AxisRow, PointRow, Row
 from unlatch.solver.terms.term import Term
@@ -115,9 +115,9 @@ class GoalSolver:
             waves: How often new starts are tried while nothing is found.
         """
         began = time.perf_counter()
-        problems, build_ms = self._problems(terms, scene, costs, q_reference)
-        near = self._near(q_reference) if nearness is None else nearness
-        goal, tried = self._least_cost(problems, q_reference, near, waves)
+        problems, build_ms = self._build_problems(terms, scene, costs, q_reference)
+        near = self._default_nearness(q_reference) if nearness is None else nearness
+        goal, tried = self._find_least_cost(problems, q_reference, near, waves)
         if goal is None:
             batches = [
                 self.run(rows, variant=variant, q_reference=q_reference, starts=_LAST_STARTS)
@@ -141,10 +141,10 @@ class GoalSolver:
             q_reference: (n,) joints to stay near [rad].
             costs: Cost terms.
         """
-        problems, _ = self._problems(terms, scene, costs, q_reference)
-        return self._least_cost(problems, q_reference, self._near(q_reference), WAVES)
+        problems, _ = self._build_problems(terms, scene, costs, q_reference)
+        return self._find_least_cost(problems, q_reference, self._default_nearness(q_reference), WAVES)
 
-    def _least_cost(
+    def _find_least_cost(
         self, problems: Sequence[_Variant], q_reference: Array, nearness: Nearness, waves: int
     ) -> tuple[Goal | None, int]:
         solver = LeastCost(self.arm)
@@ -154,10 +154,10 @@ class GoalSolver:
             end = solver.solve(rows, q_reference=q_reference, nearness=nearness, waves=waves)
             tried += solver.starts * waves if end is None else end.starts
             if end is not None and (best is None or end.cost < best.cost):
-                best = Goal(self.measured(rows, end.q[None], variant=variant), 0, end.cost)
+                best = Goal(self.measure(rows, end.q[None], variant=variant), 0, end.cost)
         return best, tried
 
-    def _problems(
+    def _build_problems(
         self, terms: Sequence[Term], scene: PlanningScene, costs: Sequence[Term], q_reference: Array
     ) -> tuple[list[_Variant], float]:
         """The rows for each set of tool keypoints, and how long their programs took to build [ms]."""
@@ -173,7 +173,7 @@ class GoalSolver:
             program_of(self.arm.kinematics, rows, pose=True)
         return problems, 1e3 * (time.perf_counter() - began)
 
-    def _near(self, q_reference: Array) -> Nearness:
+    def _default_nearness(self, q_reference: Array) -> Nearness:
         """Joints and pose of the hand, all weights 1."""
         return Nearness(np.ones(self.arm.n_q), self.arm.kinematics.pose(q_reference), 1.0, 1.0)
 
@@ -198,7 +198,7 @@ class GoalSolver:
             waves: How often new starts are tried while nothing is found.
         """
         began = time.perf_counter()
-        problems, build_ms = self._problems(terms, scene, costs, q_reference)
+        problems, build_ms = self._build_problems(terms, scene, costs, q_reference)
         batches: list[GoalBatch] = []
         found: list[Goal] = []
         for wave in range(waves):
@@ -228,16 +228,16 @@ class GoalSolver:
         """
         arm = self.arm
         program = program_of(arm.kinematics, rows, pose=True)
-        first = self._starts(rows, q_reference, starts, wave)
+        first = self._pick_starts(rows, q_reference, starts, wave)
         schedules = np.broadcast_to(np.array(RESTORE), (starts, len(RESTORE), 4))
         # each start is drawn to itself: goals that differ are wanted, not the same one many times
         ends, _, _ = program.descend(first, first, self.parameters(program, rows), schedules)
-        return self.measured(rows, ends, variant=variant)
+        return self.measure(rows, ends, variant=variant)
 
-    def measured(self, rows: tuple[Row, ...], q: Array, *, variant: str) -> GoalBatch:
+    def measure(self, rows: tuple[Row, ...], q: Array, *, variant: str) -> GoalBatch:
         """Configurations (B, n) of one set of tool keypoints, measured in plain NumPy."""
         R, p = self.arm.kinematics.fk_batch(q)
-        violation = np.maximum(excess(rows, R, p).max(axis=1, initial=0.0), box_excess(self.arm, p))
+        violation = np.maximum(row_excess(rows, R, p).max(axis=1, initial=0.0), box_excess(self.arm, p))
         violation[~np.isfinite(violation)] = np.inf
         return GoalBatch(variant, rows, q, R, p, violation)
 
@@ -253,7 +253,7 @@ class GoalSolver:
         """
         near = Nearness(np.ones(self.arm.n_q)) if nearness is None else nearness
         entries = [
-            Goal(batch, int(i), _cost(batch, int(i), q_reference, near))
+            Goal(batch, int(i), _goal_cost(batch, int(i), q_reference, near))
             for batch in batches
             for i in np.flatnonzero(batch.solved)
         ]
@@ -273,7 +273,7 @@ class GoalSolver:
             starts = batch.q[np.argsort(batch.violation, kind="stable")[:_COMPROMISES]]
             program = program_of(self.arm.kinematics, batch.rows, pose=True)
             q = program.solve(starts, starts, self.parameters(program, batch.rows), _SETTLE)
-            settled.append(self.measured(batch.rows, q, variant=batch.variant))
+            settled.append(self.measure(batch.rows, q, variant=batch.variant))
         best = min(settled, key=lambda b: float(b.violation.min()))
         return Goal(best, int(np.argmin(best.violation)), math.inf)
 
@@ -317,8 +317,8 @@ class GoalSolver:
         near = Nearness(np.ones(arm.n_q))
         return program.layout.pack(rows, lower=arm.q_lower, upper=arm.q_upper, box=arm.workspace, nearness=near)
 
-    def _starts(self, rows: Sequence[Row], q_reference: Array, count: int, wave: int) -> Array:
-        library = library_of(self.arm)
+    def _pick_starts(self, rows: Sequence[Row], q_reference: Array, count: int, wave: int) -> Array:
+        library = start_library_of(self.arm)
         score = 10.0 * library.misfit(rows) + _COST_OF_REFERENCE * ((library.q - q_reference) ** 2).sum(axis=1)
         return library.starts(score, q_reference, count=count, wave=wave)
 
@@ -331,7 +331,7 @@ def _check_reference(arm: ArmModel, q_reference: Array) -> None:
         )
 
 
-def _cost(batch: GoalBatch, index: int, q_reference: Array, nearness: Nearness) -> float:
+def _goal_cost(batch: GoalBatch, index: int, q_reference: Array, nearness: Nearness) -> float:
     R, p = batch.R[index], batch.p[index]
     total = nearness.value(batch.q[index], R, p, q_reference)
     for row in batch.rows:

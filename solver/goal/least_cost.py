@@ -2,7 +2,7 @@
 
 One wave: starts from a table of configurations, by how near each comes to the constraints and to the reference;
 penalty steps with the cost in them, half of the starts on a slowly and half on a fast rising penalty; the ends in order
-of promise, finished exactly (`unlatch.solver.goal.polish`). An end whose cost exceeds the best finished one is left
+of promise, finished exactly (`unlatch.solver.goal.refiner`). An end whose cost exceeds the best finished one is left
 out: inside one basin the penalised minimum costs less than the constrained one, so that it could only end above.
 
 Where a wave finds nothing, the next one takes other starts and meets the constraints first, then lowers the cost.
@@ -17,9 +17,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from unlatch.solver.goal.layout import Nearness
+from unlatch.solver.goal.parameter_layout import Nearness
 from unlatch.solver.goal.program import Program, Schedule, program_of
-from unlatch.solver.goal.start_library import StartLibrary, library_of
+from unlatch.solver.goal.start_library import StartLibrary, start_library_of
 from unlatch.solver.scene import ArmModel
 from unlatch.solver.terms.row import AxisRow, Row
 
@@ -83,16 +83,16 @@ class LeastCost:
         """
         problem = _Problem.of(self.arm, rows, q_reference, nearness)
         for wave in range(waves):
-            ends = self._wave(problem, wave)
+            ends = self._run_wave(problem, wave)
             best = problem.finish(*ends)
             if best is not None:
                 q = np.clip(best[0], self.arm.q_lower, self.arm.q_upper)  # by less than what counts as converged
                 return End(q, best[1] / problem.cost_scale, self.starts * (wave + 1))
         return None
 
-    def _wave(self, problem: _Problem, wave: int) -> tuple[Array, Array, Array]:
+    def _run_wave(self, problem: _Problem, wave: int) -> tuple[Array, Array, Array]:
         """(B, n) ends of the penalty steps, (B,) their costs and (B,) violations."""
-        library = library_of(self.arm)
+        library = start_library_of(self.arm)
         first = library.starts(problem.score(library), problem.q_reference, count=self.starts, wave=wave)
         if wave > 0:
             first = problem.descend(first, (RESTORE,))[0]
@@ -133,14 +133,14 @@ class _Problem:
 
     def descend(self, first: Array, paces: tuple[Schedule, ...]) -> tuple[Array, Array, Array]:
         """Penalty steps, start by start at the given paces: (B, n) ends, (B,) costs, (B,) violations."""
-        return self.program.descend(first, self.q_reference, self.parameters, _in_turn(paces, len(first)))
+        return self.program.descend(first, self.q_reference, self.parameters, _interleave(paces, len(first)))
 
     def finish(self, q: Array, cost: Array, violation: Array) -> tuple[Array, float] | None:
         """The best finished end, or None."""
         rank = np.where(np.isfinite(cost + violation), cost + _VIOLATION_PRICE * violation, np.inf)
         chosen: list[int] = []
         for i in np.argsort(rank, kind="stable").tolist():
-            if math.isfinite(rank[i]) and (not chosen or _apart(q[chosen], q[i]) > _DISTINCT_RAD):
+            if math.isfinite(rank[i]) and (not chosen or _distance(q[chosen], q[i]) > _DISTINCT_RAD):
                 chosen.append(i)
             if len(chosen) == sum(_GROUPS):
                 break
@@ -149,38 +149,38 @@ class _Problem:
             group, chosen = [i for i in chosen[:size] if cost[i] < best_cost], chosen[size:]
             if not group:
                 continue
-            for end_q, end_cost in self._finished(q[group], best_cost):
+            for end_q, end_cost in self._refine_ends(q[group], best_cost):
                 if end_cost < best_cost:
                     best_q, best_cost = end_q, end_cost
         return None if best_q is None else (best_q, best_cost)
 
-    def _finished(self, q: Array, below: float) -> list[tuple[Array, float]]:
+    def _refine_ends(self, q: Array, below: float) -> list[tuple[Array, float]]:
         """Ends that converged, with their costs; those that could still end below a cost get more steps."""
         found: list[tuple[Array, float]] = []
         memory = None
         for _ in range(_RUNS):
-            polished = self.program.polish.run(q, self.q_reference, self.parameters, memory=memory)
-            done = (polished.violation <= _CONVERGED) & (polished.step <= _AT_REST_RAD)
+            refined = self.program.refiner.run(q, self.q_reference, self.parameters, memory=memory)
+            done = (refined.violation <= _CONVERGED) & (refined.step <= _AT_REST_RAD)
             for i in np.flatnonzero(done):
-                found.append((polished.q[i], float(polished.cost[i])))
-                below = min(below, float(polished.cost[i]))
-            going = np.flatnonzero(~done & (polished.cost < below))
+                found.append((refined.q[i], float(refined.cost[i])))
+                below = min(below, float(refined.cost[i]))
+            going = np.flatnonzero(~done & (refined.cost < below))
             if len(going) == 0:
                 return found
-            q, memory = polished.q[going], polished.memory[going]
-        return found + self._restored(q, below)
+            q, memory = refined.q[going], refined.memory[going]
+        return found + self._restore_ends(q, below)
 
-    def _restored(self, q: Array, below: float) -> list[tuple[Array, float]]:
+    def _restore_ends(self, q: Array, below: float) -> list[tuple[Array, float]]:
         """Ends that come to rest too slowly, put where the rows hold, with the cost that they then have."""
         held = self.descend(q, (_HOLD,))
         return [(end, float(cost)) for end, cost, out in zip(*held, strict=True) if out <= _CONVERGED and cost < below]
 
 
 @lru_cache(maxsize=32)
-def _in_turn(paces: tuple[Schedule, ...], count: int) -> Array:
+def _interleave(paces: tuple[Schedule, ...], count: int) -> Array:
     """(count, steps, 4) of the schedules one after another."""
     return np.array([paces[i % len(paces)] for i in range(count)])
 
 
-def _apart(q: Array, other: Array) -> float:
+def _distance(q: Array, other: Array) -> float:
     return float(np.abs(q - other).max(axis=1).min())

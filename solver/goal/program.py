@@ -20,10 +20,10 @@ from typing import Any, TypeAlias
 import casadi as ca
 import numpy as np
 
-from unlatch.solver.codegen import Compiled
-from unlatch.solver.goal.layout import POINT_WEIGHT, Layout, Structure
+from unlatch.solver.codegen import CompiledFunction
 from unlatch.solver.goal.ldl import ldl_solve
-from unlatch.solver.goal.polish import Polish
+from unlatch.solver.goal.parameter_layout import POINT_WEIGHT, ParameterLayout, Structure
+from unlatch.solver.goal.refiner import Refiner
 from unlatch.solver.kinematics import Kinematics
 from unlatch.solver.terms.row import Row
 
@@ -52,19 +52,19 @@ class Program:
         """
         self.kinematics = kinematics
         self.structure = structure
-        self.layout = Layout(structure, kinematics.n_q, pose)
+        self.layout = ParameterLayout(structure, kinematics.n_q, pose)
         self.model: Any = None
         """CasADi Function (q, parameters, schedule row) -> gradient and lower triangle of the Hessian of the rows."""
         self._step = self._build_step()
-        self._functions: dict[tuple[Any, ...], Compiled] = {}
-        self._polish: Polish | None = None
+        self._functions: dict[tuple[Any, ...], CompiledFunction] = {}
+        self._refiner: Refiner | None = None
 
     @property
-    def polish(self) -> Polish:
+    def refiner(self) -> Refiner:
         """The exact finish, built on first use."""
-        if self._polish is None:
-            self._polish = Polish(self.kinematics, self.layout)
-        return self._polish
+        if self._refiner is None:
+            self._refiner = Refiner(self.kinematics, self.layout)
+        return self._refiner
 
     def solve(self, starts: Array, reference: Array, parameters: Array, schedule: Schedule) -> Array:
         """Runs the schedule from many starts.
@@ -79,7 +79,7 @@ class Program:
             (B, n_q) joints after the last step [rad].
         """
         count, steps = len(starts), np.array(schedule)
-        function = self._function(("solve", len(steps)), lambda: self._build_solve(len(steps), measured=False))
+        function = self._compiled_function(("solve", len(steps)), lambda: self._build_solve(len(steps), measured=False))
         return function(count, lambda f: f.map(count), starts, reference, parameters, steps.reshape(-1))
 
     def descend(
@@ -98,7 +98,7 @@ class Program:
         """
         count, n = starts.shape
         steps = schedules.shape[1]
-        function = self._function(("descend", steps), lambda: self._build_solve(steps, measured=True))
+        function = self._compiled_function(("descend", steps), lambda: self._build_solve(steps, measured=True))
         out = function(count, lambda f: f.map(count), starts, reference, parameters, schedules.reshape(count, -1))
         return out[:, :n], out[:, n], out[:, n + 1]
 
@@ -116,15 +116,15 @@ class Program:
             (C, W, n_q) joints [rad].
         """
         count, waypoints = starts.shape[0], parameters.shape[-2]
-        function = self._function(("track", schedule, centring), lambda: self._build_track(schedule, centring))
+        function = self._compiled_function(("track", schedule, centring), lambda: self._build_track(schedule, centring))
         parameters = np.broadcast_to(parameters, (count, waypoints, self.layout.size))
         flat = parameters.reshape(count * waypoints, self.layout.size)
         out = function((count, waypoints), lambda f: f.mapaccum(waypoints).map(count), starts, middle, flat)
         return out.reshape(count, waypoints, self.kinematics.n_q)
 
-    def _function(self, key: tuple[Any, ...], build: Callable[[], Any]) -> Compiled:
+    def _compiled_function(self, key: tuple[Any, ...], build: Callable[[], Any]) -> CompiledFunction:
         if key not in self._functions:
-            self._functions[key] = Compiled(build())
+            self._functions[key] = CompiledFunction(build())
         return self._functions[key]
 
     def _build_solve(self, steps: int, *, measured: bool) -> Any:
@@ -136,7 +136,7 @@ class Program:
             q = self._step(q, reference, P, schedule[4 * k : 4 * (k + 1)])
         if not measured:
             return ca.Function("solve", [q0, reference, P, schedule], [q])
-        answer = ca.vertcat(q, self.polish.measure()(q, reference, P))
+        answer = ca.vertcat(q, self.refiner.measure()(q, reference, P))
         return ca.Function("descend", [q0, reference, P, schedule], [answer])
 
     def _build_track(self, schedule: Schedule, centring: float) -> Any:
@@ -166,7 +166,7 @@ class Program:
             J = [linear[i] + ca.cross(angular[i], v) for i in range(n)]
             hard = ca.if_else(weight < 0.0, -weight * schedule[0], weight * schedule[2])
             for k in range(3):
-                r, on = _outside(error[k], -tolerance, tolerance)
+                r, on = _interval_excess(error[k], -tolerance, tolerance)
                 form.add(r, [J[i][k] for i in range(n)], hard * on)
         # (a_i x v).(a_j x v) = a_i.a_j - (a_i.v)(a_j.v): the dot products are the same for all directions
         wanted = bool(rows.cones) or rows.pose is not None
@@ -187,23 +187,23 @@ class Program:
         for x, a, low, high, weight in rows.angles:
             v = R @ x
             cross = ca.cross(v, a)
-            r, outside = _outside(ca.dot(a, v), low, high)
+            r, outside = _interval_excess(ca.dot(a, v), low, high)
             form.add(r, [ca.dot(angular[i], cross) for i in range(n)], weight * schedule[0] * outside)
         for x, normal, offset, tolerance, weight in rows.planes:
             v = R @ x
             hard = ca.if_else(weight < 0.0, -weight * schedule[0], weight * schedule[2])
-            r, on = _outside(ca.dot(normal, v + p) - offset, -tolerance, tolerance)
+            r, on = _interval_excess(ca.dot(normal, v + p) - offset, -tolerance, tolerance)
             J = [ca.dot(normal, linear[i] + ca.cross(angular[i], v)) for i in range(n)]
             form.add(r, J, hard * on)
         for kind, numbers, low, high, weight in rows.expressions:
             h = kind.expression(R, p, numbers)
             slope = ca.jacobian(h, q)
-            r, on = _outside(h, low, high)
+            r, on = _interval_excess(h, low, high)
             # a cost's range is its middle alone
             hard = ca.if_else(weight < 0.0, -weight * schedule[0], weight * schedule[2])
             form.add(r, [slope[0, i] for i in range(n)], hard * on)
         for k in range(3):
-            r, on = _outside(p[k], rows.box_low[k], rows.box_high[k])
+            r, on = _interval_excess(p[k], rows.box_low[k], rows.box_high[k])
             form.add(r, [linear[i][k] for i in range(n)], POINT_WEIGHT * schedule[0] * on)
         flat = [form.H[i][j] for i in range(n) for j in range(i + 1)]
         self.model = ca.Function("model", [q, P, schedule], [ca.vertcat(*form.g), ca.vertcat(*flat)])
@@ -261,7 +261,7 @@ class _QuadraticForm:
                 self.H[i][j] += weight * dots[i][j] - scaled * across[j]
 
 
-def _outside(value: Any, low: Any, high: Any) -> tuple[Any, Any]:
+def _interval_excess(value: Any, low: Any, high: Any) -> tuple[Any, Any]:
     """Signed distance of a number from an interval, and 1 where it lies outside."""
     r = ca.fmax(value - high, 0.0) + ca.fmin(value - low, 0.0)
     return r, ca.fabs(ca.sign(r))

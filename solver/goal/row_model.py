@@ -12,7 +12,7 @@ from typing import Any
 
 import casadi as ca
 
-from unlatch.solver.goal.layout import POINT_WEIGHT, Layout, unit_weight
+from unlatch.solver.goal.parameter_layout import POINT_WEIGHT, ParameterLayout, unit_weight
 from unlatch.solver.kinematics import Kinematics
 from unlatch.solver.terms.row import RowKind
 
@@ -177,7 +177,7 @@ class RowModel:
         return [MU * sum((self.J[k][i] * r[k] for k in range(len(self.y))), 0.0) for i in range(self.n)]
 
 
-def add_rows(model: RowModel, layout: Layout, P: Any) -> None:
+def add_rows(model: RowModel, layout: ParameterLayout, P: Any) -> None:
     """The constraints, the workspace and the joint limits."""
     rows = layout.unpacked(P)
     axes = ca.SX.eye(3)
@@ -240,7 +240,7 @@ def _add_square(model: RowModel, weight: Any, error: Any, lever: Any, *, normal:
             model.extra_curvature[j][i] = model.extra_curvature[j][i] + 2.0 * weight * ca.dot(moved[i], moved[j])
 
 
-def add_cost(model: RowModel, layout: Layout, reference: Any, P: Any) -> None:
+def add_cost(model: RowModel, layout: ParameterLayout, reference: Any, P: Any) -> None:
     """Joints near the reference, and the hand near its reference pose."""
     rows = layout.unpacked(P)
     for i in range(model.n):

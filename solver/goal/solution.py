@@ -76,13 +76,14 @@ class Solution:
         if not self.found or self.configuration is None:
             raise NoSolutionError(
                 "This problem has no solution, so it has no joints to read: "
-                f"{self.status}; {self._worst()}. Test `found` first; `residuals` say what is out by how much.",
+                f"{self.status}; {self._describe_unmet()}. Test `found` first; "
+                "`residuals` say what is out by how much.",
                 residuals=self.residuals,
                 status=self.status,
             )
         return self.configuration
 
-    def _worst(self) -> str:
+    def _describe_unmet(self) -> str:
         out = [str(r) for r in self.residuals if not r.satisfied]
         return "; ".join(out) if out else "no constraint is out"
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from unlatch.solver.goal.layout import POINT_WEIGHT, is_cone, unit_weight
+from unlatch.solver.goal.parameter_layout import POINT_WEIGHT, is_cone, unit_weight
 from unlatch.solver.scene import ArmModel
 from unlatch.solver.terms.row import AxisRow, ExpressionRow, PlaneRow, PointRow, Row
 
@@ -60,7 +60,7 @@ class StartLibrary:
                     h = row.kind.values(self.R, self.p, row.numbers)
                     total += unit_weight(row.unit) * (np.maximum(0.0, np.abs(h - row.wanted) - row.tolerance)) ** 2
                 continue
-            v = self._turned(row.x_ee)
+            v = self._turned_vectors(row.x_ee)
             if isinstance(row, AxisRow):
                 cosine = v @ row.target
                 if is_cone(row):  # 1 - cos is about half the square of the angle
@@ -77,7 +77,7 @@ class StartLibrary:
                 total += POINT_WEIGHT * ((v + self.p) @ row.normal - float(row.normal @ row.point)) ** 2
         return total
 
-    def _turned(self, x: Array) -> Array:
+    def _turned_vectors(self, x: Array) -> Array:
         """(size, 3) a vector of the tool in the base frame, for each configuration."""
         key = np.asarray(x, dtype=float).tobytes()
         if key not in self._vectors:
@@ -131,7 +131,7 @@ class StartLibrary:
         return q[picked]
 
 
-def library_of(arm: ArmModel) -> StartLibrary:
+def start_library_of(arm: ArmModel) -> StartLibrary:
     """The library of an arm and its limits, drawn on first use."""
     key = (StartLibrary, arm.q_lower.tobytes(), arm.q_upper.tobytes(), arm.workspace.tobytes())
     return arm.kinematics.program(key, lambda: StartLibrary(arm))

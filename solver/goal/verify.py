@@ -17,17 +17,17 @@ SLACK = 1e-6
 """What a value may lie beyond its tolerance and still count as inside: metres and radians alike."""
 
 
-def values(rows: Sequence[Row], R: Array, p: Array) -> Array:
+def row_values(rows: Sequence[Row], R: Array, p: Array) -> Array:
     """(B, K) value of each row at many tool poses, each in its own unit; see `measured`."""
-    return measured(rows, R, p)[0]
+    return measure_rows(rows, R, p)[0]
 
 
-def excess(rows: Sequence[Row], R: Array, p: Array) -> Array:
+def row_excess(rows: Sequence[Row], R: Array, p: Array) -> Array:
     """(B, K) how much each value lies beyond its tolerance, 0 where it holds; see `measured`."""
-    return measured(rows, R, p)[1]
+    return measure_rows(rows, R, p)[1]
 
 
-def measured(rows: Sequence[Row], R: Array, p: Array) -> tuple[Array, Array]:
+def measure_rows(rows: Sequence[Row], R: Array, p: Array) -> tuple[Array, Array]:
     """Values of rows at many tool poses, and how far those are out.
 
     Args:
@@ -41,12 +41,12 @@ def measured(rows: Sequence[Row], R: Array, p: Array) -> tuple[Array, Array]:
     value, out = np.empty((len(p), len(rows))), np.empty((len(p), len(rows)))
     for k, row in enumerate(rows):
         if isinstance(row, AxisRow):  # its range need not lie evenly about the wanted angle
-            angle = angles(R @ row.x_ee, row.target)
-            value[:, k], out[:, k] = np.abs(angle - row.wanted), _outside(angle, row.lower, row.upper)
+            angle = angles_between(R @ row.x_ee, row.target)
+            value[:, k], out[:, k] = np.abs(angle - row.wanted), _interval_excess(angle, row.lower, row.upper)
             continue
         if isinstance(row, ExpressionRow):
             h = row.kind.values(R, p, row.numbers)
-            beyond = _outside(h, row.lower, row.upper)
+            beyond = _interval_excess(h, row.lower, row.upper)
             value[:, k] = beyond if np.isinf(row.upper - row.lower) else np.abs(h - row.wanted)
         else:
             error = R @ row.x_ee + p - (row.target if isinstance(row, PointRow) else row.point)
@@ -56,14 +56,14 @@ def measured(rows: Sequence[Row], R: Array, p: Array) -> tuple[Array, Array]:
     return value, out
 
 
-def angles(a: Array, b: Array) -> Array:
+def angles_between(a: Array, b: Array) -> Array:
     """Angles between unit vectors (..., 3), exact near 0 and pi [rad]: 2 atan2(|a - b|, |a + b|)."""
     apart, together = a - b, a + b
     found: Array = 2.0 * np.arctan2(np.sqrt((apart * apart).sum(axis=-1)), np.sqrt((together * together).sum(axis=-1)))
     return found
 
 
-def tolerances(rows: Sequence[Row]) -> Array:
+def row_tolerances(rows: Sequence[Row]) -> Array:
     """(K,) allowed values of the rows; infinite for costs, for which nothing is out."""
     out = []
     for row in rows:
@@ -75,7 +75,7 @@ def tolerances(rows: Sequence[Row]) -> Array:
     return np.array(out)
 
 
-def _outside(value: Array, lower: float, upper: float) -> Array:
+def _interval_excess(value: Array, lower: float, upper: float) -> Array:
     return np.maximum(0.0, np.maximum(lower - value, value - upper))
 
 
@@ -98,9 +98,9 @@ def limit_margin(arm: ArmModel, q: Array) -> Array:
 
 def residuals_of(terms: Sequence[Term], rows: Sequence[Row], R: Array, p: Array) -> tuple[ConstraintResidual, ...]:
     """The residuals of the constraints among terms at one tool pose (R (3, 3), p (3,))."""
-    value, out = (part[0] for part in measured(rows, R[None], p[None]))
+    value, out = (part[0] for part in measure_rows(rows, R[None], p[None]))
     # what is out is out beyond the nearer bound
-    allowed = np.where(out > SLACK, value - out, tolerances(rows))
+    allowed = np.where(out > SLACK, value - out, row_tolerances(rows))
     return tuple(
         ConstraintResidual(
             name=term.label,

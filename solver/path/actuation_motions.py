@@ -11,7 +11,7 @@ import numpy as np
 
 from unlatch.simcore.geometry import Pose, matrix_from_axis_angle
 from unlatch.solver.scene import PlanningScene
-from unlatch.solver.settings.motions import MOTION_WORDS
+from unlatch.solver.settings.hand_motions import MOTION_WORDS
 
 Array = np.ndarray
 
@@ -42,7 +42,7 @@ def apply_motion(T_base_ee: Pose, motion: Sequence[Any], scene: PlanningScene, *
     """
     mode, value = str(motion[0]), share * float(motion[1])
     if mode == "rotate":
-        R, t = _turn(scene, value)
+        R, t = _joint_turn(scene, value)
         return Pose(R @ T_base_ee.R, R @ T_base_ee.p + t)
     shift = np.zeros(3)
     if mode in MOTION_WORDS:
@@ -54,7 +54,7 @@ def apply_motion(T_base_ee: Pose, motion: Sequence[Any], scene: PlanningScene, *
 
 def pre_poses(T_base_goal: Pose, motions: Sequence[Sequence[Any]], scene: PlanningScene) -> PoseTrack:
     """Poses from the goal back to the first pre-grasp."""
-    return _track(T_base_goal, motions, scene, before_contact=len(motions))
+    return _follow_motions(T_base_goal, motions, scene, before_contact=len(motions))
 
 
 def post_poses(
@@ -68,7 +68,7 @@ def post_poses(
         scene: The object.
         before_contact: How many of them come before the fingers meet the part, which stays where it is until then.
     """
-    return _track(T_base_goal, motions, scene, before_contact=before_contact)
+    return _follow_motions(T_base_goal, motions, scene, before_contact=before_contact)
 
 
 def step_back(T_base_ee: Pose, distance_m: float, approach_ee: Array) -> list[Pose]:
@@ -77,7 +77,7 @@ def step_back(T_base_ee: Pose, distance_m: float, approach_ee: Array) -> list[Po
     return [T_base_ee @ Pose.from_translation(-approach_ee * distance_m * k / count) for k in range(count + 1)]
 
 
-def _track(
+def _follow_motions(
     T_base_goal: Pose, motions: Sequence[Sequence[Any]], scene: PlanningScene, *, before_contact: int
 ) -> PoseTrack:
     dense, ends, s = [T_base_goal], [], [scene.s]
@@ -89,17 +89,17 @@ def _track(
         for k in range(1, count + 1):
             T = apply_motion(start, motion, scene, share=k / count)
             dense.append(T)
-            s.append(s_start + _part_motion(start, T, scene, motion, k / count) if leads_part else s_start)
+            s.append(s_start + _joint_change(start, T, scene, motion, k / count) if leads_part else s_start)
         ends.append(len(dense) - 1)
     return PoseTrack(dense, ends, np.array(s))
 
 
-def _turn(scene: PlanningScene, angle_rad: float) -> tuple[Array, Array]:
+def _joint_turn(scene: PlanningScene, angle_rad: float) -> tuple[Array, Array]:
     R = matrix_from_axis_angle(scene.joint.axis, angle_rad)
     return R, scene.joint.origin - R @ scene.joint.origin
 
 
-def _part_motion(start: Pose, end: Pose, scene: PlanningScene, motion: Sequence[Any], share: float) -> float:
+def _joint_change(start: Pose, end: Pose, scene: PlanningScene, motion: Sequence[Any], share: float) -> float:
     """Change of the joint position if the part follows the hand [rad or m]."""
     joint = scene.joint
     if joint.prismatic:

@@ -230,18 +230,18 @@ class PathProgram:
                 there = place + line * slid[w] if s.slides else place
                 B = turn @ R
                 rows += [turn @ (R @ x_contact + p - shifts[3 * w : 3 * w + 3]) - there]
-                rows += [_held(B, pairs_held, s.held) - held]
+                rows += [_held_values(B, pairs_held, s.held) - held]
             else:
                 B = R
                 back = retreats[3 * k : 3 * k + 3] if k < s.approach else 0.0
-                rows += [R @ (x_contact - back) + p - place, _held(B, pairs_approach, 3) - fixed]
+                rows += [R @ (x_contact - back) + p - place, _held_values(B, pairs_approach, 3) - fixed]
             rows.append(p)
             if k > 0:
                 rows.append(q - q_of[k - 1])
                 cost += ca.sumsqr(q - q_of[k - 1])
             if k == s.approach:
                 goal_rows, goal_cost = _goal_rows(R, p, goal, s)
-                rows += [_held(B, pairs_held, s.held) - held, goal_rows]
+                rows += [_held_values(B, pairs_held, s.held) - held, goal_rows]
                 cost += goal_cost
             if w >= 0:
                 near = ca.dot(B @ x_approach, inward)
@@ -266,7 +266,7 @@ class PathProgram:
         return ca.nlpsol("path", "ipopt", problem, {"print_time": False, "error_on_fail": False, "ipopt": ipopt})
 
 
-def _held(B: Any, pairs: Any, count: int) -> Any:
+def _held_values(B: Any, pairs: Any, count: int) -> Any:
     """The bilinear values e_i . B y_i."""
     return ca.vertcat(*[ca.dot(pairs[6 * i : 6 * i + 3], B @ pairs[6 * i + 3 : 6 * i + 6]) for i in range(count)])
 

@@ -16,7 +16,7 @@ from unlatch.solver.goal.program import Schedule
 from unlatch.solver.goal.verify import SLACK, active_bounds, box_excess, limit_margin
 from unlatch.solver.path.path_with_goal import WAYPOINTS, solve_with_goal
 from unlatch.solver.path.slip import Slide, Slip, SlipMode, bar_axis, inward_direction
-from unlatch.solver.path.waypoints import Grasp, Waypoints, on_part, on_poses, part_motions
+from unlatch.solver.path.waypoints import Grasp, Waypoints, part_motions, part_waypoints, pose_waypoints
 from unlatch.solver.scene import ArmModel, PlanningScene
 from unlatch.solver.terms.row import Row
 
@@ -93,7 +93,7 @@ class PathSolver:
         R0, p0 = self.arm.kinematics.fk_batch(goals)
         turns, shifts = part_motions(scene, s_values)
         grasp = Grasp(slip, inward, contact_ee)
-        asked = [on_part(self.arm, scene, R0[c], p0[c], turns, shifts, grasp) for c in range(len(goals))]
+        asked = [part_waypoints(self.arm, scene, R0[c], p0[c], turns, shifts, grasp) for c in range(len(goals))]
         parameters = np.stack([rows.pack(self.arm) for rows in asked])
         tracked = asked[0].program(self.arm).track(goals, self.middle, parameters, _TRACK, centring=_CENTRING)
         q = np.concatenate([goals[:, None], tracked], axis=1)
@@ -101,7 +101,7 @@ class PathSolver:
         R, p = R.reshape(*q.shape[:2], 3, 3), p.reshape(*q.shape[:2], 3)
         return [self._judge(q[c], R[c], p[c], s_values, asked[c]) for c in range(len(goals))]
 
-    def with_goal(
+    def solve_together(
         self,
         guess: PathSolution,
         scene: PlanningScene,
@@ -142,7 +142,7 @@ class PathSolver:
         fine = np.column_stack([np.interp(s_values, solved.s[order], solved.q[order, i]) for i in range(self.arm.n_q)])
         fine[0] = solved.q[0]
         R, p = self.arm.kinematics.fk_batch(fine)
-        asked = on_part(self.arm, scene, R[0], p[0], *part_motions(scene, s_values), grasp)
+        asked = part_waypoints(self.arm, scene, R[0], p[0], *part_motions(scene, s_values), grasp)
         restored = asked.program(self.arm).solve(fine[1:], fine[1:], asked.pack(self.arm), _RESTORE)
         q = np.concatenate([fine[:1], restored])
         R, p = self.arm.kinematics.fk_batch(q)
@@ -152,7 +152,7 @@ class PathSolver:
             return replace(path, found=False, reached_s=float(s_values[0]), reason=reason)
         return path
 
-    def through(self, start: Array, poses: Sequence[Pose], *, tilt_rad: float = 0.0) -> PathSolution:
+    def follow_poses(self, start: Array, poses: Sequence[Pose], *, tilt_rad: float = 0.0) -> PathSolution:
         """Moves the ee through poses from a configuration.
 
         Args:
@@ -165,7 +165,7 @@ class PathSolver:
         """
         if len(poses) == 1:  # a setting without such motions: the start is the whole path
             return PathSolution(True, start[None], np.zeros(1), 0.0, "", float(limit_margin(self.arm, start)), 0.0)
-        rows = on_poses(self.arm, poses, tilt_rad=tilt_rad)
+        rows = pose_waypoints(self.arm, poses, tilt_rad=tilt_rad)
         parameters = rows.pack(self.arm)[None]
         tracked = rows.program(self.arm).track(start[None], self.middle, parameters, _TRACK, centring=0.0)[0]
         q = np.concatenate([start[None], tracked])

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from unlatch.solver.goal.verify import box_excess, excess
+from unlatch.solver.goal.verify import box_excess, row_excess
 from unlatch.solver.path.path_program import PathAnswer, PathProblem, PathShape, path_program_of
 from unlatch.solver.path.slip import SlipMode, bar_axis, slide_line
 from unlatch.solver.path.waypoints import Grasp, part_motions, side_axis
@@ -82,7 +82,7 @@ def solve_with_goal(
     shares = np.linspace(1.0, 0.0, APPROACH, endpoint=False) * (len(retreats) - 1)
     offsets = np.column_stack([np.interp(shares, np.arange(len(retreats)), retreats[:, i]) for i in range(3)])
     pairs_approach = _fixed_pairs(R0)
-    pairs_held = _pairs(arm, scene, grasp, R0)
+    pairs_held = _held_pairs(arm, scene, grasp, R0)
     goal, low, high = _pack_rows(rows)
     line = slide_line(scene, grasp.slip, grasp.inward)
     shape = PathShape(
@@ -119,18 +119,18 @@ def solve_with_goal(
         problem,
         np.concatenate([np.repeat(first[:1], APPROACH, axis=0), first]),
         place,
-        np.concatenate([_values(pairs_approach, R0), _values(pairs_held, R0)]),
+        np.concatenate([_pair_values(pairs_approach, R0), _pair_values(pairs_held, R0)]),
         limits=np.array([arm.q_lower, arm.q_upper]),
         box=arm.workspace,
         step=0.95 * max_step_rad,
     )
-    return _measured(arm, rows, s_values, answer)
+    return _measure(arm, rows, s_values, answer)
 
 
-def _measured(arm: ArmModel, rows: Sequence[Row], s_values: Array, answer: PathAnswer) -> GoalPath:
+def _measure(arm: ArmModel, rows: Sequence[Row], s_values: Array, answer: PathAnswer) -> GoalPath:
     q = np.clip(answer.q, arm.q_lower, arm.q_upper)
     R, p = arm.kinematics.fk_batch(q[APPROACH : APPROACH + 1])
-    out = max(float(excess(rows, R, p).max(initial=0.0)), float(box_excess(arm, p)[0]))
+    out = max(float(row_excess(rows, R, p).max(initial=0.0)), float(box_excess(arm, p)[0]))
     return GoalPath(
         q=q[APPROACH:],
         s=s_values,
@@ -142,7 +142,7 @@ def _measured(arm: ArmModel, rows: Sequence[Row], s_values: Array, answer: PathA
     )
 
 
-def _pairs(arm: ArmModel, scene: PlanningScene, grasp: Grasp, R0: Array) -> Array:
+def _held_pairs(arm: ArmModel, scene: PlanningScene, grasp: Grasp, R0: Array) -> Array:
     """(K, 2, 3) directions on the part and in the hand whose inner products the slip keeps."""
     side, mode = side_axis(arm), grasp.slip.mode
     if mode is SlipMode.fixed:
@@ -150,9 +150,9 @@ def _pairs(arm: ArmModel, scene: PlanningScene, grasp: Grasp, R0: Array) -> Arra
     bar = bar_axis(scene)
     bar = R0 @ np.cross(side, arm.approach_axis()) if bar is None else bar
     if mode is SlipMode.bar:
-        return np.array([(bar, y) for y in _across(R0.T @ bar)])
+        return np.array([(bar, y) for y in _perpendicular_pair(R0.T @ bar)])
     if mode is SlipMode.side:
-        return np.array([(e, side) for e in _across(R0 @ side)])
+        return np.array([(e, side) for e in _perpendicular_pair(R0 @ side)])
     if mode is SlipMode.gimbal:
         return np.array([(bar, side)])
     return np.empty((0, 2, 3))
@@ -164,7 +164,7 @@ def _fixed_pairs(R0: Array) -> Array:
     return np.array([(unit[i], R0.T @ unit[j]) for i, j in ((0, 1), (1, 2), (2, 0))])
 
 
-def _across(direction: Array) -> Array:
+def _perpendicular_pair(direction: Array) -> Array:
     """(2, 3) unit vectors at right angles to a direction and to each other."""
     helper = np.eye(3)[int(np.argmin(np.abs(direction)))]
     first = np.cross(direction, helper)
@@ -172,7 +172,7 @@ def _across(direction: Array) -> Array:
     return np.array([first, np.cross(direction, first)])
 
 
-def _values(pairs: Array, R0: Array) -> Array:
+def _pair_values(pairs: Array, R0: Array) -> Array:
     return np.array([e @ R0 @ y for e, y in pairs])
 
 
@@ -190,7 +190,7 @@ def _pack_rows(rows: Sequence[Row]) -> tuple[Array, Array, Array]:
     for row in rows:
         if isinstance(row, AxisRow):
             numbers.append(np.concatenate([row.x_ee, row.target]))
-            lower, upper = _tightened(row)
+            lower, upper = _tighten(row)
             low.append(math.cos(upper) if upper < math.pi else -2.0)
             high.append(math.cos(lower) if lower > 0.0 else 2.0)
     for row in rows:
@@ -203,7 +203,7 @@ def _pack_rows(rows: Sequence[Row]) -> tuple[Array, Array, Array]:
     return np.concatenate([*numbers, np.empty(0)]), np.array(low), np.array(high)
 
 
-def _tightened(row: AxisRow) -> tuple[float, float]:
+def _tighten(row: AxisRow) -> tuple[float, float]:
     if row.lower <= 1e-12:
         return 0.0, _TIGHTEN * row.upper
     if row.upper >= math.pi - 1e-12:

@@ -11,7 +11,7 @@ import numpy as np
 
 from unlatch.simcore.geometry import Pose, unit
 from unlatch.solver.goal.program import POINT_WEIGHT, Program, Structure, program_of
-from unlatch.solver.goal.verify import angles
+from unlatch.solver.goal.verify import angles_between
 from unlatch.solver.path.slip import Slip, SlipMode, bar_axis, slide_line
 from unlatch.solver.scene import ArmModel, PlanningScene
 
@@ -62,9 +62,9 @@ class Waypoints:
 
     def angle_errors(self, R: Array) -> Array:
         """(W,) largest error of a direction at tool rotations (W, 3, 3) [rad]."""
-        error = np.maximum(0.0, angles(R @ self.x_approach, self.approach) - self.cone)
+        error = np.maximum(0.0, angles_between(R @ self.x_approach, self.approach) - self.cone)
         if not self.held_is_wish:
-            error = np.maximum(error, np.abs(angles(R @ self.x_held, self.held) - self.held_angle))
+            error = np.maximum(error, np.abs(angles_between(R @ self.x_held, self.held) - self.held_angle))
         return error
 
     def program(self, arm: ArmModel) -> Program:
@@ -140,7 +140,7 @@ def part_motions(scene: PlanningScene, s_values: Array) -> tuple[Array, Array]:
     return np.array([R for R, _ in moves]), np.array([t for _, t in moves])
 
 
-def on_part(
+def part_waypoints(
     arm: ArmModel, scene: PlanningScene, R0: Array, p0: Array, turns: Array, shifts: Array, grasp: Grasp
 ) -> Waypoints:
     """What one grasp asks of the waypoints.
@@ -163,7 +163,7 @@ def on_part(
     if slip.mode is SlipMode.bar:
         x_held, held_base = R0.T @ bar_base, bar_base
     elif slip.mode is SlipMode.gimbal:
-        held_base, angle = bar_base, float(angles(R0 @ side, bar_base))
+        held_base, angle = bar_base, float(angles_between(R0 @ side, bar_base))
     fixed = slip.mode is SlipMode.fixed
     line = slide_line(scene, slip, grasp.inward)
     soft = None if fixed or slip.stiffness <= 0.0 else fixed_approach
@@ -184,7 +184,7 @@ def on_part(
     )
 
 
-def on_poses(arm: ArmModel, poses: Sequence[Pose], *, tilt_rad: float) -> Waypoints:
+def pose_waypoints(arm: ArmModel, poses: Sequence[Pose], *, tilt_rad: float) -> Waypoints:
     """Waypoints at poses of the ee.
 
     Args:

@@ -21,7 +21,7 @@ _TOUCH_M = 0.038
 
 
 @dataclass(frozen=True)
-class Blocked:
+class StageFailure:
     """Something is in the way."""
 
     stage: str
@@ -60,41 +60,41 @@ class Clearance:
         self._gripper_m = gripper_m
         self._held_gripper_m = held_gripper_m
 
-    def contact(self, q: Array) -> Blocked | None:
+    def contact(self, q: Array) -> StageFailure | None:
         """Checks the contact pose.
 
         Args:
             q: (n,) joints [rad].
         """
-        with self._touching():
-            return self._hit("contact", "at contact", q, self._s0, self._gripper_m)
+        with self._contact_allowed():
+            return self._check("contact", "at contact", q, self._s0, self._gripper_m)
 
-    def approach(self, q: Array, poses: Sequence[Pose]) -> Blocked | None:
+    def approach(self, q: Array, poses: Sequence[Pose]) -> StageFailure | None:
         """Checks the approach, the far end first; only near the contact pose the fingers may touch the part.
 
         Args:
             q: (A, n) joints from the contact pose (not checked) to the farthest pre-grasp [rad].
             poses: A poses of the hand, base frame.
         """
-        apart = np.array([_apart(T, poses[0]) for T in poses])
-        return self._stepping("approach", "on the approach", q, apart, self._s0)
+        apart = np.array([_pose_distance(T, poses[0]) for T in poses])
+        return self._check_backwards("approach", "on the approach", q, apart, self._s0)
 
-    def reach(self, q: Array) -> Blocked | None:
+    def reach(self, q: Array) -> StageFailure | None:
         """Checks the way from the goal to a later contact pose; the fingers may touch the part.
 
         Args:
             q: (R, n) joints from the goal (not checked) to contact [rad].
         """
-        with self._touching():
-            for share, q_here in _along(q, reversed_order=False):
+        with self._contact_allowed():
+            for share, q_here in _ordered_points(q, reversed_order=False):
                 del share
                 where = "on the way from the goal to contact"
-                blocked = self._hit("approach", where, q_here, self._s0, self._gripper_m)
+                blocked = self._check("approach", where, q_here, self._s0, self._gripper_m)
                 if blocked is not None:
                     return blocked
         return None
 
-    def follow(self, q: Array, s: Array) -> Blocked | None:
+    def follow(self, q: Array, s: Array) -> StageFailure | None:
         """Checks the way of the part.
 
         Args:
@@ -103,16 +103,16 @@ class Clearance:
         """
         count = len(q)
         waypoints = [(float(i), q[i]) for i in sorted(range(1, count), key=lambda k: (-_spread(k, count), k))]
-        with self._touching():
+        with self._contact_allowed():
             for at, q_here in [*waypoints, *_inner(q)]:
                 s_here = float(np.interp(at, np.arange(count), s))
                 where = f"while the part moves, at joint position {s_here:.3f}"
-                blocked = self._hit("follow", where, q_here, s_here, self._held_gripper_m)
+                blocked = self._check("follow", where, q_here, s_here, self._held_gripper_m)
                 if blocked is not None:
                     return blocked
         return None
 
-    def retreat(self, q: Array, poses: Sequence[Pose], s: float) -> Blocked | None:
+    def retreat(self, q: Array, poses: Sequence[Pose], s: float) -> StageFailure | None:
         """Checks the way back, the far end first.
 
         Args:
@@ -120,33 +120,33 @@ class Clearance:
             poses: R poses of the hand, base frame.
             s: Joint position where the part was left [rad or m].
         """
-        apart = np.array([_apart(T, poses[0]) for T in poses])
-        return self._stepping("retreat", "on the retreat", q, apart, s)
+        apart = np.array([_pose_distance(T, poses[0]) for T in poses])
+        return self._check_backwards("retreat", "on the retreat", q, apart, s)
 
-    def _stepping(self, stage: str, where: str, q: Array, apart: Array, s: float) -> Blocked | None:
+    def _check_backwards(self, stage: str, where: str, q: Array, apart: Array, s: float) -> StageFailure | None:
         """Checks a way that begins at contact; the fingers may touch the part while the hand is near there."""
-        for at, q_here in _along(q, reversed_order=True):
+        for at, q_here in _ordered_points(q, reversed_order=True):
             near = float(np.interp(at, np.arange(len(apart)), apart)) <= _TOUCH_M
-            with self._touching() if near else nullcontext():
-                blocked = self._hit(stage, where, q_here, s, self._gripper_m)
+            with self._contact_allowed() if near else nullcontext():
+                blocked = self._check(stage, where, q_here, s, self._gripper_m)
             if blocked is not None:
                 return blocked
         return None
 
-    def _touching(self) -> Any:
+    def _contact_allowed(self) -> Any:
         return nullcontext() if self._checker is None else self._checker.allow(self._contact_links)
 
-    def _hit(self, stage: str, where: str, q: Array, s: float, gripper: float) -> Blocked | None:
+    def _check(self, stage: str, where: str, q: Array, s: float, gripper: float) -> StageFailure | None:
         if self._checker is None:
             return None
         self.queries += 1
         hit = self._checker.first_collision(q, s=s, gripper=gripper)
         if hit is None:
             return None
-        return Blocked(stage, f"{where} {hit.link_a} meets {hit.link_b}", evidence_of(hit, s=s))
+        return StageFailure(stage, f"{where} {hit.link_a} meets {hit.link_b}", collision_evidence(hit, s=s))
 
 
-def evidence_of(hit: Collision, *, s: float) -> dict[str, Any]:
+def collision_evidence(hit: Collision, *, s: float) -> dict[str, Any]:
     """A collision as plain values.
 
     Args:
@@ -161,7 +161,7 @@ def evidence_of(hit: Collision, *, s: float) -> dict[str, Any]:
     }
 
 
-def _along(q: Array, *, reversed_order: bool) -> list[tuple[float, Array]]:
+def _ordered_points(q: Array, *, reversed_order: bool) -> list[tuple[float, Array]]:
     """Waypoints after the first, then what lies between; with the place of each as a row number with a fraction."""
     rows = range(1, len(q))
     return [(float(i), q[i]) for i in (reversed(rows) if reversed_order else rows)] + _inner(q)
@@ -176,7 +176,7 @@ def _inner(q: Array) -> list[tuple[float, Array]]:
     return inner
 
 
-def _apart(a: Pose, b: Pose) -> float:
+def _pose_distance(a: Pose, b: Pose) -> float:
     return float(np.linalg.norm(a.p - b.p))
 
 

@@ -14,7 +14,7 @@ import numpy as np
 from ompl import base, geometric
 from ompl import util as ompl_util
 
-from unlatch.solver.collision import Collision, CollisionChecker, describe
+from unlatch.solver.collision import Collision, CollisionChecker, describe_collision
 from unlatch.solver.scene import ArmModel
 
 Array = np.ndarray
@@ -62,7 +62,7 @@ class MotionResult:
 
 
 @dataclass
-class _Space:
+class _CheckedSpace:
     """The checker at one state of the object and the gripper, with a budget."""
 
     checker: CollisionChecker
@@ -73,7 +73,7 @@ class _Space:
     resolution: float = RESOLUTION_RAD
     clearance_m: float | None = None
 
-    def collision(self, q: Array) -> Collision | None:
+    def check(self, q: Array) -> Collision | None:
         self.queries += 1
         return self.checker.first_collision(q, s=self.s, gripper=self.gripper, clearance_m=self.clearance_m)
 
@@ -81,23 +81,23 @@ class _Space:
     def spent(self) -> bool:
         return self.queries >= self.budget
 
-    def edge(self, start: Array, end: Array) -> Collision | None:
+    def check_edge(self, start: Array, end: Array) -> Collision | None:
         """The first collision found strictly between two configurations, halves first."""
-        for q in _between(start, end, self.resolution):
-            hit = self.collision(q)
+        for q in _inner_points(start, end, self.resolution):
+            hit = self.check(q)
             if hit is not None:
                 return hit
         return None
 
-    def closer_look(self, path: Array) -> Collision | None:
+    def check_closely(self, path: Array) -> Collision | None:
         """The first collision between the configurations of a free path that were queried, where anything is near."""
         if self.resolution <= FINE_RESOLUTION_RAD:
             return None
-        points = _spaced(path, self.resolution)
+        points = _sample_path(path, self.resolution)
         near = [self._is_near(q) for q in points]
         for (first, second), about in zip(pairwise(points), pairwise(near), strict=True):
-            for q in _between(first, second, FINE_RESOLUTION_RAD) if any(about) else ():
-                hit = self.collision(q)
+            for q in _inner_points(first, second, FINE_RESOLUTION_RAD) if any(about) else ():
+                hit = self.check(q)
                 if hit is not None:
                     return hit
         return None
@@ -137,23 +137,23 @@ def plan_motion(
     straight = np.vstack([start, goal])
     if checker is None:
         return MotionResult(True, straight, "straight", 0)
-    space = _Space(checker, s, gripper, max_queries)
+    space = _CheckedSpace(checker, s, gripper, max_queries)
     for q, name in ((goal, "end"), (start, "start")):
-        hit = space.collision(q)
+        hit = space.check(q)
         if hit is not None:
-            return _none(space, hit, f"the {name} of the motion collides: {describe(hit)}")
-    hit = space.edge(start, goal) or space.closer_look(straight)
+            return _no_motion(space, hit, f"the {name} of the motion collides: {describe_collision(hit)}")
+    hit = space.check_edge(start, goal) or space.check_closely(straight)
     if hit is None:
         return MotionResult(True, straight, "straight", space.queries)
     if straight_only:
-        return _none(space, hit, f"the straight way is blocked by {describe(hit)}")
-    around = _around(start, goal, space, arm, rng)
+        return _no_motion(space, hit, f"the straight way is blocked by {describe_collision(hit)}")
+    around = _plan_around(start, goal, space, arm, rng)
     if around is not None:
         return MotionResult(True, around, "rrt_connect", space.queries, blocked_by=hit)
-    return _none(space, hit, f"no way around {describe(hit)} in {space.queries} collision queries")
+    return _no_motion(space, hit, f"no way around {describe_collision(hit)} in {space.queries} collision queries")
 
 
-def timed_motion_clear(
+def is_timed_motion_clear(
     samples: Array, checker: CollisionChecker | None, *, s: float | None, gripper: float | None
 ) -> tuple[bool, int]:
     """Whether a motion as it is carried out, in straight lines from sample to sample, keeps clear of everything.
@@ -169,7 +169,7 @@ def timed_motion_clear(
     """
     if checker is None:
         return True, 0
-    points = _spaced(samples, RESOLUTION_RAD)
+    points = _sample_path(samples, RESOLUTION_RAD)
     hits = (checker.first_collision(q, s=s, gripper=gripper, clearance_m=_LEAST_M) for q in points)
     for number, hit in enumerate(hits):
         if hit is not None:
@@ -177,27 +177,29 @@ def timed_motion_clear(
     return True, len(points)
 
 
-def _around(start: Array, goal: Array, space: _Space, arm: ArmModel, rng: np.random.Generator) -> Array | None:
+def _plan_around(
+    start: Array, goal: Array, space: _CheckedSpace, arm: ArmModel, rng: np.random.Generator
+) -> Array | None:
     """(W, n) a way around what blocks the straight one: with room about it if there is such a way."""
     budget = space.budget
     for clearance_m, resolution in (*((room, RESOLUTION_RAD) for room in _ROOMS_M), *_WITHOUT_ROOM):
         space.clearance_m, space.resolution = clearance_m, resolution
-        if clearance_m is not None and any(space.collision(q) is not None for q in (start, goal)):
+        if clearance_m is not None and any(space.check(q) is not None for q in (start, goal)):
             continue
         space.budget = space.queries + (budget - space.queries) // (1 if clearance_m is None else 2)
         corners = _rrt_connect(start, goal, space, arm, seed=int(rng.integers(1, 2**31 - 1)))
         if corners is not None:
-            path = _rounded_path(_shortcut(corners, space, rng), space)
-            if space.closer_look(path) is None:
+            path = _round_corners(_shortcut_path(corners, space, rng), space)
+            if space.check_closely(path) is None:
                 return path
     return None
 
 
-def _none(space: _Space, hit: Collision, reason: str) -> MotionResult:
+def _no_motion(space: _CheckedSpace, hit: Collision, reason: str) -> MotionResult:
     return MotionResult(False, np.empty((0, 0)), "none", space.queries, blocked_by=hit, reason=reason)
 
 
-def _between(start: Array, end: Array, resolution: float) -> Array:
+def _inner_points(start: Array, end: Array, resolution: float) -> Array:
     """(K, n) inner points of an edge, spread first: an early hit saves the others."""
     count = math.ceil(float(np.linalg.norm(end - start)) / resolution)
     if count < 2:
@@ -208,7 +210,7 @@ def _between(start: Array, end: Array, resolution: float) -> Array:
     return inner
 
 
-def _spaced(path: Array, resolution: float) -> list[Array]:
+def _sample_path(path: Array, resolution: float) -> list[Array]:
     """The path's rows and, between them, as many points as a resolution asks for, in order."""
     points = [path[0]]
     for start, end in pairwise(path):
@@ -217,7 +219,7 @@ def _spaced(path: Array, resolution: float) -> list[Array]:
     return points
 
 
-def _rrt_connect(start: Array, goal: Array, space: _Space, arm: ArmModel, *, seed: int) -> list[Array] | None:
+def _rrt_connect(start: Array, goal: Array, space: _CheckedSpace, arm: ArmModel, *, seed: int) -> list[Array] | None:
     ompl_util.setLogLevel(ompl_util.LogLevel.LOG_NONE)  # it warns at each reseed, and reports each solve
     ompl_util.RNG.setSeed(seed)
     n = arm.n_q
@@ -232,7 +234,7 @@ def _rrt_connect(start: Array, goal: Array, space: _Space, arm: ArmModel, *, see
 
     def is_free(state: object) -> bool:
         # out of budget: nothing is free any more, and the termination condition below ends the search
-        return not space.spent and space.collision(np.array([state[i] for i in range(n)])) is None  # type: ignore[index]
+        return not space.spent and space.check(np.array([state[i] for i in range(n)])) is None  # type: ignore[index]
 
     information.setStateValidityChecker(is_free)
     information.setStateValidityCheckingResolution(space.resolution / float(np.linalg.norm(high - low)))
@@ -255,7 +257,7 @@ def _rrt_connect(start: Array, goal: Array, space: _Space, arm: ArmModel, *, see
     return corners
 
 
-def _shortcut(corners: list[Array], space: _Space, rng: np.random.Generator) -> list[Array]:
+def _shortcut_path(corners: list[Array], space: _CheckedSpace, rng: np.random.Generator) -> list[Array]:
     """Replaces stretches by straight edges where those are free."""
     path = list(corners)
     for _ in range(_SHORTCUTS):
@@ -265,7 +267,7 @@ def _shortcut(corners: list[Array], space: _Space, rng: np.random.Generator) -> 
         a, b = float(rng.uniform()), float(rng.uniform())
         first = path[i] + a * (path[i + 1] - path[i])
         second = path[j] + b * (path[j + 1] - path[j])
-        if space.edge(first, second) is None and space.collision(first) is None and space.collision(second) is None:
+        if space.check_edge(first, second) is None and space.check(first) is None and space.check(second) is None:
             path = [*path[: i + 1], first, second, *path[j + 1 :]]
             path = [q for k, q in enumerate(path) if k == 0 or float(np.linalg.norm(q - path[k - 1])) > 1e-6]
             path[0], path[-1] = corners[0], corners[-1]  # a point next to an end may have taken its place
@@ -273,14 +275,14 @@ def _shortcut(corners: list[Array], space: _Space, rng: np.random.Generator) -> 
     while k < len(path) - 1:
         # a stub bends the timed path so sharply that the arm all but stops: worth a look beyond the budget
         stub = min(float(np.linalg.norm(path[k] - path[i])) for i in (k - 1, k + 1)) < _STUB_RAD
-        if (stub or not space.spent) and space.edge(path[k - 1], path[k + 1]) is None:
+        if (stub or not space.spent) and space.check_edge(path[k - 1], path[k + 1]) is None:
             del path[k]
         else:
             k += 1
     return path
 
 
-def _rounded_path(corners: list[Array], space: _Space) -> Array:
+def _round_corners(corners: list[Array], space: _CheckedSpace) -> Array:
     """The path with rounded corners, dense: each by the widest arc that is free, or sharp, as it was checked.
 
     The straight stretches are parts of edges that were checked, and so are the sharp corners: a budget that is spent
@@ -289,26 +291,26 @@ def _rounded_path(corners: list[Array], space: _Space) -> Array:
     points = [corners[0]]
     for before, corner, after in zip(corners[:-2], corners[1:-1], corners[2:], strict=True):
         arc = _free_arc(before, corner, after, space)
-        _line_to(points, arc[0])
+        _append_line(points, arc[0])
         points.extend(arc[1:])
-    _line_to(points, corners[-1])
+    _append_line(points, corners[-1])
     return np.array(points)
 
 
-def _free_arc(before: Array, corner: Array, after: Array, space: _Space) -> Array:
+def _free_arc(before: Array, corner: Array, after: Array, space: _CheckedSpace) -> Array:
     """(K, n) points that replace a corner: every one and, at the resolution, everything between them is free."""
     blend = _BLEND_RAD
     for _ in range(_BLENDS):
         if space.spent:
             break
-        arc = _arc(before, corner, after, blend)
-        if all(space.collision(q) is None for q in arc) and all(space.edge(a, b) is None for a, b in pairwise(arc)):
+        arc = _corner_arc(before, corner, after, blend)
+        if all(space.check(q) is None for q in arc) and all(space.check_edge(a, b) is None for a, b in pairwise(arc)):
             return arc
         blend *= 0.4
     return corner[None]
 
 
-def _arc(before: Array, corner: Array, after: Array, blend: float) -> Array:
+def _corner_arc(before: Array, corner: Array, after: Array, blend: float) -> Array:
     """(K, n) points of a parabola (quadratic Bezier curve) that begins and ends `blend` before and after a corner."""
     to_before, to_after = before - corner, after - corner
     near, far = float(np.linalg.norm(to_before)), float(np.linalg.norm(to_after))
@@ -320,7 +322,7 @@ def _arc(before: Array, corner: Array, after: Array, blend: float) -> Array:
     return (1 - t) ** 2 * first + 2 * t * (1 - t) * corner + t * t * last
 
 
-def _line_to(points: list[Array], end: Array) -> None:
+def _append_line(points: list[Array], end: Array) -> None:
     start = points[-1]
     count = max(1, math.ceil(float(np.linalg.norm(end - start)) / 0.1))
     points.extend(start + k / count * (end - start) for k in range(1, count))

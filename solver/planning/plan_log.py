@@ -1,4 +1,4 @@
-"""What a plan keeps count of while it is made: queries and starts, times by stage, and what ended each candidate."""
+"""Counts, times and failures that the stages of one plan share."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from unlatch.solver.planning.clearance import Blocked
-from unlatch.solver.planning.furthest import Furthest
+from unlatch.solver.planning.clearance import StageFailure
+from unlatch.solver.planning.furthest_reached import FurthestReached
 
 _STAGES = ("goal", "path", "collision", "transit", "timing")
 _COUNTS = ("starts", "goals", "candidates", "rescues", "queries", "noise_draws")
 
 
 class PlanLog:
-    """Shared by the stages of one plan."""
+    """Collects what the stages of one plan count, time and report."""
 
     def __init__(self) -> None:
         self.timings_ms = dict.fromkeys(_STAGES, 0.0)
@@ -23,8 +23,8 @@ class PlanLog:
         self.counts = dict.fromkeys(_COUNTS, 0)
         """How much was tried."""
         self.notices: list[str] = []
-        """What the user should know although the plan was found."""
-        self.furthest = Furthest()
+        """Messages for the user of a plan that was found."""
+        self.furthest_reached = FurthestReached()
         """The failure of the candidate that came furthest."""
 
     @contextmanager
@@ -37,18 +37,18 @@ class PlanLog:
             self.timings_ms[stage] += 1e3 * (time.perf_counter() - began)
 
     def fail(self, stage: str, message: str, evidence: dict[str, Any], *, progress: float = 0.0) -> None:
-        """Notes what ended a candidate.
+        """Notes why a candidate failed.
 
         Args:
-            stage: Where.
+            stage: Stage of the plan.
             message: In words.
             evidence: As plain values.
             progress: How far the candidate came inside the stage.
         """
-        self.furthest.add(Blocked(stage, message, evidence), progress=progress)
+        self.furthest_reached.add(StageFailure(stage, message, evidence), progress=progress)
 
-    def free(self, blocked: Blocked | None) -> bool:
-        """Whether a check found nothing in the way; notes what it found."""
-        if blocked is not None:
-            self.furthest.add(blocked)
-        return blocked is None
+    def is_free(self, failure: StageFailure | None) -> bool:
+        """Returns whether a check found no failure; notes the failure that it found."""
+        if failure is not None:
+            self.furthest_reached.add(failure)
+        return failure is None

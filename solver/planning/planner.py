@@ -1,7 +1,8 @@
-"""Plans a whole motion: goal, approach, the part's path, retreat, and the way there; the first that holds wins.
+"""Plans a whole motion: goal, approach, the path of the part, retreat, and transit.
 
-For several goals, in order of promise: the goal and the pre-grasp are free, the whole path along the part's joint lies
-inside limits and free, the hand can step back from its end, and the way from the present joints is free.
+The planner tries goals in order of promise and takes the first one that serves. A goal serves if the contact pose and
+the pre-grasp are free, the path along the part's joint is free and inside the limits, the hand can step back at its
+end, and the transit is free.
 """
 
 from __future__ import annotations
@@ -12,36 +13,35 @@ from dataclasses import replace
 import numpy as np
 
 from unlatch.simcore.errors import SolverError
-from unlatch.solver.collision import CollisionChecker, describe
+from unlatch.solver.collision import CollisionChecker, describe_collision
 from unlatch.solver.diagnosis.diagnosis import Diagnosis, explain_goal, nearest_goal
 from unlatch.solver.goal.goal_solver import Goal
 from unlatch.solver.goal.solution import Solution
 from unlatch.solver.path.actuation_motions import pre_poses
 from unlatch.solver.path.path_solver import PathSolver
-from unlatch.solver.planning.candidates import CandidateStage
-from unlatch.solver.planning.clearance import Clearance, evidence_of
-from unlatch.solver.planning.goals import GoalStage, Reached
-from unlatch.solver.planning.motion import MotionResult, plan_motion, timed_motion_clear
-from unlatch.solver.planning.plan import Keyframe, KeyframePlan, PlanBudget, PlanRequest, Segment
+from unlatch.solver.planning.clearance import Clearance, collision_evidence
+from unlatch.solver.planning.goal_finder import GoalFinder, ReachedGoal
+from unlatch.solver.planning.goal_ranker import GoalRanker
+from unlatch.solver.planning.motion import MotionResult, is_timed_motion_clear, plan_motion
+from unlatch.solver.planning.plan import Keyframe, KeyframePlan, PlanRequest
+from unlatch.solver.planning.plan_completer import PlanCandidate, PlanCompleter
 from unlatch.solver.planning.plan_log import PlanLog
-from unlatch.solver.planning.segments import timed_segments
-from unlatch.solver.planning.whole import Whole, WholeStage
-
-__all__ = ["Diagnosis", "Keyframe", "KeyframePlan", "PlanBudget", "PlanRequest", "Segment", "plan_keyframes"]
+from unlatch.solver.planning.segments import time_segments
 
 Array = np.ndarray
 
 _NEAR_LIMIT_RAD = 0.05
-"""A path that comes nearer to a joint limit is solved once more, with its goal."""
+"""A path that comes nearer to a joint limit is solved once more, together with its goal."""
 _WORTH_RAD = 0.01
+"""Least gain of margin for which that other path is taken."""
 
 
 def plan_keyframes(request: PlanRequest, checker: CollisionChecker | None, rng: np.random.Generator) -> KeyframePlan:
     """Plans one motion.
 
     Args:
-        request: What is asked.
-        checker: Collision checker of the scene; None = nothing is in the way.
+        request: The problem.
+        checker: Collision checker of the scene; None = no obstacles.
         rng: The planner stream; noise on the goal and the seeds of searches come from it.
 
     Returns:
@@ -74,96 +74,99 @@ class _Planner:
             held_gripper_m=0.0 if request.closed_gripper else request.gripper_contact_m,
         )
         paths = PathSolver(self.arm)
-        self.goals = GoalStage(request, paths, rng, self.log)
-        self.candidates = CandidateStage(request, self.goals, paths, self.log)
-        self.wholes = WholeStage(request, self.candidates, paths, self.clearance, self.log)
+        self.goals = GoalFinder(request, paths, rng, self.log)
+        self.ranker = GoalRanker(request, self.goals, paths, self.log)
+        self.completer = PlanCompleter(request, self.ranker, paths, self.clearance, self.log)
 
     def run(self) -> KeyframePlan:
         began = time.perf_counter()
-        draws = 1 if self.setting.keypose_random_range.is_zero else self.budget.noise_draws
-        whole: tuple[Whole, MotionResult] | None = None
-        for wave in range(self.budget.goal_waves):
-            goals = self.goals.wave(wave)
-            for _ in range(draws if goals else 0):
-                whole = self._first_whole(self.goals.moved(goals), wave)
-                if whole is not None:
-                    break
-            if whole is not None:
-                break
+        found = self._search_waves()
         best = self.goals.best
-        if whole is None and best is not None and (self.budget.thorough or not best.found):
-            whole = self._first_whole(self.goals.moved(self._last_goals(best)), self.budget.goal_waves)
-        plan = self._plan(*whole) if whole is not None else self._refused()
+        if found is None and best is not None and (self.budget.thorough or not best.found):
+            found = self._find_plan(self.goals.offset_goals(self._find_last_goals(best)), self.budget.goal_waves)
+        plan = self._build_plan(*found) if found is not None else self._build_refusal()
         self.log.counts["queries"] = self.motion_queries + self.clearance.queries
         plan.timings_ms.update(self.log.timings_ms, total=1e3 * (time.perf_counter() - began))
         return plan
 
-    def _last_goals(self, best: Solution) -> list[Goal]:
-        """What slower solvers find where no goal of the waves served; where there is no goal, why is known afterwards.
+    def _search_waves(self) -> tuple[PlanCandidate, MotionResult] | None:
+        """Searches a plan among the goals of each wave of starts, with new noise on the goals in each draw."""
+        draws = 1 if self.setting.keypose_random_range.is_zero else self.budget.noise_draws
+        for wave in range(self.budget.goal_waves):
+            goals = self.goals.find(wave)
+            for _ in range(draws if goals else 0):
+                found = self._find_plan(self.goals.offset_goals(goals), wave)
+                if found is not None:
+                    return found
+        return None
 
-        They are asked after waves that found goals too: a plan that a smaller budget found stays found by a larger one.
+    def _find_last_goals(self, best: Solution) -> list[Goal]:
+        """Returns the goals that slower solvers find after the waves; notes the reason where there is no goal.
+
+        They also run after waves that found goals: a plan that a smaller budget finds is then found by a larger one.
         """
-        found = self.goals.exact()
+        found = self.goals.find_exactly()
         if not found and not best.found and self.budget.thorough:
             best = replace(best, starts_tried=self.log.counts["starts"])
             self.explained, compromise = explain_goal(self.goals.terms, self.arm, self.request.scene, best)
             found = self.goals.adopt(compromise)
         return found
 
-    def _first_whole(self, goals: list[Reached], wave: int) -> tuple[Whole, MotionResult] | None:
-        blocked: list[Whole] = []
-        goals = [goal for goal in goals if self._contact_free(goal.q)]
-        for slip in self.candidates.slips():
-            for candidate in self.candidates.ranked(goals, slip, wave=wave):
-                whole = self.wholes.carry_out(candidate)
-                if whole is None:
+    def _find_plan(self, goals: list[ReachedGoal], wave: int) -> tuple[PlanCandidate, MotionResult] | None:
+        """Returns the first candidate with a free transit: straight if possible, else around obstacles."""
+        blocked: list[PlanCandidate] = []
+        goals = [goal for goal in goals if self._is_contact_free(goal.q)]
+        for slip in self.ranker.slips():
+            for goal in self.ranker.rank(goals, slip, wave=wave):
+                candidate = self.completer.complete(goal)
+                if candidate is None:
                     continue
-                motion = self._transit(whole, straight_only=True)
+                motion = self._plan_transit(candidate, straight_only=True)
                 if motion.found:
-                    return self._eased(whole) or (whole, motion)
-                blocked.append(whole)
+                    return self._widen_margin(candidate) or (candidate, motion)
+                blocked.append(candidate)
                 if len(blocked) >= self.budget.blocked_before_search:
                     break
             if blocked:
                 break
         if not blocked:
-            rescued = [candidate for candidate in self.candidates.rescued() if self._contact_free(candidate.q)]
-            wholes = [self.wholes.carry_out(candidate) for candidate in rescued]
-            blocked = [whole for whole in wholes if whole is not None]
-        for whole in blocked[: self.budget.searches]:
-            motion = self._transit(whole, straight_only=False)
+            rescued = [goal for goal in self.ranker.rescue() if self._is_contact_free(goal.q)]
+            completed = [self.completer.complete(goal) for goal in rescued]
+            blocked = [candidate for candidate in completed if candidate is not None]
+        for candidate in blocked[: self.budget.searches]:
+            motion = self._plan_transit(candidate, straight_only=False)
             if motion.found:
                 if motion.blocked_by is not None:
                     self.log.notices.append(
-                        f"The straight way to the object is blocked by {describe(motion.blocked_by)}; went around it "
-                        f"({motion.queries} collision queries)."
+                        f"The straight way to the object is blocked by {describe_collision(motion.blocked_by)}; "
+                        f"went around it ({motion.queries} collision queries)."
                     )
-                return whole, motion
+                return candidate, motion
         return None
 
-    def _eased(self, whole: Whole) -> tuple[Whole, MotionResult] | None:
-        """The same with more room to the joint limits, where the path comes near to one and that can be had."""
-        follow, coarse = whole.follow, whole.candidate.coarse
+    def _widen_margin(self, candidate: PlanCandidate) -> tuple[PlanCandidate, MotionResult] | None:
+        """Returns the candidate with more margin to the joint limits, if its path is near one and can be moved."""
+        follow, coarse = candidate.follow, candidate.goal.coarse
         if follow is None or coarse is None or self.budget.rescues == 0 or follow.margin_rad >= _NEAR_LIMIT_RAD:
             return None
-        candidate = self.candidates.together(whole.candidate, coarse)
-        if candidate is None or candidate.path is None or candidate.path.margin_rad <= follow.margin_rad + _WORTH_RAD:
+        goal = self.ranker.solve_with_path(candidate.goal, coarse)
+        if goal is None or goal.path is None or goal.path.margin_rad <= follow.margin_rad + _WORTH_RAD:
             return None
-        eased = self.wholes.carry_out(candidate) if self._contact_free(candidate.q) else None
-        if eased is None:
+        wider = self.completer.complete(goal) if self._is_contact_free(goal.q) else None
+        if wider is None:
             return None
-        motion = self._transit(eased, straight_only=True)
-        return (eased, motion) if motion.found else None
+        motion = self._plan_transit(wider, straight_only=True)
+        return (wider, motion) if motion.found else None
 
-    def _contact_free(self, q: Array) -> bool:
+    def _is_contact_free(self, q: Array) -> bool:
         with self.log.clock("collision"):
-            return self.log.free(self.clearance.contact(q))
+            return self.log.is_free(self.clearance.contact(q))
 
-    def _transit(self, whole: Whole, *, straight_only: bool) -> MotionResult:
+    def _plan_transit(self, candidate: PlanCandidate, *, straight_only: bool) -> MotionResult:
         with self.log.clock("transit"):
             motion = plan_motion(
                 self.request.q_current,
-                whole.approach[0],
+                candidate.approach[0],
                 self.checker,
                 arm=self.arm,
                 rng=self.rng,
@@ -174,33 +177,32 @@ class _Planner:
             )
         self.motion_queries += motion.queries
         if not motion.found:
-            evidence = evidence_of(motion.blocked_by, s=self.s0) if motion.blocked_by is not None else {}
+            evidence = collision_evidence(motion.blocked_by, s=self.s0) if motion.blocked_by is not None else {}
             progress = 0.0 if straight_only else 1.0
             self.log.fail("transit", f"on the way to the object {motion.reason}", evidence, progress=progress)
         return motion
 
-    def _transit_clear(self, samples: Array) -> bool:
-        clear, queries = timed_motion_clear(samples, self.checker, s=self.s0, gripper=self.grip)
+    def _is_transit_clear(self, samples: Array) -> bool:
+        clear, queries = is_timed_motion_clear(samples, self.checker, s=self.s0, gripper=self.grip)
         self.motion_queries += queries
         return clear
 
-    def _plan(self, whole: Whole, motion: MotionResult) -> KeyframePlan:
-        candidate = whole.candidate
-        fk = self.arm.kinematics.pose
-        pre = pre_poses(candidate.T_base_ee, self.setting.pre_actuation_motions, self.request.scene)
-        keyframes = [Keyframe(fk(self.request.q_current), self.request.q_current, "current", self.s0)]
+    def _build_plan(self, candidate: PlanCandidate, motion: MotionResult) -> KeyframePlan:
+        goal, approach, q_now = candidate.goal, candidate.approach, self.request.q_current
+        pre = pre_poses(goal.T_base_ee, self.setting.pre_actuation_motions, self.request.scene)
+        keyframes = [Keyframe(self.arm.kinematics.pose(q_now), q_now, "current", self.s0)]
         last = len(pre.dense) - 1
-        keyframes += [Keyframe(pre.dense[i], whole.approach[last - i], "pre", self.s0) for i in reversed(pre.keyframes)]
-        keyframes.append(Keyframe(candidate.T_base_ee, candidate.q, "goal", self.s0))
-        keyframes += [Keyframe(T, q, "post", s) for T, q, s in whole.posts]
+        keyframes += [Keyframe(pre.dense[i], approach[last - i], "pre", self.s0) for i in reversed(pre.keyframes)]
+        keyframes.append(Keyframe(goal.T_base_ee, goal.q, "goal", self.s0))
+        keyframes += [Keyframe(T, q, "post", s) for T, q, s in candidate.posts]
         with self.log.clock("timing"):
-            segments = timed_segments(
+            segments = time_segments(
                 self.request,
                 transit=motion.q,
-                approach=whole.approach,
-                follow=whole.follow,
-                retreat=whole.retreat,
-                is_clear=self._transit_clear,
+                approach=approach,
+                follow=candidate.follow,
+                retreat=candidate.retreat,
+                is_clear=self._is_transit_clear,
             )
         return KeyframePlan(
             found=True,
@@ -210,17 +212,17 @@ class _Planner:
             timings_ms={},
             counts=self.log.counts,
             notices=tuple(self.log.notices),
-            solution=self.goals.solution(candidate.goal),
-            margin_rad=whole.follow.margin_rad if whole.follow is not None else 0.0,
-            slip=candidate.slip,
+            solution=self.goals.solution(goal.source),
+            margin_rad=candidate.follow.margin_rad if candidate.follow is not None else 0.0,
+            slip=goal.slip,
         )
 
-    def _refused(self) -> KeyframePlan:
+    def _build_refusal(self) -> KeyframePlan:
         best = self.goals.best
         if best is None:
             raise SolverError("The planner ran no start: goal_waves and goal_starts must be at least 1.")
         if best.found:
-            diagnosis = self.log.furthest.diagnosis(self.log.counts["goals"], explain=self.budget.thorough)
+            diagnosis = self.log.furthest_reached.diagnosis(self.log.counts["goals"], explain=self.budget.thorough)
         else:
             diagnosis = self.explained or nearest_goal(best)
         current = Keyframe(self.arm.kinematics.pose(self.request.q_current), self.request.q_current, "current", self.s0)

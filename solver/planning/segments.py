@@ -23,7 +23,7 @@ _HAND_RISE_HZ = 5.0
 _DEVIATIONS_RAD = (DEVIATION_RAD, DEVIATION_RAD / 5, DEVIATION_RAD / 25)
 
 
-def timed_segments(
+def time_segments(
     request: PlanRequest,
     *,
     transit: Array,
@@ -42,36 +42,36 @@ def timed_segments(
         retreat: (R, n) joints of the way back, if there is one.
         is_clear: Whether a timed transit (T, n) keeps clear of everything.
     """
-    segments = [_timed_transit(request, transit, is_clear)]
+    segments = [_time_transit(request, transit, is_clear)]
     if len(approach) > 1:
-        segments.append(_timed_hand(request, "approach", approach))
+        segments.append(_time_hand_motion(request, "approach", approach))
     if follow is not None and len(follow.q) > 1:
         default = _SLIDER_SPEED_M_S if request.scene.joint.prismatic else _HINGE_SPEED_RAD_S
         speed = request.part_speed if request.part_speed is not None else default
-        segments.append(_timed(request, "follow", follow.q, s=follow.s, speed=speed, rise_hz=_PART_RISE_HZ))
+        segments.append(_time_segment(request, "follow", follow.q, s=follow.s, speed=speed, rise_hz=_PART_RISE_HZ))
     if retreat is not None:
-        segments.append(_timed_hand(request, "retreat", retreat))
+        segments.append(_time_hand_motion(request, "retreat", retreat))
     return segments
 
 
-def _timed_transit(request: PlanRequest, q: Array, is_clear: Callable[[Array], bool]) -> Segment:
+def _time_transit(request: PlanRequest, q: Array, is_clear: Callable[[Array], bool]) -> Segment:
     """As near to the checked lines as it has to be: a curve swings out of their corners."""
     for deviation_rad in _DEVIATIONS_RAD:
-        segment = _timed(request, "transit", q, deviation_rad=deviation_rad)
+        segment = _time_segment(request, "transit", q, deviation_rad=deviation_rad)
         if len(q) == 2 or is_clear(segment.q):  # a straight line has no corners
             break
     return segment
 
 
-def _timed_hand(request: PlanRequest, kind: str, q: Array) -> Segment:
+def _time_hand_motion(request: PlanRequest, kind: str, q: Array) -> Segment:
     """With the hand's speed limited."""
     _, p = request.arm.kinematics.fk_batch(q)
     travelled = np.concatenate([[0.0], np.cumsum(np.linalg.norm(np.diff(p, axis=0), axis=1))])
-    segment = _timed(request, kind, q, s=travelled, speed=request.approach_speed_m_s, rise_hz=_HAND_RISE_HZ)
+    segment = _time_segment(request, kind, q, s=travelled, speed=request.approach_speed_m_s, rise_hz=_HAND_RISE_HZ)
     return Segment(kind, segment.q, None, segment.T_base_ee_end)
 
 
-def _timed(
+def _time_segment(
     request: PlanRequest,
     kind: str,
     q: Array,

@@ -71,19 +71,19 @@ def time_path(
         path = np.column_stack([path, np.asarray(extra, dtype=float)])
         velocity = np.append(velocity, min(extra_velocity, 1e3))
         acceleration = np.append(acceleration, min(extra_acceleration, 1e4))
-    path = _without_repeats(path)
+    path = _drop_repeats(path)
     if len(path) == 1:
         samples = np.repeat(path, 2, axis=0)
     elif len(path) == 2:
-        samples = _straight(path[0], path[1], velocity, acceleration, dt)
+        samples = _time_straight_line(path[0], path[1], velocity, acceleration, dt)
     else:
-        samples = _curve(path, _MARGIN * velocity, _MARGIN * acceleration, dt, arm, deviation_rad)
+        samples = _time_curve(path, _MARGIN * velocity, _MARGIN * acceleration, dt, arm, deviation_rad)
     if extra is None:
         return samples, None
     return np.ascontiguousarray(samples[:, :-1]), np.ascontiguousarray(samples[:, -1])
 
 
-def _without_repeats(path: Array) -> Array:
+def _drop_repeats(path: Array) -> Array:
     keep: Array = np.ones(len(path), dtype=bool)
     last = path[0]
     for i in range(1, len(path)):
@@ -92,7 +92,7 @@ def _without_repeats(path: Array) -> Array:
     return path[keep]
 
 
-def _straight(start: Array, end: Array, velocity: Array, acceleration: Array, dt: float) -> Array:
+def _time_straight_line(start: Array, end: Array, velocity: Array, acceleration: Array, dt: float) -> Array:
     """Trapezoid along a straight line: the slowest joint decides."""
     delta = np.abs(end - start)
     moving = delta > 1e-12
@@ -113,7 +113,9 @@ def _straight(start: Array, end: Array, velocity: Array, acceleration: Array, dt
     return (1.0 - x) * start + x * end
 
 
-def _curve(path: Array, velocity: Array, acceleration: Array, dt: float, arm: ArmModel, deviation_rad: float) -> Array:
+def _time_curve(
+    path: Array, velocity: Array, acceleration: Array, dt: float, arm: ArmModel, deviation_rad: float
+) -> Array:
     logging.getLogger("toppra").setLevel(logging.ERROR)  # it reports each solve
     joints = arm.n_q
     # a path may begin outside the planner's limits, which are tighter than the robot's
@@ -121,11 +123,13 @@ def _curve(path: Array, velocity: Array, acceleration: Array, dt: float, arm: Ar
         np.minimum(arm.q_lower, path[:, :joints].min(axis=0)),
         np.maximum(arm.q_upper, path[:, :joints].max(axis=0)),
     )
-    path, curve = _near_spline(path, velocity, joints, deviation_rad)
+    path, curve = _fit_spline(path, velocity, joints, deviation_rad)
     at_least = float((np.abs(np.diff(path, axis=0)) / velocity).max(axis=1).sum() + (velocity / acceleration).max())
     used, best = math.inf, None
     for points in (_GRID_PER_WAYPOINT, _FINE_GRID_PER_WAYPOINT):
-        samples, used = _sampled(path, curve, max(_MIN_GRID, points * len(path)), velocity, acceleration, dt, low, high)
+        samples, used = _sample_trajectory(
+            path, curve, max(_MIN_GRID, points * len(path)), velocity, acceleration, dt, low, high
+        )
         if used <= 1.0 and (best is None or len(samples) < len(best)):
             best = samples
         if best is not None and len(best) * dt <= _SLOW * at_least:
@@ -139,7 +143,7 @@ def _curve(path: Array, velocity: Array, acceleration: Array, dt: float, arm: Ar
     )
 
 
-def _sampled(
+def _sample_trajectory(
     path: Array, curve: Any, points: int, velocity: Array, acceleration: Array, dt: float, low: Array, high: Array
 ) -> tuple[Array, float]:
     """A curve timed on a grid of some points, every `dt`, and by which factor it still exceeds the limits."""
@@ -147,7 +151,7 @@ def _sampled(
     joints = len(low)
     grid = np.linspace(0.0, 1.0, points)
     algorithm = toppra.algorithm.TOPPRA(
-        list(_limits(tuple(velocity.tolist()), tuple(acceleration.tolist()))),
+        list(_toppra_limits(tuple(velocity.tolist()), tuple(acceleration.tolist()))),
         curve,
         gridpoints=grid,
         solver_wrapper="seidel",
@@ -167,14 +171,14 @@ def _sampled(
         samples: Array = trajectory(np.linspace(0.0, trajectory.duration, count + 1))
         samples[:, :joints] = np.clip(samples[:, :joints], low, high)
         samples[0], samples[-1] = path[0], path[-1]  # rounding of the spline; nothing may move at the seams
-        used = _largest_use(samples, velocity / _MARGIN, acceleration / _MARGIN, dt)
+        used = _limit_use(samples, velocity / _MARGIN, acceleration / _MARGIN, dt)
         if used <= 1.0:
             break
         stretch *= 1.01 * used
     return samples, used
 
 
-def _near_spline(path: Array, velocity: Array, joints: int, deviation_rad: float) -> tuple[Array, Any]:
+def _fit_spline(path: Array, velocity: Array, joints: int, deviation_rad: float) -> tuple[Array, Any]:
     """A cubic spline through a path that stays near its straight lines, and the path it needed.
 
     A spline swings out where a path bends sharply, as where a joint comes to its limit; points are put in on the
@@ -204,7 +208,7 @@ def _near_spline(path: Array, velocity: Array, joints: int, deviation_rad: float
 
 
 @lru_cache(maxsize=64)
-def _limits(velocity: tuple[float, ...], acceleration: tuple[float, ...]) -> tuple[Any, Any]:
+def _toppra_limits(velocity: tuple[float, ...], acceleration: tuple[float, ...]) -> tuple[Any, Any]:
     """TOPP-RA's constraints; kept, since making one writes its description, which takes longer than a solve's share."""
     toppra = load_toppra()
     v, a = np.array(velocity), np.array(acceleration)
@@ -214,7 +218,7 @@ def _limits(velocity: tuple[float, ...], acceleration: tuple[float, ...]) -> tup
     )
 
 
-def _largest_use(samples: Array, velocity: Array, acceleration: Array, dt: float) -> float:
+def _limit_use(samples: Array, velocity: Array, acceleration: Array, dt: float) -> float:
     """By which factor the time of samples must be stretched to keep the limits as differences, from rest to rest."""
     rates = np.diff(samples, axis=0) / dt
     rest = np.zeros((1, samples.shape[1]))

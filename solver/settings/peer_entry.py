@@ -64,7 +64,7 @@ class Form(Enum):
     interndata = "InternDataEngine"
 
 
-def is_slip(key: str, known: Collection[str], present: Collection[str]) -> bool:
+def is_misspelling(key: str, known: Collection[str], present: Collection[str]) -> bool:
     """Whether an unknown key is a misspelling of one that is not there, which no form may lose."""
     absent = [name for name in known if name not in present]
     return bool(difflib.get_close_matches(key, absent, n=1, cutoff=_SLIP_RATIO))
@@ -163,7 +163,7 @@ def _settle_type(out: dict[str, Any], where: str, notices: list[str], *, cost: b
         return False
     if kind is None:
         notices.append(f"{where}.type: missing, read as {inferred} from its fields.")
-    elif known or not is_slip(str(kind), catalog.names(), ()):
+    elif known or not is_misspelling(str(kind), catalog.names(), ()):
         notices.append(f"{where}.type: {kind} read as {inferred} from its fields.")
     else:
         return True  # a misspelt type is refused, as everywhere
@@ -222,7 +222,7 @@ def _settle_frame(out: dict[str, Any], where: str, notices: list[str], form: For
 def _settle_numbers(out: dict[str, Any], where: str, notices: list[str]) -> None:
     unit = "rad" if out.get("type") in _ANGLE_TYPES else "m"
     tolerance, product = out.get("tolerance"), out.get("target_inner_product")
-    slips = any(is_slip(key, ("tolerance",), ()) for key in out if key != "tolerance")
+    slips = any(is_misspelling(key, ("tolerance",), ()) for key in out if key != "tolerance")
     if tolerance is None and not slips:
         out["tolerance"] = _DEFAULT_TOLERANCE[unit]
         notices.append(f"{where}.tolerance: missing, read as {_DEFAULT_TOLERANCE[unit]:g} {unit}.")
@@ -245,6 +245,6 @@ def _drop_unknown(out: dict[str, Any], where: str, notices: list[str], *, cost: 
     if "weight" in known and "penalty_weight" in out and "weight" not in out:
         out["weight"] = out.pop("penalty_weight")
         notices.append(f"{where}.penalty_weight: read as weight.")
-    for key in [key for key in out if key != "type" and key not in known and not is_slip(key, known, out)]:
+    for key in [key for key in out if key != "type" and key not in known and not is_misspelling(key, known, out)]:
         del out[key]
         notices.append(f"{where}.{key}: dropped, {kind} has no such field.")

@@ -12,8 +12,15 @@ from dataclasses import fields
 from typing import Any
 
 from unlatch.simcore.errors import close_matches
-from unlatch.solver.settings.motions import MOTION_WORDS
-from unlatch.solver.settings.peer_entry import CONTACT_NAME, KEYPOINT_ALIASES, MEANINGS, Form, is_slip, rewrite_entry
+from unlatch.solver.settings.hand_motions import MOTION_WORDS
+from unlatch.solver.settings.peer_entry import (
+    CONTACT_NAME,
+    KEYPOINT_ALIASES,
+    MEANINGS,
+    Form,
+    is_misspelling,
+    rewrite_entry,
+)
 from unlatch.solver.settings.setting import PlannerSettingCfg, RangeXyzCfg, SuccessMode
 
 IGNORED = ("actuation_time", "mobile_move", "post_actuation_times", "pre_actuation_times")
@@ -31,7 +38,7 @@ _EXPONENT = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)[eE][+-]?\d+")
 _WORD_WITH_NUMBER = re.compile(r"(move-[a-z]+)[ :=]+([+-]?\d*\.?\d+)")
 
 
-def form_of(raw: Mapping[str, Any]) -> Form:
+def detect_form(raw: Mapping[str, Any]) -> Form:
     """Who wrote a block, by its marks; a block without any is ours, in which every unknown key is an error.
 
     The marks are things that only the peers write: constraint names of the table (InternDataEngine), the label
@@ -67,13 +74,13 @@ def rewrite_setting(raw: Mapping[str, Any], where: str, notices: list[str], form
         raw: The mapping, `read_exponents` done.
         where: Its full key, for messages.
         notices: Takes one line for each key that is rewritten or dropped.
-        form: Who wrote it (`form_of`); of our own form only the entries of constraints and costs are looked at.
+        form: Who wrote it (`detect_form`); of our own form only the entries of constraints and costs are looked at.
     """
     known = [f.name for f in fields(PlannerSettingCfg)]
     out = {str(key): value for key, value in raw.items() if value is not None or key not in known}
     for key, cost in (("constraint_list", False), ("cost_list", True)):
         if isinstance(out.get(key), list):
-            out[key] = list(_entries(out[key], f"{where}.{key}", notices, form, cost=cost))
+            out[key] = list(_rewrite_entries(out[key], f"{where}.{key}", notices, form, cost=cost))
     if form is Form.own:
         return out
     _drop_keys(out, where, notices, known)
@@ -81,12 +88,14 @@ def rewrite_setting(raw: Mapping[str, Any], where: str, notices: list[str], form
     _settle_motions(out, where, notices)
     _settle_contact(out, f"{where}.contact_pose_index", notices)
     if isinstance(out.get("keypose_random_range"), Mapping):
-        out["keypose_random_range"] = _noise(out["keypose_random_range"], f"{where}.keypose_random_range", notices)
+        out["keypose_random_range"] = _rewrite_noise(
+            out["keypose_random_range"], f"{where}.keypose_random_range", notices
+        )
     _settle_names(out, f"{where}.object_keypoint_name_list", notices)
     return out
 
 
-def settings_in(tree: Any, where: str = "") -> Iterator[tuple[str, Mapping[str, Any]]]:
+def find_settings(tree: Any, where: str = "") -> Iterator[tuple[str, Mapping[str, Any]]]:
     """Every `planner_setting` of a parsed YAML file.
 
     Args:
@@ -106,13 +115,13 @@ def settings_in(tree: Any, where: str = "") -> Iterator[tuple[str, Mapping[str, 
             if key == "planner_setting" and isinstance(value, Mapping):
                 yield full, value
             else:
-                yield from settings_in(value, full)
+                yield from find_settings(value, full)
     elif isinstance(tree, list):
         for index, value in enumerate(tree):
-            yield from settings_in(value, f"{where}[{index}]")
+            yield from find_settings(value, f"{where}[{index}]")
 
 
-def _entries(entries: list[Any], where: str, notices: list[str], form: Form, *, cost: bool) -> Iterator[Any]:
+def _rewrite_entries(entries: list[Any], where: str, notices: list[str], form: Form, *, cost: bool) -> Iterator[Any]:
     seen: dict[str, int] = {}
     for index, entry in enumerate(entries):
         place = f"{where}[{index}]"
@@ -134,7 +143,7 @@ def _drop_keys(out: dict[str, Any], where: str, notices: list[str], known: list[
     for key in [key for key in out if key not in known]:
         if key in IGNORED:
             notices.append(f"{where}.{key}: ignored, motions are timed inside the joint limits.")
-        elif is_slip(key, known, out):
+        elif is_misspelling(key, known, out):
             continue  # a misspelt key is refused, as everywhere
         else:
             notices.append(f"{where}.{key}: dropped, no key of a planner_setting.{close_matches(key, known)}")
@@ -154,7 +163,7 @@ def _settle_success(out: dict[str, Any], where: str, notices: list[str], form: F
     if isinstance(threshold, int | float) and not isinstance(threshold, bool) and threshold < 0.0:
         out["success_threshold"] = -threshold
         notices.append(f"{place}: {threshold} read as {-threshold}, the way is compared without its sign.")
-    if threshold is not None or any(is_slip(key, ("success_threshold",), ()) for key in out):
+    if threshold is not None or any(is_misspelling(key, ("success_threshold",), ()) for key in out):
         return  # the misspelt one is refused
     if form is Form.interndata:
         out["success_threshold"] = _ROTATE_RAD
@@ -170,7 +179,7 @@ def _settle_success(out: dict[str, Any], where: str, notices: list[str], form: F
 def _settle_motions(out: dict[str, Any], where: str, notices: list[str]) -> None:
     for key in ("pre_actuation_motions", "post_actuation_motions"):
         if isinstance(out.get(key), list):
-            out[key] = [_motion(m, f"{where}.{key}[{i}]", notices) for i, m in enumerate(out[key])]
+            out[key] = [_rewrite_motion(m, f"{where}.{key}[{i}]", notices) for i, m in enumerate(out[key])]
     key = "modify_actuation_motion"
     if isinstance(out.get(key), list) and len(out[key]) == 1 and isinstance(out[key][0], list):
         out[key] = out[key][0]
@@ -178,11 +187,11 @@ def _settle_motions(out: dict[str, Any], where: str, notices: list[str]) -> None
     labels = out.get("additional_labels")
     if isinstance(labels, Mapping):
         out["additional_labels"] = {
-            name: _label(value, f"{where}.additional_labels.{name}", notices) for name, value in labels.items()
+            name: _rewrite_label(value, f"{where}.additional_labels.{name}", notices) for name, value in labels.items()
         }
 
 
-def _motion(motion: Any, where: str, notices: list[str]) -> Any:
+def _rewrite_motion(motion: Any, where: str, notices: list[str]) -> Any:
     match = _WORD_WITH_NUMBER.fullmatch(motion) if isinstance(motion, str) else None
     if match is not None and match[1] in MOTION_WORDS:
         notices.append(f"{where}: '{motion}' read as [{match[1]}, {float(match[2]):g}].")
@@ -193,7 +202,7 @@ def _motion(motion: Any, where: str, notices: list[str]) -> Any:
     return motion
 
 
-def _label(value: Any, where: str, notices: list[str]) -> Any:
+def _rewrite_label(value: Any, where: str, notices: list[str]) -> Any:
     if isinstance(value, Mapping) and set(value) == {"modify_actuation_motion"}:
         notices.append(f"{where}: read as its modify_actuation_motion.")
         return value["modify_actuation_motion"]
@@ -216,12 +225,12 @@ def _settle_contact(out: dict[str, Any], where: str, notices: list[str]) -> None
         )
 
 
-def _noise(value: Mapping[str, Any], where: str, notices: list[str]) -> dict[str, Any]:
+def _rewrite_noise(value: Mapping[str, Any], where: str, notices: list[str]) -> dict[str, Any]:
     known = [f.name for f in fields(RangeXyzCfg)]
     out: dict[str, Any] = {}
     for name, inner in value.items():
         if name not in ("orientation", "position"):
-            if is_slip(str(name), ("orientation", "position"), value):
+            if is_misspelling(str(name), ("orientation", "position"), value):
                 out[name] = inner
             else:
                 notices.append(f"{where}.{name}: dropped, no key of it.")
@@ -229,7 +238,7 @@ def _noise(value: Mapping[str, Any], where: str, notices: list[str]) -> dict[str
         if not isinstance(inner, Mapping):
             out[name] = inner
             continue
-        kept = {k: v for k, v in inner.items() if k in known or is_slip(str(k), known, inner)}
+        kept = {k: v for k, v in inner.items() if k in known or is_misspelling(str(k), known, inner)}
         notices.extend(f"{where}.{name}.{k}: dropped, no key of it." for k in inner if k not in kept)
         for axis in "xyz":
             low, high = kept.get(f"{axis}_min", 0.0), kept.get(f"{axis}_max", 0.0)

@@ -10,8 +10,14 @@ from typing import Any
 from unlatch.simcore.errors import ConfigError, close_matches
 from unlatch.simcore.geometry import angle_between
 from unlatch.solver.settings.peer_entry import Form
-from unlatch.solver.settings.peer_form import form_of, read_exponents, rewrite_setting
-from unlatch.solver.settings.setting import KeyposeRandomRangeCfg, PlannerSettingCfg, RangeXyzCfg, SuccessMode, left_out
+from unlatch.solver.settings.peer_form import detect_form, read_exponents, rewrite_setting
+from unlatch.solver.settings.setting import (
+    KeyposeRandomRangeCfg,
+    PlannerSettingCfg,
+    RangeXyzCfg,
+    SuccessMode,
+    omitted_setting,
+)
 from unlatch.solver.terms.axis import AxisAngle
 from unlatch.solver.terms.term import Term, read_number
 
@@ -33,10 +39,10 @@ def read_planner_setting(raw: Mapping[str, Any], *, where: str) -> tuple[Planner
     if not isinstance(raw, Mapping):
         raise ConfigError(f"{where} is a {type(raw).__name__}, expected a mapping.", key=where)
     if raw.get("derived"):
-        return _left_out(raw, where), []
+        return _read_derived(raw, where), []
     notices: list[str] = []
     plain = read_exponents(raw, where, notices)
-    form = form_of(plain)
+    form = detect_form(plain)
     known = [f.name for f in fields(PlannerSettingCfg)]
     values: dict[str, Any] = {}
     for key, value in rewrite_setting(plain, where, notices, form).items():
@@ -64,7 +70,7 @@ def read_planner_setting(raw: Mapping[str, Any], *, where: str) -> tuple[Planner
     for key, value in values.items():
         setattr(setting, key, _read_field(key, value, f"{where}.{key}"))
     setting.check(where)
-    for problem in _contradictions(setting.constraint_list, where=f"{where}.constraint_list"):
+    for problem in _find_contradictions(setting.constraint_list, where=f"{where}.constraint_list"):
         if form is Form.own:
             raise problem
         sentence = problem.message.removesuffix("Change or remove one of them.")
@@ -72,9 +78,9 @@ def read_planner_setting(raw: Mapping[str, Any], *, where: str) -> tuple[Planner
     return setting, notices
 
 
-def _left_out(raw: Mapping[str, Any], where: str) -> PlannerSettingCfg:
+def _read_derived(raw: Mapping[str, Any], where: str) -> PlannerSettingCfg:
     """A setting that is derived; beside that it says nothing."""
-    setting, unset = left_out(), asdict(left_out())
+    setting, unset = omitted_setting(), asdict(omitted_setting())
     for key, value in raw.items():
         if key not in unset or value != unset[key]:
             raise ConfigError(
@@ -140,15 +146,15 @@ def check_contradictions(terms: list[Term], *, where: str) -> None:
     Raises:
         ConfigError: Two constraints contradict each other.
     """
-    for problem in _contradictions(terms, where=where):
+    for problem in _find_contradictions(terms, where=where):
         raise problem
 
 
-def _contradictions(terms: list[Term], *, where: str) -> Iterator[ConfigError]:
+def _find_contradictions(terms: list[Term], *, where: str) -> Iterator[ConfigError]:
     axes = [(i, term) for i, term in enumerate(terms) if isinstance(term, AxisAngle)]
     for n, (i, first) in enumerate(axes):
         for j, second in axes[n + 1 :]:
-            sign = _same_tool_axis(first, second)
+            sign = _tool_axis_sign(first, second)
             between = _known_angle(first, second)
             if sign == 0 or between is None:
                 continue
@@ -157,8 +163,9 @@ def _contradictions(terms: list[Term], *, where: str) -> Iterator[ConfigError]:
             if out > 1e-9:
                 yield ConfigError(
                     f"{where}[{i}] '{first.label}' and {where}[{j}] '{second.label}' contradict each other: the same "
-                    f"tool axis would have to be {_range(first)} from {first.describe_target()} and {_range(second)} "
-                    f"from {second.describe_target()}, which are {math.degrees(between):.1f} degrees apart; no "
+                    f"tool axis would have to be {_format_range(first)} from {first.describe_target()} and "
+                    f"{_format_range(second)} from {second.describe_target()}, which are "
+                    f"{math.degrees(between):.1f} degrees apart; no "
                     f"direction does both (out by {out:.4g} rad). Change or remove one of them.",
                     key=where,
                     constraints=(first.label, second.label),
@@ -181,12 +188,12 @@ def triangle_excess(first: tuple[float, float], second: tuple[float, float], bet
     return max(0.0, apart, inside, around)
 
 
-def _range(term: AxisAngle) -> str:
+def _format_range(term: AxisAngle) -> str:
     low, high, _ = term.interval()
     return f"{math.degrees(low):.1f} to {math.degrees(high):.1f} degrees"
 
 
-def _same_tool_axis(first: AxisAngle, second: AxisAngle) -> int:
+def _tool_axis_sign(first: AxisAngle, second: AxisAngle) -> int:
     a = (first.axis_from_keypoint_name, first.axis_to_keypoint_name)
     b = (second.axis_from_keypoint_name, second.axis_to_keypoint_name)
     if a == b:
@@ -234,7 +241,7 @@ def _read_field(key: str, value: Any, where: str) -> Any:
     if key in ("task_name", "category_name") and value is not None and not isinstance(value, str):
         raise ConfigError(f"{where}={value!r} is a {type(value).__name__}, expected a text.", key=where)
     if key in ("tool_keypoint_name_list", "object_keypoint_name_list"):
-        if isinstance(value, str) or not all(isinstance(v, str) for v in _entries(value, where)):
+        if isinstance(value, str) or not all(isinstance(v, str) for v in _read_entries(value, where)):
             raise ConfigError(f"{where}={value!r} is no list of names.", key=where)
         return list(value)
     if key == "keypose_random_range" and not isinstance(value, KeyposeRandomRangeCfg):
@@ -242,11 +249,11 @@ def _read_field(key: str, value: Any, where: str) -> Any:
     if key in ("additional_labels", "keypoint_shifts") and not isinstance(value, Mapping):
         raise ConfigError(f"{where} is a {type(value).__name__}, expected a mapping by asset.", key=where)
     if key in ("constraint_list", "cost_list", "slips"):
-        return _entries(value, where)
+        return _read_entries(value, where)
     return value
 
 
-def _entries(value: Any, where: str) -> list[Any]:
+def _read_entries(value: Any, where: str) -> list[Any]:
     if isinstance(value, str | Mapping) or not hasattr(value, "__iter__"):
         raise ConfigError(f"{where} is a {type(value).__name__}, expected a list.", key=where)
     return list(value)

@@ -10,7 +10,7 @@ from typing import Any
 from unlatch.simcore.errors import ConfigError, PluginError, UnknownEntryError, close_matches
 from unlatch.simcore.registry import Catalog
 from unlatch.solver.path.slip import SlipMode
-from unlatch.solver.settings.motions import read_list, read_motion
+from unlatch.solver.settings.hand_motions import read_list, read_motion
 from unlatch.solver.terms.catalog import COSTS, TERMS
 from unlatch.solver.terms.term import Term, read_number, read_term
 
@@ -272,7 +272,7 @@ def _read_slip(name: Any, where: str) -> str:
     return str(name)
 
 
-def left_out() -> PlannerSettingCfg:
+def omitted_setting() -> PlannerSettingCfg:
     """A setting that was left out."""
     return PlannerSettingCfg(derived=True)
 

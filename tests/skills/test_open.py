@@ -14,7 +14,7 @@ from unlatch.simcore.sim.world import WorldCfg
 from unlatch.skills import articulation
 from unlatch.skills.contract.command import ManipKind, Phase
 from unlatch.skills.open import Open
-from unlatch.solver.planning.planner import Diagnosis
+from unlatch.solver.diagnosis.diagnosis import Diagnosis
 from unlatch.solver.settings.setting import SuccessMode
 from unlatch.workflows.episode.attempt import Attempt
 from unlatch.workflows.runs.runner import EpisodeRunner

@@ -16,8 +16,9 @@ from unlatch.skills.contract.command import ManipKind, Phase
 from unlatch.skills.contract.config import SkillCfg
 from unlatch.skills.rotate import Rotate
 from unlatch.skills.turning import TurningPlan
+from unlatch.solver.diagnosis.diagnosis import Diagnosis
 from unlatch.solver.path.slip import SlipMode
-from unlatch.solver.planning.planner import Diagnosis, KeyframePlan
+from unlatch.solver.planning.plan import KeyframePlan
 from unlatch.workflows.episode.attempt import Attempt
 from unlatch.workflows.episode.chain_planner import ChainPlanner
 from unlatch.workflows.runs.runner import EpisodeRunner

@@ -7,7 +7,8 @@ import pytest
 
 from unlatch.simcore.geometry import Pose
 from unlatch.skills.turning import LEAST_TURN_RAD, MOST_TURNS, PlanTurn, TurningPlan, plan_turns
-from unlatch.solver.planning.planner import Diagnosis, Keyframe, KeyframePlan, Segment
+from unlatch.solver.diagnosis.diagnosis import Diagnosis
+from unlatch.solver.planning.plan import Keyframe, KeyframePlan, Segment
 
 START = np.zeros(7)
 

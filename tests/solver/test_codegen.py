@@ -9,10 +9,10 @@ import casadi as ca
 import numpy as np
 import pytest
 
-from unlatch.solver.codegen import COMPILE_VARIABLE, Compiled, compiled, has_compiler
-from unlatch.solver.goal.layout import Layout, Structure
-from unlatch.solver.goal.polish import Polish
+from unlatch.solver.codegen import COMPILE_VARIABLE, CompiledFunction, compile_function, has_compiler
+from unlatch.solver.goal.parameter_layout import ParameterLayout, Structure
 from unlatch.solver.goal.program import Program
+from unlatch.solver.goal.refiner import Refiner
 
 needs_compiler = pytest.mark.skipif(not has_compiler(), reason="no C compiler on this machine")
 
@@ -37,7 +37,7 @@ def is_machine_code(function):
 @pytest.mark.slow
 def test_the_programs_of_an_arm_give_the_same_bits_as_casadi(arm, cache, monkeypatch):
     structure = Structure(1, 2, 2, 1)
-    fast = Program(arm.kinematics, structure, pose=True), Polish(arm.kinematics, Layout(structure, 7, True))
+    fast = Program(arm.kinematics, structure, pose=True), Refiner(arm.kinematics, ParameterLayout(structure, 7, True))
     rng = np.random.default_rng(0)
     q = rng.uniform(arm.q_lower, arm.q_upper, (6, 7))
     P = rng.normal(size=fast[0].layout.size)
@@ -45,13 +45,13 @@ def test_the_programs_of_an_arm_give_the_same_bits_as_casadi(arm, cache, monkeyp
     answers = []
     for mode in ("now", "0"):
         monkeypatch.setenv(COMPILE_VARIABLE, mode)
-        program, polish = (
+        program, refiner = (
             Program(arm.kinematics, structure, pose=True),
-            Polish(arm.kinematics, Layout(structure, 7, True)),
+            Refiner(arm.kinematics, ParameterLayout(structure, 7, True)),
         )
         ends = program.descend(q, arm.q_home, P, schedules)
-        finished = polish.run(q, arm.q_home, P)
-        function = program._function(("descend", 12), lambda: None)
+        finished = refiner.run(q, arm.q_home, P)
+        function = program._compiled_function(("descend", 12), lambda: None)
         answers.append((*ends, *finished, np.array(function.is_machine_code)))
     *first, machine = answers[0]
     *second, interpreted = answers[1]
@@ -62,30 +62,30 @@ def test_the_programs_of_an_arm_give_the_same_bits_as_casadi(arm, cache, monkeyp
 
 @needs_compiler
 def test_a_program_is_compiled_once_and_found_again(cache):
-    assert is_machine_code(compiled(simple()))
+    assert is_machine_code(compile_function(simple()))
     (library,) = cache.glob("*.so")
     written = library.stat().st_mtime_ns
-    assert is_machine_code(compiled(simple()))
+    assert is_machine_code(compile_function(simple()))
     assert library.stat().st_mtime_ns == written
     assert not list(cache.glob(".writing-*"))
 
 
 @needs_compiler
 def test_another_function_of_the_same_name_is_another_program(cache):
-    compiled(simple())
+    compile_function(simple())
     x = ca.SX.sym("x", 3)
-    other = compiled(ca.Function("simple", [x], [2.0 * x]))
+    other = compile_function(ca.Function("simple", [x], [2.0 * x]))
     assert len(list(cache.glob("*.so"))) == 2
     assert other([1.0, 2.0, 3.0]).toarray().ravel().tolist() == [2.0, 4.0, 6.0]
 
 
 @needs_compiler
 def test_a_damaged_program_is_compiled_anew_and_never_loaded(cache):
-    compiled(simple())
+    compile_function(simple())
     (library,) = cache.glob("*.so")
     whole = library.read_bytes()
     library.write_bytes(whole[: len(whole) // 2])
-    again = compiled(simple())
+    again = compile_function(simple())
     assert is_machine_code(again)
     assert library.read_bytes() == whole or len(library.read_bytes()) > len(whole) // 2
     np.testing.assert_array_equal(again([0.3, 0.2, 0.1]).toarray(), simple()([0.3, 0.2, 0.1]).toarray())
@@ -95,13 +95,13 @@ def test_without_a_compiler_the_function_itself_runs(cache, monkeypatch):
     monkeypatch.setenv("PATH", str(cache))
     assert not has_compiler()
     function = simple()
-    assert compiled(function) is function
+    assert compile_function(function) is function
 
 
 def test_the_switch_keeps_to_the_virtual_machine(cache, monkeypatch):
     monkeypatch.setenv(COMPILE_VARIABLE, "0")
     function = simple()
-    assert compiled(function) is function
+    assert compile_function(function) is function
     assert not cache.exists()
 
 
@@ -116,7 +116,7 @@ def test_a_compiler_that_fails_costs_nothing_but_speed(cache, tmp_path, monkeypa
     fake_compiler(tmp_path, '[ "$1" = --version ] && echo broken 1.0 && exit 0\nexit 1')
     monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
     function = simple()
-    assert compiled(function) is function
+    assert compile_function(function) is function
 
 
 @needs_compiler
@@ -129,7 +129,7 @@ def test_a_compiler_that_changes_results_is_not_used(cache, tmp_path, monkeypatc
     )
     monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
     function = simple()
-    assert compiled(function) is function
+    assert compile_function(function) is function
     assert "gives other numbers than CasADi" in caplog.text
     assert not list(cache.glob("*.so"))
 
@@ -142,7 +142,7 @@ def test_a_compiler_that_writes_rubbish_costs_nothing_but_speed(cache, tmp_path,
     )
     monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
     function = simple()
-    assert compiled(function) is function
+    assert compile_function(function) is function
 
 
 @needs_compiler
@@ -150,13 +150,13 @@ def test_an_unwritable_cache_costs_nothing_but_speed(tmp_path, monkeypatch):
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("UNLATCH_CACHE_DIR", str(tmp_path / "file"))
     function = simple()
-    assert compiled(function) is function
+    assert compile_function(function) is function
 
 
 @needs_compiler
 def test_a_program_is_compiled_when_it_has_run_long_enough(cache, monkeypatch):
     monkeypatch.setenv(COMPILE_VARIABLE, "1")
-    program = Compiled(simple())
+    program = CompiledFunction(simple())
     x = np.array([[0.3, 0.2, 0.1]])
     before = program("one", lambda f: f, x)
     assert not program.is_machine_code
@@ -164,15 +164,15 @@ def test_a_program_is_compiled_when_it_has_run_long_enough(cache, monkeypatch):
     program("one", lambda f: f, x)
     assert program.is_machine_code
     assert program("one", lambda f: f, x).tobytes() == before.tobytes()
-    assert Compiled(simple()).is_machine_code  # the next process has it from the first call
+    assert CompiledFunction(simple()).is_machine_code  # the next process has it from the first call
 
 
 @needs_compiler
 @pytest.mark.slow
 def test_processes_that_compile_the_same_at_once_all_get_it(tmp_path):
     code = (
-        "import casadi as ca\nfrom unlatch.solver.codegen import compiled\nx = ca.SX.sym('x', 2)\n"
-        "f = compiled(ca.Function('both', [x], [ca.sin(x)]))\nprint('External' in str(f), f([0.5, 1.0])[1])"
+        "import casadi as ca\nfrom unlatch.solver.codegen import compile_function\nx = ca.SX.sym('x', 2)\n"
+        "f = compile_function(ca.Function('both', [x], [ca.sin(x)]))\nprint('External' in str(f), f([0.5, 1.0])[1])"
     )
     env = {**os.environ, "UNLATCH_CACHE_DIR": str(tmp_path), COMPILE_VARIABLE: "now"}
     running = [

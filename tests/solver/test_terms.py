@@ -7,9 +7,9 @@ import pytest
 
 from unlatch.simcore.errors import ConfigError
 from unlatch.simcore.geometry import matrix_from_axis_angle
-from unlatch.solver.goal.layout import Nearness
+from unlatch.solver.goal.parameter_layout import Nearness
 from unlatch.solver.goal.program import POINT_WEIGHT, Structure, program_of
-from unlatch.solver.goal.verify import excess, tolerances, values
+from unlatch.solver.goal.verify import row_excess, row_tolerances, row_values
 from unlatch.solver.settings.setting import PlannerSettingCfg
 from unlatch.solver.terms.row import PlaneRow, PointRow
 
@@ -131,8 +131,10 @@ def test_batched_values_equal_single_ones(arm, door):
     q = np.random.default_rng(3).uniform(arm.q_lower, arm.q_upper, (6, 7))
     R, p = arm.kinematics.fk_batch(q)
     single = [[row.value(R[i], p[i]) for row in rows] for i in range(6)]
-    np.testing.assert_allclose(values(rows, R, p), single, atol=1e-12)
-    np.testing.assert_allclose(excess(rows, R, p), np.maximum(0, np.array(single) - tolerances(rows)), atol=1e-12)
+    np.testing.assert_allclose(row_values(rows, R, p), single, atol=1e-12)
+    np.testing.assert_allclose(
+        row_excess(rows, R, p), np.maximum(0, np.array(single) - row_tolerances(rows)), atol=1e-12
+    )
 
 
 def test_an_interval_cut_off_at_zero_keeps_its_upper_end(arm, door):

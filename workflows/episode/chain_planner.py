@@ -15,8 +15,8 @@ from unlatch.objects.articulated_object import ObjectAsset
 from unlatch.simcore.rng import stream
 from unlatch.simcore.sim.collision import BulletCollisionChecker
 from unlatch.skills.artpreplan import ArtPreplanCfg
-from unlatch.skills.beside import planned_motion
 from unlatch.skills.catalog import SKILLS
+from unlatch.skills.concurrent_motions import planned_motion
 from unlatch.skills.contract.config import SkillCfg
 from unlatch.skills.contract.context import SkillContext
 from unlatch.skills.contract.failure import Failure

@@ -11,7 +11,7 @@ from unlatch.simcore.errors import ConfigError
 from unlatch.simcore.geometry import matrix_from_axis_angle
 from unlatch.skills.articulation import ArticulationSkill
 from unlatch.solver.goal.goal_solver import GoalSolver
-from unlatch.solver.goal.verify import excess
+from unlatch.solver.goal.verify import row_excess
 from unlatch.solver.scene import ArmModel, PlanningScene
 from unlatch.solver.terms.catalog import COSTS, TERMS
 from unlatch.solver.terms.row import Row
@@ -107,5 +107,5 @@ def _check_solved(term: Term, arm: ArmModel, scene: PlanningScene) -> None:
     )
     R, p = arm.kinematics.fk_batch(solution.q[None])
     tool = dict(arm.tool_variants())[solution.tool_variant]
-    out = float(excess([term.row(tool, scene)], R, p).max())
+    out = float(row_excess([term.row(tool, scene)], R, p).max())
     require(out <= _SLACK, f"Term '{term.TYPE}' is out by {out:.2g} at the joints that the solver says it holds at.")

@@ -11,8 +11,13 @@ import numpy as np
 import pytest
 
 from unlatch.simcore.geometry import unit
-from unlatch.solver.diagnosis.contradiction import across_triangle, contradictions, contradictions_of, labels_of
-from unlatch.solver.diagnosis.so3 import rotations
+from unlatch.solver.diagnosis.contradiction import (
+    constraint_labels,
+    find_contradictions,
+    find_row_contradictions,
+    third_side_range,
+)
+from unlatch.solver.diagnosis.so3 import rotations_of_vectors
 from unlatch.solver.terms.row import AxisRow, PlaneRow, PointRow
 
 X, Y, Z = np.eye(3)
@@ -126,7 +131,7 @@ PAIRS = {
 @pytest.mark.parametrize("case", PAIRS)
 def test_a_contradicting_pair_is_named_with_its_amount(case):
     rows, names, out_by = PAIRS[case]
-    found = contradictions_of(list(rows.values()), list(rows), BOX)
+    found = find_row_contradictions(list(rows.values()), list(rows), BOX)
     assert [set(c.labels) for c in found] == [set(names)], found
     assert found[0].out_by == pytest.approx(out_by, abs=1e-9)
     assert all(f"'{name}'" in found[0].message for name in names)
@@ -141,7 +146,7 @@ def test_widened_by_that_amount_it_is_none(case):
         wider = replace(first, lower=max(0.0, first.lower - out_by), upper=min(math.pi, first.upper + out_by))
     else:
         wider = replace(first, tolerance=first.tolerance + out_by)
-    assert contradictions_of([wider, rows[names[1]]], list(names), BOX) == []
+    assert find_row_contradictions([wider, rows[names[1]]], list(names), BOX) == []
 
 
 LARGER = {
@@ -181,11 +186,11 @@ LARGER = {
 @pytest.mark.parametrize("case", LARGER)
 def test_the_smallest_contradicting_set_is_named(case):
     rows, names = LARGER[case]
-    found = contradictions_of(list(rows.values()), list(rows), BOX)
+    found = find_row_contradictions(list(rows.values()), list(rows), BOX)
     assert [set(c.labels) for c in found] == [set(names)], found
     assert found[0].out_by > 0.0
     for pair in combinations(names, len(names) - 1):
-        assert contradictions_of([rows[name] for name in pair], list(pair), BOX) == []
+        assert find_row_contradictions([rows[name] for name in pair], list(pair), BOX) == []
 
 
 @pytest.mark.parametrize("axis", range(3))
@@ -194,7 +199,7 @@ def test_a_place_beyond_a_face_of_the_workspace_is_named_with_the_face(axis, sid
     target = AHEAD.copy()
     target[axis] = BOX[side, axis] + (0.2 if side else -0.2)
     rows = {"place": PointRow(HEAD, target, 1e-3), "back": parallel(BACK, Z, 0.3)}
-    found = contradictions_of(list(rows.values()), list(rows), BOX)
+    found = find_row_contradictions(list(rows.values()), list(rows), BOX)
     assert [c.labels for c in found] == [("place",)]
     assert found[0].workspace
     assert found[0].out_by == pytest.approx(0.2 - 1e-3 - 0.1034, abs=1e-9)
@@ -208,23 +213,23 @@ def test_a_place_that_pushes_the_hand_out_of_the_workspace_is_named_with_the_dir
         "from the far side": parallel(BACK, X, 0.3),
         "roll": parallel(ACROSS, Y, 0.5),
     }
-    found = contradictions_of(list(rows.values()), list(rows), BOX)
+    found = find_row_contradictions(list(rows.values()), list(rows), BOX)
     assert [set(c.labels) for c in found] == [{"place", "from the far side"}]
     assert found[0].workspace
     assert "x_max" in found[0].message
-    assert contradictions_of(list(rows.values()), list(rows), BOX + 0.5 * np.array([[-1.0], [1.0]])) == []
+    assert find_row_contradictions(list(rows.values()), list(rows), BOX + 0.5 * np.array([[-1.0], [1.0]])) == []
 
 
 def test_a_plane_beyond_the_workspace_is_named():
     rows = {"plane": PlaneRow(HEAD, Z, np.array([0.0, 0.0, 1.5]), 0.01)}
-    found = contradictions_of(list(rows.values()), list(rows), BOX)
+    found = find_row_contradictions(list(rows.values()), list(rows), BOX)
     assert found[0].labels == ("plane",)
     assert found[0].out_by == pytest.approx(0.4 - 0.01 - 0.1034, abs=1e-9)
 
 
 def test_a_cost_takes_no_part():
     rows = [PointRow(HEAD, AHEAD, 1e-3), PointRow(HEAD, AHEAD + SHIFT, 0.0, weight=5.0)]
-    assert contradictions_of(rows, ["here", "wish"], BOX) == []
+    assert find_row_contradictions(rows, ["here", "wish"], BOX) == []
 
 
 @dataclass
@@ -242,8 +247,8 @@ class Given:
 def test_constraints_of_one_name_are_told_apart_by_their_place(arm, door):
     terms = [Given(parallel(BACK, Z, 0.3), "axis"), Given(PointRow(HEAD, AHEAD, 1e-3), "place")]
     terms.append(Given(parallel(BACK, X, 0.3), "axis"))
-    assert labels_of(terms) == ["constraint_list[0] axis", "place", "constraint_list[2] axis"]
-    found = contradictions(terms, arm, door())
+    assert constraint_labels(terms) == ["constraint_list[0] axis", "place", "constraint_list[2] axis"]
+    found = find_contradictions(terms, arm, door())
     assert found[0].labels == ("constraint_list[0] axis", "constraint_list[2] axis")
     assert found[0].indices == (0, 2)
 
@@ -259,7 +264,7 @@ def test_the_third_side_of_a_triangle_covers_what_random_triangles_have():
         third = np.arccos(
             np.clip(np.cos(first) * math.cos(side) + np.sin(first) * math.sin(side) * np.cos(turn), -1, 1)
         )
-        smallest, largest = across_triangle(low, high, side)
+        smallest, largest = third_side_range(low, high, side)
         assert smallest - 1e-9 <= third.min() <= smallest + 0.1
         assert largest - 0.1 <= third.max() <= largest + 1e-9
 
@@ -268,7 +273,7 @@ def test_the_third_side_of_a_triangle_covers_what_random_triangles_have():
 def test_nothing_feasible_is_called_a_contradiction():
     rng = np.random.default_rng(11)
     for _ in range(150):
-        R, p = rotations(2.0 * rng.normal(size=(1, 3)))[0], rng.uniform(BOX[0], BOX[1])
+        R, p = rotations_of_vectors(2.0 * rng.normal(size=(1, 3)))[0], rng.uniform(BOX[0], BOX[1])
         rows = []
         for _ in range(int(rng.integers(2, 7))):
             slack, kind = 10.0 ** rng.uniform(-4.0, -0.5), rng.uniform()
@@ -283,7 +288,7 @@ def test_nothing_feasible_is_called_a_contradiction():
                 angle = math.acos(float(np.clip(a @ R @ x, -1, 1)))
                 wanted = float(np.clip(angle + off[0], 0.0, math.pi))
                 rows.append(AxisRow(x, a, max(0.0, wanted - slack), min(math.pi, wanted + slack), wanted))
-        assert contradictions_of(rows, [str(i) for i in range(len(rows))], BOX) == []
+        assert find_row_contradictions(rows, [str(i) for i in range(len(rows))], BOX) == []
 
 
 FOLDER = os.environ.get("UNLATCH_KPAM_PROBLEMS")
@@ -312,7 +317,7 @@ def test_infeasible_problems_from_outside_name_a_contradicting_pair_and_no_feasi
             a = unit(np.array(entry["target_axis_in_base"]))
             low, high = entry["angle_lower_rad"], entry["angle_upper_rad"]
             rows.append(AxisRow(x, a, low, high, entry["target_angle_rad"]))
-        found = contradictions_of(rows, names, box)
+        found = find_row_contradictions(rows, names, box)
         if problem["feasibility"] == "provably_infeasible_axis_conflict":
             called += 1
             assert found, problem["id"]

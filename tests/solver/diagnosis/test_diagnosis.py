@@ -1,7 +1,7 @@
 """Requests that cannot be met for a cause that is known by construction: that cause is named, with its amount.
 
-Contradictions that need no arm are in `test_contradiction.py`, paths in `test_lost_paths.py`, collisions in
-`test_collisions_told.py`.
+Contradictions that need no arm are in `test_contradiction.py`, paths in `test_failed_paths.py`, collisions in
+`test_colliding_path.py`.
 """
 
 import json

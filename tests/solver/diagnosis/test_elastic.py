@@ -7,12 +7,12 @@ import pytest
 
 from unlatch.simcore.geometry import unit
 from unlatch.solver.diagnosis.elastic import (
-    best_of,
     compromise,
     compromises,
     default_weights,
     elastic_rows,
-    measured,
+    least_violated,
+    measure_compromise,
     promising_starts,
 )
 from unlatch.solver.terms.row import AxisRow, PlaneRow, PointRow
@@ -46,7 +46,7 @@ def test_no_small_step_inside_the_limits_violates_less(arm, problem):
         for size in (1e-4, 1e-3, 1e-2):
             for _ in range(60):
                 q = np.clip(end.q + size * rng.normal(size=arm.n_q), arm.q_lower, arm.q_upper)
-                assert measured(arm, rows, q, weights).cost(weights) >= least - 1e-6
+                assert measure_compromise(arm, rows, q, weights).cost(weights) >= least - 1e-6
 
 
 def test_what_can_hold_holds_and_the_rest_carries_all(arm, problem):
@@ -104,4 +104,4 @@ def test_the_first_of_equal_ends_is_taken(arm, problem):
     rows, starts = problem(x=1.3)
     weights = default_weights(arm, rows)
     end = compromise(arm, rows, starts[:1])
-    assert best_of([end, replace(end, q=end.q + 1.0)], weights) is end
+    assert least_violated([end, replace(end, q=end.q + 1.0)], weights) is end

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from unlatch.solver.diagnosis.contradiction import contradictions
+from unlatch.solver.diagnosis.contradiction import find_contradictions
 from unlatch.solver.goal.goal_solver import GoalSolver
 
 GIVEN = os.environ.get("UNLATCH_KPAM_PROBLEMS")
@@ -58,7 +58,7 @@ def test_no_problem_that_has_no_solution_is_claimed_and_the_two_that_contradict_
     assert infeasible
     assert [p["id"] for p, _, s in infeasible if s.found] == []
     for problem, terms, _ in infeasible:
-        found = contradictions(terms, arm, kpam.scene())
+        found = find_contradictions(terms, arm, kpam.scene())
         assert found, problem["id"]
         assert len(found[0].labels) == 2
         assert found[0].out_by == pytest.approx(problem["axis_conflict_rad"], abs=1e-6)

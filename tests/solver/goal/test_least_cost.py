@@ -7,9 +7,9 @@ import pytest
 
 from unlatch.simcore.geometry import angle_between
 from unlatch.solver.goal.goal_solver import GoalSolver
-from unlatch.solver.goal.layout import Nearness
 from unlatch.solver.goal.least_cost import LeastCost
-from unlatch.solver.goal.verify import box_excess, excess
+from unlatch.solver.goal.parameter_layout import Nearness
+from unlatch.solver.goal.verify import box_excess, row_excess
 from unlatch.solver.terms.row import AxisRow, PointRow
 
 
@@ -48,7 +48,7 @@ def problem(arm, rng):
 def beyond(arm, rows, q):
     R, p = arm.kinematics.fk_batch(q[None])
     limits = float(np.maximum(arm.q_lower - q, q - arm.q_upper).max())
-    return max(float(excess(rows, R, p).max()), float(box_excess(arm, p)[0]), limits)
+    return max(float(row_excess(rows, R, p).max()), float(box_excess(arm, p)[0]), limits)
 
 
 @pytest.mark.property
@@ -73,7 +73,7 @@ def test_no_feasible_neighbour_is_cheaper(arm, solver):
         end = solver.solve(rows, q_reference=arm.q_home, nearness=nearness)
         near = end.q + 10.0 ** rng.uniform(-4, -1.5, (4000, 1)) * rng.normal(size=(4000, 7))
         R, p = arm.kinematics.fk_batch(near)
-        inside = (excess(rows, R, p).max(axis=1) <= 0.0) & (box_excess(arm, p) <= 0.0)
+        inside = (row_excess(rows, R, p).max(axis=1) <= 0.0) & (box_excess(arm, p) <= 0.0)
         inside &= np.all((near >= arm.q_lower) & (near <= arm.q_upper), axis=1)
         costs = [nearness.value(near[i], R[i], p[i], arm.q_home) for i in np.flatnonzero(inside)]
         cheaper.append(max([0.0, *(end.cost - c for c in costs)]))

@@ -8,7 +8,7 @@ import pytest
 from benchmarks.path_scenes import MAX_STEP_RAD, panda, problems
 from unlatch.simcore.geometry import angle_between
 from unlatch.solver.path.slip import SlipMode, bar_axis, inward_direction, slide_line
-from unlatch.solver.planning.candidates import CandidateStage
+from unlatch.solver.planning.goal_ranker import GoalRanker
 from unlatch.solver.planning.plan import PlanBudget
 from unlatch.solver.planning.planner import plan_keyframes
 
@@ -28,7 +28,7 @@ def paths():
 
 @pytest.fixture(scope="module")
 def planned(paths):
-    arm, follow = panda(), CandidateStage.follow
+    arm, follow = panda(), GoalRanker.follow
 
     def kept(self, candidate, target_s):
         path = follow(self, candidate, target_s)
@@ -38,7 +38,7 @@ def planned(paths):
 
     drawn = list(problems(arm, n=N, seed=7))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(CandidateStage, "follow", kept)
+        patch.setattr(GoalRanker, "follow", kept)
         return arm, [(p, plan_keyframes(p.request, None, np.random.default_rng(0))) for p in drawn]
 
 

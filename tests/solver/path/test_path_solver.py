@@ -7,7 +7,7 @@ import pytest
 
 from unlatch.simcore.geometry import Pose, angle_between
 from unlatch.solver.goal.goal_solver import GoalSolver
-from unlatch.solver.goal.verify import excess
+from unlatch.solver.goal.verify import row_excess
 from unlatch.solver.path.actuation_motions import step_back
 from unlatch.solver.path.path_solver import PathSolver, Slide, Slip, SlipMode, inward_direction
 from unlatch.solver.path.slip import slide_line
@@ -82,7 +82,7 @@ def test_the_end_of_a_path_out_of_reach_is_named(arm, drawer, open_setting):
 def test_stepping_back_keeps_the_pose(arm, goals):
     T = arm.kinematics.pose(goals[0])
     poses = step_back(T, 0.1, arm.approach_axis())
-    path = PathSolver(arm).through(goals[0], poses)
+    path = PathSolver(arm).follow_poses(goals[0], poses)
     assert path.found, path.reason
     end = arm.kinematics.pose(path.q[-1])
     assert end.is_close(Pose(T.R, T.p - 0.1 * T.R[:, 2]), atol_m=5e-4, atol_rad=4e-3)
@@ -112,7 +112,7 @@ def test_a_path_lost_step_by_step_is_found_together_with_its_goal(arm, door, clo
         for path in coarse.follow(goals, scene, s_values=np.linspace(1.0, -0.03, 9), **ask):
             if not path.found and lost < 4:
                 lost += 1
-                whole = fine.with_goal(
+                whole = fine.solve_together(
                     path,
                     scene,
                     rows=rows,
@@ -127,7 +127,7 @@ def test_a_path_lost_step_by_step_is_found_together_with_its_goal(arm, door, clo
     assert rescued
     for scene, rows, path in rescued:
         goal = arm.kinematics.pose(path.q[0])
-        assert excess(rows, goal.R[None], goal.p[None]).max() <= 1e-6
+        assert row_excess(rows, goal.R[None], goal.p[None]).max() <= 1e-6
         start = goal @ HEAD
         for q, s in zip(path.q, path.s, strict=True):
             R, t = scene.joint.motion(s - scene.s)
@@ -145,7 +145,7 @@ def test_every_slip_is_solved_with_its_goal_from_where_the_goal_is(mode, arm, do
     rows = [term.row(arm.tool_keypoints, scene) for term in open_setting.constraint_list]
     guesses, _, _ = follow(arm, scene, goals, mode)
     solved = [
-        PathSolver(arm).with_goal(
+        PathSolver(arm).solve_together(
             guess, scene, rows=rows, s_values=s_values, grasp=grasp, retreats=retreats(arm), q_now=arm.q_home
         )
         for guess in guesses[:4]
@@ -158,9 +158,9 @@ def assert_slides_only_along(line, path, scene, arm, *, at_most):
     slid = []
     for q, s in zip(path.q, path.s, strict=True):
         R, t = scene.joint.motion(s - scene.s)
-        on_part = R.T @ (arm.kinematics.pose(q) @ HEAD - t) - start
-        slid.append(abs(on_part @ line))
-        assert np.linalg.norm(on_part - line * (on_part @ line)) <= 4e-4
+        part_waypoints = R.T @ (arm.kinematics.pose(q) @ HEAD - t) - start
+        slid.append(abs(part_waypoints @ line))
+        assert np.linalg.norm(part_waypoints - line * (part_waypoints @ line)) <= 4e-4
     assert max(slid) <= at_most + 4e-4
     return max(slid)
 
@@ -177,7 +177,7 @@ def test_the_contact_slides_along_its_line_only_and_only_so_far(slide, arm, door
     stepwise = [path for path in paths if path.found]
     assert stepwise, [path.reason for path in paths]
     whole = [
-        solver.with_goal(
+        solver.solve_together(
             path,
             scene,
             rows=[term.row(arm.tool_keypoints, scene) for term in close_setting.constraint_list],

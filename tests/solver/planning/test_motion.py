@@ -57,7 +57,7 @@ def test_the_way_around_is_shortened(arm, ends, toy_checker, monkeypatch):
         return float(np.linalg.norm(np.diff(motion.q, axis=0), axis=1).sum())
 
     short = [length(seed) for seed in range(8)]
-    monkeypatch.setattr("unlatch.solver.planning.motion._shortcut", lambda corners, space, rng: corners)
+    monkeypatch.setattr("unlatch.solver.planning.motion._shortcut_path", lambda corners, space, rng: corners)
     searched = [length(seed) for seed in range(8)]
     assert all(a <= b + 1e-9 for a, b in zip(short, searched, strict=True)), (short, searched)
     assert np.median(short) < 0.8 * np.median(searched), (short, searched)

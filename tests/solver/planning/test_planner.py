@@ -9,8 +9,9 @@ from unlatch.simcore.errors import ConfigError
 from unlatch.simcore.geometry import Pose
 from unlatch.solver.goal.goal_solver import Goal
 from unlatch.solver.path.path_solver import PathSolver, Slip, SlipMode
-from unlatch.solver.planning.goals import GoalStage
-from unlatch.solver.planning.planner import PlanBudget, PlanRequest, plan_keyframes
+from unlatch.solver.planning.goal_finder import GoalFinder
+from unlatch.solver.planning.plan import PlanBudget, PlanRequest
+from unlatch.solver.planning.planner import plan_keyframes
 from unlatch.solver.settings.reader import read_planner_setting
 
 
@@ -193,8 +194,8 @@ def test_a_contradiction_of_this_object_is_told_without_tolerance_juggling(reque
 
 
 def test_the_slower_solver_is_asked_where_goals_were_found_but_none_serves(request_open, monkeypatch):
-    wave = GoalStage.wave
-    monkeypatch.setattr(GoalStage, "wave", lambda self, number: wave(self, number)[:0])
+    find = GoalFinder.find
+    monkeypatch.setattr(GoalFinder, "find", lambda self, number: find(self, number)[:0])
     result = plan(request_open(follow_to=0.2, budget=PlanBudget(goal_waves=1)))
     assert result.solution.found
     assert result.found  # a search with a small budget had it from there: so has the plan with a larger one
@@ -210,17 +211,17 @@ def test_a_first_look_says_how_far_it_came_and_works_nothing_out(request_open, d
     assert "starts); the nearest that was found: 'fingers at the handle' is out by" in far.diagnosis.message
     assert far.diagnosis.evidence["constraints"]["fingers at the handle"]["out_by"] > 0.5
     assert plan(request_open(**look)).found
-    wave = GoalStage.wave
+    find = GoalFinder.find
 
-    def without_goals(stage: GoalStage, number: int) -> list[Goal]:
-        wave(stage, number)
+    def without_goals(stage: GoalFinder, number: int) -> list[Goal]:
+        find(stage, number)
         stage.best = replace(stage.best, found=False)
         return []
 
     with monkeypatch.context() as missing:
-        missing.setattr(GoalStage, "wave", without_goals)
+        missing.setattr(GoalFinder, "find", without_goals)
         assert plan(request_open(follow_to=0.2, **look)).found  # the waves found no goal: a slower solver is asked
-    monkeypatch.setattr(GoalStage, "exact", lambda _: pytest.fail("a slower solver was asked, with goals at hand"))
+    monkeypatch.setattr(GoalFinder, "find_exactly", lambda _: pytest.fail("a slower solver was asked, with goals at hand"))
     lost = plan(request_open(scene=door(x=0.95), follow_to=-2.5, **look))
     assert lost.diagnosis.code == "path_infeasible"
     assert "the part can be led from 0.000 to -" in lost.diagnosis.message

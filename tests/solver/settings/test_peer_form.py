@@ -9,9 +9,9 @@ import pytest
 import yaml
 
 from unlatch.simcore.errors import ConfigError
-from unlatch.solver.settings.motions import MOTION_WORDS
+from unlatch.solver.settings.hand_motions import MOTION_WORDS
 from unlatch.solver.settings.peer_entry import CONTACT_NAME, MEANINGS
-from unlatch.solver.settings.peer_form import IGNORED, form_of, settings_in
+from unlatch.solver.settings.peer_form import IGNORED, detect_form, find_settings
 from unlatch.solver.settings.reader import read_planner_setting
 from unlatch.solver.settings.setting import PlannerSettingCfg, SuccessMode
 from unlatch.solver.terms.catalog import COSTS, TERMS
@@ -24,7 +24,7 @@ P = "planner_setting"
 
 def blocks(name):
     """Read by PyYAML, whose YAML 1.1 takes 1e-6 for a text."""
-    return list(settings_in(yaml.safe_load((DATA / name).read_text(encoding="utf-8"))))
+    return list(find_settings(yaml.safe_load((DATA / name).read_text(encoding="utf-8"))))
 
 
 def read(name, index=0):
@@ -206,7 +206,7 @@ def test_settings_are_found_at_any_depth_with_their_full_key():
         "tasks[0].skills[0].arm[1].right[0].planner_setting",
         "tasks[0].skills[0].arm[1].right[1].planner_setting",
     ]
-    assert list(settings_in({"a": [1, "planner_setting"]})) == []
+    assert list(find_settings({"a": [1, "planner_setting"]})) == []
 
 
 @pytest.mark.parametrize(
@@ -224,7 +224,7 @@ def test_settings_are_found_at_any_depth_with_their_full_key():
     ],
 )
 def test_a_block_is_the_peers_by_marks_that_only_they_write(raw, form):
-    assert form_of(raw).value == form
+    assert detect_form(raw).value == form
 
 
 def test_a_key_of_the_peers_own_is_dropped_and_a_misspelt_one_refused():

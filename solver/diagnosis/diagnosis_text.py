@@ -25,37 +25,37 @@ def diagnosis_lines(code: str, message: str, evidence: Mapping[str, Any]) -> lis
     message = message.replace(f" It would take {ease}.", "")  # stands in the lists below
     lines = textwrap.wrap(f"{code}: {message}", _WIDTH, subsequent_indent="  ")
     others = [item["message"] for item in evidence.get("contradictions", [])[1:]]
-    lines += _listed("further contradictions:", others)
-    lines += _table(evidence.get("constraints", {}), evidence.get("workspace_out_by", {}))
-    lines += _listed("held back by:", evidence.get("active_bounds", []))
+    lines += _format_list("further contradictions:", others)
+    lines += _format_table(evidence.get("constraints", {}), evidence.get("workspace_out_by", {}))
+    lines += _format_list("held back by:", evidence.get("active_bounds", []))
     if "relaxations" in evidence:
         ways = [item["words"] for item in eased[:_MOST]]
         lines += (
-            _listed("any one of these would be enough:", ways)
-            or _listed("no single change is enough; these together would be:", [item["words"] for item in both])
+            _format_list("any one of these would be enough:", ways)
+            or _format_list("no single change is enough; these together would be:", [item["words"] for item in both])
             or ["no change of one or two constraints was found to be enough"]
         )
     ended = evidence.get("ended_at", {})
     counts = sorted(ended.items(), key=lambda item: (-item[1], item[0]))
-    lines += _listed("where the candidates ended:", [f"{count:4d} x {where}" for where, count in counts[:_MOST]])
+    lines += _format_list("where the candidates ended:", [f"{count:4d} x {where}" for where, count in counts[:_MOST]])
     return lines
 
 
-def _listed(heading: str, items: Sequence[str]) -> list[str]:
+def _format_list(heading: str, items: Sequence[str]) -> list[str]:
     if not items:
         return []
     wrapped = [textwrap.wrap(item, _WIDTH - 4, subsequent_indent="    ") for item in items]
     return [heading, *(f"  {line}" for lines in wrapped for line in lines)]
 
 
-def _table(constraints: Mapping[str, Any], faces: Mapping[str, float]) -> list[str]:
+def _format_table(constraints: Mapping[str, Any], faces: Mapping[str, float]) -> list[str]:
     if not constraints:
         return []
     rows = [
-        (name, f"{c['value']:.4f}", f"{c.get('tolerance', 0.0):.4g} {c['unit']}", _state(c["out_by"], c["unit"]))
+        (name, f"{c['value']:.4f}", f"{c.get('tolerance', 0.0):.4g} {c['unit']}", _format_state(c["out_by"], c["unit"]))
         for name, c in constraints.items()
     ]
-    rows += [(f"workspace {face}", f"{out:.4f}", "0 m", _state(out, "m")) for face, out in faces.items()]
+    rows += [(f"workspace {face}", f"{out:.4f}", "0 m", _format_state(out, "m")) for face, out in faces.items()]
     wide = [max(len(row[i]) for row in rows) for i in range(3)]
     return [
         "best compromise (value of tolerance):",
@@ -63,7 +63,7 @@ def _table(constraints: Mapping[str, Any], faces: Mapping[str, float]) -> list[s
     ]
 
 
-def _state(out: float, unit: str) -> str:
+def _format_state(out: float, unit: str) -> str:
     if out <= 1e-6:
         return "holds"
     degrees = f" ({math.degrees(out):.2f} degrees)" if unit == "rad" else ""

@@ -48,7 +48,7 @@ class Structure:
             cones=sum(isinstance(row, AxisRow) and is_cone(row) for row in rows),
             angles=sum(isinstance(row, AxisRow) and not is_cone(row) for row in rows),
             planes=sum(isinstance(row, PlaneRow) for row in rows),
-            expressions=tuple(row.kind for row in _expressions(rows)),
+            expressions=tuple(row.kind for row in _sorted_expressions(rows)),
         )
 
     def rounded(self) -> Structure:
@@ -83,7 +83,7 @@ class Nearness:
         return total
 
 
-class Unpacked(NamedTuple):
+class UnpackedParameters(NamedTuple):
     """The parts of a parameter vector, symbolic or numeric."""
 
     points: list[Any]
@@ -106,7 +106,7 @@ class Unpacked(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Layout:
+class ParameterLayout:
     """Where everything stands: rows by kind, workspace box, joint limits, weights of the joints, pose cost."""
 
     structure: Structure
@@ -130,7 +130,7 @@ class Layout:
         s = self.structure
         return 3 * s.points + 3 * s.cones + s.angles + s.planes + len(s.expressions) + 3 + self.n_q
 
-    def unpacked(self, P: Any) -> Unpacked:
+    def unpacked(self, P: Any) -> UnpackedParameters:
         """The parts of a vector.
 
         Args:
@@ -164,7 +164,9 @@ class Layout:
         if self.pose:
             R = P[at + 5 : at + 14].reshape((3, 3))  # column by column
             pose = (P[at], P[at + 1], P[at + 2 : at + 5], R)
-        return Unpacked(points, cones, angles, planes, expressions, box_low, box_high, lower, upper, weight, pose)
+        return UnpackedParameters(
+            points, cones, angles, planes, expressions, box_low, box_high, lower, upper, weight, pose
+        )
 
     def pack(
         self,
@@ -192,7 +194,7 @@ class Layout:
             (size,).
         """
         s = self.structure
-        rows = [row if isinstance(row, AxisRow) else _scaled(row, cost_scale) for row in rows]
+        rows = [row if isinstance(row, AxisRow) else _scale_cost(row, cost_scale) for row in rows]
         points = [_pack_point(r, tighten) for r in rows if isinstance(r, PointRow)]
         cones = [_pack_cone(r, tighten) for r in rows if isinstance(r, AxisRow) and is_cone(r)]
         angles = [_pack_angle(r, tighten) for r in rows if isinstance(r, AxisRow) and not is_cone(r)]
@@ -205,7 +207,7 @@ class Layout:
             (planes, s.planes, _PLANE),
         ):
             parts += [*packed, *[np.zeros(size)] * (count - len(packed))]
-        parts += [_pack_expression(r, tighten) for r in _expressions(rows)]
+        parts += [_pack_expression(r, tighten) for r in _sorted_expressions(rows)]
         inset = 1e-6 * np.array([[1.0], [-1.0]])
         parts += [(box + inset).ravel(), lower, upper, cost_scale * nearness.weights]
         if self.pose:
@@ -218,11 +220,11 @@ class Layout:
         return np.concatenate(parts)
 
 
-def _scaled(row: PointRow | PlaneRow | ExpressionRow, factor: float) -> Row:
+def _scale_cost(row: PointRow | PlaneRow | ExpressionRow, factor: float) -> Row:
     return row if row.weight is None or factor == 1.0 else replace(row, weight=factor * row.weight)
 
 
-def _expressions(rows: Sequence[Row]) -> list[ExpressionRow]:
+def _sorted_expressions(rows: Sequence[Row]) -> list[ExpressionRow]:
     return sorted((row for row in rows if isinstance(row, ExpressionRow)), key=lambda row: row.kind.name)
 
 

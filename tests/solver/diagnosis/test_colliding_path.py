@@ -5,8 +5,9 @@ import pytest
 
 from unlatch.solver.path.path_solver import PathSolution
 from unlatch.solver.planning.clearance import Clearance
-from unlatch.solver.planning.lost import LostToCollision
-from unlatch.solver.planning.planner import PlanBudget, PlanRequest, plan_keyframes
+from unlatch.solver.planning.failed_path import CollidingPath
+from unlatch.solver.planning.plan import PlanBudget, PlanRequest
+from unlatch.solver.planning.planner import plan_keyframes
 
 WHERE = (0.41, -0.2, 0.55)
 
@@ -105,7 +106,7 @@ def test_the_opening_at_which_a_thing_is_met_is_the_first_one(gantry, drawer, to
     s = np.linspace(0.0, 0.8, 25)
     path = PathSolution(True, np.zeros((25, 3)), s, 0.8, "", 0.1, 1.0)
     hit = clearance.follow(path.q, s)
-    found = LostToCollision(clearance, drawer(), path, hit).explained()
+    found = CollidingPath(clearance, drawer(), path, hit).explain()
     assert found.evidence["s"] == pytest.approx(0.5, abs=0.034)
     assert found.evidence["s"] > 0.5 >= found.evidence["reached_s"]
     assert (

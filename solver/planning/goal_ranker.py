@@ -1,4 +1,4 @@
-"""Candidates of a plan: goals with a slip, in order of promise by their coarse paths; lost paths are rescued."""
+"""Ranks goals by their coarse paths, follows the part from them, and rescues goals whose paths fail."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ import numpy as np
 
 from unlatch.simcore.geometry import Pose
 from unlatch.solver.goal.goal_solver import Goal
-from unlatch.solver.goal.verify import angles, limit_margin
+from unlatch.solver.goal.verify import angles_between, limit_margin
 from unlatch.solver.path.actuation_motions import pre_poses
 from unlatch.solver.path.path_solver import PathSolution, PathSolver
 from unlatch.solver.path.slip import Slide, Slip, SlipMode, inward_direction
 from unlatch.solver.path.waypoints import Grasp
-from unlatch.solver.planning.goals import GoalStage, Reached, growth
-from unlatch.solver.planning.lost import LostPath
+from unlatch.solver.planning.failed_path import FailedPartPath
+from unlatch.solver.planning.goal_finder import GoalFinder, ReachedGoal, growth
 from unlatch.solver.planning.plan import PlanRequest
 from unlatch.solver.planning.plan_log import PlanLog
 from unlatch.solver.terms.row import AxisRow
@@ -29,55 +29,55 @@ _WIDEST_CONE_RAD = math.radians(75.0)
 
 
 @dataclass(frozen=True)
-class Candidate:
-    """A goal with its path, and how promising it is."""
+class RankedGoal:
+    """A goal with its path and its promise."""
 
-    goal: Goal
+    source: Goal
     """The goal that met the constraints."""
     q: Array
     """(n,) joints at the goal, with the setting's offset and noise [rad]."""
     T_base_ee: Pose
     """Pose of the ee there."""
     slip: Slip
-    """What the hand may do on the part."""
+    """Freedom of the hand on the part."""
     promise: float
-    """Cost by which candidates are ranked; lower is better."""
+    """Cost by which goals are ranked; lower is better."""
     coarse: PathSolution | None = None
-    """The coarse path by which it was ranked, where the part is led along its joint."""
+    """The coarse path by which it was ranked; None where the part is not led along its joint."""
     path: PathSolution | None = None
-    """The path, where it is known already."""
+    """The fine path, if it is already known."""
 
 
-class _Lost(NamedTuple):
-    """A goal whose path was lost on the way, or whose approach was."""
+class _FailedGoal(NamedTuple):
+    """A goal whose path or approach failed."""
 
     share: float
-    """How much of the way it went."""
-    candidate: Candidate
+    """Share of the path that holds."""
+    goal: RankedGoal
     coarse: PathSolution
 
 
-class CandidateStage:
+class GoalRanker:
     """Ranks the goals of one request, and follows the part from them."""
 
-    def __init__(self, request: PlanRequest, goals: GoalStage, paths: PathSolver, log: PlanLog) -> None:
+    def __init__(self, request: PlanRequest, goals: GoalFinder, paths: PathSolver, log: PlanLog) -> None:
         self.request = request
         self.arm = request.arm
         self.scene = request.scene
         self.budget = request.budget
         self.goals = goals
         self.paths = paths
-        # it ranks only: its few large steps need not have converged
+        # these paths only rank goals: their few large steps need not converge
         self.coarse_paths = PathSolver(self.arm, max_step_rad=0.8, point_tolerance_m=0.01, angle_tolerance_rad=0.1)
         self.log = log
-        self.lost: list[_Lost] = []
+        self.failed: list[_FailedGoal] = []
         self.s0 = self.scene.s
         self.target_s = request.target_s()
         self.terms = request.setting.constraint_list
-        self.contact_ee = self._contact_point()
+        self.contact_ee = self._contact_keypoint()
 
     def slips(self) -> tuple[Slip, ...]:
-        """What the hand may do on the part, in the order in which it is tried."""
+        """Returns the freedoms of the hand on the part, in the order in which they are tried."""
         if self.request.slips is not None:
             return self.request.slips
         if self.request.closed_gripper:
@@ -85,115 +85,115 @@ class CandidateStage:
             return (cone, replace(cone, slide=Slide.across), replace(cone, slide=Slide.edge))
         return (Slip(SlipMode.bar), Slip(SlipMode.gimbal))
 
-    def ranked(self, goals: list[Reached], slip: Slip, *, wave: int = 0) -> list[Candidate]:
-        """The goals whose coarse path holds, most promising first; the others are kept to be rescued.
+    def rank(self, goals: list[ReachedGoal], slip: Slip, *, wave: int = 0) -> list[RankedGoal]:
+        """Returns the goals whose coarse path holds, most promising first; keeps the others to be rescued.
 
         Args:
             goals: Goals of one wave.
-            slip: What the hand may do on the part.
-            wave: Which wave.
+            slip: Freedom of the hand on the part.
+            wave: Number of the wave.
         """
         if not goals:
             return []
         with self.log.clock("path"):
-            inward = self._inward(goals[0].T_base_ee)
+            inward = self._inward_direction(goals[0].T_base_ee)
             q = np.array([goal.q for goal in goals])
-            tilt = angles(np.array([goal.T_base_ee.R for goal in goals]) @ self.arm.approach_axis(), inward)
+            tilt = angles_between(np.array([goal.T_base_ee.R for goal in goals]) @ self.arm.approach_axis(), inward)
             near = np.linalg.norm(q - self.request.q_current, axis=1)
             first = near + tilt + 4.0 * np.maximum(0.0, _GOOD_MARGIN_RAD - limit_margin(self.arm, q))
             count = self.budget.candidates * growth(wave)
             chosen = np.argsort(first, kind="stable")[:count].tolist()
-            coarse = self._coarse(q[chosen], slip, inward, count)
+            coarse = self._follow_coarsely(q[chosen], slip, inward, count)
         candidates = []
         for i, path in zip(chosen, coarse, strict=True):
-            goal, q_goal, T = goals[i]
+            source, q_goal, T = goals[i]
             promise = float(0.4 * near[i] + 0.6 * tilt[i])
             if path is not None:
                 promise += 0.4 * path.length_rad + 8.0 * max(0.0, _GOOD_MARGIN_RAD - path.margin_rad)
-            candidate = Candidate(goal, q_goal, T, slip, promise, path)
+            candidate = RankedGoal(source, q_goal, T, slip, promise, path)
             if path is None or path.found:
                 candidates.append(candidate)
             else:
-                self.lost.append(_Lost(self._fail_path(path, slip), candidate, path))
+                self.failed.append(_FailedGoal(self._note_failure(path, slip), candidate, path))
         candidates.sort(key=lambda c: c.promise)
         return candidates
 
-    def follow(self, candidate: Candidate, target_s: float) -> PathSolution | None:
-        """The fine path of a candidate, or None where it is lost.
+    def follow(self, goal: RankedGoal, target_s: float) -> PathSolution | None:
+        """Returns the fine path from a goal, or None if it fails.
 
         Args:
-            candidate: Goal and slip.
+            goal: Goal and slip.
             target_s: Joint position to which the part is led [rad or m].
         """
-        path = candidate.path
+        path = goal.path
         if path is None:
             path = self.paths.follow(
-                candidate.q[None],
+                goal.q[None],
                 self.scene,
                 s_values=np.linspace(self.s0, target_s, self.request.waypoints() + 1),
-                slip=candidate.slip,
-                inward=self._inward(candidate.T_base_ee),
+                slip=goal.slip,
+                inward=self._inward_direction(goal.T_base_ee),
                 contact_ee=self.contact_ee,
             )[0]
         if path.found:
             return path
-        self._fail_path(path, candidate.slip)
-        if candidate.path is None:
-            self.lose(candidate)
+        self._note_failure(path, goal.slip)
+        if goal.path is None:
+            self.keep_for_rescue(goal)
         return None
 
-    def lose(self, candidate: Candidate) -> None:
-        """Keeps a candidate whose coarse path holds, but not its approach or its fine path, to be solved as a whole."""
-        if candidate.coarse is not None:
-            self.lost.append(_Lost(1.0, candidate, candidate.coarse))
+    def keep_for_rescue(self, goal: RankedGoal) -> None:
+        """Keeps a goal whose approach or fine path fails, to be solved together with them."""
+        if goal.coarse is not None:
+            self.failed.append(_FailedGoal(1.0, goal, goal.coarse))
 
-    def rescued(self, count: int | None = None) -> list[Candidate]:
-        """The lost ones that came furthest, solved with goal, approach and path together.
+    def rescue(self, count: int | None = None) -> list[RankedGoal]:
+        """Returns the failed goals that came furthest, each solved together with its approach and path.
 
         Args:
-            count: How many are tried; None = as the budget says.
+            count: How many are tried; None = the number of the budget.
         """
-        lost = sorted(self.lost, key=lambda entry: (-round(entry.share, 2), entry.candidate.promise))
-        self.lost = []
-        tried = lost[: self.budget.rescues if count is None else count]
-        solved = [self.together(entry.candidate, entry.coarse) for entry in tried]
-        return [candidate for candidate in solved if candidate is not None]
+        failed = sorted(self.failed, key=lambda entry: (-round(entry.share, 2), entry.goal.promise))
+        self.failed = []
+        tried = failed[: self.budget.rescues if count is None else count]
+        solved = [self.solve_with_path(entry.goal, entry.coarse) for entry in tried]
+        return [goal for goal in solved if goal is not None]
 
-    def together(self, candidate: Candidate, coarse: PathSolution) -> Candidate | None:
-        """Solves goal, approach and path of a candidate together; None where that fails.
+    def solve_with_path(self, goal: RankedGoal, coarse: PathSolution) -> RankedGoal | None:
+        """Solves goal, approach and path together; returns None if that fails.
 
         Args:
-            candidate: Goal and slip.
-            coarse: Its coarse path, the guess.
+            goal: Goal and slip.
+            coarse: Its coarse path, the initial guess.
         """
         if self.target_s is None:
             return None
-        reached = Reached(candidate.goal, candidate.q, candidate.T_base_ee)
+        reached = ReachedGoal(goal.source, goal.q, goal.T_base_ee)
         with self.log.clock("path"):
-            path = self.paths.with_goal(
+            path = self.paths.solve_together(
                 coarse,
                 self.scene,
                 rows=self.goals.rows(reached),
                 s_values=np.linspace(self.s0, self.target_s, self.request.waypoints() + 1),
-                grasp=Grasp(candidate.slip, self._inward(candidate.T_base_ee), self.contact_ee),
-                retreats=self._retreats(),
+                grasp=Grasp(goal.slip, self._inward_direction(goal.T_base_ee), self.contact_ee),
+                retreats=self._approach_offsets(),
                 q_now=self.request.q_current,
             )
         self.log.counts["rescues"] += 1
         if not path.found:
             return None
-        goal, q, T = self.goals.at(reached, path.q[0])
-        return replace(candidate, goal=goal, q=q, T_base_ee=T, path=path)
+        source, q, T = self.goals.moved_to(reached, path.q[0])
+        return replace(goal, source=source, q=q, T_base_ee=T, path=path)
 
-    def _retreats(self) -> Array:
-        """(K, 3) the way back to the farthest pre-grasp, ee frame, the goal first [m].
+    def _approach_offsets(self) -> Array:
+        """Returns (K, 3) offsets back to the farthest pre-grasp, ee frame, the goal first [m].
 
-        Turns about the part's joint are left out: they are not the same for every goal.
+        Turns about the part's joint are left out: they differ from goal to goal.
         """
         motions = [motion for motion in self.request.setting.pre_actuation_motions if motion[0] != "rotate"]
         return np.array([T.p for T in pre_poses(Pose.identity(), motions, self.scene).dense])
 
-    def _coarse(self, goals: Array, slip: Slip, inward: Array, count: int) -> Sequence[PathSolution | None]:
+    def _follow_coarsely(self, goals: Array, slip: Slip, inward: Array, count: int) -> Sequence[PathSolution | None]:
         if self.target_s is None:
             return [None] * len(goals)
         # padded to the size that is compiled already
@@ -206,14 +206,14 @@ class CandidateStage:
         )
         return paths[: len(goals)]
 
-    def _fail_path(self, path: PathSolution, slip: Slip) -> float:
-        """Notes where a path ended; returns the share of the way."""
+    def _note_failure(self, path: PathSolution, slip: Slip) -> float:
+        """Notes where a path ends; returns the share of it that holds."""
         target = self.scene.s if self.target_s is None else self.target_s
-        grasp = Grasp(slip, self._inward(self.arm.kinematics.pose(path.q[0])), self.contact_ee)
-        return self.log.furthest.add_lost(LostPath(self.arm, self.scene, path, grasp, target))
+        grasp = Grasp(slip, self._inward_direction(self.arm.kinematics.pose(path.q[0])), self.contact_ee)
+        return self.log.furthest_reached.add_failed_path(FailedPartPath(self.arm, self.scene, path, grasp, target))
 
     def _cone_limit(self) -> float:
-        """The widest cone about the approach that a constraint allows at the goal, and a little more on the way."""
+        """Returns a little more than the widest cone about the approach that the constraints allow [rad]."""
         approach = self.arm.approach_axis()
         limits = [
             min(row.upper, math.pi - row.lower)
@@ -222,11 +222,11 @@ class CandidateStage:
         ]
         return min(_WIDEST_CONE_RAD, max([*limits, 0.5]) + 0.2)
 
-    def _inward(self, T_goal: Pose) -> Array:
+    def _inward_direction(self, T_goal: Pose) -> Array:
         return inward_direction(self.scene, T_goal.R @ self.arm.approach_axis())
 
-    def _contact_point(self) -> Array:
-        """(3,) the tool keypoint that the first point constraint names, ee frame; tool_head where there is none [m]."""
+    def _contact_keypoint(self) -> Array:
+        """Returns the (3,) tool keypoint of the first point constraint, ee frame; `tool_head` if there is none [m]."""
         for term in self.terms:
             name = term.tool_names().get("keypoint_name")
             if name is not None and name in self.arm.tool_keypoints:

@@ -12,7 +12,7 @@ from unlatch.simcore.recording.episode import EpisodeRecord
 from unlatch.simcore.recording.skill_verdict import JudgedSkill, missed_threshold
 from unlatch.skills.catalog import SKILLS
 from unlatch.skills.close import Close
-from unlatch.skills.contract.displacement import Displacement
+from unlatch.skills.contract.success import Displacement
 from unlatch.skills.open import Open
 from unlatch.solver.settings.setting import SuccessMode
 

@@ -19,9 +19,9 @@ from typing import Any, NamedTuple
 import casadi as ca
 import numpy as np
 
-from unlatch.solver.codegen import Compiled
-from unlatch.solver.goal.layout import Layout
+from unlatch.solver.codegen import CompiledFunction
 from unlatch.solver.goal.ldl import ldl_solve
+from unlatch.solver.goal.parameter_layout import ParameterLayout
 from unlatch.solver.goal.row_model import MU, RowModel, add_cost, add_rows
 from unlatch.solver.kinematics import Kinematics
 
@@ -34,7 +34,7 @@ _DAMPING = 1e-2
 _CALM, _ALARM = 0.1, 10.0
 
 
-class Polished(NamedTuple):
+class Refined(NamedTuple):
     """Where Newton steps ended."""
 
     q: Array
@@ -49,13 +49,13 @@ class Polished(NamedTuple):
     """(B,) largest component of the step that would come next [rad]."""
 
 
-class Polish:
+class Refiner:
     """Newton steps for one arm and one layout of rows."""
 
     STEPS = 8
     """Steps of one run; it goes on from where another ended."""
 
-    def __init__(self, kinematics: Kinematics, layout: Layout) -> None:
+    def __init__(self, kinematics: Kinematics, layout: ParameterLayout) -> None:
         """Builds the program.
 
         Args:
@@ -64,9 +64,9 @@ class Polish:
         """
         self.kinematics = kinematics
         self.layout = layout
-        self._run = Compiled(self._build())
+        self._run = CompiledFunction(self._build())
 
-    def run(self, q: Array, reference: Array, parameters: Array, *, memory: Array | None = None) -> Polished:
+    def run(self, q: Array, reference: Array, parameters: Array, *, memory: Array | None = None) -> Refined:
         """Takes some steps from several ends of one problem.
 
         Args:
@@ -81,7 +81,7 @@ class Polish:
             memory = np.zeros((count, m + 1))
             memory[:, m] = _DAMPING
         out = self._run(count, lambda f: f.map(count), q, memory, reference, parameters)
-        return Polished(out[:, :n], out[:, n : n + m + 1], *out[:, n + m + 1 :].T)
+        return Refined(out[:, :n], out[:, n : n + m + 1], *out[:, n + m + 1 :].T)
 
     def measure(self) -> Any:
         """CasADi Function (q, reference, parameters) -> cost and largest residual of a row."""
@@ -105,7 +105,7 @@ class Polish:
             state = step(state, reference, P)
         q, pending, u = state[:n], state[n : 2 * n], state[2 * n + m : 2 * n + 2 * m]
         answer = ca.vertcat(q, u, state[-4], state[-2], state[-1], ca.norm_inf(pending))
-        return ca.Function("polish", [q0, memory, reference, P], [answer])
+        return ca.Function("refine", [q0, memory, reference, P], [answer])
 
     def _build_step(self) -> tuple[Any, int]:
         """The step function of (state, reference, parameters), and the number of scalar rows.
@@ -132,8 +132,8 @@ class Polish:
         H, g = self._local_model(model, y + u, r, damping_next)
         H = ca.if_else(falls, H, H_kept)
         g = ca.if_else(falls, g, g_kept)
-        dq = _damped(H, g, damping_next, n)
-        dq = _clipped(dq)
+        dq = _damped_step(H, g, damping_next, n)
+        dq = _clip_step(dq)
         u_next = model.residual(y + u + model.along(dq))
         violation = ca.mmax(ca.fabs(model.residual(y)))
         share = ca.fmin(1.0, ca.sqrt(ca.sumsqr(dq) / (ca.sumsqr(pending) + 1e-30)))
@@ -155,8 +155,8 @@ class Polish:
         dq, ahead, force = ca.SX.zeros(n), z, g
         flat, there = self._quadratic(W, model.stiffness(ahead), force, dq)
         for _ in range(_INNER - 1):
-            dq = _damped(flat, there, damping, n)
-            dq = _clipped(dq)
+            dq = _damped_step(flat, there, damping, n)
+            dq = _clip_step(dq)
             ahead = z + model.along(dq)
             more = model.pull(model.residual(ahead) - r)
             bent = [sum(W[max(i, j)][min(i, j)] * dq[j] for j in range(n)) for i in range(n)]
@@ -173,12 +173,12 @@ class Polish:
         return ca.vertcat(*[H[j][i] for j in range(n) for i in range(j + 1)]), ca.vertcat(*there)
 
 
-def _clipped(dq: Any) -> Any:
+def _clip_step(dq: Any) -> Any:
     """A step of the largest size at most, in the same direction."""
     return dq * ca.fmin(1.0, _LARGEST_STEP_RAD / (ca.mmax(ca.fabs(dq)) + 1e-12))
 
 
-def _damped(flat: Any, g: Any, damping: Any, n: int) -> Any:
+def _damped_step(flat: Any, g: Any, damping: Any, n: int) -> Any:
     """-(H + damping)^-1 g for a lower triangle row by row."""
     H = [[flat[j * (j + 1) // 2 + i] + (damping if i == j else 0.0) for i in range(j + 1)] for j in range(n)]
     return ca.vertcat(*ldl_solve(H, [-g[i] for i in range(n)], pivot_floor=_PIVOT_FLOOR))

@@ -1,4 +1,4 @@
-"""Paths that were lost on the way, with all that it takes to say later where exactly they end and why."""
+"""Paths that end early, with the data to work out later where exactly they end and why."""
 
 from __future__ import annotations
 
@@ -12,32 +12,32 @@ import numpy as np
 from unlatch.simcore.geometry import Pose
 from unlatch.solver.diagnosis.path_end import PathEnd, holds_at, path_end
 from unlatch.solver.path.path_solver import PathSolution
-from unlatch.solver.path.waypoints import Grasp, Waypoints, on_part, on_poses, part_motions
-from unlatch.solver.planning.clearance import Blocked, Clearance
+from unlatch.solver.path.waypoints import Grasp, Waypoints, part_motions, part_waypoints, pose_waypoints
+from unlatch.solver.planning.clearance import Clearance, StageFailure
 from unlatch.solver.scene import ArmModel, PlanningScene
 
 Array = np.ndarray
 
 
-class Lost(Protocol):
+class FailedPath(Protocol):
     """A path that ended early."""
 
     @property
     def share(self) -> float:
-        """How much of the way the search came, 0 to 1."""
+        """Share of the path up to which the search came, 0 to 1."""
         ...
 
-    def blocked(self) -> Blocked:
-        """In the words of the search alone; costs nothing."""
+    def failure(self) -> StageFailure:
+        """Returns the failure as the search saw it; costs nothing."""
         ...
 
-    def explained(self) -> Blocked:
-        """The same with the exact end and what stops it there; some 20 solves."""
+    def explain(self) -> StageFailure:
+        """Returns the failure with the exact end and what stops the hand there; some 20 solves."""
         ...
 
 
 @dataclass(frozen=True)
-class LostPath:
+class FailedPartPath:
     """A path along the joint of the part."""
 
     arm: ArmModel
@@ -47,54 +47,56 @@ class LostPath:
     path: PathSolution
     """The path."""
     grasp: Grasp
-    """How the part is led."""
+    """How the hand leads the part."""
     target_s: float
-    """Where it was to be led [rad or m]."""
+    """Joint position at the end of the whole path [rad or m]."""
 
     @property
     def share(self) -> float:
-        """See `Lost`."""
+        """See `FailedPath`."""
         s0 = self.scene.s
         return (self.path.reached_s - s0) / (self.target_s - s0) if self.target_s != s0 else 0.0
 
-    def blocked(self) -> Blocked:
-        """See `Lost`."""
+    def failure(self) -> StageFailure:
+        """See `FailedPath`."""
         s = self.path.reached_s
-        return Blocked("path", f"{self._led_to(s)}, then {self.path.reason}", self._evidence(s, self.path.reason))
+        return StageFailure(
+            "path", f"{self._describe_path(s)}, then {self.path.reason}", self._build_evidence(s, self.path.reason)
+        )
 
-    def explained(self) -> Blocked:
-        """See `Lost`."""
-        found = _end(self.arm, self._rows_at, self.path, self.scene.s)
+    def explain(self) -> StageFailure:
+        """See `FailedPath`."""
+        found = _find_end(self.arm, self._waypoints_at, self.path, self.scene.s)
         if found is None:
-            return self.blocked()
-        reason = _reason(found)
+            return self.failure()
+        reason = _describe_end(found)
         evidence = {
-            **self._evidence(found.reached, reason),
-            **_of_end(found),
+            **self._build_evidence(found.reached, reason),
+            **_end_evidence(found),
             "slip": self.grasp.slip.name,
         }
-        return Blocked("path", f"{self._led_to(found.reached)}, {reason}", evidence)
+        return StageFailure("path", f"{self._describe_path(found.reached)}, {reason}", evidence)
 
-    def _evidence(self, s: float, reason: str) -> dict[str, Any]:
+    def _build_evidence(self, s: float, reason: str) -> dict[str, Any]:
         return {
             "s0": self.scene.s,
             "reached_s": s,
             "target_s": self.target_s,
-            "unit": _unit(self.scene),
+            "unit": _joint_unit(self.scene),
             "reason": reason,
         }
 
-    def _led_to(self, s: float) -> str:
-        return f"{_led(self.scene, s, self.target_s)} (hand {self.grasp.slip.name} on the part)"
+    def _describe_path(self, s: float) -> str:
+        return f"{_describe_progress(self.scene, s, self.target_s)} (hand {self.grasp.slip.name} on the part)"
 
-    def _rows_at(self, s: float) -> Waypoints:
+    def _waypoints_at(self, s: float) -> Waypoints:
         R0, p0 = self.arm.kinematics.fk_batch(self.path.q[:1])
         moves = part_motions(self.scene, np.array([self.scene.s, s]))
-        return on_part(self.arm, self.scene, R0[0], p0[0], *moves, self.grasp)
+        return part_waypoints(self.arm, self.scene, R0[0], p0[0], *moves, self.grasp)
 
 
 @dataclass(frozen=True)
-class LostPoses:
+class FailedPosePath:
     """A path of the hand through poses: the approach, listed motions, the step back."""
 
     arm: ArmModel
@@ -102,50 +104,50 @@ class LostPoses:
     path: PathSolution
     """The path; its `s` counts the poses."""
     poses: Sequence[Pose]
-    """What it was to go through, base frame."""
+    """Poses of the whole path, base frame."""
     stage: str
     """Stage of the plan."""
     what: str
-    """What the hand cannot do, such as `the hand cannot step back to the pre-grasp`."""
+    """What fails, such as `the hand cannot step back to the pre-grasp`."""
     tilt_rad: float = 0.0
-    """How far the approach axis may leave that of the poses [rad]."""
+    """Largest angle between the approach axis and that of the poses [rad]."""
     s: Array | None = None
-    """(N,) positions of the part at the poses, where they move it [rad or m]."""
+    """(N,) joint positions of the part at the poses, if they move it [rad or m]."""
     unit: str = "rad"
-    """Of these."""
+    """Unit of `s`."""
 
     @property
     def share(self) -> float:
-        """See `Lost`."""
+        """See `FailedPath`."""
         return self.path.reached_s / max(1, len(self.poses) - 1)
 
-    def blocked(self) -> Blocked:
-        """See `Lost`."""
+    def failure(self) -> StageFailure:
+        """See `FailedPath`."""
         reason = self.path.reason
-        return Blocked(self.stage, f"{self.what}: {reason}", self._evidence(self.path.reached_s, reason))
+        return StageFailure(self.stage, f"{self.what}: {reason}", self._build_evidence(self.path.reached_s, reason))
 
-    def explained(self) -> Blocked:
-        """See `Lost`."""
-        found = _end(self.arm, self._rows_at, self.path, 0.0)
+    def explain(self) -> StageFailure:
+        """See `FailedPath`."""
+        found = _find_end(self.arm, self._waypoints_at, self.path, 0.0)
         if found is None:
-            return self.blocked()
-        reason = _reason(found)
-        evidence = self._evidence(found.reached, reason)
+            return self.failure()
+        reason = _describe_end(found)
+        evidence = self._build_evidence(found.reached, reason)
         far = f"it gets {evidence['reached_m']:.3f} of {evidence['way_m']:.3f} m far"
         if self.s is not None:
             at = float(np.interp(found.reached, np.arange(len(self.s)), self.s))
             far = f"the part gets to {at:.3f} of {self.s[-1]:.3f} {self.unit}"
             evidence.update(reached_s=at, target_s=float(self.s[-1]))
-        return Blocked(self.stage, f"{self.what}: {far}, {reason}", {**evidence, **_of_end(found)})
+        return StageFailure(self.stage, f"{self.what}: {far}, {reason}", {**evidence, **_end_evidence(found)})
 
-    def _evidence(self, count: float, reason: str) -> dict[str, Any]:
+    def _build_evidence(self, count: float, reason: str) -> dict[str, Any]:
         p = np.array([pose.p for pose in self.poses])  # (N, 3)
         along = np.concatenate([[0.0], np.cumsum(np.linalg.norm(np.diff(p, axis=0), axis=1))])
         reached = float(np.interp(count, np.arange(len(along)), along))
         return {"reached_m": reached, "way_m": float(along[-1]), "reason": reason}
 
-    def _rows_at(self, s: float) -> Waypoints:
-        rows = on_poses(self.arm, self.poses, tilt_rad=self.tilt_rad)
+    def _waypoints_at(self, s: float) -> Waypoints:
+        rows = pose_waypoints(self.arm, self.poses, tilt_rad=self.tilt_rad)
         i = min(int(s), len(self.poses) - 2)
 
         def between(values: Array) -> Array:
@@ -160,29 +162,29 @@ class LostPoses:
 
 
 @dataclass(frozen=True)
-class LostToCollision:
-    """A path along the joint of the part on which something is in the way."""
+class CollidingPath:
+    """A path along the joint of the part that collides."""
 
     clearance: Clearance
-    """The checks, with their checker still in the scene that was planned in."""
+    """The collision checks, still in the scene of the plan."""
     scene: PlanningScene
     """The object at the start."""
     path: PathSolution
     """The path."""
-    hit: Blocked
+    hit: StageFailure
     """A collision somewhere on it."""
 
     @property
     def share(self) -> float:
-        """See `Lost`: it was found to its end; where it collides first is not known before it is explained."""
+        """See `FailedPath`: the path reaches its end; `explain` finds the first collision."""
         return 1.0
 
-    def blocked(self) -> Blocked:
-        """See `Lost`."""
+    def failure(self) -> StageFailure:
+        """See `FailedPath`."""
         return self.hit
 
-    def explained(self) -> Blocked:
-        """See `Lost`: the first waypoint with a collision, one query each."""
+    def explain(self) -> StageFailure:
+        """See `FailedPath`: finds the first waypoint with a collision, one query each."""
         q, s = self.path.q, self.path.s
         for k in range(1, len(s)):
             hit = self.clearance.follow(q[k - 1 : k + 1], s[k - 1 : k + 1])
@@ -193,26 +195,30 @@ class LostToCollision:
                     "s0": float(s[0]),
                     "reached_s": float(s[k - 1]),
                     "target_s": float(s[-1]),
-                    "unit": _unit(self.scene),
+                    "unit": _joint_unit(self.scene),
                 }
-                message = f"{_led(self.scene, float(s[k - 1]), float(s[-1]))}, then {pair[0]} meets {pair[1]}"
-                return Blocked(hit.stage, message, evidence)
+                message = (
+                    f"{_describe_progress(self.scene, float(s[k - 1]), float(s[-1]))}, then {pair[0]} meets {pair[1]}"
+                )
+                return StageFailure(hit.stage, message, evidence)
         return self.hit
 
 
-def _unit(scene: PlanningScene) -> str:
+def _joint_unit(scene: PlanningScene) -> str:
     return "m" if scene.joint.prismatic else "rad"
 
 
-def _led(scene: PlanningScene, s: float, target: float) -> str:
-    """How far the part is led, in its unit and in degrees."""
-    way = f"the part can be led from {scene.s:.3f} to {s:.3f} of {target:.3f} {_unit(scene)} only"
+def _describe_progress(scene: PlanningScene, s: float, target: float) -> str:
+    """Returns how far the part can be led, in its unit and in degrees."""
+    way = f"the part can be led from {scene.s:.3f} to {s:.3f} of {target:.3f} {_joint_unit(scene)} only"
     degrees = [f"{math.degrees(v):.1f}" for v in (scene.s, s, target)]
     return way if scene.joint.prismatic else f"{way} ({degrees[0]} to {degrees[1]} of {degrees[2]} degrees)"
 
 
-def _end(arm: ArmModel, rows_at: Callable[[float], Waypoints], path: PathSolution, s_start: float) -> PathEnd | None:
-    """The exact end of a path, led on from its last waypoint that holds exactly."""
+def _find_end(
+    arm: ArmModel, rows_at: Callable[[float], Waypoints], path: PathSolution, s_start: float
+) -> PathEnd | None:
+    """Returns the exact end of a path, continued from its last waypoint that holds exactly."""
     last = int(np.argmin(np.abs(path.s - path.reached_s)))
     while last > 0 and not holds_at(arm, rows_at(float(path.s[last])), path.q[last]):
         last -= 1
@@ -222,12 +228,12 @@ def _end(arm: ArmModel, rows_at: Callable[[float], Waypoints], path: PathSolutio
     return path_end(arm, rows_at, path.q[last], start, float(path.s[-1]), step)
 
 
-def _reason(end: PathEnd) -> str:
+def _describe_end(end: PathEnd) -> str:
     *first, last = end.stopped_by
     return f"stopped by {', '.join(first)} and {last}" if first else f"stopped by {last}"
 
 
-def _of_end(end: PathEnd) -> dict[str, Any]:
+def _end_evidence(end: PathEnd) -> dict[str, Any]:
     return {
         "stopped_by": list(end.stopped_by),
         "stopped_by_kinds": list(end.kinds),

@@ -1,4 +1,4 @@
-"""Carries a candidate through: approach, the part's way, retreat, each inside limits and free."""
+"""Completes a ranked goal to a plan without transit: approach, path of the part and retreat, inside limits and free."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ import numpy as np
 from unlatch.simcore.geometry import Pose
 from unlatch.solver.path.actuation_motions import post_poses, pre_poses, step_back
 from unlatch.solver.path.path_solver import PathSolution, PathSolver
-from unlatch.solver.planning.candidates import Candidate, CandidateStage
 from unlatch.solver.planning.clearance import Clearance
-from unlatch.solver.planning.lost import LostPoses, LostToCollision
+from unlatch.solver.planning.failed_path import CollidingPath, FailedPosePath
+from unlatch.solver.planning.goal_ranker import GoalRanker, RankedGoal
 from unlatch.solver.planning.plan import PlanRequest
 from unlatch.solver.planning.plan_log import PlanLog
 
@@ -20,14 +20,14 @@ Array = np.ndarray
 
 _RETREAT_SHARES = (1.0, 0.6, 0.4)
 _RETREAT_TILT_RAD = 0.3
-"""The hand may tilt on the way back: nothing is held any more."""
+"""Largest tilt of the hand on the retreat, where it holds nothing."""
 
 
 @dataclass(frozen=True)
-class Whole:
-    """A candidate all of whose parts hold but the way there."""
+class PlanCandidate:
+    """A goal with a feasible approach, follow and retreat; its transit is not planned yet."""
 
-    candidate: Candidate
+    goal: RankedGoal
     """Goal and slip."""
     approach: Array
     """(A, n) from the farthest pre-grasp to the goal, and on to contact where that is a post motion [rad]."""
@@ -36,11 +36,11 @@ class Whole:
     posts: list[tuple[Pose, Array, float]]
     """Pose, joints and joint position of the part at each post keyframe."""
     retreat: Array | None
-    """(R, n) the way back [rad], where one is asked."""
+    """(R, n) the step back [rad]; None where none is asked."""
 
 
-class _Led(NamedTuple):
-    """What comes after the goal."""
+class _Following(NamedTuple):
+    """The motion after the goal."""
 
     reach: Array
     """(R, n) from the goal to contact; the goal alone where that is contact [rad]."""
@@ -50,70 +50,70 @@ class _Led(NamedTuple):
     """Pose, joints and joint position of the part at each post keyframe."""
 
 
-class WholeStage:
-    """Checks candidates of one request."""
+class PlanCompleter:
+    """Completes the ranked goals of one request."""
 
     def __init__(
-        self, request: PlanRequest, candidates: CandidateStage, paths: PathSolver, clearance: Clearance, log: PlanLog
+        self, request: PlanRequest, ranker: GoalRanker, paths: PathSolver, clearance: Clearance, log: PlanLog
     ) -> None:
         self.request = request
         self.arm = request.arm
         self.scene = request.scene
         self.setting = request.setting
-        self.candidates = candidates
+        self.ranker = ranker
         self.paths = paths
         self.clearance = clearance
         self.log = log
 
-    def carry_out(self, candidate: Candidate) -> Whole | None:
-        """Checks everything of a candidate but the way there."""
+    def complete(self, goal: RankedGoal) -> PlanCandidate | None:
+        """Returns the plan without transit, or None with the failure noted in the log."""
         self.log.counts["candidates"] += 1
-        pre = pre_poses(candidate.T_base_ee, self.setting.pre_actuation_motions, self.scene)
+        pre = pre_poses(goal.T_base_ee, self.setting.pre_actuation_motions, self.scene)
         with self.log.clock("path"):
-            approach = self.paths.through(candidate.q, pre.dense)
+            approach = self.paths.follow_poses(goal.q, pre.dense)
         if not approach.found:
             what = "the hand cannot step back to the pre-grasp"
-            self.log.furthest.add_lost(LostPoses(self.arm, approach, pre.dense, "approach", what))
-            if candidate.path is None:
-                self.candidates.lose(candidate)
+            self.log.furthest_reached.add_failed_path(FailedPosePath(self.arm, approach, pre.dense, "approach", what))
+            if goal.path is None:
+                self.ranker.keep_for_rescue(goal)
             return None
         with self.log.clock("collision"):
-            free = self.log.free(self.clearance.approach(approach.q, pre.dense))
+            free = self.log.is_free(self.clearance.approach(approach.q, pre.dense))
         if not free:
             return None
-        led = self._follow(candidate)
-        if led is None:
+        following = self._follow_part(goal)
+        if following is None:
             return None
-        reach, follow, posts = led
+        reach, follow, posts = following
         with self.log.clock("collision"):
-            free = self.log.free(self.clearance.reach(reach))
+            free = self.log.is_free(self.clearance.reach(reach))
             hit = self.clearance.follow(follow.q, follow.s) if free else None
         if hit is not None:
-            self.log.furthest.add_lost(LostToCollision(self.clearance, self.scene, follow, hit))
+            self.log.furthest_reached.add_failed_path(CollidingPath(self.clearance, self.scene, follow, hit))
         if hit is not None or not free:
             return None
-        retreat = self._retreat(follow)
+        retreat = self._plan_retreat(follow)
         if retreat is None and self.request.retreat_m > 0.0:
             return None
-        return Whole(candidate, np.concatenate([approach.q[::-1], reach[1:]]), follow, posts, retreat)
+        return PlanCandidate(goal, np.concatenate([approach.q[::-1], reach[1:]]), follow, posts, retreat)
 
-    def _follow(self, candidate: Candidate) -> _Led | None:
-        target = self.candidates.target_s
+    def _follow_part(self, goal: RankedGoal) -> _Following | None:
+        target = self.ranker.target_s
         with self.log.clock("path"):
-            return self._post_motions(candidate) if target is None else self._along_joint(candidate, target)
+            return self._follow_post_motions(goal) if target is None else self._follow_joint(goal, target)
 
-    def _along_joint(self, candidate: Candidate, target_s: float) -> _Led | None:
-        path = self.candidates.follow(candidate, target_s)
+    def _follow_joint(self, goal: RankedGoal, target_s: float) -> _Following | None:
+        path = self.ranker.follow(goal, target_s)
         if path is None:
             return None
         end = path.q[-1]
-        return _Led(path.q[:1], path, [(self.arm.kinematics.pose(end), end, float(path.s[-1]))])
+        return _Following(path.q[:1], path, [(self.arm.kinematics.pose(end), end, float(path.s[-1]))])
 
-    def _post_motions(self, candidate: Candidate) -> _Led | None:
+    def _follow_post_motions(self, goal: RankedGoal) -> _Following | None:
         motions = self.setting.listed_post_motions
         reaching = self.setting.contact_index - self.setting.goal_index
-        post = post_poses(candidate.T_base_ee, motions, self.scene, before_contact=reaching)
-        path = self.paths.through(candidate.q, post.dense)
+        post = post_poses(goal.T_base_ee, motions, self.scene, before_contact=reaching)
+        path = self.paths.follow_poses(goal.q, post.dense)
         if not path.found:
             what = "the post-actuation motions cannot be followed"
             joint = self.scene.joint
@@ -121,13 +121,14 @@ class WholeStage:
             if not joint.lower <= float(post.s[-1]) <= joint.upper:
                 what += f" (they lead past the joint's limits, {joint.lower:.3f} to {joint.upper:.3f} {unit})"
             moves = post.s if float(np.ptp(post.s)) > 0.0 else None
-            self.log.furthest.add_lost(LostPoses(self.arm, path, post.dense, "follow", what, s=moves, unit=unit))
+            failed = FailedPosePath(self.arm, path, post.dense, "follow", what, s=moves, unit=unit)
+            self.log.furthest_reached.add_failed_path(failed)
             return None
         contact = post.keyframes[reaching - 1] if reaching else 0
         posts = [(post.dense[i], path.q[i], float(post.s[i])) for i in post.keyframes]
-        return _Led(path.q[: contact + 1], replace(path, q=path.q[contact:], s=post.s[contact:]), posts)
+        return _Following(path.q[: contact + 1], replace(path, q=path.q[contact:], s=post.s[contact:]), posts)
 
-    def _retreat(self, follow: PathSolution) -> Array | None:
+    def _plan_retreat(self, follow: PathSolution) -> Array | None:
         if self.request.retreat_m <= 0.0:
             return None
         start = follow.q[-1]
@@ -135,13 +136,14 @@ class WholeStage:
         for share in _RETREAT_SHARES:
             with self.log.clock("path"):
                 poses = step_back(T_end, self.request.retreat_m * share, self.arm.approach_axis())
-                path = self.paths.through(start, poses, tilt_rad=_RETREAT_TILT_RAD)
+                path = self.paths.follow_poses(start, poses, tilt_rad=_RETREAT_TILT_RAD)
             if not path.found:
                 what = "the hand cannot step back at the end"
-                self.log.furthest.add_lost(LostPoses(self.arm, path, poses, "retreat", what, _RETREAT_TILT_RAD))
+                failed = FailedPosePath(self.arm, path, poses, "retreat", what, _RETREAT_TILT_RAD)
+                self.log.furthest_reached.add_failed_path(failed)
                 continue
             with self.log.clock("collision"):
-                free = self.log.free(self.clearance.retreat(path.q, poses, float(follow.s[-1])))
+                free = self.log.is_free(self.clearance.retreat(path.q, poses, float(follow.s[-1])))
             if free:
                 return path.q
         return None

@@ -1,4 +1,4 @@
-"""The goal stage of a plan: goals that meet the constraints, and the setting's offset and noise on them."""
+"""Finds the goals of a plan: goals that meet the constraints, with the offset and noise of the setting."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 from unlatch.simcore.geometry import Pose, matrix_from_rpy, unit
 from unlatch.solver.goal.goal_solver import Goal, GoalBatch, GoalSolver
 from unlatch.solver.goal.solution import Solution
-from unlatch.solver.goal.verify import box_excess, excess
+from unlatch.solver.goal.verify import box_excess, row_excess
 from unlatch.solver.path.actuation_motions import apply_motion
 from unlatch.solver.path.path_solver import PathSolver
 from unlatch.solver.path.slip import bar_axis
@@ -25,21 +25,21 @@ _GUIDE_RAD = 0.4
 _LATER_WAVES = 4
 _POSE_M = 1e-4
 _POSE_RAD = 1e-3
-"""What a goal with offset or noise may still be moved by."""
+"""Tolerances of the pose of a goal with offset or noise."""
 
 
 def growth(wave: int) -> int:
-    """By which factor more starts and candidates are tried in a wave than in the first one.
+    """Returns the factor by which a wave tries more starts and candidates than the first one.
 
-    Nearly all plans are found in the first wave; the others want more goals, not the next few.
+    Nearly all plans are found in the first wave; the others need many more goals.
     """
     return _LATER_WAVES if wave > 0 else 1
 
 
-class Reached(NamedTuple):
+class ReachedGoal(NamedTuple):
     """A goal after the setting's offset and noise."""
 
-    goal: Goal
+    source: Goal
     """The goal that met the constraints."""
     q: Array
     """(n,) joints after offset and noise [rad]."""
@@ -47,8 +47,8 @@ class Reached(NamedTuple):
     """Pose of the ee after offset and noise."""
 
 
-class GoalStage:
-    """Finds the goals of one request, wave by wave; all that the planner asks of the goal solver is here."""
+class GoalFinder:
+    """Finds the goals of one request, wave by wave; the only user of the goal solver in the planner."""
 
     def __init__(self, request: PlanRequest, paths: PathSolver, rng: np.random.Generator, log: PlanLog) -> None:
         self.request = request
@@ -64,26 +64,26 @@ class GoalStage:
         self.best: Solution | None = None
         """The solution of least cost, or the best compromise."""
 
-    def wave(self, wave: int) -> list[Goal]:
-        """The goals of one wave of starts, least cost first; where guides leave none, those without."""
+    def find(self, wave: int) -> list[Goal]:
+        """Returns the goals of one wave of starts, least cost first; if none is found with guides, those without."""
         variants = self.arm.tool_variants()
-        guides = {variant: self._guides(tool, wave) for variant, tool in variants}
+        guides = {variant: self._roll_guides(tool, wave) for variant, tool in variants}
         with self.log.clock("goal"):
-            batches = self._run(wave, guides)
+            batches = self._run_starts(wave, guides)
             guided = any(rows for each in guides.values() for rows in each)
             if guided and not any(batch.solved.any() for batch in batches):
-                batches = self._run(wave, {variant: [()] for variant in guides})
+                batches = self._run_starts(wave, {variant: [()] for variant in guides})
             found = self.solver.goals(batches, self.request.q_current)
             nearest = found[0] if found else self.solver.nearest(batches)
-            if not found and nearest.solved:  # the compromise turned out to be none
+            if not found and nearest.solved:  # the compromise meets every constraint
                 found = [nearest]
         self.log.counts["goals"] += len(found)
         if self.best is None or not self.best.found:
             self.best = self.solution(nearest)
         return found
 
-    def _run(self, wave: int, guides: Mapping[str, list[tuple[Row, ...]]]) -> list[GoalBatch]:
-        """One wave of starts, shared among the guides of each set of tool keypoints."""
+    def _run_starts(self, wave: int, guides: Mapping[str, list[tuple[Row, ...]]]) -> list[GoalBatch]:
+        """Runs one wave of starts, shared among the guides of each set of tool keypoints."""
         batches = []
         for variant, tool in self.arm.tool_variants():
             rows = tuple(term.row(tool, self.scene) for term in [*self.terms, *self.costs])
@@ -97,8 +97,8 @@ class GoalStage:
             self.log.counts["starts"] += starts * len(guides[variant])
         return batches
 
-    def exact(self) -> list[Goal]:
-        """The goal of least cost, by the solver that misses the fewest: for where the waves find none."""
+    def find_exactly(self) -> list[Goal]:
+        """Returns the goal of least cost, by the slower solver that misses the fewest goals; empty if there is none."""
         with self.log.clock("goal"):
             goal, tried = self.solver.least_cost(
                 self.terms, self.scene, q_reference=self.request.q_current, costs=self.costs
@@ -112,52 +112,52 @@ class GoalStage:
         return [goal]
 
     def adopt(self, solution: Solution) -> list[Goal]:
-        """A solution that was found elsewhere as a goal; what holds it back is kept where it is none."""
+        """Returns a solution of another solver as a goal; empty if it is not found, and then kept as the best one."""
         if not solution.found:
             self.best = solution
             return []
         tool = dict(self.arm.tool_variants())[solution.tool_variant]
         rows = tuple(term.row(tool, self.scene) for term in [*self.terms, *self.costs])
-        goal = Goal(self.solver.measured(rows, solution.q[None], variant=solution.tool_variant), 0, solution.cost)
+        goal = Goal(self.solver.measure(rows, solution.q[None], variant=solution.tool_variant), 0, solution.cost)
         self.log.counts["goals"] += 1
         self.best = self.solution(goal)
         return [goal]
 
     def solution(self, goal: Goal) -> Solution:
-        """A goal with the residual of each constraint."""
+        """Returns a goal with the residual of each constraint."""
         return self.solver.solution(goal, self.terms, starts_tried=self.log.counts["starts"])
 
-    def rows(self, reached: Reached) -> tuple[Row, ...]:
-        """What a goal must meet: its constraints and costs, or its own pose where offset or noise have moved it."""
-        goal, _, T = reached
-        if T is goal.T_base_ee or T.is_close(goal.T_base_ee, atol_m=1e-9, atol_rad=1e-9):
-            return goal.batch.rows
+    def rows(self, reached: ReachedGoal) -> tuple[Row, ...]:
+        """Returns the rows of a goal: its constraints and costs, or its own pose if offset or noise moved it."""
+        source, _, T = reached
+        if T is source.T_base_ee or T.is_close(source.T_base_ee, atol_m=1e-9, atol_rad=1e-9):
+            return source.batch.rows
         head = self.arm.tool_keypoints.get("tool_head", np.zeros(3))
         directions = [AxisRow(x, T.R @ x, 0.0, _POSE_RAD, 0.0) for x in np.eye(3)[1:]]
         return (PointRow(head, T @ head, _POSE_M), *directions)
 
-    def at(self, reached: Reached, q: Array) -> Reached:
-        """A goal whose joints a later stage has moved, within what it must meet.
+    def moved_to(self, reached: ReachedGoal, q: Array) -> ReachedGoal:
+        """Returns a goal with the joints that a later stage gives it, which still meet its rows.
 
         Args:
             reached: The goal before.
-            q: (n,) its joints now [rad].
+            q: (n,) new joints [rad].
         """
         R, p = self.arm.kinematics.fk_batch(q[None])
         T_base_ee = Pose(R[0], p[0])
-        if self.rows(reached) is not reached.goal.batch.rows:
-            return Reached(reached.goal, q, T_base_ee)
-        before = reached.goal.batch
-        violation = np.array([max(excess(before.rows, R, p).max(initial=0.0), box_excess(self.arm, p)[0])])
+        if self.rows(reached) is not reached.source.batch.rows:
+            return ReachedGoal(reached.source, q, T_base_ee)
+        before = reached.source.batch
+        violation = np.array([max(row_excess(before.rows, R, p).max(initial=0.0), box_excess(self.arm, p)[0])])
         batch = GoalBatch(before.variant, before.rows, q[None], R, p, violation)
         found = self.solver.goals([batch], self.request.q_current)
-        return Reached(found[0] if found else reached.goal, q, T_base_ee)
+        return ReachedGoal(found[0] if found else reached.source, q, T_base_ee)
 
-    def moved(self, goals: list[Goal]) -> list[Reached]:
-        """The goals with the setting's offset and one draw of noise applied; those that can be reached."""
+    def offset_goals(self, goals: list[Goal]) -> list[ReachedGoal]:
+        """Returns the goals with the setting's offset and one draw of noise, if they can be reached."""
         offset = self.setting.goal_offset(self.request.asset)
         noise_range = self.setting.keypose_random_range
-        poses = [Reached(goal, goal.q, goal.T_base_ee) for goal in goals]
+        poses = [ReachedGoal(goal, goal.q, goal.T_base_ee) for goal in goals]
         if offset is None and noise_range.is_zero:
             return poses
         noise = Pose.identity()
@@ -166,22 +166,22 @@ class GoalStage:
             degrees = self.rng.uniform(noise_range.orientation.lower, noise_range.orientation.upper)
             shift = self.rng.uniform(noise_range.position.lower, noise_range.position.upper)
             noise = Pose(matrix_from_rpy(np.radians(degrees)), shift)
-        moved = []
+        reached = []
         for goal, q, T in poses:
             T_goal = T if offset is None else apply_motion(T, offset, self.scene)
             T_goal = T_goal @ noise
-            path = self.paths.through(q, [T, T_goal])
+            path = self.paths.follow_poses(q, [T, T_goal])
             if path.found:
-                moved.append(Reached(goal, path.q[-1], T_goal))
-        if not moved:
+                reached.append(ReachedGoal(goal, path.q[-1], T_goal))
+        if not reached:
             self.log.fail("goal", "no goal can be reached with the offset and noise of the setting", {})
-        return moved
+        return reached
 
-    def _guides(self, tool: Mapping[str, Array], wave: int) -> list[tuple[Row, ...]]:
-        """Extra rows that spread the goals where the constraints leave the roll about the approach axis free.
+    def _roll_guides(self, tool: Mapping[str, Array], wave: int) -> list[tuple[Row, ...]]:
+        """Returns extra rows that spread the goals where the constraints leave the roll about the approach axis free.
 
-        The hand is three times as wide along the fingertip line as across it: lying along the bar it clears the
-        handle, lying across it may clear other things. Later waves are not guided.
+        The hand is three times as wide along the fingertip line as across it: along the bar it clears the handle,
+        across the bar it may clear other things. Later waves are not guided.
         """
         bar = bar_axis(self.scene)
         if not self.request.closed_gripper or wave > 1 or bar is None:
