@@ -1,11 +1,11 @@
-"""How near the derived keypoints come to those that people set by hand.
+"""Compares derived keypoints with keypoints that people set by hand.
 
 Usage: UNLATCH_PARTNET_DIR=FOLDER python benchmarks/annotation.py [tolerance=0.03] [out=FILE.json] [only=TEXT]
 
-Every object below the folder whose `info.json` has an `articulated_object_head` is annotated without it. It agrees
-where the derived head lies within the tolerance of the one set by hand, or the one set by hand lies within the
-tolerance of the handle or edge that was chosen: any place along a bar or an edge serves. Distances are metres at the
-size of the object.
+Uses every object below the folder whose `info.json` has an `articulated_object_head`. Annotates the object without this
+keypoint. The two agree if the derived head is within the tolerance of the one set by hand. They also agree if the one
+set by hand is within the tolerance of the chosen handle or edge, because any place along it works. Distances are in
+metres at the size of the object.
 """
 
 from __future__ import annotations
@@ -30,30 +30,30 @@ from unlatch.simcore.urdf.rigid_links import rigid_shapes
 from unlatch.workflows.runs.statistics import wilson_interval
 
 ON_PART_M = 0.01
-"""A head lies on a part if it is this close to its surface [m], or within half the thickness of what is held."""
+"""A head is on a part if its distance to the surface is at most this plus half the thickness of the handle [m]."""
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """One object."""
+    """The result for one object."""
 
     name: str
     kind: str = ""
     handle: str = ""
     scale: float = 0.0
     distance_m: float = float("inf")
-    """From the derived head to the one set by hand."""
+    """Distance from the derived head to the one set by hand."""
     to_handle_m: float = float("inf")
-    """From the one set by hand to the middle line of the handle or edge."""
+    """Distance from the head set by hand to the middle line of the handle or edge."""
     right_part: bool = False
-    """Whether the derived head lies on the part that the one set by hand is about."""
+    """Whether the derived head is on the same part as the one set by hand."""
     agrees: bool = False
     seconds: float = 0.0
     problem: str = ""
 
 
 def compare(folder: Path, name: str, *, tolerance_m: float) -> Comparison | None:
-    """Annotates an object and compares; None if nobody has set a head by hand."""
+    """Annotates an object and compares the heads; None if no head was set by hand."""
     started = time.perf_counter()
     try:
         source = read_source(folder)
@@ -65,13 +65,13 @@ def compare(folder: Path, name: str, *, tolerance_m: float) -> Comparison | None
         return Comparison(name, problem=exc.message)
     parts = {part.joint: part for part in found.articulation.parts.values()}
     if peer.joint not in parts:
-        return Comparison(name, problem=f"{peer.joint} was left out: {found.refused.get(peer.joint, '')}")
+        return Comparison(name, problem=f"{peer.joint} was refused: {found.refused.get(peer.joint, '')}")
     part, scale, model = parts[peer.joint], found.articulation.scale, source.model
     T_link_child = model.link_pose(part.link).inverse() @ model.link_pose(model.joints[part.joint].child)
     by_hand = (T_link_child @ peer.keypoints["articulated_object_head"]) * scale
     head = part.keypoint("articulated_object_head").xyz
-    distance, to_handle = float(np.linalg.norm(by_hand - head)), _to_handle(part, by_hand)
-    part_waypoints = surface_distance(rigid_shapes(found.model, part.link), head)
+    distance, to_handle = float(np.linalg.norm(by_hand - head)), _distance_to_handle(part, by_hand)
+    on_part = surface_distance(rigid_shapes(found.model, part.link), head)
     return Comparison(
         name=name,
         kind=part.kind.name,
@@ -79,14 +79,14 @@ def compare(folder: Path, name: str, *, tolerance_m: float) -> Comparison | None
         scale=scale,
         distance_m=distance,
         to_handle_m=to_handle,
-        right_part=part_waypoints <= ON_PART_M + float(np.min(part.handle.size)) / 2,
+        right_part=on_part <= ON_PART_M + float(np.min(part.handle.size)) / 2,
         agrees=min(distance, to_handle) <= tolerance_m,
         seconds=time.perf_counter() - started,
     )
 
 
-def _to_handle(part: Part, point: np.ndarray) -> float:
-    """Distance from a point (3,) of the link frame to the line along the middle of the handle [m]."""
+def _distance_to_handle(part: Part, point: np.ndarray) -> float:
+    """Returns the distance from a point (3,) in the link frame to the middle line of the handle [m]."""
     if part.handle.T_link_handle is None:
         return float("inf")
     local = part.handle.T_link_handle.inverse() @ point
@@ -95,7 +95,7 @@ def _to_handle(part: Part, point: np.ndarray) -> float:
 
 
 def main() -> None:
-    """Prints the table."""
+    """Prints how many derived keypoints agree."""
     pairs = dict(argument.split("=", 1) for argument in sys.argv[1:])
     tolerance = float(pairs.get("tolerance", "0.03"))
     variable = os.environ.get("UNLATCH_PARTNET_DIR")
@@ -109,7 +109,7 @@ def main() -> None:
         if pairs.get("only", "") in name and (result := compare(folder, name, tolerance_m=tolerance)) is not None:
             results.append(result)
     if not results:
-        sys.exit(f"No object with keypoints set by hand below {root}.")
+        sys.exit(f"There is no object with keypoints set by hand below {root}.")
     for result in results:
         if not result.agrees:
             said = result.problem or f"{result.kind}, {result.handle}: {100 * result.distance_m:.1f} cm off"

@@ -1,9 +1,9 @@
-"""What each annotator takes for one image of an episode.
+"""Measures the CPU time of each annotator for one image of an episode.
 
     python benchmarks/annotators.py [task=open_microwave] [seed=0] [frames=20] [width=320] [height=240] [renderer=tiny]
 
-Prints the median CPU time of the image and of every annotator over frames of one episode, with the robot annotated and
-with it left out.
+Prints the median CPU time of the image and of every annotator over frames of one episode, once with the robot
+annotated and once without it.
 """
 
 from __future__ import annotations
@@ -33,19 +33,19 @@ from unlatch.workflows.viewing.scene_picture import open_record
 
 @dataclass
 class AnnotatorsCfg:
-    """What the benchmark takes."""
+    """The keys of the benchmark."""
 
     task: str = "open_microwave"
     seed: int = 0
     frames: int = 20
-    """Frames, evenly over the episode."""
+    """Number of frames, evenly spaced over the episode."""
     width: int = 320
     height: int = 240
     renderer: str = "tiny"
 
 
 def main() -> int:
-    """Prints the table."""
+    """Prints the table of CPU times."""
     given = read_pairs(AnnotatorsCfg, sys.argv[1:])
     (job,) = load_configs(
         "collect", CollectCfg, CommandLine(overrides=[f"task={given.task}", f"seed={given.seed}", "episodes=1"])
@@ -58,7 +58,7 @@ def main() -> int:
     with world, open_record(cfg, record, world=world) as shown:
         (sensor,) = shown.episode.scene.state_tree.sensors.children.values()
         camera = sensor.pinhole.from_fov(given.width, given.height, sensor.pinhole.fov_rad)
-        for frame in np.linspace(0, record.n_actions, given.frames + 1).astype(int):  # the first warms up
+        for frame in np.linspace(0, record.n_actions, given.frames + 1).astype(int):  # the first frame warms up
             shown.show(int(frame))
             for with_robot in (True, False):
                 asked = AnnotationCfg(leave_out=[] if with_robot else ["robot"])
@@ -78,11 +78,14 @@ def main() -> int:
                 for name in ANNOTATORS.names():
                     clocked(name, lambda name=name, shot=shot: annotate(shot, [name]))
     print_line(
-        f"ms of CPU time a frame, {given.width}x{given.height}, {given.renderer}, median of {given.frames} frames"
+        f"CPU time per frame [ms], {given.width}x{given.height}, {given.renderer}, median of {given.frames} frames"
     )
-    print_line(f"{'':28}{'robot':>10}{'without':>10}")
+    print_line(f"{'':28}{'with robot':>12}{'without':>10}")
     for name in dict.fromkeys(name for name, _ in times):
-        print_line(f"{name:28}" + "".join(f"{np.median(times[name, kind][1:]):10.1f}" for kind in (True, False)))
+        print_line(
+            f"{name:28}"
+            + "".join(f"{np.median(times[name, kind][1:]):{width}.1f}" for kind, width in ((True, 12), (False, 10)))
+        )
     return OK
 
 

@@ -1,12 +1,12 @@
-"""How often objects open and close that came as a URDF and nothing else.
+"""Measures how often objects open and close when Unlatch has only their URDF.
 
 Usage: UNLATCH_PARTNET_DIR=FOLDER python benchmarks/any_urdf.py [n=20] [seed=0] [workers=2] [only=TEXT]
        [skills=open,close] [keypoints=derived,hand] [out=data/bench-any-urdf]
 
-Every object of the categories below is opened and closed by `unlatch collect object=PATH skill=...`, without another
-file. `keypoints=derived,hand` runs each a second time, with the head that a person set in its `info.json` in place of
-the derived one, and compares the two, episode by episode. Starts from closed and from ajar are counted apart. Data sets
-stay in the folder; the same command again goes on where it was stopped.
+Opens and closes every object of the categories below with `unlatch collect object=PATH skill=...`, without any other
+file. `keypoints=derived,hand` runs each object a second time. It then uses the head that a person set in `info.json`
+instead of the derived one, and compares the two runs episode by episode. Starts from closed and from ajar are counted
+separately. Data sets stay in the folder. The same command again continues an interrupted benchmark.
 """
 
 from __future__ import annotations
@@ -39,65 +39,65 @@ from unlatch.workflows.cli.console import OK, print_line, result_console
 from unlatch.workflows.runs.statistics import wilson_interval
 
 CATEGORIES = ("microwave", "drawer", "refrigerator", "safe", "oven", "door", "laptop")
-"""Categories that are tried: names of folders begin with them."""
+"""The categories; names of object folders begin with them."""
 SOURCES = ("derived", "hand")
 TASK = "task"
-"""In place of a skill: the job is a shipped task."""
+"""Replaces the skill if the job is a shipped task."""
 _LIMIT_S = 3600.0
 _STRICT_SHARE = 0.9
 _ROBOT = "franka_panda"
 _NOT_PLANNED = ("invalid_layout", "plan_infeasible", "path_infeasible", "error")
 _MOVED = (None, "collision", "overspeed", "unsettled")
-"""Codes of episodes in which the part went where it should."""
+"""Codes of episodes in which the part reached its goal."""
 _NO_CONTACT_FAULT = (None, "overspeed", "unsettled")
 
 
 @dataclass
 class RunCfg:
-    """Keys of a benchmark that runs `unlatch collect` for many objects."""
+    """The keys of a benchmark that runs `unlatch collect` for many objects."""
 
     n: int = 20
     """Episodes of each object and skill."""
     seed: int = 0
     """Seed of the runs."""
     workers: int = 2
-    """Objects at a time."""
+    """Number of objects that run in parallel."""
     only: str = ""
-    """Objects whose name or path contains this; several are separated by commas."""
+    """Only objects whose name or path contains one of these texts, separated by commas."""
     skills: str = "open,close"
     """Skills, separated by commas."""
     out: str = "data/bench-any-urdf"
     """Folder of the data sets."""
 
     def wants(self, text: str) -> bool:
-        """Whether `only` takes a name or path."""
+        """Returns whether `only` selects a name or path."""
         parts = [part for part in self.only.split(",") if part]
         return not parts or any(part in text for part in parts)
 
 
 @dataclass
 class AnyUrdfCfg(RunCfg):
-    """The benchmark's keys."""
+    """The keys of this benchmark."""
 
     keypoints: str = "derived"
-    """`derived`, or `derived,hand`."""
+    """`derived` or `derived,hand`."""
 
 
 @dataclass(frozen=True)
 class Job:
-    """One object, one skill, one source of keypoints."""
+    """A run with one object, one skill and one source of keypoints."""
 
     name: str
     skill: str
     keypoints: str
     source: str
-    """What `object=` is."""
+    """Value of `object=`."""
     robot: str = _ROBOT
-    """What `robot=` is."""
+    """Value of `robot=`."""
 
     @property
     def words(self) -> list[str]:
-        """What `unlatch collect` is told to run."""
+        """Returns the arguments of `unlatch collect`."""
         if self.skill == TASK:
             return [f"task={self.source}", f"robot={self.robot}"]
         return [f"object={self.source}", f"skill={self.skill}", f"robot={self.robot}"]
@@ -105,51 +105,51 @@ class Job:
 
 @dataclass
 class Result:
-    """What came of a job."""
+    """The result of a job."""
 
     job: Job
     closed: dict[int, bool] = field(default_factory=dict)
-    """Success by episode, of those that started closed."""
+    """Success by episode, for episodes that started closed."""
     ajar: dict[int, bool] = field(default_factory=dict)
-    """The same of those that started open, by as little as it was."""
+    """Success by episode, for episodes that started open, however little."""
     strict: list[bool] = field(default_factory=list)
-    """Of every episode: success, and at the end the joint stands beyond 90 % of its range, or within 10 % of closed."""
+    """For every episode: success, with the joint beyond 90 % of its range or within 10 % of closed at the end."""
     first_layouts: int = 0
-    """Episodes whose first layout planned."""
+    """Number of episodes with a plan for the first layout."""
     search_ms: list[float] = field(default_factory=list)
-    """What the search for a layout took, by episode."""
+    """Time of the search for a layout, by episode [ms]."""
     codes: Counter[str] = field(default_factory=Counter)
     refusals: dict[int, str] = field(default_factory=dict)
-    """Why a layout was refused, by episode."""
+    """Reason for refusing the layout, by episode."""
     planned: int = 0
-    """Episodes in which every skill had a plan."""
+    """Number of episodes with a plan for every skill."""
     executed: int = 0
-    """Those of them in which the part went where it should."""
+    """Number of planned episodes in which the part reached its goal."""
     contact_valid: int = 0
-    """Those of them in which contacts were valid too."""
+    """Number of executed episodes with valid contacts."""
     problem: str = ""
-    """Why there is no episode."""
+    """Reason if there is no episode."""
 
     @property
     def refused(self) -> int:
-        """Episodes for which no layout was found in which the skill plans."""
+        """Returns the number of episodes without a layout for which the skill has a plan."""
         return len(self.refusals)
 
     @property
     def all(self) -> dict[int, bool]:
-        """Success by episode."""
+        """Returns the success by episode."""
         return {**self.closed, **self.ajar}
 
 
 def objects_of(root: Path, cfg: RunCfg) -> list[Path]:
-    """Folders of the objects that are tried."""
+    """Returns the folders of the selected objects."""
     found = sorted(path.parent for path in root.rglob(PARTNET_URDF))
     tried = [path for path in found if path.relative_to(root).parts[0].startswith(CATEGORIES)]
     return [path for path in tried if cfg.wants(str(path))]
 
 
-def with_hand_made(folder: Path, out: Path) -> Path:
-    """A copy of an object, with an `articulation.yaml` that has the head of its `info.json`."""
+def copy_with_hand_keypoints(folder: Path, out: Path) -> Path:
+    """Returns a copy of an object whose `articulation.yaml` has the head of `info.json`."""
     shutil.copytree(folder, out, dirs_exist_ok=True)
     articulation = annotate_source(read_source(out), AnnotateCfg(use_info=True)).articulation
     write_annotation_file(out / ANNOTATION_FILE, marked(articulation).to_yaml().encode())
@@ -157,7 +157,7 @@ def with_hand_made(folder: Path, out: Path) -> Path:
 
 
 def run(job: Job, cfg: RunCfg) -> Result:
-    """Runs the command of a job and reads what it left."""
+    """Runs the command of a job and reads its data set."""
     prefix = "" if job.robot == _ROBOT else f"{job.robot}-"
     folder = Path(cfg.out) / f"{prefix}{job.name.replace('/', '-')}-{job.skill}-{job.keypoints}-s{cfg.seed}"
     command = [sys.executable, "-m", "unlatch", "collect", *job.words]
@@ -177,7 +177,7 @@ def run(job: Job, cfg: RunCfg) -> Result:
         drawn = [entry for place in placed.values() for entry in place.get("drawn", {}).items()]
         is_ajar = any(value > 0.0 for key, value in drawn if key.startswith("opening."))
         (result.ajar if is_ajar else result.closed)[item.number] = item.success
-        result.strict.append(item.success and at_its_end(record.skills[-1]))
+        result.strict.append(item.success and is_at_end(record.skills[-1]))
         told = [skill["plan"]["found"] for skill in record.skills if skill.get("plan")]
         planned = item.code not in _NOT_PLANNED and bool(told) and all(told)
         result.planned += planned
@@ -191,20 +191,20 @@ def run(job: Job, cfg: RunCfg) -> Result:
     return result
 
 
-def at_its_end(skill: Mapping[str, Any]) -> bool:
-    """Whether the part of a skill stands at an end of its range: open, or closed where that was the task."""
+def is_at_end(skill: Mapping[str, Any]) -> bool:
+    """Returns whether the part is at the end of its range: open, or closed for `close`."""
     share = (skill["s_end"] - skill["s_closed"]) / (skill["s_open"] - skill["s_closed"])
     return bool(share <= 1.0 - _STRICT_SHARE if skill["name"] == "close" else share >= _STRICT_SHARE)
 
 
-def run_all(jobs: Sequence[Job], cfg: RunCfg, *, heard: Callable[[Result], None] = lambda _: None) -> list[Result]:
-    """Runs jobs, a few at a time, and prints a line for each; `heard` is told of each as it ends, in order."""
+def run_all(jobs: Sequence[Job], cfg: RunCfg, *, on_result: Callable[[Result], None] = lambda _: None) -> list[Result]:
+    """Runs jobs in parallel and prints a line for each; calls `on_result` with each result, in order of completion."""
     print_line(f"{len(jobs)} jobs of {cfg.n} episodes")
     results = []
     with ThreadPoolExecutor(cfg.workers) as pool:
         for result in pool.map(lambda job: run(job, cfg), jobs):
             results.append(result)
-            heard(result)
+            on_result(result)
             line = result.problem or f"{rate(result.all.values())} {dict(result.codes) or ''}"
             about = f"{result.job.robot} {result.job.name} {result.job.skill} {result.job.keypoints}"
             print_line(f"{len(results)}/{len(jobs)} {about}: {line}")
@@ -212,19 +212,19 @@ def run_all(jobs: Sequence[Job], cfg: RunCfg, *, heard: Callable[[Result], None]
 
 
 def rate(successes: Iterable[bool]) -> str:
-    """`18/20`, or a dash where there was no attempt."""
+    """Returns `18/20`, or a dash without attempts."""
     found = list(successes)
     return f"{sum(found)}/{len(found)}" if found else "-"
 
 
 def with_interval(successes: Sequence[bool]) -> str:
-    """`18/20 (69.9 to 97.2 %)`, or a dash where there was no attempt."""
+    """Returns `18/20 (69.9 to 97.2 %)`, or a dash without attempts."""
     low, high = wilson_interval(sum(successes), len(successes))
     return f"{rate(successes)} ({100 * low:.1f} to {100 * high:.1f} %)" if successes else "-"
 
 
 def instance_table(results: Sequence[Result]) -> Table:
-    """One row a job."""
+    """Returns the table of successes, with one row per job."""
     table = Table(box=MARKDOWN)
     for column in ("object", "skill", "keypoints", "closed", "ajar", "95 % interval", "strict", "failures"):
         table.add_column(column, no_wrap=column != "failures")
@@ -245,7 +245,7 @@ def instance_table(results: Sequence[Result]) -> Table:
 
 
 def summary_lines(results: Sequence[Result]) -> list[str]:
-    """Means over instances, pooled rates by start, and the comparison of keypoints."""
+    """Returns lines with means over objects, pooled rates by start, and the comparison of keypoints."""
     lines = []
     for keypoints in dict.fromkeys(result.job.keypoints for result in results):
         for skill in (*dict.fromkeys(result.job.skill for result in results), "all"):
@@ -265,12 +265,12 @@ def summary_lines(results: Sequence[Result]) -> list[str]:
     searched = [ms for result in results for ms in result.search_ms]
     if searched:
         first = sum(result.first_layouts for result in results)
-        lines.append(f"first layout planned: {first}/{len(searched)}; search {median(searched):.0f} ms (median)")
+        lines.append(f"plan for the first layout: {first}/{len(searched)}; search {median(searched):.0f} ms (median)")
     return lines + compared_lines(results)
 
 
 def compared_lines(results: Sequence[Result]) -> list[str]:
-    """Derived keypoints against those set by hand, over the episodes that both have."""
+    """Returns the comparison of derived keypoints and those set by hand, over their common episodes."""
     by_source = {
         source: {(r.job.name, r.job.skill): r for r in results if r.job.keypoints == source} for source in SOURCES
     }
@@ -292,7 +292,7 @@ def compared_lines(results: Sequence[Result]) -> list[str]:
 
 
 def main(arguments: list[str]) -> int:
-    """Runs every job and prints what came of them."""
+    """Runs every job and prints the results."""
     cfg = read_pairs(AnyUrdfCfg, arguments)
     root = os.environ.get("UNLATCH_PARTNET_DIR")
     if not root:
@@ -302,7 +302,7 @@ def main(arguments: list[str]) -> int:
         name = folder.relative_to(root).as_posix()
         for keypoints in cfg.keypoints.split(","):
             copy = Path(cfg.out) / "objects" / name
-            source = folder if keypoints == "derived" else with_hand_made(folder, copy)
+            source = folder if keypoints == "derived" else copy_with_hand_keypoints(folder, copy)
             jobs += [Job(name, skill, keypoints, str(source)) for skill in cfg.skills.split(",")]
     results = run_all(jobs, cfg)
     result_console().print(instance_table(results))

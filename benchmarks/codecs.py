@@ -1,10 +1,10 @@
-"""What encoders make of the images of a render set: pace on one core, size, and how near the images stay.
+"""Compares video encoders on the images of a render set: speed on one core, file size, and image quality.
 
     unlatch render data/mw name=exact rgb=lossless cameras=[front] cameras.0.width=320 cameras.0.height=240
     python benchmarks/codecs.py data=data/mw render=exact [episode=0]
 
-Every frame of one camera is encoded to a file and read again: frames a second of CPU time, kilobytes, and the peak
-signal-to-noise ratio (PSNR) in the mean of the frames and of the worst one. `h264` and `av1` are those of
+Encodes every frame of one camera to a file and reads it again. Prints frames per second of CPU time, kilobytes, and the
+peak signal-to-noise ratio (PSNR): the mean over the frames and the lowest. `h264` and `av1` are the encoders of
 `unlatch export`.
 """
 
@@ -37,22 +37,22 @@ ENCODERS: dict[str, tuple[str, dict[str, str]]] = {
     "av1, key frame every 30": ("libsvtav1", {**AV1, "g": "30"}),
     "av1, looking ahead": ("libsvtav1", {**AV1, "svtav1-params": "fast-decode=0"}),
 }
-"""FFmpeg's names and options."""
+"""FFmpeg's name and options of each encoder."""
 
 
 @dataclasses.dataclass
 class BenchCfg:
-    """What the benchmark takes."""
+    """The keys of the benchmark."""
 
     data: str = "data/mw"
     """A data set with a render set."""
     render: str = "exact"
-    """Its render set."""
+    """Name of the render set."""
     episode: int = 0
-    """Which episode."""
+    """Number of the episode."""
 
 
-def encoded(images: list[np.ndarray], path: Path, rate_hz: int, codec: str, options: dict[str, str]) -> float:
+def encode_video(images: list[np.ndarray], path: Path, rate_hz: int, codec: str, options: dict[str, str]) -> float:
     """Writes a video on one thread; returns the CPU time [s]."""
     started = time.process_time()
     with av.open(str(path), "w") as container:
@@ -68,7 +68,7 @@ def encoded(images: list[np.ndarray], path: Path, rate_hz: int, codec: str, opti
 
 
 def psnr(images: list[np.ndarray], path: Path) -> tuple[float, float]:
-    """Mean of the frames, and the worst one [dB]."""
+    """Returns the mean PSNR of the frames and the lowest one [dB]."""
     with av.open(str(path)) as container:
         found = [frame.to_ndarray(format="rgb24") for frame in container.decode(video=0)]
     errors = np.array([np.mean((a.astype(float) - b) ** 2) for a, b in zip(images, found, strict=True)])
@@ -77,19 +77,22 @@ def psnr(images: list[np.ndarray], path: Path) -> tuple[float, float]:
 
 
 def main() -> None:
-    """Prints the table."""
+    """Prints the table of encoders."""
     cfg = read_pairs(BenchCfg, sys.argv[1:])
     os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
     renders = RenderSet.open(cfg.data, cfg.render)
     camera = next(iter(renders.cameras))
     images = list(renders.episode(cfg.episode).frames(camera, RGB))
     seconds = len(images) / renders.rate_hz
-    print(f"{len(images)} frames of {camera}, {images[0].shape[1]}x{images[0].shape[0]}, {seconds:.1f} s")
+    print(
+        f"Encoders on one core: {len(images)} frames of {camera}, {images[0].shape[1]}x{images[0].shape[0]}, "
+        f"{seconds:.1f} s"
+    )
     print(f"{'':26}{'frames/s':>10}{'x real time':>13}{'kB':>8}{'PSNR mean':>11}{'lowest':>8}")
     with tempfile.TemporaryDirectory() as folder:
         for name, (codec, options) in ENCODERS.items():
             path = Path(folder) / f"{codec}.mp4"
-            spent = encoded(images, path, renders.rate_hz, codec, options)
+            spent = encode_video(images, path, renders.rate_hz, codec, options)
             mean, least = psnr(images, path)
             size = path.stat().st_size / 1e3
             print(f"{name:26}{len(images) / spent:10.0f}{seconds / spent:13.1f}{size:8.0f}{mean:11.1f}{least:8.1f}")

@@ -1,4 +1,4 @@
-"""The peer: the same goal problems in Drake with SNOPT, as GenSim2 states and starts them. Needs the extra `bench`."""
+"""Solves the goal problems in Drake with SNOPT, with the formulation and starts of GenSim2. Needs the extra `bench`."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ _JOINT = (
 
 
 class DrakePeer:
-    """Nine starts a problem; of the solutions the one whose joints are nearest to the present ones."""
+    """Solves each problem from nine starts and takes the solution nearest to the present joints."""
 
     def __init__(self, common: Mapping[str, Any]) -> None:
-        """Builds the plant, which is not counted in the times.
+        """Builds the plant. The times do not include this.
 
         Args:
             common: The `common` part of the problems.
@@ -39,7 +39,7 @@ class DrakePeer:
         self.drake = drake
         self.common = common
         plant = drake.MultibodyPlant(0.0)
-        drake.Parser(plant).AddModelsFromString(_urdf(common), "urdf")
+        drake.Parser(plant).AddModelsFromString(_arm_urdf(common), "urdf")
         plant.WeldFrames(plant.world_frame(), plant.GetFrameByName("panda_link0"))
         plant.Finalize()
         self.plant = plant
@@ -49,18 +49,18 @@ class DrakePeer:
         self.pose = np.array(common["hand_pose_at_current"])
 
     def solve(self, problem: Mapping[str, Any], index: int = 0) -> tuple[Array | None, float]:
-        """The chosen solution and its cost.
+        """Returns the chosen solution and its cost.
 
         Args:
             problem: One problem.
-            index: Its number, by which starts are drawn where the problem has none.
+            index: Its number. It seeds the starts if the problem states none.
 
         Returns:
             (7,) joints of the arm [rad] or None, and the optimal cost of that solution.
         """
         best: tuple[float, Array, float] | None = None
         for seed in seeds_of(problem, self.common, index):
-            result, q = self._from(problem, np.array(seed))
+            result, q = self._solve_from(problem, np.array(seed))
             if not result.is_success():
                 continue
             found = result.GetSolution(q)
@@ -69,7 +69,7 @@ class DrakePeer:
                 best = (away, found, float(result.get_optimal_cost()))
         return (None, float("inf")) if best is None else (best[1][:7], best[2])
 
-    def _from(self, problem: Mapping[str, Any], seed: Array) -> Any:
+    def _solve_from(self, problem: Mapping[str, Any], seed: Array) -> Any:
         drake, plant, world, hand = self.drake, self.plant, self.plant.world_frame(), self.hand
         ik = drake.InverseKinematics(plant, True)
         program = ik.get_mutable_prog()
@@ -93,8 +93,8 @@ class DrakePeer:
         return drake.SnoptSolver().Solve(program, seed, drake.SolverOptions()), q
 
 
-def _urdf(common: Mapping[str, Any]) -> str:
-    """The arm of the file and its two fingers, whose joints are part of the peer's variables."""
+def _arm_urdf(common: Mapping[str, Any]) -> str:
+    """Returns the URDF of the arm and its two fingers. The finger joints are variables of the formulation."""
     links, parent = [_LINK.format(name="panda_link0")], "panda_link0"
     joints = []
     for i, entry in enumerate(common["robot"]["kinematic_chain_to_hand"]):
@@ -103,15 +103,15 @@ def _urdf(common: Mapping[str, Any]) -> str:
         rest = ""
         if entry["axis"] is not None:
             low, high = entry["limit"]
-            rest = _rest(entry["axis"], low, high)
+            rest = _axis_and_limits(entry["axis"], low, high)
         joints.append(
             _JOINT.format(
                 name=entry["name"],
                 type=entry["type"],
                 parent=parent,
                 child=child,
-                xyz=_text(entry["xyz"]),
-                rpy=_text(entry["rpy"]),
+                xyz=_join_values(entry["xyz"]),
+                rpy=_join_values(entry["rpy"]),
                 rest=rest,
             )
         )
@@ -126,15 +126,15 @@ def _urdf(common: Mapping[str, Any]) -> str:
                 child=f"finger{i}",
                 xyz="0 0 0.0584",
                 rpy="0 0 0",
-                rest=_rest(axis, 0.0, 0.04),
+                rest=_axis_and_limits(axis, 0.0, 0.04),
             )
         )
     return f'<robot name="arm">{"".join(links)}{"".join(joints)}</robot>'
 
 
-def _rest(axis: list[float], low: float, high: float) -> str:
-    return f'<axis xyz="{_text(axis)}"/><limit lower="{low}" upper="{high}" effort="100" velocity="10"/>'
+def _axis_and_limits(axis: list[float], low: float, high: float) -> str:
+    return f'<axis xyz="{_join_values(axis)}"/><limit lower="{low}" upper="{high}" effort="100" velocity="10"/>'
 
 
-def _text(values: list[float]) -> str:
+def _join_values(values: list[float]) -> str:
     return " ".join(repr(float(v)) for v in values)

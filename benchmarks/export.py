@@ -1,12 +1,12 @@
-"""How fast a data set is exported on one core, and how much memory that takes over a thousand episodes.
+"""Measures the speed of `unlatch export` on one core, and its memory over a thousand episodes.
 
     unlatch collect task=open_microwave episodes=8 out=data/mw pictures=0
     unlatch render data/mw cameras=[front] cameras.0.width=320 cameras.0.height=240
     python benchmarks/export.py data=data/mw render=default episodes=1000
 
-Every rendered episode is exported by itself, states and one camera, to a new LeRobot set: seconds of wall and CPU time,
-beside how long it lasted. Then copies of the first one, under other numbers, make a set of many episodes, which is
-exported in one go; resident memory is told after every tenth of them.
+Exports every rendered episode alone, with states and one camera, to a new LeRobot set. Prints wall time and CPU time
+compared with the duration of the episode. Then makes a set of many copies of the first episode, with other numbers.
+Exports this set in one run, and prints the resident memory after every tenth of it.
 """
 
 from __future__ import annotations
@@ -38,22 +38,22 @@ LONG_S = 15.0
 
 @dataclasses.dataclass
 class BenchCfg:
-    """What the benchmark takes."""
+    """The keys of the benchmark."""
 
     data: str = "data/mw"
     """A data set with rendered episodes."""
     render: str = "default"
-    """Its render set."""
+    """Name of the render set."""
     episodes: int = 1000
-    """How many copies the memory is measured over; 0: none."""
+    """Number of copies for the measurement of memory; 0: no measurement."""
 
 
-def export(data_set: DataSet, out: Path, cfg: LeRobotCfg, *, tell: int = 0) -> tuple[float, float, float]:
-    """Exports; returns wall time, CPU time and how long the episodes lasted [s]."""
+def export(data_set: DataSet, out: Path, cfg: LeRobotCfg, *, report_every: int = 0) -> tuple[float, float, float]:
+    """Exports a data set; returns wall time, CPU time and duration of the episodes [s]."""
     wall, cpu, process = time.perf_counter(), time.process_time(), psutil.Process()
 
     def on_episode(count: int, total: int) -> None:
-        if tell and count % tell == 0:
+        if report_every and count % report_every == 0:
             print(f"  {count:5d} of {total}: {process.memory_info().rss / 2**20:7.1f} MiB")
 
     report = run_export(LeRobotExporter(Source(data_set, cfg), cfg), out, on_episode=on_episode)
@@ -61,7 +61,7 @@ def export(data_set: DataSet, out: Path, cfg: LeRobotCfg, *, tell: int = 0) -> t
 
 
 def copies(data_set: DataSet, renders: RenderSet, number: int, count: int, folder: Path) -> DataSet:
-    """A data set of copies of one episode, images included."""
+    """Returns a data set of copies of one episode, with images."""
     record, images = data_set.read(number), renders.episode(number)
     cameras = [camera for camera in renders.header["cameras"] if RGB in renders.streams[camera["name"]]]
     with DataSet.create_or_resume(folder, header=data_set.header) as many:
@@ -98,21 +98,24 @@ def main() -> None:
                 for number in numbers
             ]
         )  # (N, 3)
-        print(f"{len(rows)} episodes, one by one, states and {', '.join(renders.cameras)}, one core:")
+        print(f"Export of {len(rows)} episodes, one by one, with states and {', '.join(renders.cameras)}, on one core:")
         for name, column in (("wall", 0), ("CPU", 1)):
             times, pace = rows[:, column], rows[:, 2] / rows[:, column]
             print(
-                f"  {name}: median {np.median(times):.2f} s, slowest {times.max():.2f} s an episode; "
-                f"{np.median(pace):.0f} times as fast as it lasted, at least {pace.min():.0f}; an episode of "
-                f"{LONG_S:.0f} s: {LONG_S / pace.min():.2f} s at most"
+                f"  {name}: median {np.median(times):.2f} s, slowest {times.max():.2f} s per episode; "
+                f"{np.median(pace):.0f} times faster than real time, at least {pace.min():.0f}; an episode of "
+                f"{LONG_S:.0f} s takes at most {LONG_S / pace.min():.2f} s"
             )
         if cfg.episodes:
             many = copies(data_set, renders, numbers[0], cfg.episodes, scratch / "many")
-            print(f"{cfg.episodes} episodes in one go, resident memory:")
+            print(f"Resident memory during the export of {cfg.episodes} episodes in one run:")
             wall, cpu, lasted = export(
-                many, scratch / "all", LeRobotCfg(render=cfg.render), tell=max(1, cfg.episodes // 10)
+                many, scratch / "all", LeRobotCfg(render=cfg.render), report_every=max(1, cfg.episodes // 10)
             )
-            print(f"  {lasted:.0f} s of record in {wall:.1f} s wall, {cpu:.1f} s CPU: {lasted / cpu:.0f} times as fast")
+            print(
+                f"  {lasted:.0f} s of record in {wall:.1f} s wall, {cpu:.1f} s CPU: {lasted / cpu:.0f} times faster "
+                f"than real time"
+            )
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
 

@@ -1,10 +1,10 @@
-"""Methods for the goal solve, side by side on the same problems: which solver, from how many starts.
+"""Compares solvers and numbers of starts on the same goal problems.
 
 Usage: python benchmarks/goal_methods.py [problems=FILE] [every=6]
 
-The general solvers get the same rows and cost as ours, in the form that suits them best: an angle as its cosine, exact
-Hessians from CasADi. They start from the present joints, or from those and the most promising of our table; the best
-solution counts. Times hold everything but building the programs.
+The general solvers get the same rows and cost as ours, in the form that suits them best: an angle as its cosine, and
+exact Hessians from CasADi. They start from the present joints, or from these and the most promising configurations of
+our table. The best solution counts. Times include everything except building the programs.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ METHODS: dict[str, tuple[str, dict[str, Any]]] = {
 
 
 class NonlinearProgram:
-    """One general solver for one arm; the problem's numbers are parameters."""
+    """A general solver for one arm; the numbers of a problem are parameters."""
 
     def __init__(self, kinematics: Kinematics, layout: ParameterLayout, plugin: str, options: dict[str, Any]) -> None:
         import casadi as ca
@@ -66,7 +66,7 @@ class NonlinearProgram:
         self.solver = ca.nlpsol("goal", plugin, problem, {**options, "error_on_fail": False})
 
     def solve(self, start: Array, reference: Array, P: Array) -> tuple[Array, float, bool]:
-        """Joints, cost and whether the solver says that it converged."""
+        """Returns joints, cost and whether the solver reports convergence."""
         rows = self.layout.unpacked(P)
         low: list[float] = []
         high: list[float] = []
@@ -90,7 +90,7 @@ class NonlinearProgram:
 
 
 def method(common: Mapping[str, Any], name: str, starts: int) -> goals.Solve:
-    """A general solver from a number of starts."""
+    """Returns a function that runs a general solver from a number of starts."""
     arm, near = kpam.arm_of(common), kpam.nearness_of(common)
     programs: dict[Structure, NonlinearProgram] = {}
 
@@ -135,7 +135,7 @@ def main() -> int:
     tallies = goals.run(problems, solvers, warm_up_all=True)
     console = Console(width=140)
     goals.report(console, "methods", problems, tallies, common)
-    console.print(f"{time.perf_counter() - began:.0f} s in all")
+    console.print(f"{time.perf_counter() - began:.0f} s in total")
     return 0
 
 

@@ -1,19 +1,25 @@
-"""The goal solver on problems from outside, beside the peer (Drake with SNOPT) live in the same run, one thread each.
+"""Compares the goal solver with Drake and SNOPT on the same goal problems, in the same run, with one thread each.
 
 Usage: python benchmarks/goal_problems.py [problems=FILE] [every=1] [moved=200] [seed=0] [drake=true] [interpreted=true]
 
-  problems     problems.json or its folder; default: what UNLATCH_KPAM_PROBLEMS names
-  every        take every so-manieth problem
-  moved        so many problems again with the object moved rigidly at random: nobody tuned on those; 0 = none
+  problems     problems.json or its folder; default: the environment variable UNLATCH_KPAM_PROBLEMS
+  every        take every n-th problem
+  moved        number of problems repeated with the object moved rigidly at random, to exclude tuning; 0 = none
   seed         seed of those moves
-  drake        whether to run the peer (extra `bench`)
+  drake        whether to run Drake (extra `bench`)
   interpreted  whether to run ours a second time without compiled programs
 
-The solvers take turns problem by problem. Times hold everything from the problem's numbers to a checked solution; not
-counted are the peer's plant and our compiled programs, both made once. Violations are measured here, from scratch:
-"to 1e-6" counts solutions that leave no tolerance by more than 1e-6 m or rad (the peer bounds cosines to 1e-6, which is
-coarser), "claimed" those given for problems that provably have none, "cost at best" those within 1e-3 of the lowest
-cost that anyone found; ratios are the peer's time over ours.
+The solvers take turns, problem by problem. Times cover everything from the problem's numbers to a checked solution.
+They do not include Drake's plant and our compiled programs, which are built once. This script measures all violations
+itself. The columns are:
+
+  found         solutions that the solver returned
+  to 1e-6       solutions that exceed no tolerance by more than 1e-6 m or rad (Drake bounds cosines to 1e-6, which is
+                coarser)
+  claimed       solutions returned for problems that provably have none
+  cost at best  solutions within 1e-3 of the lowest cost that any solver found
+  worst out     largest violation [m or rad]
+  ratio         Drake's time divided by ours
 """
 
 from __future__ import annotations
@@ -38,14 +44,14 @@ Array = np.ndarray
 Solve = Callable[[Mapping[str, Any]], tuple["Array | None", float]]
 
 TOLERANCE = 1e-6
-"""What a solution may lie beyond a tolerance and still count as one [m and rad]."""
+"""Largest violation of a valid solution [m and rad]."""
 CLOSE = 1e-3
-"""What a cost may lie above the best known and still count as the best."""
+"""Largest difference to the lowest known cost that counts as equal."""
 
 
 @dataclass
 class Tally:
-    """What one solver did on one set."""
+    """Results of one solver on one set."""
 
     name: str
     q: list[Array | None] = field(default_factory=list)
@@ -54,7 +60,7 @@ class Tally:
 
 
 def single_thread() -> None:
-    """Starts the command again with one thread, unless it has one already."""
+    """Restarts the command with one thread if it has more."""
     names = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
     if any(os.environ.get(name) != "1" for name in names):
         os.environ.update(dict.fromkeys(names, "1"))
@@ -62,13 +68,13 @@ def single_thread() -> None:
 
 
 def ours(common: Mapping[str, Any], *, compiled: bool) -> tuple[str, Solve]:
-    """Our solver, with programs of its own."""
+    """Returns our solver with its own programs, and its name."""
     arm = kpam.arm_of(common)
     solver, scene, near = GoalSolver(arm), kpam.scene(), kpam.nearness_of(common)
     mode = "now" if compiled else "0"
 
     def solve(problem: Mapping[str, Any]) -> tuple[Array | None, float]:
-        os.environ[COMPILE_VARIABLE] = mode  # read where a program is made
+        os.environ[COMPILE_VARIABLE] = mode  # read when a program is built
         terms: Any = kpam.terms_of(problem, arm.tool_keypoints)
         found = solver.solve(terms, scene, q_reference=arm.q_home, nearness=near)
         return (np.array(found.q), found.cost) if found.found else (None, float("inf"))
@@ -79,9 +85,9 @@ def ours(common: Mapping[str, Any], *, compiled: bool) -> tuple[str, Solve]:
 def run(
     problems: list[Mapping[str, Any]], solvers: list[tuple[str, Solve]], *, warm_up_all: bool = False
 ) -> list[Tally]:
-    """Every solver on every problem, in turns, after the programs of ours (or of all) were made."""
+    """Runs every solver on every problem, in turns. Before that, builds the programs of ours (or of all)."""
     tallies = [Tally(name) for name, _ in solvers]
-    for problem in problems[:: max(1, len(problems) // 40)]:  # makes the programs of all structures
+    for problem in problems[:: max(1, len(problems) // 40)]:  # builds the programs of all structures
         for name, solve in solvers:
             if warm_up_all or name.startswith("ours"):
                 solve(problem)
@@ -98,7 +104,7 @@ def run(
 def report(
     console: Console, title: str, problems: list[Mapping[str, Any]], tallies: list[Tally], common: Mapping[str, Any]
 ) -> None:
-    """Prints one set as a table."""
+    """Prints the results on one set as a table."""
     arm = kpam.arm_of(common)
     terms = [kpam.terms_of(problem, arm.tool_keypoints) for problem in problems]
     measured = [
@@ -110,13 +116,13 @@ def report(
     feasible = [i for i in range(len(problems)) if known[i] or any(row[i] for row in holds)]
     infeasible = [i for i, p in enumerate(problems) if p.get("feasibility") == kpam.CONTRADICTING]
     if not feasible:
-        console.print(f"{title}: none of {len(problems)} problems is known to be feasible or was solved.")
+        console.print(f"{title}: none of {len(problems)} problems is known to be feasible, and none was solved.")
     best = [
         min([kpam.best_known(p), *(t.cost[i] for t, row in zip(tallies, holds, strict=True) if row[i])])
         for i, p in enumerate(problems)
     ]
     peer = next((t for t in tallies if t.name.startswith("Drake")), None)
-    table = Table(title=f"{title}: {len(problems)} problems, {len(feasible)} known to be feasible")
+    table = Table(title=f"Goal solvers, {title}: {len(problems)} problems, {len(feasible)} known to be feasible")
     columns = ["solver", "found", "to 1e-6", "cost at best", "worst out", "median ms", "p95 ms", "max ms"]
     if infeasible:
         columns.insert(3, "claimed")
@@ -154,7 +160,7 @@ def report(
 
 
 def main() -> int:
-    """Runs the sets and prints what came of them."""
+    """Runs the sets and prints their tables."""
     single_thread()
     options = dict(a.split("=", 1) for a in sys.argv[1:])
     unknown = set(options) - {"problems", "every", "moved", "seed", "drake", "interpreted"}
@@ -171,7 +177,7 @@ def main() -> int:
         solvers.append(("Drake, 9 starts", DrakePeer(common).solve))
     console = Console(width=140)
     if not has_compiler():
-        console.print("No C compiler here: ours runs interpreted.")
+        console.print("There is no C compiler: our solver runs interpreted.")
     report(console, "as given", problems, run(problems, solvers), common)
     count = int(options.get("moved", 200))
     if count:

@@ -1,4 +1,4 @@
-"""Reads goal problems from outside (`problems.json`) as rows of the solver."""
+"""Reads goal problems of other systems (`problems.json`) as rows of the solver."""
 
 from __future__ import annotations
 
@@ -29,23 +29,23 @@ VARIABLE = "UNLATCH_KPAM_PROBLEMS"
 
 @dataclass
 class Given:
-    """A row as it stands in the file, in the place of a term."""
+    """A row of the file in the role of a term."""
 
     fixed: Row
     label: str
     TYPE = "given"
 
     def row(self, tool: Mapping[str, Any], scene: PlanningScene) -> Row:
-        """The row."""
+        """Returns the row."""
         del tool, scene
         return self.fixed
 
 
 def load(path: str | None) -> dict[str, Any]:
-    """The file, given as a path to it or to its folder, or by the environment variable.
+    """Reads the file. The path names it or its folder; without a path, the environment variable does.
 
     Raises:
-        SystemExit: There is none.
+        SystemExit: There is no such file.
     """
     chosen = path or os.environ.get(VARIABLE)
     if chosen is None:
@@ -59,7 +59,7 @@ def load(path: str | None) -> dict[str, Any]:
 
 
 def arm_of(common: Mapping[str, Any]) -> ArmModel:
-    """The arm of the set: a Panda with tool keypoints of its own; a new one, with programs of its own, at each call."""
+    """Returns a new model of the set's arm: a Panda with the set's tool keypoints. Each has its own programs."""
     arm = franka_panda().arms[0]
     box = common["workspace_box"]
     return ArmModel(
@@ -76,7 +76,7 @@ def arm_of(common: Mapping[str, Any]) -> ArmModel:
 
 
 def nearness_of(common: Mapping[str, Any]) -> Nearness:
-    """The cost of the set, without its constant share of the fingers."""
+    """Returns the cost of the set, without the constant share of the fingers."""
     T = np.array(common["hand_pose_at_current"])
     return Nearness(
         weights=np.array(common["centering_weights_diag"][:7], dtype=float),
@@ -87,7 +87,7 @@ def nearness_of(common: Mapping[str, Any]) -> Nearness:
 
 
 def terms_of(problem: Mapping[str, Any], keypoints: Mapping[str, Array]) -> list[Given]:
-    """The constraints of one problem, named by their place and kind."""
+    """Returns the constraints of one problem, named by index and kind."""
     terms = []
     for i, entry in enumerate(problem["constraints"]):
         label = f"constraint_list[{i}]"
@@ -105,7 +105,7 @@ def terms_of(problem: Mapping[str, Any], keypoints: Mapping[str, Array]) -> list
 
 
 def angles_of(entry: Mapping[str, Any]) -> tuple[float, float, float]:
-    """Smallest, largest and wanted angle of an axis constraint [rad]; from its inner product where they are missing."""
+    """Returns smallest, largest and target angle of an axis constraint [rad]; if missing, from its inner product."""
     wanted = entry.get("target_angle_rad")
     if wanted is None:
         wanted = math.acos(min(1.0, max(-1.0, float(entry["target_inner_product"]))))
@@ -115,7 +115,7 @@ def angles_of(entry: Mapping[str, Any]) -> tuple[float, float, float]:
 
 
 def seeds_of(problem: Mapping[str, Any], common: Mapping[str, Any], index: int) -> list[list[float]]:
-    """The peer's starts: those of the file, else the present joints and eight anchors, drawn as the file's were."""
+    """Returns Drake's starts: those of the file, or the present joints and eight anchors drawn in the same way."""
     if problem.get("seeds"):
         return list(problem["seeds"])
     anchors = common["anchor_seeds"]
@@ -124,7 +124,7 @@ def seeds_of(problem: Mapping[str, Any], common: Mapping[str, Any], index: int) 
 
 
 def scene() -> PlanningScene:
-    """An empty scene: the rows carry their targets."""
+    """Returns an empty scene, because the rows contain their targets."""
     return PlanningScene(
         keypoints={},
         axes={},
@@ -137,9 +137,9 @@ def scene() -> PlanningScene:
 
 
 def moved(problem: Mapping[str, Any], rng: np.random.Generator) -> dict[str, Any]:
-    """The problem with its object moved rigidly: yaw within 0.6 rad, 0.12 m to the sides, -0.05 to 0.10 m in height.
+    """Moves the object of a problem rigidly: yaw within 0.6 rad, 0.12 m to the sides, -0.05 to 0.10 m in height.
 
-    What the file knows of the answer no longer holds and is left out.
+    Removes the known answers of the file, because they no longer hold.
     """
     angle = rng.uniform(-0.6, 0.6)
     shift = np.array([*rng.uniform(-0.12, 0.12, 2), rng.uniform(-0.05, 0.10)])
@@ -155,7 +155,7 @@ def moved(problem: Mapping[str, Any], rng: np.random.Generator) -> dict[str, Any
 
 
 def best_known(problem: Mapping[str, Any]) -> float:
-    """The lowest cost that the file knows; infinite where it knows none."""
+    """Returns the lowest cost in the file; infinite if it has none."""
     found = [np.inf]
     peer = problem.get("drake") or {}
     if peer.get("solved"):
@@ -167,7 +167,7 @@ def best_known(problem: Mapping[str, Any]) -> float:
 
 
 def violation(terms: list[Given], arm: ArmModel, q: Array) -> tuple[float, float]:
-    """How far joints leave the constraints and the workspace beyond tolerance, and the joint limits, from scratch.
+    """Measures the violations of constraints, workspace and joint limits independently of the solver.
 
     Args:
         terms: The constraints.
@@ -175,7 +175,7 @@ def violation(terms: list[Given], arm: ArmModel, q: Array) -> tuple[float, float
         q: (n,) joints [rad].
 
     Returns:
-        The largest excess [m or rad, alike], and the largest excess of a joint limit [rad].
+        The largest violation of constraints and workspace [m or rad], and of a joint limit [rad].
     """
     T = arm.kinematics.fk(q)
     R, p = T[:3, :3], T[:3, 3]

@@ -1,11 +1,11 @@
-"""A thousand writers into one folder, and the opening of a very large set: file counts, times of a write, of the index.
+"""Measures a thousand writers in one folder, and the opening of a very large data set.
 
     python benchmarks/many_writers.py writers=1000 episodes=10 processes=8 opened=100000
 
-Each of `processes` plays its share of the writers, every one with an area, a lock and an index of its own, and writes
-small records in turns. Then a set of `opened` episodes of which nothing but folders and index lines exist is opened by
-`unlatch list data`, `watch` and `report`, with their CPU time and memory: a file of an episode that was read would be
-an error: there is none.
+Each of `processes` acts as its share of the writers. Every writer has its own area, lock and index, and writes small
+records in turn. Prints file counts, the times of a write, and the time to read the index. Then `unlatch list data`,
+`watch` and `report` open a set of `opened` episodes, and their CPU time and memory are printed. Only folders and index
+lines of this set exist. So a command that reads a file of an episode fails.
 """
 
 from __future__ import annotations
@@ -35,17 +35,17 @@ HEADER = {"config": {"task": {"name": "many"}, "skills": [{"objects": ["box"]}]}
 
 @dataclass
 class ManyWritersCfg:
-    """What the benchmark takes."""
+    """The keys of the benchmark."""
 
     writers: int = 1000
     episodes: int = 10
-    """Episodes of each writer."""
+    """Number of episodes of each writer."""
     processes: int = 8
-    """Processes that play the writers."""
+    """Number of processes that act as writers."""
     opened: int = 100_000
-    """Episodes of the set that is only opened."""
+    """Number of episodes of the set that is only opened."""
     folder: str | None = None
-    """Where the sets are made; null: the system's place for temporary files."""
+    """Folder of the sets; null: the system's temporary folder."""
 
 
 def main() -> int:
@@ -53,26 +53,26 @@ def main() -> int:
     cfg = read_pairs(ManyWritersCfg, sys.argv[1:])
     place = Path(tempfile.mkdtemp(dir=cfg.folder))
     try:
-        missing = _write(cfg, place / "written")
-        _open(cfg.opened, place / "opened")
+        missing = _measure_writes(cfg, place / "written")
+        _measure_opening(cfg.opened, place / "opened")
     finally:
         shutil.rmtree(place, ignore_errors=True)
     return int(missing > 0)
 
 
-def _write(cfg: ManyWritersCfg, folder: Path) -> int:
+def _measure_writes(cfg: ManyWritersCfg, folder: Path) -> int:
     with DataSet.create_or_resume(folder, header=HEADER):
         pass
     context = multiprocessing.get_context("spawn")
     started = time.perf_counter()
     with context.Pool(cfg.processes) as pool:
         parts = [(folder, list(range(part, cfg.writers, cfg.processes)), cfg) for part in range(cfg.processes)]
-        times = np.concatenate(pool.map(_play, parts, chunksize=1))
+        times = np.concatenate(pool.map(_act_as_writers, parts, chunksize=1))
     seconds = time.perf_counter() - started
     n = cfg.writers * cfg.episodes
     p50, p99, worst = (1000.0 * float(value) for value in np.quantile(times, [0.5, 0.99, 1.0]))
-    print(f"{cfg.writers} writers, {n} episodes in {seconds:.1f} s = {n / seconds:,.0f} a second")
-    print(f"a write: median {p50:.1f} ms, 99 % {p99:.1f} ms, longest {worst:.1f} ms")
+    print(f"{cfg.writers} writers, {n} episodes in {seconds:.1f} s = {n / seconds:,.0f} per second")
+    print(f"time of a write: median {p50:.1f} ms, 99 % {p99:.1f} ms, longest {worst:.1f} ms")
     files = sum(1 for path in folder.rglob("*") if path.is_file())
     data_set = DataSet.open(folder)
     started = time.perf_counter()
@@ -83,22 +83,22 @@ def _write(cfg: ManyWritersCfg, folder: Path) -> int:
     return n - there
 
 
-def _play(part: tuple[Path, list[int], ManyWritersCfg]) -> np.ndarray:
-    """Plays writers in turns; the times of their writes [s]."""
+def _act_as_writers(part: tuple[Path, list[int], ManyWritersCfg]) -> np.ndarray:
+    """Writes records for several writers in turn; returns the times of the writes [s]."""
     folder, writers, cfg = part
     times = []
     with ExitStack() as stack:
         sets = {writer: stack.enter_context(DataSet.open(folder, worker=f"s{writer}")) for writer in writers}
         for turn in range(cfg.episodes):
             for writer, data_set in sets.items():
-                number = turn * cfg.writers + writer  # neighbours share a folder: that is where writers meet
+                number = turn * cfg.writers + writer  # neighbours share a folder, so writers meet there
                 started = time.perf_counter()
                 data_set.write(EpisodeRecord(number=number, seed=number, success=True))
                 times.append(time.perf_counter() - started)
     return np.array(times)
 
 
-def _open(n: int, folder: Path) -> None:
+def _measure_opening(n: int, folder: Path) -> None:
     with DataSet.create_or_resume(folder, header=HEADER) as data_set:
         for number in range(n):
             data_set.folder_of(number).mkdir(parents=True)
@@ -112,15 +112,15 @@ def _open(n: int, folder: Path) -> None:
         files[number % 100].write(json.dumps({**line, "number": number}, sort_keys=True) + "\n")
     for file in files:
         file.close()
-    print(f"{n:,} episodes without one of their files:")
+    print(f"opening a set of {n:,} episodes whose files do not exist:")
     for words in (["list", "data"], ["watch"], ["report"]):
-        seconds, peak_mb, text = _measured([*words, str(folder), *(["pictures=0"] if words == ["report"] else [])])
+        seconds, peak_mb, text = _run_measured([*words, str(folder), *(["pictures=0"] if words == ["report"] else [])])
         counted = "counts all" if f"{n}/{n}" in text or words == ["report"] else f"says {text!r}"
-        print(f"unlatch {' '.join(words)}: {counted}, {seconds:.1f} s of CPU, {peak_mb:.0f} MB at most")
+        print(f"unlatch {' '.join(words)}: {counted}, {seconds:.1f} s of CPU time, at most {peak_mb:.0f} MB")
 
 
-def _measured(words: list[str]) -> tuple[float, float, str]:
-    """CPU time [s] and the most resident memory [MB] of a command, and what it said."""
+def _run_measured(words: list[str]) -> tuple[float, float, str]:
+    """Returns CPU time [s], largest resident memory [MB] and output of a command."""
     process = subprocess.Popen([sys.executable, "-m", "unlatch", *words], stdout=subprocess.PIPE, text=True)
     text = process.stdout.read() if process.stdout is not None else ""
     _, status, usage = os.wait4(process.pid, 0)

@@ -1,10 +1,10 @@
-"""What the memory of one worker does over thousands of episodes.
+"""Measures the memory of one worker over thousands of episodes.
 
     python benchmarks/memory.py episodes=10000 task=open_microwave seed=0
 
 One process makes the episodes one after another, as a worker does, and writes each to a data set. Prints its resident
-memory every `every` episodes, with what it is beyond that after the first `every`; exit code 1 if it is more than 5 %
-beyond at the end.
+memory after every `every` episodes, and the change since the first reading. Exit code 1 if the memory has grown by more
+than 5 % at the end.
 """
 
 from __future__ import annotations
@@ -27,17 +27,17 @@ MOST_GROWTH = 0.05
 
 @dataclass
 class MemoryCfg:
-    """What the benchmark takes."""
+    """The keys of the benchmark."""
 
     episodes: int = 10_000
     every: int = 500
-    """Episodes between two readings."""
+    """Number of episodes between two readings."""
     task: str = "open_microwave"
     seed: int = 0
 
 
 def main() -> int:
-    """Prints the curve; exit code 1 if the memory grew."""
+    """Prints the readings; exit code 1 if the memory has grown."""
     cfg = read_pairs(MemoryCfg, sys.argv[1:])
     overrides = [f"task={cfg.task}", f"seed={cfg.seed}", f"episodes={cfg.episodes}"]
     (job,) = load_configs("collect", CollectCfg, CommandLine(overrides=overrides))

@@ -1,12 +1,12 @@
-"""How long it takes to make an object: median and 95th percentile by category, text of its files included.
+"""Measures the CPU time to generate an object with the text of its files: median and p95 by category.
 
-`drawn` is the same with the textures and meshes that are made where somebody looks, which collecting does without.
-Times are those of the processor: what else the machine does meanwhile is not counted.
+`drawn` includes textures and meshes, which are made only for images and not for collecting. All times are CPU times, so
+other programs do not affect them.
 
     python benchmarks/object_library.py            # 100 instances of each category
     python benchmarks/object_library.py count=400
 
-Exit code 1 if the median over categories is above 20 ms: a new object in every episode must cost next to nothing.
+Exit code 1 if the median over categories is above 20 ms: a new object in every episode must be cheap.
 """
 
 from __future__ import annotations
@@ -22,12 +22,13 @@ from unlatch.objects.procedural.catalog import GENERATORS
 
 LIMIT_MS = 20.0
 COUNT = 100
-"""Instances of a category."""
+"""Number of instances of each category."""
 
 
 def main(arguments: list[str]) -> int:
-    """Prints the table; exit code 1 if the median over categories is above the limit."""
+    """Prints the table of times; exit code 1 if the median over categories is above the limit."""
     count = next((int(a.removeprefix("count=")) for a in arguments if a.startswith("count=")), COUNT)
+    print(f"CPU time of an object, and means over {count} instances of each category:")
     print(
         f"{'category':<16} {'median ms':>9} {'p95 ms':>8} {'drawn ms':>8} "
         f"{'links':>6} {'shapes':>7} {'seen':>6} {'parts':>6}"
@@ -35,7 +36,7 @@ def main(arguments: list[str]) -> int:
     medians, drawn_medians = [], []
     for category in GENERATORS.names():
         generate: Callable[..., GeneratedObject] = GENERATORS.load(category)
-        generate(0).model.to_urdf()  # imports are not counted
+        generate(0).model.to_urdf()  # the times do not include imports
         textured_files(generate(0))
         times, drawn, links, shapes, seen, parts = [], [], 0, 0, 0, 0
         for seed in range(count):

@@ -1,10 +1,10 @@
-"""Solved share and time of goal, approach and articulated path at 25 waypoints, on problems drawn by a seed.
+"""Measures how often and how fast the planner solves goal, approach and path at 25 waypoints, on random problems.
 
 Usage: python benchmarks/path_problems.py [n=200] [seed=0] [clearance=false]
 
-A problem is a Panda in front of a hinge (vertical or horizontal), a slider, a knob or a lid, drawn from ranges that
-hold what such things measure; nobody picked them, so some are out of reach. With `clearance=true` the shipped tasks
-are planned against their procedural objects instead: arm, hand and self against everything, along the whole motion.
+A problem is a Panda in front of a hinge (vertical or horizontal), a slider, a knob or a lid. Sizes and places are drawn
+from the ranges of real objects. Nobody selects the problems, so some are out of reach. With `clearance=true`, it plans
+the shipped tasks with their generated objects. It then checks collisions of arm, hand and robot along the whole motion.
 """
 
 from __future__ import annotations
@@ -32,20 +32,20 @@ TASKS = ("open_microwave", "close_microwave", "open_drawer", "close_drawer")
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came of one problem."""
+    """The result of one problem."""
 
     kind: str
     found: bool
     code: str
     ms: float
-    """Goal, path and approach, with collision checks where there are some [ms]."""
+    """Time of goal, path and approach, including collision checks if there are any [ms]."""
     limits_left: int
-    """Keyframes and samples outside the joint limits."""
+    """Number of keyframes and samples outside the joint limits."""
     largest_step_rad: float
 
 
 def main(arguments: list[str]) -> int:
-    """Runs the problems and prints what came of them."""
+    """Runs the problems and prints the results."""
     options = {"n": "200", "seed": "0", "clearance": "false"}
     given = dict(argument.partition("=")[::2] for argument in arguments)
     if set(given) - set(options):
@@ -56,31 +56,33 @@ def main(arguments: list[str]) -> int:
     options.update(given)
     n, seed = int(options["n"]), int(options["seed"])
     if options["clearance"] == "true":
-        _print("with clearance, shipped tasks", list(_planned_tasks(n, seed)))
+        _print_outcomes("shipped tasks with collision checks", list(_plan_tasks(n, seed)))
         return 0
     arm = panda()
-    for problem in problems(arm, n=10, seed=seed + 1):  # programs are built on first use
-        _plan(problem, rescues=0)
-        _plan(problem)
+    for problem in problems(arm, n=10, seed=seed + 1):  # the first use builds the programs
+        _plan_problem(problem, rescues=0)
+        _plan_problem(problem)
     drawn = list(problems(arm, n=n, seed=seed))
-    tracked = [_outcome(problem.kind, arm, _plan(problem, rescues=0)) for problem in drawn]
-    outcomes = [_outcome(problem.kind, arm, _plan(problem)) for problem in drawn]
-    _print("goal, path and approach", outcomes)
-    _print("the whole program from the most promising goal", [_by_program(problem) for problem in drawn])
+    tracked = [_make_outcome(problem.kind, arm, _plan_problem(problem, rescues=0)) for problem in drawn]
+    outcomes = [_make_outcome(problem.kind, arm, _plan_problem(problem)) for problem in drawn]
+    _print_outcomes("goal, path and approach", outcomes)
+    _print_outcomes(
+        "one program alone, from the most promising goal", [_solve_as_program(problem) for problem in drawn]
+    )
     alone = sum(o.found for o in tracked)
-    print(f"step by step alone: {alone} of {n}; the whole program adds {sum(o.found for o in outcomes) - alone}")
+    print(f"step by step alone: {alone} of {n}; the program adds {sum(o.found for o in outcomes) - alone}")
     return 0
 
 
-def _plan(problem: Problem, *, rescues: int | None = None) -> KeyframePlan:
+def _plan_problem(problem: Problem, *, rescues: int | None = None) -> KeyframePlan:
     request = problem.request
     if rescues is not None:
         request = replace(request, budget=replace(request.budget, rescues=rescues))
     return plan_keyframes(request, None, np.random.default_rng(0))
 
 
-def _by_program(problem: Problem) -> Outcome:
-    """Goal, approach and path as one program from one goal, that whose coarse path is best."""
+def _solve_as_program(problem: Problem) -> Outcome:
+    """Solves goal, approach and path as one program, from the goal with the best coarse path."""
     request, log = problem.request, PlanLog()
     paths = PathSolver(request.arm)
     goals = GoalFinder(request, paths, np.random.default_rng(0), log)
@@ -99,7 +101,7 @@ def _by_program(problem: Problem) -> Outcome:
     return Outcome(problem.kind, True, "", ms, left, float(np.abs(np.diff(q, axis=0)).max()))
 
 
-def _outcome(kind: str, arm: ArmModel, plan: KeyframePlan) -> Outcome:
+def _make_outcome(kind: str, arm: ArmModel, plan: KeyframePlan) -> Outcome:
     ms = sum(plan.timings_ms[stage] for stage in ("goal", "path", "collision"))
     code = "" if plan.diagnosis is None else plan.diagnosis.code
     if not plan.found:
@@ -111,8 +113,8 @@ def _outcome(kind: str, arm: ArmModel, plan: KeyframePlan) -> Outcome:
     return Outcome(kind, True, code, ms, left, step)
 
 
-def _planned_tasks(n: int, seed: int) -> Iterator[Outcome]:
-    """Plans of the shipped tasks, in turn, against their objects."""
+def _plan_tasks(n: int, seed: int) -> Iterator[Outcome]:
+    """Yields the results of planning the shipped tasks, in turn, with their objects."""
     from unlatch.workflows.cli.arguments import CommandLine, load_configs
     from unlatch.workflows.runs.runner import EpisodeRunner
     from unlatch.workflows.runs.schema import CollectCfg
@@ -125,10 +127,10 @@ def _planned_tasks(n: int, seed: int) -> Iterator[Outcome]:
                 skill = runner.plan(number)
                 plan = skill.keyframe_plan
                 if plan is not None:
-                    yield _outcome(task, skill.context.arm_model, plan)
+                    yield _make_outcome(task, skill.context.arm_model, plan)
 
 
-def _print(title: str, outcomes: list[Outcome]) -> None:
+def _print_outcomes(title: str, outcomes: list[Outcome]) -> None:
     found = [o for o in outcomes if o.found]
     print(f"{title}: {len(found)} of {len(outcomes)} solved")
     for name, group in (("all", outcomes), ("solved", found), ("not solved", [o for o in outcomes if not o.found])):
@@ -136,7 +138,7 @@ def _print(title: str, outcomes: list[Outcome]) -> None:
             ms = np.array([o.ms for o in group])
             median, p95 = np.percentile(ms, [50, 95])
             print(f"  {name:10} n={len(group):4}  median {median:6.1f} ms  p95 {p95:6.1f}  max {ms.max():7.1f}")
-    print(f"  joint limits left: {sum(o.limits_left for o in found)} rows")
+    print(f"  rows outside the joint limits: {sum(o.limits_left for o in found)}")
     print(f"  largest step of a joint: {max((o.largest_step_rad for o in found), default=0.0):.3f} rad")
     for kind in sorted({o.kind for o in outcomes}):
         group = [o for o in outcomes if o.kind == kind]

@@ -1,4 +1,4 @@
-"""Parts in front of a Panda, drawn by a seed from ranges that hold what such things measure."""
+"""Draws random parts in front of a Panda, with sizes from the ranges of real objects."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _X, _Y, _Z = np.eye(3)
 
 @dataclass(frozen=True)
 class Problem:
-    """One request, and what it is."""
+    """A request and its kind."""
 
     kind: str
     """`hinge_vertical`, `hinge_horizontal`, `slider`, `knob` or `lid`, with `open`, `close` or `turn`."""
@@ -35,7 +35,7 @@ class Problem:
 
 
 def panda() -> ArmModel:
-    """The shipped Panda without its scene."""
+    """Returns the shipped Panda without a scene."""
     arm = franka_panda().arms[0]
     return ArmModel(
         kinematics=Kinematics.from_urdf(urdf_path(), base_link=arm.base_link, tip_link=arm.ee_link),
@@ -54,19 +54,19 @@ def panda() -> ArmModel:
 
 
 def problems(arm: ArmModel, *, n: int, seed: int) -> Iterator[Problem]:
-    """Draws n problems, the kinds in turn.
+    """Yields n random problems, with the kinds in turn.
 
     Args:
         arm: The arm.
-        n: How many.
-        seed: Of the draws; problem i depends on (seed, i) alone.
+        n: Number of problems.
+        seed: Seed of the draws; problem i depends only on (seed, i).
     """
-    makers: tuple[Callable[[np.random.Generator], _Drawn], ...] = (
-        _hinge_vertical,
-        _hinge_horizontal,
-        _slider,
-        _knob,
-        _lid,
+    makers: tuple[Callable[[np.random.Generator], _RandomPart], ...] = (
+        _draw_vertical_hinge,
+        _draw_horizontal_hinge,
+        _draw_slider,
+        _draw_knob,
+        _draw_lid,
     )
     for i in range(n):
         rng = np.random.default_rng([seed, i])
@@ -88,8 +88,8 @@ def problems(arm: ArmModel, *, n: int, seed: int) -> Iterator[Problem]:
 
 
 @dataclass(frozen=True)
-class _Drawn:
-    """A part in the frame of its object: x out of the front, y to the object's right-hand side as x turns up, z up."""
+class _RandomPart:
+    """A random part in the frame of its object: x out of the front, y to the right as seen from the front, z up."""
 
     kind: str
     head: Array
@@ -107,7 +107,7 @@ class _Drawn:
     """Range of the object's height over the arm's base [m]."""
     push: bool = False
     tolerance: float = 0.8
-    """Of the direction of approach [rad]."""
+    """Tolerance of the direction of approach [rad]."""
     along_edge: bool = True
     """Whether the fingers must lie across the edge."""
     slips: tuple[Slip, ...] | None = None
@@ -170,16 +170,18 @@ class _Drawn:
         return setting
 
 
-def _between(rng: np.random.Generator, opened: tuple[float, float]) -> tuple[bool, float, float]:
-    """Whether it is closed, and from where to where."""
+def _draw_opening(rng: np.random.Generator, opened: tuple[float, float]) -> tuple[bool, float, float]:
+    """Draws whether the part closes; returns this with the start and the target of its joint [rad or m]."""
     push = bool(rng.random() < 0.5)
     wide = float(rng.uniform(*opened))
     return (True, wide, -0.02 * wide) if push else (False, 0.0, wide)
 
 
-def _front(kind: str, push: bool, *, distance: tuple[float, float] = (0.45, 0.85), **rest: Any) -> _Drawn:
-    """A part in the front of a body, its joint through the origin: pulled open by its edge or bar, or pushed shut."""
-    return _Drawn(
+def _make_front_part(
+    kind: str, push: bool, *, distance: tuple[float, float] = (0.45, 0.85), **rest: Any
+) -> _RandomPart:
+    """Returns a part in the front of a body, to pull open by its edge or bar, or to push shut; joint at the origin."""
+    return _RandomPart(
         kind=f"{kind} {'close' if push else 'open'}",
         origin=np.zeros(3),
         distance=distance,
@@ -191,13 +193,13 @@ def _front(kind: str, push: bool, *, distance: tuple[float, float] = (0.45, 0.85
     )
 
 
-def _hinge_vertical(rng: np.random.Generator) -> _Drawn:
-    push, start, target = _between(rng, (0.7, 1.6))
+def _draw_vertical_hinge(rng: np.random.Generator) -> _RandomPart:
+    push, start, target = _draw_opening(rng, (0.7, 1.6))
     side, width = float(rng.choice([-1.0, 1.0])), rng.uniform(0.22, 0.5)
     stands, edge, z = (0.0 if push else rng.uniform(0.03, 0.06)), rng.uniform(0.03, 0.06), rng.uniform(0.08, 0.25)
     head = np.array([stands, -side * (width - edge), z])
     across = np.array([0.0, -side, 0.0])
-    return _front(
+    return _make_front_part(
         "hinge_vertical",
         push,
         head=head,
@@ -212,30 +214,30 @@ def _hinge_vertical(rng: np.random.Generator) -> _Drawn:
     )
 
 
-def _hinge_horizontal(rng: np.random.Generator) -> _Drawn:
-    opening = _between(rng, (0.6, 1.5))
+def _draw_horizontal_hinge(rng: np.random.Generator) -> _RandomPart:
+    opening = _draw_opening(rng, (0.6, 1.5))
     tall = rng.uniform(0.2, 0.4)
-    head = np.array([_stands(rng, opening), rng.uniform(-0.08, 0.08), tall - 0.04])
-    return _across_the_front("hinge_horizontal", opening, head, axis=_Y, prismatic=False, furthest=1.6)
+    head = np.array([_draw_standoff(rng, opening), rng.uniform(-0.08, 0.08), tall - 0.04])
+    return _make_level_part("hinge_horizontal", opening, head, axis=_Y, prismatic=False, furthest=1.6)
 
 
-def _slider(rng: np.random.Generator) -> _Drawn:
-    opening = _between(rng, (0.15, 0.3))
-    head = np.array([_stands(rng, opening), rng.uniform(-0.1, 0.1), rng.uniform(0.05, 0.3)])
-    return _across_the_front("slider", opening, head, axis=_X, prismatic=True, furthest=0.32)
+def _draw_slider(rng: np.random.Generator) -> _RandomPart:
+    opening = _draw_opening(rng, (0.15, 0.3))
+    head = np.array([_draw_standoff(rng, opening), rng.uniform(-0.1, 0.1), rng.uniform(0.05, 0.3)])
+    return _make_level_part("slider", opening, head, axis=_X, prismatic=True, furthest=0.32)
 
 
-def _stands(rng: np.random.Generator, opening: tuple[bool, float, float]) -> float:
-    """How far what is held stands out of the front; what is pushed lies in it [m]."""
+def _draw_standoff(rng: np.random.Generator, opening: tuple[bool, float, float]) -> float:
+    """Draws how far the grasped place stands out of the front [m]; 0 if the part is pushed."""
     return 0.0 if opening[0] else float(rng.uniform(0.03, 0.06))
 
 
-def _across_the_front(
+def _make_level_part(
     kind: str, opening: tuple[bool, float, float], head: Array, *, axis: Array, prismatic: bool, furthest: float
-) -> _Drawn:
-    """A part whose bar or edge lies level."""
+) -> _RandomPart:
+    """Returns a part with a level bar or edge."""
     push, start, target = opening
-    return _front(
+    return _make_front_part(
         kind,
         push,
         head=head,
@@ -249,9 +251,9 @@ def _across_the_front(
     )
 
 
-def _knob(rng: np.random.Generator) -> _Drawn:
+def _draw_knob(rng: np.random.Generator) -> _RandomPart:
     head = np.array([rng.uniform(0.02, 0.04), rng.uniform(-0.2, 0.2), rng.uniform(0.1, 0.4)])
-    return _Drawn(
+    return _RandomPart(
         kind="knob turn",
         head=head,
         tail=head + 0.02 * _Y,
@@ -270,11 +272,11 @@ def _knob(rng: np.random.Generator) -> _Drawn:
     )
 
 
-def _lid(rng: np.random.Generator) -> _Drawn:
-    push, start, target = _between(rng, (0.5, 1.3))
+def _draw_lid(rng: np.random.Generator) -> _RandomPart:
+    push, start, target = _draw_opening(rng, (0.5, 1.3))
     deep = rng.uniform(0.2, 0.4)
     head = np.array([0.0 if push else rng.uniform(0.03, 0.05), rng.uniform(-0.08, 0.08), 0.0])
-    return _Drawn(
+    return _RandomPart(
         kind=f"lid {'close' if push else 'open'}",
         head=head,
         tail=head + 0.02 * _Z,

@@ -1,13 +1,13 @@
-"""How often the first four tasks succeed, as the planner is told worse and worse where things are.
+"""Measures the success rates of four tasks under increasing perception noise.
 
 Usage: python benchmarks/perception_noise.py [n=50] [seed=0] [workers=2] [randomization=none] [of=position,keypoint]
        [levels_mm=0,2,4,8,16] [levels_deg=0,1,2,4,8] [tasks=open_microwave,...] [picture=FILE.png]
        [out=data/bench-perception-noise]
 
-`position` displaces an object as a whole, `keypoint` each of its keypoints for itself, by a normal draw of that
-standard deviation in each coordinate; `orientation` turns it about each of the world's axes (levels_deg). Contacts and
-success are judged on the truth. Prints successes with their Wilson intervals; `picture=` draws them (matplotlib, of the
-extra `bench`). Data sets stay in the folder; the same command again goes on where it was stopped.
+`position` displaces an object as a whole. `keypoint` displaces each keypoint independently. Both use a normal draw with
+this standard deviation in each coordinate. `orientation` turns the object about each of the world's axes (levels_deg).
+Only the planner sees the noise; contacts and success use the true values. Prints successes with their Wilson intervals.
+`picture=` draws them. Data sets stay in the folder. The same command again continues an interrupted benchmark.
 """
 
 from __future__ import annotations
@@ -31,25 +31,25 @@ from unlatch.workflows.runs.statistics import RunStatistics
 from unlatch.workflows.runs.success_bench import TASKS
 
 KINDS = {"position": "m", "keypoint": "m", "orientation": "deg"}
-"""Kinds of noise, with the unit of their key."""
+"""Kinds of noise with the unit of their key."""
 DEFAULT_KINDS = ("position", "keypoint")
 
 Curves = Mapping[tuple[str, str, float], RunStatistics]
-"""What came of it, by kind of noise, task and level [mm or degrees]."""
+"""Results by kind of noise, task and level [mm or degrees]."""
 
 
 @dataclass
 class PerceptionNoiseCfg:
-    """The benchmark's keys."""
+    """The keys of the benchmark."""
 
     n: int = 50
-    """Episodes of each task, kind and level."""
+    """Number of episodes of each task, kind and level."""
     seed: int = 0
     """Seed of the runs."""
     workers: int = 2
-    """Processes."""
+    """Number of processes."""
     randomization: str = "none"
-    """What varies beside."""
+    """Randomization that is added to the noise."""
     of: str = ",".join(DEFAULT_KINDS)
     """Kinds of noise, separated by commas."""
     levels_mm: str = "0,2,4,8,16"
@@ -59,7 +59,7 @@ class PerceptionNoiseCfg:
     tasks: list[str] = field(default_factory=lambda: list(TASKS))
     """Tasks to run."""
     picture: str | None = None
-    """Where the curves are drawn."""
+    """File of the picture."""
     out: str = "data/bench-perception-noise"
     """Folder of the data sets."""
 
@@ -75,35 +75,35 @@ class PerceptionNoiseCfg:
             )
 
     def levels(self, kind: str) -> list[float]:
-        """Standard deviations of a kind [mm or degrees]."""
+        """Returns the standard deviations of a kind [mm or degrees]."""
         key = "levels_mm" if KINDS[kind] == "m" else "levels_deg"
         given = getattr(self, key)
         try:
             return [float(word) for word in str(given).split(",")]
         except ValueError as exc:
-            raise ConfigError(f"{key}={given} are no numbers. Write 0,2,4.", key=key) from exc
+            raise ConfigError(f"{key}={given} are not numbers. Write numbers such as 0,2,4.", key=key) from exc
 
 
 def curves(cfg: PerceptionNoiseCfg) -> dict[tuple[str, str, float], RunStatistics]:
-    """Runs every task under every kind and level of noise; without noise once for all kinds."""
+    """Runs every task with every kind and level of noise; without noise once for all kinds."""
     found = {}
     for task in cfg.tasks:
         for kind in cfg.of.split(","):
             for level in cfg.levels(kind):
-                noise = f"{kind}-{shown(kind, level).replace(' ', '')}" if level else "truth-0mm"
-                print_line(f"== {task}, {kind} {shown(kind, level)}")
+                noise = f"{kind}-{level_text(kind, level).replace(' ', '')}" if level else "truth-0mm"
+                print_line(f"== {task}, {kind} {level_text(kind, level)}")
                 out = Path(cfg.out, f"{task}-{noise}-{cfg.randomization}").absolute()
-                found[kind, task, level] = measured(cfg, task, kind, level, str(out))
+                found[kind, task, level] = run_task(cfg, task, kind, level, str(out))
     return found
 
 
-def shown(kind: str, level: float) -> str:
-    """A level with its unit."""
+def level_text(kind: str, level: float) -> str:
+    """Returns a level with its unit."""
     return f"{level:g} {'mm' if KINDS[kind] == 'm' else 'deg'}"
 
 
-def measured(cfg: PerceptionNoiseCfg, task: str, kind: str, level: float, out: str) -> RunStatistics:
-    """What came of one task at one level."""
+def run_task(cfg: PerceptionNoiseCfg, task: str, kind: str, level: float, out: str) -> RunStatistics:
+    """Returns the result of one task at one level."""
     overrides = [
         f"task={task}",
         f"randomization={cfg.randomization}",
@@ -120,10 +120,10 @@ def measured(cfg: PerceptionNoiseCfg, task: str, kind: str, level: float, out: s
 
 
 def curve_table(found: Curves, kind: str) -> Table:
-    """Successes and their interval under one kind of noise; one row a task, one column a level."""
+    """Returns a table of successes with one kind of noise: one row per task, one column per level."""
     levels = sorted({level for name, _, level in found if name == kind})
     table = Table(box=MARKDOWN)
-    for column in (f"noise of {kind}", *(shown(kind, level) for level in levels)):
+    for column in (f"noise of {kind}", *(level_text(kind, level) for level in levels)):
         table.add_column(column, no_wrap=True)
     for task in dict.fromkeys(task for name, task, _ in found if name == kind):
         cells = []
@@ -134,8 +134,8 @@ def curve_table(found: Curves, kind: str) -> Table:
     return table
 
 
-def draw(found: Curves, path: str, *, randomization: str) -> None:
-    """Draws a panel a kind of noise, a curve a task, its intervals as bars; the title says what varies beside."""
+def draw_curves(found: Curves, path: str, *, randomization: str) -> None:
+    """Draws one panel per kind of noise and one curve per task, with intervals as bars."""
     import matplotlib as mpl
 
     mpl.use("Agg")
@@ -148,12 +148,10 @@ def draw(found: Curves, path: str, *, randomization: str) -> None:
             points = sorted((level, each) for (of, name, level), each in found.items() if (of, name) == (kind, task))
             shares = [100 * each.successes / each.n for _, each in points]
             bounds = [(100 * low, 100 * high) for low, high in (each.interval for _, each in points)]
-            # of 25 in 25 the upper bound is the share itself, up to rounding
+            # for 25 in 25, the upper bound equals the share, up to rounding
             below = [max(0.0, share - low) for share, (low, _) in zip(shares, bounds, strict=True)]
             above = [max(0.0, high - share) for share, (_, high) in zip(shares, bounds, strict=True)]
-            x = [
-                level + 0.12 * (place - 1.5) for level, _ in points
-            ]  # side by side, so that the bars can be told apart
+            x = [level + 0.12 * (place - 1.5) for level, _ in points]  # side by side, so that the bars do not overlap
             axis.errorbar(x, shares, yerr=(below, above), marker="o", ms=4, capsize=2, label=task.replace("_", " "))
         axis.set_xlabel(f"standard deviation of {kind} noise [{'mm' if KINDS[kind] == 'm' else 'degrees'}]")
         axis.set_xticks(sorted({level for of, _, level in found if of == kind}))
@@ -167,16 +165,16 @@ def draw(found: Curves, path: str, *, randomization: str) -> None:
 
 
 def main(arguments: list[str]) -> int:
-    """Runs every level and prints what came of them; exit code 0."""
+    """Runs every level and prints the results; exit code 0."""
     cfg = read_pairs(PerceptionNoiseCfg, arguments)
     found = curves(cfg)
     for kind in cfg.of.split(","):
         result_console().print(curve_table(found, kind))
     for (kind, task, level), each in found.items():
         if each.codes:
-            print_line(f"{task}, {kind} {shown(kind, level)}: {each.codes_text()}")
+            print_line(f"{task}, {kind} {level_text(kind, level)}: {each.codes_text()}")
     if cfg.picture is not None:
-        draw(found, cfg.picture, randomization=cfg.randomization)
+        draw_curves(found, cfg.picture, randomization=cfg.randomization)
     return 0
 
 

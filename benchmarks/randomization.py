@@ -1,9 +1,9 @@
-"""What `step_randomization` costs: ten rules on sixteen environments, beside one step of the physics.
+"""Measures the cost of `step_randomization`: ten rules on sixteen environments, compared with a physics step.
 
     python benchmarks/randomization.py
 
-Sixteen Pandas with a ball each stand in one world. The same ten rules are timed where none fires and where all do, and
-then together with the physics step that follows: motors that were changed are told there, once each.
+One world contains sixteen Pandas with a ball each. Times the ten rules when none fires and when all fire. Then times
+them together with the next physics step, which sets the changed motors.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ NEVER = 1_000_000
 BUDGET_MS = {"nothing fires": 0.3, "all fire": 3.0}
 
 
-def views(world: World) -> tuple[RigidPrimView, ArticulationView]:
-    """Sixteen balls and sixteen Pandas that hold their home position."""
+def build_views(world: World) -> tuple[RigidPrimView, ArticulationView]:
+    """Builds sixteen balls and sixteen Pandas that hold their home position; returns their views."""
     balls, frankas, drives = [], [], []
     arm = franka_panda().arms[0]
 
@@ -54,8 +54,8 @@ def views(world: World) -> tuple[RigidPrimView, ArticulationView]:
     )
 
 
-def set_up(world: World, ball: RigidPrimView, franka: ArticulationView, interval: int) -> None:
-    """Ten rules, five of the balls and gravity, five of the Pandas."""
+def make_rules(world: World, ball: RigidPrimView, franka: ArticulationView, interval: int) -> None:
+    """Makes ten rules: five for the balls and gravity, five for the Pandas."""
     uniform, normal = dr.distribution.uniform, dr.distribution.normal
     dr.new_setup()
     dr.physics_view.register_simulation_context(world)
@@ -80,11 +80,11 @@ def set_up(world: World, ball: RigidPrimView, franka: ArticulationView, interval
         )
         dr.physics_view.randomize_articulation_view("franka", joint_velocities=normal(0.0, 0.01))
     dr.orchestrator.run(np.random.default_rng(0))
-    assert len(dr.current().rules) == 10  # noqa: S101 - the bench is of ten
+    assert len(dr.current().rules) == 10  # noqa: S101 - the benchmark has ten rules
 
 
-def timed_ms(function: Callable[[], None], n: int) -> tuple[float, str]:
-    """Median CPU time of a call [ms], which other programs disturb least, and all of it in words."""
+def time_calls_ms(function: Callable[[], None], n: int) -> tuple[float, str]:
+    """Returns the median CPU time of a call [ms], which other programs affect least, and a text with all times."""
     wall, cpu = [], []
     for _ in range(n):
         start, start_cpu = time.perf_counter(), time.thread_time()
@@ -100,21 +100,21 @@ def timed_ms(function: Callable[[], None], n: int) -> tuple[float, str]:
 
 
 def main(n: int = 1000) -> int:
-    """Times both and prints them beside one physics step.
+    """Times both cases and prints them with the time of a physics step.
 
     Args:
-        n: Calls that are timed of each.
+        n: Number of timed calls of each case.
 
     Returns:
-        The exit code: 1 where the CPU time exceeds a budget.
+        The exit code: 1 if the CPU time exceeds a budget.
     """
     over = False
     with World(WorldCfg()) as world:
-        ball, franka = views(world)
-        print(f"{'one physics step':<18} {timed_ms(world.step, n)[1]}")
+        ball, franka = build_views(world)
+        print(f"{'one physics step':<18} {time_calls_ms(world.step, n)[1]}")
         for name, interval in (("nothing fires", NEVER), ("all fire", 1)):
-            set_up(world, ball, franka, interval)
-            median, text = timed_ms(dr.physics_view.step_randomization, n)
+            make_rules(world, ball, franka, interval)
+            median, text = time_calls_ms(dr.physics_view.step_randomization, n)
             over |= median > BUDGET_MS[name]
             print(f"{name:<18} {text}; at most {BUDGET_MS[name]} ms")
 
@@ -122,7 +122,7 @@ def main(n: int = 1000) -> int:
             dr.physics_view.step_randomization()
             world.step()
 
-        print(f"{'with its step':<18} {timed_ms(both, n)[1]}")
+        print(f"{'with physics step':<18} {time_calls_ms(both, n)[1]}")
     return int(over)
 
 

@@ -1,10 +1,10 @@
-"""Whether the memory of a worker that renders stays: one episode, rendered again and again.
+"""Measures the memory of a process that renders one episode repeatedly.
 
     python benchmarks/render_memory.py [data=DATA] [renderer=tiny] [episodes=300] [frames=4] [size=64]
 
-Every time its record is opened anew, with another draw of `randomization=full`, the first so many frames of one camera
-are made with colours, depth and labels, and written into a set of its own, as `unlatch render` does. Resident memory of
-the process is printed after every tenth part.
+Each time, opens the record again with another draw of `randomization=full`. Renders the first `frames` frames of one
+camera with colours, depth and labels, and writes them into a new set, as `unlatch render` does. Prints the resident
+memory of the process after every tenth of the episodes.
 """
 
 from __future__ import annotations
@@ -37,29 +37,29 @@ from unlatch.workflows.runs.schema import CollectCfg
 
 @dataclasses.dataclass
 class BenchCfg:
-    """What the benchmark takes."""
+    """The keys of the benchmark."""
 
     data: str | None = None
-    """A data set with a success; null: one is made."""
+    """A data set with a success; null: collect one."""
     renderer: str = "tiny"
-    """Name in the catalog."""
+    """Name of the renderer in the catalog."""
     episodes: int = 300
-    """How often."""
+    """Number of times that the episode is rendered."""
     frames: int = 4
-    """Of each."""
+    """Number of frames of each time."""
     size: int = 64
-    """Pixels across; three quarters of it down."""
+    """Width of the images [pixels]; the height is three quarters of it."""
 
 
 def cut_record(data_set: DataSet, frames: int) -> EpisodeRecord:
-    """The beginning of the first success."""
+    """Returns the beginning of the first success."""
     record = data_set.read(next(item.number for item in data_set.summaries() if item.success))
     cut = {key: array[: frames + (len(array) == record.n_actions + 1)] for key, array in record.arrays.items()}
     return dataclasses.replace(record, arrays=cut)
 
 
 def measure(cfg: BenchCfg, data_set: DataSet, episode_cfg: EpisodeCfg, settings: RenderSettings, folder: Path) -> None:
-    """Renders and prints."""
+    """Renders the episode repeatedly and prints the memory."""
     record, process = cut_record(data_set, cfg.frames), psutil.Process()
     asked = RenderCfg(modalities=["rgb", "depth", "segmentation"])
     world = World(episode_cfg.world, visuals=True, renderer=RENDERERS.load(cfg.renderer)())
@@ -78,13 +78,12 @@ def measure(cfg: BenchCfg, data_set: DataSet, episode_cfg: EpisodeCfg, settings:
                 job.render(record, world, checker, render_set)
             shutil.rmtree(folder / "renders")
             if (index + 1) % max(1, cfg.episodes // 10) == 0:
-                print(
-                    f"{cfg.renderer}: {index + 1:5d} episodes: {process.memory_info().rss / 2**20:7.1f} MiB", flush=True
-                )
+                memory_mib = process.memory_info().rss / 2**20
+                print(f"{cfg.renderer}: {index + 1:5d} episodes: resident memory {memory_mib:7.1f} MiB", flush=True)
 
 
 def main() -> None:
-    """Prints the memory."""
+    """Runs the benchmark."""
     cfg = read_pairs(BenchCfg, sys.argv[1:])
     with tempfile.TemporaryDirectory() as folder:
         if cfg.data is None:

@@ -1,10 +1,11 @@
-"""What one call of Bullet's renderers costs, by size of image, on a machine that has nothing but pybullet and numpy.
+"""Measures one call of Bullet's renderers by image size. Needs only pybullet and numpy.
 
     python benchmarks/renderer_calls.py [repeats=20]
 
-For deciding between a machine's processors and its graphics card before anything is installed there. The scene is
-PyBullet's Panda beside boxes, another configuration of the arm in every call; wall time, median after a first call;
-`ratio` is TinyRenderer's time over EGL's. Colours with shadows, depth and segmentation come with every call.
+Use it to choose between the processors and the graphics card of a machine before you install anything else. The scene
+is PyBullet's Panda and boxes, with another configuration of the arm in every call. Prints the median wall time, without
+the first call. `ratio` is TinyRenderer's time divided by EGL's. Every call makes colours with shadows, depth and
+segmentation.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ def scene(client: int) -> int:
 
 
 def median_ms(client: int, panda: int, renderer: int, width: int, height: int, repeats: int) -> float:
-    """Median time of a call [ms]."""
+    """Returns the median time of a call [ms]."""
     look = p.computeViewMatrix((0.15, -1.15, 0.95), (0.5, 0.0, 0.25), (0.0, 0.0, 1.0))
     projection = p.computeProjectionMatrixFOV(48.0, width / height, 0.02, 10.0)
     found = []
@@ -57,12 +58,12 @@ def median_ms(client: int, panda: int, renderer: int, width: int, height: int, r
 
 
 def row(name: str, values: list[float]) -> None:
-    """Prints a line of the table."""
+    """Prints a row of the table."""
     print(f"{name:10}" + "".join(f"{value:12.2f}" for value in values))
 
 
 def main(arguments: list[str]) -> None:
-    """Prints the table."""
+    """Prints the table of times."""
     given = dict(argument.split("=", 1) for argument in arguments)
     repeats = int(given.get("repeats", "20"))
     client = p.connect(p.DIRECT)
@@ -71,7 +72,10 @@ def main(arguments: list[str]) -> None:
     plugin = find_spec("eglRenderer")
     there = plugin is not None and p.loadPlugin(str(plugin.origin), "_eglRendererPlugin", physicsClientId=client) >= 0
     egl = [median_ms(client, panda, p.ER_BULLET_HARDWARE_OPENGL, *size, repeats) for size in SIZES] if there else []
-    print(f"\nms of a call, median of {repeats}; {os.cpu_count()} processors, numpy in pybullet: {p.isNumpyEnabled()}")
+    print(
+        f"\nWall time of a call [ms], median of {repeats}; {os.cpu_count()} processors, numpy in pybullet: "
+        f"{p.isNumpyEnabled()}"
+    )
     print(f"{'':10}" + "".join(f"{f'{width}x{height}':>12}" for width, height in SIZES))
     row("tiny", tiny)
     if egl:

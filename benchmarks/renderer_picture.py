@@ -1,8 +1,8 @@
-"""The same state of an episode by every renderer that works here, side by side.
+"""Draws the same state of an episode with every renderer of this machine, side by side.
 
     python benchmarks/renderer_picture.py [out=docs/images/renderers.png] [task=open_cabinet_drawer] [seed=4]
 
-An episode with `randomization=full` is collected; the picture is of the state in which the fingers are at the part.
+Collects an episode with `randomization=full`. The picture shows the state in which the fingers touch the part.
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ LARGEST_FIRST = ("tiny", "egl", "embree")
 
 @dataclasses.dataclass
 class PictureCfg:
-    """What is drawn."""
+    """The keys of the script."""
 
     out: str = "docs/images/renderers.png"
-    """The picture."""
+    """File of the picture."""
     task: str = "open_drawer"
-    """Whose episode."""
+    """Task of the episode."""
     seed: int = 0
-    """And which."""
+    """Seed of the episode."""
     width: int = 480
     """Of one picture [pixels]."""
     height: int = 360
@@ -49,7 +49,7 @@ class PictureCfg:
 
 
 def pictures(cfg: PictureCfg, folder: Path) -> dict[str, np.ndarray]:
-    """A picture (height, width, 3) by every renderer, by its name."""
+    """Returns a picture (height, width, 3) of every renderer, by name."""
     line = CommandLine(
         overrides=[f"task={cfg.task}", f"seed={cfg.seed}", "randomization=full", "episodes=1", "pictures=0"]
     )
@@ -71,7 +71,7 @@ def pictures(cfg: PictureCfg, folder: Path) -> dict[str, np.ndarray]:
 
 
 def main() -> None:
-    """Writes the picture."""
+    """Writes the picture with all renderers."""
     cfg = read_pairs(PictureCfg, sys.argv[1:])
     tiles = []
     with tempfile.TemporaryDirectory() as folder:

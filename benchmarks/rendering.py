@@ -1,11 +1,11 @@
-"""What rendering costs: by renderer and size of image, and how much `unlatch render` adds to the engine's own calls.
+"""Measures the time of an image by renderer and size, and the overhead of `unlatch render`.
 
     python benchmarks/rendering.py [data=DATA] [renderers=tiny,egl] [cameras=front,wrist] [frames=60]
 
-The first table times `pybullet.getCameraImage` alone, as the renderers call it, at several sizes. The second renders an
-episode as `unlatch render` does and times the same calls inside it, in the same run: what is left is the overhead, of
-opening the record, writing states, making images of what comes back, and writing files. CPU time of the process, since
-other work on the machine does not count; frames are the first so many of the first success.
+The first table times only `pybullet.getCameraImage`, as the renderers call it, at several sizes. The second part
+renders an episode as `unlatch render` does, and times the same calls inside it. The difference is the overhead: opening
+the record, writing states, converting images, and writing files. All times are CPU times of the process, so other
+programs do not count. It renders the first `frames` frames of the first success.
 """
 
 from __future__ import annotations
@@ -44,12 +44,12 @@ from unlatch.workflows.viewing.scene_picture import open_record
 
 SIZES = ((128, 96), (320, 240), (640, 480), (1280, 720))
 BULLETS = ("egl", "tiny")
-"""Renderers that are one call of Bullet."""
+"""Renderers that consist of one call of Bullet."""
 MODALITIES = (["rgb"], ["rgb", "depth", "segmentation"])
 
 
 class BareCalls:
-    """Counts and times the engine's own calls while it is open."""
+    """Counts and times the engine's own calls."""
 
     def __init__(self, clock: Callable[[], float] = time.process_time) -> None:
         self.seconds = 0.0
@@ -58,7 +58,7 @@ class BareCalls:
 
     @contextmanager
     def counted(self, renderer: type[Renderer]) -> Iterator[None]:
-        """Within it, calls are timed: of Bullet, or of a renderer that does without it, as a whole."""
+        """Times calls inside the context: those of Bullet, or of a renderer that does not use Bullet."""
         where, name = (p, "getCameraImage") if renderer.name in BULLETS else (renderer, "render")
         bare = getattr(where, name)
 
@@ -78,11 +78,11 @@ class BareCalls:
 
 
 def size_table(data_set: DataSet, renderers: list[str], cameras: list[str]) -> None:
-    """Milliseconds of one call by renderer, camera and size, with shadows."""
+    """Prints the time of one call by renderer, camera and size, with shadows [ms]."""
     cfg = config_of(data_set)
     cfg = with_cameras(cfg, read_render_settings(cfg, cameras).cameras)
     record = data_set.read(next(item.number for item in data_set.summaries() if item.success))
-    print("ms of CPU time for one image, rgb with shadows; median of 5")
+    print("CPU time of one image [ms], rgb with shadows, median of 5:")
     print(f"{'':14}" + "".join(f"{f'{w}x{h}':>12}" for w, h in SIZES))
     times: dict[tuple[str, str], list[float]] = {}
     for name in renderers:
@@ -103,7 +103,7 @@ def size_table(data_set: DataSet, renderers: list[str], cameras: list[str]) -> N
 
 
 def median_ms(world: World, pinhole: Pinhole, T_world_camera: Any) -> float:
-    """Median time of one image after a first one [ms]."""
+    """Returns the median time of an image, without the first one [ms]."""
     found = []
     for _ in range(6):
         started = time.process_time()
@@ -113,7 +113,7 @@ def median_ms(world: World, pinhole: Pinhole, T_world_camera: Any) -> float:
 
 
 def overhead(data_set: DataSet, renderer: str, cameras: list[str], modalities: list[str], frames: int) -> None:
-    """Renders the beginning of an episode and prints what is spent outside the engine's calls."""
+    """Renders the beginning of an episode and prints the time outside of the engine's calls."""
     cfg = config_of(data_set)
     settings = read_render_settings(cfg, cameras)
     render_cfg = RenderCfg(modalities=modalities)
@@ -129,7 +129,7 @@ def overhead(data_set: DataSet, renderer: str, cameras: list[str], modalities: l
             )
             world = World(cfg.world, visuals=True, renderer=RENDERERS.load(renderer)())
             with world, BulletCollisionChecker() as checker:
-                job.render(short, world, checker, render_set)  # what a worker does once
+                job.render(short, world, checker, render_set)  # as a worker does once
                 render_set.remove(short.number)
                 bare = BareCalls()
                 with bare.counted(RENDERERS.load(renderer)):
@@ -138,7 +138,7 @@ def overhead(data_set: DataSet, renderer: str, cameras: list[str], modalities: l
                     total = time.process_time() - started
     stages = ", ".join(f"{name} {ms:.0f}" for name, ms in outcome.timings_ms.items())
     print(
-        f"{renderer} {'+'.join(modalities)}: {bare.count} calls {bare.seconds:.2f} s, in all {total:.2f} s: overhead "
+        f"{renderer} {'+'.join(modalities)}: {bare.count} calls {bare.seconds:.2f} s, total {total:.2f} s: overhead "
         f"{100 * (total / bare.seconds - 1):.1f} % (wall ms: {stages})"
     )
 
@@ -159,9 +159,8 @@ def main(arguments: list[str]) -> None:
         for name in renderers:
             with suppress(WorldError), World(config_of(data_set).world, visuals=True, renderer=RENDERERS.load(name)()):
                 usable.append(name)
-        print(
-            f"renderers that work here: {', '.join(usable)}; not: {', '.join(set(renderers) - set(usable)) or 'none'}"
-        )
+        missing = ", ".join(set(renderers) - set(usable)) or "none"
+        print(f"available renderers: {', '.join(usable)}; not available: {missing}")
         size_table(data_set, usable, cameras)
         for name in usable:
             for modalities in MODALITIES:

@@ -1,4 +1,4 @@
-"""What came of jobs as a file: episodes that were counted once are not made again to draw a table or a picture."""
+"""Saves the results of jobs in a file, so that a table or picture needs no episode to run again."""
 
 from __future__ import annotations
 
@@ -13,22 +13,24 @@ from unlatch.simcore.errors import ConfigError
 
 
 def read_results(path: Path) -> list[dict[str, Any]]:
-    """The entries of a file; none where there is no file.
+    """Returns the entries of a file; none if the file does not exist.
 
     Raises:
-        ConfigError: It is no such file.
+        ConfigError: The file does not contain results.
     """
     if not path.exists():
         return []
     try:
         entries = json.loads(path.read_text(encoding="utf-8"))["entries"]
     except (ValueError, KeyError, TypeError, OSError) as exc:
-        raise ConfigError(f"{path} holds no results: {exc}. Name another file, or one that is not there yet.") from exc
+        raise ConfigError(
+            f"{path} contains no results: {exc}. Name another file, or one that does not exist yet."
+        ) from exc
     return list(entries)
 
 
 def write_results(path: Path, entries: list[dict[str, Any]]) -> None:
-    """Writes entries, one a line, in a fixed order; the file is replaced whole."""
+    """Writes entries in a fixed order, one per line; replaces the whole file."""
     keys = ("robot", "name", "skill", "seed")
     lines = [json.dumps(entry) for entry in sorted(entries, key=lambda entry: [entry[key] for key in keys])]
     beside = path.with_name(path.name + ".part")
@@ -37,7 +39,7 @@ def write_results(path: Path, entries: list[dict[str, Any]]) -> None:
 
 
 def entry_of(result: Result, *, seed: int, commit: str) -> dict[str, Any]:
-    """A result as data: of every episode its number alone where it succeeded, by what it began as."""
+    """Returns a result as data: for successes only the episode numbers, grouped by their start."""
     return {
         "robot": result.job.robot,
         "name": result.job.name,
@@ -59,7 +61,7 @@ def entry_of(result: Result, *, seed: int, commit: str) -> dict[str, Any]:
 
 
 def result_of(entry: dict[str, Any], job: Job) -> Result:
-    """The inverse of `entry_of`; how long layouts were searched for is not kept."""
+    """Returns the result of an entry; the times of the search for layouts are not saved."""
     ajar, failed = set(entry["ajar"]), set(entry["failed"])
     success = {number: number not in failed for number in range(entry["n"])}
     return Result(

@@ -1,16 +1,20 @@
-"""How often each skill succeeds on each category of the object library with each robot, a new object in every episode.
+"""Measures how often each skill succeeds on each object category with each robot, with a new object in every episode.
 
 Usage: python benchmarks/skill_matrix.py [n=100] [seed=0] [workers=2] [only=TEXT] [skills=open,close,rotate]
        [robots=franka_panda,xarm6,ur5,baxter] [picture=FILE.png] [out=data/bench-skill-matrix] [results=FILE.json]
 
-Runs `unlatch collect object=CATEGORY skill=SKILL robot=ROBOT`, which derives the task in each episode; what a skill
-does not fit is left out, what a robot cannot reach is named with the reason. Data sets stay in the folder; the same
-command again goes on where it was stopped. `picture=` draws a heat map. `results=` keeps the counts of every entry with
-the commit that made them, and takes those from it that it has: a table or picture needs no episode made twice.
+Runs `unlatch collect object=CATEGORY skill=SKILL robot=ROBOT`, which derives the task in each episode. Leaves out
+categories that do not fit a skill. Names what a robot cannot reach, with the reason. Data sets stay in the folder. The
+same command again continues an interrupted benchmark. `picture=` draws a heat map. `results=` saves the counts of every
+entry with the commit of the code. An entry that the file already has does not run again.
 
-Of every entry, beside successes with their Wilson interval: of how many episodes `artpreplan` found a layout, how many
-were then planned, executed (the part went where it should, whatever touched what), contact-valid (and nothing touched
-that must not, the fingers stayed on the part), and strict (and the part stands at the end of its range).
+For every entry, prints the successes with their Wilson interval, and these counts of episodes:
+
+  of reachable    successes over the episodes for which `artpreplan` found a layout
+  planned         every skill has a plan
+  executed        planned, and the part reached its goal, whatever the contacts
+  contact-valid   executed, without forbidden contacts, and the fingers stayed on the part
+  strict          contact-valid, and the part is at the end of its range
 """
 
 from __future__ import annotations
@@ -42,12 +46,12 @@ _KEYS = ("robot", "name", "skill", "seed")
 
 @dataclass
 class CountedCfg(RunCfg):
-    """Keys of a benchmark that counts successes of robots."""
+    """The keys of a benchmark that counts successes of robots."""
 
     robots: str = DEFAULT_ROBOT
     """Robots, separated by commas."""
     results: str | None = None
-    """File of counts; entries with as many episodes of this seed are taken from it, the others made and added."""
+    """File of counts. Entries with the same number of episodes and seed are read from it; others run and are added."""
 
     def __post_init__(self) -> None:
         for name in self.robots.split(","):
@@ -56,25 +60,25 @@ class CountedCfg(RunCfg):
 
 @dataclass
 class SkillMatrixCfg(CountedCfg):
-    """The benchmark's keys."""
+    """The keys of this benchmark."""
 
     n: int = 100
-    """Episodes of each category, skill and robot."""
+    """Number of episodes of each category, skill and robot."""
     skills: str = "open,close,rotate"
     """Skills, separated by commas."""
     picture: str | None = None
-    """Where the heat map is written."""
+    """File of the heat map."""
     out: str = "data/bench-skill-matrix"
     """Folder of the data sets."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.picture is not None and not self.picture.endswith(".png"):
-            raise ConfigError(f"picture={self.picture} is no PNG. Expected a name that ends in .png.", key="picture")
+            raise ConfigError(f"picture={self.picture} is not a PNG. Expected a name that ends in .png.", key="picture")
 
 
 def matrix_table(results: Sequence[Result]) -> Table:
-    """One row an entry."""
+    """Returns the table of successes, with one row per entry."""
     table = Table(box=MARKDOWN)
     columns = ("robot", "category", "skill", "successes", "95 % interval", "of reachable", "planned", "executed")
     for column in (*columns, "contact-valid", "strict", "failures"):
@@ -99,7 +103,7 @@ def matrix_table(results: Sequence[Result]) -> Table:
 
 
 def robot_lines(results: Sequence[Result]) -> list[str]:
-    """Per robot the pooled rates, and what it cannot reach, with the reason."""
+    """Returns lines for each robot: the pooled rates, and what it cannot reach, with the reason."""
     lines = []
     for robot in dict.fromkeys(result.job.robot for result in results):
         own = [result for result in results if result.job.robot == robot]
@@ -119,8 +123,8 @@ def robot_lines(results: Sequence[Result]) -> list[str]:
     return lines
 
 
-def draw(results: Sequence[Result], path: str) -> None:
-    """Writes the heat map: a panel a robot, a row a category, a column a skill; white is what a skill does not fit."""
+def draw_heat_map(results: Sequence[Result], path: str) -> None:
+    """Writes the heat map: one panel per robot, one row per category, one column per skill; white: no fit."""
     import matplotlib as mpl
 
     mpl.use("Agg")
@@ -152,14 +156,14 @@ def draw(results: Sequence[Result], path: str) -> None:
         counts = [len(r.all) for r in results if r.job.robot == robot and r.all] or [0]
         least, most = min(counts), max(counts)
         axis.set_title(f"{robot}, n = {least}" + (f" to {most}" if most > least else ""), size=9)
-    figure.suptitle("successes in %, in brackets layouts that were refused", size=9)
+    figure.suptitle("successes in %; in brackets: refused layouts", size=9)
     figure.colorbar(image, ax=axes[0].tolist(), shrink=0.5)
     figure.savefig(path, dpi=130, bbox_inches="tight")
     print_line(f"picture: {path}")
 
 
-def counted(jobs: Sequence[Job], cfg: CountedCfg) -> list[Result]:
-    """What came of the jobs, from the file of results where it has them; what is made is added to it, job by job."""
+def run_or_read(jobs: Sequence[Job], cfg: CountedCfg) -> list[Result]:
+    """Returns the results of the jobs. Reads those in the file of results; runs the others and adds them."""
     if cfg.results is None:
         return run_all(jobs, cfg)
     path = Path(cfg.results)
@@ -176,12 +180,12 @@ def counted(jobs: Sequence[Job], cfg: CountedCfg) -> list[Result]:
         entries[keys[result.job]] = entry_of(result, seed=cfg.seed, commit=commit.strip())
         write_results(path, list(entries.values()))
 
-    run_all([job for job in jobs if not is_there(job)], cfg, heard=add)
+    run_all([job for job in jobs if not is_there(job)], cfg, on_result=add)
     return [result_of(entries[keys[job]], job) for job in jobs]
 
 
 def main(arguments: list[str]) -> int:
-    """Runs every job and prints what came of them."""
+    """Runs every job and prints the results."""
     cfg = read_pairs(SkillMatrixCfg, arguments)
     names = [name for name in GENERATORS.names() if cfg.wants(name)]
     jobs = [
@@ -190,7 +194,7 @@ def main(arguments: list[str]) -> int:
         for name in names
         for skill in cfg.skills.split(",")
     ]
-    tried = [result for result in counted(jobs, cfg) if DOES_NOT_FIT not in result.problem]
+    tried = [result for result in run_or_read(jobs, cfg) if DOES_NOT_FIT not in result.problem]
     result_console().print(matrix_table(tried))
     for robot in cfg.robots.split(","):
         own = [result for result in tried if result.job.robot == robot]
@@ -199,7 +203,7 @@ def main(arguments: list[str]) -> int:
     for line in robot_lines(tried):
         print_line(line)
     if cfg.picture is not None:
-        draw(tried, cfg.picture)
+        draw_heat_map(tried, cfg.picture)
     return OK
 
 

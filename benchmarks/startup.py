@@ -1,4 +1,4 @@
-"""How long `unlatch --help` and `unlatch list` take, from a cold process: median of five runs each."""
+"""Measures the time of `unlatch --help` and `unlatch list` in a new process: median of five runs each."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ COMMANDS = (
 
 
 def main() -> int:
-    """Prints the table; exit code 1 if a command is above the limit."""
+    """Prints the times; exit code 1 if a command is above the limit."""
     worst = 0.0
     for arguments in COMMANDS:
         times = []

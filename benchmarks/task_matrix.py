@@ -1,11 +1,11 @@
-"""How often each shipped task succeeds with each robot, and why where a robot cannot do one.
+"""Measures how often each shipped task succeeds with each robot, and says why a robot cannot do a task.
 
 Usage: python benchmarks/task_matrix.py [n=20] [seed=0] [workers=2] [only=TEXT]
        [robots=franka_panda,dual_panda,xarm6,ur5,baxter] [out=data/bench-task-matrix] [results=FILE.json]
 
-Runs `unlatch collect task=TASK robot=ROBOT` for every task of `configs/task`. What each column counts is said in
-`skill_matrix.py`; a row without episodes says why the robot cannot run the task at all. Data sets stay in the folder;
-the same command again goes on where it was stopped, and `results=` keeps the counts.
+Runs `unlatch collect task=TASK robot=ROBOT` for every task of `configs/task`. `skill_matrix.py` explains the columns. A
+row without episodes says why the robot cannot run the task at all. Data sets stay in the folder. The same command again
+continues an interrupted benchmark. `results=` saves the counts.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import sys
 from dataclasses import dataclass
 
 from any_urdf import TASK, Job
-from skill_matrix import CountedCfg, counted, matrix_table, robot_lines
+from skill_matrix import CountedCfg, matrix_table, robot_lines, run_or_read
 
 from unlatch.configs.folders import option_names
 from unlatch.workflows.cli.arguments import read_pairs
@@ -24,10 +24,10 @@ from unlatch.workflows.cli.console import OK, print_line, result_console
 
 @dataclass
 class TaskMatrixCfg(CountedCfg):
-    """The benchmark's keys."""
+    """The keys of this benchmark."""
 
     n: int = 20
-    """Episodes of each task and robot."""
+    """Number of episodes of each task and robot."""
     robots: str = "franka_panda,dual_panda,xarm6,ur5,baxter"
     """Robots, separated by commas."""
     out: str = "data/bench-task-matrix"
@@ -35,11 +35,11 @@ class TaskMatrixCfg(CountedCfg):
 
 
 def main(arguments: list[str]) -> int:
-    """Runs every job and prints what came of them."""
+    """Runs every job and prints the results."""
     cfg = read_pairs(TaskMatrixCfg, arguments)
     names = [name for name in option_names(TASK) if cfg.wants(name)]
     jobs = [Job(name, TASK, "shipped", name, robot=robot) for robot in cfg.robots.split(",") for name in names]
-    results = counted(jobs, cfg)
+    results = run_or_read(jobs, cfg)
     result_console().print(matrix_table(results))
     for line in robot_lines(results):
         print_line(line)

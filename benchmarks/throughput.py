@@ -1,11 +1,15 @@
-"""How many verified episodes an hour come out, where the time goes, and what workers gain over one.
+"""Measures verified episodes per hour, the time of each stage, and the gain of several workers.
 
     python benchmarks/throughput.py episodes=100 workers=2 task=open_microwave
 
-Prints, with the load of the machine at the start and at the end: pace with one worker and with all, from when every
-worker has made its first episode on; the share of each stage in the time of the workers; what the workers gain over
-one, beside what bare Bullet processes gain that step a robot and a box; what the driver takes of a core at about a
-hundred trivial episodes a second. What memory does over thousands of episodes prints `memory.py`.
+Prints these figures, and the load of the machine at the start and at the end:
+
+- episodes per hour with one worker and with all, after every worker has made its first episode;
+- the share of each stage in the time of the workers;
+- the gain of several workers over one, compared with bare Bullet processes that step a robot and a box;
+- the share of a core that the driver takes at about a hundred trivial episodes a second.
+
+`memory.py` measures memory over thousands of episodes.
 """
 
 from __future__ import annotations
@@ -39,27 +43,27 @@ from unlatch.workflows.runs.stop_condition import StopCondition
 
 LEAST_PER_HOUR = 10_000
 LEAST_GAIN = 0.95
-"""Of what bare processes gain."""
+"""Least gain, as a share of the gain of bare processes."""
 MOST_OVERHEAD = 0.03
 _TRIVIAL_PER_S = 100.0
 
 
 @dataclass
 class ThroughputCfg:
-    """What the benchmark takes."""
+    """The keys of the benchmark."""
 
     episodes: int = 100
-    """Episodes of each measurement."""
+    """Number of episodes of each measurement."""
     workers: int = 2
     task: str = "open_microwave"
     seed: int = 0
     bare_s: float = 10.0
-    """How long bare processes step [s]."""
+    """Time that bare processes step [s]."""
 
 
 @dataclass(frozen=True)
 class TrivialJob:
-    """Episodes that take as long as they are told, and nothing else."""
+    """A job whose episodes only wait for a given time."""
 
     seconds: float
 
@@ -79,24 +83,24 @@ class TrivialJob:
 
 
 def main() -> int:
-    """Prints the figures; exit code 1 if one misses what it must reach."""
+    """Prints the figures; exit code 1 if one misses its limit."""
     cfg = read_pairs(ThroughputCfg, sys.argv[1:])
-    print(f"load at the start: {_load()}")
-    one, _ = _pace(cfg, workers=1)
-    many, shares = _pace(cfg, workers=cfg.workers)
-    print(f"episodes an hour: 1 worker {3600 * one:,.0f}, {cfg.workers} workers {3600 * many:,.0f}")
+    print(f"load at the start: {_machine_load()}")
+    one, _ = _measure_speed(cfg, workers=1)
+    many, shares = _measure_speed(cfg, workers=cfg.workers)
+    print(f"episodes per hour: 1 worker {3600 * one:,.0f}, {cfg.workers} workers {3600 * many:,.0f}")
     print("share of the workers' time: " + ", ".join(f"{stage} {100 * share:.1f} %" for stage, share in shares.items()))
-    bare_one, bare_many = _bare(1, cfg.bare_s), _bare(cfg.workers, cfg.bare_s)
+    bare_one, bare_many = _measure_bare_bullet(1, cfg.bare_s), _measure_bare_bullet(cfg.workers, cfg.bare_s)
     gain = (many / one) / (bare_many / bare_one)
     gains = f"collect {many / one:.2f}, bare Bullet {bare_many / bare_one:.2f}, ratio {gain:.3f}"
     print(f"gain of {cfg.workers} over 1: {gains}")
-    rate, overhead = _driver_overhead(cfg.workers)
-    print(f"driver: {100 * overhead:.2f} % of a core at {rate:.0f} trivial episodes a second")
-    print(f"load at the end: {_load()}")
+    rate, overhead = _measure_driver(cfg.workers)
+    print(f"driver: {100 * overhead:.2f} % of a core at {rate:.0f} trivial episodes per second")
+    print(f"load at the end: {_machine_load()}")
     return int(3600 * many < LEAST_PER_HOUR or gain < LEAST_GAIN or overhead > MOST_OVERHEAD)
 
 
-def _load() -> str:
+def _machine_load() -> str:
     others = " ".join(f"{value:.1f}" for value in os.getloadavg())
     return f"{others} (1, 5, 15 min) on {psutil.cpu_count()} cores"
 
@@ -108,8 +112,8 @@ def _collect_cfg(cfg: ThroughputCfg, episodes: int) -> CollectCfg:
     return found
 
 
-def _pace(cfg: ThroughputCfg, *, workers: int) -> tuple[float, dict[str, float]]:
-    """Episodes a second in the steady state, and the share of each stage in the time of the workers."""
+def _measure_speed(cfg: ThroughputCfg, *, workers: int) -> tuple[float, dict[str, float]]:
+    """Returns episodes per second in the steady state, and the share of each stage in the time of the workers."""
     run = _collect_cfg(cfg, cfg.episodes + workers)
     stages: Counter[str] = Counter()
     with (
@@ -117,7 +121,7 @@ def _pace(cfg: ThroughputCfg, *, workers: int) -> tuple[float, dict[str, float]]
         DataSet.create_or_resume(Path(name) / "set", header=header_of(run)) as data_set,
     ):
         outcomes = ProcessExecutor(workers).run(CollectJob(run, data_set), run.numbers())
-        for _ in range(workers):  # every worker is set up, or nearly
+        for _ in range(workers):  # by then, every worker is set up or almost
             next(outcomes)
         started, made = time.perf_counter(), 0
         for outcome in outcomes:
@@ -128,8 +132,8 @@ def _pace(cfg: ThroughputCfg, *, workers: int) -> tuple[float, dict[str, float]]
     return made / seconds, {**spent, "rest": 1.0 - sum(spent.values())}
 
 
-def _bare(processes: int, seconds: float) -> float:
-    """Physics steps a second of so many processes together, that do nothing else."""
+def _measure_bare_bullet(processes: int, seconds: float) -> float:
+    """Returns the physics steps per second of several bare processes together."""
     context = multiprocessing.get_context("spawn")
     with context.Pool(processes) as pool:
         return sum(pool.map(_step_for, [seconds] * processes, chunksize=1))
@@ -150,8 +154,8 @@ def _step_for(seconds: float) -> float:
         return steps / (time.perf_counter() - started)
 
 
-def _driver_overhead(workers: int) -> tuple[float, float]:
-    """Trivial episodes a second, and the share of a core that the driver takes for them."""
+def _measure_driver(workers: int) -> tuple[float, float]:
+    """Returns trivial episodes per second, and the share of a core that the driver takes for them."""
     executor = ProcessExecutor(workers)
     ending = StopCondition(give_up_after=50)
     n = int(10 * _TRIVIAL_PER_S)
