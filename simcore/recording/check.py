@@ -1,4 +1,4 @@
-"""Proves a data set: every file whole, every array as the table says, every verdict as the record says."""
+"""Checks a data set: every file is complete, every array fits the table of keys, every verdict is recomputed."""
 
 from __future__ import annotations
 
@@ -25,23 +25,23 @@ _QUAT_TOLERANCE = 1e-6
 
 @dataclass(frozen=True)
 class Problem:
-    """One thing that is wrong with a data set."""
+    """One problem of a data set."""
 
     number: int | None
     """Episode number; None if it concerns the set."""
     message: str
-    """What, where, and what to do."""
+    """What is wrong, where, and what to do."""
 
     def __str__(self) -> str:
         return self.message if self.number is None else f"Episode {self.number}: {self.message}"
 
 
 def check_dataset(path: str | Path, *, on_episode: Callable[[int, int], None] | None = None) -> list[Problem]:
-    """Everything that is wrong with a data set; an empty list proves it.
+    """Returns all problems of a data set; an empty list means that it is complete and its verdicts agree.
 
     Args:
         path: Folder of the data set.
-        on_episode: Called after each episode with how many are done and how many there are.
+        on_episode: Called after each episode with the number of checked episodes and their total.
     """
     try:
         data_set = DataSet.open(path)
@@ -65,9 +65,9 @@ def check_dataset(path: str | Path, *, on_episode: Callable[[int, int], None] | 
 
 
 def check_record(record: EpisodeRecord) -> list[str]:
-    """Everything that is wrong with one attempt as it was read."""
+    """Returns all problems of one record."""
     messages = [*_array_problems(record), *_missing_keys(record)]
-    # a verdict over arrays of the wrong shape would only repeat or hide what is wrong with them
+    # a verdict from arrays of the wrong shape would only repeat or hide their problems
     return messages or list(_verdict_problems(record))
 
 
@@ -79,19 +79,19 @@ def _foreign_entries(data_set: DataSet) -> Iterator[str]:
     for shard in sorted(root.iterdir()):
         inside = sorted(shard.iterdir()) if shard.is_dir() and not shard.is_symlink() else []
         if not inside and (not shard.is_dir() or len(shard.name) != 7 or not shard.name.isdigit()):
-            yield _foreign(shard)
+            yield _describe_foreign(shard)
         for folder in inside:
             right_place = folder.name.isdigit() and len(folder.name) == 10 and int(folder.name) in known
             if not right_place or folder.parent != data_set.folder_of(int(folder.name)).parent:
-                yield _foreign(folder)
+                yield _describe_foreign(folder)
             elif not folder.is_symlink() and folder.is_dir():
                 for name in sorted({entry.name for entry in folder.iterdir()} - {EPISODE_FILE, STATE_FILE}):
-                    yield _foreign(folder / name)
+                    yield _describe_foreign(folder / name)
             else:
-                yield _foreign(folder)
+                yield _describe_foreign(folder)
 
 
-def _foreign(path: Path) -> str:
+def _describe_foreign(path: Path) -> str:
     return (
         f"'{path}' does not belong into a data set. Expected episode folders with {EPISODE_FILE} and {STATE_FILE} "
         "only. Remove it."
@@ -144,7 +144,7 @@ def _row_problems(
 
 
 def _missing_keys(record: EpisodeRecord) -> Iterator[str]:
-    """Keys that the robots, arms and objects seen in the record should have and have not."""
+    """Yields the keys that are missing for the robots, arms and objects in the record."""
     if not record.arrays:
         if record.code not in ("invalid_layout", "plan_infeasible", "error"):
             yield f"it has no arrays, which only an attempt that never began may lack (code {record.code!r})."
@@ -159,7 +159,7 @@ def _missing_keys(record: EpisodeRecord) -> Iterator[str]:
             continue
         if spec.kind != STATE and record.n_actions == 0:
             continue
-        # contact views of the arms are made for the objects that a skill acts on only
+        # arms have contact views only for the objects that a skill acts on
         owned = acted_on if spec.kind == INTERVAL and "<arm>" in spec.pattern else objects
         for owner in _owners(spec.pattern, arms, owned, robots):
             key = spec.pattern
@@ -214,7 +214,7 @@ def _skill_problems(record: EpisodeRecord, number: int, skill: dict[str, Any], j
         if "s_end" in skill and skill["s_end"] != float(s[end]):
             yield f"{label} has s_end={skill['s_end']}, the state at frame {end} is {s[end]}."
     threshold_n = float(skill["contact_force_threshold_n"])
-    hits = forbidden_rows(record, slice(start, end), threshold_n)  # of all arms: the flag is one for what runs together
+    hits = forbidden_rows(record, slice(start, end), threshold_n)  # of all arms: concurrent skills share one flag
     fast = overspeed_rows(record, slice(start, end))
     for flag, rows in (("collision", hits), ("process", fast)):
         if not skill[f"{flag}_valid_enabled"]:

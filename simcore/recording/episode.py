@@ -1,4 +1,4 @@
-"""One attempt, as it is kept: `episode.json` for what happened, `state.npz` for the arrays."""
+"""The record of one attempt: `episode.json` for what happened, `state.npz` for the arrays."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ _FIELDS: dict[str, tuple[type, ...]] = {
 
 @dataclass
 class EpisodeRecord:
-    """Everything that is kept of one attempt; a failed one is kept like any other."""
+    """The record of one attempt, successful or failed."""
 
     number: int
     """Episode number, from 0."""
@@ -55,25 +55,25 @@ class EpisodeRecord:
     success: bool
     """Whether every skill succeeded and the goal lasted."""
     code: str | None = None
-    """Why it failed, one of `FAILURE_CODES`; None on success."""
+    """Its failure code, one of `FAILURE_CODES`; None on success."""
     evidence: dict[str, Any] = field(default_factory=dict)
-    """The numbers behind the code: which constraint, which pair, reached against wanted."""
+    """The numbers behind the code: the constraint, the pair of links, reached and wanted values."""
     language: list[str] = field(default_factory=list)
-    """Phrasings of the instruction, filled in; the first is the one of this episode."""
+    """Phrasings of the instruction, filled in; the first is that of this episode."""
     assets: dict[str, str] = field(default_factory=dict)
     """Content hash of every asset by name."""
     layout: dict[str, Any] = field(default_factory=dict)
-    """What the reset applied: poses, joint openness, start joints, drawn object parameters."""
+    """The values of the reset: poses, joint openness, start joints, drawn object parameters."""
     applied: dict[str, Any] = field(default_factory=dict)
     """Randomization values applied, at reset and at each firing."""
     skills: list[dict[str, Any]] = field(default_factory=list)
-    """One map a skill of the chain; keys in `keys.SKILL_FIELDS`."""
+    """One map per skill of the chain; its keys are in `keys.SKILL_FIELDS`."""
     goal: dict[str, Any] = field(default_factory=dict)
-    """`{"conditions": [...]}`: what must hold at the end; keys in `keys.GOAL_FIELDS`."""
+    """`{"conditions": [...]}`: conditions that must hold at the end; their keys are in `keys.GOAL_FIELDS`."""
     settle: dict[str, Any] | None = None
-    """`{"frame_start", "frame_end", "max_change"}`, or None if the episode never came to settling."""
+    """`{"frame_start", "frame_end", "max_change"}`, or None if the episode ended before settling."""
     events: list[dict[str, Any]] = field(default_factory=list)
-    """What else happened, in order of time."""
+    """Other events, in order of time."""
     timings_ms: dict[str, float] = field(default_factory=dict)
     """Wall time of plan, reset, execute and write [ms].
 
@@ -82,7 +82,7 @@ class EpisodeRecord:
     arrays: dict[str, Array] = field(default_factory=dict)
     """The arrays of `state.npz` by key; see `docs/record_format.md`."""
     data_set: Path | None = field(default=None, compare=False, repr=False)
-    """Folder of the data set that it was read from; None: it was not read from one."""
+    """Folder of the data set from which it was read; None: it was not read from one."""
 
     def __post_init__(self) -> None:
         if self.success != (self.code is None) or (self.code is not None and self.code not in FAILURE_CODES):
@@ -99,7 +99,7 @@ class EpisodeRecord:
         return max((len(a) - 1 for k, a in self.arrays.items() if is_state_key(k) and a.ndim), default=0)
 
     def state_at(self, index: int) -> dict[str, Array]:
-        """The state of one frame by key, as `Module.load_state_dict` takes it.
+        """Returns the state of one frame by key, for `Module.load_state_dict`.
 
         Args:
             index: Frame, from 0 to `n_actions`; negative ones count from the end.
@@ -117,7 +117,7 @@ class EpisodeRecord:
         return {key: array[index] for key, array in self.arrays.items() if is_state_key(key)}
 
     def to_json(self) -> dict[str, Any]:
-        """Everything except the arrays, as plain JSON."""
+        """Returns everything except the arrays, as plain JSON."""
         return {name: plain(getattr(self, name), where=name) for name in _FIELDS}
 
     def __repr__(self) -> str:
@@ -126,11 +126,11 @@ class EpisodeRecord:
 
 
 def encode_episode(record: EpisodeRecord, *, state: bytes | None = None) -> tuple[bytes, bytes]:
-    """The bytes of `episode.json` and `state.npz`.
+    """Returns the bytes of `episode.json` and `state.npz`.
 
     Args:
         record: The attempt.
-        state: Bytes of `state.npz` if they were made before.
+        state: Bytes of `state.npz`, if they exist already.
 
     Raises:
         RecordingError: A value cannot be stored.
@@ -156,7 +156,7 @@ def encode_episode(record: EpisodeRecord, *, state: bytes | None = None) -> tupl
 
 
 def verify_episode(folder: Path) -> None:
-    """Raises unless the attempt kept in a folder is whole: both files there and as they were written.
+    """Raises unless the record in a folder is complete: both files exist and are unchanged.
 
     Raises:
         FormatVersionError: It was written in a format that this version does not read.
@@ -167,7 +167,7 @@ def verify_episode(folder: Path) -> None:
 
 
 def read_episode(folder: Path, *, arrays: bool = True) -> EpisodeRecord:
-    """The attempt kept in a folder; whole and verified, or an error.
+    """Reads and verifies the record in a folder.
 
     Args:
         folder: Folder with `episode.json` and `state.npz`.
@@ -185,7 +185,7 @@ def read_episode(folder: Path, *, arrays: bool = True) -> EpisodeRecord:
 
 
 def _read_content(folder: Path) -> tuple[EpisodeRecord, dict[str, Any]]:
-    """The attempt without its arrays, and what `episode.json` says of their file."""
+    """Returns the record without its arrays, and the entry of `episode.json` about their file."""
     path = folder / EPISODE_FILE
     content = decode_json_object(read_bounded(path, limit=MAX_JSON_BYTES), where=str(path))
     check_format(content, expected=EPISODE_FORMAT, where=str(path))
@@ -193,10 +193,10 @@ def _read_content(folder: Path) -> tuple[EpisodeRecord, dict[str, Any]]:
     for name, types in _FIELDS.items():
         value = content.get(name)
         if name not in content or not isinstance(value, types) or (isinstance(value, bool) and bool not in types):
-            raise _bad_field(path, name, value)
+            raise _field_error(path, name, value)
     state = content.get("state")
     if not isinstance(state, dict) or state.get("file") != STATE_FILE or not isinstance(state.get("sha256"), str):
-        raise _bad_field(path, "state", state)
+        raise _field_error(path, "state", state)
     try:
         record = EpisodeRecord(**{name: content[name] for name in _FIELDS})
     except RecordingError as exc:
@@ -218,7 +218,7 @@ def _read_state_bytes(folder: Path, state: dict[str, Any]) -> bytes:
 
 
 def check_format(content: dict[str, Any], *, expected: str, where: str) -> None:
-    """Raises unless a JSON file is ours and of a version that is read here.
+    """Raises unless a JSON file is ours and of this version.
 
     Raises:
         RecordingError: It is not ours.
@@ -240,7 +240,7 @@ def check_format(content: dict[str, Any], *, expected: str, where: str) -> None:
         )
 
 
-def _bad_field(path: Path, name: str, value: Any) -> RecordingError:
+def _field_error(path: Path, name: str, value: Any) -> RecordingError:
     return RecordingError(
         f"File '{path}' has {name}={str(value)[:60]!r} of type {type(value).__name__}, which is missing or of "
         "the wrong type. It is damaged or not ours. Remove the episode's folder and run the same command again to "

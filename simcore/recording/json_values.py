@@ -1,4 +1,4 @@
-"""Plain JSON values: making them, reading them with bounds, and saying how two of them differ."""
+"""Makes, reads and compares plain JSON values."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ _ABSENT = object()
 
 
 def plain(value: Any, *, where: str = "value") -> Any:
-    """The value as plain JSON: maps, lists, strings, numbers, booleans and None.
+    """Returns a value as plain JSON: maps, lists, strings, numbers, booleans and None.
 
     Arrays become lists, enums their values, dataclasses maps, poses `{"p": ..., "quat_xyzw": ...}`. An object with a
-    method `to_plain` becomes what that returns. JSON has no word
-    for numbers that are not finite: they become the strings "nan", "inf" and "-inf".
+    method `to_plain` becomes what that returns. JSON has no
+    numbers that are not finite: they become the strings "nan", "inf" and "-inf".
 
     Args:
-        value: What is to be written.
+        value: The value.
         where: Key of the value, for messages.
 
     Raises:
-        RecordingError: A value has no plain form.
+        RecordingError: A value has no JSON form.
     """
     if value is None or isinstance(value, bool | str):
         return value
@@ -81,38 +81,38 @@ def _plain_key(key: Any, where: str) -> str:
 
 
 def encode_sealed(content: Mapping[str, Any]) -> bytes:
-    """A map as UTF-8 JSON, a line for each key, with a checksum of the rest under `sha256`.
+    """Returns a map as UTF-8 JSON, one line per key, with its checksum under `sha256`.
 
-    Keys are sorted: the same map gives the same bytes.
+    Keys are sorted: equal maps give equal bytes.
 
     Args:
-        content: What is to be written; made plain first.
+        content: The map; it is made plain first.
     """
     body = plain(content)
-    return _encode({**body, SEAL: hashlib.sha256(_encode(body)).hexdigest()})
+    return _encode_lines({**body, SEAL: hashlib.sha256(_encode_lines(body)).hexdigest()})
 
 
-def _encode(content: dict[str, Any]) -> bytes:
+def _encode_lines(content: dict[str, Any]) -> bytes:
     lines = (
         f"{json.dumps(key)}: {json.dumps(content[key], sort_keys=True, allow_nan=False, ensure_ascii=False)}"
         for key in sorted(content)
     )
-    # a lone surrogate (an undecodable file name in a traceback) must not lose the episode
+    # a lone surrogate (a file name that cannot be decoded, in a traceback) must not lose the episode
     return ("{\n" + ",\n".join(lines) + "\n}\n").encode("utf-8", errors="backslashreplace")
 
 
 def break_seal(content: dict[str, Any], *, where: str) -> dict[str, Any]:
-    """The map that `encode_sealed` wrote, without its checksum.
+    """Verifies the checksum of a map that `encode_sealed` wrote, and returns the map without it.
 
     Args:
         content: The map as read.
         where: Path of the file, for messages.
 
     Raises:
-        RecordingError: It was changed since it was written.
+        RecordingError: The file was changed.
     """
     body = {key: value for key, value in content.items() if key != SEAL}
-    if content.get(SEAL) != hashlib.sha256(_encode(body)).hexdigest():
+    if content.get(SEAL) != hashlib.sha256(_encode_lines(body)).hexdigest():
         raise RecordingError(
             f"File '{where}' was changed since it was written: its content does not have the checksum under '{SEAL}'. "
             "Restore it from a copy, or remove its folder and run the same command again.",
@@ -122,7 +122,7 @@ def break_seal(content: dict[str, Any], *, where: str) -> dict[str, Any]:
 
 
 def decode_json_object(data: bytes, *, where: str) -> dict[str, Any]:
-    """The map that UTF-8 JSON holds; nothing is executed or constructed from it.
+    """Reads a map from UTF-8 JSON; nothing is executed or constructed from it.
 
     Args:
         data: The bytes of the file.
@@ -152,11 +152,11 @@ def _refuse_constant(name: str) -> Any:
 
 
 def differences(old: Any, new: Any, *, key: str = "") -> Iterator[tuple[str, str, str]]:
-    """Every key in which two plain values differ, with both values as text ("absent" where there is none).
+    """Yields every key in which two plain values differ, with both values as text ("absent" for a missing one).
 
     Args:
-        old: Plain value, as read.
-        new: Plain value, as asked for.
+        old: Plain value.
+        new: Plain value.
         key: Key of both, for the results.
     """
     if isinstance(old, dict) and isinstance(new, dict):
@@ -167,14 +167,14 @@ def differences(old: Any, new: Any, *, key: str = "") -> Iterator[tuple[str, str
         for index, (a, b) in enumerate(zip(old, new, strict=True)):
             yield from differences(a, b, key=f"{key}[{index}]")
     elif old != new or (type(old) is not type(new) and not (_is_number(old) and _is_number(new))):
-        yield key, _shown(old), _shown(new)
+        yield key, _format_value(old), _format_value(new)
 
 
 def _is_number(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-def _shown(value: Any) -> str:
+def _format_value(value: Any) -> str:
     if value is _ABSENT:
         return "absent"
     text = json.dumps(value, sort_keys=True, ensure_ascii=False)

@@ -1,4 +1,4 @@
-"""Collects one attempt frame by frame."""
+"""Collects the arrays of one attempt frame by frame."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _ACCEPTED = {"f": "biuf", "i": "biu", "b": "b"}
 
 
 class _Table:
-    """Rows of one kind: growing arrays whose keys, shapes and types the first row fixes."""
+    """Growing arrays of rows of one kind; the first row fixes keys, shapes and types."""
 
     def __init__(self, kind: str) -> None:
         self.kind = kind
@@ -76,9 +76,9 @@ class _Table:
 
 
 def _stored_type(key: str, dtype: np.dtype) -> np.dtype:
-    """The type in the table of keys; else doubles for floats and 64-bit integers for integers.
+    """Returns the type in the table of keys; for other keys doubles, 64-bit integers or booleans.
 
-    A record does not depend on the type that its writer happened to use for the first value.
+    The type of a record does not depend on the type of the first value.
     """
     known = match_key(key)
     if known is not None and known[0].shape is not None:
@@ -89,9 +89,9 @@ def _stored_type(key: str, dtype: np.dtype) -> np.dtype:
 class EpisodeRecorder:
     """Collects the arrays of one attempt: T actions, T+1 states.
 
-    The order is fixed: `add_frame`, then for each action `add_action` and, once it has been executed,
-    `add_frame` with the state it led to and the contacts and speeds measured on the way. `arrays` may be called at any
-    time; an action that has not been followed by its frame is left out.
+    The order is fixed: `add_frame`, then for each action `add_action` and, once it is executed,
+    `add_frame` with the state it led to and the contacts and speeds measured meanwhile. `arrays` may be called at any
+    time; an action without its frame is left out.
     """
 
     def __init__(self) -> None:
@@ -101,33 +101,33 @@ class EpisodeRecorder:
 
     @property
     def n_states(self) -> int:
-        """Number of states so far; the index of the last one plus 1."""
+        """Number of states so far."""
         return self._states.n_rows
 
     @property
     def n_actions(self) -> int:
-        """Number of actions that have been followed by a state, so far."""
+        """Number of actions with a following state, so far."""
         return max(0, self._states.n_rows - 1)
 
     def add_action(self, action: Mapping[str, ArrayLike]) -> None:
-        """Adds the action that is about to be executed; keys start with `actions.`.
+        """Adds the next action, before it is executed; its keys start with `actions.`.
 
         Raises:
-            RecordingError: Not one state more than actions, or keys or shapes unlike those of the first action.
+            RecordingError: The call is out of order, or keys or shapes differ from those of the first action.
         """
         if self._states.n_rows != self._actions.n_rows + 1:
             raise self._out_of_order("add_action")
         self._actions.add(action)
 
     def add_frame(self, state: Mapping[str, ArrayLike], interval: Mapping[str, ArrayLike] | None = None) -> None:
-        """Adds a state, and what was measured since the one before.
+        """Adds a state, and the values that were measured since the last one.
 
         Args:
             state: State by key.
             interval: `contacts.` and `speeds.` values over the physics steps since the last state; None for the first.
 
         Raises:
-            RecordingError: Not as many states as actions, or keys or shapes unlike those of the first frame.
+            RecordingError: The call is out of order, or keys or shapes differ from those of the first frame.
         """
         if self._states.n_rows != self._actions.n_rows or (self._states.n_rows == 0) != (interval is None):
             raise self._out_of_order("add_frame")
@@ -141,7 +141,7 @@ class EpisodeRecorder:
             raise
 
     def arrays(self) -> dict[str, Array]:
-        """The arrays of `state.npz` by key: copies."""
+        """Returns copies of the arrays of `state.npz` by key."""
         n = self.n_actions
         return {
             **self._states.arrays(self._states.n_rows),

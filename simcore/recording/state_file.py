@@ -1,7 +1,7 @@
-"""`state.npz`: named arrays in a zip of `.npy` members, the same bytes for the same arrays, read without trust.
+"""`state.npz`: named arrays in a zip of `.npy` members; equal arrays give equal bytes.
 
-`numpy.load` reads the file too. Written by hand because `numpy.savez_compressed` stamps the time of day into it and
-keeps the caller's key order, and because `numpy.load` allocates whatever size a damaged header claims.
+`numpy.load` reads the file too. This module writes it because `numpy.savez_compressed` adds the time of day and keeps
+the caller's key order, and reads it because `numpy.load` allocates any size that a damaged header claims.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _LEVEL = 1
 
 
 def encode_state(arrays: Mapping[str, Array]) -> bytes:
-    """The bytes of `state.npz`: keys sorted, fixed timestamps, little-endian C-ordered arrays.
+    """Returns the bytes of `state.npz`: sorted keys, fixed timestamps, little-endian C-ordered arrays.
 
     Args:
         arrays: Arrays of booleans, integers or floats by key.
@@ -76,7 +76,7 @@ def encode_state(arrays: Mapping[str, Array]) -> bytes:
 
 
 def decode_state(data: bytes, *, where: str) -> dict[str, Array]:
-    """The arrays of `state.npz` by key; all of them or none.
+    """Returns the arrays of `state.npz` by key.
 
     Args:
         data: The bytes of the file.
@@ -90,33 +90,33 @@ def decode_state(data: bytes, *, where: str) -> dict[str, Array]:
             members = archive.infolist()
             total = sum(member.file_size for member in members)
             if total > MAX_STATE_BYTES or len(members) > MAX_KEYS:
-                raise _damaged(where, f"{total} bytes in {len(members)} arrays, more than {MAX_STATE_BYTES}")
+                raise _damage_error(where, f"{total} bytes in {len(members)} arrays, more than {MAX_STATE_BYTES}")
             arrays: dict[str, Array] = {}
             for member in members:
                 key = member.filename.removesuffix(".npy")
                 if key == member.filename or not _KEY.match(key) or key in arrays:
-                    raise _damaged(where, f"the member name {member.filename!r}")
+                    raise _damage_error(where, f"the member name {member.filename!r}")
                 arrays[key] = _decode_array(archive.read(member), key, where)
     except (zipfile.BadZipFile, zlib.error, EOFError, OSError, ValueError, NotImplementedError, RuntimeError) as exc:
-        raise _damaged(where, str(exc)) from exc
+        raise _damage_error(where, str(exc)) from exc
     return arrays
 
 
 def _decode_array(data: bytes, key: str, where: str) -> Array:
-    # NumPy's own reader falls back to a tokenizer for odd headers and raises whatever that does; we wrote this header
+    # NumPy's own reader uses a tokenizer for odd headers, which may raise any error; this program writes one form only
     header = _HEADER.match(data)
     if header is None or len(data) < 10 or header.end() != 10 + int.from_bytes(data[8:10], "little"):
-        raise _damaged(where, f"'{key}' has a header that we never write")
+        raise _damage_error(where, f"'{key}' has a header that we never write")
     dtype = np.dtype(header["dtype"].decode())
     shape = tuple(int(n) for n in header["shape"].replace(b" ", b"").split(b",") if n)
     n_bytes = len(data) - header.end()
-    # checked before anything of that size is made: a damaged header may claim any shape
+    # checked before memory is allocated: a damaged header may claim any shape
     if math.prod(shape) * dtype.itemsize != n_bytes:
-        raise _damaged(where, f"'{key}' has shape {list(shape)} but {n_bytes} bytes")
+        raise _damage_error(where, f"'{key}' has shape {list(shape)} but {n_bytes} bytes")
     return np.frombuffer(data, dtype=dtype, offset=header.end()).reshape(shape).copy()
 
 
-def _damaged(where: str, what: str) -> RecordingError:
+def _damage_error(where: str, what: str) -> RecordingError:
     return RecordingError(
         f"File '{where}' is damaged or not ours: {what}. Expected arrays as this version writes them. "
         "Remove the episode's folder and run the same command again to remake it.",

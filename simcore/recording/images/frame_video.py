@@ -1,4 +1,4 @@
-"""Frames of one camera as a video file: colours by H.264 or without loss, numbers of 16 bits always without loss."""
+"""Writes and reads the frames of one camera as a video: colours by H.264 or lossless, 16-bit values lossless."""
 
 from __future__ import annotations
 
@@ -24,27 +24,26 @@ _FFV1 = {"level": "3", "slices": "4", "coder": "1", "context": "0", "slicecrc": 
 
 @dataclass(frozen=True)
 class Encoding:
-    """How frames lie in a file."""
+    """How frames are encoded in a file."""
 
     ending: str
-    """Of the file's name."""
+    """Extension of the file name."""
     codec: str
-    """FFmpeg's name."""
+    """FFmpeg's name of the codec."""
     pixels: str
     """FFmpeg's name of the pixel format in the file."""
     frames: str
-    """And of that of the arrays."""
+    """FFmpeg's name of the pixel format of the arrays."""
     dtype: str
     """NumPy's name of the arrays' type."""
     options: dict[str, str] = field(default_factory=dict)
-    """Of the codec."""
+    """Options of the codec."""
 
 
 H264_OPTIONS = {"crf": str(CRF), "bf": "0", "g": "2", "preset": "veryfast", "mbtree": "0"}
-"""Of the encoder: no frame depends on a later one, every second one on none.
+"""Options of the encoder: no frame depends on a later one, and every second frame is a key frame.
 
-`mbtree`, which looks ahead to what later frames reuse, is off: on small images it reads memory that nobody wrote, and
-one or two files in a hundred had other bytes.
+`mbtree` is off: on small images it reads uninitialized memory, and one or two files in a hundred had other bytes.
 """
 ENCODINGS = {
     "h264": Encoding("mp4", "libx264", "yuv420p", "rgb24", "uint8", H264_OPTIONS),
@@ -53,7 +52,7 @@ ENCODINGS = {
     "ffv1_gray16": Encoding("mkv", "ffv1", "gray16le", "gray16le", "uint16", _FFV1),
     "ffv1_rgb16": Encoding("mkv", "ffv1", "gbrp16le", "gbrp16le", "uint16", _FFV1),
 }
-"""How frames may lie in a file, by name: H.264 for colours, `h264_444` where a side is odd, FFV1 without loss."""
+"""Encodings by name: H.264 for colours, `h264_444` where a side is odd, lossless FFV1."""
 
 
 class FrameVideoWriter:
@@ -63,7 +62,7 @@ class FrameVideoWriter:
         """Opens the file.
 
         Args:
-            path: The file, not there yet.
+            path: The file; it must not exist.
             encoding: One of `ENCODINGS`.
             width: Pixels across.
             height: Pixels down.
@@ -75,7 +74,7 @@ class FrameVideoWriter:
             self._encoding.codec, rate=rate_hz, options=dict(self._encoding.options)
         )
         stream.width, stream.height, stream.pix_fmt = width, height, self._encoding.pixels
-        stream.codec_context.thread_count = 1  # one core a worker, and the same bytes for any number of cores
+        stream.codec_context.thread_count = 1  # one core per worker, and equal bytes for any number of cores
         self._stream = stream
         self._time_base = Fraction(1, rate_hz)
         self._count = 0
@@ -92,7 +91,7 @@ class FrameVideoWriter:
         self._container.mux(self._stream.encode(frame))
 
     def close(self) -> None:
-        """Writes what is left."""
+        """Writes the remaining frames."""
         self._container.mux(self._stream.encode())
         self._container.close()
 
@@ -106,11 +105,11 @@ class FrameVideoWriter:
 
 
 def read_frames(path: Path, encoding: str) -> Iterator[Array]:
-    """The frames of a file, one by one.
+    """Yields the frames of a file.
 
     Args:
         path: The file.
-        encoding: How it was written, one of `ENCODINGS`.
+        encoding: Its encoding, one of `ENCODINGS`.
 
     Raises:
         RecordingError: It is missing or damaged.

@@ -1,4 +1,4 @@
-"""Kinds of images in a render set: what a reader gets, and the numbers that lie in its files."""
+"""Kinds of images in a render set, and how their values are stored in files."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ Array = np.ndarray
 
 RGB = "rgb"
 METRES = ("depth", "distance")
-"""Kinds of images whose values are lengths: to the image plane, and to the camera's centre."""
+"""Kinds of images whose values are lengths: along the optical axis, and from the camera's centre."""
 LABELS = ("segmentation", "instance_id_segmentation")
-"""Kinds of images whose values are places in a list of labels."""
+"""Kinds of images whose values are indices into a list of labels."""
 NORMALS = "normals"
 MODALITIES = (RGB, *METRES, *LABELS, NORMALS)
 """Names of all kinds."""
 POINT_CLOUD = "point_cloud"
-"""Stands for `distance`, which points follow from: `RenderedEpisode.point_clouds`."""
+"""Stands for `distance`, from which `RenderedEpisode.point_clouds` computes points."""
 _MOST = 65535
 _NORMAL_ZERO = 32767
 _UNIT_STEP_M = 1e-5
@@ -27,25 +27,25 @@ _UNIT_STEP_M = 1e-5
 
 @dataclass(frozen=True)
 class Stream:
-    """How the images of one kind of one camera are kept."""
+    """How the images of one kind of one camera are stored."""
 
     modality: str
     """One of `MODALITIES`."""
     encoding: str
     """One of `ENCODINGS`."""
     unit_m: float = 0.0
-    """Of lengths: so many metres are one step of what is kept."""
+    """Length of one step of the stored values [m]; 0 for images that are not lengths."""
 
     @classmethod
     def of(cls, modality: str, *, width: int, height: int, farthest_m: float, lossless: bool) -> Stream:
-        """The stream of a camera.
+        """Makes the stream of a camera.
 
         Args:
             modality: One of `MODALITIES`.
             width: Pixels across.
             height: Pixels down.
-            farthest_m: The largest length that there may be [m].
-            lossless: Whether colours are kept as they are.
+            farthest_m: The largest length [m].
+            lossless: Whether colours are stored lossless.
         """
         if modality == RGB:
             even = width % 2 == 0 and height % 2 == 0
@@ -57,15 +57,15 @@ class Stream:
 
     @classmethod
     def read(cls, content: dict[str, Any]) -> Stream:
-        """The stream that `to_json` wrote."""
+        """Reads the stream that `to_json` wrote."""
         return cls(str(content["modality"]), str(content["encoding"]), float(content["unit_m"]))
 
     def to_json(self) -> dict[str, Any]:
-        """As plain JSON."""
+        """Returns the stream as plain JSON."""
         return {"modality": self.modality, "encoding": self.encoding, "unit_m": self.unit_m}
 
     def pack(self, image: Array) -> Array:
-        """What is kept of an image.
+        """Returns the stored values of an image.
 
         Args:
             image: rgb (H, W, 3) uint8; lengths (H, W) [m], infinite where nothing is seen; labels (H, W); normals
@@ -81,12 +81,12 @@ class Stream:
             return np.rint(image * _NORMAL_ZERO + _NORMAL_ZERO).astype(np.uint16)
         return image.astype(np.uint16)
 
-    def unpack(self, kept: Array) -> Array:
-        """The image of what is kept: float32 lengths and normals, int32 labels, uint8 colours."""
+    def unpack(self, stored: Array) -> Array:
+        """Returns the image from stored values: float32 lengths and normals, int32 labels, uint8 colours."""
         if self.modality in METRES:
-            metres: Array = kept.astype(np.float32) * np.float32(self.unit_m)
-            metres[kept == 0] = np.inf
+            metres: Array = stored.astype(np.float32) * np.float32(self.unit_m)
+            metres[stored == 0] = np.inf
             return metres
         if self.modality == NORMALS:
-            return (kept.astype(np.float32) - _NORMAL_ZERO) / np.float32(_NORMAL_ZERO)
-        return kept if self.modality == RGB else kept.astype(np.int32)
+            return (stored.astype(np.float32) - _NORMAL_ZERO) / np.float32(_NORMAL_ZERO)
+        return stored if self.modality == RGB else stored.astype(np.int32)

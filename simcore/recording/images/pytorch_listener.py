@@ -1,4 +1,4 @@
-"""Images as batches, at hand after every write."""
+"""Gives access to the last batch of images of a `PytorchWriter`."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ import numpy as np
 
 
 class PytorchListener:
-    """Keeps what a `PytorchWriter` wrote last."""
+    """Keeps the last batch that a `PytorchWriter` wrote."""
 
     def __init__(self) -> None:
         self.data: dict[str, Any] = {}
         """`pytorch_rgb`: (C, height, width, 3) images of all cameras; `device`: where they are."""
 
     def write_data(self, data: Mapping[str, Any]) -> None:
-        """Takes new data; what it does not name stays.
+        """Updates the data; names that are not given keep their values.
 
         Args:
             data: Data by name.
@@ -24,7 +24,7 @@ class PytorchListener:
         self.data.update(data)
 
     def get_rgb_data(self) -> Any | None:
-        """(C, 3, height, width) uint8 colours of all cameras, a tensor or, without torch, a NumPy array.
+        """Returns (C, 3, height, width) uint8 colours of all cameras, a tensor or, without torch, a NumPy array.
 
         None before the first write.
         """

@@ -1,4 +1,4 @@
-"""Images of all cameras as one batch, for training beside a running simulation."""
+"""Sends the images of all cameras as one batch, for training during a simulation."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from PIL import Image
 
 from unlatch.simcore.errors import ConfigError, RecordingError
 from unlatch.simcore.recording.images.pytorch_listener import PytorchListener
@@ -22,38 +23,37 @@ _ANNOTATOR = "rgb"
 
 
 class PytorchWriter:
-    """Hands the colours of all cameras to a listener, as one tensor; writes them as PNG only if told where.
+    """Sends the colours of all cameras to a listener as one tensor, and writes PNG files if a folder is given.
 
-    Without torch the batch is a NumPy array, and nothing of torch is imported. `device` is where the tensors are: what
-    was asked for, or `cpu`, with a warning, where there is no such device here.
+    Without torch the batch is a NumPy array. If the device does not exist here, tensors are on `cpu`, with a warning.
     """
 
     def __init__(self, listener: PytorchListener, output_dir: str | Path | None = None, device: str = "cuda") -> None:
-        """Prepares for writing.
+        """Makes a writer.
 
         Args:
-            listener: Is given the batch at every write.
+            listener: Gets the batch at every write.
             output_dir: Folder for `rgb_<number of the write, 4 digits>_<camera>.png`; None: no files.
             device: A device as torch names it.
 
         Raises:
-            ConfigError: torch knows no such device.
+            ConfigError: torch does not know the device.
         """
         self.listener = listener
-        self.device = _device(device)
-        """Where the tensors are."""
+        self.device = _check_device(device)
+        """Device of the tensors."""
         self._output_dir = None if output_dir is None else Path(output_dir)
         self._frame_id = 0
 
     def write(self, data: Mapping[str, Any]) -> None:
-        """Sends the images of all cameras to the listener and, if a folder was given, into files.
+        """Sends the images of all cameras to the listener and, if a folder is given, writes them to files.
 
         Args:
             data: Arrays (height, width, 3 or 4) uint8 of equal size: `state_dict(include_tags=["rgb"])` of a scene, or
-                `rgb` and `rgb-<camera>` as the reference names them. Other entries are passed over.
+                `rgb` and `rgb-<camera>` as the reference names them. Other entries are ignored.
 
         Raises:
-            RecordingError: There are no images, or they differ in size.
+            RecordingError: There are no images, or their sizes differ.
         """
         images = {_camera_of(key): np.asarray(value)[..., :3] for key, value in data.items() if _is_rgb(key)}
         shapes = {name: image.shape for name, image in images.items()}
@@ -65,13 +65,11 @@ class PytorchWriter:
             )
         if self._output_dir is not None:
             self._write_files(images, self._output_dir)
-        batch = _on_device(np.stack(list(images.values())), self.device)
+        batch = _move_to_device(np.stack(list(images.values())), self.device)
         self.listener.write_data({"pytorch_rgb": batch, "device": self.device})
         self._frame_id += 1
 
     def _write_files(self, images: Mapping[str, Array], folder: Path) -> None:
-        from PIL import Image
-
         folder.mkdir(parents=True, exist_ok=True)
         for name, image in images.items():
             Image.fromarray(image).save(folder / f"rgb_{self._frame_id:04d}_{name}.png")
@@ -82,13 +80,13 @@ def _is_rgb(key: str) -> bool:
 
 
 def _camera_of(key: str) -> str:
-    """Name of the camera: `front` of `sensors.front.rgb_image`, `left` of `rgb-left`."""
+    """Returns the name of the camera: `front` of `sensors.front.rgb_image`, `left` of `rgb-left`."""
     if key.rpartition(".")[2] == _BUFFER:
         return key.split(".")[-2] if "." in key else "camera"
     return key.partition("-")[2] or "camera"
 
 
-def _device(wanted: str) -> str:
+def _check_device(wanted: str) -> str:
     if find_spec("torch") is None:
         logger.warning("Package 'torch' is not installed: batches are NumPy arrays, and device=%s is not used.", wanted)
         return "cpu"
@@ -104,14 +102,18 @@ def _device(wanted: str) -> str:
         ) from exc
     try:
         torch.empty(0, device=wanted)
-    except (RuntimeError, AssertionError, NotImplementedError) as exc:  # whatever torch raises of a kind that it lacks
+    except (
+        RuntimeError,
+        AssertionError,
+        NotImplementedError,
+    ) as exc:  # as torch has it
         reason = str(exc).splitlines()[0]
         logger.warning("device=%s is not there (%s). Batches are on the cpu.", wanted, reason)
         return "cpu"
     return wanted
 
 
-def _on_device(batch: Array, device: str) -> Any:
+def _move_to_device(batch: Array, device: str) -> Any:
     if find_spec("torch") is None:
         return batch
     import torch

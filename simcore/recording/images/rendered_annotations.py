@@ -13,30 +13,30 @@ from unlatch.simcore.sim.annotators.catalog import ANNOTATORS
 Array = np.ndarray
 
 ANNOTATIONS = ("boxes_2d_loose", "boxes_2d_tight", "boxes_3d", "keypoints", "occlusion", "poses")
-"""Our annotators whose arrays a render set may hold beside its images; see docs/annotators.md."""
+"""Built-in annotators whose arrays a render set may hold; see docs/annotators.md."""
 
 
 @dataclass(frozen=True)
 class RenderedAnnotations:
-    """What annotators say of every frame of one camera of an episode."""
+    """The annotations of every frame of one camera of an episode."""
 
     arrays: Mapping[str, Array]
-    """Arrays of T+1 rows by the names of the annotators' outputs; things are in the order of `paths`, seen or not."""
+    """Arrays of T+1 rows by output of the annotators; bodies are in the order of `paths`, visible or not."""
     paths: tuple[str, ...]
-    """Path of every thing."""
+    """Path of every body."""
     semantic_ids: tuple[int, ...]
-    """Key of `id_to_labels` of every thing."""
+    """Key of `id_to_labels` of every body."""
     id_to_labels: Mapping[int, Mapping[str, str]]
     """Labels by type."""
     names: Mapping[str, tuple[str, ...]]
-    """Outputs that are names and the same in every frame, such as `keypoint_names`."""
+    """Outputs that are lists of names, equal in every frame, such as `keypoint_names`."""
 
 
 def annotation_names() -> tuple[str, ...]:
-    """The names of all annotators whose arrays a render set may hold: those above and those of other distributions."""
+    """Returns the names of all annotators whose arrays a render set may hold, plugins included."""
     return (*ANNOTATIONS, *(name for name, entry in ANNOTATORS.entries().items() if entry.origin != OURS))
 
 
 def annotations_file(camera: str) -> str:
-    """Name of the file of a camera's annotations."""
+    """Returns the name of the file of a camera's annotations."""
     return f"{camera}.annotations.npz"

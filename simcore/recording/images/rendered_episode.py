@@ -33,7 +33,7 @@ _MAX_POSES_BYTES = 1 << 30
 
 @dataclass(frozen=True)
 class CameraTrack:
-    """Where one camera was in every frame."""
+    """Pose and intrinsics of one camera in every frame."""
 
     position: Array
     """(T+1, 3) origin of its frame in the world frame [m]."""
@@ -43,19 +43,19 @@ class CameraTrack:
     """(T+1, 4) fx, fy, cx, cy [pixels], whole numbers at the centres of pixels."""
 
     def T_world_camera(self, frame: int) -> Pose:
-        """Pose of its frame in a frame of the episode."""
+        """Returns the pose of the camera in a frame of the episode."""
         return Pose.from_quat_xyzw(self.position[frame], self.quat_xyzw[frame])
 
 
 class RenderedEpisode:
-    """The images of one episode, read as they are asked for."""
+    """The images of one episode; they are read on request."""
 
     def __init__(
         self, folder: Path, streams: Mapping[str, Mapping[str, Stream]], cameras: Mapping[str, Mapping[str, Any]]
     ) -> None:
         """Use `RenderSet.episode`."""
         self.folder = folder
-        """Where its files are."""
+        """Folder of its files."""
         self._streams = streams
         self._cameras = cameras
         path = folder / FRAMES_FILE
@@ -68,12 +68,12 @@ class RenderedEpisode:
 
     @property
     def n_frames(self) -> int:
-        """T+1: one image a recorded state."""
+        """T+1: one image per recorded state."""
         return int(self._content["n_frames"])
 
     @property
     def state_sha256(self) -> str:
-        """Checksum of the `state.npz` that the images were made from."""
+        """Checksum of the `state.npz` from which the images were made."""
         return str(self._content["state_sha256"])
 
     @property
@@ -82,7 +82,7 @@ class RenderedEpisode:
         return dict(self._content["files"])
 
     def labels(self, modality: str) -> list[str]:
-        """What the values of a segmentation mean: the label of value v is in place v.
+        """Returns the labels of a segmentation: value v has label v of the list.
 
         Args:
             modality: `segmentation` or `instance_id_segmentation`.
@@ -90,12 +90,12 @@ class RenderedEpisode:
         return [str(label) for label in self._content["labels"][modality]]
 
     def path(self, camera: str, modality: str) -> Path:
-        """The file of a camera's images of one kind."""
-        stream = _stream_of(self._streams, camera, modality)
+        """Returns the file of a camera's images of one kind."""
+        stream = _find_stream(self._streams, camera, modality)
         return self.folder / stream_file(camera, stream)
 
     def frames(self, camera: str, modality: str) -> Iterator[Array]:
-        """The images of frames 0 to T, one after the other; one is in memory at a time.
+        """Yields the images of frames 0 to T; one image is in memory at a time.
 
         Args:
             camera: Name of the camera.
@@ -105,7 +105,7 @@ class RenderedEpisode:
         Raises:
             RecordingError: There are no such images, or they are damaged.
         """
-        stream = _stream_of(self._streams, camera, modality)
+        stream = _find_stream(self._streams, camera, modality)
         path, count = self.path(camera, modality), 0
         for kept in read_frames(path, stream.encoding):
             count += 1
@@ -118,9 +118,9 @@ class RenderedEpisode:
             )
 
     def point_clouds(self, camera: str) -> Iterator[Array]:
-        """Of frames 0 to T where each pixel's ray meets a surface: (H, W, 3) float32 in the world frame [m].
+        """Yields the points of frames 0 to T at which pixel rays meet a surface: (H, W, 3) float32, world frame [m].
 
-        NaN where nothing is seen. One is in memory at a time.
+        NaN where nothing is seen. One point cloud is in memory at a time.
 
         Args:
             camera: Name of the camera.
@@ -128,7 +128,7 @@ class RenderedEpisode:
         Raises:
             RecordingError: There are no images `distance` of it, or they are damaged.
         """
-        _stream_of(self._streams, camera, "distance")
+        _find_stream(self._streams, camera, "distance")
         track, about = self.tracks[camera], self._cameras[camera]
         width, height, distortion = int(about["width"]), int(about["height"]), about.get("distortion")
         known, rays = None, np.zeros((height, width, 3))
@@ -147,7 +147,7 @@ class RenderedEpisode:
             yield (track.T_world_camera(frame) @ (rays * reach[..., None])).astype(np.float32)
 
     def annotations(self, camera: str) -> RenderedAnnotations:
-        """What annotators say of every frame of a camera.
+        """Returns the annotations of every frame of a camera.
 
         Args:
             camera: Name of the camera.
@@ -182,7 +182,7 @@ class RenderedEpisode:
         }
 
     def problems(self) -> list[str]:
-        """What is wrong with its files, by their checksums; empty if nothing is."""
+        """Returns the files that are missing or changed, by their checksums."""
         found = []
         for name, wanted in self.files.items():
             path = self.folder / name
@@ -192,11 +192,11 @@ class RenderedEpisode:
 
 
 def stream_file(camera: str, stream: Stream) -> str:
-    """Name of the file of a camera's images of one kind."""
+    """Returns the name of the file of a camera's images of one kind."""
     return f"{camera}.{stream.modality}.{ENCODINGS[stream.encoding].ending}"
 
 
-def _stream_of(streams: Mapping[str, Mapping[str, Stream]], camera: str, modality: str) -> Stream:
+def _find_stream(streams: Mapping[str, Mapping[str, Stream]], camera: str, modality: str) -> Stream:
     if camera not in streams or modality not in streams[camera]:
         kinds = ", ".join(next(iter(streams.values()), {}))
         raise RecordingError(
@@ -209,7 +209,7 @@ def _stream_of(streams: Mapping[str, Mapping[str, Stream]], camera: str, modalit
 
 
 def read_sealed(path: Path, expected: str) -> dict[str, Any]:
-    """The content of a JSON file of a render set.
+    """Reads and verifies a JSON file of a render set.
 
     Args:
         path: The file.
@@ -229,7 +229,7 @@ def read_sealed(path: Path, expected: str) -> dict[str, Any]:
 
 
 def file_sha256(path: Path) -> str:
-    """Checksum of a file of any size."""
+    """Returns the SHA-256 checksum of a file of any size."""
     digest = hashlib.sha256()
     with path.open("rb") as file:
         while block := file.read(1 << 20):

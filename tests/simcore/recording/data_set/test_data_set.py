@@ -31,7 +31,7 @@ def tree(folder):
 
 def fields_of(record):
     fields = {**vars(record)}
-    return {key: value for key, value in fields.items() if key not in ("arrays", "timings_ms")}
+    return {key: value for key, value in fields.items() if key not in ("arrays", "timings_ms", "data_set")}
 
 
 def assert_same_record(a: EpisodeRecord, b: EpisodeRecord):
