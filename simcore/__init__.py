@@ -1,1 +1,1 @@
-"""What everything stands on: errors, catalogs, random streams, geometry, state, simulation, recording and assets."""
+"""The base of all other packages: errors, catalogs, random streams, geometry, state, simulation and recording."""

@@ -1,4 +1,4 @@
-"""Folders of converted objects: written once, under a name made of what they were made from, and kept."""
+"""Cached folders: written once under a name that follows from their sources."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ CACHE_VARIABLE = "UNLATCH_CACHE_DIR"
 """Environment variable that names the cache directory."""
 
 MANIFEST_FILE = "manifest.json"
-"""Written last: a folder without it, or whose files differ from it, does not count."""
+"""Written last: a folder is valid only if its files match its manifest."""
 
 
 _RENAME_TRIES = 1000
-"""So often another process may be quicker before we give up."""
+"""Attempts to rename a folder while other processes do the same."""
 _CARRY_TRIES = 20
-"""And so often one may replace a folder while it is read."""
+"""Attempts to read a folder while another host replaces it."""
 
 
 def cache_root(cache_dir: str | None = None) -> Path:
-    """The cache directory: the argument, else `UNLATCH_CACHE_DIR`, else `~/.cache/unlatch`."""
+    """Returns the cache directory: the argument, else `UNLATCH_CACHE_DIR`, else `~/.cache/unlatch`."""
     chosen = cache_dir or os.environ.get(CACHE_VARIABLE)
     if chosen:
         return Path(chosen).expanduser().resolve()
@@ -40,7 +40,7 @@ def cache_root(cache_dir: str | None = None) -> Path:
 
 
 def content_hash(files: Mapping[str, bytes]) -> str:
-    """SHA-256 over names and contents, in the order of the names."""
+    """Returns the SHA-256 over names and contents, in the order of the names."""
     digest = hashlib.sha256()
     for name in sorted(files):
         digest.update(f"{name}\0{len(files[name])}\0".encode())
@@ -55,16 +55,16 @@ def replaced_folder(
     is_good: Callable[[Path], bool] | None = None,
     carry_over: Callable[[Path, Path], None] | None = None,
 ) -> Iterator[Path]:
-    """Gives a temporary folder and, if the block ends well, renames it into place.
+    """Yields a temporary folder and renames it into place if the block succeeds.
 
-    Two processes may do this at once, and end with one good result. A process that is killed leaves only a `.writing-`
+    Two processes may do this at once and end with one valid result. A killed process leaves only a `.writing-`
     folder.
 
     Args:
-        folder: The place.
-        is_good: Says of a folder that another process has put there meanwhile whether it stays; without it, it goes.
-        carry_over: Takes what stays from the folder that goes, if there is one, to the one that comes; nobody else
-            replaces the folder meanwhile.
+        folder: Final place of the folder.
+        is_good: Returns whether a folder that another process has put there meanwhile stays; by default it is replaced.
+        carry_over: Copies files to keep from the old folder, if there is one, to the new one; no other process
+            replaces the old folder meanwhile.
 
     Raises:
         AssetError: The cache cannot be written.
@@ -91,7 +91,7 @@ def cached_folder(folder: Path, *, key: str, make: Callable[[Path], None]) -> st
     """Returns the content hash of a folder, and makes the folder first unless it is intact.
 
     Args:
-        folder: The place.
+        folder: Final place of the folder.
         key: What the content is made from.
         make: Writes the content into an empty folder, which is renamed into place.
 
@@ -114,7 +114,7 @@ def write_manifest(folder: Path, *, key: str) -> str:
 
     Args:
         folder: The folder; every file in it is listed.
-        key: What the content was made from.
+        key: Hash of the sources of the content.
     """
     files = {str(p.relative_to(folder)): _file_hash(p) for p in _files(folder)}
     total = hashlib.sha256(json.dumps(files, sort_keys=True).encode()).hexdigest()
@@ -124,12 +124,12 @@ def write_manifest(folder: Path, *, key: str) -> str:
 
 
 def intact_hash(folder: Path, *, key: str, others: bool = False) -> str | None:
-    """The content hash of a folder whose files are all there and unchanged, else None.
+    """Returns the content hash of a folder if all its files exist unchanged, else None.
 
     Args:
         folder: The folder.
-        key: What its content must have been made from.
-        others: Whether files that the manifest does not list may stand beside them.
+        key: The expected key of its manifest.
+        others: Whether the folder may hold files that the manifest does not list.
     """
     try:
         manifest = json.loads((folder / MANIFEST_FILE).read_text(encoding="utf-8"))
@@ -143,7 +143,7 @@ def intact_hash(folder: Path, *, key: str, others: bool = False) -> str | None:
             return None
         return str(manifest["content_hash"])
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
-        # Whatever is wrong with it, a cache that cannot be read is made anew.
+        # an unreadable cache is made again, whatever the reason
         return None
 
 
@@ -161,19 +161,19 @@ def _carry_over(carry_over: Callable[[Path, Path], None], folder: Path, temporar
             return
         try:
             carry_over(folder, temporary)
-        except FileNotFoundError:  # by another host, which the lock does not hold: what it put there counts
+        except FileNotFoundError:  # another host replaced it, which the lock does not prevent: its folder counts
             continue
         return
     carry_over(folder, temporary)
 
 
 def _move_into_place(temporary: Path, folder: Path) -> None:
-    # mkdtemp makes folders that only their owner can read; a shared cache wants the usual mode.
+    # mkdtemp makes folders that only their owner can read; a shared cache needs the usual mode
     umask = os.umask(0)
     os.umask(umask)
     temporary.chmod(0o777 & ~umask)
     if folder.exists():
-        # It is damaged, or another process was quicker with the same content: either way it may go.
+        # it is damaged, or another process was faster with the same content: it can be replaced
         trash = Path(tempfile.mkdtemp(prefix=".writing-", dir=folder.parent))
         try:
             folder.rename(trash / "old")
@@ -194,8 +194,8 @@ def _rename_or_keep(temporary: Path, folder: Path) -> None:
             if exc.errno not in (errno.ENOTEMPTY, errno.EEXIST):
                 raise
             if folder.is_dir():
-                return  # another process has just put its own there: same name, same content
-            # and a third one has just moved that away: the place is free again
+                return  # another process has just put its own folder there: same name, same content
+            # a third process has just moved that away: the place is free again
         else:
             return
     temporary.rename(folder)

@@ -1,7 +1,7 @@
 """Every error that a caller may catch derives from `SimCoreError`.
 
-A message says what is wrong, where, what was got against what was expected, and what to do. The same values are
-attributes of the error, so that callers never parse text.
+A message says what is wrong, where, what was found and expected, and what to do. The same values are
+attributes of the error, so callers never parse text.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class AssetError(SimCoreError):
 
 
 class WorldError(SimCoreError):
-    """The simulated world was asked for something that it does not have or cannot do."""
+    """The simulated world lacks something or cannot do something."""
 
 
 class FrameNotFoundError(WorldError):
@@ -51,7 +51,7 @@ class FrameNotFoundError(WorldError):
 
 
 class GeometryError(SimCoreError, ValueError):
-    """A vector, rotation or pose is made from values that are none."""
+    """Values do not form a vector, rotation or pose."""
 
 
 class SolverError(SimCoreError):
@@ -59,7 +59,7 @@ class SolverError(SimCoreError):
 
 
 class NoSolutionError(SolverError):
-    """The solution of a problem that has none was read."""
+    """The solution of an unsolved problem was read."""
 
 
 class SkillError(SimCoreError):
@@ -75,7 +75,7 @@ class FormatVersionError(RecordingError):
 
 
 class ReplayDivergedError(RecordingError):
-    """A replayed episode left its record by more than allowed."""
+    """A replayed episode deviates from its record by more than allowed."""
 
 
 def close_matches(name: str, available: Iterable[str]) -> str:

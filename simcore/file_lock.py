@@ -1,4 +1,4 @@
-"""Locks that the system gives back when a process ends, however it ends; a system without them has none."""
+"""Locks that the system releases when a process ends for any reason."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ except ImportError:
     fcntl = None  # type: ignore[assignment]
 
 HAS_LOCKS = fcntl is not None
-"""Whether this system has them; without, nobody is ever told to wait."""
+"""Whether this system has such locks; without them nothing waits."""
 
 
 def try_lock(descriptor: int) -> bool:
-    """Takes the lock of an open file; whether nobody else has it. Always true on a system without such locks.
+    """Tries to lock an open file, and returns whether it did; always true on a system without such locks.
 
     Args:
-        descriptor: The file's; closing it gives the lock back.
+        descriptor: Descriptor of the file; closing it releases the lock.
 
     Raises:
         OSError: The file system has no such locks.
@@ -36,12 +36,12 @@ def try_lock(descriptor: int) -> bool:
 
 @contextmanager
 def locked_folder(folder: Path) -> Iterator[None]:
-    """Waits until no other process or thread of this host is in such a block for a folder; no file of it is touched.
+    """Excludes other processes and threads of this host from such blocks for one folder; its files do not change.
 
-    Where the file system has no locks of folders, there is no waiting.
+    On a file system without locks of folders it does not wait.
 
     Args:
-        folder: It exists.
+        folder: An existing folder.
 
     Raises:
         OSError: It cannot be opened.
@@ -56,5 +56,5 @@ def locked_folder(folder: Path) -> Iterator[None]:
         yield
     finally:
         with suppress(OSError):
-            fcntl.flock(descriptor, fcntl.LOCK_UN)  # a child that was forked meanwhile has the file open too
+            fcntl.flock(descriptor, fcntl.LOCK_UN)  # a child that was forked meanwhile has the file open, too
         os.close(descriptor)

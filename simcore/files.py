@@ -1,4 +1,4 @@
-"""Files on disk: durable writes, bounded reads of plain files, and what stands in the way of writing."""
+"""Files on disk: durable and complete writes, and bounded reads of plain files."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ def copy_files(source: Path, target: Path, names: Iterable[str], *, link: bool) 
     """Copies plain files from one folder into another, durably, with their times.
 
     Args:
-        source: Where they are.
-        target: Where they are not yet.
+        source: Folder of the files.
+        target: Folder of the copies.
         names: Their names.
-        link: Whether they are linked where the file system can do that.
+        link: Whether to make hard links if the file system supports them.
 
     Raises:
         OSError: One cannot be copied.
@@ -53,10 +53,10 @@ def copy_files(source: Path, target: Path, names: Iterable[str], *, link: bool) 
 
 
 def publish_once(draft: Path, target: Path) -> None:
-    """Puts a file into its place unless one is there: that of a run that was faster stays. The draft is gone then.
+    """Moves a draft to its place, unless a faster process has put a file there. Removes the draft.
 
     Raises:
-        OSError: It cannot be put there.
+        OSError: It cannot be moved.
     """
     try:
         os.link(draft, target)  # unlike a rename, never replaces
@@ -69,7 +69,7 @@ def publish_once(draft: Path, target: Path) -> None:
 
 
 def sync_folder(path: Path) -> None:
-    """Waits until the entries of a folder are on the disk, where the system can do that."""
+    """Waits until the entries of a folder are on the disk, if the system supports it."""
     if os.name == "nt":
         return
     descriptor = os.open(path, os.O_RDONLY)
@@ -80,13 +80,13 @@ def sync_folder(path: Path) -> None:
 
 
 def read_bounded(path: Path, *, limit: int) -> bytes:
-    """The content of a plain file of at most `limit` bytes.
+    """Returns the content of a plain file of at most `limit` bytes.
 
     Raises:
         RecordingError: It is missing, not a plain file, too large or unreadable.
     """
     try:
-        # links and devices are refused: a data set from elsewhere must not make us read other files, or for ever
+        # links and devices are refused: a foreign data set must not make us read other files, or read for ever
         descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
     except FileNotFoundError as exc:
         raise RecordingError(
@@ -115,7 +115,7 @@ def read_bounded(path: Path, *, limit: int) -> bytes:
 
 
 def not_writable(path: Path, exc: OSError) -> RecordingError:
-    """The error of a folder into which nothing can be written."""
+    """Returns the error for a folder that is not writable."""
     return RecordingError(
         f"Output folder '{path}' cannot be written: {exc.strerror or exc}. Expected a folder that this user can write "
         "to. Choose another folder, or change its permissions or free some space.",

@@ -19,27 +19,27 @@ OURS = "unlatch"
 
 @dataclass(frozen=True)
 class CatalogEntry:
-    """One plugin: where it is and what it does, in one line."""
+    """One plugin: its place, and one line about it."""
 
     target: str
     """`module:attribute`; imported on first use."""
     summary: str
     """One line for `unlatch list`."""
     origin: str = "unlatch"
-    """The distribution that brought it."""
+    """The distribution that provides it."""
     requires: str = ""
-    """Which versions of ours that distribution was made for, as it says itself; empty where it does not."""
+    """Versions of ours that the distribution declares to work with; empty if it declares none."""
 
     @property
     def called(self) -> str:
-        """As an origin is shown: `unlatch_press.press:Press (unlatch-press)`."""
+        """Returns the text of its origin: `unlatch_press.press:Press (unlatch-press)`."""
         return f"{self.target} ({self.origin})"
 
 
 class Catalog:
     """Plugins of one kind by name: the built-in ones and those of other distributions.
 
-    Nothing is imported to list names; a broken plugin is an error only for who asks for it.
+    Listing names imports nothing; a broken plugin is an error only when it is loaded.
     """
 
     def __init__(
@@ -57,8 +57,8 @@ class Catalog:
             kind: What an entry is ("skill"); used in messages.
             entries: The built-in entries, sorted by name.
             group: Entry-point group that other distributions register under.
-            contract: `module:Class` that every entry is a subclass of; None where entries are functions.
-            makes: `module:Class` of what every entry returns that is a function without arguments; see `made`.
+            contract: `module:Class` that every entry derives from; None for functions.
+            makes: `module:Class` of the result of entries that are functions without arguments; see `made`.
         """
         self.kind = kind
         self.group = group
@@ -176,7 +176,7 @@ class Catalog:
 
 def _entry_of(point: EntryPoint) -> CatalogEntry:
     origin = point.dist.name if point.dist is not None else "an unknown distribution"
-    target = point.value.partition("[")[0].replace(" ", "")  # without the extras it may name
+    target = point.value.partition("[")[0].replace(" ", "")  # without extras
     metadata = point.dist.metadata if point.dist is not None else None
     summary = metadata["Summary"] if metadata is not None and "Summary" in metadata else ""
     return CatalogEntry(
@@ -188,7 +188,7 @@ def _entry_of(point: EntryPoint) -> CatalogEntry:
 
 
 def _asked_of_us(dist: Distribution) -> str:
-    """The versions of this distribution that another one says it works with."""
+    """Returns the versions of this distribution that another one declares to work with."""
     for text in dist.requires or ():
         try:
             requirement = Requirement(text)
@@ -200,7 +200,7 @@ def _asked_of_us(dist: Distribution) -> str:
 
 
 def _check_version(kind: str, name: str, entry: CatalogEntry) -> None:
-    """Refuses a plugin that was made for another version: what it relies on may be gone."""
+    """Refuses a plugin that was made for another version."""
     if not entry.requires:
         return
     try:

@@ -1,7 +1,7 @@
 """Seeds and named random streams.
 
-An episode is a pure function of its configuration and number, so every draw comes from a generator that is derived
-from both. Each concern has a stream of its own: a new draw in one leaves the others as they were.
+An episode is a pure function of its configuration and number, so every random generator derives
+from both. Each concern has its own stream: a new draw in one does not change the others.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ import numpy as np
 from unlatch.simcore.errors import ConfigError
 
 STREAMS = ("layout", "physics", "visuals", "planner", "sensors", "language")
-"""The named streams of an episode; a name may go on after a dot (`planner.0.left.push`): a stream of its own."""
+"""The named streams of an episode; a name with a suffix (`planner.0.left.push`) is a stream of its own."""
 
 
 def episode_seed(run_seed: int, number: int) -> int:
-    """The 63-bit seed of an episode, the same on every machine and in every process.
+    """Returns the 63-bit seed of an episode, the same on every machine and in every process.
 
     Args:
         run_seed: Seed of the run.
@@ -28,7 +28,7 @@ def episode_seed(run_seed: int, number: int) -> int:
 
 
 def stream(seed: int, name: str) -> np.random.Generator:
-    """A generator that depends on the seed and the stream's name only.
+    """Returns a generator that depends only on the seed and the stream's name.
 
     Args:
         seed: Seed of the episode.
@@ -45,18 +45,18 @@ def stream(seed: int, name: str) -> np.random.Generator:
 
 
 def derived_seed(seed: int, name: str) -> int:
-    """A 63-bit seed that depends on another and a name only, for draws beside those of an episode itself.
+    """Returns a 63-bit seed that depends only on another seed and a name.
 
     Args:
         seed: Seed of the episode.
-        name: What it is for.
+        name: Name of its purpose.
     """
     digest = hashlib.sha256(f"unlatch-derived:{seed}:{name}".encode()).digest()
     return int.from_bytes(digest[:8], "big") >> 1
 
 
 class EpisodeStreams:
-    """The named generators of one episode, made on first use."""
+    """The named generators of one episode, created on first use."""
 
     def __init__(self, seed: int) -> None:
         self.seed = seed

@@ -1,8 +1,8 @@
-"""Files that are worth nothing once this process ends: generated objects, which their seed makes anew at any time.
+"""Temporary files of this process: generated objects, which can be generated again from their seed.
 
-Each process has one temporary folder. It is removed at the end of the process; that of a process that was killed is
-removed by the next one that makes its own. Which are left over is told by a lock in each, not by process ids: those say
-nothing of a process in another container that shares the temporary folder.
+Each process has one temporary folder. It is removed at the end of the process; the folder of a killed process is
+removed by the next process. A lock in each folder shows whether its process lives; process ids would not, since
+another container may share the temporary folder.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ PREFIX = "unlatch-objects-"
 
 _LOCK_FILE = "lock"
 _MAX_FOLDERS = 512
-"""So many objects of a process stay; older ones go, so that a long run does not fill the disk."""
+"""Most objects that a process keeps, so that a long run does not fill the disk."""
 _STALE_S = 24 * 3600.0
 
 
@@ -66,7 +66,7 @@ class ScratchArea:
             lock_path = self.folder / _LOCK_FILE
             self._lock = os.open(lock_path, os.O_RDWR | os.O_CREAT, 0o600)
             try:
-                # who cleans up at this very moment may have taken the lock first and removed the folder: then once more
+                # another process that cleans up may have removed the folder before it was locked: try again
                 if try_lock(self._lock) and lock_path.exists():
                     break
             except OSError:
@@ -85,14 +85,14 @@ class ScratchArea:
             OSError: The folder cannot be written.
         """
         folder = self.folder / name
-        # Always written: whoever tidies the temporary folder of a long run may have taken some of it.
+        # always written, since a cleaner of the temporary folder may have removed some files
         folder.mkdir(parents=True, exist_ok=True)
         for file, data in files.items():
             (folder / file).write_bytes(data)
         return self._folders.get(name, lambda: folder)
 
     def close(self) -> None:
-        """Removes the folder; once is enough."""
+        """Removes the folder; may be called twice."""
         if self._closed or self._pid != os.getpid():  # in a forked child, the folder is its parent's
             return
         self._closed = True
@@ -106,7 +106,7 @@ def _remove_folder(folder: Path) -> None:
 
 
 def clean_leftovers(root: Path) -> int:
-    """Removes what processes that were killed have left behind, and returns how many folders it were.
+    """Removes the folders of killed processes, and returns their number.
 
     Args:
         root: The system's temporary folder.
@@ -117,12 +117,12 @@ def clean_leftovers(root: Path) -> int:
 def _clean_one(folder: Path) -> bool:
     try:
         descriptor = os.open(folder / _LOCK_FILE, os.O_RDWR)
-    except FileNotFoundError:  # its maker has not come to the lock yet, or will not any more
+    except FileNotFoundError:  # its process has not locked it yet, or died before
         return _is_old(folder) and _remove(folder)
-    except OSError:  # another user's
+    except OSError:  # of another user
         return False
     try:
-        # without locks on this system, only age tells
+        # without locks, age decides
         if (not HAS_LOCKS and not _is_old(folder)) or not try_lock(descriptor):
             return False
         return _remove(folder)
@@ -146,5 +146,5 @@ def _is_old(folder: Path) -> bool:
 
 @lru_cache(maxsize=1)
 def _area(pid: int) -> ScratchArea:
-    """The folder of a process; a forked child has another number, and makes its own."""
+    """Returns the folder of a process; a forked child has another process id and makes its own."""
     return ScratchArea()

@@ -37,7 +37,7 @@ _HOMES = {
     "new_setup": "session",
     "use": "session",
 }
-"""Where names come from that are no modules of this package."""
+"""Modules of the names that are not modules themselves."""
 
 
 def __getattr__(name: str) -> Any:

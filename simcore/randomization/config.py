@@ -14,18 +14,18 @@ from unlatch.simcore.randomization.distribution import DISTRIBUTIONS, Distributi
 from unlatch.simcore.sim.properties.tendons import TendonCfg
 
 MOST_DISTRACTORS = 50
-"""Most of them in one episode."""
+"""Most distractors in one episode."""
 _SMALLEST_M, _LARGEST_M = 0.01, 0.5
 
 
 @dataclass
 class DistractorsCfg:
-    """How many, and how large; they have no part in the physics. Things to be met are `objects` of a task."""
+    """Number and size of distractors, which are only visible. Bodies with contacts are `objects` of a task."""
 
     least: int = 0
-    """At least so many are drawn."""
+    """Least number of distractors."""
     most: int = 0
-    """At most so many; 0: none."""
+    """Largest number of distractors; 0: none."""
     size_m: list[float] = field(default_factory=lambda: [0.05, 0.2])
     """Smallest and largest size [m]."""
 
@@ -45,7 +45,7 @@ class DistractorsCfg:
 
     @property
     def active(self) -> bool:
-        """Whether there may be any."""
+        """Whether there can be any."""
         return self.most > 0
 
 
@@ -54,17 +54,17 @@ _MOST = {"position_std_m": 0.5, "orientation_std_deg": 90.0, "keypoint_std_m": 0
 
 @dataclass
 class PerceptionCfg:
-    """Standard deviations of what a planner is told of every object; success is judged on the truth."""
+    """Standard deviations of the pose estimate errors of every object; success is judged on the true poses."""
 
     position_std_m: float = 0.0
     """Of each coordinate of an object's position [m]."""
     orientation_std_deg: float = 0.0
     """Of its roll, pitch and yaw [degrees]."""
     keypoint_std_m: float = 0.0
-    """Of each coordinate of each keypoint, beside the object's own error [m]."""
+    """Of each coordinate of each keypoint, in addition to the object's error [m]."""
 
     joint_std: float = 0.0
-    """Of the position of each of its joints: in rad of those that turn, in m of those that slide."""
+    """Of the position of each of its joints [rad, or m of sliding joints]."""
 
     def __post_init__(self) -> None:
         for key, most in _MOST.items():
@@ -76,18 +76,18 @@ class PerceptionCfg:
 
     @property
     def active(self) -> bool:
-        """Whether anything is told wrongly."""
+        """Whether there are any errors."""
         return any(getattr(self, key) > 0.0 for key in _MOST)
 
     def to_dict(self) -> dict[str, float]:
-        """As in a YAML; `joint_std` only where it says something, since older data sets do not know it."""
+        """As in a YAML, without a `joint_std` of 0."""
         values = dict(vars(self))
         if self.joint_std == 0.0:
             del values["joint_std"]
         return values
 
     def rules(self, objects: Sequence[str]) -> list[RuleCfg]:
-        """The same as rules: one draw an object and episode.
+        """Returns the rules that draw the errors: one draw per object and episode.
 
         Args:
             objects: Names of the objects.
@@ -113,7 +113,7 @@ _MAX_INTERVAL = 1_000_000
 
 @dataclass
 class RuleCfg:
-    """What one attribute of one view gets, how and when."""
+    """One rule: how and when one attribute of one view is randomized."""
 
     view: str = MISSING
     """`simulation_context`, the robot, an object, `table`, or an entry of `views`."""
@@ -128,7 +128,7 @@ class RuleCfg:
     interval: int | None = None
     """Control steps between two firings of `on_interval`."""
     num_buckets: int | None = None
-    """Even values that `material_properties` are taken from."""
+    """Number of evenly spaced values for `material_properties`."""
 
     def __post_init__(self) -> None:
         for key, known in (("operation", OPERATIONS), ("gate", GATES)):
@@ -170,7 +170,7 @@ class RuleCfg:
 
 
 def read_distribution(raw: Any, where: str) -> Distribution:
-    """A distribution from plain values.
+    """Makes a distribution from plain values.
 
     Args:
         raw: A map with `type` and parameters, or a number or list of numbers.
@@ -225,38 +225,38 @@ def _read_map(raw: Mapping[str, Any], where: str) -> Distribution:
 
 @dataclass
 class ViewCfg:
-    """A view of some joints and links of a body, or one with tendons."""
+    """A view of some joints and links of a body, or a view with tendons."""
 
     name: str = MISSING
     """Name that rules use."""
     body: str = MISSING
     """The robot, an object or the table."""
     joints: list[str] | None = None
-    """Joints that are viewed; null: all that move."""
+    """Joints of the view; null: all movable ones."""
     links: list[str] | None = None
-    """Links that are viewed; null: all."""
+    """Links of the view; null: all."""
     tendons: list[TendonCfg] = field(default_factory=list)
     """Fixed tendons over joints of the body."""
 
 
 @dataclass
 class RandomizationCfg:
-    """What varies beyond the layout of the task."""
+    """The randomization of everything beyond the layout of the task."""
 
     name: str = "none"
     """Name of the file; `none` has no rules."""
     views: list[ViewCfg] = field(default_factory=list)
-    """Views beside those of the whole robot, each object, the table and the plinths, which are there by name."""
+    """Further views; the robot, each object, the table and the plinths have views by their names."""
     rules: list[RuleCfg] = field(default_factory=list)
-    """What is randomized, in the order of firing."""
+    """The rules, in the order of firing."""
     perception: PerceptionCfg = field(default_factory=PerceptionCfg)
-    """How well the planner is told where objects are."""
+    """Errors of the planner's pose estimates."""
     distractors: DistractorsCfg = field(default_factory=DistractorsCfg)
-    """What stands about and is only seen."""
+    """Visible bodies without physics."""
     source: str | None = field(default=None, metadata={"key": "from"})
-    """An episode, DATA:NUMBER or its folder, whose applied values are applied again in place of drawn ones."""
+    """An episode (DATA:NUMBER or its folder) whose recorded values are applied in place of drawn ones."""
     recorded: Any = None
-    """Those values; they are read from `from` and kept with a data set."""
+    """The values of that episode; they are read from `from` and stored with a data set."""
 
     def __post_init__(self) -> None:
         if (self.source is not None or self.recorded is not None) and self._drawn:
@@ -268,7 +268,7 @@ class RandomizationCfg:
 
     @property
     def _drawn(self) -> bool:
-        """Whether it has anything to draw."""
+        """Whether it draws anything."""
         return bool(self.rules) or self.perception.active or self.distractors.active
 
     @property
@@ -277,7 +277,7 @@ class RandomizationCfg:
         return self._drawn or bool(self.views) or self.source is not None or self.recorded is not None
 
     def to_dict(self) -> dict[str, Any]:
-        """As in a YAML, without what says nothing."""
+        """Returns the content of its YAML, without empty entries."""
         content: dict[str, Any] = {"name": self.name}
         if self.views:
             content["views"] = [vars(view) for view in self.views]

@@ -1,4 +1,4 @@
-"""Distributions that values are drawn from. They hold parameters and no randomness: a generator is passed to a draw."""
+"""Distributions of random values. They hold only parameters: the random generator is passed to each draw."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from unlatch.simcore.randomization.parameter_values import check_order, numbers,
 
 Array = np.ndarray
 _SIGMAS = 2.0
-"""How far the range of a normal distribution reaches from its mean, in standard deviations."""
+"""Half width of the range of a normal distribution, in standard deviations."""
 
 
 class Distribution(ABC):
-    """What a value is drawn from; parameters may be changed at any time and count from the next draw on.
+    """A distribution; its parameters may change at any time and apply from the next draw on.
 
-    A parameter is a number, which stands for every component (each is drawn on its own), or one number a component.
+    A parameter is a number for all components, each drawn independently, or one number per component.
     """
 
     type: ClassVar[str]
@@ -29,29 +29,29 @@ class Distribution(ABC):
     parameters: ClassVar[tuple[str, ...]]
     """Names of the parameters."""
     optional: ClassVar[tuple[str, ...]] = ()
-    """Those of them that may be left out."""
+    """Names of the optional parameters."""
 
     def __init__(self, **values: Any) -> None:
         self._values = self._checked(values)
         self.width = self._width(self._values)
-        """Number of components; None = as many as are asked for."""
+        """Number of components; None: any number."""
         self._watchers: list[WeakMethod[Callable[[], None]]] = []
 
     def get(self, name: str) -> Any:
-        """A parameter's value.
+        """Returns a parameter's value.
 
         Raises:
-            ConfigError: It has none of that name.
+            ConfigError: There is no parameter of that name.
         """
         self._check_name(name)
         value = self._values[name]
         return value.copy() if isinstance(value, np.ndarray) else value
 
     def set(self, values: Mapping[str, Any]) -> None:
-        """Changes parameters; all or none.
+        """Changes parameters, all or none.
 
         Raises:
-            ConfigError: A name is unknown, a value out of range, the number of components is another than before, or a
+            ConfigError: A name is unknown, a value is out of range, the number of components changes, or a
                 rule that draws from it refuses the change.
         """
         for name in values:
@@ -72,17 +72,17 @@ class Distribution(ABC):
             raise
 
     def watch(self, check: Callable[[], None]) -> None:
-        """Has a method asked after every change, which raises where what is now there does not fit.
+        """Registers a check that runs after every change and raises an error if the new parameters do not fit.
 
         Args:
-            check: A bound method; it is forgotten with its object.
+            check: A bound method; it is removed with its object.
         """
         asked = WeakMethod(check)
         if asked not in self._watchers:
             self._watchers.append(asked)
 
     def __getstate__(self) -> dict[str, Any]:
-        """What a copy has: the parameters. Rules that draw from this one draw not from the copy."""
+        """Returns the state of a copy: the parameters without the registered checks."""
         return {**vars(self), "_watchers": []}
 
     def _ask_watchers(self) -> None:
@@ -102,7 +102,7 @@ class Distribution(ABC):
             )
 
     def _checked(self, values: dict[str, Any]) -> dict[str, Any]:
-        """The parameters as arrays (w,) or ()."""
+        """Checks parameters and returns them as arrays (w,) or ()."""
         return {name: numbers(value, f"{self.type}.{name}") for name, value in values.items()}
 
     def _width(self, values: Mapping[str, Any]) -> int | None:
@@ -117,11 +117,11 @@ class Distribution(ABC):
 
     @abstractmethod
     def sample(self, rng: np.random.Generator, counts: Array, width: int) -> Array:
-        """Draws one row an environment.
+        """Draws one row per environment.
 
         Args:
-            rng: Where randomness comes from.
-            counts: (n,) how often each of these environments has drawn before.
+            rng: Random generator.
+            counts: (n,) number of earlier draws of each environment.
             width: Components of a row.
 
         Returns:
@@ -130,14 +130,14 @@ class Distribution(ABC):
 
     @abstractmethod
     def range(self) -> tuple[Array, Array]:
-        """Smallest and largest value, by component or for all; of a normal one, two standard deviations about it."""
+        """Returns smallest and largest value, by component or for all; for a normal one, its mean -+ 2 std."""
 
     def lowest(self) -> Array:
-        """What must mean something at least, by component or for all: the smallest value, of a normal one its mean."""
+        """Returns the least value that must be valid, by component or for all; for a normal one, its mean."""
         return self.range()[0]
 
     def bucketed(self, values: Array, num_buckets: int) -> Array:
-        """Values (n, w) moved to the nearest of `num_buckets` even ones over the range; a single one is its middle."""
+        """Rounds values (n, w) to the nearest of `num_buckets` evenly spaced ones; one bucket is the middle."""
         lower, upper = self.range()
         if num_buckets == 1:
             return np.broadcast_to(0.5 * (lower + upper), values.shape).copy()
@@ -146,7 +146,7 @@ class Distribution(ABC):
         return np.where(upper > lower, snapped, np.broadcast_to(lower, values.shape))
 
     def to_dict(self) -> dict[str, Any]:
-        """As in a YAML."""
+        """Returns its YAML form."""
         plain = {n: v.tolist() if isinstance(v, np.ndarray) else v for n, v in self._values.items() if v is not None}
         return {"type": self.type, **plain}
 
@@ -155,7 +155,7 @@ class Distribution(ABC):
 
 
 class Uniform(Distribution):
-    """Even between `lower` and `upper`."""
+    """Uniform between `lower` and `upper`."""
 
     type = "uniform"
     parameters = ("lower", "upper")
@@ -175,7 +175,7 @@ class Uniform(Distribution):
 
 
 class LogUniform(Uniform):
-    """Between `lower` and `upper`, its logarithm even; both above 0."""
+    """Log-uniform between `lower` and `upper`, both above 0."""
 
     type = "log_uniform"
 
@@ -275,7 +275,7 @@ class Choice(Distribution):
 
 
 class Sequential(Distribution):
-    """The `items` one after the other, each a number or a row, over and over; every environment has its own place."""
+    """The `items` in order, repeatedly, each a number or a row; every environment has its own position."""
 
     type = "sequence"
     parameters = ("items",)
@@ -298,7 +298,7 @@ class Sequential(Distribution):
 
 
 class Combine(Distribution):
-    """The components of several distributions side by side; a part that states one number has one component."""
+    """The components of several distributions side by side; a part with scalar parameters has one component."""
 
     type = "combine"
     parameters = ("distributions",)
@@ -308,7 +308,7 @@ class Combine(Distribution):
         self._watch_parts()
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        """Has the copies of the parts watched."""
+        """Registers the checks of the copied parts."""
         vars(self).update(state)
         self._watch_parts()
 
@@ -343,7 +343,7 @@ class Combine(Distribution):
         self._watch_parts()
 
     def _watch_parts(self) -> None:
-        """A change of a part is one of the whole."""
+        """Registers a check on every part: a change of a part changes the whole."""
         for part in self._values["distributions"]:
             part.watch(self._ask_watchers)
 
@@ -353,17 +353,17 @@ class Combine(Distribution):
 
 
 def uniform(lower: ArrayLike, upper: ArrayLike) -> Uniform:
-    """Even between `lower` and `upper`, a number for all components or one number each."""
+    """Uniform between `lower` and `upper`, each a number for all components or one number per component."""
     return Uniform(lower=lower, upper=upper)
 
 
 def normal(mean: ArrayLike, std: ArrayLike) -> Normal:
-    """Gaussian about `mean` with standard deviation `std`, a number for all components or one number each."""
+    """Normal with `mean` and standard deviation `std`, each a number for all components or one number per component."""
     return Normal(mean=mean, std=std)
 
 
 def log_uniform(lower: ArrayLike, upper: ArrayLike) -> LogUniform:
-    """Between `lower` and `upper`, both above 0, its logarithm even."""
+    """Log-uniform between `lower` and `upper`, both above 0."""
     return LogUniform(lower=lower, upper=upper)
 
 
@@ -373,7 +373,7 @@ def choice(choices: Sequence[Any], weights: Sequence[float] | None = None) -> Ch
 
 
 def sequence(items: Sequence[Any]) -> Sequential:
-    """Numbers or rows one after the other, over and over, each environment by itself."""
+    """Numbers or rows in order, repeatedly, independently in each environment."""
     return Sequential(items=items)
 
 
@@ -389,7 +389,7 @@ DISTRIBUTIONS: dict[str, type[Distribution]] = {
 
 
 def as_distribution(value: Any) -> Distribution:
-    """A distribution as it is; a number or a list of numbers as a constant.
+    """Returns a distribution unchanged; turns a number or a list of numbers into a constant.
 
     Raises:
         ConfigError: It is neither.

@@ -1,4 +1,4 @@
-"""When rules may write: at resets, or every so many steps."""
+"""Gates: rules write at resets, or at an interval of steps."""
 
 from __future__ import annotations
 
@@ -8,25 +8,25 @@ from unlatch.simcore.randomization import session
 
 
 def on_env_reset() -> AbstractContextManager[None]:
-    """Lets its rules write for every environment that is reset: `with gate.on_env_reset():`.
+    """Rules inside write for every environment that is reset: `with gate.on_env_reset():`.
 
-    What they write lasts until the environment's next reset; `additive` and `scaling` start from the default.
+    Their values last until the environment's next reset; `additive` and `scaling` start from the default.
 
     Raises:
-        ConfigError: It stands outside of `on_rl_frame` or inside another gate.
+        ConfigError: It is outside `on_rl_frame` or inside another gate.
     """
     return session.current().on_env_reset()
 
 
 def on_interval(interval: int) -> AbstractContextManager[None]:
-    """Lets its rules write for every environment whose counter is a positive multiple of the interval.
+    """Rules inside write for every environment whose counter is a positive multiple of the interval.
 
-    `additive` and `scaling` start from what the last `on_env_reset` wrote, never from their own last draw.
+    `additive` and `scaling` start from the value of the last `on_env_reset`, never from their own last draw.
 
     Args:
         interval: Steps.
 
     Raises:
-        ConfigError: It is no whole number from 1, or stands outside of `on_rl_frame` or inside another gate.
+        ConfigError: It is no whole number from 1, or it is outside `on_rl_frame` or inside another gate.
     """
     return session.current().on_interval(interval)

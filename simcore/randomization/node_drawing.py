@@ -1,4 +1,4 @@
-"""Draws a graph of nodes as SVG; no screen and no other program is needed."""
+"""Draws a graph of nodes as SVG."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from html import escape
 from typing import Any
 
 _COLUMNS = {"OgnOnRLFrame": 0, "OgnIntervalFiltering": 1, "OgnCountIndices": 1, "Random3f": 2}
-"""Column of a node by its type; all others write and stand in the last."""
+"""Column of a node by its type; all others are in the last column."""
 _LAST = 3
 _WIDTH, _GAP_X, _GAP_Y, _LINE, _MARGIN = 300, 110, 26, 16, 20
 _MAX_TEXT = 40
@@ -15,7 +15,7 @@ _FILLS = ("#dbe9f6", "#e3f1dc", "#fdf0cf", "#f7dfdb")
 
 
 def draw_graph(content: Mapping[str, Any]) -> str:
-    """The SVG of a graph.
+    """Returns the SVG of a graph.
 
     Args:
         content: `nodes` (name, type, inputs, outputs) and `edges` (from_node, from_port, to_node, to_port).

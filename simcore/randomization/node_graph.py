@@ -1,4 +1,4 @@
-"""A set-up as a graph of nodes with ports: as data, to be stepped, and as a drawing."""
+"""A set-up as a graph of nodes with ports: as data, to step, and to draw."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ WRITE_ARTICULATION = "OgnWritePhysicsArticulationView"
 
 @dataclass
 class Node:
-    """One node: what it is, and what its ports hold."""
+    """One node: its type and the values of its ports."""
 
     name: str
-    """Its own, unique in the graph."""
+    """Name, unique in the graph."""
     type: str
     inputs: dict[str, Any] = field(default_factory=dict)
-    """Input ports by name; those that an edge leads to hold what came in the last step."""
+    """Input ports by name; connected ones hold the value of the last step."""
     outputs: dict[str, Any] = field(default_factory=dict)
     """Output ports by name."""
 
@@ -52,13 +52,13 @@ class Edge:
 class Graph:
     """The nodes of a set-up.
 
-    One frame trigger; for every gate an interval filter and a count of the indices that it lets through; for every rule
-    a write node, and a source of three random values where it draws three evenly. `step` executes them in that order
-    and leaves in the ports what went through them.
+    One frame trigger; for every gate an interval filter and a count of its passed indices; for every rule
+    a write node, and a source of three random values if it draws three uniform ones. `step` executes them in that order
+    and leaves the values in the ports.
     """
 
     def __init__(self, setup: Setup) -> None:
-        """Reads a set-up; rules that are made later are not in it."""
+        """Reads a set-up without rules that are made later."""
         self.nodes: list[Node] = []
         self.edges: list[Edge] = []
         self._setup = setup
@@ -123,13 +123,13 @@ class Graph:
         return node, source
 
     def node(self, name: str) -> Node:
-        """A node by name."""
+        """Returns a node by name."""
         return next(node for node in self.nodes if node.name == name)
 
     def step(self, reset_inds: Any = None) -> None:
-        """Executes the nodes once: what `step_randomization` does, from the ports.
+        """Executes the nodes once, as `step_randomization` does.
 
-        With `run` of the frame trigger off nothing is executed and no counter changes.
+        With `run` of the frame trigger off, nothing is executed and no counter changes.
 
         Args:
             reset_inds: Environments that are reset in this step.
@@ -164,13 +164,13 @@ class Graph:
         setup.end_step()
 
     def _pull(self, node: Node) -> None:
-        """Brings what lies at the other end of a node's edges into its ports."""
+        """Copies values along the edges into a node's ports."""
         for edge in self.edges:
             if edge.to_node == node.name and edge.to_port != "values":
                 node.inputs[edge.to_port] = self.node(edge.from_node).outputs[edge.from_port]
 
     def to_dict(self) -> dict[str, Any]:
-        """Nodes with their ports, and edges, as plain values."""
+        """Returns nodes with their ports, and edges, as plain values."""
         return {
             "nodes": [
                 {"name": n.name, "type": n.type, "inputs": _plain(n.inputs), "outputs": _plain(n.outputs)}
@@ -180,7 +180,7 @@ class Graph:
         }
 
     def to_svg(self) -> str:
-        """A drawing: nodes as boxes with their ports and what these hold, edges as lines."""
+        """Returns a drawing: nodes as boxes with their ports and values, edges as lines."""
         return draw_graph(self.to_dict())
 
     def __repr__(self) -> str:
@@ -188,12 +188,12 @@ class Graph:
 
 
 def graph() -> Graph:
-    """The nodes of the set-up in use, as it is now."""
+    """Returns the graph of the present set-up."""
     return Graph(session.current())
 
 
 def _filtered(inputs: Mapping[str, Any]) -> Array:
-    """Indices whose frame count is a positive multiple of the interval, or all that come in where it is ignored."""
+    """Returns the indices whose frame count is a positive multiple of the interval, or all if it is ignored."""
     if inputs["ignoreInterval"]:
         indices: Array = inputs["indices"]
         return indices
@@ -202,7 +202,7 @@ def _filtered(inputs: Mapping[str, Any]) -> Array:
 
 
 def _parameters(rule: Rule) -> dict[str, Any]:
-    """The ports that say what is drawn from; a distribution with one parameter leaves the second empty."""
+    """Returns the ports of a distribution's parameters; with one parameter, the second port is empty."""
     values = [rule.distribution.get(name) for name in rule.distribution.parameters]
     plain = [[part.to_dict() for part in v] if isinstance(v, tuple) else v for v in values]
     first, second = (*plain, None)[:2]

@@ -8,10 +8,10 @@ from unlatch.simcore.randomization import session
 
 
 def run(rng: np.random.Generator) -> None:
-    """Arms the set-up: what the attributes are now becomes their default, and all counters are 0.
+    """Arms the set-up: the present values of the attributes become their defaults, and all counters are 0.
 
     Args:
-        rng: Where all randomness comes from. Required, unlike Replicator's: no seed here is global.
+        rng: Random generator. Required, unlike in Replicator, since there is no global seed.
 
     Raises:
         ConfigError: There was no `on_rl_frame`.

@@ -1,4 +1,4 @@
-"""Parameters of distributions: numbers and rows of numbers, as somebody wrote them."""
+"""Checks of parameters of distributions: numbers and rows of numbers."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Array = np.ndarray
 
 
 def numbers(value: Any, where: str) -> Array:
-    """A number () or a row of numbers (w,), finite.
+    """Returns a finite number () or row of numbers (w,).
 
     Raises:
         ConfigError: It is something else.
@@ -32,7 +32,7 @@ def numbers(value: Any, where: str) -> Array:
 
 
 def rows_of(value: Any, where: str) -> Array:
-    """(k,) numbers or (k, w) rows.
+    """Returns (k,) numbers or (k, w) rows.
 
     Raises:
         ConfigError: It is empty, or its entries have different lengths.
@@ -64,5 +64,5 @@ def check_order(kind: str, values: Mapping[str, Array]) -> None:
 
 
 def shown(value: Any) -> str:
-    """A value as in a message."""
+    """Returns a value as text for a message."""
     return str(value.tolist()) if isinstance(value, np.ndarray) else str(value)

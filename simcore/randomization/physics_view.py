@@ -1,4 +1,4 @@
-"""Which views there are and what of them is randomized; see `docs/randomization.md` for what each attribute does."""
+"""Registers views and randomizes their attributes; `docs/randomization.md` explains each attribute."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from unlatch.simcore.sim.views.rigid_prim_view import RigidPrimView
 from unlatch.simcore.sim.world import World
 
 Value = Distribution | float | Sequence[float]
-"""What an attribute is drawn from; numbers are constants."""
+"""The distribution of an attribute; numbers are constants."""
 
 
 def register_simulation_context(simulation_context: World) -> None:
@@ -26,7 +26,7 @@ def register_rigid_prim_view(rigid_prim_view: RigidPrimView) -> None:
     """Registers a view of rigid bodies.
 
     Raises:
-        ConfigError: It is no such view, or its name is taken.
+        ConfigError: It is another kind of view, or its name is taken.
     """
     session.current().register_rigid_prim_view(rigid_prim_view)
 
@@ -35,20 +35,20 @@ def register_articulation_view(articulation_view: ArticulationView) -> None:
     """Registers a view of articulated bodies.
 
     Raises:
-        ConfigError: It is no such view, or its name is taken.
+        ConfigError: It is another kind of view, or its name is taken.
     """
     session.current().register_articulation_view(articulation_view)
 
 
 def randomize_simulation_context(operation: str = "direct", *, gravity: Value | None = None) -> None:
-    """Randomizes the world, under the gate that is open.
+    """Randomizes the world, under the open gate.
 
     Args:
         operation: `direct`, `additive` or `scaling`.
         gravity: (3,) gravity, world frame [m/s^2].
 
     Raises:
-        ConfigError: No gate is open, or operation or distribution do not fit.
+        ConfigError: No gate is open, or the operation or the distribution does not fit.
     """
     session.current().randomize(SIMULATION_CONTEXT, {"gravity": gravity}, operation=operation)
 
@@ -70,26 +70,26 @@ def randomize_rigid_prim_view(
     contact_offset: Value | None = None,
     rest_offset: Value | None = None,
 ) -> None:
-    """Randomizes a view of rigid bodies, under the gate that is open.
+    """Randomizes a view of rigid bodies, under the open gate.
 
     Args:
         view_name: Name of a registered RigidPrimView.
         operation: `direct`, `additive` or `scaling`.
-        num_buckets: Even values that `material_properties` are taken from.
+        num_buckets: Number of evenly spaced values for `material_properties`.
         position: (3,) of the root in the frame of its environment [m].
         orientation: (3,) roll, pitch, yaw of the root [rad].
         linear_velocity: (3,) [m/s].
         angular_velocity: (3,) [rad/s].
         velocity: (6,) linear, then angular [m/s, rad/s].
         force: (3,) at the centre of mass [N].
-        mass: (1,) [kg]; the inertia follows, unless it is written itself.
+        mass: (1,) [kg]; the inertia changes in proportion, unless it is set itself.
         inertia: (3,) principal moments [kg m^2].
         material_properties: (3,) static friction, dynamic friction, restitution.
         contact_offset: (1,) distance at which contact begins [m].
         rest_offset: (1,) distance at which it comes to rest [m].
 
     Raises:
-        ConfigError: No gate is open, or view, attribute, operation, buckets or a distribution do not fit.
+        ConfigError: No gate is open, or a view, attribute, operation, bucket or distribution does not fit.
     """
     _randomize(locals(), RigidPrimView)
 
@@ -126,12 +126,12 @@ def randomize_articulation_view(
     tendon_rest_lengths: Value | None = None,
     tendon_offsets: Value | None = None,
 ) -> None:
-    """Randomizes a view of articulated bodies of D joints, K links and T tendons, under the gate that is open.
+    """Randomizes a view of articulated bodies of D joints, K links and T tendons, under the open gate.
 
     Args:
         view_name: Name of a registered ArticulationView.
         operation: `direct`, `additive` or `scaling`.
-        num_buckets: Even values that `material_properties` are taken from.
+        num_buckets: Number of evenly spaced values for `material_properties`.
         stiffness: (D,) [N m/rad or N/m].
         damping: (D,) [N m s/rad or N s/m].
         joint_friction: (D,) break-away effort [N m or N].
@@ -148,7 +148,7 @@ def randomize_articulation_view(
         joint_armatures: (D,) [kg m^2 or kg].
         joint_max_velocities: (D,) [rad/s or m/s].
         joint_efforts: (D,) [N m or N].
-        body_masses: (K,) [kg]; inertias follow, unless they are written themselves.
+        body_masses: (K,) [kg]; inertias change in proportion, unless they are set themselves.
         body_inertias: (K * 3,) principal moments [kg m^2].
         material_properties: (3,) for all links, or (K * 3,): static friction, dynamic friction, restitution.
         tendon_stiffnesses: (T,) [N/m].
@@ -160,16 +160,16 @@ def randomize_articulation_view(
         tendon_offsets: (T,) [m].
 
     Raises:
-        ConfigError: No gate is open, or view, attribute, operation, buckets or a distribution do not fit.
+        ConfigError: No gate is open, or a view, attribute, operation, bucket or distribution does not fit.
     """
     _randomize(locals(), ArticulationView)
 
 
 def step_randomization(reset_inds: Any = None) -> None:
-    """Counts one step and lets the rules fire whose gate is open; called once before every step of the simulation.
+    """Counts one step and fires the rules with an open gate; call it once before every step of the simulation.
 
     Args:
-        reset_inds: Environments that are reset in this step: a list, an array or a tensor of numbers; None = none.
+        reset_inds: Environments that are reset in this step: a list, array or tensor of numbers; None: none.
 
     Raises:
         ConfigError: `orchestrator.run` was not called, or there is no such environment.

@@ -1,4 +1,4 @@
-"""One rule: which attribute of which view gets what, how and when."""
+"""Rules: how and when attributes of views are randomized."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ Array = np.ndarray
 
 @dataclass(frozen=True)
 class Firing:
-    """What one rule wrote in one step."""
+    """The values that one rule wrote in one step."""
 
     step: int
-    """Which call of `step_randomization`, from 0."""
+    """Index of the call of `step_randomization`."""
     rule: int
-    """Place of the rule in `Setup.rules`."""
+    """Index of the rule in `Setup.rules`."""
     envs: Array
     """(n,) members."""
     values: Array
-    """(n, width) what was written."""
+    """(n, width) written values."""
 
 
 SIMULATION_CONTEXT = "simulation_context"
@@ -34,14 +34,14 @@ SIMULATION_CONTEXT = "simulation_context"
 
 
 class Operation(Enum):
-    """What a draw does to an attribute."""
+    """How a draw changes an attribute."""
 
     direct = "direct"
-    """It is the value."""
+    """The draw is the value."""
     additive = "additive"
-    """It is added to the value it starts from."""
+    """The draw is added to the start value."""
     scaling = "scaling"
-    """It is multiplied with the value it starts from."""
+    """The draw is multiplied with the start value."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ class Gate:
     """When a rule fires."""
 
     interval: int | None
-    """Every so many steps since an environment's last reset; None = at its resets."""
+    """Steps between firings since an environment's last reset; None: at its resets."""
 
     @property
     def on_reset(self) -> bool:
@@ -61,7 +61,7 @@ class Gate:
 
 
 class Slot:
-    """One attribute of one view, with what it was and what the last reset made of it."""
+    """One attribute of one view, with its default and its value of the last reset."""
 
     def __init__(self, view: str, attribute: ViewAttribute, count: int) -> None:
         self.view = view
@@ -72,17 +72,17 @@ class Slot:
         self.last_reset = self.defaults
         """(N, width) values that the last `on_env_reset` wrote; the defaults before."""
         self.brief: Array = np.zeros(count, dtype=bool)
-        """(N,) which members have a value that ends with the next step."""
+        """(N,) bool: members whose value ends with the next step."""
 
     def arm(self) -> None:
-        """Takes the values that are there now as the defaults."""
+        """Takes the present values as the defaults."""
         values = [self.attribute.read(env) for env in range(self.count)]
         self.defaults = np.array(values, dtype=float).reshape(self.count, self.attribute.width)
         self.last_reset = self.defaults.copy()
         self.brief[:] = False
 
     def end_brief(self) -> None:
-        """Puts values that were to act for one step only back to what the last reset made of them."""
+        """Restores the value of the last reset where a value acted for one step only."""
         if not self.brief.any():
             return
         for env in np.flatnonzero(self.brief):
@@ -101,7 +101,7 @@ class Slot:
 
 
 class Rule:
-    """Draws values and writes them when its gate lets it."""
+    """Draws values and writes them when its gate is open."""
 
     def __init__(
         self,
@@ -123,13 +123,13 @@ class Rule:
         self.distribution = distribution
         self.num_buckets = num_buckets
         self.counts: Array = np.zeros(slot.count, dtype=int)
-        """(N,) how often each member has drawn."""
+        """(N,) number of draws of each member."""
         self.envs: Array = np.zeros(0, dtype=int)
         """(n,) members of the last firing; none if it did not fire in the last step."""
         self.values = np.zeros((0, slot.attribute.width))
-        """(n, width) what it wrote then."""
+        """(n, width) its written values."""
         self.drawn: Array = self.values
-        """(n, w) what was drawn for that, before operation and bounds."""
+        """(n, w) its draws before operation and bounds."""
         self._check()
         distribution.watch(self._check)
 
@@ -163,7 +163,7 @@ class Rule:
             )
 
     def draw(self, rng: np.random.Generator, envs: Array) -> Array:
-        """Draws values for members (n,), as they are to be written: (n, width)."""
+        """Draws values (n, width) to write to members (n,)."""
         attribute = self.slot.attribute
         width = self.distribution.width or (attribute.repeat or attribute.width)
         drawn = self.distribution.sample(rng, self.counts[envs], width)
@@ -184,7 +184,7 @@ class Rule:
         self.envs, self.values = envs, values
 
     def to_dict(self) -> dict[str, Any]:
-        """What it is, as plain values."""
+        """Returns the rule as plain values."""
         return {
             "view": self.slot.view,
             "attribute": self.slot.attribute.name,

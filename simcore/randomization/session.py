@@ -1,4 +1,4 @@
-"""The set-up that the calls of `physics_view`, `trigger`, `gate` and `orchestrator` act on."""
+"""The present set-up, which `physics_view`, `trigger`, `gate` and `orchestrator` act on."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ _current: ContextVar[Setup | None] = ContextVar("randomization_setup", default=N
 
 
 def current() -> Setup:
-    """The set-up in use; an empty one is made on first use."""
+    """Returns the present set-up; an empty one is created on first use."""
     setup = _current.get()
     return setup if setup is not None else new_setup()
 
 
 def new_setup() -> Setup:
-    """Begins an empty set-up, which all calls act on from here on; that before it is left as it is."""
+    """Starts an empty set-up for all following calls; the previous one does not change."""
     return use(Setup())
 
 
 def use(setup: Setup) -> Setup:
-    """Has all calls act on a set-up from here on.
+    """Makes all following calls act on a set-up.
 
     Args:
         setup: The set-up.

@@ -1,4 +1,4 @@
-"""A whole randomization: the views, the rules under their gates, and the counter of every environment."""
+"""A randomization set-up: views, rules under their gates, and a counter per environment."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ Array = np.ndarray
 class Setup:
     """Views and rules; `run` arms it, then `step_randomization` is called once before every step of the simulation.
 
-    Every environment has a counter, 0 at first. A step sets it to 0 where an environment is reset and adds 1 elsewhere.
-    `on_env_reset` fires for those that are reset; `on_interval(n)` for those whose counter is a positive multiple of n.
-    Rules fire in the order in which they were made. The world has one member: it fires when any environment does.
+    Every environment has a counter, initially 0. A step sets it to 0 if the environment is reset and adds 1 otherwise.
+    `on_env_reset` fires for reset environments; `on_interval(n)` for those whose counter is a positive multiple of n.
+    Rules fire in their order. The world has one member: it fires when any environment does.
     """
 
     def __init__(self, *, keep_firings: bool = False) -> None:
         """Makes an empty set-up.
 
         Args:
-            keep_firings: Whether every firing is kept in `firings`.
+            keep_firings: Whether `firings` keeps every firing.
         """
         self.rules: list[Rule] = []
         self.firings: list[Firing] = []
@@ -68,7 +68,7 @@ class Setup:
         """Registers a view of rigid bodies.
 
         Raises:
-            ConfigError: It is no such view, or its name is taken.
+            ConfigError: It is another kind of view, or its name is taken.
         """
         self._register(rigid_prim_view, RigidPrimView, "register_rigid_prim_view")
 
@@ -76,12 +76,12 @@ class Setup:
         """Registers a view of articulated bodies.
 
         Raises:
-            ConfigError: It is no such view, or its name is taken.
+            ConfigError: It is another kind of view, or its name is taken.
         """
         self._register(articulation_view, ArticulationView, "register_articulation_view")
 
     def register_view(self, view: AttributeView) -> None:
-        """Registers a view of what is no body: a light, a camera, what a planner is told.
+        """Registers a view of something other than a body, such as a light, a camera or a pose estimate.
 
         Raises:
             ConfigError: It is no view, or its name is taken.
@@ -104,7 +104,7 @@ class Setup:
         """The frame in which gates and rules are made.
 
         Args:
-            num_envs: Number of environments; that of the members of every registered view.
+            num_envs: Number of environments, and of members of every registered view.
 
         Raises:
             ConfigError: A view has another number of members, or there is a frame already.
@@ -161,17 +161,17 @@ class Setup:
         num_buckets: int | None = None,
         kind: type[AttributeView] | None = None,
     ) -> None:
-        """Makes one rule for every attribute that is given, under the gate that is open.
+        """Makes one rule for every given attribute, under the open gate.
 
         Args:
             view_name: A registered view, or `simulation_context`.
-            attributes: Distribution, number or list of numbers by attribute; None = not randomized.
+            attributes: Distribution, number or list of numbers by attribute; None: not randomized.
             operation: `direct`, `additive` or `scaling`.
-            num_buckets: Even values that `material_properties` are taken from.
-            kind: What the view must be.
+            num_buckets: Number of evenly spaced values for `material_properties`.
+            kind: Expected type of the view.
 
         Raises:
-            ConfigError: No gate is open, or view, attribute, operation, buckets or a distribution do not fit.
+            ConfigError: No gate is open, or a view, attribute, operation, bucket or distribution does not fit.
         """
         if self._gate is None:
             raise ConfigError(
@@ -251,11 +251,11 @@ class Setup:
         return view.attribute(name), view.count
 
     def run(self, rng: np.random.Generator) -> None:
-        """Arms the set-up: what the attributes are now becomes their default, and all counters are 0.
+        """Arms the set-up: the present values of the attributes become their defaults, and all counters are 0.
 
         Args:
-            rng: Where all randomness comes from. Every rule gets a stream of its own, named after its view, attribute
-                and gate: a rule more or less leaves the draws of the others as they were.
+            rng: Random generator. Every rule gets its own stream, named after its view, attribute
+                and gate, so an additional rule does not change the draws of others.
 
         Raises:
             ConfigError: There was no `on_rl_frame`.
@@ -270,10 +270,10 @@ class Setup:
         self._start()
 
     def run_recorded(self, firings: Sequence[Firing]) -> None:
-        """Arms the set-up with what was recorded in place of draws: every firing is written again at its step.
+        """Arms the set-up with recorded firings in place of draws; each is written at its step.
 
         Args:
-            firings: As another run of the same rules kept them.
+            firings: Firings of another run of the same rules.
 
         Raises:
             ConfigError: A firing does not fit the rules.
@@ -303,10 +303,10 @@ class Setup:
         self.firings = []
 
     def step_randomization(self, reset_inds: Any = None) -> None:
-        """Counts one step and lets the rules fire whose gate is open.
+        """Counts one step and fires the rules with an open gate.
 
         Args:
-            reset_inds: Environments that are reset in this step: a list, an array or a tensor of numbers; None = none.
+            reset_inds: Environments that are reset in this step: a list, array or tensor of numbers; None: none.
 
         Raises:
             ConfigError: `run` was not called since the last rule was made, or there is no such environment.
@@ -323,7 +323,7 @@ class Setup:
         self.end_step()
 
     def begin_step(self, reset_inds: Any = None) -> None:
-        """The first part of `step_randomization`: counts the step, and ends what was to act for one step only."""
+        """Runs the first part of `step_randomization`: counts the step and ends values that act for one step only."""
         if self._generators is None or self.num_envs is None:
             raise ConfigError("step_randomization was called before orchestrator.run(). Call that once first.")
         reset = self._indices(reset_inds, self.num_envs)
@@ -334,10 +334,10 @@ class Setup:
             slot.end_brief()
 
     def fire(self, index: int, envs: Array) -> None:
-        """The second part, rule by rule: draws for environments (n,) and writes.
+        """Runs the second part for one rule: draws for environments (n,) and writes.
 
         Raises:
-            ConfigError: The set-up writes what was recorded; then there is nothing to draw.
+            ConfigError: The set-up writes recorded values and draws nothing.
         """
         rule = self.rules[index]
         if not len(envs):
@@ -351,7 +351,7 @@ class Setup:
         self._keep_firing(index, rule)
 
     def end_step(self) -> None:
-        """The last part."""
+        """Runs the last part of `step_randomization`."""
         self.steps += 1
 
     def _write_recorded(self, firings: Sequence[Firing]) -> None:
@@ -366,7 +366,7 @@ class Setup:
             self.firings.append(Firing(self.steps, index, rule.envs.copy(), rule.values.copy()))
 
     def indices_of(self, gate: Gate) -> Array:
-        """Environments that a gate is open to after the last step."""
+        """Returns the environments for which a gate is open after the last step."""
         if gate.interval is None:
             return self.reset_inds
         return np.flatnonzero((self.counters > 0) & (self.counters % gate.interval == 0))

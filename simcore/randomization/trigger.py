@@ -1,4 +1,4 @@
-"""What a set-up hangs on: the frame of a simulation with several environments."""
+"""The frame of a simulation with several environments."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ def on_rl_frame(num_envs: int) -> AbstractContextManager[None]:
     """The frame in which gates and rules are made: `with trigger.on_rl_frame(num_envs=4):`.
 
     Args:
-        num_envs: Number of environments; that of the members of every registered view.
+        num_envs: Number of environments, and of members of every registered view.
 
     Raises:
         ConfigError: A view has another number of members, or there is a frame already.

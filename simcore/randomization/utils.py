@@ -1,4 +1,4 @@
-"""Parameters of live distributions; the module has the name that users of such layers know."""
+"""Parameters of live distributions; the module is named as in Replicator."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ from unlatch.simcore.randomization.distribution import Distribution
 
 
 def set_distribution_params(distribution: Distribution, parameters: Mapping[str, Any]) -> None:
-    """Changes parameters of a distribution; they count from the next firing on.
+    """Changes parameters of a distribution from the next firing on.
 
     Args:
         distribution: The distribution.
         parameters: New values by name, such as `{"lower": 0.1, "upper": 0.2}`.
 
     Raises:
-        ConfigError: A name is unknown, a value out of range, the number of components is another than before, or a rule
-            that draws from it would be refused with them; the distribution then stays as it was.
+        ConfigError: A name is unknown, a value is out of range, the number of components changes, or a rule
+            of the distribution refuses them; then the distribution does not change.
     """
     distribution.set(parameters)
 
 
 def get_distribution_params(distribution: Distribution, parameters: Sequence[str]) -> list[Any]:
-    """Parameters of a distribution.
+    """Returns parameters of a distribution.
 
     Args:
         distribution: The distribution.

@@ -49,20 +49,20 @@ class Body:
         self.body_id = body_id
         self.name = name
         self.fixed = True
-        """Whether its root stands still whatever acts on it."""
+        """Whether its root is fixed in the world."""
         self.environment: int | None = None
-        """Which of several environments in one world it belongs to; None = it is shared by all, as a floor is."""
+        """Number of its environment in the world; None: shared by all environments, such as a floor."""
         self.semantic_class = name
-        """What kind of thing it is, for segmentation images: `robot`, a category; its name where nobody said."""
+        """Class in segmentation images: `robot` or a category; by default its name."""
         self.part_names: dict[str, str] = {}
-        """Names of parts that a user knows, by the link that moves with each: `door` of `link_0`."""
+        """Names of annotated parts by the link of each, such as `door` for `link_0`."""
         self.meshes: dict[str, TriangleMesh] = {}
         """What is seen of links, each in its frame: from `link_mesh`, or from who gave Bullet vertices, which it does
         not tell."""
         self.sheet: SurfaceMesh | None = None
-        """Of a panel: all that is seen of it, from its front alone."""
+        """The visible surface of a panel, which is visible from its front alone."""
         root, _ = p.getBodyInfo(body_id, physicsClientId=client)
-        # a box has no model that names its link: it is called like the body
+        # a box has no model that names its link: its link has the name of the body
         self.root_link: str = root.decode() if p.getNumJoints(body_id, physicsClientId=client) else name
         self.links: dict[str, int] = {self.root_link: ROOT}
         self.joints: dict[str, JointInfo] = {}
@@ -84,7 +84,7 @@ class Body:
             )
         self.link_names = {index: link for link, index in self.links.items()}
         self.rigid_groups = self._rigid_groups()
-        """Links that no joint moves against each other, group by group; that of the root first."""
+        """Groups of links that no joint moves relative to each other; the root's group first."""
         self.movable_joints = [j for j in self.joints.values() if j.movable]
         self._movable_indices = [j.index for j in self.movable_joints]
         self._T_root_com = self._root_inertial_frame()
@@ -101,7 +101,7 @@ class Body:
                 angularDamping=0.0,
                 physicsClientId=client,
             )
-            # apart: given together with friction, Bullet drops the friction of every link but the root
+            # in a call of its own: given with friction, Bullet drops the friction of every link but the root
             p.changeDynamics(
                 body_id, index, activationState=p.ACTIVATION_STATE_DISABLE_SLEEPING, physicsClientId=client
             )
@@ -114,13 +114,13 @@ class Body:
 
     @cached_property
     def solid_links(self) -> frozenset[int]:
-        """Bullet's numbers of the links that have colliders."""
+        """Returns Bullet's numbers of the links that have colliders."""
         shapes = {i: p.getCollisionShapeData(self.body_id, i, physicsClientId=self.client) for i in self.link_names}
         return frozenset(index for index, found in shapes.items() if found)
 
     @property
     def mounted_links(self) -> frozenset[str]:
-        """Links that no joint moves: the root and what is fixed to it."""
+        """Returns the links that no joint moves: the root and the links fixed to it."""
         return self.rigid_groups[0]
 
     def _rigid_groups(self) -> tuple[frozenset[str], ...]:
@@ -134,7 +134,7 @@ class Body:
         )
 
     def ignore_rigid_pairs(self) -> None:
-        """Switches contacts off between links of this body that no joint moves against each other."""
+        """Switches contacts off between links of this body that no joint moves relative to each other."""
         for group in self.rigid_groups:
             for first, second in combinations(sorted(group), 2):
                 self.ignore_collision(self, first, second)
@@ -144,19 +144,19 @@ class Body:
         return Pose.from_quat_xyzw(info[3], info[4])
 
     def _axis(self, index: int, axis_com: Sequence[float]) -> tuple[float, float, float]:
-        """A joint's axis in the link frame; Bullet states it in the inertial frame of the child link."""
+        """Returns a joint's axis in the link frame; Bullet states it in the inertial frame of the child link."""
         info = p.getDynamicsInfo(self.body_id, index, physicsClientId=self.client)
         x, y, z = Pose.from_quat_xyzw(info[3], info[4]).rotate(np.array(axis_com, dtype=float)).tolist()
         return (x, y, z)
 
     @cached_property
     def masses(self) -> LinkMasses:
-        """Masses and inertias of its links, and what is added to them at joints."""
+        """Masses and inertias of its links, and the armatures added to them at joints."""
         return LinkMasses(self.client, self.body_id)
 
     @cached_property
     def visual_shapes(self) -> tuple[VisualShape, ...]:
-        """What is seen of it, link by link, as its model has it."""
+        """Visual shapes of its model, link by link."""
         return read_visual_shapes(self.body_id, client=self.client)
 
     def label(self, index: int) -> str:
@@ -200,7 +200,7 @@ class Body:
         return self._pose(ROOT, there, lambda: Pose.from_quat_xyzw(*there) @ self._T_com_root)
 
     def _pose(self, index: int, there: object, make: Callable[[], Pose]) -> Pose:
-        """The pose made last of a link that has not moved since, as the engine says: most stand still."""
+        """Returns a pose and reuses the last `Pose` object of a link that has not moved, as most have not."""
         said, T_world_link = self._poses.get(index, (None, None))
         if T_world_link is None or said != there:
             T_world_link = make()
@@ -208,7 +208,7 @@ class Body:
         return T_world_link
 
     def set_root_pose(self, T_world_root: Pose) -> None:
-        """Moves the root link's frame, without velocity."""
+        """Moves the root link's frame and sets its velocity to 0."""
         T_world_com = T_world_root @ self._T_root_com
         p.resetBasePositionAndOrientation(
             self.body_id, T_world_com.p.tolist(), T_world_com.quat_xyzw.tolist(), physicsClientId=self.client
@@ -274,7 +274,7 @@ class Body:
         else:
             state = p.getLinkState(self.body_id, index, computeLinkVelocity=1, physicsClientId=self.client)
             com, linear, angular = state[0], state[6], state[7]
-        # by numbers: np.cross of two triples takes ten times as long, and this is asked contact by contact
+        # written out: np.cross of two triples takes ten times as long, and this runs for every contact
         (x, y, z), (wx, wy, wz) = (float(a) - b for a, b in zip(p_world, com, strict=True)), angular
         return np.array([linear[0] + (wy * z - wz * y), linear[1] + (wz * x - wx * z), linear[2] + (wx * y - wy * x)])
 
@@ -314,7 +314,7 @@ class Body:
     def set_joint_positions(
         self, names: Sequence[str], positions: ArrayLike, velocities: ArrayLike | None = None
     ) -> None:
-        """Writes joint positions (n,) and velocities (n,; zero by default), past any motor: resets and replay only."""
+        """Writes joint positions (n,) and velocities (n,; zero by default), past the motors: for resets and replay."""
         values = np.asarray(positions, dtype=float)
         speeds = np.zeros_like(values) if velocities is None else np.asarray(velocities, dtype=float)
         if not len(names) == len(values) == len(speeds):
@@ -325,7 +325,7 @@ class Body:
             )
         if not len(names):
             return
-        # in one call: Bullet places all links anew in each
+        # in one call: Bullet updates all links in each
         p.resetJointStatesMultiDof(
             self.body_id,
             [self.joint(name).index for name in names],
@@ -344,15 +344,15 @@ class Body:
         stiffness_n_m: float = 0.0,
         damping_n_s_m: float = 0.0,
     ) -> None:
-        """Sets the friction of one link; Bullet multiplies the coefficients of the two in contact.
+        """Sets the friction of one link; Bullet multiplies the coefficients of two links in contact.
 
         Args:
             link: The link.
             friction: Coefficient of sliding friction.
             spinning_friction: Coefficient of friction about the contact's normal.
-            friction_anchor: Whether contacts that stick are held in place against drift.
-            stiffness_n_m: Stiffness of each contact point, as of a rubber pad [N/m]; 0 = rigid.
-            damping_n_s_m: Damping of each contact point that yields [N s/m].
+            friction_anchor: Whether sticking contacts are anchored against drift.
+            stiffness_n_m: Stiffness of each contact point, such as of a rubber pad [N/m]; 0 = rigid.
+            damping_n_s_m: Damping of each compliant contact point [N s/m].
         """
         soft = {"contactStiffness": stiffness_n_m, "contactDamping": damping_n_s_m} if stiffness_n_m > 0.0 else {}
         p.changeDynamics(
@@ -366,13 +366,13 @@ class Body:
         )
 
     def ignore_collision(self, other: Body, link: str, other_link: str) -> None:
-        """Switches contacts between two links off for good."""
+        """Switches contacts between two links off permanently."""
         first, second = self.link_index(link), other.link_index(other_link)
-        if first in self.solid_links and second in other.solid_links:  # each costs up to 60 us, and frames meet nothing
+        if first in self.solid_links and second in other.solid_links:  # each call costs up to 60 us
             p.setCollisionFilterPair(self.body_id, other.body_id, first, second, 0, physicsClientId=self.client)
 
     def stand_on(self, other: Body) -> None:
-        """Switches contacts off between what of this body no joint moves and what it stands on: both stand still.
+        """Switches contacts off between the immovable links of this body and the body that it stands on.
 
         Args:
             other: A body without joints.

@@ -1,7 +1,7 @@
 """Collision queries for planning, in a Bullet client of their own.
 
-Never in the episode's world: a query moves the arm there and back, and a gripped part is no longer where it was to the
-last bit.
+Queries never run in the episode's world: they move the arm, and a gripped part would not return to exactly the same
+place.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ Array = np.ndarray
 _TOUCH_M = 1e-3
 """Overlaps up to this depth are contact [m]."""
 SELF_ROOM_M = 0.003
-"""What links of one robot keep of each other on a way that keeps clear of other things: at less, a folded elbow that
-follows its targets by some milliradians rubs."""
+"""Clearance between links of one robot on a path with clearance to other bodies [m]. With less, a folded elbow that
+lags its targets by some milliradians touches the arm."""
 _EMPTY = "The collision checker is empty. Call load(robot, obstacles) before asking it."
 
 
 @dataclass(frozen=True)
 class LinkCollision:
-    """Two links that are nearer than allowed."""
+    """Two links that are closer than allowed."""
 
     link_a: str
     link_b: str
@@ -46,7 +46,7 @@ class LinkCollision:
 
 @dataclass(frozen=True)
 class RobotModel:
-    """What the checker needs to know of one arm."""
+    """Description of one arm for the collision checker."""
 
     urdf_path: Path
     T_world_base: Pose
@@ -55,10 +55,10 @@ class RobotModel:
     finger_links: frozenset[str]
     ignored_pairs: frozenset[frozenset[str]]
     home: Mapping[str, float]
-    """Positions of all movable joints; those of other arms stay there."""
+    """Positions of all movable joints; other arms stay there."""
     arm_links: frozenset[str] | None = None
-    """Links of this arm, of a robot that has others: these are obstacles to it, and what they touch themselves does not
-    count. None: all links are its own."""
+    """Links of this arm on a robot with several arms: the other links are obstacles, and contacts between them do not
+    count. None: all links belong to this arm."""
     fingers_at: Callable[[float], Sequence[float]] | None = None
     """Positions of `finger_joints` at an opening [m]; None: each has half of it."""
 
@@ -83,9 +83,9 @@ class ObstacleModel:
 
 
 class BulletCollisionChecker:
-    """Answers whether a joint configuration of one arm touches anything.
+    """Checks joint configurations of one arm for collisions.
 
-    The pairs that may touch are a state of the checker (`allow`), as the command list states them.
+    Pairs that may touch are a state of the checker, see `allow`.
     """
 
     def __init__(self, *, clearance_m: float = 0.004, self_clearance_m: float = 0.0) -> None:
@@ -107,9 +107,9 @@ class BulletCollisionChecker:
         self._ignored: tuple[str, ...] = ()
         self._own: frozenset[int] | None = None
         self._moved: frozenset[tuple[int, int]] = frozenset()
-        """Body and link of all that moves with the acted-on joint."""
+        """Body and link of everything that moves with the acted-on joint."""
         self._swept: dict[int, tuple[str, str | None]] = {}
-        """By the number of a copy: what it is a copy of, and the obstacle that this is a part of."""
+        """Original link and its obstacle, by the number of each copy."""
 
     def __enter__(self) -> BulletCollisionChecker:
         self._world.__enter__()
@@ -126,11 +126,11 @@ class BulletCollisionChecker:
         ignored_substrings: Iterable[str] = (),
         beside: Sequence[PlannedMotion] = (),
     ) -> None:
-        """Replaces everything in the checker by a robot and obstacles.
+        """Loads a robot and obstacles in place of everything in the checker.
 
         Args:
-            robot: The arm that asks.
-            obstacles: What it must stay clear of.
+            robot: The arm to check.
+            obstacles: Objects that the arm must not touch.
             ignored_substrings: Links whose name (`<body>/<link>`) contains one of these are left out.
             beside: What the robot's other arms do at the same time; the whole room that they and their parts take on
                 their way is kept clear of, by the arm and by the part that it moves.
@@ -167,7 +167,7 @@ class BulletCollisionChecker:
                 meets_copies(self._joint_of[0], moved_links(self._joint_of[0], self._joint_of[1].name))
 
     def _sweep(self, motion: PlannedMotion) -> None:
-        """Puts copies of another arm, and of the part that it leads, wherever they are going to be."""
+        """Places copies of another arm, and of the part that it moves, along their motion."""
         robot = self._robot
         if robot is None:
             raise WorldError(_EMPTY)
@@ -197,7 +197,7 @@ class BulletCollisionChecker:
 
     @contextmanager
     def allow(self, links: Iterable[str]) -> Iterator[None]:
-        """Lets the fingers touch these links (`<body>/<link>`) inside the block, instead of those allowed before."""
+        """Lets the fingers touch these links (`<body>/<link>`) inside the block, and no others."""
         before = self._allowed
         fingers = self._model.finger_links if self._model is not None else frozenset()
         self._allowed = frozenset((finger, link) for finger in fingers for link in links)
@@ -209,12 +209,12 @@ class BulletCollisionChecker:
     def first_collision(
         self, q: Array, *, s: float | None = None, gripper: float | None = None, clearance_m: float | None = None
     ) -> LinkCollision | None:
-        """The deepest collision of a configuration, or None if it is free.
+        """Returns the deepest collision of a configuration, or None if it is free.
 
         Args:
             q: (n_q,) joint positions of the arm [rad].
-            s: Position of the acted-on joint of the object [rad or m]; where it was if None.
-            gripper: Opening between the fingers [m]; as it was if None.
+            s: Position of the acted-on joint of the object [rad or m]; unchanged if None.
+            gripper: Opening between the fingers [m]; unchanged if None.
             clearance_m: Overrides the checker's clearance to other bodies, and is measured: without it, a pair counts
                 from where the engine makes contact points on, which for small links is about a millimetre apart. The
                 robot's own links then keep `SELF_ROOM_M` of each other [m].
@@ -227,7 +227,7 @@ class BulletCollisionChecker:
         self._put(robot, model, q, gripper)
         if s is not None and self._joint_of is not None:
             body, joint = self._joint_of
-            # a part that is pushed past its stop stays at the stop
+            # a part that is pushed past its limit stays at the limit
             stopped = min(max(float(s), joint.lower), joint.upper) if joint.lower < joint.upper else float(s)
             p.resetJointState(body.body_id, joint.index, stopped, 0.0, physicsClientId=client)
         p.performCollisionDetection(physicsClientId=client)
@@ -249,7 +249,7 @@ class BulletCollisionChecker:
         return worst if worst is not None or not self._swept else self._part_in_the_way()
 
     def _put(self, robot: Body, model: RobotModel, q: Array, gripper: float | None) -> None:
-        """Puts the arm's joints, and the fingers, in one call: Bullet places all links of the robot anew in each."""
+        """Sets the arm's joints and the fingers in one call, since Bullet updates all links of the robot in each."""
         indices, values = self._arm_indices, np.asarray(q, dtype=float).tolist()
         if len(values) != len(indices):
             raise WorldError(f"The arm has {len(indices)} joints, got {len(values)} positions. Give one a joint.")
@@ -264,7 +264,7 @@ class BulletCollisionChecker:
         )
 
     def _near_points(self, distance_m: float) -> Iterator[tuple[Any, ...]]:
-        """Nearest points of the robot, but for the link that it is mounted by, and of each body about it."""
+        """Returns the closest points of the robot, except its mounted links, and of each body around it."""
         robot = self._robot
         if robot is None:
             raise WorldError(_EMPTY)
@@ -274,7 +274,7 @@ class BulletCollisionChecker:
                     yield point
 
     def _part_in_the_way(self) -> LinkCollision | None:
-        """Where the part that is moved comes into the way of another arm, or of a part of another obstacle."""
+        """Returns where the moved part collides with another arm or with a part of another obstacle."""
         if self._joint_of is None:
             return None
         body, joint = self._joint_of
@@ -288,7 +288,7 @@ class BulletCollisionChecker:
         return None
 
     def _room(self, point: tuple[Any, ...], limit: float, self_limit: float) -> float:
-        """Distance below which a contact point's pair counts [m]; below all distances where nothing in it is moved."""
+        """Returns the clearance of a contact point's pair [m]; minus infinity for a pair without a moved link."""
         within = point[1] == point[2]
         own = self._own
         if own is None or self._robot is None:
@@ -298,14 +298,14 @@ class BulletCollisionChecker:
         robot_id = self._robot.body_id
         pair = ((point[1], point[3]), (point[2], point[4]))
         mine = [link in own for body, link in pair if body == robot_id]
-        if not any(mine):  # a part that is led may meet an arm that waits
+        if not any(mine):  # a moved part may touch a waiting arm
             return limit if any(each in self._moved for each in pair) else -math.inf
         return self_limit if all(mine) and within else limit
 
     def overlap(self) -> LinkCollision | None:
-        """The deepest overlap of the loaded scene as it stands, fixed bodies with each other included; None if clear.
+        """Returns the deepest overlap of the loaded scene, including pairs of fixed bodies; None if there is none.
 
-        The robot's root link, and what is fixed to it, is mounted on what it stands on: their contact does not count.
+        Contacts between the robot's mounted links and the body that it stands on do not count.
         """
         robot = self._robot
         if robot is None:
@@ -325,7 +325,7 @@ class BulletCollisionChecker:
         return worst
 
     def _named(self, point: tuple[Any, ...]) -> LinkCollision | None:
-        """The collision of a contact point, unless its pair may touch."""
+        """Returns the collision of a contact point, or None if its pair may touch."""
         robot, model = self._robot, self._model
         if robot is None or model is None:
             raise WorldError(_EMPTY)

@@ -1,6 +1,6 @@
 """Contact views: who touches whom, with how much force, at every physics step.
 
-Validity is judged by force, never by the number of contact points: Bullet lists points that carry none.
+Validity depends on force, never on the number of contact points: Bullet lists points without force.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ Pair = tuple[str, str]
 
 @dataclass(frozen=True)
 class Violation:
-    """The first force above a threshold in a view that should see none."""
+    """The first force above a threshold in a view that expects none."""
 
     view: str
     pair: Pair
@@ -34,7 +34,7 @@ class ContactView(Module):
     """Normal force between two sets of links, sampled at every physics step.
 
     Buffers hold one record frame: the largest and the mean over its physics steps of the largest force of one pair.
-    They are tagged `interval`, since they say what happened since the state before, not what holds now; `end_frame`
+    They are tagged `interval`, since they describe the time since the previous state, not the present; `end_frame`
     alone fills them.
     """
 
@@ -62,26 +62,26 @@ class ContactView(Module):
 
     @property
     def violation(self) -> Violation | None:
-        """The first force above the threshold since `watch`, latched."""
+        """The first force above the threshold since `watch`; it stays until the next `watch`."""
         return self._violation
 
     @property
     def zero_force_points(self) -> int:
-        """Contacts without force seen since `watch`: reported, never judged."""
+        """Number of contacts without force since `watch`; they are only reported."""
         return self._zero_force_points
 
     def watch(self, threshold_n: float | None) -> None:
-        """Starts to latch the first force above a threshold [N]; None stops it."""
+        """Starts to watch for a force above a threshold [N]; None stops it."""
         self._threshold_n = threshold_n
         self._violation = None
         self._zero_force_points = 0
 
     def takes(self, robot_link: str, other_body: str, other_link: str) -> bool:
-        """Whether a pair belongs to this view."""
+        """Returns whether a pair belongs to this view."""
         return self._selects(robot_link, other_body, other_link)
 
     def sample(self, forces: dict[Pair, float], *, step: int, time_s: float) -> None:
-        """Takes the forces [N] by pair of one physics step."""
+        """Adds the forces [N] by pair of one physics step."""
         self._frame.append(max(forces.values(), default=0.0))
         for pair, force_n in forces.items():
             if force_n <= 0.0:
@@ -90,7 +90,7 @@ class ContactView(Module):
                 self._violation = Violation(self._name, pair, force_n, step, time_s)
 
     def sample_nothing(self) -> None:
-        """Takes notice of a physics step without contacts."""
+        """Adds a physics step without contacts."""
         self._frame.append(0.0)
 
     def end_frame(self) -> None:
@@ -102,7 +102,7 @@ class ContactView(Module):
 
 
 def touching_pairs(world: World, body: Body) -> set[frozenset[str]]:
-    """Pairs of links of a body that overlap as it stands, unless their contacts are switched off.
+    """Returns the pairs of links of a body that overlap now, unless their contacts are switched off.
 
     Args:
         world: The world.
@@ -122,8 +122,8 @@ class ContactMonitor:
         self._ignored = frozenset(ignored_self_pairs)
         self.views: dict[str, ContactView] = {}
         self._sorted: dict[tuple[int, int, int], tuple[Pair, list[str]]] = {}
-        """By link, other body and its link, as the engine numbers them: the pair and the views that take it. For one
-        record frame: what is acted on changes between two frames only."""
+        """The pair and the views of it, by Bullet's numbers of link, other body and its link. Valid for one
+        record frame, since the acted-on object changes only between frames."""
 
     def add(self, view: ContactView) -> ContactView:
         """Adds a view; it is sampled from the next physics step on."""
@@ -149,7 +149,7 @@ class ContactMonitor:
                 view.sample_nothing()
 
     def _sort(self, link_a: int, body_b: int, link_b: int) -> tuple[Pair, list[str]]:
-        """The pair that a contact belongs to, and the names of the views that take it."""
+        """Returns the pair of a contact, and the names of the views that it belongs to."""
         robot = self._robot
         name_a = robot.link_names[link_a]
         if body_b == robot.body_id:

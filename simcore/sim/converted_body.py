@@ -1,4 +1,4 @@
-"""Loads converted assets with what their URDF cannot say: free or held, drives, self-collision, property groups."""
+"""Loads converted assets with the properties that a URDF cannot state: free base, drives, self-collision, groups."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from unlatch.simcore.sim.world import World
 def load_converted(
     world: World, urdf_path: Path, physics: Mapping[str, Any], *, name: str, T_world_root: Pose, friction: float = 0.6
 ) -> tuple[Body, DriveGroup]:
-    """Loads a converted URDF as its `physics.json` says; its base is free unless its root has no mass.
+    """Loads a converted URDF with the properties of its `physics.json`; its base is free unless its root has no mass.
 
-    Gravity is balanced and velocities are limited before every physics step, so both last until the world's next reset.
+    Gravity is balanced and velocities are limited before every physics step until the world's next reset.
 
     Args:
         world: The world.
@@ -78,7 +78,7 @@ def _drive(name: str, drives: Mapping[str, Any]) -> JointDrive:
 def _apply_rigid(world: World, body: Body, values: Mapping[str, Any]) -> None:
     damping = (values.get("linear_damping", 0.0), values.get("angular_damping", 0.0))
     if any(damping):
-        # not Bullet's own damping, which is another one for every kind of body
+        # not Bullet's own damping, which differs between kinds of bodies
         world.call_before_step(lambda: _damp(world, body, damping))
     if values.get("kinematic"):
         p.changeDynamics(body.body_id, ROOT, mass=0.0, physicsClientId=body.client)
@@ -98,7 +98,7 @@ def _lift(world: World, body: Body) -> None:
 
 
 def _damp(world: World, body: Body, damping: tuple[float, float]) -> None:
-    """Takes a step's share of a body's velocities."""
+    """Damps a body's velocities by the share of one step."""
     velocities = p.getBaseVelocity(body.body_id, physicsClientId=body.client)
     linear, angular = (np.array(v) * np.exp(-d * world.dt) for v, d in zip(velocities, damping, strict=True))
     p.resetBaseVelocity(body.body_id, linear.tolist(), angular.tolist(), physicsClientId=body.client)

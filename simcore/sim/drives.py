@@ -1,8 +1,8 @@
-"""Every joint's motor: the only place that commands one.
+"""The motors of joints; nothing else commands a motor.
 
 Bullet's POSITION_CONTROL is a velocity servo, not a spring, and URDF `<dynamics friction>` has no effect in it. So a
-drive states which of the two it is, and friction is modelled as a motor that brakes with at most that effort; that of a
-servo, whose motor is taken, is taken from its effort while it moves, and added to it where it holds.
+drive states which of the two it is, and friction is modelled as a motor that brakes with at most that effort. The
+motor of a servo is in use, so its friction reduces its effort while it moves and adds to it while it holds.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ Array = np.ndarray
 
 
 class DriveMode(Enum):
-    """What a motor does with its target."""
+    """How a motor follows its target."""
 
     servo = "servo"
-    """Follows the target position with up to `max_effort`, as stiff as the step allows."""
+    """Follows the target position with at most `max_effort`, as stiffly as the time step allows."""
     spring = "spring"
-    """Effort = stiffness * (target - q) - damping * dq, limited to `max_effort`, anew at every physics step."""
+    """Effort = stiffness * (target - q) - damping * dq, limited to `max_effort`, computed at every physics step."""
     passive = "passive"
-    """No target: dry friction and viscous damping only, and a spring where it has a stiffness."""
+    """No target: dry friction and viscous damping, and a spring if it has a stiffness."""
 
 
 @dataclass(frozen=True)
@@ -39,18 +39,18 @@ class JointDrive:
 
     mode: DriveMode
     stiffness: float = 0.0
-    """N m per rad, or N per m; not of a servo. A passive joint's spring pulls to where it was when it got one."""
+    """N m per rad, or N per m; unused by a servo. A passive joint's spring pulls to where it was attached."""
     damping: float = 0.0
-    """N m s per rad, or N s per m; of the joint itself where there is no spring."""
+    """N m s per rad, or N s per m; of the joint itself if there is no spring."""
     armature: float = 0.0
-    """Inertia added at the joint [kg m^2], or mass of one that slides [kg]: of what moves with it unseen, such as a
+    """Inertia added at a turning joint [kg m^2] or mass added at a sliding one [kg]: of hidden moving parts, such as a
     spindle or a rotor behind its gear."""
     friction: float = 0.0
     """Break-away effort [N m or N]."""
     max_effort: float = 0.0
-    """Largest effort of the motor [N m or N]; 0 = none of a servo or spring, any of a passive joint."""
+    """Largest effort of the motor [N m or N]; 0 = none for a servo or spring, unlimited for a passive joint."""
     max_velocity: float = 0.0
-    """Largest speed the motor asks for [rad/s or m/s]."""
+    """Largest commanded speed of the motor [rad/s or m/s]."""
     position_gain: float = 0.15
     """Share of the position error that a servo removes in one physics step."""
     velocity_gain: float = 1.0
@@ -65,7 +65,7 @@ class JointDrive:
                 raise WorldError(f"JointDrive.{field}={getattr(self, field)} is negative. Give 0 or more.", field=field)
 
     def having(self, field: str, value: float) -> JointDrive:
-        """The same with one value changed.
+        """Returns a copy with one value changed.
 
         Raises:
             WorldError: It is negative.
@@ -99,7 +99,7 @@ class DriveGroup:
         Args:
             body: The body.
             drives: Its joints' drives by name.
-            world: The world whose steps apply efforts that are computed anew for each: those of springs, `set_effort`
+            world: The world whose steps apply efforts that change at every step: those of springs, `set_effort`
                 and `limit_speed`; only these need it.
 
         Raises:
@@ -132,7 +132,7 @@ class DriveGroup:
                 self._begin_spring(name)
 
     def change(self, field: str, names: Sequence[str], values: Sequence[float]) -> None:
-        """Changes a field of some joints' drives from here on; targets, holds and positions stay.
+        """Changes a field of some joints' drives; targets, holds and positions stay.
 
         Args:
             field: Field of `JointDrive`.
@@ -221,7 +221,7 @@ class DriveGroup:
         self._spring_targets[name] = p.getJointState(self.body.body_id, index, physicsClientId=self.body.client)[0]
 
     def _set_damping(self, name: str, drive: JointDrive) -> None:
-        # a spring's damping is part of its effort
+        # the damping of a spring is part of its effort
         damping = 0.0 if drive.mode is DriveMode.spring else drive.damping
         p.changeDynamics(self.body.body_id, self._indices[name], jointDamping=damping, physicsClientId=self.body.client)
 

@@ -1,4 +1,4 @@
-"""Joints of a robot that a mechanism moves together: the fingers of a gripper, mimic joints."""
+"""Couples joints of a robot that a mechanism moves together: the fingers of a gripper, mimic joints."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from unlatch.simcore.sim.bodies import Body
 def couple_joints(
     body: Body, first: str, second: str, *, ratio: float = 1.0, offset: float = 0.0, max_force_n: float
 ) -> None:
-    """Makes two joints of a robot move together, as the mechanism of a gripper or a mimic joint of its model does.
+    """Couples two joints of a robot, as the mechanism of a gripper or a mimic joint does.
 
     A gear constraint between two links of the robot holds `q_first = ratio * q_second + offset`; nothing outside the
     robot is joined.

@@ -1,4 +1,4 @@
-"""How the parts of one object stand to each other: how deep they overlap, and whether a joint moves freely."""
+"""Measures how deep the parts of an object overlap, and whether its joints move freely."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _CONTINUOUS_RANGE_RAD = 2.0 * np.pi
 
 @dataclass(frozen=True)
 class PartMotion:
-    """What one joint does."""
+    """Measured motion of one joint."""
 
     joint: str
     lower: float
@@ -33,17 +33,17 @@ class PartMotion:
     upper: float
     """Upper end of its range [rad or m]."""
     overlap_m: dict[str, float]
-    """Deepest overlap of what the joint moves with the rest, at `lower`, `half` and `upper` [m]."""
+    """Deepest overlap of the moved links with the other links, at `lower`, `half` and `upper` [m]."""
     travel: float
-    """Share of its range that it covers under a small effort without gravity, the better of both ways."""
+    """Share of its range that it covers under a small effort without gravity, in the better direction."""
 
 
 def measure_motion(urdf_path: Path, *, continuous: Collection[str] = ()) -> list[PartMotion]:
-    """Overlap and free motion of every movable joint of an object, the others at 0 or the nearest end of their range.
+    """Measures every movable joint of an object, with the others at 0 or at the nearest end of their range.
 
     Args:
         urdf_path: The converted URDF.
-        continuous: Names of the joints without limits, which Bullet does not tell apart; they get a full turn.
+        continuous: Names of the joints without limits, which Bullet does not distinguish; they get a full turn.
 
     Raises:
         WorldError: Bullet cannot load it.
@@ -71,7 +71,7 @@ def _measure(world: World, body: Body, name: str, limits: tuple[float, float], r
 
 
 def _moved_by(body: Body, joint: int) -> set[int]:
-    """Numbers of the links that a joint moves: its child and all that hangs on it."""
+    """Returns the numbers of the links that a joint moves: its child and all links below it."""
     moving = {joint}
     for index in range(p.getNumJoints(body.body_id, physicsClientId=body.client)):  # parents come before children
         if p.getJointInfo(body.body_id, index, physicsClientId=body.client)[16] in moving:
@@ -80,7 +80,7 @@ def _moved_by(body: Body, joint: int) -> set[int]:
 
 
 def _overlap(body: Body, moving: set[int]) -> float:
-    """Deepest overlap of some links with the others [m]; 0 if they are apart."""
+    """Returns the deepest overlap of some links with the others [m]; 0 if they are apart."""
     p.performCollisionDetection(physicsClientId=body.client)
     others = (ROOT, *range(p.getNumJoints(body.body_id, physicsClientId=body.client)))
     deepest = 0.0
@@ -96,14 +96,14 @@ def _overlap(body: Body, moving: set[int]) -> float:
 
 
 def _travel(world: World, body: Body, name: str, start: float, end: float, rest: Mapping[str, float]) -> float:
-    """Share of the way from one end to the other that a constant small effort achieves."""
+    """Returns the share of the range that a constant small effort covers."""
     joint = body.joint(name)
     if start == end:
         return 0.0
     effort = SMALL_FORCE_N if joint.prismatic else SMALL_TORQUE_NM
     body.set_joint_positions(list(rest), [*rest.values()])
     body.set_joint_positions([name], [start])
-    # every other joint is held where it is
+    # every other joint is held in place
     held = {other: JointDrive(DriveMode.passive, friction=1e4) for other in rest if other != name}
     DriveGroup(body, held)
     DriveGroup(body, {name: JointDrive(DriveMode.passive)})

@@ -1,4 +1,4 @@
-"""What a planner is told of an object, against what is true."""
+"""Errors of the pose estimate of an object that a planner works with."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ Array = np.ndarray
 
 
 class PoseEstimateError:
-    """Errors of one object's pose, joints and keypoints, as a perception system would make them; none at first.
+    """Errors of one object's estimated pose, joints and keypoints, as of a perception system; 0 at first.
 
-    Attributes are written by a randomization and read whenever a skill plans. Nothing else reads them: contacts and
-    success are judged on the truth.
+    A randomization writes the attributes, and skills read them when they plan. Contacts and success are judged on the
+    true poses.
     """
 
     def __init__(self, keypoints: Sequence[tuple[str, str]], *, joints: Sequence[str] = ()) -> None:
-        """Makes a sighting without errors.
+        """Makes an estimate without errors.
 
         Args:
             keypoints: (part, keypoint) in the order of `keypoints_m`.
@@ -39,34 +39,34 @@ class PoseEstimateError:
         """(K, 3) errors of the keypoints, each in the frame that its annotation names [m]."""
 
     def root(self, T_world_root: Pose) -> Pose:
-        """Pose of the root link as it is seen.
+        """Returns the estimated pose of the root link.
 
         Args:
-            T_world_root: Where it is.
+            T_world_root: Its true pose.
         """
         if not (self.position_m.any() or self.rpy_rad.any()):
             return T_world_root
         return Pose(Pose.from_rpy(np.zeros(3), self.rpy_rad).R @ T_world_root.R, T_world_root.p + self.position_m)
 
     def seen(self, T_world_root: Pose, T_world_frame: Pose) -> Pose:
-        """Pose of any frame of the object as it is seen: the whole of it is displaced as one.
+        """Returns the estimated pose of any frame of the object; the object is displaced as a whole.
 
         Args:
-            T_world_root: Where its root link is.
-            T_world_frame: Where the frame is.
+            T_world_root: True pose of its root link.
+            T_world_frame: True pose of the frame.
         """
         T_world_seen = self.root(T_world_root)
         return T_world_frame if T_world_seen is T_world_root else T_world_seen @ T_world_root.inverse() @ T_world_frame
 
     def joint_error(self, joint: str) -> float:
-        """Error of a joint's position [rad or m]."""
+        """Returns the error of a joint's position [rad or m]."""
         return float(self.joint_errors[self.joints.index(joint)])
 
     def joint_positions(self, positions: Array) -> Array:
-        """Positions (D,) of all movable joints as they are seen [rad or m].
+        """Returns the estimated positions (D,) of all movable joints [rad or m].
 
         Args:
-            positions: Where they are.
+            positions: True positions.
         """
         return positions + self.joint_errors if self.joint_errors.any() else positions
 

@@ -1,4 +1,4 @@
-"""Where rays meet the collision shapes of a world."""
+"""Casts rays against the collision shapes of a world."""
 
 from __future__ import annotations
 
@@ -12,30 +12,30 @@ from unlatch.simcore.sim.world import World
 Array = np.ndarray
 
 _BATCH = 8_192
-"""Rays that are cast at once; of 16384, the most that Bullet takes, it answers one less."""
+"""Rays per call of Bullet: its limit is 16384, but then it returns one less."""
 
 
 @dataclass(frozen=True)
 class RayHits:
-    """What R rays met first."""
+    """The first hits of R rays."""
 
     found: Array
-    """(R,) bool: whether a ray met anything."""
+    """(R,) bool: whether a ray hit anything."""
     share: Array
-    """(R,) where on its way from start to end; 1 where it met nothing."""
+    """(R,) share of the way from start to end; 1 without a hit."""
     normals: Array
-    """(R, 3) unit normals of the surfaces there, world frame; 0 where it met nothing."""
+    """(R, 3) unit normals of the hit surfaces, world frame; 0 without a hit."""
     classes: tuple[str, ...]
-    """Semantic class of the body that each met; empty where it met nothing."""
+    """Semantic class of each hit body; empty without a hit."""
 
 
 def cast_rays(world: World, starts_world: Array, ends_world: Array) -> RayHits:
-    """Casts rays, of any number; the world is left as it is.
+    """Casts any number of rays; the world does not change.
 
     Args:
         world: The world.
-        starts_world: (R, 3) where they start [m].
-        ends_world: (R, 3) where they end [m].
+        starts_world: (R, 3) start points [m].
+        ends_world: (R, 3) end points [m].
     """
     met = []
     for first in range(0, len(starts_world), _BATCH):

@@ -15,10 +15,10 @@ from unlatch.simcore.state import Module
 Array = np.ndarray
 
 NOT_RECORDED = ("interval", "rgb", "depth", "segmentation", "normals", "point_cloud")
-"""Tags of buffers that are no part of a recorded state: forces over a frame are rows of their own, images are made
+"""Tags of buffers that are not part of a recorded state: forces over a frame have their own rows, images are rendered
 later."""
 _OF_THE_EPISODE = frozenset({"time", "skills", "validity"})
-"""First words of state keys that say something about the episode, not about the scene."""
+"""First words of state keys that belong to the episode, not to the scene."""
 
 
 class Group(Module):
@@ -44,7 +44,7 @@ class Scene(Module):
 
     @property
     def world(self) -> World:
-        """The world it lives in."""
+        """The world of the scene."""
         return self._world
 
     def add_robot(self, name: str, robot: Module) -> None:
@@ -60,7 +60,7 @@ class Scene(Module):
         _group(self.keypoints, name).add_child(part, points)
 
     def add_contact_view(self, view: ContactView) -> None:
-        """Adds a contact view; the words of its name are the groups that it is in."""
+        """Adds a contact view; the words of its name are its groups."""
         *groups, last = view.name.split(".")
         _group(self.contacts, *groups).add_child(last, view)
 
@@ -69,10 +69,10 @@ class Scene(Module):
         self.sensors.add_child(sensor.cfg.name, sensor)
 
     def load_state_dict(self, state: Mapping[str, Array]) -> None:
-        """Writes the values of one frame into the buffers of the tree; `write_replay_data` then puts the world there.
+        """Writes the values of one frame into the buffers of the tree; `write_replay_data` then moves the world there.
 
-        What a frame of a record holds beside the scene is passed over: time, skills and validity, and the values of
-        sensors that this scene does not have, since a sensor reads the scene and is no part of it.
+        Values of a frame that do not belong to the scene are skipped: time, skills and validity, and the values of
+        sensors that this scene does not have, since sensors only read the scene.
 
         Raises:
             RecordingError: A path names no buffer of this tree; then nothing was written.
@@ -89,7 +89,7 @@ class Scene(Module):
 
 
 def _group(parent: Module, *names: str) -> Module:
-    """The group at a path below a module, made where it is missing."""
+    """Returns the group at a path below a module, and creates it if it is missing."""
     for name in names:
         if name not in parent.children:
             parent.add_child(name, Group())

@@ -1,6 +1,6 @@
-"""The room that moving links take on their way: copies of their colliders where they will be, that stand still.
+"""The space that moving links sweep: fixed copies of their colliders along the motion.
 
-What is kept clear of all copies is kept clear of the motion, however fast it is carried out.
+A body that is clear of all copies is clear of the motion, at any speed.
 """
 
 from __future__ import annotations
@@ -19,20 +19,20 @@ from unlatch.simcore.sim.bodies import ROOT, Body
 Array = np.ndarray
 
 STEP_M = 0.02
-"""A copy is made wherever a link's centre of mass has moved so far since the last one, ..."""
+"""A copy is made whenever a link's centre of mass has moved this far since the last copy, ..."""
 STEP_RAD = 0.1
-"""... or the link has turned so far: its ends, at most 0.2 m away, have then moved about as far."""
+"""... or the link has turned this far: its ends, at most 0.2 m away, have then moved about as far."""
 SWEPT_CLEARANCE_M = 0.01
-"""Distance to a copy below which a pair counts as colliding [m]: what lies between two copies is so covered."""
+"""Distance to a copy below which a pair collides [m]; it covers the space between two copies."""
 
 _DEFAULT, _COPIES, _MEETS, _ALL = 1, 64, 128, -1
-"""Bullet's group of what moves, that of the copies, that of what they collide with, and a mask of all groups."""
+"""Bullet's collision groups of moving bodies, of copies and of bodies that collide with copies; and a mask of all."""
 _BOTH = 0
 
 
 @dataclass(frozen=True)
 class PlannedMotion:
-    """What another arm of the robot, and the part that it leads, are about to do."""
+    """The planned motion of another arm of the robot, and of the part that it moves."""
 
     links: frozenset[str]
     """Links of the arm."""
@@ -41,9 +41,9 @@ class PlannedMotion:
     q: Array
     """(N, n) their positions, in order [rad]."""
     fingers: Mapping[str, float]
-    """Positions of the joints of its fingers where they are widest open on the way [rad or m]."""
+    """Positions of its finger joints at their widest opening on the way [rad or m]."""
     obstacle: str | None = None
-    """Name of the obstacle that it moves a part of."""
+    """Name of the obstacle whose part it moves."""
     joint: str | None = None
     """Joint of that part."""
     s: Array = field(default_factory=lambda: np.zeros(0))
@@ -53,11 +53,11 @@ class PlannedMotion:
 def sweep(
     body: Body, links: Iterable[int], joints: Sequence[str], positions: Array, *, fixed: Mapping[str, float]
 ) -> dict[int, str]:
-    """Puts copies of a body's links wherever they come on a motion; the body is left where it was.
+    """Places copies of a body's links along a motion; the body stays where it is.
 
     Args:
         body: The body.
-        links: Numbers of the links that are copied.
+        links: Numbers of the links to copy.
         joints: The joints that move.
         positions: (N, n) their positions [rad or m].
         fixed: Positions of further joints meanwhile [rad or m].
@@ -66,7 +66,7 @@ def sweep(
         The label of the copied link by the number of each copy.
     """
     client = body.client
-    # copies meet nothing but what `meets_copies` names, for which both must want it: by default one is enough
+    # copies collide only with links of `meets_copies`: both sides must agree, while by default one is enough
     p.setPhysicsEngineParameter(collisionFilterMode=_BOTH, physicsClientId=client)
     names = [joint.name for joint in body.movable_joints]
     before = body.joint_states(names)[0]
@@ -97,7 +97,7 @@ def sweep(
 
 
 def meets_copies(body: Body, links: Iterable[int]) -> None:
-    """Has links of a body collide with copies, beside all that they collide with anyway.
+    """Makes links of a body collide with copies, too.
 
     Args:
         body: The body.
@@ -108,7 +108,7 @@ def meets_copies(body: Body, links: Iterable[int]) -> None:
 
 
 def moved_links(body: Body, joint: str) -> frozenset[int]:
-    """Numbers of the links that move with a joint of a body."""
+    """Returns the numbers of the links that move with a joint of a body."""
     moved = {body.joint(joint).index}
     for index in range(p.getNumJoints(body.body_id, physicsClientId=body.client)):  # a parent comes before its children
         if p.getJointInfo(body.body_id, index, physicsClientId=body.client)[16] in moved:
@@ -117,7 +117,7 @@ def moved_links(body: Body, joint: str) -> frozenset[int]:
 
 
 _NO_FILE = b"unknown_file"
-"""What Bullet calls the file of a hull that it made itself."""
+"""Bullet's file name of a hull that it made itself."""
 
 
 def _moved(before: Pose | None, now: Pose) -> bool:
@@ -128,7 +128,7 @@ def _moved(before: Pose | None, now: Pose) -> bool:
 
 
 def _com_pose(body: Body, link: int) -> Pose:
-    """Pose of a link's inertial frame, in which Bullet states its colliders."""
+    """Returns the pose of a link's inertial frame, in which Bullet states its colliders."""
     if link == ROOT:
         position, quat_xyzw = p.getBasePositionAndOrientation(body.body_id, physicsClientId=body.client)
     else:
@@ -138,7 +138,7 @@ def _com_pose(body: Body, link: int) -> Pose:
 
 
 def _shapes(body: Body, link: int) -> list[tuple[int, Pose]]:
-    """New shapes like the colliders of a link, and where they are in its inertial frame."""
+    """Creates copies of the collision shapes of a link, and returns them with their poses in its inertial frame."""
     found = p.getCollisionShapeData(body.body_id, link, physicsClientId=body.client)
     return [
         (_hull(body, link, index), Pose.identity())
@@ -149,7 +149,7 @@ def _shapes(body: Body, link: int) -> list[tuple[int, Pose]]:
 
 
 def _hull(body: Body, link: int, index: int) -> int:
-    """A new shape like a cylinder of a URDF, which Bullet makes a hull that has no file, in the inertial frame."""
+    """Creates a copy of a cylinder of a URDF, which Bullet keeps as a hull without a file, in the inertial frame."""
     _, vertices = p.getMeshData(body.body_id, link, collisionShapeIndex=index, physicsClientId=body.client)
     return int(
         p.createCollisionShape(p.GEOM_MESH, vertices=[list(vertex) for vertex in vertices], physicsClientId=body.client)

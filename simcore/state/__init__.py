@@ -1,4 +1,4 @@
-"""The tree of everything that has state; no simulator inside."""
+"""The tree of all state; independent of the simulator."""
 
 from unlatch.simcore.state.buffer import Buffer
 from unlatch.simcore.state.module import Module

@@ -1,4 +1,4 @@
-"""One value slot with tags."""
+"""A buffer: one value with tags."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ Array = np.ndarray
 
 
 class Buffer:
-    """Holds one array of simulation data (a joint state, a pose, an image) and the tags it is selected by.
+    """Holds one array of simulation data (a joint state, a pose, an image) and its tags.
 
-    The array is copied in and cannot be written to: what `state_dict` handed out stays as it was.
+    The array is copied and read-only, so results of `state_dict` never change.
     """
 
     def __init__(self, value: ArrayLike | None = None, *, tags: Iterable[str] = ()) -> None:
@@ -32,11 +32,11 @@ class Buffer:
         self.set_value(value)
 
     def get_value(self) -> Array | None:
-        """The value last written, or None before the first; read-only."""
+        """Returns the last value, or None before the first; read-only."""
         return self._value
 
     def set_value(self, value: ArrayLike | None) -> None:
-        """Writes a value; the array is copied in.
+        """Writes a copy of a value.
 
         Raises:
             RecordingError: It is not an array of booleans, numbers or text.

@@ -1,4 +1,4 @@
-"""A tree of buffers: reading the simulation in, writing recorded values back."""
+"""A tree of buffers: it reads the simulation, and writes recorded values back."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _NAME = re.compile(r"[A-Za-z0-9_-]+\Z")  # a word of the keys of a record
 
 
 class _Changes:
-    """How often the tree of any module has changed: a module does not know what it is part of."""
+    """Counts the changes of all module trees, since a module does not know its parents."""
 
     def __init__(self) -> None:
         self.count = 0
@@ -34,7 +34,7 @@ _CHANGES = _Changes()
 class Module(RenderingSwitches):
     """Owns buffers and child modules; both are found by attribute name or by `add_child`.
 
-    A subclass overrides what concerns it, each nothing by default: `_read_state` (simulation into buffers),
+    A subclass overrides some of these methods, which do nothing by default: `_read_state` (simulation into buffers),
     `_write_state` (buffers into the simulation), `_switch_rendering` (a kind of image on or off). `update_state`,
     `write_replay_data` and the switches call them on the module itself first, then on its children in the order in
     which they were added.
@@ -44,13 +44,13 @@ class Module(RenderingSwitches):
         self._buffers: dict[str, Buffer] = {}
         self._children: dict[str, Module] = {}
         self._listed: dict[_Tags, tuple[int, list[tuple[str, Buffer]]]] = {}
-        """By tags, the buffers of the tree with their paths, and how often trees had changed when they were listed."""
+        """Buffers of the tree with their paths, and the count of changes when they were listed, by tags."""
 
     def __setattr__(self, name: str, value: object) -> None:
         if not name.startswith("_"):
             buffers: dict[str, Buffer] | None = self.__dict__.get("_buffers")
             if buffers is not None:
-                # the name may have held one of them before
+                # the name may have held a buffer or a module before
                 _drop(name, buffers, self._children)
             if isinstance(value, Buffer | Module):
                 if buffers is None:
@@ -92,13 +92,13 @@ class Module(RenderingSwitches):
         return self._children
 
     def update_state(self) -> None:
-        """Reads the simulation into the buffers of this module and of all below it."""
+        """Reads the simulation into the buffers of this module and of all modules below it."""
         self._read_state()
         for child in self._children.values():
             child.update_state()
 
     def write_replay_data(self) -> None:
-        """Pushes the buffers of this module and of all below it back into the simulation."""
+        """Writes the buffers of this module and of all modules below it into the simulation."""
         self._write_state()
         for child in self._children.values():
             child.write_replay_data()
@@ -110,23 +110,23 @@ class Module(RenderingSwitches):
         """Writes this module's own buffers into the simulation; nothing by default."""
 
     def switch_rendering(self, kind: Rendering, *, on: bool) -> None:
-        """Switches a kind of image on or off, for this module and for all below it."""
+        """Switches a kind of image on or off, for this module and all modules below it."""
         self._switch_rendering(kind, on=on)
         for child in self._children.values():
             child.switch_rendering(kind, on=on)
 
     def _switch_rendering(self, kind: Rendering, *, on: bool) -> None:
-        """Switches a kind of image of this module's own; nothing by default."""
+        """Switches a kind of image of this module alone; nothing by default."""
 
     def named_buffers(self) -> Iterator[tuple[str, Buffer]]:
-        """Every buffer of the tree with its path relative to this module."""
+        """Yields every buffer of the tree with its path relative to this module."""
         yield from self._buffers.items()
         for name, child in self._children.items():
             for path, buffer in child.named_buffers():
                 yield f"{name}.{path}", buffer
 
     def _chosen_buffers(self, include: _Some, exclude: frozenset[str]) -> list[tuple[str, Buffer]]:
-        """Those of `named_buffers` with such tags, listed anew only where a tree has changed: every frame asks."""
+        """Returns the buffers with such tags; the list is kept until a tree changes, since every frame needs it."""
         changes, found = self._listed.get((include, exclude), (-1, []))
         if changes != _CHANGES.count:
             found = [
@@ -140,7 +140,7 @@ class Module(RenderingSwitches):
     def state_dict(
         self, include_tags: Collection[str] | None = None, exclude_tags: Collection[str] = ()
     ) -> dict[str, Array]:
-        """Values of the tree by path; empty buffers are left out.
+        """Returns the values of the tree by path, without empty buffers.
 
         Args:
             include_tags: Only buffers with one of these tags; None for all.
@@ -160,7 +160,7 @@ class Module(RenderingSwitches):
         """Writes values into the buffers of the tree.
 
         Raises:
-            RecordingError: A path names no buffer of this tree; then nothing was written.
+            RecordingError: A path names no buffer of this tree; then nothing is written.
         """
         buffers = dict(self._chosen_buffers(None, frozenset()))
         for path in state:
@@ -175,7 +175,7 @@ class Module(RenderingSwitches):
 
 
 def _drop(name: str, buffers: dict[str, Buffer], children: dict[str, Module]) -> None:
-    """Forgets what a name held."""
+    """Removes the buffer or child of a name."""
     if name in buffers or name in children:
         _CHANGES.note()
         buffers.pop(name, None)

@@ -1,4 +1,4 @@
-"""Switches for image buffers: off until one of these is called, on the root or on one sensor."""
+"""Switches for image buffers, which are off by default."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ class Rendering(Enum):
     distance = auto()
     """Distance to the camera's centre [m]."""
     segmentation = auto()
-    """Which class of thing is seen."""
+    """Class of the visible body."""
     instance_id_segmentation = auto()
-    """Which link of which body is seen."""
+    """Visible link and its body."""
     normals = auto()
-    """Directions of the surfaces seen."""
+    """Normals of visible surfaces."""
 
 
 class RenderingSwitches(ABC):
-    """Images cost far more than all other state together, so that they are made only where they were asked for.
+    """Switches of images, which cost far more than all other state together.
 
-    Each switch holds for the module it is called on and for all below it; calling one twice changes nothing. From then
+    Each switch applies to its module and all modules below it; a second call changes nothing. From then
     on `update_state` fills the image buffers.
     """
 

@@ -1,1 +1,1 @@
-"""Annotators: what an image shows, as boxes, poses, points and masks. Each is a function of one `AnnotatedFrame`."""
+"""Annotators compute labels of an image: boxes, poses, points and masks. Each is a function of one `AnnotatedFrame`."""

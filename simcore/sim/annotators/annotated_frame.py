@@ -1,4 +1,4 @@
-"""All that annotators work from: one image of a world with what the world knew when it was made."""
+"""The input of annotators: one image of a world, and the geometry of the world at that moment."""
 
 from __future__ import annotations
 
@@ -21,31 +21,31 @@ from unlatch.simcore.sim.world import World
 Array = np.ndarray
 
 BACKGROUND = {"class": "BACKGROUND"}
-"""Labels of where nothing is seen: semantic id 0."""
+"""Labels of pixels that show nothing: semantic id 0."""
 UNLABELLED = {"class": "UNLABELLED"}
-"""Labels of what has none of the semantic types that were asked for: semantic id 1."""
+"""Labels of pixels that show things without labels of the wanted types: semantic id 1."""
 
 
 @dataclass(frozen=True)
 class AnnotatedFrame:
-    """An image and the geometry behind it; nothing in it changes with the world."""
+    """An image and the geometry behind it; it does not change with the world."""
 
     cfg: AnnotationCfg
-    """What all annotators are told."""
+    """Settings of all annotators."""
     optics: Pinhole | Fisheye
     """Size and lens of the camera."""
     T_world_camera: Pose
     """Pose of its frame."""
     near_m: float
-    """Nothing nearer is seen [m]."""
+    """Distance of the near plane [m]."""
     images: RawImages
     """Colours, depth and links, without noise."""
     link_names: tuple[str, ...]
-    """Label of every link, in the order of `images.link_ids`, which counts from 1."""
+    """Label of every link; `images.link_ids` numbers them from 1."""
     all_entities: tuple[Entity, ...]
-    """Everything with a label of the types that were asked for, seen or not."""
+    """All things with a label of the wanted types, visible or not."""
     links: tuple[tuple[Pose, TriangleMesh], ...]
-    """Pose in the world of every link and what can be seen of it, in the same order."""
+    """Pose in the world and visual mesh of every link, in the same order."""
     keypoints: Mapping[str, Array] = field(default_factory=dict)
     """Points (3,) in the world frame by name [m]."""
 
@@ -54,12 +54,12 @@ class AnnotatedFrame:
         return np.bincount(self.images.link_ids.ravel(), minlength=len(self.link_names) + 1)
 
     def visible_px(self, entity: Entity) -> int:
-        """How many pixels show a thing."""
+        """Returns the number of pixels that show a thing."""
         return int(self._pixels_of_link[list(entity.link_ids)].sum())
 
     @cached_property
     def entities(self) -> tuple[Entity, ...]:
-        """What is annotated: without what is not seen, unless that was asked for."""
+        """The annotated things: the visible ones, or all with `include_occluded`."""
         if self.cfg.include_occluded:
             return self.all_entities
         return tuple(entity for entity in self.all_entities if self.visible_px(entity))
@@ -74,7 +74,7 @@ class AnnotatedFrame:
         return dict(enumerate(found))
 
     def semantic_id(self, entity: Entity) -> int:
-        """The key of a thing's labels in `id_to_labels`."""
+        """Returns the key of a thing's labels in `id_to_labels`."""
         return next(number for number, labels in self.id_to_labels.items() if labels == dict(entity.labels))
 
     @cached_property
@@ -83,38 +83,38 @@ class AnnotatedFrame:
         return self.T_world_camera.inverse()
 
     def seen_mesh(self) -> TriangleMesh:
-        """Every link of which a pixel is seen, in the camera frame."""
+        """Returns the mesh of all visible links, in the camera frame."""
         seen = [self.links[number - 1] for number in np.flatnonzero(self._pixels_of_link) if number]
         return join_meshes(mesh.moved(self.T_camera_world @ T) for T, mesh in seen)
 
     @cached_property
     def distance_m(self) -> Array:
-        """(height, width) distance to the camera's centre [m]; infinite where nothing is seen."""
+        """(height, width) distance to the camera's centre [m]; infinite where nothing is visible."""
         if self.images.distance_m is not None or isinstance(self.optics, Fisheye):
             return self.images.depth_m if self.images.distance_m is None else self.images.distance_m
         return (self.images.depth_m * ray_lengths(self.optics)).astype(np.float32)
 
     @property
     def lengths_m(self) -> Array:
-        """(height, width) what `nearest` compares with: depth of a pinhole, distance of a fisheye [m]."""
+        """(height, width) lengths that `nearest` compares: depth for a pinhole, distance for a fisheye [m]."""
         return self.distance_m if isinstance(self.optics, Fisheye) else self.images.depth_m
 
     def nearest(self, mesh: TriangleMesh) -> tuple[Array, Array]:
-        """Which triangles of a mesh in the camera frame every pixel would show; see `nearest_through`."""
+        """Returns the triangle of a mesh that each pixel would show, in the camera frame; see `nearest_through`."""
         return nearest_through(self.optics, mesh, near_m=self.near_m)
 
     def points_camera(self) -> Array:
-        """(height, width, 3) where each pixel's ray meets a surface, camera frame [m]; NaN where nothing is seen."""
+        """(height, width, 3) visible point of each pixel, camera frame [m]; NaN where nothing is visible."""
         if isinstance(self.optics, Pinhole):
             return self.optics.points(self.images.depth_m)
         return self.optics.rays() * np.where(np.isfinite(self.distance_m), self.distance_m, np.nan)[..., None]
 
     def in_camera(self, points_world: Array) -> Array:
-        """Points (..., 3) of the world in the camera frame [m]."""
+        """Returns points (..., 3) of the world in the camera frame [m]."""
         return self.T_camera_world @ points_world
 
     def mask(self, entity: Entity) -> Array:
-        """(height, width) bool: the pixels that show a thing."""
+        """(height, width) bool: pixels that show a thing."""
         wanted: Array = np.zeros(len(self.link_names) + 1, dtype=bool)
         wanted[list(entity.link_ids)] = True
         return wanted[self.images.link_ids]
@@ -122,7 +122,7 @@ class AnnotatedFrame:
 
 @lru_cache(maxsize=8)
 def ray_lengths(pinhole: Pinhole) -> Array:
-    """(height, width) distance to the camera's centre over depth, of the cameras that were used last."""
+    """(height, width) distance to the camera's centre divided by depth; kept for the last cameras."""
     lengths = pinhole.ray_lengths()
     lengths.setflags(write=False)
     return lengths
@@ -138,15 +138,15 @@ def take_annotated_frame(
     cfg: AnnotationCfg,
     keypoints: Mapping[str, Array] | None = None,
 ) -> AnnotatedFrame:
-    """Makes an image and keeps what annotators need of the world.
+    """Renders an image and takes the geometry of the world that annotators need.
 
     Args:
         world: The world, loaded with visual shapes.
         optics: Size and lens.
         T_world_camera: Pose of the camera's frame.
-        near_m: Nothing nearer is seen [m].
-        far_m: Nothing farther is seen [m].
-        cfg: What all annotators are told.
+        near_m: Distance of the near plane [m].
+        far_m: Distance of the far plane [m].
+        cfg: Settings of all annotators.
         keypoints: Points (3,) in the world frame by name [m].
 
     Raises:
@@ -166,7 +166,7 @@ def make_annotated_frame(
     cfg: AnnotationCfg,
     keypoints: Mapping[str, Array] | None = None,
 ) -> AnnotatedFrame:
-    """The same of an image that was made already, of the world as it is now; arguments as of `take_annotated_frame`."""
+    """As `take_annotated_frame`, for an image that shows the world as it is now."""
     return AnnotatedFrame(
         cfg=cfg,
         optics=optics,

@@ -1,4 +1,4 @@
-"""Everything that was asked for about one image."""
+"""Runs annotators on one image."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ Array = np.ndarray
 
 @dataclass(frozen=True)
 class Annotations:
-    """What annotators found in one image."""
+    """The labels of one image."""
 
     values: Mapping[str, Array]
     """Arrays by the names of the annotators' outputs."""
     paths: tuple[str, ...]
-    """Path of every thing: row i of arrays with a row for each belongs to path i."""
+    """Path of every thing; row i of an array with one row per thing belongs to path i."""
     semantic_ids: tuple[int, ...]
-    """Key of `id_to_labels` of every thing."""
+    """Key in `id_to_labels` of every thing."""
     id_to_labels: Mapping[int, Mapping[str, str]]
     """Labels by type."""
 
@@ -32,7 +32,7 @@ class Annotations:
 
 
 def annotate(frame: AnnotatedFrame, names: Sequence[str]) -> Annotations:
-    """Asks annotators about an image.
+    """Runs annotators on an image.
 
     Args:
         frame: The image.

@@ -18,23 +18,23 @@ class Output:
     """One array of an annotator."""
 
     name: str
-    """Its name, unique among all annotators."""
+    """Name, unique among all annotators."""
     shape: tuple[int | str, ...]
     """`N` things in the order of `Annotations.paths`, `K` keypoints, `H` rows and `W` columns of the image."""
     dtype: str
-    """Type of its values, as NumPy names it; `text` for names."""
+    """NumPy's name of the type of its values; `text` for names."""
     unit: str
     """Unit, or `-`."""
     meaning: str
-    """What it holds, in one sentence."""
+    """Its content, in one sentence."""
 
 
 class Annotator(ABC):
-    """Computes some arrays from a frame: the same ones in every image, nothing else, and without changing anything."""
+    """Computes the same arrays from every frame, and changes nothing."""
 
     outputs: ClassVar[tuple[Output, ...]]
-    """What it computes."""
+    """The arrays that it computes."""
 
     @abstractmethod
     def annotate(self, frame: AnnotatedFrame) -> dict[str, Array]:
-        """The arrays by the names of `outputs`."""
+        """Returns the arrays by the names in `outputs`."""

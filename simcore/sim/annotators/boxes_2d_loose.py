@@ -1,4 +1,4 @@
-"""Boxes about all of a thing, whatever hides it."""
+"""Boxes in the image around whole things, hidden or not."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Array = np.ndarray
 
 
 class LooseBoxes2d(Annotator):
-    """Extents of the projection of every triangle, within the image."""
+    """Extents of the projected triangles, clipped to the image."""
 
     outputs: ClassVar[tuple[Output, ...]] = (
         Output(
@@ -35,10 +35,10 @@ class LooseBoxes2d(Annotator):
 
 
 def _box(frame: AnnotatedFrame, entity: Entity) -> Array:
-    if isinstance(frame.optics, Fisheye):  # straight lines are curved: what its corners span is not all
+    if isinstance(frame.optics, Fisheye):  # a fisheye bends straight lines: corners do not bound the projection
         return _of_pixels(np.isfinite(frame.nearest(entity.mesh(frame.T_camera_world))[0]))
     points = frame.in_camera(entity.outermost_world)
-    if (points[:, 2] < frame.near_m).any():  # of what is cut off, others are outermost
+    if (points[:, 2] < frame.near_m).any():  # the near plane cuts it and makes other points outermost
         points = in_front(entity.mesh(frame.T_camera_world), frame.near_m)[0].vertices
     pixels = frame.optics.project(points)
     outside = np.full(4, np.nan)
@@ -52,7 +52,7 @@ def _box(frame: AnnotatedFrame, entity: Entity) -> Array:
 
 
 def _of_pixels(covered: Array) -> Array:
-    """The box about pixels (height, width)."""
+    """Returns the box around the true pixels of an image (height, width)."""
     columns, rows = np.flatnonzero(covered.any(axis=0)), np.flatnonzero(covered.any(axis=1))
     if not len(rows):
         return np.full(4, np.nan)

@@ -1,4 +1,4 @@
-"""Boxes about what is seen."""
+"""Boxes in the image around visible pixels."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Array = np.ndarray
 
 
 class TightBoxes2d(Annotator):
-    """Boxes about the pixels that show a thing."""
+    """Boxes around the pixels that show a thing."""
 
     outputs: ClassVar[tuple[Output, ...]] = (
         Output(

@@ -13,7 +13,7 @@ Array = np.ndarray
 
 
 class Boxes3d(Annotator):
-    """The box of a thing along the axes of its own frame, joints as they are."""
+    """The box around a thing along the axes of its own frame, at the present joint positions."""
 
     outputs: ClassVar[tuple[Output, ...]] = (
         Output("boxes_3d_extents", ("N", 2, 3), "float64", "m", "Lower and upper corner in the thing's frame."),

@@ -1,4 +1,4 @@
-"""Which annotators there are."""
+"""The catalog of annotators."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What all annotators are told."""
+"""Settings of all annotators."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from unlatch.simcore.sim.annotators.entity import SEMANTIC_TYPES
 
 @dataclass
 class AnnotationCfg:
-    """Which things are annotated, and in which camera frame poses are given."""
+    """Selects the annotated things and the camera frame of poses."""
 
     semantic_types: list[str] = field(default_factory=lambda: ["class"])
-    """Only what has a label of its own of one of these types: `class` and `body` of whole bodies, `part` of the parts
-    that an annotation names, `link` of every link."""
+    """Only things with their own label of one of these types: `class` and `body` of whole bodies, `part` of parts
+    that an annotation names, `link` for every link."""
     include_occluded: bool = False
-    """Whether things of which no pixel is seen are annotated too."""
+    """Whether things without a visible pixel are annotated, too."""
     leave_out: list[str] = field(default_factory=list)
-    """Classes of bodies that are not annotated, such as `table`; they hide others as before."""
+    """Classes of bodies that are not annotated, such as `table`; they still hide others."""
     camera_rotation_deg: list[float] = field(default_factory=lambda: [0.0, 0.0, 0.0])
-    """Rotation of the camera frame of poses from ours, about the fixed axes x, then y, then z [degrees]. Ours has x to
+    """Rotation from our camera frame to that of poses, about the fixed axes x, then y, then z [degrees]. Ours has x to
     the right of the image, y down, z forward; [180, 0, 0] gives OpenGL's and USD's, with y up and z backward."""
     keypoint_tolerance_m: float = 0.01
-    """A keypoint so far behind the surface that is seen there counts as visible [m]."""
+    """A keypoint up to this far behind the visible surface counts as visible [m]."""
 
     def __post_init__(self) -> None:
         for name in self.semantic_types:
@@ -55,10 +55,10 @@ class AnnotationCfg:
             )
 
     def type_of(self, labels: Mapping[str, str]) -> str:
-        """The first of the semantic types that labels (never without one of them) have."""
+        """Returns the first of the semantic types that occurs in labels, which have at least one."""
         return next(kind for kind in self.semantic_types if kind in labels)
 
     @property
     def T_camera_turned(self) -> Pose:
-        """Pose of the turned camera frame in the camera's."""
+        """Pose of the rotated camera frame in the camera's frame."""
         return Pose.from_rpy(np.zeros(3), np.radians(self.camera_rotation_deg))

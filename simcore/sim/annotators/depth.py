@@ -1,4 +1,4 @@
-"""Two kinds of depth."""
+"""Depth images."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Array = np.ndarray
 
 
 class DistanceToImagePlane(Annotator):
-    """How far in front of the camera, along its z axis."""
+    """Distance along the camera's z axis."""
 
     outputs: ClassVar[tuple[Output, ...]] = (
         Output(
@@ -27,7 +27,7 @@ class DistanceToImagePlane(Annotator):
 
 
 class DistanceToCamera(Annotator):
-    """How far from the camera's centre, along the ray of each pixel."""
+    """Distance to the camera's centre along the ray of each pixel."""
 
     outputs: ClassVar[tuple[Output, ...]] = (
         Output(

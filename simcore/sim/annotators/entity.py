@@ -1,4 +1,4 @@
-"""Things that annotations speak of: bodies and parts of bodies, with labels of several types."""
+"""Annotated things: bodies and links, with labels of several types."""
 
 from __future__ import annotations
 
@@ -19,30 +19,30 @@ from unlatch.simcore.sim.world import World
 Array = np.ndarray
 
 SEMANTIC_TYPES = ("class", "body", "part", "link")
-"""Types of labels: a body has the first two, its links the last two beside; a part is a link that a user knows."""
+"""Types of labels: bodies have the first two, links also the last two; a part is a link that an annotation names."""
 CORNER_SIGNS = np.array(
     [[1, -1, 1], [-1, -1, 1], [-1, 1, 1], [1, 1, 1], [1, -1, -1], [-1, -1, -1], [-1, 1, -1], [1, 1, -1]]
 )
-"""(8, 3) on which side of the middle the corners of a box lie, in the order of DOPE's cuboids."""
+"""(8, 3) signs of the corners of a box around its centre, in the order of DOPE's cuboids."""
 
 
 @dataclass(frozen=True)
 class Entity:
-    """One thing with labels. Its frame is that of the root link of a body, or of the link."""
+    """One thing with labels. Its frame is that of the body's root link, or of the link."""
 
     path: str
     """`/<body>` or `/<body>/<link>`."""
     labels: Mapping[str, str]
-    """Its labels by type, those that it has from its body among them."""
+    """Its labels by type, including those of its body."""
     link_ids: tuple[int, ...]
-    """Its links, as `RawImages.link_ids` numbers them."""
+    """Numbers of its links in `RawImages.link_ids`."""
     T_world_entity: Pose
     """Pose of its frame."""
     pieces: tuple[tuple[Pose, TriangleMesh], ...]
-    """Pose in its frame of each link, and what is seen of that."""
+    """Pose in its frame and visual mesh of each link."""
 
     def mesh(self, T_a_world: Pose) -> TriangleMesh:
-        """All that is seen of it, in a frame a.
+        """Returns its visual mesh in a frame a.
 
         Args:
             T_a_world: Pose of the world in that frame.
@@ -52,13 +52,13 @@ class Entity:
 
     @cached_property
     def outermost_world(self) -> Array:
-        """(H, 3) points with the extents of all that is seen of it along any direction, world frame [m]."""
+        """(H, 3) points with the same extents as its visual mesh along any direction, world frame [m]."""
         clouds = [self.T_world_entity @ T @ piece.outermost for T, piece in self.pieces]
         return np.concatenate([np.zeros((0, 3)), *clouds])
 
     @cached_property
     def extents(self) -> Array:
-        """(2, 3) lower and upper corner of its box in its frame [m]; NaN where nothing of it can be seen."""
+        """(2, 3) lower and upper corner of its box in its frame [m]; NaN without a visual mesh."""
         points = self.T_world_entity.inverse() @ self.outermost_world
         if not len(points):
             return np.full((2, 3), np.nan)
@@ -77,12 +77,12 @@ class Entity:
 
 
 def entities_of(world: World, semantic_types: Sequence[str], *, leave_out: Sequence[str] = ()) -> list[Entity]:
-    """Everything in a world that has a label of its own of one of these types, bodies before their links.
+    """Returns all things in a world with a label of their own of one of these types, bodies before their links.
 
     Args:
         world: The world, loaded with visual shapes.
         semantic_types: Some of `SEMANTIC_TYPES`.
-        leave_out: Classes of bodies that are left out.
+        leave_out: Classes of bodies to leave out.
     """
     number = {label: index for index, (label, _) in enumerate(link_labels(world), start=1)}
     found = []
@@ -101,7 +101,7 @@ def entities_of(world: World, semantic_types: Sequence[str], *, leave_out: Seque
 
 
 def links_of(world: World) -> list[tuple[Pose, TriangleMesh]]:
-    """Pose in the world of every link and what is seen of it, in the order of `link_labels`."""
+    """Returns pose in the world and visual mesh of every link, in the order of `link_labels`."""
     return [(body.link_pose(link), link_mesh(body, link)) for body in world.seen_bodies() for link in body.links]
 
 
@@ -128,6 +128,6 @@ def _labels(body: Body, link: str | None, semantic_types: Sequence[str]) -> dict
 
 
 def box_edges() -> list[tuple[int, int]]:
-    """Pairs of corners of a box, in the order of `CORNER_SIGNS`, that an edge joins."""
+    """Returns the edges of a box as pairs of corners in the order of `CORNER_SIGNS`."""
     apart = [(i, j, int(np.count_nonzero(CORNER_SIGNS[i] != CORNER_SIGNS[j]))) for i, j in product(range(8), repeat=2)]
     return [(i, j) for i, j, differing in apart if i < j and differing == 1]

@@ -1,4 +1,4 @@
-"""Annotated points in the image."""
+"""Keypoints in the image."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Array = np.ndarray
 
 
 class Keypoints(Annotator):
-    """Where keypoints are in the image, and whether they are seen."""
+    """Positions of keypoints in the image, and their visibility."""
 
     outputs: ClassVar[tuple[Output, ...]] = (
         Output("keypoint_names", ("K",), "text", "-", "`<object>.<part>.<keypoint>`."),

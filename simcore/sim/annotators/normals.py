@@ -1,4 +1,4 @@
-"""Directions of surfaces."""
+"""Surface normals."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ the square of the distance."""
 
 
 class Normals(Annotator):
-    """Unit normals of the triangles that are seen; where none fits the image, from the depth around the pixel."""
+    """Unit normals of visible triangles; if none fits the image, computed from the depth around the pixel."""
 
     outputs: ClassVar[tuple[Output, ...]] = (
         Output(
@@ -38,7 +38,7 @@ class Normals(Annotator):
 
 
 def _without_triangles(frame: AnnotatedFrame) -> Array:
-    """(height, width, 3) normals in the camera frame where no triangle fits, from what the image knows."""
+    """(height, width, 3) normals in the camera frame from the image alone, for pixels without a fitting triangle."""
     if frame.images.normals is not None:
         return frame.images.normals.astype(float)
     if isinstance(frame.optics, Pinhole):

@@ -1,4 +1,4 @@
-"""How much of a thing is hidden."""
+"""The hidden share of a thing."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from unlatch.simcore.sim.annotators.entity import Entity
 Array = np.ndarray
 
 _BEHIND_M = 1e-3
-"""What is seen hides a thing only if it is nearer than this before it: outlines round differently."""
+"""A surface hides a thing only if it is this much closer, since outlines are rounded differently [m]."""
 
 
 class Occlusion(Annotator):
-    """The share of the pixels that a thing alone would cover in which something else is seen before it."""
+    """The share of a thing's pixels that something else hides."""
 
     outputs: ClassVar[tuple[Output, ...]] = (
         Output("occlusion", ("N",), "float64", "-", "0: fully visible, 1: fully hidden; NaN: outside of the image."),

@@ -1,4 +1,4 @@
-"""The image as points."""
+"""Point clouds."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Array = np.ndarray
 
 
 class PointCloud(Annotator):
-    """Where each pixel's ray meets a surface, in the order of the image: colours and segmentation belong to it."""
+    """The visible point of each pixel, in the order of the image, as of colours and segmentation."""
 
     outputs: ClassVar[tuple[Output, ...]] = (
         Output("point_cloud", ("H", "W", 3), "float32", "m", "World frame; NaN if the pixel shows nothing."),

@@ -13,7 +13,7 @@ Array = np.ndarray
 
 
 class Poses(Annotator):
-    """Where things are, seen from the camera."""
+    """Poses of things in the camera frame."""
 
     outputs: ClassVar[tuple[Output, ...]] = (
         Output(

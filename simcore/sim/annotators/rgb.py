@@ -13,7 +13,7 @@ Array = np.ndarray
 
 
 class Rgb(Annotator):
-    """Colours as they were rendered."""
+    """Colours without noise."""
 
     outputs: ClassVar[tuple[Output, ...]] = (Output("rgb", ("H", "W", 3), "uint8", "-", "Red, green and blue."),)
 

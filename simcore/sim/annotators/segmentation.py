@@ -1,4 +1,4 @@
-"""Which thing each pixel shows."""
+"""Segmentation images."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _UNLABELLED = 1
 
 
 class SemanticSegmentation(Annotator):
-    """By labels: what shares labels shares a number."""
+    """Segmentation by labels: things with the same labels share a number."""
 
     outputs: ClassVar[tuple[Output, ...]] = (
         Output(
@@ -37,7 +37,7 @@ class SemanticSegmentation(Annotator):
 
 
 class InstanceSegmentation(Annotator):
-    """By link of each body."""
+    """Segmentation by link of each body."""
 
     outputs: ClassVar[tuple[Output, ...]] = (
         Output("instance_segmentation", ("H", "W"), "int32", "-", "Index in `instance_labels`; 0: nothing."),

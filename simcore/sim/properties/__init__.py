@@ -1,1 +1,1 @@
-"""Physical properties of bodies that Bullet lacks or handles inconsistently."""
+"""Physical properties of bodies that Bullet lacks or treats inconsistently."""

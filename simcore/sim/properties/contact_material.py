@@ -17,7 +17,7 @@ SLIDING_M_S = 0.01
 
 @dataclass(frozen=True)
 class ContactMaterial:
-    """Surface of one link. Bullet multiplies both the frictions and the restitutions of the two in contact."""
+    """Surface of one link. Bullet multiplies the frictions and the restitutions of two links in contact."""
 
     static_friction: float
     dynamic_friction: float
@@ -32,7 +32,7 @@ class ContactMaterials:
     """
 
     def __init__(self, world: World, body: Body, links: Iterable[int]) -> None:
-        """Reads the materials of links, by Bullet's number, as they are."""
+        """Reads the present materials of links, by Bullet's number."""
         self._world = world
         self._body = body
         self._called = False
@@ -46,7 +46,7 @@ class ContactMaterials:
         return self._materials[index]
 
     def set(self, index: int, material: ContactMaterial) -> None:
-        """Gives a link another material."""
+        """Changes the material of a link."""
         self._materials[index] = material
         self._slides[index] = False
         p.changeDynamics(
@@ -61,14 +61,14 @@ class ContactMaterials:
             self._called = True
 
     def _choose(self) -> None:
-        """Gives every link the coefficient that its contacts ask for."""
+        """Sets the static or dynamic coefficient of every link by the speed of its contacts."""
         two = [index for index, m in self._materials.items() if m.static_friction != m.dynamic_friction]
         if not two:
             return
         sliding: set[int] = set()
         for point in p.getContactPoints(bodyA=self._body.body_id, physicsClientId=self._body.client):
             own, other, normal, force = point[3], point[4], np.array(point[7]), point[9]
-            # a contact that carries no force slides on nothing
+            # a contact without force does not slide
             if own not in two or own in sliding or force <= 0.0:
                 continue
             other_body = self._world.bodies[self._world.name_of(point[2])]

@@ -1,4 +1,4 @@
-"""Contact and rest offset of free bodies, which Bullet does not have: our own contacts at a distance."""
+"""Contact and rest offsets of free bodies, which Bullet lacks: contacts at a distance."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from unlatch.simcore.sim.world import World
 Array = np.ndarray
 
 _SWEEPS = 12
-"""Passes over the contacts of a body in a step."""
+"""Iterations over the contacts of a body in a step."""
 _BOUNCE_M_S = 0.2
-"""Approach below which nothing bounces, as in the world's own contacts [m/s]."""
+"""Approach speed below which nothing bounces, as in Bullet's own contacts [m/s]."""
 
 _CLEAR_M = 1e-5
-"""Distance from a corner at which a look for the surface below it begins [m]."""
+"""Distance from a corner at which the ray to the surface below it begins [m]."""
 
 
 @dataclass
@@ -37,29 +37,29 @@ class _Near:
 
 
 class ContactOffset:
-    """Keeps one free body of one link at `rest_m` from what it lies on, beginning at `contact_m`.
+    """Keeps one free body of one link at `rest_m` from the bodies below it, beginning at `contact_m`.
 
-    Before every physics step the points of the body that are nearer than `contact_m` to another are found, and impulses
-    (never pulling, with Coulomb friction) so that none of them comes nearer than `rest_m` in the step. With both at 0
-    nothing is done: Bullet's own contacts remain, which correct a penetration once it is there.
+    Before every physics step it finds the points of the body that are closer than `contact_m` to another, and impulses
+    (never pulling, with Coulomb friction) that keep them farther than `rest_m` in the step. With both at 0
+    it does nothing: Bullet's own contacts remain, which correct existing penetrations.
 
     Note:
-        The nearest point of each pair counts, of a box all corners that face the other body. A contact view does not
-        see these forces while the gap is above zero. The other body feels them too.
+        The closest point of each pair counts; for a box, all corners that face the other body. A contact view does not
+        see these forces while the gap is above zero. They act on the other body, too.
     """
 
     def __init__(self, world: World, body: Body) -> None:
         self.contact_m = 0.0
-        """Distance at which contact begins [m]; it counts as at least `rest_m`."""
+        """Distance at which contact begins [m]; at least `rest_m`."""
         self.rest_m = 0.0
-        """Distance at which it comes to rest [m]."""
+        """Distance at which the body rests [m]."""
         self._world = world
         self._body = body
         self._called = False
         self._corners = self._own_corners()
 
     def set(self, *, contact_m: float | None = None, rest_m: float | None = None) -> None:
-        """Sets one offset or both, each 0 or more [m]."""
+        """Sets one or both offsets, each 0 or more [m]."""
         self.contact_m = self.contact_m if contact_m is None else float(contact_m)
         self.rest_m = self.rest_m if rest_m is None else float(rest_m)
         if not self._called and (self.contact_m > 0.0 or self.rest_m > 0.0):
@@ -99,7 +99,7 @@ class ContactOffset:
         return found
 
     def _points(self, point: tuple, other: Body, reach_m: float) -> list[_Near]:  # type: ignore[type-arg]
-        """The nearest point of a pair, and the corners of a box that face the same surface."""
+        """Returns the closest point of a pair, and the corners of a box that face the same surface."""
         client = self._body.client
         normal, on_other, link = np.array(point[7]), np.array(point[6]), point[4]
         own = p.getDynamicsInfo(self._body.body_id, ROOT, physicsClientId=client)
@@ -115,14 +115,14 @@ class ContactOffset:
             gap = float(normal @ (corner - on_other))
             if gap < reach_m:
                 start, end = corner - _CLEAR_M * normal, corner - normal * (max(gap, 0.0) + reach_m)
-                # below a corner that touches, a ray would begin inside the other body and miss it
+                # from a touching corner, a ray would begin inside the other body and miss it
                 touches = gap < 2.0 * _CLEAR_M
                 if touches or p.rayTest(start.tolist(), end.tolist(), physicsClientId=client)[0][0] == other.body_id:
                     facing.append(_Near(corner, normal, gap, other, link, friction, restitution))
         return facing or found
 
     def _push(self, near: list[_Near]) -> None:
-        """Sequential impulses over the points; the body's inertia is exact, what it touches counts as immovable."""
+        """Solves sequential impulses at the points; the touched body counts as immovable."""
         body, client, dt = self._body, self._body.client, self._world.dt
         link = body.masses.link(ROOT)
         position, quat_xyzw = p.getBasePositionAndOrientation(body.body_id, physicsClientId=client)
@@ -167,6 +167,6 @@ class ContactOffset:
 
 
 def _inverse_mass(mass_kg: float, inverse_inertia: Array, arm: Array, direction: Array) -> float:
-    """What a point of a free body is moved by an impulse of 1 along a direction [1/kg]."""
+    """Returns the velocity change of a point of a free body by a unit impulse along a direction [1/kg]."""
     lever = np.cross(arm, direction)
     return float(1.0 / mass_kg + lever @ inverse_inertia @ lever)

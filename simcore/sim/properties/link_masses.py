@@ -18,13 +18,13 @@ Array = np.ndarray
 
 @dataclass
 class LinkMass:
-    """What one link weighs, and what a joint's armature adds to it."""
+    """Mass and inertia of one link, and the armature of its joint."""
 
     mass_kg: float
     inertia_kg_m2: Array
     """(3,) principal moments, in the order of Bullet's inertial frame."""
     inertia_is_given: bool
-    """Whether the moments were written; then the mass no longer changes them."""
+    """Whether the moments were set; then a change of mass leaves them unchanged."""
     added_mass_kg: float
     """Of the armature of a sliding joint; gravity must not act on it."""
     added_inertia_kg_m2: Array
@@ -40,17 +40,17 @@ class LinkMasses:
         self._links: dict[int, LinkMass] = {}
 
     def link(self, index: int) -> LinkMass:
-        """What a link weighs without armature; read from Bullet once."""
+        """Returns the mass of a link without armature; it is read from Bullet once."""
         if index not in self._links:
             info = p.getDynamicsInfo(self._body_id, index, physicsClientId=self._client)
             self._links[index] = LinkMass(info[0], np.array(info[2]), False, 0.0, np.zeros(3))
         return self._links[index]
 
     def set_mass(self, index: int, mass_kg: float) -> None:
-        """Sets a link's mass; its inertia changes in proportion, unless it was written itself.
+        """Sets a link's mass; its inertia changes in proportion, unless it was set itself.
 
-        A written inertia stays what it is, so that the order of the two does not matter, nor what either was before.
-        A massless link keeps the inertia that it has.
+        An inertia that was set stays, so the order of the two calls does not matter.
+        A massless link keeps its inertia.
         """
         link = self.link(index)
         if link.mass_kg > 0.0 and not link.inertia_is_given:
@@ -59,14 +59,14 @@ class LinkMasses:
         self._write(index)
 
     def set_inertia(self, index: int, inertia_kg_m2: ArrayLike) -> None:
-        """Sets a link's principal moments (3,) [kg m^2]; from then on its mass leaves them alone."""
+        """Sets a link's principal moments (3,) [kg m^2]; a later change of mass leaves them unchanged."""
         link = self.link(index)
         link.inertia_kg_m2 = np.array(inertia_kg_m2, dtype=float)
         link.inertia_is_given = True
         self._write(index)
 
     def set_armature(self, index: int, armature: float, *, axis_link: ArrayLike, prismatic: bool) -> None:
-        """Sets what a joint's armature adds to its child link.
+        """Sets the armature of a joint on its child link.
 
         Args:
             index: The child link.
@@ -75,7 +75,7 @@ class LinkMasses:
             prismatic: Whether the joint slides.
 
         Note:
-            About an axis between principal axes, these get their shares.
+            An axis between principal axes is split among them.
         """
         link = self.link(index)
         if prismatic:

@@ -1,4 +1,4 @@
-"""Fixed tendons: linear couplings of joints with a spring, a damper and limits; our own, since Bullet has none."""
+"""Fixed tendons, which Bullet lacks: linear couplings of joints with a spring, a damper and limits."""
 
 from __future__ import annotations
 
@@ -15,27 +15,27 @@ from unlatch.simcore.sim.world import World
 
 @dataclass
 class TendonCfg:
-    """One fixed tendon; a URDF has no word for it, so a view declares it.
+    """One fixed tendon; a URDF cannot state it, so a view declares it.
 
     Its length is l = offset + sum of coefficient * joint position, and its tension
 
         f = stiffness (l - rest_length) + damping dl/dt + limit_stiffness (l - nearest limit, where l is beyond one)
 
-    acts on each of its joints with the effort -coefficient * f, anew at every physics step.
+    acts on each of its joints with the effort -coefficient * f, at every physics step.
     """
 
     joints: list[str] = field(default_factory=list)
-    """Joints that it runs over."""
+    """Joints of the tendon."""
     coefficients: list[float] = field(default_factory=list)
     """Change of length by each joint [m/rad, or 1]."""
     rest_length: float = 0.0
-    """Length at which the spring does not pull [m]."""
+    """Length at which the spring has no tension [m]."""
     stiffness: float = 0.0
     """[N/m]."""
     damping: float = 0.0
     """[N s/m]."""
     limit_stiffness: float = 0.0
-    """Of the spring beyond a limit [N/m]."""
+    """Stiffness of the spring beyond a limit [N/m]."""
     lower_limit: float = -1e9
     """Least length [m]."""
     upper_limit: float = 1e9
@@ -62,14 +62,14 @@ Array = np.ndarray
 
 
 class Tendons:
-    """The tendons of one body, pulled before every physics step until the world's next reset."""
+    """The tendons of one body; they act before every physics step until the world's next reset."""
 
     def __init__(self, world: World, body: Body, cfgs: Sequence[TendonCfg]) -> None:
         """Attaches tendons.
 
         Raises:
-            WorldError: A tendon runs over a joint that cannot move.
-            FrameNotFoundError: It runs over one that is not there.
+            WorldError: A joint of a tendon cannot move.
+            FrameNotFoundError: A joint of a tendon does not exist.
         """
         self._body = body
         self._joints: list[Array] = []
@@ -86,7 +86,7 @@ class Tendons:
             self._joints.append(np.array([joint.index for joint in joints]))
             self._coefficients.append(np.array(cfg.coefficients, dtype=float))
         self.stiffnesses = np.array([cfg.stiffness for cfg in cfgs], dtype=float)
-        """(T,) [N/m]; these arrays may be written to and act from the next step on."""
+        """(T,) [N/m]; all these arrays may be changed and act from the next step on."""
         self.dampings = np.array([cfg.damping for cfg in cfgs], dtype=float)
         """(T,) [N s/m]."""
         self.limit_stiffnesses = np.array([cfg.limit_stiffness for cfg in cfgs], dtype=float)
@@ -106,7 +106,7 @@ class Tendons:
         return len(self._joints)
 
     def tension(self, index: int) -> float:
-        """Tension of a tendon as the joints are now [N]."""
+        """Returns the present tension of a tendon [N]."""
         q, dq = self._states(index)
         coefficients = self._coefficients[index]
         length = float(self.offsets[index] + coefficients @ q)

@@ -1,1 +1,1 @@
-"""Renderers: what makes images of a world, chosen by name."""
+"""Renderers make images of a world; a configuration chooses one by name."""

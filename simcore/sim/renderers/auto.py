@@ -1,4 +1,4 @@
-"""Which renderer `auto` stands for on this machine."""
+"""Chooses the renderer of `auto` on this machine."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ with World(WorldCfg(), visuals=True, renderer=EglRenderer()):
 
 
 def best_renderer(pixels: int, *, depth: bool, looks: bool) -> str:
-    """Name of the fastest of Bullet's renderers that shows the same, by `benchmarks/rendering.py`.
+    """Returns the name of Bullet's fastest suitable renderer, as measured by `benchmarks/rendering.py`.
 
-    `egl` draws neither textures nor the panels of floor, walls and table top, so that it is none where looks count.
-    Else a graphics card is best at any size. Mesa's software renderer overtakes Bullet's at 320x240; where depth is
-    wanted, which takes it a second look, at 640x480.
+    `egl` draws neither textures nor the panels of floor, walls and table top, so it is unsuitable for colours.
+    Otherwise a graphics card is best at any size. Mesa's software renderer overtakes Bullet's at 320x240, or at 640x480
+    with depth, which it renders twice.
 
     Args:
-        pixels: Of the largest image.
+        pixels: Pixels of the largest image.
         depth: Whether depth or normals are wanted.
-        looks: Whether colours are wanted, or looks vary.
+        looks: Whether colours are wanted, or appearance varies.
     """
     if looks:
         return "tiny"
@@ -42,7 +42,7 @@ def _has_graphics_card() -> bool:
 
 @cache
 def _egl_works() -> bool:
-    """Tried in a process of its own: a driver that is broken takes its process with it."""
+    """Tries EGL in a process of its own, since a broken driver crashes its process."""
     try:
         return subprocess.run([sys.executable, "-c", _PROBE], capture_output=True, timeout=60).returncode == 0
     except (OSError, subprocess.TimeoutExpired):

@@ -1,4 +1,4 @@
-"""Bullet's call for images: its arguments, and what comes back in our terms."""
+"""Calls Bullet's renderers and converts their results."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from unlatch.simcore.sim.renderers.renderer import RawImages, RenderedWorld
 
 Array = np.ndarray
 
-_LINK_SHIFT = 24  # bits above which Bullet's segmentation mask holds the link's number plus 1
+_LINK_SHIFT = 24  # from this bit on, Bullet's segmentation mask holds the link's number plus 1
 _BODY_MASK = (1 << _LINK_SHIFT) - 1
 
 
 def bullet_images(
     world: RenderedWorld, request: RenderRequest, *, sampled_at: tuple[float, float], renderer: int
 ) -> RawImages:
-    """One call of Bullet's renderer of a number.
+    """Renders images with one of Bullet's renderers.
 
     Args:
         world: The world.
         request: Camera and wanted images, through a pinhole.
-        sampled_at: Where in the frustum pixel (0, 0) is sampled: column from its left, row from its top [pixels].
+        sampled_at: Position in the frustum at which pixel (0, 0) is sampled: column and row from its corner [pixels].
         renderer: `pybullet.ER_TINY_RENDERER` or `pybullet.ER_BULLET_HARDWARE_OPENGL`.
     """
     pinhole, near_m, far_m = request.optics, request.near_m, request.far_m
@@ -52,7 +52,7 @@ def bullet_images(
 
 
 def light_arguments(world: RenderedWorld) -> dict[str, Any]:
-    """The world's light as arguments of Bullet's call."""
+    """Returns the world's light as arguments of Bullet's call."""
     light = world.light
     return {
         "lightDirection": light.direction,
@@ -65,7 +65,7 @@ def light_arguments(world: RenderedWorld) -> dict[str, Any]:
 
 
 def _frustum_of(request: RenderRequest, column: float, row: float) -> list[float]:
-    """The projection in which pixel (u, v) is sampled on its ray; see `bullet_images`."""
+    """Returns the projection that samples pixel (u, v) on its ray; see `bullet_images`."""
     pinhole, near_m, far_m = request.optics, request.near_m, request.far_m
     x, y = near_m / pinhole.fx, near_m / pinhole.fy
     left, top = -(pinhole.cx + column) * x, (pinhole.cy + row) * y
@@ -73,7 +73,7 @@ def _frustum_of(request: RenderRequest, column: float, row: float) -> list[float
 
 
 def link_ids_of(world: RenderedWorld, mask: Array) -> Array:
-    """(height, width) int32 places, from 1, in `link_labels` of what Bullet's segmentation mask numbers; 0 for none."""
+    """Converts Bullet's segmentation mask to `RawImages.link_ids`."""
     bodies = world.seen_bodies()
     table: Array = np.zeros(
         (

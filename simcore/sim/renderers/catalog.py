@@ -1,4 +1,4 @@
-"""Which renderers there are."""
+"""The catalog of renderers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rays cast on the processor by Intel's Embree: exact geometry through any lens, clean edges, hard shadows."""
+"""Ray casting on the CPU by Intel's Embree: exact geometry through any lens, smooth edges, hard shadows."""
 
 from __future__ import annotations
 
@@ -28,18 +28,18 @@ from unlatch.simcore.sim.visuals.visual_shapes import Paint, VisualShape
 Array = np.ndarray
 
 _MAX_SURFACES = 128
-"""Links whose trees are kept from one episode to the next."""
+"""Links whose ray trees are kept between episodes."""
 _QUARTERS = ((-0.25, -0.25), (0.25, -0.25), (-0.25, 0.25), (0.25, 0.25))
-"""Where in a pixel on an edge its colour is sampled, from its middle [pixels]."""
+"""Sample positions of a pixel on an edge, from its centre [pixels]."""
 _BENDS = 0.9
-"""Cosine of the angle between normals of two neighbours from which there is an edge between them."""
+"""Cosine of the angle between two normals from which there is an edge between their pixels."""
 
 
 class EmbreeRenderer(Renderer):
-    """Casts one ray a pixel, and four where colours have an edge; one core.
+    """Casts one ray per pixel, and four at edges of colours; on one core.
 
-    Depth, labels and normals are those of the triangles on each pixel's ray. Shapes are seen from both sides, panels of
-    `scenery.py` from their front; what is wholly transparent is not seen.
+    Depth, labels and normals are those of the triangles on each pixel's ray. Shapes have two visible sides, panels of
+    `scenery.py` one. Fully transparent shapes are invisible.
     """
 
     name: ClassVar[str] = "embree"
@@ -67,7 +67,7 @@ class EmbreeRenderer(Renderer):
         if scene is None:
             return _nothing(optics, pixels)
         seen = _Seen.joined([_look(world, scene, request, band) for band in rays.bands()])
-        link_ids = np.array([*(link.link_id for link in scene.links), 0], dtype=np.int32)  # the last for place -1
+        link_ids = np.array([*(link.link_id for link in scene.links), 0], dtype=np.int32)  # the last one for index -1
         forward = rays.directions[:, 2]
         with np.errstate(invalid="ignore"):
             depth: Array = np.where(forward > 0.0, seen.reach * forward, np.inf)
@@ -85,7 +85,7 @@ class EmbreeRenderer(Renderer):
         """See `Renderer`."""
 
     def _rays_of(self, optics: Pinhole | Fisheye) -> tuple[Array, Rays]:
-        """Places (N,) of the pixels that see anything, and their rays; kept for the next look."""
+        """Returns indices (N,) of the pixels within the lens, and their rays; the last ones are kept."""
         if self._rays is None or self._rays[0] != optics:
             directions: Array = optics.rays().reshape(-1, 3).astype(np.float32)
             pixels = np.flatnonzero(np.isfinite(directions).all(axis=1))
@@ -95,7 +95,7 @@ class EmbreeRenderer(Renderer):
         return self._rays[1:]
 
     def _scene(self, world: RenderedWorld) -> RayScene | None:
-        """The links of a world where they are now; None if nothing can be seen."""
+        """Returns the links of a world at their present poses; None if nothing is visible."""
         found: list[Placed] = []
         number = 0
         for body in world.seen_bodies():
@@ -124,7 +124,7 @@ class EmbreeRenderer(Renderer):
         return RayScene(found, self._tables[1])
 
     def _surface(self, body: Body, shapes: list[VisualShape]) -> RaySurface:
-        """All that is seen of a link."""
+        """Returns the ray surface of a link's visual shapes."""
         keys = tuple(_key_of(body, shape) for shape in shapes)
 
         def make() -> RaySurface:
@@ -135,7 +135,7 @@ class EmbreeRenderer(Renderer):
 
 
 def _key_of(body: Body, shape: VisualShape) -> Hashable:
-    """What a shape's triangles follow from."""
+    """Returns a cache key that determines a shape's triangles."""
     if body.sheet is not None:
         uvs = body.sheet.corner_uvs
         return (body.sheet.mesh.vertices.tobytes(), b"" if uvs is None else uvs.tobytes())
@@ -158,7 +158,7 @@ def _shape_of(body: Body, shape: VisualShape) -> RayShape:
 
 
 def _drawn_out(corners: Array, vertices: Array, *, box: bool) -> Array:
-    """(F, 3, 2) places in a picture that is drawn out over each side of a box, or once around a round shape.
+    """Returns texture coordinates (F, 3, 2) that span each side of a box, or once around a round shape.
 
     Args:
         corners: (F, 3, 3) of the triangles.
@@ -169,7 +169,7 @@ def _drawn_out(corners: Array, vertices: Array, *, box: bool) -> Array:
     shares = (corners - low) / (high - low)  # (F, 3, 3)
     if not box:
         around = np.arctan2(corners[..., 1], corners[..., 0]) / (2.0 * np.pi) + 0.5
-        back = around < around.max(axis=1, keepdims=True) - 0.5  # beyond the seam it goes on
+        back = around < around.max(axis=1, keepdims=True) - 0.5  # beyond the seam the coordinates continue
         return np.stack([around + back, shares[..., 2]], axis=-1)
     facing = np.argmin(np.ptp(shares, axis=1), axis=1)
     axes = np.array([[1, 2], [0, 2], [0, 1]])[facing]  # (F, 2)
@@ -178,22 +178,22 @@ def _drawn_out(corners: Array, vertices: Array, *, box: bool) -> Array:
 
 @dataclass(frozen=True)
 class _Seen:
-    """What N rays see."""
+    """The visible values of N rays."""
 
     which: Array
-    """(N,) place of the link, -1 for none."""
+    """(N,) index of the link, -1 for none."""
     reach: Array
-    """(N,) as of `Hits`."""
+    """(N,) as in `Hits`."""
     normals: Array
-    """(N, 3) in the camera frame; 0 where nobody asked for them or colours."""
+    """(N, 3) in the camera frame; 0 unless normals or colours are wanted."""
     rgb: Array
-    """(N, 3) 0 to 255; 0 likewise."""
+    """(N, 3) 0 to 255; 0 unless colours are wanted."""
     lit: Array
-    """(N,) whether light reaches it."""
+    """(N,) bool: whether light reaches the surface."""
 
     @classmethod
     def joined(cls, parts: Sequence[_Seen]) -> _Seen:
-        """Parts one after the other."""
+        """Joins parts in their order."""
         return cls(*(np.concatenate(values) for values in zip(*(astuple(part) for part in parts), strict=True)))
 
 
@@ -215,7 +215,7 @@ def _look(world: RenderedWorld, scene: RayScene, request: RenderRequest, rays: R
 def _smooth_edges(
     world: RenderedWorld, scene: RayScene, request: RenderRequest, seen: _Seen, pixels: Array, rays: Rays
 ) -> None:
-    """Gives pixels on an edge the mean colour of four rays."""
+    """Replaces the colour of pixels on an edge by the mean of four rays."""
     optics = request.optics
     edges = _edges(
         _image(optics, pixels, seen.which, -1),
@@ -235,7 +235,7 @@ def _smooth_edges(
 
 
 def _nothing(optics: Pinhole | Fisheye, pixels: Array) -> RawImages:
-    """Of an empty world."""
+    """Returns the images of an empty world."""
     shape = (optics.height, optics.width)
     white: Array = np.full((len(pixels), 3), 255, dtype=np.uint8)
     far: Array = np.full(shape, np.inf, dtype=np.float32)
@@ -244,7 +244,7 @@ def _nothing(optics: Pinhole | Fisheye, pixels: Array) -> RawImages:
 
 
 def _image(optics: Pinhole | Fisheye, pixels: Array, values: Array, elsewhere: float) -> Array:
-    """An image of values (N, ...) at pixels (N,)."""
+    """Returns an image of values (N, ...) at pixels (N,)."""
     shape = (optics.height, optics.width, *values.shape[1:])
     if len(pixels) == optics.height * optics.width:
         return values.reshape(shape)
@@ -254,7 +254,7 @@ def _image(optics: Pinhole | Fisheye, pixels: Array, values: Array, elsewhere: f
 
 
 def _edges(which: Array, lit: Array, normals: Array) -> Array:
-    """(height, width) bool: pixels beside another shape, another side or the border of a shadow."""
+    """(height, width) bool: pixels at the border of a link, a side or a shadow."""
     edges: Array = np.zeros(which.shape, dtype=bool)
     for here, there in (
         ((slice(None), slice(1, None)), (slice(None), slice(None, -1))),

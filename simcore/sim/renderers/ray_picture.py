@@ -1,4 +1,4 @@
-"""Pictures on surfaces."""
+"""Textures of surfaces."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Array = np.ndarray
 
 
 class Picture:
-    """A picture that repeats, at several sizes: each half of the one before."""
+    """A repeating picture at several resolutions, each half of the previous one."""
 
     def __init__(self, path: Path) -> None:
         with Image.open(path) as image:
@@ -24,11 +24,11 @@ class Picture:
             self._levels.append(level)
 
     def at(self, uvs: Array, footprint: Array) -> Array:
-        """(N, 3) colours, 0 to 1.
+        """Returns colours (N, 3), 0 to 1.
 
         Args:
-            uvs: (N, 2) places.
-            footprint: (N,) share of the picture's side that a pixel covers there.
+            uvs: (N, 2) texture coordinates.
+            footprint: (N,) share of the picture's side that a pixel covers.
         """
         side = max(self._levels[0].shape[:2])
         wanted = np.rint(np.log2(np.maximum(footprint * side, 1.0)))
@@ -57,7 +57,7 @@ def _bilinear(picture: Array, uvs: Array) -> Array:
 
 
 def picture_of(path: Path) -> Picture:
-    """The picture of a file as it is now."""
+    """Returns the picture of a file; a changed file is read again."""
     status = path.stat()
     return _read(path, status.st_mtime_ns, status.st_size)
 

@@ -1,4 +1,4 @@
-"""What rays meet first among links in their places, and what light reaches."""
+"""First hits of rays on placed links, and shadow tests."""
 
 from __future__ import annotations
 
@@ -14,30 +14,30 @@ from unlatch.simcore.sim.renderers.ray_surface import RaySurface
 Array = np.ndarray
 
 _LIFT_M = 5e-4
-"""Rays towards the light start so far off the surface: what Embree computes in single precision is not on it."""
+"""Distance from the surface at which rays towards the light start: Embree's single precision is not exact."""
 _BAND = 32_768
-"""Rays that are worked on at a time: beyond that, memory takes longer than arithmetic."""
+"""Rays per batch; larger batches are slower because of memory."""
 _ROOM = 1e-4
-"""Boxes are that much larger, of their distance, than what is in them."""
+"""Margin of bounding boxes, as a share of their distance."""
 
 _EDGES = np.array([(i, i | 1 << axis) for axis in range(3) for i in range(8) if not i >> axis & 1])
-"""(12, 2) corners of a box that an edge joins, in the order of `RaySurface.box_corners`."""
+"""(12, 2) edges of a box as pairs of corners, in the order of `RaySurface.box_corners`."""
 
 
 @dataclass(frozen=True)
 class Placed:
-    """One link."""
+    """One link at its pose."""
 
     surface: RaySurface
     T_world_link: Pose
     link_id: int
-    """As of `RawImages.link_ids`."""
+    """As in `RawImages.link_ids`."""
     rgb: tuple[tuple[float, ...], ...]
-    """Colour of every shape, 0 to 1; with a picture, the factor on it."""
+    """Colour of every shape, 0 to 1; a factor on its picture, if any."""
     pictures: tuple[Path | None, ...]
     """Picture of every shape."""
     sheet: bool
-    """Whether it is seen from its +z alone and throws no shadow."""
+    """Whether it is visible only from its +z side and casts no shadow."""
 
 
 @dataclass(frozen=True)
@@ -47,12 +47,12 @@ class Rays:
     directions: Array
     """(N, 3) float32 in the camera frame: through a pinhole with z = 1, else unit vectors."""
     pinhole: Pinhole | None
-    """Whose pixels they are, all of them in order; None for any others."""
+    """The pinhole whose pixels the rays are, in order; None for other rays."""
     flat: bool
     """Whether all have z = 1."""
 
     def bands(self) -> Iterator[Rays]:
-        """All of them in parts, of which the arrays stay small: whole rows where they are those of an image."""
+        """Yields the rays in batches; batches of an image are whole rows."""
         width = 1 if self.pinhole is None else self.pinhole.width
         size = max(1, _BAND // width) * width
         for first in range(0, len(self.directions), size):
@@ -62,7 +62,7 @@ class Rays:
             yield Rays(directions, lens, self.flat)
 
     def through(self, box: Array, *, near: float) -> Array:
-        """Places of the rays that may meet a box of corners (8, 3) in the camera frame; it may name too many."""
+        """Returns the indices of rays that may hit a box of corners (8, 3) in the camera frame, and maybe some more."""
         if not self.flat:
             return self._about(box)
         front = _in_front(box, near)
@@ -79,7 +79,7 @@ class Rays:
         return (rows[:, None] * lens.width + columns).ravel()
 
     def _about(self, box: Array) -> Array:
-        """Those within the cone about the ball about a box."""
+        """Returns the indices of rays within the cone around the bounding sphere of a box."""
         middle = box.mean(axis=0)
         distance, radius = float(np.linalg.norm(middle)), float(np.linalg.norm(box - middle, axis=1).max())
         if distance <= radius * (1.0 + _ROOM):
@@ -89,7 +89,7 @@ class Rays:
 
 
 def _in_front(box: Array, near: float) -> Array:
-    """(C, 3) corners of what of a box (8, 3) lies at z >= near."""
+    """Returns the corners (C, 3) of the part of a box (8, 3) at z >= near."""
     inside = box[:, 2] >= near
     if inside.all():
         return box
@@ -100,32 +100,32 @@ def _in_front(box: Array, near: float) -> Array:
 
 
 def _between(low: float, high: float, most: int) -> Array:
-    """Whole numbers from low to high, of those from 0 to below the most."""
+    """Returns the whole numbers from low to high that are in 0 to most - 1."""
     return np.arange(int(np.clip(np.ceil(low), 0, most)), int(np.clip(np.floor(high) + 1, 0, most)))
 
 
 @dataclass(frozen=True)
 class Hits:
-    """What N rays met first."""
+    """The first hits of N rays."""
 
     which: Array
-    """(N,) place of the link, -1 for none."""
+    """(N,) index of the link, -1 for none."""
     reach: Array
-    """(N,) float32 how many times the ray's direction from the camera's centre; infinite for none."""
+    """(N,) float32 distance in lengths of the ray's direction; infinite for none."""
     face: Array
-    """(N,) place of the triangle among all of the scene."""
+    """(N,) index of the triangle in the scene."""
     uv: Array
-    """(N, 2) float32 shares of its second and third corner."""
+    """(N, 2) float32 barycentric shares of its second and third corner."""
 
 
 @dataclass(frozen=True)
 class Tables:
-    """What shading looks up, of the triangles of all links one after the other."""
+    """Values for shading of the triangles of all links, in the order of the links."""
 
     first_face: Array
-    """(L,) place of each link's first triangle."""
+    """(L,) index of each link's first triangle."""
     first_shape: Array
-    """(L,) place of each link's first shape."""
+    """(L,) index of each link's first shape."""
     normals: Array
     """(F, 3), each in the frame of its link."""
     corner_normals: Array
@@ -135,11 +135,11 @@ class Tables:
     uvs_per_m: Array
     """(F,)."""
     shape_of_face: Array
-    """(F,) place among all shapes."""
+    """(F,) index of the shape of each triangle."""
 
     @classmethod
     def of(cls, surfaces: Sequence[RaySurface]) -> Tables:
-        """The tables of some links."""
+        """Joins the values of some links."""
         faces = np.cumsum([0, *(len(surface.normals) for surface in surfaces)])[:-1]
         shapes = np.cumsum([0, *(len(surface.pictures) for surface in surfaces)])[:-1]
         return cls(
@@ -154,14 +154,14 @@ class Tables:
 
 
 class RayScene:
-    """Links, each with its own tree: what moves needs no tree anew."""
+    """Placed links, each with its own ray tree, so that motion needs no new tree."""
 
     def __init__(self, links: Sequence[Placed], tables: Tables) -> None:
         """Places the links.
 
         Args:
             links: In any order; at least one.
-            tables: Those of the links' surfaces.
+            tables: The values of the links' surfaces.
         """
         self.links, self.tables = tuple(links), tables
         self.R_world_links: Array = np.array([link.T_world_link.R for link in links], dtype=np.float32)
@@ -169,13 +169,13 @@ class RayScene:
         self._corners = [link.T_world_link @ link.surface.box_corners for link in links]
 
     def first_hits(self, T_world_camera: Pose, rays: Rays, *, near: float, far: float) -> Hits:
-        """What rays meet.
+        """Returns the first hits of rays.
 
         Args:
             T_world_camera: Pose of the camera.
-            rays: The rays; `near` and `far` count in their lengths.
-            near: Nothing nearer is met.
-            far: Nothing farther is met.
+            rays: The rays; `near` and `far` are in lengths of their directions.
+            near: Smallest distance of a hit.
+            far: Largest distance of a hit.
         """
         count = len(rays.directions)
         hits = Hits(
@@ -192,7 +192,7 @@ class RayScene:
             if link.sheet and T_link_camera.p[2] <= 0.0:
                 continue
             chosen = rays.through(boxes[place], near=near)
-            if rays.flat:  # what is met already, before the box begins, cannot be met there
+            if rays.flat:  # rays with a hit in front of the box cannot hit it
                 chosen = chosen[hits.reach.take(chosen) > boxes[place][:, 2].min() - near]
             if not len(chosen):
                 continue
@@ -210,11 +210,11 @@ class RayScene:
         return hits
 
     def lit(self, points_world: Array, normals_world: Array, to_light: Array) -> Array:
-        """(N,) bool: whether nothing is between points and a light far away.
+        """Returns (N,) bool: whether nothing lies between points and a distant light.
 
         Args:
             points_world: (N, 3) float32 on surfaces [m].
-            normals_world: (N, 3) float32 of these, on the light's side.
+            normals_world: (N, 3) float32 their normals, on the light's side.
             to_light: (3,) unit vector.
         """
         R_world_light = _frame_along(to_light)
@@ -239,7 +239,7 @@ class RayScene:
 
 
 def _frame_along(z: Array) -> Array:
-    """(3, 3) rotation whose third column is a unit vector."""
+    """Returns a rotation (3, 3) whose third column is a given unit vector."""
     aside = np.eye(3)[int(np.argmin(np.abs(z)))]
     x = np.cross(aside, z)
     x = x / np.linalg.norm(x)

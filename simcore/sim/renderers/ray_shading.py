@@ -1,4 +1,4 @@
-"""Colours of what rays meet: one light far away, hard shadows, pictures on surfaces."""
+"""Shading of hits: one distant light, hard shadows, textures."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ _NOTHING = 255.0
 
 
 def normals_of(scene: RayScene, hits: Hits, T_world_camera: Pose, rays: Rays) -> Array:
-    """(N, 3) unit normals of the triangles that were met, towards the camera, camera frame; 0 for none.
+    """Returns unit normals (N, 3) of the hit triangles, towards the camera, camera frame; 0 for none.
 
     Args:
         scene: The scene.
-        hits: What was met.
+        hits: The hits.
         T_world_camera: Pose of the camera.
         rays: The rays.
     """
@@ -43,21 +43,21 @@ def shaded(
     shadow: bool,
     pixel_rad: float,
 ) -> tuple[Array, Array]:
-    """Colours: `colour (ambient + thrown diffuse cos(angle of incidence)) + thrown specular`.
+    """Returns colours: `colour (ambient + light diffuse cos(angle of incidence)) + light specular`.
 
-    What is thrown is the light's own colour where it reaches, and nothing elsewhere.
+    `light` is the light's colour where it reaches the surface, and 0 elsewhere.
 
     Args:
         scene: The scene.
-        hits: What was met.
+        hits: The hits.
         T_world_camera: Pose of the camera.
         rays: The rays.
         light: The light.
-        shadow: Whether things throw shadows.
-        pixel_rad: Angle from one ray to the next [rad].
+        shadow: Whether bodies cast shadows.
+        pixel_rad: Angle between neighbouring rays [rad].
 
     Returns:
-        (N, 3) float32 colours, 0 to 255, and (N,) bool whether light reaches what is seen.
+        (N, 3) float32 colours, 0 to 255, and (N,) bool whether light reaches the visible surface.
     """
     to_light = np.array(light.direction) / np.linalg.norm(light.direction)
     towards_light = to_light.astype(np.float32)
@@ -93,13 +93,13 @@ def shaded(
 
 
 def _albedo(scene: RayScene, face: Array, shares: Array, pixel_m: Array) -> Array:
-    """(M, 3) colours of surfaces.
+    """Returns colours (M, 3) of surfaces.
 
     Args:
         scene: The scene.
         face: (M,) triangles.
-        shares: (3, M, 1) of their corners.
-        pixel_m: (M,) what a pixel covers there [m].
+        shares: (3, M, 1) shares of their corners.
+        pixel_m: (M,) width that a pixel covers on the surface [m].
     """
     tables = scene.tables
     shapes: Array = tables.shape_of_face.take(face)
@@ -121,13 +121,13 @@ def _albedo(scene: RayScene, face: Array, shares: Array, pixel_m: Array) -> Arra
 
 
 def _turned(R: Array, which: Array, vectors: Array) -> Array:
-    """(N, 3) vectors (N, 3), each turned by one of (L, 3, 3); spelled out, which is the fastest that NumPy has."""
+    """Rotates vectors (N, 3), each by one of (L, 3, 3); written out, which is fastest in NumPy."""
     own = R.transpose(0, 2, 1).reshape(-1, 9).take(which, axis=0)
     return own[:, :3] * vectors[:, :1] + own[:, 3:6] * vectors[:, 1:2] + own[:, 6:] * vectors[:, 2:]
 
 
 def _mixed(shares: Array, values: Array) -> Array:
-    """(M, n) of values (M, 3, n) at corners, by shares (3, M, 1)."""
+    """Interpolates values (M, 3, n) at corners by shares (3, M, 1) to (M, n)."""
     return shares[0] * values[:, 0] + shares[1] * values[:, 1] + shares[2] * values[:, 2]
 
 
@@ -136,5 +136,5 @@ def _unit(vectors: Array) -> Array:
 
 
 def _facing(normals: Array, towards: Array) -> Array:
-    """Normals (N, 3) on the side of directions (N, 3)."""
+    """Returns normals (N, 3), flipped to the side of directions (N, 3)."""
     return np.where(np.einsum("ij,ij->i", normals, towards)[:, None] < 0.0, -normals, normals)

@@ -1,4 +1,4 @@
-"""Surfaces that rays can be cast at."""
+"""Surfaces for ray casting."""
 
 from __future__ import annotations
 
@@ -20,24 +20,24 @@ _CREASE_RAD = np.radians(30.0)
 
 @dataclass(frozen=True)
 class RayShape:
-    """One visual shape: its triangles, and what shading needs of them, in its own frame."""
+    """One visual shape in its own frame: its triangles and their values for shading."""
 
     vertices: Array
     """(V, 3) [m]."""
     faces: Array
-    """(F, 3) places of the corners among the vertices."""
+    """(F, 3) indices of the corners among the vertices."""
     normals: Array
     """(F, 3) unit normals of the faces."""
     corner_normals: Array
     """(F, 3, 3) unit normals at their corners, for shading."""
     uvs: Array
-    """(F, 3, 2) places in a picture."""
+    """(F, 3, 2) texture coordinates."""
     uvs_per_m: Array
-    """(F,) how often a picture repeats in a metre of each face."""
+    """(F,) repetitions of a picture per metre of each face."""
     picture: Path | None
-    """The picture that its file names."""
+    """The texture of its file."""
     textured: bool
-    """Whether it has places in a picture at all."""
+    """Whether it has texture coordinates."""
 
     @classmethod
     def from_surface(cls, surface: SurfaceMesh, scale: Array) -> RayShape:
@@ -66,10 +66,10 @@ class RayShape:
 
 @dataclass(frozen=True)
 class RaySurface:
-    """All shapes of one link in the link's frame, with a tree for rays."""
+    """All shapes of one link in the link's frame, with a ray tree."""
 
     box_corners: Array
-    """(8, 3) corners of a box about it [m]."""
+    """(8, 3) corners of its bounding box [m]."""
     normals: Array
     """(F, 3) float32, of the faces of all shapes."""
     corner_normals: Array
@@ -79,22 +79,22 @@ class RaySurface:
     uvs_per_m: Array
     """(F,) float32."""
     shape_of_face: Array
-    """(F,) place of each face's shape."""
+    """(F,) index of each face's shape."""
     pictures: tuple[Path | None, ...]
-    """Picture that the file of each shape names."""
+    """The texture of each shape's file."""
     textured: tuple[bool, ...]
-    """Whether each has places in a picture at all."""
+    """Whether each shape has texture coordinates."""
     tree: Any
     """Embree's scene."""
     kept: Any
-    """What Embree's scene refers to."""
+    """Objects that Embree's scene refers to."""
 
     @classmethod
     def joined(cls, shapes: Sequence[tuple[Pose, RayShape]]) -> RaySurface:
-        """Puts shapes together and builds the tree.
+        """Joins shapes and builds the ray tree.
 
         Args:
-            shapes: Pose of each in the link's frame, and the shape.
+            shapes: Pose in the link's frame, and each shape.
         """
         from embreex.mesh_construction import TriangleMesh as EmbreeMesh
         from embreex.rtcore_scene import EmbreeScene

@@ -1,4 +1,4 @@
-"""What one look of a camera is: from where, through which lens, and what of it is wanted."""
+"""A request for images: the camera, and the wanted images."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ from unlatch.simcore.geometry import Fisheye, Pinhole, Pose
 
 @dataclass(frozen=True)
 class RenderRequest:
-    """One look."""
+    """A request for images of one camera."""
 
     optics: Pinhole | Fisheye
-    """Size and lens."""
+    """Image size and lens."""
     T_world_camera: Pose
     """Pose of the camera's frame: x to the right of the image, y down, z forward."""
     near_m: float
-    """Nothing nearer is seen [m]."""
+    """Distance of the near plane [m]."""
     far_m: float
-    """Nothing farther is seen [m]."""
+    """Distance of the far plane [m]."""
     colours: bool = True
-    """Whether colours are wanted; else they may be anything."""
+    """Whether colours are wanted; otherwise they are arbitrary."""
     shadow: bool = True
-    """Whether shadows are drawn where the world's light throws any; the other images do not depend on them."""
+    """Whether shadows are drawn, if the world's light casts any; they only change colours."""
     depth: bool = True
-    """Whether depth is wanted as exact as it can be; else it may be rough."""
+    """Whether exact depth is wanted; otherwise it may be approximate."""
     normals: bool = False
     """Whether normals are wanted."""

@@ -1,4 +1,4 @@
-"""Bullet's own software renderer."""
+"""Bullet's software renderer."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from unlatch.simcore.sim.renderers.renderer import RawImages, RenderedWorld, Ren
 
 
 class TinyRenderer(Renderer):
-    """Works everywhere, on one core; the same frame gives the same images to the bit."""
+    """Works everywhere, on one core; the same frame gives bit-identical images."""
 
     name: ClassVar[str] = "tiny"
 

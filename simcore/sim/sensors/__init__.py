@@ -1,1 +1,1 @@
-"""Sensors: Modules that are mounted on a link or in the world, chosen by name in a configuration."""
+"""Sensors: modules mounted on a link or in the world, chosen by name in a configuration."""

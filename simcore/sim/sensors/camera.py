@@ -1,4 +1,4 @@
-"""A camera: a pinhole or a fisheye."""
+"""A camera with a pinhole or a fisheye lens."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ _NOTHING = "nothing"
 
 
 class Camera(Sensor[CameraCfg]):
-    """Images of what it sees, each kind from the moment it is switched on.
+    """A camera. Each kind of image is made from the moment it is switched on.
 
     Buffers and tags: `rgb_image` (rgb), `depth_image_m` and `distance_image_m` (depth), `segmentation_image` and
     `segmentation_labels`, `instance_id_segmentation_image` and `instance_id_segmentation_labels` (segmentation),
-    `normals_image` (normals). The value of a segmentation pixel is the place of its label among the labels; place 0 is
+    `normals_image` (normals). The value of a segmentation pixel is the index of its label; index 0 is
     `nothing`.
     """
 
@@ -40,9 +40,9 @@ class Camera(Sensor[CameraCfg]):
     def __init__(self, cfg: CameraCfg, world: World) -> None:
         super().__init__(cfg, world)
         self.optics = cfg.optics()
-        """Size and lens."""
+        """Image size and lens."""
         self.noise = replace(cfg.noise)
-        """What its images lack; the draws of an image depend on the episode's seed, the camera and the physics step."""
+        """Noise of its images; the draws depend on the episode's seed, the camera and the physics step."""
         self._on: set[Rendering] = set()
         self._raw: RawImages | None = None
         self._lengths: tuple[Pinhole, Array] | None = None
@@ -78,10 +78,10 @@ class Camera(Sensor[CameraCfg]):
         }[kind]
 
     def image(self, kind: Rendering) -> Array:
-        """The image of a kind that is switched on, as of the last `update_state`.
+        """Returns the image of a kind of the last `update_state`.
 
         Raises:
-            WorldError: It is switched off, or nothing was read since.
+            WorldError: The kind is switched off, or `update_state` was not called since.
         """
         image = self._buffers_of(kind)[0].get_value()
         if image is None:
@@ -92,10 +92,10 @@ class Camera(Sensor[CameraCfg]):
         return image
 
     def raw_images(self) -> RawImages:
-        """What it saw at the last `update_state`, without noise; depth is exact where images of depth are switched on.
+        """Returns the images of the last `update_state` without noise; depth is exact if depth images are switched on.
 
         Raises:
-            WorldError: All images are switched off, or nothing was read since.
+            WorldError: All images are switched off, or `update_state` was not called since.
         """
         if self._raw is None:
             raise WorldError(
@@ -105,14 +105,14 @@ class Camera(Sensor[CameraCfg]):
         return self._raw
 
     def labels(self, kind: Rendering) -> list[str]:
-        """What the values of a segmentation mean, place by place; empty for other kinds of images."""
+        """Returns the label of each value of a segmentation image; empty for other kinds of images."""
         buffers = self._buffers_of(kind)
         found = buffers[1].get_value() if len(buffers) > 1 else None
         return [] if found is None else [str(label) for label in found]
 
     @property
     def pinhole(self) -> Pinhole:
-        """Size and intrinsics of one that is no fisheye.
+        """Size and intrinsics of a pinhole camera.
 
         Raises:
             WorldError: It is a fisheye.
@@ -126,7 +126,7 @@ class Camera(Sensor[CameraCfg]):
         return self.optics
 
     def track(self) -> dict[str, Array]:
-        """Its pose in the world and its intrinsics now, by name."""
+        """Returns its present pose in the world and its intrinsics, by name."""
         optics, T_world_camera = self.optics, self.T_world_sensor
         return {
             "position": T_world_camera.p,
@@ -152,7 +152,7 @@ class Camera(Sensor[CameraCfg]):
             self._segment(seen.link_ids)
 
     def _look(self, T_world_camera: Pose) -> RawImages:
-        """One look, before noise, with all that is switched on."""
+        """Renders the images that are switched on, without noise."""
         images = take_images(
             self.world,
             RenderRequest(
@@ -172,7 +172,7 @@ class Camera(Sensor[CameraCfg]):
         return images
 
     def _measure_lengths(self, seen: RawImages) -> None:
-        """Both lengths have the noise of what the camera measures: a pinhole's depth, a fisheye's distance."""
+        """Fills depth and distance with the noise of the measured one: depth of a pinhole, distance of a fisheye."""
         distance_m = seen.depth_m if seen.distance_m is None else seen.distance_m
         measured = distance_m if isinstance(self.optics, Fisheye) else seen.depth_m
         noisy = self.noise.of_depth(measured, self._draws("depth"))
@@ -190,13 +190,13 @@ class Camera(Sensor[CameraCfg]):
                 buffer.set_value((noisy if true is measured else true).astype(np.float32))
 
     def _ray_lengths(self, pinhole: Pinhole) -> Array:
-        """Those of the pinhole, kept while it stays the same."""
+        """Returns the ray lengths of a pinhole; the last ones are kept."""
         if self._lengths is None or self._lengths[0] != pinhole:
             self._lengths = (pinhole, pinhole.ray_lengths().astype(np.float32))
         return self._lengths[1]
 
     def _draws(self, kind: str) -> np.random.Generator:
-        """Source of the noise of one image: the same whenever, and in whatever order, it is made."""
+        """Returns the noise generator of one image, independent of when and in which order images are made."""
         return stream(self.seed, f"sensors.{self.cfg.name}.{kind}.{self.world.picture_step}")
 
     def _segment(self, link_ids: Array) -> None:

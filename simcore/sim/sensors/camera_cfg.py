@@ -1,4 +1,4 @@
-"""Configuration of a camera."""
+"""The configuration of a camera."""
 
 from __future__ import annotations
 
@@ -22,43 +22,43 @@ _WIDEST_DEG = {"pinhole": 170.0, "fisheye": 220.0}
 
 
 class Lens(Enum):
-    """How directions become pixels."""
+    """Projection of directions to pixels."""
 
     pinhole = "pinhole"
-    """Straight lines stay straight."""
+    """Perspective projection."""
     fisheye = "fisheye"
-    """Angles become radii: the equidistant model, with `distortion`."""
+    """Equidistant projection with `distortion`."""
 
 
 @dataclass
 class CameraCfg(SensorCfg):
-    """A camera's size, opening and range. Its frame has x to the right of the image, y down and z forward."""
+    """A camera's image size, lens and range. Its frame has x to the right of the image, y down and z forward."""
 
     width: int = 320
     """Pixels across."""
     height: int = 240
     """Pixels down."""
     fov_deg: float = 60.0
-    """Angle between the upper and the lower edge of the image [degrees]."""
+    """Vertical field of view [degrees]."""
     intrinsics: list[float] | None = None
-    """In place of `fov_deg`: fx, fy, cx, cy [pixels, of a fisheye pixels a radian], whole numbers at the centres of
-    pixels, as OpenCV has them."""
+    """In place of `fov_deg`: fx, fy, cx, cy [pixels; pixels per radian for a fisheye], whole numbers at the centres of
+    pixels, as in OpenCV."""
     lens: Lens = Lens.pinhole
-    """How directions become pixels."""
+    """Projection of directions to pixels."""
     distortion: list[float] | None = None
-    """Of a fisheye: k1 to k4, as OpenCV's fisheye module has them; null: all 0."""
+    """For a fisheye: k1 to k4, as in OpenCV's fisheye module; null: all 0."""
     preset: str | None = None
-    """In place of width, height, `fov_deg` and `intrinsics`: a camera that can be bought."""
+    """In place of width, height, `fov_deg` and `intrinsics`: a commercial camera."""
     scale: float = 1.0
-    """With `preset`: so many pixels along a side for one of the real camera."""
+    """With `preset`: pixels per pixel of the real camera, along a side."""
     near_m: float = 0.02
-    """Nothing nearer is seen [m]."""
+    """Distance of the near plane [m]."""
     far_m: float = 10.0
-    """Nothing farther is seen [m]."""
+    """Distance of the far plane [m]."""
     depth_range_m: list[float] | None = None
-    """Depths outside of it are not measured, which makes them infinite [m]; null: all are, or those of `preset`."""
+    """Range of measured depths; others are infinite [m]. null: no limit, or the range of `preset`."""
     noise: ImageNoise = field(default_factory=ImageNoise)
-    """What its images lack."""
+    """Noise of its images."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -112,7 +112,7 @@ class CameraCfg(SensorCfg):
                 f"opening of its own. Remove {key}, or the preset.",
                 key=key,
             )
-        # what a preset has set before, as in a recorded camera, is no second wish
+        # a recorded camera has the values of its preset, which is not a conflict
         before = model.intrinsics(self.width / model.width)
         width, height, intrinsics = model.intrinsics(self.scale)
         taken = (self.width, self.height, self.intrinsics) == before
@@ -151,7 +151,7 @@ class CameraCfg(SensorCfg):
             raise ConfigError(f"distortion={self.distortion}: {exc.message}", key="distortion") from exc
 
     def optics(self) -> Pinhole | Fisheye:
-        """Size and lens."""
+        """Image size and lens."""
         fov_rad = float(np.radians(self.fov_deg))
         if self.lens is Lens.pinhole:
             if self.intrinsics is None:
@@ -164,7 +164,7 @@ class CameraCfg(SensorCfg):
         return Fisheye(self.width, self.height, fx, fy, cx, cy, (k1, k2, k3, k4))
 
     def lens_values(self) -> dict[str, Any]:
-        """What a reader of its images needs: `lens`, `intrinsics` (fx, fy, cx, cy) and, of a fisheye, `distortion`."""
+        """Returns `lens`, `intrinsics` (fx, fy, cx, cy) and, for a fisheye, `distortion`."""
         optics = self.optics()
         found: dict[str, Any] = {
             "lens": self.lens.value,
@@ -175,14 +175,14 @@ class CameraCfg(SensorCfg):
         return found
 
     def farthest_m(self, modality: str) -> float:
-        """The largest value that its images of lengths may have [m].
+        """Returns the largest value of its depth or distance images [m].
 
         Args:
-            modality: `depth` or `distance`; of others it says nothing.
+            modality: `depth` or `distance`.
         """
         if modality != "distance" and self.lens is Lens.pinhole:
             return self.far_m
         optics = self.optics()
-        # a face of the cube ends at 45 degrees to both sides
+        # a face of the cube reaches 45 degrees to both sides
         longest = float(optics.ray_lengths().max()) if isinstance(optics, Pinhole) else 3.0**0.5 * 1.05
         return self.far_m * longest

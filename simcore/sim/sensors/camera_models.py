@@ -1,4 +1,4 @@
-"""Cameras that can be bought: size, opening and range of depth, from their makers' data sheets."""
+"""Commercial cameras: image size, field of view and range of depth, from data sheets."""
 
 from __future__ import annotations
 
@@ -13,26 +13,26 @@ _STEREOLABS = "Stereolabs, What is the camera focal length and field of view"
 
 @dataclass(frozen=True)
 class CameraModel:
-    """What a maker says of a camera."""
+    """Data of a commercial camera."""
 
     width: int
     """Pixels across."""
     height: int
     """Pixels down."""
     fov_across_deg: float
-    """Angle between the left and the right edge of the image [degrees]."""
+    """Horizontal field of view [degrees]."""
     fov_down_deg: float
-    """Angle between the upper and the lower edge [degrees]."""
+    """Vertical field of view [degrees]."""
     depth_range_m: tuple[float, float]
-    """Depth is measured from here to there [m]."""
+    """Least and largest measured depth [m]."""
     source: str
-    """Where it stands."""
+    """Source of the data."""
 
     def intrinsics(self, scale: float) -> tuple[int, int, list[float]]:
-        """Pixels across and down, and fx, fy, cx, cy, of an image that is scaled.
+        """Returns width, height and fx, fy, cx, cy of a scaled image [px].
 
         Args:
-            scale: 0.25: a quarter of the pixels along each side.
+            scale: Factor on the pixels along each side.
         """
         width, height = round(self.width * scale), round(self.height * scale)
         fx = 0.5 * width / float(np.tan(0.5 * np.radians(self.fov_across_deg)))
@@ -52,4 +52,4 @@ CAMERA_MODELS = {
     "realsense_d455_depth": CameraModel(1280, 720, 87.0, 58.0, (0.6, 6.0), _INTEL),
     "zed": CameraModel(1280, 720, 85.0, 54.0, (0.3, 20.0), _STEREOLABS),
 }
-"""By name; of two lenses, `_colour` has depth aligned to colours, `_depth` is that of the depth sensor."""
+"""By name. For cameras with two lenses, `_colour` has depth aligned to colours, `_depth` is the depth sensor."""

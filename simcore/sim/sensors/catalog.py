@@ -1,4 +1,4 @@
-"""Which types of sensors there are."""
+"""The catalog of sensor types."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What every sensor's entry in a configuration has; no engine is imported to read it."""
+"""The configuration that all sensors share."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from unlatch.simcore.geometry import Pose
 
 Array = np.ndarray
 
-_NAME = re.compile(r"[A-Za-z0-9_-]+\Z")  # a word of the keys of a record
+_NAME = re.compile(r"[A-Za-z0-9_-]+\Z")  # one word of a record key
 
 
 @dataclass
 class MountCfg:
-    """`T_mount_sensor`, the pose of the sensor's frame in the frame that it is mounted on."""
+    """The mount of a sensor: `T_mount_sensor`, the pose of its frame in the frame of a link or the world."""
 
     body: str | None = None
     """Name of a robot or an object; null: the world."""
@@ -29,13 +29,13 @@ class MountCfg:
     rpy_deg: list[float] = field(default_factory=lambda: [0.0, 0.0, 0.0])
     """Its roll, pitch and yaw, as in URDF [degrees]."""
     look_at_m: list[float] | None = None
-    """In place of `rpy_deg`: a point on the sensor's z axis [m]; its x axis is level, as in an upright image."""
+    """In place of `rpy_deg`: a point on the sensor's z axis [m]; its x axis is level, so the image is upright."""
     look_at_body: str | None = None
     """The sensor keeps looking at this robot or object, at the point `look_at_m` of its frame, or at its origin."""
     look_at_link: str | None = None
     """Link of `look_at_body`, in its URDF frame; null: its root link."""
     rotation_offset_deg: list[float] = field(default_factory=lambda: [0.0, 0.0, 0.0])
-    """Turns the sensor after all else about the x, then the y, then the z axis of the frame that it would have
+    """A final rotation of the sensor about the x, then the y, then the z axis of the frame that the other keys define
     [degrees]."""
 
     def __post_init__(self) -> None:
@@ -65,7 +65,7 @@ class MountCfg:
 
     @property
     def T_mount_sensor(self) -> Pose:
-        """The pose that the fields say; where it keeps looking at something, before it turned there."""
+        """The pose of the fields; with `look_at_body`, before the sensor turns to the body."""
         offset = Pose.from_rpy((0.0, 0.0, 0.0), np.radians(self.rotation_offset_deg))
         if self.look_at_m is not None and self.look_at_body is None:
             return Pose(self._looking(), self.position_m) @ offset
@@ -84,14 +84,14 @@ class MountCfg:
 
 @dataclass
 class SensorCfg:
-    """What every sensor has; a type of sensor with more fields derives its own dataclass."""
+    """Fields of every sensor; a sensor type with more fields derives its own dataclass."""
 
     name: str = MISSING
     """Name in this episode; its values are recorded as `sensors.<name>.<value>`."""
     type: str = MISSING
     """Name in the catalog of sensor types."""
     mount: MountCfg = field(default_factory=MountCfg)
-    """Where it sits."""
+    """Its mount."""
 
     def __post_init__(self) -> None:
         if not _NAME.match(self.name):
@@ -102,15 +102,15 @@ class SensorCfg:
 
 
 def looking_rotation(eye: Array, target: Array, up: Array) -> Array | None:
-    """(3, 3) rotation whose z axis goes from a point to another and whose y axis points away from a direction.
+    """Returns the rotation (3, 3) of a camera that looks at a point with a given direction up in its image.
 
     Args:
-        eye: (3,) where it looks from [m].
-        target: (3,) where it looks at [m].
+        eye: (3,) position of the camera [m].
+        target: (3,) the point [m].
         up: (3,) unit direction that is up in the image.
 
     Returns:
-        The rotation; None where the points are one, or no side is up.
+        The rotation; None if both points coincide or the view is along `up`.
     """
     forward = target - eye
     distance = float(np.linalg.norm(forward))

@@ -1,4 +1,4 @@
-"""What images of a real camera lack: grain, blur, exposure, errors and holes of depth."""
+"""Image noise: grain, blur, exposure, errors and holes of depth."""
 
 from __future__ import annotations
 
@@ -20,23 +20,23 @@ MOST = {
 }
 """Unit and largest value of each field."""
 _PATCH_PX = 5
-"""Holes come in patches of about this width [px]."""
+"""Width of the patches of holes [px]."""
 
 
 @dataclass
 class ImageNoise:
-    """Strengths; with those of the default an image is what the renderer makes."""
+    """Strengths of noise; the defaults change nothing."""
 
     image_noise: float = 0.0
-    """Standard deviation of every colour value on its own [of 255 levels]."""
+    """Standard deviation of every colour value [of 255 levels]."""
     image_blur: float = 0.0
     """Standard deviation of a Gaussian blur [px]."""
     exposure: float = 1.0
     """Factor on every colour value."""
     depth_noise: float = 0.0
-    """Standard deviation of a depth of 1 m [m]; it grows with the square of the depth, as that of stereo does."""
+    """Standard deviation of a depth of 1 m [m]; it grows with the square of the depth, as for stereo cameras."""
     depth_holes: float = 0.0
-    """Share of the pixels without a depth, which is then infinite; in patches."""
+    """Share of the pixels without a depth (infinite), in patches."""
 
     def __post_init__(self) -> None:
         for key, (unit, most) in MOST.items():
@@ -47,11 +47,11 @@ class ImageNoise:
                 )
 
     def of_colours(self, rgb: Array, rng: np.random.Generator) -> Array:
-        """The image (height, width, 3) uint8 as the camera gives it.
+        """Returns the image (height, width, 3) uint8 with noise.
 
         Args:
-            rgb: As it is rendered.
-            rng: Source of the draws.
+            rgb: The rendered image.
+            rng: Random generator.
         """
         if self.image_noise == 0.0 and self.image_blur == 0.0 and self.exposure == 1.0:
             return rgb
@@ -63,11 +63,11 @@ class ImageNoise:
         return made
 
     def of_depth(self, depth_m: Array, rng: np.random.Generator) -> Array:
-        """The depths (height, width) float32 as the camera gives them [m].
+        """Returns the depths (height, width) float32 with noise [m].
 
         Args:
-            depth_m: As they are; infinite where nothing is seen.
-            rng: Source of the draws.
+            depth_m: True depths; infinite where nothing is visible.
+            rng: Random generator.
         """
         if self.depth_noise == 0.0 and self.depth_holes == 0.0:
             return depth_m

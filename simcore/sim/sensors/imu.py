@@ -24,20 +24,20 @@ class ImuCfg(SensorCfg):
     """An inertial measurement unit."""
 
     noise: ImuNoise = field(default_factory=ImuNoise)
-    """What its readings have beside the truth."""
+    """Noise of its readings."""
 
 
 class Imu(Sensor[ImuCfg]):
-    """What an accelerometer and a gyroscope at one place read, in the sensor's frame.
+    """Readings of an accelerometer and a gyroscope, in the sensor's frame.
 
     `linear_acceleration` [m/s^2] is the change of velocity since the last reading, divided by the time since then, less
-    gravity: the mean over one record frame, +9.81 upwards at rest. The first reading has no earlier one and takes the
-    velocity as unchanged. `angular_velocity` [rad/s] is that at the moment of reading. Noise, where there is any,
-    depends on the episode's seed, the sensor's name and the readings before.
+    gravity: the mean over one record frame, +9.81 upwards at rest. The first reading has no predecessor and takes the
+    velocity as constant. `angular_velocity` [rad/s] is the present one. Noise
+    depends on the episode's seed, the sensor's name and the previous readings.
 
     Note:
-        Where no time has passed since the last reading, the values stay as they are: a state that is written back from
-        a record keeps the recorded ones.
+        If no time has passed since the last reading, the values do not change: a state written back from
+        a record keeps the recorded values.
     """
 
     cfg_type: ClassVar[type[SensorCfg]] = ImuCfg
@@ -69,7 +69,7 @@ class Imu(Sensor[ImuCfg]):
         self._steps, self._velocity = steps, velocity
         proper = acceleration - np.array([0.0, 0.0, self.world.cfg.gravity_m_s2])
         T_sensor_world = T_world_sensor.inverse()
-        # one by one: the product of a stack is another one in its last bits
+        # one by one: the product of a stack differs in its last bits
         readings = np.stack([T_sensor_world.rotate(proper), T_sensor_world.rotate(angular)])
         if self.cfg.noise.active:
             readings = readings + self._errors(dt_s)
@@ -77,7 +77,7 @@ class Imu(Sensor[ImuCfg]):
         self.angular_velocity.set_value(readings[1])
 
     def _errors(self, dt_s: float) -> Array:
-        """(2, 3) what this reading has beside the truth."""
+        """Returns the errors (2, 3) of this reading."""
         noise, name = self.cfg.noise, f"sensors.{self.cfg.name}"
         if self._bias is None:
             self._bias = noise.first_bias(stream(self.seed, f"{name}.bias"))

@@ -25,22 +25,22 @@ _WIDEST_DEG = {"azimuth_deg": 180.0, "elevation_deg": 90.0}
 
 
 class LidarPattern(Enum):
-    """How the rays lie."""
+    """Arrangement of the rays."""
 
     rotating = "rotating"
-    """Beams above each other, turned all around."""
+    """Rows of beams that turn all around."""
     solid_state = "solid_state"
-    """A grid within a window."""
+    """A grid of rays within a window."""
 
 
 @dataclass
 class LidarNoise:
-    """What its readings lack; all 0: the truth."""
+    """Noise of the readings; all 0: none."""
 
     range_std_m: float = 0.0
     """Standard deviation of every distance [m]."""
     dropout: float = 0.0
-    """Share of rays that come back with nothing."""
+    """Share of rays without a return."""
 
     def __post_init__(self) -> None:
         for key, most in (("range_std_m", 1.0), ("dropout", 1.0)):
@@ -53,26 +53,26 @@ class LidarNoise:
 
 @dataclass
 class LidarCfg(SensorCfg):
-    """A lidar's rays. Its frame has x forward, y to the left and z up, the axis that a rotating one turns about."""
+    """A lidar's rays. Its frame has x forward, y to the left and z up; a rotating lidar turns about z."""
 
     pattern: LidarPattern = LidarPattern.rotating
-    """How the rays lie."""
+    """Arrangement of the rays."""
     rows: int = 16
-    """Beams above each other."""
+    """Number of beams above each other."""
     columns: int = 90
-    """Rays of a row: one turn, or one sweep of the window."""
+    """Rays per row: of one turn, or of one sweep of the window."""
     elevation_deg: list[float] = field(default_factory=lambda: [-15.0, 15.0])
     """Lowest and highest row above the x-y plane [degrees]."""
     azimuth_deg: list[float] = field(default_factory=lambda: [-40.0, 40.0])
-    """Of a solid-state one: rightmost and leftmost column, from x towards y [degrees]."""
+    """For a solid-state lidar: rightmost and leftmost column, from x towards y [degrees]."""
     range_min_m: float = 0.05
-    """Nothing nearer is seen [m]."""
+    """Distance of the near plane [m]."""
     range_max_m: float = 5.0
-    """Nothing farther is seen [m]."""
+    """Distance of the far plane [m]."""
     reflectivity: dict[str, float] = field(default_factory=dict)
-    """Share of light that surfaces of a class throw back, by class as in segmentation images; 1 for all others."""
+    """Share of light that surfaces of a class reflect, by class as in segmentation images; 1 for all others."""
     noise: LidarNoise = field(default_factory=LidarNoise)
-    """What its readings lack."""
+    """Noise of its readings."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -104,7 +104,7 @@ class LidarCfg(SensorCfg):
                 )
 
     def directions(self) -> Array:
-        """(rows, columns, 3) unit vectors of the rays in the sensor's frame, the lowest row first."""
+        """Returns unit vectors (rows, columns, 3) of the rays in the sensor's frame, the lowest row first."""
         (low, high), (right, left) = self.elevation_deg, self.azimuth_deg
         elevation = np.radians(np.linspace(low, high, self.rows))[:, None]
         if self.pattern is LidarPattern.rotating:
@@ -117,17 +117,17 @@ class LidarCfg(SensorCfg):
 
 
 class Lidar(Sensor[LidarCfg]):
-    """Distances to the collision shapes of everything in the world, all rays at one moment.
+    """Distances to all collision shapes in the world, with all rays at one moment.
 
-    `range_m` (rows, columns) is the distance along each ray [m], 0 where nothing came back. `intensity` (rows,
-    columns) is what came back, 0 to 1: `reflectivity cos(angle of incidence)`, the loss with distance taken out, as
-    sensors put it out. `point_cloud` (rows, columns, 3), with a tag of that name and not recorded, are the points in
-    the sensor's frame [m], NaN where nothing came back.
+    `range_m` (rows, columns) is the distance along each ray [m], 0 without a return. `intensity` (rows,
+    columns) is the reflected light, 0 to 1: `reflectivity cos(angle of incidence)`, without the loss by distance, as
+    real sensors report it. `point_cloud` (rows, columns, 3), tagged with that name and not recorded, are the points in
+    the sensor's frame [m], NaN without a return.
 
     Note:
-        Flat sides are met exactly. On curved shapes Bullet's rays end off the surface: on a ball by up to 1.4 mm where
-        they meet it at less than 60 degrees from its normal, and by up to 23 mm where they graze it; the normals by up
-        to 0.2 and 4 degrees. What is only seen (scenery) is not met, as it has no collision shapes.
+        Hits on flat sides are exact. On curved shapes Bullet's rays end off the surface: on a ball by up to 1.4 mm if
+        they hit it at less than 60 degrees from its normal, and by up to 23 mm if they graze it; the normals by up
+        to 0.2 and 4 degrees. Scenery has no collision shapes and is not hit.
     """
 
     cfg_type: ClassVar[type[SensorCfg]] = LidarCfg
@@ -154,7 +154,7 @@ class Lidar(Sensor[LidarCfg]):
         self.point_cloud.set_value(points)
 
     def _with_noise(self, distance: Array, found: Array) -> tuple[Array, Array]:
-        """Distances as they are read, and which rays come back."""
+        """Returns distances with noise, and which rays return."""
         cfg = self.cfg
         if cfg.noise.range_std_m == 0.0 and cfg.noise.dropout == 0.0:
             return distance, found

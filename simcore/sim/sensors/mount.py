@@ -1,4 +1,4 @@
-"""Where a sensor is, in a world."""
+"""The mount of a sensor in a world."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ Array = np.ndarray
 
 
 class Mount:
-    """A mount in a world: the pose and velocity of the sensor's frame, now."""
+    """A mount in a world: the present pose and velocity of the sensor's frame."""
 
     def __init__(self, cfg: MountCfg, world: World, *, owner: str) -> None:
-        """Finds the link.
+        """Finds the mounting link.
 
         Args:
-            cfg: Where.
-            world: The world, with the bodies in it.
+            cfg: The mount.
+            world: The world with all its bodies.
             owner: Name of the sensor, for messages.
 
         Raises:
             ConfigError: There is no such body or link.
         """
         self.T_mount_sensor = cfg.T_mount_sensor
-        """Pose of the sensor's frame in the frame that it is mounted on."""
+        """Pose of the sensor's frame in the frame of the mount."""
         self._offset = Pose.from_rpy((0.0, 0.0, 0.0), np.radians(cfg.rotation_offset_deg))
         self._place = _link_of(world, cfg.body, cfg.link, owner=owner, key="mount.body", link_key="mount.link")
         self._target = _link_of(
@@ -43,7 +43,7 @@ class Mount:
 
     @property
     def looks(self) -> bool:
-        """Whether it keeps its eye on something, which decides its orientation."""
+        """Whether it keeps looking at something, which determines its orientation."""
         return self._target is not None
 
     @property
@@ -55,9 +55,9 @@ class Mount:
         eye = T_world_mount @ self.T_mount_sensor.p
         p_target = _pose_of(self._target) @ self._p_target
         rotation = looking_rotation(eye, p_target, T_world_mount.R[:, 2])
-        if rotation is None:  # straight above or below: upright against the mount's x axis
+        if rotation is None:  # straight above or below: the mount's x axis is up in the image
             rotation = looking_rotation(eye, p_target, T_world_mount.R[:, 0])
-        if rotation is None:  # at the very place that it looks at
+        if rotation is None:  # at the point that it looks at
             rotation = T_world_mount.R
         return Pose(rotation, eye) @ self._offset
 
@@ -79,7 +79,7 @@ def _pose_of(place: tuple[Body, str]) -> Pose:
 def _link_of(
     world: World, name: str | None, link: str | None, *, owner: str, key: str, link_key: str
 ) -> tuple[Body, str] | None:
-    """A body and one of its links; None where none is named."""
+    """Returns a body and one of its links; None if no body is named."""
     if name is None:
         return None
     if name not in world.bodies:

@@ -14,14 +14,14 @@ CfgT = TypeVar("CfgT", bound=SensorCfg, covariant=True)
 
 
 class Sensor(Module, Generic[CfgT]):
-    """Reads one thing at one place.
+    """A sensor reads quantities at one place.
 
     A subclass names its dataclass in `cfg_type`, makes its buffers in `__init__`, and fills them in `_measure`, which
-    every `update_state` calls once, after the pose has been read. A sensor only reads: it neither moves nor steps
-    anything. Buffers without a tag of `unlatch.simcore.sim.scene.NOT_RECORDED` are recorded in every frame, so they are
-    filled from the first `update_state` on and keep their shape.
+    every `update_state` calls once after it has read the pose. A sensor only reads: it neither moves nor steps
+    anything. Buffers without a tag of `unlatch.simcore.sim.scene.NOT_RECORDED` are recorded in every frame; they need
+    a value from the first `update_state` on and keep their shape.
 
-    A sensor with images overrides `_switch_rendering` too, and makes them only while they are switched on.
+    A sensor with images also overrides `_switch_rendering`, and makes images only while they are switched on.
     """
 
     cfg_type: ClassVar[type[SensorCfg]] = SensorCfg
@@ -35,14 +35,14 @@ class Sensor(Module, Generic[CfgT]):
             world: The world, with all bodies in it.
 
         Raises:
-            ConfigError: What it is mounted on does not exist.
+            ConfigError: The body or link of the mount does not exist.
         """
         super().__init__()
         self._cfg = cfg
         self._world = world
         self._mount = Mount(cfg.mount, world, owner=cfg.name)
         self.seed = 0
-        """Seed of the episode, for sensors whose readings have noise."""
+        """Seed of the episode, for the noise of readings."""
         self.position = Buffer()
         self.quat_xyzw = Buffer()
 
@@ -53,12 +53,12 @@ class Sensor(Module, Generic[CfgT]):
 
     @property
     def world(self) -> World:
-        """The world that it is in."""
+        """Its world."""
         return self._world
 
     @property
     def mount(self) -> Mount:
-        """Where it sits."""
+        """Its mount."""
         return self._mount
 
     @property

@@ -1,1 +1,1 @@
-"""Views: the same thing in several environments of one world, with attributes that can be read and written."""
+"""Views: one kind of thing in several environments of a world, with attributes to read and write."""

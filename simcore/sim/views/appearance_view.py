@@ -16,7 +16,7 @@ _BRIGHTEST = 10.0
 
 
 class AppearanceView(AttributeView):
-    """Tint, colour and texture of a body's links, in the one environment of an episode."""
+    """Tint, colour and texture of a body's links, in the single environment of an episode."""
 
     kind = "appearance view"
 

@@ -22,7 +22,7 @@ from unlatch.simcore.sim.world import World
 Array = np.ndarray
 
 _SERVO_FIELDS = {"stiffness": "position_gain", "damping": "velocity_gain"}
-"""What a servo has in place of a spring's fields."""
+"""The fields of a servo in place of a spring's."""
 _TENDONS = (
     ("stiffnesses", "N/m", 0.0),
     ("dampings", "N s/m", 0.0),
@@ -33,11 +33,11 @@ _TENDONS = (
     ("offsets", "m", None),
 )
 _NO_LIMIT = 1e9
-"""Stands for no limit of a joint's position or speed, or of an effort, where a number is asked for."""
+"""The number for no limit of a position, speed or effort."""
 
 
 class ArticulationView(BodyView):
-    """Bodies with joints; values of joints and links are in the order of `joints` and `links`."""
+    """Bodies with joints; values are in the order of `joints` and `links`."""
 
     kind = "articulation view"
 
@@ -57,16 +57,16 @@ class ArticulationView(BodyView):
 
         Args:
             world: The world that the bodies are in.
-            bodies: One body an environment.
+            bodies: One body per environment.
             name: Name of the view.
             origins: `T_world_env` of every environment.
-            drives: The drive groups of every body; joints that are in none get a passive drive.
-            joints: The joints that are viewed; all that move by default.
-            links: The links that are viewed; all by default, the root first.
+            drives: The drive groups of every body; joints in none of them get a passive drive.
+            joints: The joints of the view; by default all movable ones.
+            links: The links of the view; by default all, the root first.
             tendons: The fixed tendons of each body.
 
         Raises:
-            WorldError, FrameNotFoundError: A joint or link is not there, or cannot move, or what `BodyView` says.
+            WorldError, FrameNotFoundError: A joint or link is missing or cannot move, or an error of `BodyView`.
         """
         super().__init__(world, bodies, name=name, origins=origins)
         first = self.bodies[0]
@@ -97,7 +97,7 @@ class ArticulationView(BodyView):
 
     @property
     def num_bodies(self) -> int:
-        """Number of links, the root among them."""
+        """Number of links, including the root."""
         return len(self.links)
 
     def _groups_of(self, body: Body, given: Sequence[DriveGroup]) -> dict[str, DriveGroup]:
@@ -109,12 +109,12 @@ class ArticulationView(BodyView):
         return {joint: found[joint] for joint in self.joints}
 
     def _limits_of(self, body: Body) -> Array:
-        """(2, n) lower and upper limits of the model."""
+        """Returns (2, n) lower and upper limits of the model."""
         limits = [(body.joint(name).lower, body.joint(name).upper) for name in self.joints]
         return np.array([pair if pair[0] <= pair[1] else (-_NO_LIMIT, _NO_LIMIT) for pair in limits]).reshape(-1, 2).T
 
     def _speeds_of(self, env: int) -> list[float]:
-        """Speed limits as they act now; a joint that is no servo has none until one is written."""
+        """Returns the present speed limits; a joint without servo has none until one is set."""
         drives = [self._drive(env, joint) for joint in self.joints]
         return [drive.max_velocity if drive.mode is DriveMode.servo else _NO_LIMIT for drive in drives]
 
@@ -178,7 +178,7 @@ class ArticulationView(BodyView):
         return write
 
     def _parts(self, env: int, field: str) -> list[tuple[DriveGroup, str, list[str], list[int]]]:
-        """The drive groups of a member with what a field is called in them, and which joints of one mode are theirs."""
+        """Returns the drive groups of a member, the name of a field in each, and their joints of one mode."""
         parts: list[tuple[DriveGroup, str, list[str], list[int]]] = []
         for place, joint in enumerate(self.joints):
             group = self._groups[env][joint]
@@ -217,7 +217,7 @@ class ArticulationView(BodyView):
                     body.body_id,
                     body.joint(joint).index,
                     jointLowerLimit=lower,
-                    jointUpperLimit=max(lower, upper),  # Bullet takes a lower limit above the upper one for none
+                    jointUpperLimit=max(lower, upper),  # a lower limit above the upper one means none for Bullet
                     physicsClientId=body.client,
                 )
 
@@ -273,7 +273,7 @@ class ArticulationView(BodyView):
         )
 
     def _weighs(self, env: int, index: int) -> bool:
-        """Whether a link's mass does anything: that of a root that stands still does not."""
+        """Returns whether a link's mass has an effect: that of a fixed root has none."""
         return not (index == ROOT and self.bodies[env].fixed)
 
     def _masses(self, env: int) -> Array:
@@ -282,7 +282,7 @@ class ArticulationView(BodyView):
     def _set_masses(self, env: int, values: Array) -> None:
         for index, value in zip(self._link_indices, values.tolist(), strict=True):
             if self._weighs(env, index):
-                # a link that has no mass, as a frame at a fixed joint, may stay so
+                # a link without mass, such as a frame at a fixed joint, may stay massless
                 massless = value == 0.0 and self.bodies[env].masses.link(index).mass_kg == 0.0
                 self.bodies[env].masses.set_mass(index, value if massless else max(value, LEAST_MASS_KG))
 

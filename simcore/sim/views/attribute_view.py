@@ -1,4 +1,4 @@
-"""What can be randomized: a name, one member an environment, and attributes by name."""
+"""What can be randomized: a name, one member per environment, and attributes by name."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ Array = np.ndarray
 
 
 class AttributeView:
-    """Members in the environments of a world, and quantities that each of them has; a subclass adds these."""
+    """Members in the environments of a world, and attributes of each; a subclass adds the attributes."""
 
     kind = "view"
-    """What it is, for messages."""
+    """Kind of view, for messages."""
 
     def __init__(self, name: str, *, count: int = 1) -> None:
         """Makes a view without attributes.
 
         Args:
             name: Name of the view.
-            count: Number of members, one an environment.
+            count: Number of members, one per environment.
         """
         self.name = name
         self._count = count
@@ -41,10 +41,10 @@ class AttributeView:
         return self._attributes
 
     def attribute(self, name: str) -> ViewAttribute:
-        """An attribute by name.
+        """Returns an attribute by name.
 
         Raises:
-            ConfigError: It has none of that name.
+            ConfigError: It has no attribute of that name.
         """
         if name in self._missing:
             raise ConfigError(
@@ -60,12 +60,12 @@ class AttributeView:
         return self._attributes[name]
 
     def get(self, name: str) -> Array:
-        """(N, width) values of an attribute of all members, as they are now."""
+        """Returns the present values (N, width) of an attribute of all members."""
         attribute = self.attribute(name)
         return np.array([attribute.read(env) for env in range(self.count)]).reshape(self.count, attribute.width)
 
     def take_names(self, other: AttributeView) -> None:
-        """Takes the attributes of another view beside its own: for a message that names all that a thing has."""
+        """Adds the attributes of another view, so that messages name all of them."""
         self._attributes.update(other.attributes)
         self._missing.update(other._missing)
 

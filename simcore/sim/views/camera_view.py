@@ -1,4 +1,4 @@
-"""A camera, as a view: where it sits, its lens, and what its images lack."""
+"""A camera as a view: its mount, its lens and the noise of its images."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _WIDEST_RAD = 2.9
 
 
 class CameraView(AttributeView):
-    """One camera sensor, in the one environment of an episode."""
+    """One camera sensor, in the single environment of an episode."""
 
     kind = "camera view"
 

@@ -1,4 +1,4 @@
-"""Copies of one environment in one world, laid out on a grid and blind to each other."""
+"""Copies one environment in one world, on a grid and without contacts between copies."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from unlatch.simcore.sim.world import World
 
 
 class GridCloner:
-    """Fills a world with environments `spacing` metres apart; bodies of two environments never collide."""
+    """Fills a world with environments on a grid; bodies of two environments never collide."""
 
     def __init__(self, spacing: float) -> None:
         """Makes a cloner.
 
         Args:
-            spacing: Distance of neighbouring origins [m].
+            spacing: Distance between neighbouring origins [m].
 
         Raises:
             WorldError: It is not above 0.
@@ -30,7 +30,7 @@ class GridCloner:
         self.spacing = float(spacing)
 
     def origins(self, num_envs: int) -> list[Pose]:
-        """`T_world_env` of every environment: row by row on the smallest square grid, centred on the world's origin."""
+        """Returns `T_world_env` of every environment: row by row on a square grid, centred on the world's origin."""
         columns = math.ceil(math.sqrt(num_envs))
         rows = math.ceil(num_envs / columns)
         return [
@@ -48,15 +48,15 @@ class GridCloner:
         """Builds every environment and switches contacts between them off.
 
         Args:
-            world: The world; what is in it already is shared by all environments.
-            num_envs: How many.
-            build: Puts the environment of a number into the world, at its `T_world_env`; names must differ.
+            world: The world; bodies that it contains already are shared by all environments.
+            num_envs: Number of environments.
+            build: Builds the environment of a number at its `T_world_env`; names must differ.
 
         Returns:
             `T_world_env` of every environment.
 
         Raises:
-            WorldError: There are to be none.
+            WorldError: `num_envs` is below 1.
         """
         if num_envs < 1:
             raise WorldError(f"num_envs={num_envs} is out of range. Expected 1 or more. Change it.")

@@ -1,4 +1,4 @@
-"""The light of a world, as a view."""
+"""The light of a world as a view."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Array = np.ndarray
 
 
 class LightView(AttributeView):
-    """Direction, colour and strengths of the light, in the one environment of an episode."""
+    """Direction, colour and strengths of the light, in the single environment of an episode."""
 
     kind = "light view"
 

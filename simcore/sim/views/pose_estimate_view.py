@@ -12,7 +12,7 @@ Array = np.ndarray
 
 
 class PoseEstimateView(AttributeView):
-    """Errors of an object's pose, joints and keypoints, in the one environment of an episode."""
+    """Errors of an object's pose, joints and keypoints, in the single environment of an episode."""
 
     kind = "pose estimate view"
 

@@ -1,4 +1,4 @@
-"""A rigid body of one link in every environment."""
+"""Rigid bodies as a view."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ LEAST_INERTIA_KG_M2 = 1e-9
 
 
 class RigidPrimView(BodyView):
-    """Bodies of one link. What stands still has a pose and a material only."""
+    """Bodies of one link. Fixed bodies have only a pose and a material."""
 
     kind = "rigid prim view"
 
@@ -33,7 +33,7 @@ class RigidPrimView(BodyView):
         """Makes a view; see `BodyView`.
 
         Raises:
-            WorldError: A body has joints that move, or what `BodyView` says.
+            WorldError: A body has movable joints, or an error of `BodyView`.
         """
         super().__init__(world, bodies, name=name, origins=origins)
         for body in self.bodies:

@@ -1,4 +1,4 @@
-"""The world itself as a view: gravity."""
+"""Gravity of the world as an attribute."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ Array = np.ndarray
 
 
 def gravity_of(world: World) -> ViewAttribute:
-    """Gravity of a world; there is one for all of its environments."""
+    """Returns gravity as an attribute; all environments share it."""
 
     def read(_env: int) -> Array:
         return world.gravity_m_s2

@@ -1,4 +1,4 @@
-"""What all views of bodies have: one body an environment, its pose and its velocity."""
+"""The base of views of bodies: one body per environment, its pose and its velocity."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ Array = np.ndarray
 
 
 class BodyView(AttributeView):
-    """Members of one kind in the environments of a world; a subclass says which attributes they have.
+    """Bodies of one kind in the environments of a world; a subclass defines their attributes.
 
-    Poses are those of a member's root link in the frame of its environment, so that a value means the same in each.
+    Poses are those of the root link in the frame of the environment, so a value means the same in each environment.
     """
 
     kind = "view"
-    """What it is, for messages."""
+    """Kind of view, for messages."""
 
     def __init__(
         self, world: World, bodies: Sequence[Body], *, name: str, origins: Sequence[Pose] | None = None
@@ -33,17 +33,17 @@ class BodyView(AttributeView):
 
         Args:
             world: The world that the bodies are in.
-            bodies: One body an environment, alike in joints and links.
+            bodies: One body per environment, with the same joints and links.
             name: Name of the view.
             origins: `T_world_env` of every environment; the world's own frame by default.
 
         Raises:
-            WorldError: There is no body, or they are not alike, or there is not one origin a body.
+            WorldError: There is no body, bodies differ, or there is not one origin per body.
         """
         if not bodies:
             raise WorldError(f"View '{name}' has no bodies. Give one an environment.", view=name)
         for body in bodies:
-            # a body without a model has no name of its own for its only link
+            # the only link of a body without a model has the name of the body
             links = list(body.links) if body.joints else []
             if links != (list(bodies[0].links) if bodies[0].joints else []) or [*body.joints] != [*bodies[0].joints]:
                 raise WorldError(
@@ -81,7 +81,7 @@ class BodyView(AttributeView):
         return self.origins[env].inverse() @ self.bodies[env].root_pose()
 
     def _place(self, env: int, T_env_root: Pose) -> None:
-        """Moves a member; its velocity stays."""
+        """Moves a member and keeps its velocity."""
         body = self.bodies[env]
         velocity = None if body.fixed else body.root_velocity()
         body.set_root_pose(self.origins[env] @ T_env_root)

@@ -1,1 +1,1 @@
-"""How a simulated world looks: colours, textures, light, scenery, and pictures of it."""
+"""Appearance of a world: colours, textures, light, scenery, and pictures."""

@@ -1,4 +1,4 @@
-"""How bodies look beside their models: tint, colour and texture of links."""
+"""Appearance of links: tint, colour and texture over those of the model."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from unlatch.simcore.sim.world import World
 Array = np.ndarray
 
 OWN = -1.0
-"""Stands for a link's own colour, where a colour is asked for."""
+"""The colour value that means a link's own colour."""
 PLAIN = 0
-"""Number of a texture that stands for a link's own, or none where it has none."""
+"""The texture number that means a link's own texture, if it has one."""
 
 
 class TextureStore:
@@ -27,8 +27,8 @@ class TextureStore:
         """Makes an empty store.
 
         Args:
-            world: The scene's world; its `reset` makes the store void.
-            file: Writes the picture of a number and returns its path; that of `PLAIN` is white.
+            world: The scene's world; its `reset` invalidates the store.
+            file: Writes the picture of a number and returns its path; the picture of `PLAIN` is white.
         """
         self._world = world
         self._file = file
@@ -36,35 +36,35 @@ class TextureStore:
         self._files: dict[int, Path] = {}
 
     def id_of(self, number: int) -> int:
-        """Bullet's number of a texture."""
+        """Returns Bullet's number of a texture."""
         if number not in self._loaded:
             self._loaded[number] = p.loadTexture(str(self.file_of(number)), physicsClientId=self._world.client)
         return self._loaded[number]
 
     def file_of(self, number: int) -> Path:
-        """The picture of a texture."""
+        """Returns the picture of a texture."""
         if number not in self._files:
             self._files[number] = self._file(number)
         return self._files[number]
 
 
 class LinkAppearance:
-    """Tint, colour and texture of links; kept in any world, shown in one with visual shapes."""
+    """Tint, colour and texture of links; visible only in a world with visual shapes."""
 
     def __init__(self, world: World, bodies: Sequence[Body], textures: TextureStore, *, links: Sequence[int]) -> None:
-        """Takes bodies as they look now.
+        """Takes bodies with their present appearance.
 
         Args:
             world: The world.
-            bodies: What is painted alike; none where only a world with visual shapes has any.
-            textures: Where textures come from.
+            bodies: Bodies with the same appearance; may be empty in a world without visual shapes.
+            textures: The textures of the scene.
             links: Bullet's numbers of the links.
         """
         count = len(links)
         self.tints: Array = np.ones((count, 3))
         """(L, 3) factors on red, green and blue."""
         self.colours: Array = np.full((count, 3), OWN)
-        """(L, 3) red, green and blue in place of the model's, 0 to 1; below 0 the model's own."""
+        """(L, 3) red, green and blue in place of the model's, 0 to 1; below 0: the model's own."""
         self.textures: Array = np.full(count, PLAIN)
         """(L,) numbers of textures."""
         self._store = textures
@@ -75,7 +75,7 @@ class LinkAppearance:
         self._shown: dict[VisualShape, tuple[tuple[float, ...], int]] = {}
 
     def show(self) -> None:
-        """Paints the body as the tables say; what has not changed is left alone."""
+        """Paints the links that have changed."""
         for shape in self._shapes:
             row = self._row_of.get(shape.link)
             if row is None:

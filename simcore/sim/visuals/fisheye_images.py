@@ -1,4 +1,4 @@
-"""Images through a fisheye lens, put together from pinhole images of the faces of a cube about the camera."""
+"""Fisheye images, assembled from pinhole images of the faces of a cube around the camera."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ Array = np.ndarray
 
 
 def take_fisheye_images(world: World, request: RenderRequest) -> RawImages:
-    """Colours, depth and links seen through a fisheye lens, by a renderer that looks through pinholes only.
+    """Renders a fisheye image with a renderer that supports only pinholes.
 
     Args:
         world: The world, loaded with visual shapes.
         request: Camera and wanted images; its near and far planes are those of the cube's faces.
 
     Returns:
-        Colours are black where the lens sees nothing, and depth is infinite too where something lies behind.
+        The images; outside the lens, colours are black. Depth is infinite at directions behind the camera, too.
     """
     lens = request.optics
     if not isinstance(lens, Fisheye):
-        raise WorldError("Images are put together of a fisheye lens only. Render a pinhole's by the renderer itself.")
+        raise WorldError("take_fisheye_images got a pinhole. Expected a fisheye lens. Call the renderer itself.")
     shape = (lens.height, lens.width)
     rgb: Array = np.zeros((*shape, 3), dtype=np.uint8)
     distance: Array = np.full(shape, np.inf, dtype=np.float32)
@@ -51,7 +51,7 @@ def take_fisheye_images(world: World, request: RenderRequest) -> RawImages:
 
 
 def _corners(face: CubeFace) -> tuple[Array, Array, Array]:
-    """Rows and columns (4, N) of the four pixels about each place, and their weights (4, N)."""
+    """Returns rows and columns (4, N) of the four pixels around each place, and their weights (4, N)."""
     top, left = np.floor(face.row).astype(int), np.floor(face.column).astype(int)
     down, right = face.row - top, face.column - left
     rows, columns = np.stack([top, top, top + 1, top + 1]), np.stack([left, left + 1, left, left + 1])
@@ -66,9 +66,9 @@ def _colours(rgb: Array, face: CubeFace) -> Array:
 
 
 def _depths(seen: RawImages, face: CubeFace) -> Array:
-    """(N,) distances to the face's image plane [m].
+    """Returns distances (N,) to the face's image plane [m].
 
-    The inverse depth of a plane is affine in the pixel, so that it is mixed where all four pixels are of one link and
+    The inverse depth of a plane is affine in the pixel, so it is interpolated where all four pixels are of one link and
     about as far; on an edge the nearest one counts.
     """
     rows, columns, weights = _corners(face)

@@ -1,4 +1,4 @@
-"""Pictures of a world: quick ones to look at, and images with the geometry of a camera."""
+"""Pictures of a world: quick views, and images of exact cameras."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ class LookAtCamera:
 def framing_camera(
     points_world: ArrayLike, looks_from: ArrayLike, *, fov_deg: float, aspect: float = 1.0, margin: float = 1.0
 ) -> LookAtCamera:
-    """The camera that sees points as large as it can, from a fixed direction.
+    """Returns the camera that shows points as large as possible, from a fixed direction.
 
     Args:
-        points_world: (K, 3) what must be in the picture [m].
+        points_world: (K, 3) points that must be in the picture [m].
         looks_from: (3,) direction from the points to the eye, not straight up.
         fov_deg: Vertical field of view [deg].
         aspect: Width of the picture over its height.
-        margin: The distance to the middle of the points is so many times what would just do for a flat set of them.
+        margin: Factor on the smallest distance from which a flat set of points fits the picture.
     """
     points = np.atleast_2d(np.asarray(points_world, dtype=float))
     back = np.asarray(looks_from, dtype=float) / np.linalg.norm(looks_from)
@@ -61,7 +61,7 @@ def _triple(values: Array) -> tuple[float, float, float]:
 
 
 def take_picture(world: World, view: LookAtCamera, *, width: int, height: int) -> Array:
-    """An rgb picture (height, width, 3) uint8 of the world as it is.
+    """Returns a picture (height, width, 3) uint8 of the world.
 
     Args:
         world: The world.
@@ -76,7 +76,7 @@ def take_picture(world: World, view: LookAtCamera, *, width: int, height: int) -
 
 
 def _pose_of(view: LookAtCamera) -> Pose:
-    """T_world_camera: z along the view, x level."""
+    """Returns T_world_camera: z along the view, x level."""
     look: Array = np.reshape(
         p.computeViewMatrix(view.eye, view.target, (0.0, 0.0, 1.0)), (4, 4)
     )  # of R_world_view: its rows
@@ -84,7 +84,7 @@ def _pose_of(view: LookAtCamera) -> Pose:
 
 
 def visible_links(world: World, view: LookAtCamera, *, width: int, height: int) -> dict[str, int]:
-    """How many pixels of each link a camera sees, by the link's label; links that are not seen are left out.
+    """Returns the number of visible pixels of each visible link, by its label.
 
     Args:
         world: The world, loaded with visual shapes.
@@ -112,7 +112,7 @@ def visible_links(world: World, view: LookAtCamera, *, width: int, height: int) 
 
 
 def project(view: LookAtCamera, points_world: ArrayLike, *, width: int, height: int) -> Array:
-    """(K, 2) pixels of points (K, 3) [m]; NaN for points behind the camera."""
+    """Returns the pixels (K, 2) of points (K, 3) [m]; NaN for points behind the camera."""
     look = np.reshape(p.computeViewMatrix(view.eye, view.target, (0.0, 0.0, 1.0)), (4, 4)).T
     projection = np.reshape(p.computeProjectionMatrixFOV(view.fov_deg, width / height, 0.02, 10.0), (4, 4)).T
     points = np.atleast_2d(np.asarray(points_world, dtype=float))  # (K, 3)
@@ -125,7 +125,7 @@ def project(view: LookAtCamera, points_world: ArrayLike, *, width: int, height: 
 
 
 def take_images(world: World, request: RenderRequest) -> RawImages:
-    """Colours, depth and links that a camera sees, by the renderer of the world.
+    """Renders colours, depth and links that a camera sees.
 
     Args:
         world: The world, loaded with visual shapes.
@@ -141,10 +141,10 @@ def take_images(world: World, request: RenderRequest) -> RawImages:
 
 
 def require_visuals(world: World) -> None:
-    """Raises unless a world was opened for pictures.
+    """Raises an error unless a world has visual shapes.
 
     Raises:
-        WorldError: It loads no visual shapes.
+        WorldError: The world was opened without visual shapes.
     """
     if not world.visuals:
         raise WorldError(
@@ -153,5 +153,5 @@ def require_visuals(world: World) -> None:
 
 
 def link_labels(world: World) -> list[tuple[str, str]]:
-    """(label, class) of every link that may be seen, in the order of `RawImages.link_ids`, which counts from 1."""
+    """Returns (label, class) of every link; `RawImages.link_ids` numbers them from 1."""
     return [(body.label(index), body.semantic_class) for body in world.seen_bodies() for index in body.link_names]

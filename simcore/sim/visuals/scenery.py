@@ -1,4 +1,4 @@
-"""What is only seen: walls, a floor, things on a table that nothing touches. No state depends on it."""
+"""Scenery: visible bodies without physics, such as walls, a floor, or distractors on a table."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ Array = np.ndarray
 Rgba = tuple[float, float, float, float]
 
 SOLIDS = ("box", "cylinder", "sphere", "capsule")
-"""Shapes that a solid may have."""
+"""Known shapes of solids."""
 
 
 def add_panel(
     world: World, name: str, *, size_m: tuple[float, float], T_world_panel: Pose, rgba: Rgba, tile_m: float
 ) -> Body:
-    """Adds a flat panel in the x-y plane of its frame, seen from its +z.
+    """Adds a flat panel in the x-y plane of its frame, visible from its +z side.
 
     Args:
         world: A world with visual shapes.
         name: Its name.
         size_m: Its edges along x and y [m].
-        T_world_panel: Pose of its middle.
+        T_world_panel: Pose of its centre.
         rgba: Colour.
-        tile_m: A texture repeats after so much of it [m].
+        tile_m: Length after which a texture repeats [m].
     """
     x, y = 0.5 * size_m[0], 0.5 * size_m[1]
     u, v = size_m[0] / tile_m, size_m[1] / tile_m
@@ -59,7 +59,7 @@ def add_solid(world: World, name: str, *, shape: str, size_m: float, T_world_sol
         name: Its name.
         shape: One of `SOLIDS`.
         size_m: Its size [m].
-        T_world_solid: Pose of its middle.
+        T_world_solid: Pose of its centre.
         rgba: Colour.
 
     Raises:

@@ -1,4 +1,4 @@
-"""Visual shapes of a body, as its model has them, and what was painted over them."""
+"""Visual shapes of a body's model, and the paint over them."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ class VisualShape:
     body: int
     """Bullet's number of the body."""
     link: int
-    """And of the link."""
+    """Bullet's number of the link."""
     index: int
-    """Its place among the link's shapes."""
+    """Its index among the link's shapes."""
     kind: int
     """Bullet's number of its kind."""
     size: tuple[float, ...]
-    """Its sizes, as Bullet tells them; of a mesh factors on its coordinates."""
+    """Its sizes, as Bullet reports them; for a mesh, factors on its coordinates."""
     path: str
-    """The mesh file; empty where there is none."""
+    """The mesh file; empty for other kinds."""
     T_link_shape: Pose
     """Its pose in the link's frame."""
     rgba: tuple[float, float, float, float]
@@ -36,22 +36,22 @@ class VisualShape:
 
 @dataclass(frozen=True)
 class Paint:
-    """How a shape looks in place of its own look."""
+    """The appearance of a shape in place of its own."""
 
     rgba: tuple[float, ...]
     """Red, green, blue and alpha."""
     picture: Path | None
-    """None: its own."""
+    """The texture; None: the shape's own."""
 
 
 def read_visual_shapes(body: int, *, client: int) -> tuple[VisualShape, ...]:
-    """The visual shapes of a body that nobody has painted yet.
+    """Reads the visual shapes of a body that is not painted yet.
 
-    Once one shape of a link has another colour, Bullet tells that colour of all of them, and never another texture.
+    Once one shape of a link is painted, Bullet reports its colour for all of them, and never reports a new texture.
 
     Args:
         body: Bullet's number of the body.
-        client: Of the engine's client.
+        client: Number of the engine's client.
     """
     counts: dict[int, int] = {}
     shapes = []

@@ -164,7 +164,7 @@ def test_a_renderer_that_does_not_work_here_is_told_before_anything_is_made(data
     before = sorted(data_set.path.rglob("*"))
     code, _, err = said(capsys, str(data_set.path), "renderer=egl", "all=true", "name=dark")
     assert code == 2
-    assert "renderer=egl is not there" in err
+    assert "renderer=egl is not available" in err
     assert sorted(data_set.path.rglob("*")) == before
 
 

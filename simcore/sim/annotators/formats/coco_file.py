@@ -1,4 +1,4 @@
-"""Many images' boxes, masks and keypoints in COCO's JSON form."""
+"""Boxes, masks and keypoints of many images in COCO's JSON format."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ Array = np.ndarray
 
 
 class CocoFile:
-    """Collects images; `content` is then the file, which pycocotools reads.
+    """Collects images; `content` is the resulting file, which pycocotools reads.
 
     A category is a class, body, part or link, by the first of the frame's semantic types that a thing has. Masks are
-    run-length encoded, boxes those of the pixels that are seen. Keypoints belong to whole bodies: `<part>.<keypoint>`.
+    run-length encoded, boxes are those of visible pixels. Keypoints belong to whole bodies: `<part>.<keypoint>`.
     """
 
     def __init__(self) -> None:
@@ -26,11 +26,11 @@ class CocoFile:
         self._categories: dict[str, dict[str, Any]] = {}
 
     def add(self, frame: AnnotatedFrame, file_name: str) -> None:
-        """Adds an image and all that is seen in it.
+        """Adds an image and all visible things in it.
 
         Args:
             frame: The image.
-            file_name: Where its colours are kept, relative to the folder of the images.
+            file_name: File of its colours, relative to the folder of the images.
         """
         found = annotate(frame, ["boxes_2d_tight", "keypoints", "occlusion"])
         number = len(self._images) + 1
@@ -43,7 +43,7 @@ class CocoFile:
 
     @property
     def content(self) -> dict[str, Any]:
-        """The file as JSON has it."""
+        """The content of the JSON file."""
         return {
             "info": {"description": "Unlatch"},
             "images": self._images,
@@ -82,7 +82,7 @@ class CocoFile:
 
 
 def _keypoints(entity: Entity, found: Annotations) -> tuple[list[str], list[float]]:
-    """Names and x, y, visibility of a body's keypoints; 0, 0, 0 where one lies outside of the image."""
+    """Returns names and x, y, visibility of a body's keypoints; 0, 0, 0 for one outside the image."""
     body = entity.path.removeprefix("/")
     names, values = [], []
     for name, (x, y), seen in zip(
@@ -95,7 +95,7 @@ def _keypoints(entity: Entity, found: Annotations) -> tuple[list[str], list[floa
 
 
 def _run_lengths(mask: Array) -> dict[str, Any]:
-    """A mask (height, width) as lengths of runs down its columns, the first one of pixels that are not in it."""
+    """Returns a mask (height, width) as lengths of runs down its columns, beginning with pixels outside the mask."""
     flat = np.concatenate([[False], mask.ravel(order="F"), [False]])
     edges = np.flatnonzero(flat[1:] != flat[:-1])
     counts = np.diff(np.concatenate([[0], edges, [mask.size]]))

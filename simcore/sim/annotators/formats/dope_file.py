@@ -1,4 +1,4 @@
-"""One image's poses in the JSON form that DOPE and the data sets in its style are trained from."""
+"""Poses of one image in the JSON format of DOPE."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ _CM = 100.0
 
 
 def dope_frame(frame: AnnotatedFrame) -> dict[str, Any]:
-    """The content of a frame's JSON file; centimetres, quaternions x, y, z, w, as that form has them.
+    """Returns the content of a frame's JSON file, in centimetres and with quaternions x, y, z, w.
 
-    `camera_data` holds the pose of the camera in the world, its size and intrinsics; of a fisheye k1 to k4 too, as
+    `camera_data` holds the pose of the camera in the world, its size and intrinsics, and k1 to k4 of a fisheye as
     `fisheye`. Each entry of `objects` has its `class`, `name` (its path), `visibility` (1 less its occlusion),
     `location` and `quaternion_xyzw` of its frame in the camera frame, `cuboid` and `projected_cuboid` (8 corners in the
     order of `CORNER_SIGNS`), `cuboid_centroid` and `projected_cuboid_centroid`. Things with corners behind the camera
-    are left out: such a corner has no pixel.
+    are left out, since such a corner has no pixel.
 
     Args:
         frame: The image; the first of its semantic types that a thing has is its class.

@@ -1,4 +1,4 @@
-"""A picture of what annotators say: boxes, axes and keypoints drawn over the image."""
+"""Draws boxes, axes and keypoints of annotators over an image."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ _DASH_PX = 5
 
 
 def drawn(frame: AnnotatedFrame, *, scale: int = 2) -> Array:
-    """The image, larger, with what annotators say of everything in it.
+    """Returns the enlarged image with the labels of everything in it.
 
-    Each thing has a colour: its tight box drawn through, its loose box dashed, its box in space thin, its path and
-    occlusion beside. The axes of its frame are red (x), green (y) and blue (z). Keypoints are filled green where they
-    are seen, and red rings where something hides them.
+    Each thing has a colour: its tight box is solid, its loose box dashed, its 3D box thin, its path and
+    occlusion beside it. The axes of its frame are red (x), green (y) and blue (z). Visible keypoints are filled green,
+    hidden ones are red rings.
 
     Args:
         frame: The image.
-        scale: So many pixels of the picture for one of the image, along a side.
+        scale: Pixels of the picture per pixel of the image, along a side.
 
     Returns:
         (scale height, scale width, 3) uint8.
@@ -49,7 +49,7 @@ def drawn(frame: AnnotatedFrame, *, scale: int = 2) -> Array:
 
 
 class _Pencil:
-    """Draws in pixels of the image, whose whole numbers are at the centres of pixels."""
+    """Draws in pixel coordinates of the image; whole numbers are centres of pixels."""
 
     def __init__(self, picture: Image.Image, scale: int) -> None:
         self._draw = ImageDraw.Draw(picture)
@@ -61,7 +61,7 @@ class _Pencil:
         return float(x), float(y)
 
     def thing(self, found: Annotations, row: int, colour: tuple[int, int, int]) -> None:
-        """Boxes and name of one thing."""
+        """Draws boxes and name of one thing."""
         corners = found["boxes_3d_corners_px"][row]
         for i, j in box_edges():
             if np.isfinite(corners[[i, j]]).all():
@@ -79,7 +79,7 @@ class _Pencil:
             self._draw.text(place, text, fill=colour, font=self._font)
 
     def axes(self, frame: AnnotatedFrame, entity: Entity) -> None:
-        """The axes of a thing's frame, a quarter of its size long."""
+        """Draws the axes of a thing's frame, a quarter of its size long."""
         length = 0.25 * float(np.linalg.norm(np.diff(entity.extents, axis=0)))
         T_camera_entity: Pose = frame.T_camera_world @ entity.T_world_entity
         ends = frame.optics.project(T_camera_entity @ np.vstack([np.zeros(3), length * np.eye(3)]))
@@ -88,7 +88,7 @@ class _Pencil:
                 self._draw.line([self._at(ends[0]), self._at(end)], fill=colour, width=3)
 
     def point(self, pixel: Array, *, visible: bool) -> None:
-        """A keypoint."""
+        """Draws a keypoint."""
         x, y = self._at(pixel)
         radius = 4
         self._draw.ellipse(

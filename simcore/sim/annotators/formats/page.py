@@ -1,6 +1,6 @@
-"""The tables of `docs/annotators.md`, made from what annotators declare.
+"""Generates the table of `docs/annotators.md` from the outputs that annotators declare.
 
-`python -m unlatch.simcore.sim.annotators.formats.page docs/annotators.md` renews them; a test says when they are out of
+`python -m unlatch.simcore.sim.annotators.formats.page docs/annotators.md` updates it; a test fails when it is out of
 date.
 """
 
@@ -16,11 +16,11 @@ _BEGIN, _END = "<!-- outputs -->\n", "<!-- end of outputs -->"
 
 
 def outputs_table() -> str:
-    """One row for each array of each annotator of this distribution."""
+    """Returns a table with one row for each array of each annotator of this distribution."""
     lines = ["| annotator | array | shape | type | unit | meaning |", "|---|---|---|---|---|---|"]
     for name, entry in ANNOTATORS.entries().items():
         if not entry.target.startswith("unlatch."):
-            continue  # one of another distribution that happens to be installed
+            continue  # an annotator of another installed distribution
         annotator: type[Annotator] = ANNOTATORS.load(name)
         for output in annotator.outputs:
             sizes = ", ".join(str(size) for size in output.shape)
@@ -31,7 +31,7 @@ def outputs_table() -> str:
 
 
 def renewed(page: str) -> str:
-    """A page with its table as it should be."""
+    """Returns a page with an up-to-date table."""
     before, found, rest = page.partition(_BEGIN)
     _, end, after = rest.partition(_END)
     if not (found and end):

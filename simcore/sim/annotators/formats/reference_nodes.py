@@ -1,4 +1,4 @@
-"""Annotations in the form in which Replicator's nodes Pose and Dope put them out."""
+"""Annotations in the output format of Replicator's nodes Pose and Dope."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ Array = np.ndarray
 
 @dataclass(frozen=True)
 class NodeOutput:
-    """What such a node puts out, by the same names."""
+    """The outputs of such a node, with the same names."""
 
     data: Array
-    """(N,) structured: one entry a thing."""
+    """(N,) structured: one entry per thing."""
     idToLabels: str  # noqa: N815 - the node's own name
-    """JSON: labels by type, by semantic id."""
+    """JSON: labels by semantic id and type."""
     primPaths: tuple[str, ...]  # noqa: N815 - the node's own name
     """Path of every thing."""
 
@@ -42,11 +42,11 @@ class NodeOutput:
 
 
 def pose_output(frame: AnnotatedFrame, *, get_centers: bool = False) -> NodeOutput:
-    """As the node Pose: transforms from each thing's frame to the camera's, row vectors as USD has them.
+    """Returns the output of the node Pose: transforms from things' frames to the camera's, for row vectors as in USD.
 
     Args:
-        frame: The image; `include_occluded`, `semantic_types` and `camera_rotation_deg` of its configuration hold.
-        get_centers: Whether the middle of each thing in the image is put out too.
+        frame: The image; `include_occluded`, `semantic_types` and `camera_rotation_deg` of its settings apply.
+        get_centers: Whether the output has the centre of each thing in the image.
     """
     found = annotate(frame, ["poses"])
     fields = [("semanticId", "<u4"), ("pose", "<f4", (4, 4))]
@@ -59,12 +59,12 @@ def pose_output(frame: AnnotatedFrame, *, get_centers: bool = False) -> NodeOutp
 
 
 def dope_output(frame: AnnotatedFrame) -> NodeOutput:
-    """As the node Dope: visibility, location [m], rotation (x, y, z, w) and the corners of the box in the image.
+    """Returns the output of the node Dope: visibility, location [m], rotation (x, y, z, w), box corners in the image.
 
-    The ninth corner is the middle of the box. Invisible things have visibility 0, those outside of the image NaN.
+    The ninth corner is the centre of the box. Invisible things have visibility 0, those outside the image NaN.
 
     Args:
-        frame: The image, as of `pose_output`.
+        frame: The image, as for `pose_output`.
     """
     found = annotate(frame, ["boxes_3d", "occlusion", "poses"])
     data: Array = np.zeros(
