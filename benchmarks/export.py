@@ -28,7 +28,7 @@ from unlatch.simcore.recording.data_set.data_set import DataSet
 from unlatch.simcore.recording.export.lerobot.config import LeRobotCfg
 from unlatch.simcore.recording.export.lerobot.exporter import LeRobotExporter
 from unlatch.simcore.recording.export.run import run_export
-from unlatch.simcore.recording.export.source import Source
+from unlatch.simcore.recording.export.source import ExportSource
 from unlatch.simcore.recording.images.modality import RGB
 from unlatch.simcore.recording.images.renders import RenderSet
 from unlatch.workflows.cli.arguments import read_pairs
@@ -56,7 +56,7 @@ def export(data_set: DataSet, out: Path, cfg: LeRobotCfg, *, report_every: int =
         if report_every and count % report_every == 0:
             print(f"  {count:5d} of {total}: {process.memory_info().rss / 2**20:7.1f} MiB")
 
-    report = run_export(LeRobotExporter(Source(data_set, cfg), cfg), out, on_episode=on_episode)
+    report = run_export(LeRobotExporter(ExportSource(data_set, cfg), cfg), out, on_episode=on_episode)
     return time.perf_counter() - wall, time.process_time() - cpu, report.seconds
 
 

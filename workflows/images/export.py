@@ -10,7 +10,7 @@ from unlatch.simcore.recording.data_set.data_set import DataSet
 from unlatch.simcore.recording.export.catalog import EXPORTERS
 from unlatch.simcore.recording.export.config import ExportCfg
 from unlatch.simcore.recording.export.run import ExportReport, run_export
-from unlatch.simcore.recording.export.source import Source
+from unlatch.simcore.recording.export.source import ExportSource
 from unlatch.simcore.recording.json_values import plain
 
 DEFAULT_FORMAT = "lerobot"
@@ -51,4 +51,4 @@ def export_data_set(data_set: DataSet, name: str, cfg: ExportCfg, out: str) -> E
         cfg: A `cfg_type` of that format.
         out: The folder or file to write.
     """
-    return run_export(EXPORTERS.load(name)(Source(data_set, cfg), cfg), out)
+    return run_export(EXPORTERS.load(name)(ExportSource(data_set, cfg), cfg), out)

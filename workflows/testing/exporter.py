@@ -15,7 +15,7 @@ from unlatch.simcore.recording.export.catalog import EXPORTERS
 from unlatch.simcore.recording.export.config import ExportCfg
 from unlatch.simcore.recording.export.exporter import Exporter
 from unlatch.simcore.recording.export.run import run_export
-from unlatch.simcore.recording.export.source import Source
+from unlatch.simcore.recording.export.source import ExportSource
 from unlatch.workflows.cli.arguments import CommandLine, load_configs
 from unlatch.workflows.runs.header import header_of
 from unlatch.workflows.runs.runner import EpisodeRunner
@@ -56,8 +56,8 @@ def check_exporter(name: str, *, data: str | Path | None = None, keys: Mapping[s
 def _check_exports(name: str, cls: type[Exporter], cfg: ExportCfg, data_set: DataSet, folder: Path) -> None:
     before = _file_digests(data_set.path)
     targets = [folder / f"{place}{cls.suffix}" for place in ("first", "second", "broken")]
-    reports = [run_export(cls(Source(data_set, cfg), cfg), target) for target in targets[:2]]
-    wanted = len(Source(data_set, cfg).numbers)
+    reports = [run_export(cls(ExportSource(data_set, cfg), cfg), target) for target in targets[:2]]
+    wanted = len(ExportSource(data_set, cfg).numbers)
     require(wanted > 0, f"Data set '{data_set.path}' has no episode that would be exported.")
     require(reports[0].taken == wanted, f"Format '{name}' took {reports[0].taken} of {wanted} episodes.")
     first, second = _file_digests(targets[0]), _file_digests(targets[1])
@@ -66,7 +66,7 @@ def _check_exports(name: str, cls: type[Exporter], cfg: ExportCfg, data_set: Dat
     require(not differing, f"Format '{name}' wrote {', '.join(differing)} differently the second time.")
     _check_interruption(name, cls, cfg, data_set, targets[2])
     try:
-        again = run_export(cls(Source(data_set, cfg), cfg), targets[0])
+        again = run_export(cls(ExportSource(data_set, cfg), cfg), targets[0])
     except RecordingError:
         pass  # this format does not extend a target
     else:
@@ -84,7 +84,7 @@ def _check_interruption(name: str, cls: type[Exporter], cfg: ExportCfg, data_set
         raise _InterruptedError
 
     try:
-        run_export(cls(Source(data_set, cfg), cfg), target, on_episode=stop)
+        run_export(cls(ExportSource(data_set, cfg), cfg), target, on_episode=stop)
     except _InterruptedError:
         pass
     else:

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from unlatch.simcore.recording.export.config import ActionKind, DeltaFrom, ExportCfg, RotationForm, StateKind
     from unlatch.simcore.recording.export.exporter import Exporter
     from unlatch.simcore.recording.export.run import ExportReport, run_export
-    from unlatch.simcore.recording.export.source import Layout, Source
+    from unlatch.simcore.recording.export.source import ExportLayout, ExportSource
     from unlatch.simcore.recording.export.trajectory import Trajectory
 
 __all__ = [
@@ -18,12 +18,12 @@ __all__ = [
     "Column",
     "DeltaFrom",
     "ExportCfg",
+    "ExportLayout",
     "ExportReport",
+    "ExportSource",
     "Exporter",
-    "Layout",
     "ObservationColumns",
     "RotationForm",
-    "Source",
     "StateKind",
     "Trajectory",
     "run_export",
@@ -37,10 +37,10 @@ _HOMES = {
     "ExportCfg": "config",
     "ExportReport": "run",
     "Exporter": "exporter",
-    "Layout": "source",
+    "ExportLayout": "source",
     "ObservationColumns": "columns",
     "RotationForm": "config",
-    "Source": "source",
+    "ExportSource": "source",
     "StateKind": "config",
     "Trajectory": "trajectory",
     "run_export": "run",

@@ -1,4 +1,4 @@
-"""What a policy observes, as trainers see it: flat, named arrays made of the arrays of a record by one convention."""
+"""Makes observations for trainers: flat, named arrays from the arrays of a record."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 
 from unlatch.simcore.errors import RecordingError
 from unlatch.simcore.recording.export.config import ExportCfg, StateKind
-from unlatch.simcore.recording.export.rotation import COMPONENTS, in_form
+from unlatch.simcore.recording.export.rotation import COMPONENTS, convert_rotations
 
 Array = np.ndarray
 Part = tuple[str, str, int]
@@ -20,13 +20,13 @@ STATE = "observation.state"
 ENVIRONMENT = "observation.environment_state"
 KEYPOINTS = "observation.keypoints"
 IMAGE = "observation.images."
-"""What the keys of images begin with; the name of the camera follows."""
+"""Prefix of the keys of images; the name of the camera follows."""
 AXES = ("x", "y", "z")
 
 
 @dataclass(frozen=True)
 class Column:
-    """Named numbers, one row a frame."""
+    """Named numbers, one row per frame."""
 
     names: tuple[str, ...]
     """Name of each number."""
@@ -35,13 +35,13 @@ class Column:
 
 
 class ObservationColumns:
-    """Makes the columns of what is observed."""
+    """Makes the columns of observations."""
 
     def __init__(self, cfg: ExportCfg, config: Mapping[str, Any]) -> None:
-        """Makes a maker.
+        """Stores the options.
 
         Args:
-            cfg: Which columns, and how orientations are written.
+            cfg: Columns and rotation format.
             config: Configuration of the run, as plain values.
         """
         self._cfg = cfg
@@ -52,78 +52,78 @@ class ObservationColumns:
     def make(
         self, arrays: Mapping[str, Array], *, robot: str, arms: Sequence[str], parts: Sequence[Part], number: int
     ) -> dict[str, Column]:
-        """The columns of an episode, by key; none without numbers.
+        """Returns the columns of an episode by key, without empty ones.
 
         Args:
             arrays: (T+1, n) arrays by record key.
             robot: Name of the robot.
-            arms: Names of its arms, in order.
-            parts: Those acted on, each once, in the order of the skills.
-            number: Number of the episode, for errors.
+            arms: Names of its arms in order.
+            parts: Parts that are acted on, each once, in the order of the skills.
+            number: Episode number, for errors.
 
         Raises:
-            RecordingError: A key that is needed is not there.
+            RecordingError: A required key is missing.
         """
-        columns = {STATE: joined([self._state(arrays, robot, arm, number) for arm in arms])}
+        columns = {STATE: join_columns([self._state(arrays, robot, arm, number) for arm in arms])}
         if self._cfg.objects:
-            columns[ENVIRONMENT] = joined(_objects(arrays, parts, number))
+            columns[ENVIRONMENT] = join_columns(_object_columns(arrays, parts, number))
         if self._cfg.keypoints:
-            columns[KEYPOINTS] = joined(_keypoints(arrays, parts, number))
+            columns[KEYPOINTS] = join_columns(_keypoint_columns(arrays, parts, number))
         return {key: column for key, column in columns.items() if column.names}
 
     def joint_names(self, arm: str, n: int, what: str) -> tuple[str, ...]:
-        """Names of the numbers of an arm's n joints; `what` they are ends each."""
+        """Returns the names of the n joint values of an arm; `what` is the last word of each."""
         joints = self._joints.get(arm, [])
         names = joints if len(joints) == n else [f"joint{index}" for index in range(n)]
         return tuple(f"{arm}.{name}.{what}" for name in names)
 
     def _state(self, arrays: Mapping[str, Array], robot: str, arm: str, number: int) -> Column:
         prefix = f"robots.{robot}.{arm}"
-        return joined([self._state_part(arrays, kind, prefix, arm, number) for kind in self._cfg.state])
+        return join_columns([self._state_part(arrays, kind, prefix, arm, number) for kind in self._cfg.state])
 
     def _state_part(self, arrays: Mapping[str, Array], kind: StateKind, prefix: str, arm: str, number: int) -> Column:
         if kind is StateKind.gripper:
-            return Column((f"{arm}.gripper",), array_of(arrays, f"{prefix}.gripper_opening", number))
+            return Column((f"{arm}.gripper",), read_array(arrays, f"{prefix}.gripper_opening", number))
         if kind in (StateKind.ee_pose, StateKind.tcp_pose):
             frame = kind.name.removesuffix("_pose")
             form = self._cfg.state_rotation
-            quats = in_form(array_of(arrays, f"{prefix}.{frame}_quat_xyzw", number), form)
-            position = array_of(arrays, f"{prefix}.{frame}_position", number)
-            return Column(named(f"{arm}.{frame}", (*AXES, *COMPONENTS[form])), np.hstack([position, quats]))
+            quats = convert_rotations(read_array(arrays, f"{prefix}.{frame}_quat_xyzw", number), form)
+            position = read_array(arrays, f"{prefix}.{frame}_position", number)
+            return Column(prefix_names(f"{arm}.{frame}", (*AXES, *COMPONENTS[form])), np.hstack([position, quats]))
         word = kind.name.removeprefix("joint_")
         plural = {"position": "positions", "velocity": "velocities", "effort": "efforts"}[word]
-        values = array_of(arrays, f"{prefix}.joint_{plural}", number)
+        values = read_array(arrays, f"{prefix}.joint_{plural}", number)
         return Column(self.joint_names(arm, values.shape[1], word), values)
 
 
-def _objects(arrays: Mapping[str, Array], parts: Sequence[Part], number: int) -> list[Column]:
-    """Root poses of all objects, then position and velocity of the parts acted on."""
+def _object_columns(arrays: Mapping[str, Array], parts: Sequence[Part], number: int) -> list[Column]:
+    """Returns root poses of all objects, then position and velocity of the parts that are acted on."""
     columns = []
     for name in sorted({key.split(".")[1] for key in arrays if key.startswith("objects.")}):
-        pose = [array_of(arrays, f"objects.{name}.root_{what}", number) for what in ("position", "quat_xyzw")]
-        columns.append(Column(named(name, (*AXES, "qx", "qy", "qz", "qw")), np.hstack(pose)))
+        pose = [read_array(arrays, f"objects.{name}.root_{what}", number) for what in ("position", "quat_xyzw")]
+        columns.append(Column(prefix_names(name, (*AXES, "qx", "qy", "qz", "qw")), np.hstack(pose)))
     for place, (name, _, index) in enumerate(parts):
         keys = [f"objects.{name}.joint_{what}" for what in ("positions", "velocities")]
-        joint = [array_of(arrays, key, number)[:, index] for key in keys]
-        columns.append(Column(named(f"{name}.part{place}", ("position", "velocity")), np.stack(joint, axis=1)))
+        joint = [read_array(arrays, key, number)[:, index] for key in keys]
+        columns.append(Column(prefix_names(f"{name}.part{place}", ("position", "velocity")), np.stack(joint, axis=1)))
     return columns
 
 
-def _keypoints(arrays: Mapping[str, Array], parts: Sequence[Part], number: int) -> list[Column]:
+def _keypoint_columns(arrays: Mapping[str, Array], parts: Sequence[Part], number: int) -> list[Column]:
     columns = []
     for place, (name, part, _) in enumerate(parts):
         prefix = f"keypoints.{name}.{part}."
         for key in sorted(key for key in arrays if key.startswith(prefix)):
-            names = named(f"{name}.part{place}.{key[len(prefix) :]}", AXES)
-            columns.append(Column(names, array_of(arrays, key, number)))
+            names = prefix_names(f"{name}.part{place}.{key[len(prefix) :]}", AXES)
+            columns.append(Column(names, read_array(arrays, key, number)))
     return columns
 
 
-def array_of(arrays: Mapping[str, Array], key: str, number: int) -> Array:
-    """An array of a record.
+def read_array(arrays: Mapping[str, Array], key: str, number: int) -> Array:
+    """Returns an array of a record.
 
     Raises:
-        RecordingError: It is not there.
+        RecordingError: It is missing.
     """
     found = arrays.get(key)
     if found is None:
@@ -136,13 +136,13 @@ def array_of(arrays: Mapping[str, Array], key: str, number: int) -> Array:
     return found
 
 
-def named(prefix: str, words: Sequence[str]) -> tuple[str, ...]:
-    """Names that begin with a prefix."""
+def prefix_names(prefix: str, words: Sequence[str]) -> tuple[str, ...]:
+    """Returns names with a prefix."""
     return tuple(f"{prefix}.{word}" for word in words)
 
 
-def joined(columns: Sequence[Column]) -> Column:
-    """Columns side by side."""
+def join_columns(columns: Sequence[Column]) -> Column:
+    """Puts columns side by side into one column."""
     if not columns:
         return Column((), np.zeros((0, 0)))
     return Column(

@@ -1,4 +1,4 @@
-"""What is exported, and by which conventions: the part of an export's configuration that all formats share."""
+"""Options of an export that all formats share."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from unlatch.simcore.errors import ConfigError
 
 
 class ActionKind(Enum):
-    """What the numbers of an action are; the gripper's target opening [m] follows them, arm by arm."""
+    """Meaning of the numbers of an action; the gripper's target opening [m] follows them for each arm."""
 
     joint_position = "joint_position"
     """Joint positions to reach at the next frame [rad]."""
     joint_delta = "joint_delta"
-    """Change of the joint positions [rad]; `DeltaFrom` says from what."""
+    """Change of the joint positions [rad] relative to `DeltaFrom`."""
     ee_pose = "ee_pose"
     """Pose of the ee link to reach at the next frame, world frame [m]."""
     ee_delta = "ee_delta"
@@ -22,17 +22,17 @@ class ActionKind(Enum):
 
     @property
     def is_delta(self) -> bool:
-        """Whether it is a change."""
+        """Whether the action is a change."""
         return self in (ActionKind.joint_delta, ActionKind.ee_delta)
 
     @property
     def has_rotation(self) -> bool:
-        """Whether an orientation is part of it."""
+        """Whether the action has an orientation."""
         return self in (ActionKind.ee_pose, ActionKind.ee_delta)
 
 
 class RotationForm(Enum):
-    """How an orientation is written."""
+    """Format of an orientation."""
 
     quat_xyzw = "quat_xyzw"
     """Unit quaternion x, y, z, w, as recorded."""
@@ -45,12 +45,12 @@ class RotationForm(Enum):
 
 
 class DeltaFrom(Enum):
-    """What a change is counted from."""
+    """Reference of a change."""
 
     target = "target"
-    """The target of the frame before; in the first frame what was measured."""
+    """The target of the previous frame; in the first frame the measured value."""
     state = "state"
-    """What was measured at the same frame."""
+    """The measured value at the same frame."""
 
 
 class StateKind(Enum):
@@ -72,26 +72,26 @@ class StateKind(Enum):
 
 @dataclass
 class ExportCfg:
-    """What every format takes; a format's own dataclass adds to it."""
+    """Options of every format; a format's own dataclass extends it."""
 
     all: bool = False
-    """Whether failed attempts are exported too; those without states never are."""
+    """Whether failed attempts are exported too; attempts without states never are."""
     only: list[int] | None = None
-    """Numbers of the episodes to export; null: every one."""
+    """Numbers of the episodes to export; null: all."""
     append: bool = False
-    """Whether a target with episodes of other data sets is added to."""
+    """Whether to add to a target that has episodes of other data sets."""
     action: ActionKind = ActionKind.joint_position
-    """What the numbers of an action are."""
+    """Meaning of the numbers of an action."""
     delta_from: DeltaFrom = DeltaFrom.target
-    """What `joint_delta` and `ee_delta` are counted from."""
+    """Reference of `joint_delta` and `ee_delta`."""
     rotation: RotationForm | None = None
-    """How orientations are written; null: `quat_xyzw`, of changes `rotvec`."""
+    """Format of orientations; null: `quat_xyzw`, for changes `rotvec`."""
     state: list[StateKind] = field(default_factory=lambda: [StateKind.joint_position, StateKind.gripper])
-    """What `observation.state` holds, in this order, arm by arm."""
+    """Contents of `observation.state` in this order, for each arm."""
     objects: bool = True
-    """Whether poses of objects and positions of the parts acted on are exported."""
+    """Whether poses of objects and positions of the parts that are acted on are exported."""
     keypoints: bool = True
-    """Whether keypoints of the parts acted on are exported."""
+    """Whether keypoints of the parts that are acted on are exported."""
     render: str | None = None
     """Name of the render set whose colour images are exported; null: none."""
     cameras: list[str] | None = None
@@ -107,23 +107,23 @@ class ExportCfg:
             )
         if self.cameras is not None and (self.render is None or not self.cameras):
             raise ConfigError(
-                f"cameras={self.cameras} without a render set, or none of its cameras. Expected names of cameras and "
+                f"cameras={self.cameras} has no render set or is empty. Expected names of cameras and "
                 "render=NAME (`unlatch render` makes sets). Give both, or neither.",
                 key="cameras",
             )
 
     @property
     def action_rotation(self) -> RotationForm:
-        """How orientations of actions are written."""
+        """Format of orientations in actions."""
         return self.rotation or (RotationForm.rotvec if self.action.is_delta else RotationForm.quat_xyzw)
 
     @property
     def state_rotation(self) -> RotationForm:
-        """How orientations of states are written."""
+        """Format of orientations in states."""
         return self.rotation or RotationForm.quat_xyzw
 
     def convention(self) -> dict[str, str]:
-        """What actions and states mean, in words, by what they are the key of in a set."""
+        """Returns the meaning of actions and states as text, by key."""
         action = f"{self.action.name}: {_ACTION_WORDS[self.action]}"
         if self.action.is_delta:
             action += f"; counted from {_DELTA_WORDS[self.delta_from]}"

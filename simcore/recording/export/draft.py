@@ -1,4 +1,4 @@
-"""Where an export is written until it is whole: beside its target, put into place by renaming."""
+"""A temporary place beside the target of an export; the finished draft is renamed to the target."""
 
 from __future__ import annotations
 
@@ -16,35 +16,35 @@ _KEY = "export.json"
 
 
 class Draft:
-    """The workplace of one export, `.<name>.export` beside the target; a context manager.
+    """The temporary folder of one export, `.<name>.export` beside the target; a context manager.
 
-    It holds `parts/`, which stays when the process is killed and is used again by an export with the same key, and the
-    draft of the target. One process at a time works in it.
+    It contains the draft of the target, and `parts/`, which survives a killed process and is reused by an export with
+    the same key. Only one process at a time can use it.
     """
 
     def __init__(self, target: Path, *, key: str, is_file: bool) -> None:
-        """Opens the workplace.
+        """Creates or reopens the folder and locks it.
 
         Args:
-            target: What is to be made.
-            key: What the parts depend on, as text; parts of another key are removed.
+            target: The target of the export.
+            key: Text that identifies the parts; parts with another key are removed.
             is_file: Whether the target is a file.
 
         Raises:
-            RecordingError: It cannot be written, or another export works there.
+            RecordingError: It cannot be written, or another export uses it.
         """
         self._target = target
         self._root = target.with_name(f".{target.name}.export")
         self._old = self._root / "old"
         self._made = missing_folders(target.parent)
         try:
-            self._lock = self._locked()
+            self._lock = self._take_lock()
         except OSError as exc:
             raise not_writable(target.parent, exc) from exc
         try:
             self._restore()
             _remove(self.place)
-            if not self._same_key(key):
+            if not self._has_key(key):
                 _remove(self.parts)
                 (self._root / _KEY).write_text(key, encoding="utf-8")
             self.parts.mkdir(exist_ok=True)
@@ -56,22 +56,22 @@ class Draft:
 
     @property
     def place(self) -> Path:
-        """Where the target is written."""
+        """The draft of the target."""
         return self._root / "draft"
 
     @property
     def parts(self) -> Path:
-        """What outlives a killed run."""
+        """Folder that survives a killed process."""
         return self._root / "parts"
 
     def commit(self) -> None:
-        """Puts the draft into the target's place; what was there is gone afterwards.
+        """Replaces the target with the draft.
 
         Raises:
-            RecordingError: It cannot.
+            RecordingError: It cannot be replaced.
         """
         try:
-            _sync(self.place)
+            _sync_files(self.place)
             if self._target.exists():
                 self._target.rename(self._old)
             self.place.rename(self._target)
@@ -81,7 +81,7 @@ class Draft:
         except OSError as exc:
             raise not_writable(self._target.parent, exc) from exc
 
-    def _locked(self) -> int:
+    def _take_lock(self) -> int:
         path = self._root / "lock"
         while True:
             self._root.mkdir(parents=True, exist_ok=True)
@@ -91,23 +91,22 @@ class Draft:
             with suppress(FileNotFoundError):
                 if os.path.samestat(path.stat(), os.fstat(descriptor)):
                     return descriptor
-            os.close(descriptor)  # of an export that ended meanwhile and took its workplace with it
+            os.close(descriptor)  # the lock of an export that has just ended and removed its folder
         os.close(descriptor)
         raise RecordingError(
-            f"Another export writes '{self._target}' at this moment. Expected one at a time. Wait for it, or choose "
-            "another out=.",
+            f"Another export is writing '{self._target}'. Expected one at a time. Wait for it, or choose another out=.",
             path=str(self._target),
         )
 
     def _restore(self) -> None:
-        """Undoes a replacement that was broken off between its two renames."""
+        """Undoes a replacement that was interrupted between its two renames."""
         if self._old.exists():
             if self._target.exists():
                 _remove(self._old)
             else:
                 self._old.rename(self._target)
 
-    def _same_key(self, key: str) -> bool:
+    def _has_key(self, key: str) -> bool:
         try:
             return (self._root / _KEY).read_text(encoding="utf-8") == key
         except (OSError, UnicodeDecodeError):
@@ -120,11 +119,11 @@ class Draft:
         _remove(self.place)
         with suppress(OSError):
             self._restore()
-        # what was finished before Ctrl-C serves the next call, as after a kill; after an error, or the end, none does
+        # after Ctrl-C the parts are kept for the next call, as after a kill; after an error or success they are removed
         if not self._old.exists() and (kind is None or not issubclass(kind, KeyboardInterrupt)):
             with suppress(OSError):
                 shutil.rmtree(self._root)
-                for folder in self._made:  # up to the first that is not empty: of an export that failed, nothing stays
+                for folder in self._made:  # removes created parent folders up to the first that is not empty
                     folder.rmdir()
         os.close(self._lock)
 
@@ -136,8 +135,8 @@ def _remove(path: Path) -> None:
         path.unlink(missing_ok=True)
 
 
-def _sync(path: Path) -> None:
-    """Waits until a file, or everything in a folder, is on the disk."""
+def _sync_files(path: Path) -> None:
+    """Waits until a file, or all files of a folder, are on the disk."""
     files = [path] if path.is_file() else [found for found in path.rglob("*") if found.is_file()]
     for file in files:
         with file.open("rb") as opened:

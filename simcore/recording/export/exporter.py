@@ -1,7 +1,8 @@
-"""What an exporter is: it writes trajectories, one by one, into a draft that is put into place when it is whole.
+"""The interface of exporters: they write trajectories one by one into a draft of the target.
 
 To add one: a file here with a class derived from `Exporter`, a line in `catalog.py` (or an entry point of the group
-`unlatch.exporters` of a distribution of your own), a test. Calls, in order: the constructor; `taken`; `write`, once.
+`unlatch.exporters` in your own distribution), and a test. Methods are called in this order: the constructor, `taken` if
+the target exists, `write` once.
 """
 
 from __future__ import annotations
@@ -12,39 +13,39 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from unlatch.simcore.recording.export.config import ExportCfg
-from unlatch.simcore.recording.export.source import Source
+from unlatch.simcore.recording.export.source import ExportSource
 from unlatch.simcore.recording.export.trajectory import Trajectory
 
 
 class Exporter(ABC):
-    """One format."""
+    """Base class of exporters, one per format."""
 
     cfg_type: ClassVar[type[ExportCfg]] = ExportCfg
-    """Dataclass of its configuration: its fields are keys of `unlatch export`."""
+    """Dataclass of its options; the fields are keys of `unlatch export`."""
     suffix: ClassVar[str] = ""
-    """Ending of the file that it writes; empty where it writes a folder."""
+    """Suffix of the file that it writes; empty if it writes a folder."""
 
-    def __init__(self, source: Source, cfg: Any) -> None:
-        """Takes what is exported; nothing is written yet.
+    def __init__(self, source: ExportSource, cfg: Any) -> None:
+        """Stores the episodes and options; writes nothing yet.
 
         Args:
             source: The episodes.
             cfg: A `cfg_type`.
 
         Raises:
-            SimCoreError: The configuration cannot be done with these episodes, or an extra is missing.
+            SimCoreError: The options do not fit these episodes, or an extra is missing.
         """
         self.source = source
         self.cfg = cfg
 
     def taken(self, target: Path) -> set[int] | None:
-        """Numbers of the episodes that an existing target has of this data set; None where it cannot be extended.
+        """Returns the episodes of this data set that an existing target has; None if the target cannot be extended.
 
         Args:
-            target: What is there.
+            target: The existing target.
 
         Raises:
-            SimCoreError: It is of this format and has other columns or conventions.
+            SimCoreError: The target has this format but other columns or conventions.
         """
         return None
 
@@ -53,10 +54,10 @@ class Exporter(ABC):
         """Writes all trajectories.
 
         Args:
-            draft: Where to: a new empty folder, or a file that is not there yet.
-            trajectories: The episodes; read as they are taken.
-            parts: A folder that outlives a killed run: what is finished in it need not be made again.
-            base: What is extended: it is replaced by the draft afterwards. None for a new export.
+            draft: A new empty folder, or the path of a file that does not exist yet.
+            trajectories: The episodes; each is read when the iterator reaches it.
+            parts: A folder that survives a killed run; finished files in it need not be made again.
+            base: The target to extend, which the draft replaces afterwards; None for a new export.
 
         Raises:
             SimCoreError: An episode cannot be written.

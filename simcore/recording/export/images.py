@@ -1,4 +1,4 @@
-"""The colour images of an episode, from a render set: one for each of its T+1 states."""
+"""Reads the colour images of episodes from a render set: one for each of the T+1 states."""
 
 from __future__ import annotations
 
@@ -25,26 +25,26 @@ class ImageSize:
 
 
 class Images:
-    """The images of one camera in one episode, read as they are asked for."""
+    """The images of one camera in one episode, read one at a time."""
 
     def __init__(self, renders: RenderSet, number: int, camera: str) -> None:
         self._episode = renders.episode(number)
         self._camera = camera
         self.encoding = renders.streams[camera][RGB].encoding
-        """How they lie in the file, one of `unlatch.simcore.recording.images.frame_video.ENCODINGS`."""
+        """Encoding of the file, one of `unlatch.simcore.recording.images.frame_video.ENCODINGS`."""
 
     @property
     def digest(self) -> str:
-        """Checksum of that file, as the render set has it."""
+        """Checksum of the file, as stored in the render set."""
         return str(self._episode.files[self.path.name]["sha256"])
 
     @property
     def path(self) -> Path:
-        """The video file that they are in, T+1 frames."""
+        """The video file with T+1 frames."""
         return self._episode.path(self._camera, RGB)
 
     def frames(self) -> Iterator[Array]:
-        """The T+1 images (H, W, 3) uint8, one in memory at a time."""
+        """Yields the T+1 images (H, W, 3) uint8, one in memory at a time."""
         return self._episode.frames(self._camera, RGB)
 
 
@@ -56,7 +56,7 @@ class ImageSource:
 
         Args:
             renders: The render set.
-            cameras: Their names; all if None.
+            cameras: Names of cameras; None: all.
 
         Raises:
             RecordingError: The set has no such camera, or no colour images.
@@ -79,16 +79,16 @@ class ImageSource:
             name: ImageSize(int(renders.cameras[name]["width"]), int(renders.cameras[name]["height"]))
             for name in chosen
         }
-        """By camera, the size of its images."""
+        """Sizes of images by camera."""
 
     def check(self, summaries: Sequence[EpisodeSummary]) -> None:
-        """Raises unless all episodes have images, made from the states that they have now.
+        """Raises unless all episodes have images that were made from their current states.
 
         Args:
             summaries: The episodes.
 
         Raises:
-            RecordingError: One is not rendered, or was made again since.
+            RecordingError: An episode is not rendered, or has changed since.
         """
         missing = [item.number for item in summaries if item.number not in self._renders]
         if missing:
@@ -102,10 +102,10 @@ class ImageSource:
             if self._renders.episode(item.number).state_sha256 != item.state_sha256:
                 raise RecordingError(
                     f"The images of episode {item.number} in '{self._renders.path}' were made from other states than "
-                    "the data set has. Run the same `unlatch render` again: it makes them anew.",
+                    "the data set has. Run the same `unlatch render` command again.",
                     number=item.number,
                 )
 
     def of(self, number: int) -> dict[str, Images]:
-        """The images of an episode by camera."""
+        """Returns the images of an episode by camera."""
         return {camera: Images(self._renders, number, camera) for camera in self.sizes}

@@ -1,4 +1,4 @@
-"""ManiSkill's form: `<name>.h5` with `traj_i`, and `<name>.json` beside it that says what they are; one folder."""
+"""Exports ManiSkill's format: a folder with `trajectory.h5`, which has groups `traj_i`, and `trajectory.json`."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ from typing import Any
 
 import numpy as np
 
+from unlatch.simcore.extras import import_extra
 from unlatch.simcore.recording.export.exporter import Exporter
-from unlatch.simcore.recording.export.hdf5 import import_h5py, write_images
-from unlatch.simcore.recording.export.source import Source
+from unlatch.simcore.recording.export.hdf5 import write_images
+from unlatch.simcore.recording.export.source import ExportSource
 from unlatch.simcore.recording.export.trajectory import ACTION, Trajectory
 
 _NAME = "trajectory"
@@ -20,31 +21,31 @@ _NAME = "trajectory"
 class ManiSkillExporter(Exporter):
     """Writes a folder with `trajectory.h5` and `trajectory.json`."""
 
-    def __init__(self, source: Source, cfg: Any) -> None:
+    def __init__(self, source: ExportSource, cfg: Any) -> None:
         super().__init__(source, cfg)
-        self._h5py = import_h5py()
+        self._h5py = import_extra("h5py", extra="hdf5")
 
     def write(self, draft: Path, trajectories: Iterator[Trajectory], *, parts: Path, base: Path | None) -> None:
-        """See `Exporter`."""
-        told = []
+        """See `Exporter.write`."""
+        episodes = []
         with self._h5py.File(draft / f"{_NAME}.h5", "w") as file:
             for index, trajectory in enumerate(trajectories):
-                self._write_one(file.create_group(f"traj_{index}"), trajectory)
-                told.append(self._episode(index, trajectory))
+                self._write_trajectory(file.create_group(f"traj_{index}"), trajectory)
+                episodes.append(self._describe_episode(index, trajectory))
         content = {
             "env_info": {
-                "env_id": self._task(),
+                "env_id": self._task_name(),
                 "env_kwargs": {"robot_uids": self.source.layout.robot, "control_freq": self.source.layout.fps},
-                "max_episode_steps": max(episode["elapsed_steps"] for episode in told),
+                "max_episode_steps": max(episode["elapsed_steps"] for episode in episodes),
             },
             "commit_info": None,
             "source_type": "motionplanning",
             "source_desc": f"Unlatch; {json.dumps(self.source.layout.convention)}",
-            "episodes": told,
+            "episodes": episodes,
         }
         (draft / f"{_NAME}.json").write_text(json.dumps(content, indent=2), encoding="utf-8")
 
-    def _write_one(self, group: Any, trajectory: Trajectory) -> None:
+    def _write_trajectory(self, group: Any, trajectory: Trajectory) -> None:
         n = trajectory.n_actions
         last = np.arange(n) == n - 1
         columns = {key: column.values for key, column in trajectory.columns.items()}
@@ -60,12 +61,12 @@ class ManiSkillExporter(Exporter):
             sensor = observations.require_group(f"sensor_data/{camera}")
             write_images(sensor, "rgb", images, self.source.layout.cameras[camera], n + 1)
 
-    def _episode(self, index: int, trajectory: Trajectory) -> dict[str, Any]:
+    def _describe_episode(self, index: int, trajectory: Trajectory) -> dict[str, Any]:
         kind, delta_from = self.cfg.action, self.cfg.delta_from
         return {
             "episode_id": index,
             "episode_seed": trajectory.seed,
-            # none of ManiSkill's: theirs are normalized, or in other frames
+            # ManiSkill's own control modes are normalized or use other frames
             "control_mode": f"unlatch_{kind.name}" + (f"_from_{delta_from.name}" if kind.is_delta else ""),
             "elapsed_steps": trajectory.n_actions,
             "reset_kwargs": {"options": {"episode": trajectory.number}, "seed": trajectory.seed},
@@ -74,6 +75,6 @@ class ManiSkillExporter(Exporter):
             "language": trajectory.language,
         }
 
-    def _task(self) -> str:
+    def _task_name(self) -> str:
         task = self.source.config.get("task")
         return str(task.get("name")) if isinstance(task, dict) else "unlatch"

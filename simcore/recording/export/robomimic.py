@@ -1,4 +1,4 @@
-"""robomimic's HDF5: one file, `/data/demo_i` with actions, observations and the observations that follow them."""
+"""Exports robomimic's HDF5: one file; `/data/demo_i` has actions, observations and next observations."""
 
 from __future__ import annotations
 
@@ -11,10 +11,11 @@ from typing import Any
 import numpy as np
 
 from unlatch.simcore.errors import ConfigError
+from unlatch.simcore.extras import import_extra
 from unlatch.simcore.recording.export.config import ExportCfg
 from unlatch.simcore.recording.export.exporter import Exporter
-from unlatch.simcore.recording.export.hdf5 import import_h5py, write_images
-from unlatch.simcore.recording.export.source import Source
+from unlatch.simcore.recording.export.hdf5 import write_images
+from unlatch.simcore.recording.export.source import ExportSource
 from unlatch.simcore.recording.export.trajectory import ACTION, Trajectory
 
 _ENV_TYPE = 2
@@ -23,11 +24,10 @@ _ENV_TYPE = 2
 
 @dataclass
 class RobomimicCfg(ExportCfg):
-    """Configuration of an export to robomimic's HDF5."""
+    """Options of `unlatch export format=robomimic`."""
 
     valid_every: int = 10
-    """Every so many-th episode, beginning with the last of the first so many, is in `/mask/valid`, the others in
-    `/mask/train`; 0: all in `/mask/train`."""
+    """With N: episodes N-1, 2N-1, ... are in `/mask/valid`, the others in `/mask/train`; 0: all in `/mask/train`."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -38,18 +38,18 @@ class RobomimicCfg(ExportCfg):
 
 
 class RobomimicExporter(Exporter):
-    """Writes one HDF5 file, numbers in 64 bits as they were recorded."""
+    """Writes one HDF5 file; numbers keep the 64 bits of the record."""
 
     cfg_type = RobomimicCfg
     suffix = ".hdf5"
 
-    def __init__(self, source: Source, cfg: RobomimicCfg) -> None:
+    def __init__(self, source: ExportSource, cfg: RobomimicCfg) -> None:
         super().__init__(source, cfg)
         self.cfg: RobomimicCfg = cfg
-        self._h5py = import_h5py()
+        self._h5py = import_extra("h5py", extra="hdf5")
 
     def write(self, draft: Path, trajectories: Iterator[Trajectory], *, parts: Path, base: Path | None) -> None:
-        """See `Exporter`."""
+        """See `Exporter.write`."""
         masks: dict[str, list[str]] = {"train": [], "valid": []}
         total = 0
         with self._h5py.File(draft, "w") as file:
@@ -70,7 +70,7 @@ class RobomimicExporter(Exporter):
     def _write_demo(self, demo: Any, trajectory: Trajectory) -> None:
         n = trajectory.n_actions
         demo.attrs["num_samples"] = n
-        for key, value in _facts(trajectory).items():
+        for key, value in _episode_attributes(trajectory).items():
             demo.attrs[key] = value
         ends = np.zeros(n)
         ends[-1] = 1.0
@@ -88,7 +88,7 @@ class RobomimicExporter(Exporter):
             size = self.source.layout.cameras[camera]
             states = write_images(demo, f"_{camera}", images, size, n + 1)
             for group, rows in ((now, slice(0, n)), (then, slice(1, n + 1))):
-                # one copy on disk: both observations look at the same T+1 frames
+                # one copy on disk: both groups refer to the same T+1 frames
                 layout = self._h5py.VirtualLayout((n, *states.shape[1:]), np.uint8)
                 layout[:] = self._h5py.VirtualSource(states)[rows]
                 group.create_virtual_dataset(f"{camera}_image", layout)
@@ -100,8 +100,8 @@ class RobomimicExporter(Exporter):
         return {"env_name": name, "env_type": _ENV_TYPE, "env_version": "0", "env_kwargs": kwargs}
 
 
-def _facts(trajectory: Trajectory) -> dict[str, Any]:
-    """What an episode is, as attributes of its group."""
+def _episode_attributes(trajectory: Trajectory) -> dict[str, Any]:
+    """Returns the attributes of an episode's group."""
     return {
         "number": trajectory.number,
         "seed": trajectory.seed,

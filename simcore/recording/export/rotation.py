@@ -1,4 +1,4 @@
-"""Orientations of many frames at once, in the forms that data sets use."""
+"""Converts orientations of many frames at once into the forms that data sets use."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ COMPONENTS: dict[RotationForm, tuple[str, ...]] = {
 """Names of the numbers of each form, in their order."""
 
 
-def in_form(quat_xyzw: Array, form: RotationForm) -> Array:
-    """Orientations in a form.
+def convert_rotations(quat_xyzw: Array, form: RotationForm) -> Array:
+    """Converts orientations into a form.
 
     Args:
         quat_xyzw: (N, 4) unit quaternions.
         form: The form.
 
     Returns:
-        (N, k) numbers, named by `COMPONENTS`; of `quat_xyzw` those that were given, to the bit.
+        (N, k) numbers, named by `COMPONENTS`; for `quat_xyzw` the input itself.
     """
     if form is RotationForm.quat_xyzw:
         return quat_xyzw
@@ -38,8 +38,8 @@ def in_form(quat_xyzw: Array, form: RotationForm) -> Array:
     return rotations.as_matrix()[:, :, :2].transpose(0, 2, 1).reshape(len(quat_xyzw), 6)
 
 
-def change_between(old_quat_xyzw: Array, new_quat_xyzw: Array) -> Array:
-    """(N, 4) quaternions R_change with R_new = R_change R_old, w >= 0.
+def rotation_changes(old_quat_xyzw: Array, new_quat_xyzw: Array) -> Array:
+    """Returns the quaternions (N, 4) of R_change with R_new = R_change R_old and w >= 0.
 
     Args:
         old_quat_xyzw: (N, 4) unit quaternions.

@@ -1,4 +1,4 @@
-"""One export: which episodes are missing in its target, all of them written, the target put into place."""
+"""Runs an export: writes the missing episodes and puts the target into place."""
 
 from __future__ import annotations
 
@@ -19,50 +19,50 @@ from unlatch.simcore.recording.json_values import plain
 
 @dataclass(frozen=True)
 class ExportReport:
-    """What came of an export."""
+    """Result of an export."""
 
     target: Path
-    """What was written."""
+    """The folder or file that was written."""
     taken: int
-    """Episodes that were exported now."""
+    """Episodes that this call exported."""
     there: int
-    """Episodes of this data set that the target had already."""
+    """Episodes of this data set that the target had before."""
     left_out: int
     """Episodes that were not successful, or have no states."""
     frames: int
-    """Frames that were exported now."""
+    """Frames that this call exported."""
     seconds: float
-    """How long these last in the record [s]."""
+    """Recorded duration of these frames [s]."""
 
 
 def run_export(
     exporter: Exporter, out: str | Path, *, on_episode: Callable[[int, int], None] | None = None
 ) -> ExportReport:
-    """Exports what the target does not have yet; whole or not at all.
+    """Exports the episodes that the target does not have yet; the target is written completely or not at all.
 
     Args:
-        exporter: The format, with its episodes.
-        out: What is to be made, or extended.
-        on_episode: Told how many episodes have been read, and of how many.
+        exporter: The exporter with its episodes.
+        out: The target to create or extend.
+        on_episode: Called with the number of episodes that have been read and the total number.
 
     Raises:
-        SimCoreError: The target is something else, or an episode cannot be exported; the target is as it was.
+        SimCoreError: The target is something else, or an episode cannot be exported. The target is unchanged.
     """
     target = absolute_folder(out)
     there: set[int] = set()
     base = None
     is_file = bool(exporter.suffix)
     if is_file and target.suffix != exporter.suffix:
-        raise RecordingError(f"out={out} does not end in {exporter.suffix}, the format that is written; rename it.")
+        raise RecordingError(f"out={out} does not end in {exporter.suffix}, the format that is written. Rename it.")
     _check_apart(target, exporter.source.data_set.path)
-    with Draft(target, key=_key_of(exporter), is_file=is_file) as draft:
+    with Draft(target, key=_parts_key(exporter), is_file=is_file) as draft:
         if target.exists() and not (target.is_dir() and not any(target.iterdir())):
             base = target
-            there = _taken(exporter, target, append=exporter.cfg.append)
+            there = _exported_numbers(exporter, target, append=exporter.cfg.append)
         numbers = [number for number in exporter.source.numbers if number not in there]
         frames = 0
 
-        def counted() -> Iterator[Trajectory]:
+        def count_trajectories() -> Iterator[Trajectory]:
             nonlocal frames
             for index, trajectory in enumerate(exporter.source.trajectories(numbers)):
                 frames += trajectory.n_actions
@@ -72,7 +72,7 @@ def run_export(
 
         if numbers:
             try:
-                exporter.write(draft.place, counted(), parts=draft.parts, base=base)
+                exporter.write(draft.place, count_trajectories(), parts=draft.parts, base=base)
             except OSError as exc:
                 raise not_writable(target.parent, exc) from exc
             draft.commit()
@@ -86,17 +86,17 @@ def run_export(
     )
 
 
-def _taken(exporter: Exporter, target: Path, *, append: bool) -> set[int]:
+def _exported_numbers(exporter: Exporter, target: Path, *, append: bool) -> set[int]:
     there = exporter.taken(target)
     if there is None:
         raise RecordingError(
-            f"'{target}' is there already. Expected a new place: this format is not extended. Choose another out=.",
+            f"'{target}' exists already. Expected a new target: this format cannot be extended. Choose another out=.",
             path=str(target),
         )
     if not there and not append:
         raise RecordingError(
-            f"'{target}' is there already, with episodes of other data sets. Expected a new place, or append=true to "
-            "add to it.",
+            f"'{target}' exists already and has episodes of other data sets. Expected a new target, or append=true "
+            "to add to it.",
             path=str(target),
         )
     return there
@@ -106,13 +106,13 @@ def _check_apart(target: Path, data_set: Path) -> None:
     resolved = target.resolve()
     if resolved == data_set.resolve() or resolved in data_set.resolve().parents:
         raise RecordingError(
-            f"out='{target}' is the data set, or holds it. Expected a place of its own. Choose another out=.",
+            f"out='{target}' is the data set or contains it. Expected another target. Choose another out=.",
             path=str(target),
         )
 
 
-def _key_of(exporter: Exporter) -> str:
-    """What the parts of an export depend on."""
+def _parts_key(exporter: Exporter) -> str:
+    """Returns a text that changes when finished parts of an export cannot be reused."""
     values: dict[str, Any] = {
         "exporter": f"{type(exporter).__module__}.{type(exporter).__qualname__}",
         "source": exporter.source.identity,

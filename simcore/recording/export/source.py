@@ -1,4 +1,4 @@
-"""Which episodes of a data set are exported, and what all of them have in common."""
+"""Chooses the episodes of a data set to export and reads them."""
 
 from __future__ import annotations
 
@@ -17,33 +17,33 @@ from unlatch.simcore.recording.images.renders import RenderSet
 
 
 @dataclass(frozen=True)
-class Layout:
-    """What every exported episode has in common."""
+class ExportLayout:
+    """Properties that all exported episodes share."""
 
     fps: int
-    """Frames a second: `world.record_hz`."""
+    """Frames per second: `world.record_hz`."""
     robot: str
     """Name of the robot."""
     names: dict[str, tuple[str, ...]]
-    """Names of the numbers of each column."""
+    """Names of the numbers of each column, by key."""
     convention: dict[str, str]
-    """What actions and states mean, in words."""
+    """Meaning of actions and states as text, by key."""
     cameras: Mapping[str, ImageSize]
-    """By camera, the size of its images."""
+    """Sizes of images by camera."""
 
 
-class Source:
-    """The episodes of a data set that are exported, read one at a time."""
+class ExportSource:
+    """The exported episodes of a data set, read one at a time."""
 
     def __init__(self, data_set: DataSet, cfg: ExportCfg) -> None:
         """Chooses the episodes.
 
         Args:
             data_set: The data set.
-            cfg: Which of its episodes, and by which conventions.
+            cfg: Selection of episodes, and conventions.
 
         Raises:
-            RecordingError: There is none to export, or one that was named is not there.
+            RecordingError: There is nothing to export, or a named episode does not exist.
         """
         self.data_set = data_set
         self.cfg = cfg
@@ -62,7 +62,7 @@ class Source:
         self.numbers = [item.number for item in wanted if item.n_actions > 0 and (item.success or cfg.all)]
         """Numbers of the episodes that are exported, sorted."""
         self.left_out = len(wanted) - len(self.numbers)
-        """How many were not successful, or have no states."""
+        """Number of episodes that were not successful or have no states."""
         if not self.numbers:
             raise RecordingError(
                 f"There is nothing to export in '{data_set.path}': {len(wanted)} attempts, none of them successful "
@@ -73,20 +73,20 @@ class Source:
         if cfg.render is not None:
             self._images = ImageSource(RenderSet.open(data_set.path, cfg.render), cfg.cameras)
             self._images.check([by_number[number] for number in self.numbers])
-        self._layout: Layout | None = None
+        self._layout: ExportLayout | None = None
 
     @property
     def identity(self) -> str:
-        """Digest of what the data set was made from: equal for shards of one run, different for other runs."""
+        """Digest of the header: equal for shards of one run, different for other runs."""
         text = json.dumps(self.data_set.header, sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 
     @property
-    def layout(self) -> Layout:
-        """What all episodes have in common, as the first one has it."""
+    def layout(self) -> ExportLayout:
+        """Properties that all episodes share, taken from the first one."""
         if self._layout is None:
             first = self._read(self.numbers[0])
-            self._layout = Layout(
+            self._layout = ExportLayout(
                 fps=int(self.config["world"]["record_hz"]),
                 robot=first.robot,
                 names={key: column.names for key, column in first.columns.items()},
@@ -96,13 +96,13 @@ class Source:
         return self._layout
 
     def trajectories(self, numbers: list[int] | None = None) -> Iterator[Trajectory]:
-        """The episodes one after the other.
+        """Yields the episodes.
 
         Args:
-            numbers: Which; all that are exported if None.
+            numbers: Numbers of episodes; None: all exported ones.
 
         Raises:
-            RecordingError: One is damaged, or has other columns than the first.
+            RecordingError: An episode is damaged, or has other columns than the first one.
         """
         for number in self.numbers if numbers is None else numbers:
             trajectory = self._read(number)

@@ -1,4 +1,4 @@
-"""An episode as trainers see it: flat, named arrays of states and actions, made from a record by one convention."""
+"""Makes trajectories for trainers: flat, named arrays of states and actions from a record."""
 
 from __future__ import annotations
 
@@ -11,10 +11,18 @@ import numpy as np
 
 from unlatch.simcore.errors import RecordingError
 from unlatch.simcore.recording.episode import EpisodeRecord
-from unlatch.simcore.recording.export.columns import AXES, Column, ObservationColumns, Part, array_of, joined, named
+from unlatch.simcore.recording.export.columns import (
+    AXES,
+    Column,
+    ObservationColumns,
+    Part,
+    join_columns,
+    prefix_names,
+    read_array,
+)
 from unlatch.simcore.recording.export.config import ActionKind, DeltaFrom, ExportCfg
 from unlatch.simcore.recording.export.images import Images
-from unlatch.simcore.recording.export.rotation import COMPONENTS, change_between, in_form
+from unlatch.simcore.recording.export.rotation import COMPONENTS, convert_rotations, rotation_changes
 
 Array = np.ndarray
 
@@ -26,60 +34,60 @@ class Trajectory:
     """An attempt of T actions and T+1 states."""
 
     number: int
-    """Number of its episode in the data set that it comes from."""
+    """Number of the episode in its data set."""
     seed: int
     """Seed of the episode."""
     success: bool
     """Whether it succeeded."""
     code: str | None
-    """Why it failed; None on success."""
+    """Failure code; None: it succeeded."""
     language: str
     """The instruction of this episode."""
     phrasings: tuple[str, ...]
-    """All phrasings of it, this one first."""
+    """All phrasings of the instruction, this one first."""
     robot: str
     """Name of the robot."""
     objects: tuple[str, ...]
     """`name=category:instance` of every object."""
     parts: tuple[str, ...]
-    """`object.part` acted on, in the order of the skills; `part0` of a column's names is the first."""
+    """`object.part` of the parts that are acted on, in the order of the skills; column names call the first `part0`."""
     columns: dict[str, Column]
-    """By key: `observation.state`, `observation.environment_state`, `observation.keypoints` and `action`."""
+    """Columns by key: `observation.state`, `observation.environment_state`, `observation.keypoints`, `action`."""
     images: Mapping[str, Images] = field(default_factory=dict)
-    """By camera, its T+1 images."""
+    """T+1 images by camera."""
 
     @property
     def n_actions(self) -> int:
-        """T."""
+        """T, the number of actions."""
         return len(self.columns[ACTION].values)
 
 
 class TrajectoryMaker:
-    """Makes trajectories of the records of one data set."""
+    """Makes trajectories from the records of one data set."""
 
     def __init__(self, cfg: ExportCfg, config: Mapping[str, Any]) -> None:
-        """Makes a maker.
+        """Stores the options.
 
         Args:
-            cfg: What is exported, and how.
+            cfg: Options of the export.
             config: Configuration of the data set, from its header.
         """
         self._cfg = cfg
         self._observed = ObservationColumns(cfg, config)
 
     def make(self, record: EpisodeRecord) -> Trajectory:
-        """The trajectory of a record.
+        """Returns the trajectory of a record.
 
         Args:
             record: The attempt, with its arrays.
 
         Raises:
-            RecordingError: It has no states, or lacks what was asked for.
+            RecordingError: The record has no states, or lacks a required array.
         """
-        robot, arms = _arms_of(record)
-        parts = _parts_of(record)
+        robot, arms = _robot_and_arms(record)
+        parts = _acted_parts(record)
         columns = self._observed.make(record.arrays, robot=robot, arms=arms, parts=parts, number=record.number)
-        columns[ACTION] = joined([self._action(record, robot, arm) for arm in arms])
+        columns[ACTION] = join_columns([self._action_column(record, robot, arm) for arm in arms])
         return Trajectory(
             number=record.number,
             seed=record.seed,
@@ -88,42 +96,42 @@ class TrajectoryMaker:
             language=record.language[0] if record.language else "",
             phrasings=tuple(record.language),
             robot=robot,
-            objects=_object_words(record),
+            objects=_describe_objects(record),
             parts=tuple(f"{name}.{part}" for name, part, _ in parts),
             columns=columns,
         )
 
-    def _action(self, record: EpisodeRecord, robot: str, arm: str) -> Column:
-        read = partial(array_of, record.arrays, number=record.number)
-        asked, measured = f"actions.{robot}.{arm}", f"robots.{robot}.{arm}"
-        gripper = Column((f"{arm}.gripper",), read(f"{asked}.gripper_target"))
+    def _action_column(self, record: EpisodeRecord, robot: str, arm: str) -> Column:
+        read = partial(read_array, record.arrays, number=record.number)
+        commanded, measured = f"actions.{robot}.{arm}", f"robots.{robot}.{arm}"
+        gripper = Column((f"{arm}.gripper",), read(f"{commanded}.gripper_target"))
         kind = self._cfg.action
         if not kind.has_rotation:
-            values = read(f"{asked}.joint_targets")
+            values = read(f"{commanded}.joint_targets")
             if kind is ActionKind.joint_delta:
                 values = values - self._reference(values, read(f"{measured}.joint_positions"))
             what = "position" if kind is ActionKind.joint_position else "delta"
-            return joined([Column(self._observed.joint_names(arm, values.shape[1], what), values), gripper])
-        position = read(f"{asked}.ee_target_position")
-        quats = read(f"{asked}.ee_target_quat_xyzw")
+            return join_columns([Column(self._observed.joint_names(arm, values.shape[1], what), values), gripper])
+        position = read(f"{commanded}.ee_target_position")
+        quats = read(f"{commanded}.ee_target_quat_xyzw")
         what = "ee"
         if kind is ActionKind.ee_delta:
             what = "ee_delta"
             position = position - self._reference(position, read(f"{measured}.ee_position"))
-            quats = change_between(self._reference(quats, read(f"{measured}.ee_quat_xyzw")), quats)
+            quats = rotation_changes(self._reference(quats, read(f"{measured}.ee_quat_xyzw")), quats)
         form = self._cfg.action_rotation
-        names = named(f"{arm}.{what}", (*AXES, *COMPONENTS[form]))
-        return joined([Column(names, np.hstack([position, in_form(quats, form)])), gripper])
+        names = prefix_names(f"{arm}.{what}", (*AXES, *COMPONENTS[form]))
+        return join_columns([Column(names, np.hstack([position, convert_rotations(quats, form)])), gripper])
 
     def _reference(self, targets: Array, measured: Array) -> Array:
-        """(T, n) what the changes to (T, n) targets are counted from, of (T+1, n) measured values."""
+        """Returns the reference (T, n) of changes: measured values (T+1, n) or the previous targets (T, n)."""
         if self._cfg.delta_from is DeltaFrom.state:
             return measured[:-1]
         return np.vstack([measured[:1], targets[:-1]])
 
 
-def _arms_of(record: EpisodeRecord) -> tuple[str, list[str]]:
-    """Name of the robot, and of its arms in order."""
+def _robot_and_arms(record: EpisodeRecord) -> tuple[str, list[str]]:
+    """Returns the name of the robot, and the names of its arms in order."""
     found = [key.split(".") for key in record.arrays if key.startswith("actions.") and key.endswith(".joint_targets")]
     robots = {words[1] for words in found}
     if len(robots) != 1:
@@ -135,8 +143,8 @@ def _arms_of(record: EpisodeRecord) -> tuple[str, list[str]]:
     return robots.pop(), sorted(words[2] for words in found)
 
 
-def _parts_of(record: EpisodeRecord) -> list[Part]:
-    """Object, part and joint index of every part acted on, each once, in the order of the skills."""
+def _acted_parts(record: EpisodeRecord) -> list[Part]:
+    """Returns object, part and joint index of every part that is acted on, each once, in the order of the skills."""
     found: dict[tuple[str, str], int] = {}
     for skill in record.skills:
         name, part, index = skill.get("object"), skill.get("part"), skill.get("joint_index")
@@ -145,7 +153,7 @@ def _parts_of(record: EpisodeRecord) -> list[Part]:
     return [(name, part, index) for (name, part), index in found.items()]
 
 
-def _object_words(record: EpisodeRecord) -> tuple[str, ...]:
+def _describe_objects(record: EpisodeRecord) -> tuple[str, ...]:
     instances = record.layout.get("instances", {})
     return tuple(
         f"{name}={instance.get('category', '?')}:{instance.get('instance', '?')}"

@@ -14,27 +14,27 @@ tags:
 
 # {title}
 
-Demonstrations made and verified by Unlatch {version}: {episodes} episodes, {frames} frames at {fps} frames a second,
+Demonstrations made and verified by Unlatch {version}: {episodes} episodes, {frames} frames at {fps} frames per second,
 robot `{robot}`. LeRobot data set format {codebase}.
 
 ## Conventions
 
 {conventions}
 
-A row is the observation at a moment and the action asked for from there to the next row. An attempt of T actions has
+A row is the observation at a moment and the action from there to the next row. An attempt of T actions has
 T+1 states; the last state, which no action follows, is not in this set.
 
 ## Columns
 
 {columns}
-Episodes (`meta/episodes`) have `success`, `code` (why it failed), `seed`, `robot`, `object` (name=category:instance),
-`part` (object.part acted on; `part0` above is the first), `phrasings`, and `unlatch/source`, `unlatch/number`: where
-they come from.
+Episodes (`meta/episodes`) have `success`, `code` (failure code), `seed`, `robot`, `object` (name=category:instance),
+`part` (object.part that is acted on; `part0` above is the first), `phrasings`, and `unlatch/source`, `unlatch/number`:
+data set and number of the episode.
 """
 
 
-def card(info: Mapping[str, Any], ours: Mapping[str, Any]) -> str:
-    """The README of a set, in Markdown.
+def fill_card(info: Mapping[str, Any], ours: Mapping[str, Any]) -> str:
+    """Returns the README of a set in Markdown.
 
     Args:
         info: Its `info.json`.

@@ -1,4 +1,4 @@
-"""The frames of a LeRobot set: Parquet files with many episodes each, one row group an episode."""
+"""The frames of a LeRobot set: Parquet files with many episodes each, one row group per episode."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 DATA_PATH = "data/chunk-{chunk_index:03d}/file-{file_index:03d}.parquet"
-"""Place of a data file in a set."""
+"""Path of a data file in a set."""
 MIB = 1 << 20
 
 
 class FilePlace:
-    """The place of a file in a numbered sequence, so many in one folder."""
+    """Place of a file in a numbered sequence, with a fixed number of files per folder."""
 
     def __init__(self, index: int, chunks_size: int) -> None:
         self.index = index
@@ -33,29 +33,29 @@ class FilePlace:
         return self.index % self._chunks_size
 
     def path(self, root: Path, template: str, **words: str) -> Path:
-        """Its path, by a template of `info.json`."""
+        """Returns its path by a template of `info.json`."""
         return root / template.format(chunk_index=self.chunk_index, file_index=self.file_index, **words)
 
     def next(self) -> FilePlace:
-        """The place of the file after it."""
+        """Returns the place of the next file."""
         return FilePlace(self.index + 1, self._chunks_size)
 
 
 class DataFiles:
-    """Writes tables of episodes; a new file is begun where the next episode would make one too large."""
+    """Writes tables of episodes; starts a new file when the next episode would exceed the size limit."""
 
     def __init__(self, root: Path, first: FilePlace, *, size_mb: int) -> None:
-        """Makes a writer.
+        """Stores the options.
 
         Args:
             root: Folder of the set.
             first: Place of its first file.
-            size_mb: Size that a file stays below, if it has more than one episode [MiB].
+            size_mb: Size limit of a file with more than one episode [MiB].
         """
         self._root = root
         self._limit = size_mb * MIB
         self.place = first
-        """Where the episode that was written last lies."""
+        """Place of the file with the last episode."""
         self._file: BufferedWriter | None = None
         self._writer: pq.ParquetWriter | None = None
         self._largest = 0
@@ -75,7 +75,7 @@ class DataFiles:
         self._largest = max(self._largest, self._file.tell() - before)
 
     def close(self) -> None:
-        """Finishes the file that is being written."""
+        """Closes the current file."""
         if self._writer is not None:
             self._writer.close()
         if self._file is not None:
@@ -84,12 +84,12 @@ class DataFiles:
 
 
 def data_files(root: Path) -> list[Path]:
-    """All data files of a set, in order."""
+    """Returns all data files of a set in order."""
     return sorted((root / "data").glob("*/*.parquet"))
 
 
 def read_blocks(root: Path) -> Iterator[pa.Table]:
-    """The frames of a set, a row group at a time."""
+    """Yields the frames of a set, one row group at a time."""
     for path in data_files(root):
         with pq.ParquetFile(path) as file:
             for group in range(file.num_row_groups):

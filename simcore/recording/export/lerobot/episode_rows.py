@@ -1,4 +1,4 @@
-"""The table of episodes of a LeRobot set: where each one lies, what it is, and its statistics."""
+"""The table of episodes of a LeRobot set: place, properties and statistics of each episode."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from unlatch.simcore.recording.export.lerobot.statistics import Statistics
 from unlatch.simcore.recording.export.trajectory import Trajectory
 
 Array = np.ndarray
-Row = dict[str, Any]
+EpisodeRow = dict[str, Any]
 
 SOURCE = "unlatch/source"
-"""Column with the digest of the data set that an episode comes from."""
+"""Column with the digest of the data set of an episode."""
 NUMBER = "unlatch/number"
-"""Column with its number there."""
+"""Column with the number of an episode in its data set."""
 OURS: dict[str, pa.DataType] = {
     "success": pa.bool_(),
     "code": pa.string(),
@@ -33,15 +33,15 @@ OURS: dict[str, pa.DataType] = {
     SOURCE: pa.string(),
     NUMBER: pa.int64(),
 }
-"""Columns beside those that LeRobot has."""
+"""Columns that we add to those of LeRobot."""
 
 
 @contextmanager
-def told_as_damaged(root: Path) -> Iterator[None]:
-    """While it lasts, what a set lacks is told as its damage.
+def damage_reported(root: Path) -> Iterator[None]:
+    """Turns errors while reading a set into one that names the damaged set.
 
     Args:
-        root: Folder of the set that is read.
+        root: Folder of the set.
 
     Raises:
         RecordingError: A file or an entry is missing, or cannot be read.
@@ -50,17 +50,17 @@ def told_as_damaged(root: Path) -> Iterator[None]:
         yield
     except (OSError, KeyError, pa.ArrowException) as exc:
         raise RecordingError(
-            f"'{root}' is damaged, or no set that this can read: {exc}. Export it again, or choose another folder.",
+            f"'{root}' is damaged or cannot be read: {exc}. Export it again, or choose another folder.",
             path=str(root),
         ) from exc
 
 
-def row_of(trajectory: Trajectory, *, source: str) -> Row:
-    """Our columns of an episode.
+def own_columns(trajectory: Trajectory, *, source: str) -> EpisodeRow:
+    """Returns the columns of an episode that we add.
 
     Args:
         trajectory: The episode.
-        source: Digest of its data set.
+        source: Digest of the data set.
     """
     return {
         "success": trajectory.success,
@@ -75,8 +75,8 @@ def row_of(trajectory: Trajectory, *, source: str) -> Row:
     }
 
 
-def statistics_columns(statistics: Mapping[str, Statistics]) -> Row:
-    """Columns `stats/<key>/<name>` of an episode."""
+def statistics_columns(statistics: Mapping[str, Statistics]) -> EpisodeRow:
+    """Returns the columns `stats/<key>/<name>` of an episode."""
     return {
         f"stats/{key}/{name}": np.atleast_1d(value).tolist()
         for key, found in statistics.items()
@@ -85,36 +85,36 @@ def statistics_columns(statistics: Mapping[str, Statistics]) -> Row:
 
 
 def statistics_in(row: Mapping[str, Any], key: str) -> Statistics | None:
-    """Statistics of one column, out of an episode's row; None where it has none."""
+    """Returns the statistics of one column from an episode's row; None if there are none."""
     prefix = f"stats/{key}/"
     found = {name[len(prefix) :]: np.array(value) for name, value in row.items() if name.startswith(prefix)}
     return found if found and all(value.dtype != object for value in found.values()) else None
 
 
 class EpisodeTable:
-    """Writes the rows one file after the other, a few at a time."""
+    """Writes the rows, a few at a time."""
 
     _AT_ONCE = 64
 
     def __init__(self, folder: Path) -> None:
-        """Makes a table.
+        """Creates the table.
 
         Args:
             folder: The folder `meta/episodes`.
         """
         self._path = folder / "chunk-000" / "file-000.parquet"
         self._writer: pq.ParquetWriter | None = None
-        self._rows: list[Row] = []
+        self._rows: list[EpisodeRow] = []
 
-    def add(self, row: Row) -> None:
-        """Adds an episode; all have the same columns, ours may be missing."""
+    def add(self, row: EpisodeRow) -> None:
+        """Adds an episode; all have the same columns, except that ours may be missing."""
         place = {"meta/episodes/chunk_index": 0, "meta/episodes/file_index": 0}
         self._rows.append({**dict.fromkeys(OURS), **row, **place})
         if len(self._rows) >= self._AT_ONCE:
             self._flush()
 
     def close(self) -> None:
-        """Writes what is left."""
+        """Writes the remaining rows."""
         self._flush()
         if self._writer is not None:
             self._writer.close()
@@ -130,12 +130,12 @@ class EpisodeTable:
         self._rows = []
 
 
-def read_rows(folder: Path, *, columns: list[str] | None = None) -> Iterator[Row]:
-    """The rows of all files of the folder `meta/episodes`, in their order.
+def read_rows(folder: Path, *, columns: list[str] | None = None) -> Iterator[EpisodeRow]:
+    """Yields the rows of all files of the folder `meta/episodes` in order.
 
     Args:
         folder: The folder.
-        columns: Which columns; all if None. Those that a file lacks are left out.
+        columns: Names of columns; None: all. Columns that a file lacks are skipped.
     """
     for path in sorted(folder.glob("*/*.parquet")):
         with pq.ParquetFile(path) as file:
@@ -144,7 +144,7 @@ def read_rows(folder: Path, *, columns: list[str] | None = None) -> Iterator[Row
                 yield from batch.to_pylist()
 
 
-def _schema_of(row: Row) -> pa.Schema:
-    """The types of a row's columns: ours as they are declared, the others as their values are."""
+def _schema_of(row: EpisodeRow) -> pa.Schema:
+    """Returns the types of a row's columns: ours as declared, the others as inferred."""
     inferred = pa.Table.from_pylist([row]).schema
     return pa.schema([pa.field(name, OURS.get(name, inferred.field(name).type)) for name in row])

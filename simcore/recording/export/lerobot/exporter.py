@@ -1,4 +1,4 @@
-"""LeRobot data sets, written without LeRobot."""
+"""Exports LeRobot data sets without LeRobot."""
 
 from __future__ import annotations
 
@@ -11,14 +11,13 @@ from unlatch.simcore.errors import RecordingError
 from unlatch.simcore.recording.export.columns import IMAGE
 from unlatch.simcore.recording.export.exporter import Exporter
 from unlatch.simcore.recording.export.lerobot import info as files
-from unlatch.simcore.recording.export.lerobot.card import card
-from unlatch.simcore.recording.export.lerobot.config import V30, LeRobotCfg
-from unlatch.simcore.recording.export.lerobot.episode_rows import NUMBER, SOURCE, read_rows, told_as_damaged
+from unlatch.simcore.recording.export.lerobot.card import fill_card
+from unlatch.simcore.recording.export.lerobot.config import LeRobotCfg
+from unlatch.simcore.recording.export.lerobot.episode_rows import NUMBER, SOURCE, damage_reported, read_rows
 from unlatch.simcore.recording.export.lerobot.features import BOOKKEEPING, Features, features_of
-from unlatch.simcore.recording.export.lerobot.videos import encoded, video_feature
-from unlatch.simcore.recording.export.lerobot.writer_v21 import WriterV21
-from unlatch.simcore.recording.export.lerobot.writer_v30 import WriterV30
-from unlatch.simcore.recording.export.source import Source
+from unlatch.simcore.recording.export.lerobot.videos import encode_video, video_feature
+from unlatch.simcore.recording.export.lerobot.writer import LeRobotWriter
+from unlatch.simcore.recording.export.source import ExportSource
 from unlatch.simcore.recording.export.trajectory import Trajectory
 
 
@@ -27,7 +26,7 @@ class LeRobotExporter(Exporter):
 
     cfg_type = LeRobotCfg
 
-    def __init__(self, source: Source, cfg: LeRobotCfg) -> None:
+    def __init__(self, source: ExportSource, cfg: LeRobotCfg) -> None:
         super().__init__(source, cfg)
         self.cfg: LeRobotCfg = cfg
         layout = source.layout
@@ -37,34 +36,29 @@ class LeRobotExporter(Exporter):
         self.features: Features = features_of(layout, float_type=cfg.float_type.name, videos=videos)
 
     def taken(self, target: Path) -> set[int] | None:
-        """See `Exporter`."""
-        if not files.is_set(target) or self.cfg.version != V30:
+        """See `Exporter.taken`."""
+        if not files.is_set(target):
             return None
-        self._check_same(target)
-        with told_as_damaged(target):
+        self._check_compatible(target)
+        with damage_reported(target):
             rows = list(read_rows(target / files.EPISODES, columns=[SOURCE, NUMBER]))
         return {row[NUMBER] for row in rows if row.get(SOURCE) == self.source.identity}
 
     def write(self, draft: Path, trajectories: Iterator[Trajectory], *, parts: Path, base: Path | None) -> None:
-        """See `Exporter`."""
-        fps = self.source.layout.fps
-        writer = (
-            WriterV30(draft, self.features, self.cfg, fps=fps, base=base)
-            if self.cfg.version == V30
-            else WriterV21(draft, self.features, self.cfg, fps=fps)
-        )
+        """See `Exporter.write`."""
+        writer = LeRobotWriter(draft, self.features, self.cfg, fps=self.source.layout.fps, base=base)
         for trajectory in trajectories:
             writer.add(trajectory, self._videos_of(trajectory, parts), source=self.source.identity)
         info = writer.finish(self.source.layout.robot)
-        ours = self._ours()
+        ours = self._conventions()
         files.write_json(draft / files.OURS, ours)
-        (draft / "README.md").write_text(card(info, ours), encoding="utf-8")
+        (draft / "README.md").write_text(fill_card(info, ours), encoding="utf-8")
 
     def _videos_of(self, trajectory: Trajectory, parts: Path) -> dict[str, Path]:
-        """The video files of an episode, by key."""
+        """Returns the video files of an episode by key."""
         layout = self.source.layout
         return {
-            IMAGE + name: encoded(
+            IMAGE + name: encode_video(
                 images,
                 parts / f"{trajectory.number:010d}.{name}.{images.digest[:16]}.mp4",
                 size=layout.cameras[name],
@@ -74,17 +68,17 @@ class LeRobotExporter(Exporter):
             for name, images in trajectory.images.items()
         }
 
-    def _ours(self) -> dict[str, Any]:
+    def _conventions(self) -> dict[str, Any]:
         task = self.source.config.get("task")
         name = task.get("name") if isinstance(task, Mapping) else None
         return {
             "title": f"{name or 'demonstrations'}, {self.source.layout.robot}",
-            "version": _version(),
+            "version": _own_version(),
             "conventions": self.source.layout.convention,
         }
 
-    def _check_same(self, target: Path) -> None:
-        """Raises unless the episodes can be added to a set.
+    def _check_compatible(self, target: Path) -> None:
+        """Raises unless the episodes can be added to an existing set.
 
         Raises:
             RecordingError: It has other columns, another rate or other conventions.
@@ -93,42 +87,42 @@ class LeRobotExporter(Exporter):
         wanted = {"codebase_version": "v3.0", "fps": self.source.layout.fps}
         for key, value in wanted.items():
             if info.get(key) != value:
-                raise _differs(target, key, info.get(key), value)
+                raise _difference_error(target, key, info.get(key), value)
         theirs = info.get("features", {})
         for key in sorted(theirs.keys() | self.features.keys()):
-            there, here = _compared(theirs.get(key, {})), _compared(self.features.get(key, {}))
+            there, here = (_comparable_properties(found.get(key, {})) for found in (theirs, self.features))
             for word in sorted(there.keys() | here.keys()):
                 if key not in BOOKKEEPING and there.get(word) != here.get(word):
-                    raise _differs(target, f"features.{key}.{word}", there.get(word), here.get(word))
+                    raise _difference_error(target, f"features.{key}.{word}", there.get(word), here.get(word))
         if (target / files.OURS).is_file():
             conventions = files.read_json(target / files.OURS).get("conventions", {})
             for key, value in self.source.layout.convention.items():
                 if conventions.get(key) != value:
-                    raise _differs(target, f"conventions.{key}", conventions.get(key), value)
+                    raise _difference_error(target, f"conventions.{key}", conventions.get(key), value)
 
 
-def _compared(feature: Mapping[str, Any]) -> dict[str, Any]:
-    """What must be equal of a column: its type, shape and names, and of a video how it is read."""
+def _comparable_properties(feature: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns the properties of a column that must be equal in both sets."""
     found = {key: feature[key] for key in ("dtype", "shape", "names") if key in feature}
     video = feature.get("info") or {}
     return {**found, **{key: video[key] for key in ("video.codec", "video.pix_fmt") if key in video}}
 
 
-def _differs(target: Path, key: str, there: Any, here: Any) -> RecordingError:
+def _difference_error(target: Path, key: str, there: Any, here: Any) -> RecordingError:
     return RecordingError(
-        f"'{target}' has {key}={_short(there)}, this export {_short(here)}. Expected the same, to add to it. Choose "
+        f"'{target}' has {key}={_shorten(there)}, this export has {_shorten(here)}. Expected equal values. Choose "
         "another out=, or export with the conventions in its README.md.",
         path=str(target),
         key=key,
     )
 
 
-def _short(value: Any) -> str:
+def _shorten(value: Any) -> str:
     text = str(value)
     return text if len(text) <= 160 else f"{text[:157]}..."
 
 
-def _version() -> str:
+def _own_version() -> str:
     try:
         return version("unlatch")
     except PackageNotFoundError:

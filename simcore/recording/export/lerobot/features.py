@@ -1,4 +1,4 @@
-"""The columns of a LeRobot set: what `info.json` says of them, and their Arrow types."""
+"""The columns of a LeRobot set: their description in `info.json` and their Arrow types."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from unlatch.simcore.recording.export.source import Layout
+from unlatch.simcore.recording.export.source import ExportLayout
 
 Array = np.ndarray
 Features = dict[str, dict[str, Any]]
-"""As `info.json` has them: by key, `dtype`, `shape`, `names`, of videos `info`."""
+"""Content of `info.json` by key: `dtype`, `shape`, `names`, and `info` for videos."""
 
 VIDEO = "video"
 BOOKKEEPING = {
@@ -22,15 +22,15 @@ BOOKKEEPING = {
     "index": "int64",
     "task_index": "int64",
 }
-"""Columns that every set has, with their types."""
+"""Columns of every set, with their types."""
 
 
-def features_of(layout: Layout, *, float_type: str, videos: Mapping[str, dict[str, Any]]) -> Features:
-    """The features of an export.
+def features_of(layout: ExportLayout, *, float_type: str, videos: Mapping[str, dict[str, Any]]) -> Features:
+    """Returns the features of an export.
 
     Args:
-        layout: Names of the numbers of each column.
-        float_type: Type of these numbers.
+        layout: Columns of the export.
+        float_type: Type of their numbers.
         videos: Features of the videos by key.
     """
     features: Features = {
@@ -41,18 +41,18 @@ def features_of(layout: Layout, *, float_type: str, videos: Mapping[str, dict[st
     return features
 
 
-def in_table(features: Features) -> Features:
-    """The features that are columns of the data files."""
+def table_features(features: Features) -> Features:
+    """Returns the features that are columns of the data files."""
     return {key: feature for key, feature in features.items() if feature["dtype"] != VIDEO}
 
 
 def data_schema(features: Features) -> pa.Schema:
-    """Arrow schema of the data files."""
-    return pa.schema([pa.field(key, _column_type(feature)) for key, feature in in_table(features).items()])
+    """Returns the Arrow schema of the data files."""
+    return pa.schema([pa.field(key, _column_type(feature)) for key, feature in table_features(features).items()])
 
 
 def data_table(values: Mapping[str, Array], schema: pa.Schema) -> pa.Table:
-    """An Arrow table of columns.
+    """Makes an Arrow table.
 
     Args:
         values: (N, n) or (N,) array of each field of the schema.
@@ -69,9 +69,9 @@ def data_table(values: Mapping[str, Array], schema: pa.Schema) -> pa.Table:
 
 
 def column_array(table: pa.Table, key: str) -> Array:
-    """(N, n) numbers of a list column of a table, (N,) of a plain one."""
+    """Returns the numbers of a column: (N, n) for lists, (N,) for numbers."""
     column = table.column(key).combine_chunks()
-    if isinstance(column, pa.ChunkedArray):  # of a table without rows
+    if isinstance(column, pa.ChunkedArray):  # the table has no rows
         column = pa.concat_arrays(column.chunks) if column.num_chunks else pa.array([], column.type)
     if pa.types.is_fixed_size_list(column.type):
         return column.flatten().to_numpy(zero_copy_only=False).reshape(len(column), column.type.list_size)

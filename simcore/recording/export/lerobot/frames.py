@@ -1,4 +1,4 @@
-"""The columns of one exported episode: T rows of observations and actions, and the bookkeeping of LeRobot."""
+"""Makes the columns of one exported episode: T rows of observations, actions and LeRobot's bookkeeping."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ Array = np.ndarray
 
 @dataclass(frozen=True)
 class EpisodePlace:
-    """Where an episode stands in a set."""
+    """Place of an episode in a set."""
 
     index: int
-    """Its place among the episodes."""
+    """Index of the episode."""
     first_frame: int
-    """Place of its first frame among all frames."""
+    """Index of its first frame among all frames."""
     task: int
     """Index of its instruction."""
 
 
 def frame_columns(trajectory: Trajectory, place: EpisodePlace, *, fps: int, float_type: str) -> dict[str, Array]:
-    """The columns of an episode, (T, n) or (T,) each.
+    """Returns the columns of an episode, (T, n) or (T,) each.
 
     Args:
         trajectory: The episode, T+1 states; the last one is left out.
-        place: Where it stands.
-        fps: Frames a second.
+        place: Its place in the set.
+        fps: Frames per second.
         float_type: Type of its numbers.
     """
     n = trajectory.n_actions
@@ -47,5 +47,5 @@ def frame_columns(trajectory: Trajectory, place: EpisodePlace, *, fps: int, floa
 
 
 def as_rows(values: Array) -> Array:
-    """(N, n) of (N, n) or (N,)."""
+    """Returns values (N, n) or (N,) as (N, n)."""
     return values.reshape(len(values), -1)

@@ -1,4 +1,4 @@
-"""The small files of a LeRobot set: `info.json`, the tasks, and what we say about it ourselves."""
+"""The small files of a LeRobot set: `info.json`, the tasks and our own conventions."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ STATS = "meta/stats.json"
 TASKS = "meta/tasks.parquet"
 EPISODES = "meta/episodes"
 OURS = "meta/unlatch.json"
-"""Conventions of a set of ours; LeRobot does not read it."""
+"""Our conventions; LeRobot does not read this file."""
 VIDEO_PATH = "videos/{video_key}/chunk-{chunk_index:03d}/file-{file_index:03d}.mp4"
 _MAX_BYTES = 64 << 20
 
 
 def read_json(path: Path) -> dict[str, Any]:
-    """A JSON file of a set.
+    """Reads a JSON file of a set.
 
     Raises:
         RecordingError: It is missing or damaged.
@@ -45,15 +45,15 @@ def is_set(folder: Path) -> bool:
 
 
 def read_tasks(root: Path) -> list[str]:
-    """Instructions of a set, by their index.
+    """Reads the instructions of a set in the order of their indices.
 
     Raises:
-        RecordingError: The table is missing or not one.
+        RecordingError: The table is missing or damaged.
     """
     path = root / TASKS
     try:
         table = pq.read_table(path)
-        # pandas calls an index without a name so
+        # pandas' name of an unnamed index
         (column,) = [name for name in table.column_names if name in ("task", "__index_level_0__")]
         pairs = zip(table.column("task_index").to_pylist(), table.column(column).to_pylist(), strict=True)
     except (OSError, pa.ArrowException, KeyError, ValueError) as exc:
@@ -65,7 +65,7 @@ def read_tasks(root: Path) -> list[str]:
 
 
 def write_tasks(root: Path, tasks: Sequence[str]) -> None:
-    """Writes the instructions by their index, as a table that pandas reads with the instruction as its index."""
+    """Writes the instructions as a table that pandas reads with the instruction as index."""
     table = pa.table({"task_index": pa.array(range(len(tasks)), pa.int64()), "task": pa.array(tasks, pa.string())})
     index_column = {
         "name": None,
@@ -78,7 +78,7 @@ def write_tasks(root: Path, tasks: Sequence[str]) -> None:
         {"name": "task_index", "field_name": "task_index", "pandas_type": "int64", "numpy_type": "int64"},
         {"name": "task", "field_name": "task", "pandas_type": "unicode", "numpy_type": "object"},
     ]
-    told = {
+    metadata = {
         "index_columns": ["task"],
         "column_indexes": [{**index_column, "metadata": {"encoding": "UTF-8"}}],
         "columns": [{**column, "metadata": None} for column in columns],
@@ -87,4 +87,4 @@ def write_tasks(root: Path, tasks: Sequence[str]) -> None:
     }
     path = root / TASKS
     path.parent.mkdir(parents=True, exist_ok=True)
-    pq.write_table(table.replace_schema_metadata({"pandas": json.dumps(told)}), path)
+    pq.write_table(table.replace_schema_metadata({"pandas": json.dumps(metadata)}), path)

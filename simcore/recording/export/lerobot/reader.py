@@ -13,15 +13,15 @@ import pyarrow.parquet as pq
 from unlatch.simcore.errors import FormatVersionError, RecordingError
 from unlatch.simcore.recording.data_set.location import absolute_folder
 from unlatch.simcore.recording.export.lerobot import info as files
-from unlatch.simcore.recording.export.lerobot.episode_rows import Row, read_rows, told_as_damaged
-from unlatch.simcore.recording.export.lerobot.features import VIDEO, column_array, in_table
+from unlatch.simcore.recording.export.lerobot.episode_rows import EpisodeRow, damage_reported, read_rows
+from unlatch.simcore.recording.export.lerobot.features import VIDEO, column_array, table_features
 from unlatch.simcore.recording.export.lerobot.videos import read_video
 
 Array = np.ndarray
 
 
 class LeRobotSet:
-    """A LeRobot set on disk, as any program may have written it."""
+    """A LeRobot set on disk, written by any program."""
 
     def __init__(self, root: Path, info: dict[str, Any]) -> None:
         """Use `open`."""
@@ -32,8 +32,8 @@ class LeRobotSet:
         self.tasks = files.read_tasks(root)
         """Instructions by their index."""
         rows = list(read_rows(root / files.EPISODES))
-        self.episodes: list[Row] = sorted(rows, key=lambda row: row["episode_index"])
-        """One row an episode: where it lies, what it is, its statistics."""
+        self.episodes: list[EpisodeRow] = sorted(rows, key=lambda row: row["episode_index"])
+        """One row per episode: place, properties and statistics."""
 
     @classmethod
     def open(cls, path: str | Path) -> LeRobotSet:
@@ -43,8 +43,8 @@ class LeRobotSet:
             path: Its folder.
 
         Raises:
-            RecordingError: It is none, or damaged.
-            FormatVersionError: It is of another version.
+            RecordingError: It is not a LeRobot set, or is damaged.
+            FormatVersionError: It has another version.
         """
         root = absolute_folder(path)
         if not files.is_set(root):
@@ -56,16 +56,16 @@ class LeRobotSet:
         info = files.read_json(root / files.INFO)
         if info.get("codebase_version") != "v3.0":
             raise FormatVersionError(
-                f"'{root}' has format {info.get('codebase_version')}, this reads v3.0. Export it without version=2.1.",
+                f"'{root}' has format {info.get('codebase_version')}, this reads v3.0. Export it again.",
                 path=str(root),
                 version=info.get("codebase_version"),
             )
-        with told_as_damaged(root):
+        with damage_reported(root):
             return cls(root, info)
 
     @property
     def fps(self) -> int:
-        """Frames a second."""
+        """Frames per second."""
         return int(self.info["fps"])
 
     @property
@@ -77,20 +77,20 @@ class LeRobotSet:
         return len(self.episodes)
 
     def read(self, index: int) -> dict[str, Array]:
-        """The columns of an episode: (T, n) of a list, (T,) of a number.
+        """Returns the columns of an episode: (T, n) for lists, (T,) for numbers.
 
         Args:
-            index: Its place in the set.
+            index: Index of the episode in the set.
 
         Raises:
-            RecordingError: Its data file is missing, or has another number of rows for it.
+            RecordingError: Its data file is missing, or has another number of rows.
         """
         row = self._row(index)
         place = {"chunk_index": row["data/chunk_index"], "file_index": row["data/file_index"]}
         path = self.root / str(self.info["data_path"]).format(**place)
         try:
             table = pq.read_table(path, filters=[("episode_index", "=", index)])
-            columns = {key: column_array(table, key) for key in in_table(self.info["features"])}
+            columns = {key: column_array(table, key) for key in table_features(self.info["features"])}
         except (OSError, KeyError, pa.ArrowException) as exc:
             raise RecordingError(f"File '{path}' cannot be read: {exc}. Export the set again.", path=str(path)) from exc
         if len(table) != row["length"]:
@@ -102,10 +102,10 @@ class LeRobotSet:
         return columns
 
     def frames(self, index: int, key: str) -> Iterator[Array]:
-        """The T images (H, W, 3) uint8 of an episode, one in memory at a time.
+        """Yields the T images (H, W, 3) uint8 of an episode, one in memory at a time.
 
         Args:
-            index: Its place in the set.
+            index: Index of the episode in the set.
             key: Key of the video.
 
         Raises:
@@ -120,10 +120,10 @@ class LeRobotSet:
         return read_video(path, first=first, n_frames=row["length"], fps=self.fps)
 
     def language(self, index: int) -> str:
-        """The instruction of an episode."""
+        """Returns the instruction of an episode."""
         return str(self._row(index)["tasks"][0])
 
-    def _row(self, index: int) -> Row:
+    def _row(self, index: int) -> EpisodeRow:
         if not 0 <= index < len(self.episodes):
             raise RecordingError(
                 f"'{self.root}' has no episode {index}. Expected 0 to {len(self.episodes) - 1}.", index=index

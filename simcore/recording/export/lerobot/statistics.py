@@ -1,4 +1,4 @@
-"""Statistics of columns, as LeRobot keeps them for normalization: of an episode, and of a whole set in flat memory."""
+"""Statistics of columns for normalization: of an episode, and of a whole set with bounded memory."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ Statistics = dict[str, Array]
 
 QUANTILES = {"q01": 0.01, "q10": 0.10, "q50": 0.50, "q90": 0.90, "q99": 0.99}
 """Quantiles by name."""
-_MOST_ROWS = 1 << 16
+_MAX_ROWS = 1 << 16
 
 
-def statistics_of(values: Array) -> Statistics:
-    """Statistics over the first axis.
+def compute_statistics(values: Array) -> Statistics:
+    """Returns the statistics over the first axis.
 
     Args:
         values: (N, n) numbers, N at least 1.
@@ -37,10 +37,10 @@ def _quantiles(numbers: Array) -> Statistics:
 
 
 class RunningStatistics:
-    """Statistics of rows that come in blocks.
+    """Accumulates the statistics of rows block by block.
 
-    Least, largest, mean and deviation are those of all rows. Quantiles are those of evenly spaced rows: all of them up
-    to 65,536, then every second, every fourth, and so on, never fewer than 32,768.
+    Minimum, maximum, mean and standard deviation are those of all rows. Quantiles are those of evenly spaced rows: all
+    rows up to 65,536, then every second, every fourth, and so on, at least 32,768.
     """
 
     def __init__(self) -> None:
@@ -54,7 +54,7 @@ class RunningStatistics:
         self._stride = 1
 
     def update(self, rows: Array) -> None:
-        """Takes a block.
+        """Adds a block.
 
         Args:
             rows: (N, n) numbers.
@@ -63,7 +63,7 @@ class RunningStatistics:
             return
         block = np.asarray(rows, dtype=float)
         n, mean, squares = len(block), block.mean(axis=0), block.var(axis=0) * len(block)
-        self._keep(block)
+        self._sample_rows(block)
         if not self._count:
             self._mean, self._squares = mean, squares
             self._least, self._largest = block.min(axis=0), block.max(axis=0)
@@ -76,18 +76,18 @@ class RunningStatistics:
             self._largest = np.maximum(self._largest, block.max(axis=0))
         self._count += n
 
-    def _keep(self, block: Array) -> None:
+    def _sample_rows(self, block: Array) -> None:
         first = -self._count % self._stride
         kept = block[first :: self._stride].copy()
         self._kept.append(kept)
         self._n_kept += len(kept)
-        while self._n_kept > _MOST_ROWS:
+        while self._n_kept > _MAX_ROWS:
             rows = np.concatenate(self._kept)[::2]
             self._kept, self._n_kept = [rows], len(rows)
             self._stride *= 2
 
     def result(self) -> Statistics:
-        """Statistics of all rows that came."""
+        """Returns the statistics of all rows."""
         return {
             "min": self._least,
             "max": self._largest,
@@ -98,11 +98,11 @@ class RunningStatistics:
         }
 
 
-def combined(parts: Sequence[Statistics]) -> Statistics:
-    """Statistics of several sets of rows from those of each; quantiles are weighted means, as LeRobot combines them.
+def combine_statistics(parts: Sequence[Statistics]) -> Statistics:
+    """Combines statistics of several sets of rows; quantiles are weighted means, as in LeRobot.
 
     Args:
-        parts: One an episode, all of one shape.
+        parts: Statistics of each episode, all of one shape.
     """
     counts = np.array([float(part["count"][0]) for part in parts])
     total = counts.sum()

@@ -1,4 +1,4 @@
-"""The videos of a LeRobot set: many episodes in one MP4, put together without decoding them again."""
+"""The videos of a LeRobot set: many episodes in one MP4, joined without decoding them."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ class Codec(Enum):
     """How images are encoded."""
 
     h264 = "h264"
-    """H.264 without B-frames: the stream of the render set as it is, where it is one; else encoded as such."""
+    """H.264 without B-frames: the stream of the render set if it is one, else encoded."""
     av1 = "av1"
-    """AV1 with LeRobot's own parameters: encoded anew, for sets that are merged with LeRobot's."""
+    """AV1 with LeRobot's own parameters: encoded, for sets that are merged with those of LeRobot."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class _Encoder:
     name: str
     options: dict[str, str]
     info: dict[str, Any]
-    """What `info.json` tells of it."""
+    """Its description in `info.json`."""
 
 
 _ENCODERS = {
@@ -53,7 +53,7 @@ _ENCODERS = {
     ),
     Codec.av1: _Encoder(
         "libsvtav1",
-        # without looking ahead it is up to a third quicker, for a quarter more bytes; LeRobot tells of neither
+        # without look-ahead it is up to a third faster, for a quarter more bytes; LeRobot records neither
         {"crf": "30", "g": "2", "preset": "12", "svtav1-params": "fast-decode=0:lookahead=0:pred-struct=1"},
         {"video.g": 2, "video.crf": 30, "video.preset": 12, "video.extra_options": {}},
     ),
@@ -61,8 +61,8 @@ _ENCODERS = {
 
 
 def video_feature(size: ImageSize, *, fps: int, codec: Codec) -> dict[str, Any]:
-    """The feature of a video, as `info.json` has it: key for key what LeRobot writes and compares."""
-    encoder, size = _ENCODERS[codec].info, _even(size)
+    """Returns the feature of a video for `info.json`, with the keys that LeRobot writes and compares."""
+    encoder, size = _ENCODERS[codec].info, _even_size(size)
     return {
         "dtype": "video",
         "shape": [size.height, size.width, 3],
@@ -86,14 +86,14 @@ def video_feature(size: ImageSize, *, fps: int, codec: Codec) -> dict[str, Any]:
     }
 
 
-def encoded(images: Images, part: Path, *, size: ImageSize, fps: int, codec: Codec) -> Path:
-    """The video of an episode in a codec: the one that is there, where it is of that codec, else one made once.
+def encode_video(images: Images, part: Path, *, size: ImageSize, fps: int, codec: Codec) -> Path:
+    """Returns the video of an episode in a codec: that of the render set if it has the codec, else an encoded one.
 
     Args:
-        images: Its images.
-        part: Where it is made, if it has to be; used as it is if it is there already.
+        images: Images of the episode.
+        part: Path for the encoded video; used as it is if it exists.
         size: Size of the images.
-        fps: Frames a second.
+        fps: Frames per second.
         codec: The codec.
     """
     if codec is Codec.h264 and images.encoding == "h264":
@@ -107,10 +107,10 @@ def encoded(images: Images, part: Path, *, size: ImageSize, fps: int, codec: Cod
 
 
 def _encode(frames: Iterator[Array], path: Path, *, size: ImageSize, fps: int, encoder: _Encoder) -> None:
-    os.environ.setdefault("SVT_LOG", "1")  # the AV1 encoder tells its settings otherwise, a page for every episode
+    os.environ.setdefault("SVT_LOG", "1")  # else the AV1 encoder prints its settings for every episode
     with av.open(str(path), "w") as container:
         stream: Any = container.add_stream(encoder.name, rate=fps, options=dict(encoder.options))
-        size = _even(size)
+        size = _even_size(size)
         stream.width, stream.height, stream.pix_fmt = size.width, size.height, "yuv420p"
         for index, image in enumerate(frames):
             even = np.ascontiguousarray(image[: size.height, : size.width])
@@ -120,30 +120,30 @@ def _encode(frames: Iterator[Array], path: Path, *, size: ImageSize, fps: int, e
         container.mux(stream.encode())
 
 
-def _even(size: ImageSize) -> ImageSize:
-    """What 4:2:0 can hold, with one colour for two pixels each way: an odd last row or column is left out."""
+def _even_size(size: ImageSize) -> ImageSize:
+    """Drops an odd last row or column: 4:2:0 stores one colour for two pixels each way."""
     return ImageSize(size.width // 2 * 2, size.height // 2 * 2)
 
 
 class VideoFiles:
-    """Puts the videos of one camera's episodes one after the other; a new file is begun where one becomes too large."""
+    """Joins the videos of one camera's episodes; starts a new file when one becomes too large."""
 
     def __init__(self, root: Path, key: str, first: FilePlace, *, size_mb: int, fps: int) -> None:
-        """Makes a writer.
+        """Stores the options.
 
         Args:
             root: Folder of the set.
             key: Key of the video.
             first: Place of its first file.
-            size_mb: Size that a file stays below, if it has more than one episode [MiB].
-            fps: Frames a second.
+            size_mb: Size limit of a file with more than one episode [MiB].
+            fps: Frames per second.
         """
         self._root = root
         self._key = key
         self._limit = size_mb * MIB
         self._fps = fps
         self.place = first
-        """Where the episode that was written last lies."""
+        """Place of the file with the last episode."""
         self._container: Any = None
         self._stream: Any = None
         self._head: bytes | None = None
@@ -154,63 +154,44 @@ class VideoFiles:
         """Adds an episode.
 
         Args:
-            path: Its video, at least `n_frames` frames that depend on no later one.
-            n_frames: How many are taken.
+            path: Its video with at least `n_frames` frames, none of which depends on a later one.
+            n_frames: Number of frames to take.
 
         Returns:
-            Where it begins and ends in the file [s].
+            Start and end in the file [s].
 
         Raises:
-            RecordingError: The video has fewer frames, or has them in another order.
+            RecordingError: The video has fewer frames, or another order of frames.
         """
-        with _told_as_unreadable(path), av.open(str(path)) as source:
+        with _errors_reported(path), av.open(str(path)) as source:
             stream: Any = source.streams.video[0]
             self._begin_file(stream, path.stat().st_size)
             frames = range(self._frames, self._frames + n_frames)
-            self._bytes += _copy(source, stream, self._container, self._stream, frames, self._fps)
+            self._bytes += _copy_packets(source, stream, self._container, self._stream, frames, self._fps)
         begin, self._frames = self._frames, self._frames + n_frames
         return begin / self._fps, self._frames / self._fps
 
     def _begin_file(self, stream: Any, n_bytes: int) -> None:
-        """Opens the next file where there is none yet, the present one is full, or its decoder would read another."""
+        """Opens the next file if there is none, the current one is full, or the stream needs another decoder header."""
         head = stream.codec_context.extradata
         if self._container is not None and (self._bytes + n_bytes > self._limit or head != self._head):
             self.close()
             self.place = self.place.next()
         if self._container is None:
             path = self.place.path(self._root, VIDEO_PATH, video_key=self._key)
-            self._container, self._stream = _new_file(path, stream, self._fps)
+            self._container, self._stream = _open_file(path, stream, self._fps)
             self._head, self._bytes, self._frames = head, 0, 0
 
     def close(self) -> None:
-        """Finishes the file that is being written."""
+        """Closes the current file."""
         if self._container is not None:
             self._container.close()
             self._container = None
 
 
-def copy_video(path: Path, target: Path, n_frames: int, *, fps: int) -> None:
-    """Writes the first frames of a video into a file of their own, without decoding them.
-
-    Args:
-        path: The video, frames that depend on no later one.
-        target: The file.
-        n_frames: How many are taken.
-        fps: Frames a second.
-
-    Raises:
-        RecordingError: The video has fewer frames, or has them in another order.
-    """
-    with _told_as_unreadable(path), av.open(str(path)) as source:
-        stream: Any = source.streams.video[0]
-        container, copied = _new_file(target, stream, fps)
-        with container:
-            _copy(source, stream, container, copied, range(n_frames), fps)
-
-
 @contextmanager
-def _told_as_unreadable(path: Path) -> Iterator[None]:
-    """While it lasts, what fails is told of a video that is read, unless the disk that is written to is at fault."""
+def _errors_reported(path: Path) -> Iterator[None]:
+    """Turns errors into one about the video that is read, or an OSError if the disk is full or read-only."""
     try:
         yield
     except (FFmpegError, IndexError) as exc:
@@ -220,8 +201,8 @@ def _told_as_unreadable(path: Path) -> Iterator[None]:
         raise RecordingError(f"Video '{path}' cannot be read: {exc}. Render it again.", path=str(path)) from exc
 
 
-def _new_file(path: Path, stream: Any, fps: int) -> tuple[Any, Any]:
-    """A new file for packets of a stream, and its own stream."""
+def _open_file(path: Path, stream: Any, fps: int) -> tuple[Any, Any]:
+    """Opens a new file for packets of a stream; returns it and its stream."""
     path.parent.mkdir(parents=True, exist_ok=True)
     container: Any = av.open(str(path), "w", options={"movflags": "faststart"})
     copied = container.add_stream_from_template(stream, opaque=True)
@@ -229,16 +210,16 @@ def _new_file(path: Path, stream: Any, fps: int) -> tuple[Any, Any]:
     return container, copied
 
 
-def _copy(source: Any, stream: Any, container: Any, copied: Any, frames: range, fps: int) -> int:
-    """Copies the first packets of a stream into these frames of another file; returns their bytes."""
+def _copy_packets(source: Any, stream: Any, container: Any, copied: Any, frames: range, fps: int) -> int:
+    """Copies the first packets of a stream to these frames of another file; returns their bytes."""
     count = n_bytes = 0
     for packet in source.demux(stream):
         if packet.pts is None:
             continue
         if packet.pts != packet.dts or round(packet.pts * packet.time_base * fps) != count:
             raise RecordingError(
-                f"Video '{source.name}' has frames out of order, or at another rate than {fps}. Expected one after the "
-                "other. Render it again.",
+                f"Video '{source.name}' has frames out of order, or another rate than {fps}. Expected frames in "
+                "order. Render it again.",
                 path=source.name,
             )
         if count < len(frames):
@@ -258,27 +239,27 @@ def _copy(source: Any, stream: Any, container: Any, copied: Any, frames: range, 
 
 
 def image_statistics(path: Path, n_frames: int) -> Statistics:
-    """Statistics of a video's pixels by channel, (3, 1, 1) of values 0 to 1, of at most 100 frames, evenly spaced.
+    """Returns the statistics of pixel values 0 to 1 by channel, (3, 1, 1), of at most 100 evenly spaced frames.
 
     Args:
         path: The video.
-        n_frames: How many of its frames count.
+        n_frames: Number of its frames that count.
     """
     wanted = {round(index) for index in np.linspace(0, n_frames - 1, min(n_frames, _SAMPLED))}
     counts: Array = np.zeros((3, 256), dtype=np.int64)
     with av.open(str(path)) as container:
         for index, frame in enumerate(container.decode(video=0)):
             if index in wanted:
-                # every second pixel each way: a quarter of the work, and no other mean
+                # every second pixel in both directions: a quarter of the work, nearly the same mean
                 pixels = frame.to_ndarray(format="rgb24")[::2, ::2]
                 for channel in range(3):
                     counts[channel] += np.bincount(pixels[:, :, channel].ravel(), minlength=256)
             if index >= n_frames - 1:
                 break
-    return _from_histogram(counts, len(wanted))
+    return _histogram_statistics(counts, len(wanted))
 
 
-def _from_histogram(counts: Array, n_images: int) -> Statistics:
+def _histogram_statistics(counts: Array, n_images: int) -> Statistics:
     values = np.arange(256) / 255.0
     total = counts.sum(axis=1)  # (3,)
     mean = counts @ values / total
@@ -295,16 +276,16 @@ def _from_histogram(counts: Array, n_images: int) -> Statistics:
 
 
 def read_video(path: Path, *, first: int, n_frames: int, fps: int) -> Iterator[Array]:
-    """Frames of a file, (H, W, 3) uint8, one in memory at a time.
+    """Yields frames of a file, (H, W, 3) uint8, one in memory at a time.
 
     Args:
         path: The file.
-        first: The first frame.
-        n_frames: How many.
-        fps: Frames a second.
+        first: Index of the first frame.
+        n_frames: Number of frames.
+        fps: Frames per second.
 
     Raises:
-        RecordingError: It is missing, or damaged.
+        RecordingError: It is missing or damaged.
     """
     count = 0
     try:

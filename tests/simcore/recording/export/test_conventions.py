@@ -10,7 +10,7 @@ from unlatch.simcore.errors import ConfigError
 from unlatch.simcore.recording import EpisodeRecord
 from unlatch.simcore.recording.export.columns import STATE
 from unlatch.simcore.recording.export.config import ActionKind, DeltaFrom, ExportCfg, RotationForm, StateKind
-from unlatch.simcore.recording.export.rotation import COMPONENTS, in_form
+from unlatch.simcore.recording.export.rotation import COMPONENTS, convert_rotations
 from unlatch.simcore.recording.export.trajectory import ACTION, TrajectoryMaker
 
 MakeRecord = Callable[..., EpisodeRecord]
@@ -40,7 +40,7 @@ def assert_same(found: Rotation, wanted: Rotation) -> None:
 @pytest.mark.parametrize("form", RotationForm)
 def test_every_form_of_a_rotation_leads_back_to_it(form: RotationForm):
     quats = Rotation.random(200, random_state=0).as_quat()
-    values = in_form(quats, form)
+    values = convert_rotations(quats, form)
     assert values.shape == (200, len(COMPONENTS[form]))
     assert_same(rotations(values, form), Rotation.from_quat(quats))
 

@@ -64,7 +64,7 @@ def test_what_cannot_be_put_back_either_is_kept_for_the_next_call(target: Path, 
 def test_two_do_not_work_at_once(target: Path):
     with (
         Draft(target, key="a", is_file=False),
-        pytest.raises(RecordingError, match="Another export writes"),
+        pytest.raises(RecordingError, match="Another export is writing"),
         Draft(target, key="a", is_file=False),
     ):
         pass

@@ -9,12 +9,11 @@ import pytest
 
 from unlatch.simcore.errors import ConfigError, PluginError, RecordingError
 from unlatch.simcore.recording import DataSet, EpisodeRecord
-from unlatch.simcore.recording.export import hdf5
 from unlatch.simcore.recording.export.config import ActionKind, DeltaFrom, ExportCfg, StateKind
 from unlatch.simcore.recording.export.maniskill import ManiSkillExporter
 from unlatch.simcore.recording.export.robomimic import RobomimicCfg, RobomimicExporter
 from unlatch.simcore.recording.export.run import run_export
-from unlatch.simcore.recording.export.source import Source
+from unlatch.simcore.recording.export.source import ExportSource
 
 h5py = pytest.importorskip("h5py")
 
@@ -26,7 +25,7 @@ LEFT = "robots.panda.left"
 def test_robomimic_has_the_record_to_the_bit(tmp_path: Path, make_set: MakeSet, make_record: MakeRecord):
     data_set = make_set([make_record(0), make_record(1, success=False), make_record(2)])
     cfg = RobomimicCfg(all=True, valid_every=2, state=[StateKind.joint_position])
-    run_export(RobomimicExporter(Source(data_set, cfg), cfg), tmp_path / "out.hdf5")
+    run_export(RobomimicExporter(ExportSource(data_set, cfg), cfg), tmp_path / "out.hdf5")
     with h5py.File(tmp_path / "out.hdf5") as file:
         assert sorted(file["data"]) == ["demo_0", "demo_1", "demo_2"]
         assert file["data"].attrs["total"] == 12 + 13 + 14
@@ -47,7 +46,7 @@ def test_robomimic_has_the_record_to_the_bit(tmp_path: Path, make_set: MakeSet, 
 def test_maniskill_has_what_its_loader_looks_for(tmp_path: Path, make_set: MakeSet):
     data_set = make_set([0, 3])
     cfg = ExportCfg(action=ActionKind.joint_delta, delta_from=DeltaFrom.state)
-    run_export(ManiSkillExporter(Source(data_set, cfg), cfg), tmp_path / "out")
+    run_export(ManiSkillExporter(ExportSource(data_set, cfg), cfg), tmp_path / "out")
     told = json.loads((tmp_path / "out" / "trajectory.json").read_text())
     assert [episode["control_mode"] for episode in told["episodes"]] == ["unlatch_joint_delta_from_state"] * 2
     assert told["env_info"]["max_episode_steps"] == 15
@@ -63,16 +62,16 @@ def test_maniskill_has_what_its_loader_looks_for(tmp_path: Path, make_set: MakeS
 
 def test_what_cannot_be_done_is_said(tmp_path: Path, make_set: MakeSet, monkeypatch: pytest.MonkeyPatch):
     cfg = RobomimicCfg()
-    source = Source(make_set([0]), cfg)
-    with pytest.raises(RecordingError, match=r"does not end in .hdf5, the format that is written; rename it"):
+    source = ExportSource(make_set([0]), cfg)
+    with pytest.raises(RecordingError, match=r"does not end in .hdf5, the format that is written. Rename it"):
         run_export(RobomimicExporter(source, cfg), tmp_path / "out.h5")
     (tmp_path / "there.hdf5").write_text("mine")
-    with pytest.raises(RecordingError, match=r"is there already. Expected a new place"):
+    with pytest.raises(RecordingError, match=r"exists already. Expected a new target"):
         run_export(RobomimicExporter(source, cfg), tmp_path / "there.hdf5")
     assert (tmp_path / "there.hdf5").read_text() == "mine"
     with pytest.raises(ConfigError, match="valid_every=1 is out of range"):
         RobomimicCfg(valid_every=1)
     monkeypatch.setitem(__import__("sys").modules, "h5py", None)
     with pytest.raises(PluginError, match=r"pip install 'unlatch\[hdf5\]'"):
-        hdf5.import_h5py()
+        RobomimicExporter(source, cfg)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["data", "there.hdf5"]

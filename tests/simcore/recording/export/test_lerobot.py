@@ -16,7 +16,7 @@ from unlatch.simcore.recording.export.lerobot.config import FloatType, LeRobotCf
 from unlatch.simcore.recording.export.lerobot.exporter import LeRobotExporter
 from unlatch.simcore.recording.export.lerobot.reader import LeRobotSet
 from unlatch.simcore.recording.export.run import ExportReport, run_export
-from unlatch.simcore.recording.export.source import Source
+from unlatch.simcore.recording.export.source import ExportSource
 from unlatch.simcore.recording.export.trajectory import Trajectory
 
 ARM = "panda.left"
@@ -26,7 +26,7 @@ MakeRecord = Callable[..., EpisodeRecord]
 
 def export(data_set: DataSet, out: Path, **keys: Any) -> ExportReport:
     cfg = LeRobotCfg(**keys)
-    return run_export(LeRobotExporter(Source(data_set, cfg), cfg), out)
+    return run_export(LeRobotExporter(ExportSource(data_set, cfg), cfg), out)
 
 
 def expected_columns(record: EpisodeRecord) -> dict[str, np.ndarray]:
@@ -139,7 +139,7 @@ def test_the_same_command_adds_what_is_missing(tmp_path: Path, make_set: MakeSet
 def test_another_data_set_is_added_only_where_it_is_asked_for(tmp_path: Path, make_set: MakeSet):
     export(make_set([0]), tmp_path / "out")
     other = make_set([0], name="other", seed=1)
-    with pytest.raises(RecordingError, match=r"with episodes of other data sets.*append=true"):
+    with pytest.raises(RecordingError, match=r"has episodes of other data sets.*append=true"):
         export(other, tmp_path / "out")
     assert export(other, tmp_path / "out", append=True).taken == 1
     assert len(LeRobotSet.open(tmp_path / "out")) == 2
@@ -150,7 +150,7 @@ def test_another_data_set_is_added_only_where_it_is_asked_for(tmp_path: Path, ma
     [
         ({"action": ActionKind.joint_delta}, "features.action.names"),
         ({"keypoints": False}, "features.observation.keypoints"),
-        ({"float_type": FloatType.float64}, "features.action.dtype=float32, this export float64"),
+        ({"float_type": FloatType.float64}, "features.action.dtype=float32, this export has float64"),
     ],
 )
 def test_other_columns_are_not_added(tmp_path: Path, make_set: MakeSet, keys: dict[str, Any], said: str):
@@ -166,9 +166,9 @@ def test_what_is_there_and_no_set_is_left_alone(tmp_path: Path, make_set: MakeSe
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / "mine.txt").write_text("mine")
     data_set = make_set([0])
-    with pytest.raises(RecordingError, match=r"is there already.*Choose another out="):
+    with pytest.raises(RecordingError, match=r"exists already.*Choose another out="):
         export(data_set, tmp_path / "out")
-    with pytest.raises(RecordingError, match="is the data set, or holds it"):
+    with pytest.raises(RecordingError, match="is the data set or contains it"):
         export(data_set, data_set.path)
     assert [path.name for path in (tmp_path / "out").iterdir()] == ["mine.txt"]
 
@@ -187,17 +187,17 @@ def test_an_export_that_was_killed_leaves_what_was_there(
 ):
     export(make_set([0]), tmp_path / "out")
     data_set = make_set([1, 2])
-    whole = Source.trajectories
+    whole = ExportSource.trajectories
 
-    def dies(self: Source, numbers: list[int] | None = None) -> Iterator[Trajectory]:
+    def dies(self: ExportSource, numbers: list[int] | None = None) -> Iterator[Trajectory]:
         yield next(whole(self, numbers))
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(Source, "trajectories", dies)
+    monkeypatch.setattr(ExportSource, "trajectories", dies)
     with pytest.raises(KeyboardInterrupt):
         export(data_set, tmp_path / "out")
     assert len(LeRobotSet.open(tmp_path / "out")) == 1
-    monkeypatch.setattr(Source, "trajectories", whole)
+    monkeypatch.setattr(ExportSource, "trajectories", whole)
     assert export(data_set, tmp_path / "out").taken == 2
     assert list(tmp_path.glob(".*")) == []
 

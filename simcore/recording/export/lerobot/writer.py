@@ -1,4 +1,4 @@
-"""Writes LeRobot sets of version 3.0: many episodes in a file, new ones and those of a set that is extended."""
+"""Writes LeRobot sets of version 3.0: many episodes in one file; extends existing sets."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from unlatch.simcore.recording.export.lerobot import info as files
 from unlatch.simcore.recording.export.lerobot.config import LeRobotCfg
 from unlatch.simcore.recording.export.lerobot.data_files import DATA_PATH, DataFiles, FilePlace, read_blocks
 from unlatch.simcore.recording.export.lerobot.episode_rows import (
+    EpisodeRow,
     EpisodeTable,
-    Row,
+    damage_reported,
+    own_columns,
     read_rows,
-    row_of,
     statistics_columns,
     statistics_in,
-    told_as_damaged,
 )
 from unlatch.simcore.recording.export.lerobot.features import (
     VIDEO,
@@ -28,28 +28,33 @@ from unlatch.simcore.recording.export.lerobot.features import (
     column_array,
     data_schema,
     data_table,
-    in_table,
+    table_features,
 )
 from unlatch.simcore.recording.export.lerobot.frames import EpisodePlace, as_rows, frame_columns
-from unlatch.simcore.recording.export.lerobot.statistics import RunningStatistics, Statistics, combined, statistics_of
+from unlatch.simcore.recording.export.lerobot.statistics import (
+    RunningStatistics,
+    Statistics,
+    combine_statistics,
+    compute_statistics,
+)
 from unlatch.simcore.recording.export.lerobot.videos import VideoFiles, image_statistics
 from unlatch.simcore.recording.export.trajectory import Trajectory
 
 Array = np.ndarray
 
 
-class WriterV30:
+class LeRobotWriter:
     """Writes one set: `add` for every episode, then `finish`."""
 
     def __init__(self, root: Path, features: Features, cfg: LeRobotCfg, *, fps: int, base: Path | None) -> None:
-        """Begins a set.
+        """Creates a set.
 
         Args:
             root: Its folder, empty.
             features: Its columns.
-            cfg: How it is written.
-            fps: Frames a second.
-            base: A set with the same columns whose episodes come first.
+            cfg: Options.
+            fps: Frames per second.
+            base: A set with the same columns; its episodes come first.
         """
         self._root, self._features, self._cfg, self._fps = root, features, cfg, fps
         self._schema = data_schema(features)
@@ -60,23 +65,23 @@ class WriterV30:
         self._videos = [key for key, feature in features.items() if feature["dtype"] == VIDEO]
         last = dict.fromkeys(["data", *self._videos], -1)
         if base is not None:
-            with told_as_damaged(base):
-                last = self._take_over(base)
+            with damage_reported(base):
+                last = self._add_base(base)
         places = {key: FilePlace(index + 1, cfg.chunks_size) for key, index in last.items()}
         self._data = DataFiles(root, places["data"], size_mb=cfg.data_files_size_in_mb)
         self._files = {
             key: VideoFiles(root, key, places[key], size_mb=cfg.video_files_size_in_mb, fps=fps) for key in self._videos
         }
 
-    def _take_over(self, base: Path) -> dict[str, int]:
-        """Takes the episodes of another set over; returns the number of the last file of each kind."""
+    def _add_base(self, base: Path) -> dict[str, int]:
+        """Adds the episodes of another set; returns the number of the last file of each kind."""
         info = files.read_json(base / files.INFO)
         chunk, columns = int(info["chunks_size"]), {"data": "data", **{key: f"videos/{key}" for key in self._videos}}
         self._tasks = {task: index for index, task in enumerate(files.read_tasks(base))}
         self._episodes, self._frames, self._robot = info["total_episodes"], info["total_frames"], info["robot_type"]
         for name in ("data", "videos"):
             if (base / name).is_dir():
-                shutil.copytree(base / name, self._root / name, copy_function=_link)
+                shutil.copytree(base / name, self._root / name, copy_function=_link_or_copy)
         last = dict.fromkeys(columns, -1)
         for row in read_rows(base / files.EPISODES):
             self._table.add(row)
@@ -89,16 +94,16 @@ class WriterV30:
 
         Args:
             trajectory: The episode.
-            videos: By key of a video, the file with its T+1 frames.
-            source: Digest of the data set that it comes from.
+            videos: Video files with T+1 frames, by key.
+            source: Digest of its data set.
         """
         task = self._tasks.setdefault(trajectory.language, len(self._tasks))
         place = EpisodePlace(self._episodes, self._frames, task)
         values = frame_columns(trajectory, place, fps=self._fps, float_type=self._cfg.float_type.name)
         self._data.add(data_table(values, self._schema))
-        statistics = {key: statistics_of(as_rows(array)) for key, array in values.items()}
+        statistics = {key: compute_statistics(as_rows(array)) for key, array in values.items()}
         n = trajectory.n_actions
-        row: Row = {
+        row: EpisodeRow = {
             "episode_index": self._episodes,
             "tasks": [trajectory.language],
             "length": n,
@@ -113,21 +118,21 @@ class WriterV30:
             row[f"videos/{key}/chunk_index"], row[f"videos/{key}/file_index"] = there.chunk_index, there.file_index
             row[f"videos/{key}/from_timestamp"], row[f"videos/{key}/to_timestamp"] = begin, end
             statistics[key] = image_statistics(videos[key], n)
-        self._table.add({**row, **statistics_columns(statistics), **row_of(trajectory, source=source)})
+        self._table.add({**row, **statistics_columns(statistics), **own_columns(trajectory, source=source)})
         self._episodes, self._frames = self._episodes + 1, self._frames + n
 
     def finish(self, robot: str) -> dict[str, Any]:
-        """Writes what stands beside the frames; returns `info.json`.
+        """Writes the metadata; returns `info.json`.
 
         Args:
-            robot: Name of the robot, unless a set that was taken over has one.
+            robot: Name of the robot; the base set takes precedence.
         """
         self._data.close()
         self._table.close()
         for video in self._files.values():
             video.close()
         files.write_tasks(self._root, list(self._tasks))
-        statistics = {**self._of_frames(), **self._of_videos()}
+        statistics = {**self._frame_statistics(), **self._video_statistics()}
         files.write_json(
             self._root / files.STATS,
             {key: {name: value.tolist() for name, value in found.items()} for key, found in statistics.items()},
@@ -136,14 +141,14 @@ class WriterV30:
         files.write_json(self._root / files.INFO, info)
         return info
 
-    def _of_frames(self) -> dict[str, Statistics]:
-        running = {key: RunningStatistics() for key in in_table(self._features)}
+    def _frame_statistics(self) -> dict[str, Statistics]:
+        running = {key: RunningStatistics() for key in table_features(self._features)}
         for block in read_blocks(self._root):
             for key, statistics in running.items():
                 statistics.update(as_rows(column_array(block, key)))
         return {key: statistics.result() for key, statistics in running.items()}
 
-    def _of_videos(self) -> dict[str, Statistics]:
+    def _video_statistics(self) -> dict[str, Statistics]:
         found: dict[str, list[Statistics]] = {key: [] for key in self._videos}
         if self._videos:
             for row in read_rows(self._root / files.EPISODES):
@@ -151,7 +156,7 @@ class WriterV30:
                     part = statistics_in(row, key)
                     if part is not None:
                         parts.append(part)
-        return {key: combined(parts) for key, parts in found.items() if parts}
+        return {key: combine_statistics(parts) for key, parts in found.items() if parts}
 
     def _info(self, robot: str) -> dict[str, Any]:
         return {
@@ -171,8 +176,8 @@ class WriterV30:
         }
 
 
-def _link(source: str, target: str) -> None:
-    """Links a file, or copies it where the file system cannot link."""
+def _link_or_copy(source: str, target: str) -> None:
+    """Links a file, or copies it if the file system cannot link."""
     try:
         os.link(source, target)
     except OSError:
