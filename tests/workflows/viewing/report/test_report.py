@@ -195,7 +195,7 @@ def test_an_empty_set_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[s
     ("arguments", "words"),
     [
         ([], "at least 1"),
-        (["nowhere"], "not there"),
+        (["nowhere"], "does not exist"),
         (["SET", "pictures=11"], "0 to 10"),
         (["SET", "out=x.pdf"], ".html"),
     ],
