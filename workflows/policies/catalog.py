@@ -44,7 +44,7 @@ def load_policy(policy: Any, env: UnlatchEnv, *, timeout_s: float = 60.0) -> Pol
         ConfigError: There is no such policy.
     """
     if not isinstance(policy, str):
-        return wrap_policy(policy, env, name=type(policy).__name__)
+        return wrap_policy(policy, env, name=repr(policy))
     kind, place = check_spec(policy)
     made: Policy = POLICIES.load(kind)(place, env, timeout_s=timeout_s)
     return made
