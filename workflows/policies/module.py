@@ -109,7 +109,7 @@ def wrap_policy(policy: Any, env: UnlatchEnv, *, name: str) -> FunctionPolicy | 
     if callable(policy):
         return FunctionPolicy(policy)
     raise ConfigError(
-        f"policy='{name}' is of type {type(policy).__name__}. Expected a function of the observation, or a class or object "
-        "with act(observation).",
+        f"policy='{name}' is of type {type(policy).__name__}. Expected a function of the observation, or a class or "
+        "object with act(observation).",
         key="policy",
     )
