@@ -1,7 +1,7 @@
 """Articulated objects: generators, importers, the annotation that planners read, and the library that finds them.
 
-To add a procedural category: one file in `procedural/`, one catalog line in `library.py`, one object YAML, one test.
-To add a data set: one importer in `converters/`, one member of `ObjectSource`.
+To add a procedural category: one file in `procedural/`, one line in `procedural/catalog.py`, one object YAML, one test.
+To add a data set: one importer in `importers/`, one member of `ObjectSource`.
 """
 
 from unlatch.objects.annotation import (

@@ -1,4 +1,4 @@
-"""The annotation of an articulated object: which part moves how, and where a robot acts on it.
+"""The annotation of an articulated object: how its parts move, and where a robot acts on them.
 
 The file `articulation.yaml` stands beside the URDF. Positions are metres after scaling; every vector names its frame:
 `link` (the moving part's link), `base` (the link named as the part's base) or `obj` (the root link of the object).
@@ -24,13 +24,13 @@ from unlatch.simcore.geometry import Pose
 Entry = TypeVar("Entry")
 
 SCHEMA = 1
-"""Version of the format that this module writes and reads."""
+"""Version of the format."""
 
 ANNOTATION_FILE = "articulation.yaml"
 """Name of the annotation file in the folder of an object."""
 
 MAX_ANNOTATION_BYTES = 1_000_000
-"""Larger annotation files are refused."""
+"""An annotation file may have at most this many bytes."""
 
 KEYPOINT_NAMES = (
     "articulated_object_head",
@@ -67,7 +67,7 @@ class HandleType(Enum):
 
 @dataclass(frozen=True)
 class FramedVector:
-    """A position [m] or a direction, with the frame that it is given in."""
+    """A position [m] or a direction, with its frame."""
 
     frame: str
     """`link`, `base` or `obj`."""
@@ -79,13 +79,13 @@ class FramedVector:
 
     @classmethod
     def of(cls, frame: str, xyz: ArrayLike) -> FramedVector:
-        """Makes one from any sequence of three numbers."""
+        """Makes a vector from any sequence of three numbers."""
         return cls(frame=frame, xyz=np.asarray(xyz, dtype=float))
 
 
 @dataclass(frozen=True)
 class Handle:
-    """The thing that fingers close on."""
+    """What the fingers close on."""
 
     type: HandleType
     size: np.ndarray
@@ -99,7 +99,7 @@ class Handle:
 
 @dataclass(frozen=True)
 class Openness:
-    """Joint positions of the closed and of the fully open part [rad or m]; open may lie below closed."""
+    """Joint positions of the closed and of the fully open part [rad or m]; `open` may be below `closed`."""
 
     closed: float
     open: float
@@ -123,7 +123,7 @@ class Part:
     openness: Openness
 
     def keypoint(self, name: str) -> FramedVector:
-        """A keypoint by name.
+        """Returns a keypoint by name.
 
         Raises:
             AssetError: The part has no such keypoint.
@@ -131,7 +131,7 @@ class Part:
         return _look_up(self.keypoints, name, what="keypoint", owner=f"part '{self.name}'")
 
     def axis(self, name: str) -> FramedVector:
-        """An axis by name.
+        """Returns an axis by name.
 
         Raises:
             AssetError: The part has no such axis.
@@ -148,28 +148,26 @@ class Articulation:
     """Where the object comes from: `dataset`, `id`, `licence`."""
     parts: dict[str, Part]
     scale: float = 1.0
-    """Factor that took the source's lengths to metres; everything here is already scaled."""
+    """Metres per unit of the source; all values here are in metres already."""
     schema: int = SCHEMA
     handles: dict[str, FixedHandle] = field(default_factory=dict)
-    """Handles that stand still, by name; none of most objects."""
+    """Handles that do not move, by name; most objects have none."""
     extra: dict[str, Any] = field(default_factory=dict)
-    """Further entries of the file, kept and written back."""
+    """Further entries of the file; they are written back unchanged."""
 
     def closed_positions(self) -> dict[str, float]:
-        """Joint positions at which every part is closed, by joint name [rad or m]."""
+        """Returns the joint positions at which every part is closed, by joint name [rad or m]."""
         return {part.joint: part.openness.closed for part in self.parts.values()}
 
     def is_about(self, urdf: str) -> bool:
-        """Whether it is about a URDF beside it; one that names none is about any.
-
-        Args:
-            urdf: Name of the URDF's file.
+        """Returns whether the annotation is about the URDF file of this name; an annotation that names no URDF fits
+        any.
         """
         said = self.extra.get("urdf")
         return not isinstance(said, Mapping) or said.get("file") == urdf
 
     def part(self, name: str) -> Part:
-        """A part by name.
+        """Returns a part by name.
 
         Raises:
             AssetError: The object has no such part; the message lists those it has.
@@ -177,7 +175,7 @@ class Articulation:
         return _look_up(self.parts, name, what="part", owner=self._title)
 
     def fixed_handle(self, name: str) -> FixedHandle:
-        """A handle that stands still, by name.
+        """Returns a handle that does not move, by name.
 
         Raises:
             AssetError: The object has no such handle; the message lists those it has.
@@ -189,7 +187,7 @@ class Articulation:
         return f"{self.category} '{self.source.get('id', '?')}'"
 
     def to_dict(self) -> dict[str, Any]:
-        """The mapping that `articulation.yaml` holds; numbers are rounded to a nanometre."""
+        """Returns the mapping for `articulation.yaml`; numbers are rounded to a nanometre."""
         data: dict[str, Any] = {
             "schema": self.schema,
             "category": self.category,
@@ -203,7 +201,7 @@ class Articulation:
         return data
 
     def to_yaml(self) -> str:
-        """The text of `articulation.yaml`."""
+        """Returns the text of `articulation.yaml`."""
         dumper = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
         text: str = yaml.dump(self.to_dict(), Dumper=dumper, sort_keys=False, default_flow_style=None, width=120)
         return text

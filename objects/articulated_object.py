@@ -1,4 +1,4 @@
-"""What the library returns: an articulated object on disk with its annotation, before any simulator loads it."""
+"""An articulated object on disk with its annotation, before a simulator loads it."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ class ObjectAsset:
     """Name of the object in the scene."""
     category: str
     instance: str
-    """Seed of a procedural object, id of a data set's object."""
+    """Seed of a procedural object, or id of an object of a data set."""
     source: str
     """`procedural`, `partnet_mobility` or `urdf`."""
     urdf_path: Path
-    """What is simulated and planned with."""
+    """The URDF for simulation and planning."""
     articulation: Articulation
     content_hash: str
-    """SHA-256 of everything that the object consists of; recorded with the episode."""
+    """SHA-256 over all content of the object; recorded with the episode."""
     bounds_obj: np.ndarray
     """(2, 3) lower and upper corner of the closed object in its root link frame [m]."""
     friction: dict[str, float] = field(default_factory=dict)
@@ -40,9 +40,9 @@ class ObjectAsset:
     damping: dict[str, float] = field(default_factory=dict)
     """Viscous damping by joint name [N m s/rad or N s/m]."""
     parameters: dict[str, float | str] = field(default_factory=dict)
-    """What the generator drew or the importer decided; recorded with the episode."""
+    """What the generator drew or the importer chose; recorded with the episode."""
     write_textured: Callable[[], Path] | None = field(default=None, compare=False, repr=False)
-    """Writes the URDF to draw it from and returns its path; without it, the other one is drawn."""
+    """Writes the URDF with textures and returns its path; None if the object has no textures."""
 
     def __post_init__(self) -> None:
         bounds = np.array(self.bounds_obj, dtype=float).reshape(2, 3)
@@ -51,7 +51,7 @@ class ObjectAsset:
 
     @cached_property
     def model(self) -> UrdfModel:
-        """The URDF as it is read; read once."""
+        """The parsed URDF."""
         return read_urdf(self.urdf_path)
 
     @property
@@ -61,7 +61,7 @@ class ObjectAsset:
         return extents
 
     def drawn_urdf(self) -> Path:
-        """The URDF to draw it from: the same links, joints and colliders, with textures where it has some.
+        """Returns the URDF for rendering: the same links, joints and colliders, with textures if the object has some.
 
         Raises:
             AssetError: Its files cannot be written.

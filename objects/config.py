@@ -23,10 +23,10 @@ class ObjectSource(Enum):
 
 
 _SEEDED = (ObjectSource.procedural, ObjectSource.scene_synthesizer)
-"""Sources that make an object of any seed."""
+"""Sources that make an object from any seed."""
 
 MOST_INSTANCES = 100_000
-"""So many seeds take part at most where they are counted."""
+"""Largest `instance_count`."""
 
 
 @dataclass
@@ -97,11 +97,7 @@ class ObjectCfg:
         )
 
     def at(self, instance: str) -> ObjectCfg:
-        """The same object with its instance named.
-
-        Args:
-            instance: Its id or seed.
-        """
+        """Returns the same object with a given instance, an id or a seed."""
         return replace(self, instance=instance, instances=RANDOM, instance_count=None, split=Split.all, where={})
 
     def _check_choice(self) -> None:

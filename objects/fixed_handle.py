@@ -1,4 +1,4 @@
-"""A handle that stands still: what a hand may hold an object by while its parts move."""
+"""Handles that do not move. A hand may hold the object by them while its parts move."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ _UNIT_TOLERANCE = 1e-3
 
 @dataclass(frozen=True)
 class FixedHandle:
-    """A round bar on a link that no joint of a part moves; everything in the frame of that link."""
+    """A round bar on a link that no part moves; all values are in the frame of that link."""
 
     link: str
-    """URDF link that it belongs to."""
+    """URDF link of the bar."""
     middle: np.ndarray
     """(3,) middle of the bar [m]."""
     along: np.ndarray
     """(3,) unit direction of the bar."""
     out: np.ndarray
-    """(3,) unit direction away from the object, from where a hand comes."""
+    """(3,) unit direction away from the object; a hand comes from there."""
     thickness_m: float
     """Diameter of the bar [m]."""
 
@@ -32,7 +32,7 @@ class FixedHandle:
             object.__setattr__(self, name, readonly_vector(getattr(self, name)))
 
     def to_dict(self) -> dict[str, Any]:
-        """Its mapping in `articulation.yaml`, rounded to a nanometre."""
+        """Returns the mapping for `articulation.yaml`, rounded to a nanometre."""
         return {
             "link": self.link,
             "middle": rounded_list(self.middle),
@@ -43,7 +43,7 @@ class FixedHandle:
 
     @classmethod
     def from_dict(cls, reader: MappingReader, raw: Any, key: str) -> FixedHandle:
-        """Reads its mapping.
+        """Reads the mapping of a handle.
 
         Args:
             reader: The reader of the file.

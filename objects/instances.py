@@ -1,4 +1,4 @@
-"""Which instance of its objects an episode gets, and which of them are trained with or held out."""
+"""Chooses the instance of an object for each episode, and splits instances into training and held-out ones."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from unlatch.simcore.errors import ConfigError, close_matches
 
 RANDOM, ROUND_ROBIN = "random", "round_robin"
 SEEDS = 2**31
-"""Seeds of a procedural object that are drawn lie below it."""
+"""Drawn seeds of procedural objects are below this number."""
 
 
 class Split(Enum):
@@ -25,20 +25,20 @@ class Split(Enum):
 
 @dataclass(frozen=True)
 class InstanceChoice:
-    """How an episode chooses its instance; a function of a draw and of the episode's number alone."""
+    """How an episode chooses its instance. The choice depends only on a random number and on the episode's number."""
 
     mode: str = RANDOM
-    """`random`: by the draw; `round_robin`: one after the other, by the number of the episode."""
+    """`random`: by the random number; `round_robin`: in turn, by the number of the episode."""
     named: tuple[str, ...] = ()
-    """The instances that take part; empty: all."""
+    """The instances that take part; empty means all."""
     count: int | None = None
-    """So many seeds of a procedural object take part, from 0; None: any."""
+    """Only the procedural seeds from 0 below this number take part; None means any seed."""
     split: Split = Split.all
     held_out: float = 0.2
     """Share of the instances that is held out."""
 
     def pool(self, available: Sequence[str] | None) -> list[str] | None:
-        """The instances that take part, in order; None where any seed may.
+        """Returns the instances that take part, in order; None if any seed may.
 
         Args:
             available: Ids of a data set; None of a procedural object, which has every seed.
@@ -68,7 +68,7 @@ class InstanceChoice:
         return kept
 
     def choose(self, available: Sequence[str] | None, *, draw: int, number: int) -> str | None:
-        """The instance of an episode; None if there is none at all.
+        """Returns the instance of an episode; None if there is none.
 
         Args:
             available: See `pool`.
@@ -89,7 +89,7 @@ class InstanceChoice:
         return pool[(number if self.mode == ROUND_ROBIN else draw) % len(pool)]
 
     def takes(self, instance: str) -> bool:
-        """Whether an instance is of the split."""
+        """Returns whether an instance belongs to the split."""
         return self.split is Split.all or split_of(instance, held_out=self.held_out) is self.split
 
     def _counted_seeds(self) -> list[str] | None:
@@ -99,23 +99,16 @@ class InstanceChoice:
 
 
 def split_of(instance: str, *, held_out: float) -> Split:
-    """`train` or `held_out`: decided by the instance's id alone, so that it is the same in every run.
+    """Returns `train` or `held_out`. Only the instance's id decides, so every run has the same split.
 
-    A larger share holds out what a smaller one does, and more.
-
-    Args:
-        instance: Id, or seed of a procedural object.
-        held_out: Share that is held out, 0 to 1.
+    A larger share holds out all that a smaller share holds out, and more.
     """
     digest = hashlib.sha256(f"unlatch-split:{instance}".encode()).digest()
     return Split.held_out if int.from_bytes(digest[:8], "big") < held_out * 2.0**64 else Split.train
 
 
 def check_instances(value: Any) -> str | list[str]:
-    """`object.instances` as it is kept: `random`, `round_robin`, or a list of ids.
-
-    Args:
-        value: As it stands in a YAML.
+    """Checks `object.instances` from a YAML and returns it: `random`, `round_robin`, or a list of ids.
 
     Raises:
         ConfigError: It is none of these.

@@ -1,4 +1,4 @@
-"""One door to all objects: generated ones and those of data sets on disk."""
+"""Loads any object: a generated one, or one of a data set on disk."""
 
 from __future__ import annotations
 
@@ -68,28 +68,19 @@ def load_object(cfg: ObjectCfg, *, rng: np.random.Generator, number: int = 0) ->
 
 
 def chooses_instance(cfg: ObjectCfg) -> bool:
-    """Whether episodes choose among several instances: no one is named, and there may be others.
-
-    Args:
-        cfg: Which object.
-    """
+    """Returns whether episodes choose among several instances: none is named, and there may be more than one."""
     if cfg.instance is not None:
         return False
     return cfg.source is not ObjectSource.urdf or _folder_of_many(cfg) is not None
 
 
 def split_record(cfg: ObjectCfg, instance: str) -> dict[str, str]:
-    """What is recorded of the split that an instance belongs to; nothing where there is none.
-
-    Args:
-        cfg: Which object.
-        instance: Its id or seed.
-    """
+    """Returns the record of the split that an instance belongs to; empty without a split."""
     return {} if cfg.split is Split.all else {"split": split_of(instance, held_out=cfg.held_out).value}
 
 
 def describe_object_set(cfg: ObjectCfg) -> dict[str, Any]:
-    """What an object is drawn from and made with, beyond its configuration and the version of this software.
+    """Returns the identity of the set that an object is drawn from, apart from configuration and software version.
 
     A run that is resumed must find it unchanged: the n-th of another set would be another object. Where the set lies
     does not matter.
@@ -115,10 +106,7 @@ def describe_object_set(cfg: ObjectCfg) -> dict[str, Any]:
 
 
 def check_candidates(cfg: ObjectCfg) -> None:
-    """Looks at every object that an episode may draw, without loading it.
-
-    Args:
-        cfg: Which object.
+    """Checks every object that an episode may draw, without loading it.
 
     Raises:
         ConfigError: Unknown category, or no data set folder.
@@ -131,14 +119,14 @@ def check_candidates(cfg: ObjectCfg) -> None:
 
 
 def _candidate_ids(cfg: ObjectCfg) -> list[str]:
-    """The instances that episodes choose among; empty where one is named, or there are none."""
+    """Returns the instances that episodes choose among; empty if one is named or there are none."""
     if not chooses_instance(cfg):
         return []
     return cfg.choice.pool(_available_ids(cfg)) or []
 
 
 def _available_ids(cfg: ObjectCfg) -> list[str] | None:
-    """Ids of a data set's or a folder's objects; None of a procedural object and of a single URDF."""
+    """Returns the ids in a data set or folder; None for a procedural object and for a single URDF."""
     if cfg.source is ObjectSource.partnet_mobility:
         return list(partnet_instances(partnet_root(cfg.root), cfg.category))
     folder = _folder_of_many(cfg)
@@ -148,7 +136,7 @@ def _available_ids(cfg: ObjectCfg) -> list[str] | None:
 
 
 def _folder_of_many(cfg: ObjectCfg) -> Path | None:
-    """The folder of URDFs that an object is drawn from, if it is one."""
+    """Returns the folder of URDFs that an object is drawn from; None if `root` is no such folder."""
     if cfg.source is not ObjectSource.urdf or not cfg.root:
         return None
     path = Path(cfg.root).expanduser()

@@ -1,4 +1,4 @@
-"""Typed access to the untrusted mappings of a file."""
+"""Reads values from the untrusted mapping of a file."""
 
 from __future__ import annotations
 
@@ -13,56 +13,56 @@ from unlatch.simcore.errors import AssetError
 
 
 class MappingReader:
-    """Typed access to untrusted mappings; every message names the file and the full key."""
+    """Reads values from untrusted mappings; every error names the file and the full key."""
 
     def __init__(self, where: str) -> None:
         self.where = where
 
     def fail(self, key: str, problem: str) -> AssetError:
-        """The error for a key; an empty key means the file as a whole."""
+        """Returns the error for a key; an empty key means the whole file."""
         return AssetError(f"{self.where}: {key or 'the file'} {problem}", path=self.where, key=key)
 
     def mapping(self, value: Any, key: str) -> Mapping[str, Any]:
-        """The value as a mapping."""
+        """Returns the value as a mapping."""
         if not isinstance(value, Mapping):
             raise self.fail(key, f"must be a mapping, got {shorten_value(value)}.")
         return value
 
     def required(self, data: Mapping[str, Any], name: str, key: str) -> Any:
-        """The value of a key that must be there."""
+        """Returns the value of a required key."""
         full = f"{key}.{name}" if key else name
         if name not in data:
             raise self.fail(full, "is missing.")
         return data[name]
 
     def text(self, data: Mapping[str, Any], name: str, key: str) -> str:
-        """A name that is not empty."""
+        """Returns a text that is not empty."""
         value = self.required(data, name, key)
         if not isinstance(value, str) or not value:
             raise self.fail(f"{key}.{name}" if key else name, f"must be a name, got {shorten_value(value)}.")
         return value
 
     def integer(self, data: Mapping[str, Any], name: str) -> int:
-        """A whole number at the top of the file."""
+        """Returns a whole number at the top level of the file."""
         value = self.required(data, name, "")
         if isinstance(value, bool) or not isinstance(value, int):
             raise self.fail(name, f"must be a whole number, got {shorten_value(value)}.")
         return value
 
     def number(self, value: Any, key: str) -> float:
-        """The value as a finite number."""
+        """Returns the value as a finite number."""
         if isinstance(value, bool) or not isinstance(value, (int, float)) or not np.isfinite(value):
             raise self.fail(key, f"must be a finite number, got {shorten_value(value)}.")
         return float(value)
 
     def vector(self, value: Any, key: str, *, length: int = 3) -> np.ndarray:
-        """The value as (length,) finite numbers."""
+        """Returns the value as (length,) finite numbers."""
         if not isinstance(value, (list, tuple)) or len(value) != length:
             raise self.fail(key, f"must be a list of {length} numbers, got {shorten_value(value)}.")
         return np.array([self.number(v, f"{key}[{i}]") for i, v in enumerate(value)])
 
     def choice(self, value: Any, key: str, kind: type[Enum]) -> Any:
-        """The member of an enumeration that the value names."""
+        """Returns the enumeration member that the value names."""
         names = [member.name for member in kind]
         if value not in names:
             raise self.fail(key, f"is '{value}', expected one of: {', '.join(names)}.")
@@ -70,7 +70,7 @@ class MappingReader:
 
 
 def shorten_value(value: Any) -> str:
-    """A value as it is shown in a message, cut to a line."""
+    """Returns a value as text for a message, cut to 60 characters."""
     text = repr(value)
     return text if len(text) <= 60 else text[:57] + "..."
 

@@ -1,4 +1,4 @@
-"""A URDF with all lengths multiplied."""
+"""Scales a URDF."""
 
 from __future__ import annotations
 
@@ -9,12 +9,7 @@ from unlatch.simcore.urdf.model import Inertial, Joint, Link, Shape, UrdfModel
 
 
 def scaled_model(model: UrdfModel, factor: float) -> UrdfModel:
-    """A model with all lengths multiplied; densities stay, so masses grow with the third power.
-
-    Args:
-        model: The model.
-        factor: Above 0.
-    """
+    """Returns a model with all lengths multiplied. Densities stay the same, so masses grow with the third power."""
     if factor == 1.0:
         return model
     links = {

@@ -18,9 +18,9 @@ from unlatch.simcore.state import Buffer, Module
 Array = np.ndarray
 
 SPINDLE_KG_M2 = 3e-5
-"""Inertia of what turns with a knob or lever behind its panel: spindle, valve, gear. It is generous, that of a brass
-plug of 3 by 4.5 cm. A plastic knob alone has a tenth of it and rattles between two pads that press it: the contact
-solver does not settle on a part so light."""
+"""Inertia that turns with a knob or lever behind its panel: spindle, valve, gear. The value is that of a brass plug of
+3 by 4.5 cm. A plastic knob alone has a tenth of it and rattles between two pads that press it: the contact solver does
+not settle on a part so light."""
 
 
 class SceneObject(Module):
@@ -64,7 +64,7 @@ class SceneObject(Module):
 
     @property
     def asset(self) -> ObjectAsset:
-        """Model and annotation."""
+        """Model and annotation of the object."""
         return self._asset
 
     @property
@@ -74,58 +74,58 @@ class SceneObject(Module):
 
     @property
     def pose_error(self) -> PoseEstimateError:
-        """What a planner is told of it, against what is true."""
+        """The pose error of the planner: what it knows of the object, and what is true."""
         return self._sighting
 
     def acted_link(self, arm: str) -> str | None:
-        """Link of the part that an arm acts on now; contact views split by it."""
+        """Returns the link of the part that an arm acts on now; contact views split by it."""
         return self._acted_links.get(arm)
 
     @property
     def acted_on(self) -> bool:
-        """Whether an arm acts on it now; an object that none acts on is part of the environment."""
+        """Whether an arm acts on the object now; otherwise the object is part of the environment."""
         return bool(self._acted_links)
 
     def act_on(self, part: str, *, arm: str, link: str | None = None) -> None:
-        """Says which part an arm acts on from here on, and where it is another link that its fingers may touch."""
+        """Sets the part that an arm acts on from now on. `link` names another link that its fingers may touch."""
         self._acted_links[arm] = self._asset.articulation.part(part).link if link is None else link
 
     def leave(self, arm: str) -> None:
-        """Says that an arm does not act on it from here on."""
+        """Ends the acting of an arm on the object."""
         self._acted_links.pop(arm, None)
 
     def joint_index(self, joint: str) -> int:
-        """Place of a joint in the arrays of this module."""
+        """Returns the index of a joint in the arrays of this module."""
         self._body.joint(joint)
         return self.joint_names.index(joint)
 
     def joint_position(self, joint: str) -> float:
-        """Position of a joint now [rad or m]."""
+        """Returns the position of a joint now [rad or m]."""
         return float(self._body.joint_states([joint])[0][0])
 
     def hold(self, joints: frozenset[str]) -> None:
-        """Holds these joints where they are now, with at most their own friction, and lets the others go."""
+        """Holds these joints at their present positions, with at most their own friction, and releases the others."""
         for name in self.joint_names:
             if name in joints or name in self._held:
                 self._drives.hold(name, enabled=name in joints)
         self._held = joints
 
     def max_joint_speed(self) -> float:
-        """Largest joint speed now [rad/s or m/s]."""
+        """Returns the largest joint speed now [rad/s or m/s]."""
         return self._body.max_joint_speed()
 
     def set_joints(self, positions: Mapping[str, float]) -> None:
-        """Writes joint positions [rad or m]; resets only."""
+        """Writes joint positions [rad or m]; used by resets only."""
         self._body.set_joint_positions(list(positions), list(positions.values()))
 
     def keypoints_world(self, part: str) -> dict[str, Array]:
-        """Annotated points (3,) of a part in the world, by name [m]."""
+        """Returns the annotated points (3,) of a part in the world, by name [m]."""
         found = self._asset.articulation.part(part)
         frames = self.frames(part)
         return {name: frames[point.frame] @ point.xyz for name, point in found.keypoints.items()}
 
     def frames(self, part: str) -> dict[str, Pose]:
-        """`T_world_*` of the frames that an annotation may name."""
+        """Returns `T_world_*` of the frames that an annotation may name."""
         found = self._asset.articulation.part(part)
         return {
             "link": self._body.link_pose(found.link),
@@ -134,7 +134,7 @@ class SceneObject(Module):
         }
 
     def seen_frames(self, part: str) -> dict[str, Pose]:
-        """`frames` as a planner is told of them."""
+        """Returns `frames` with the pose error that the planner has."""
         T_world_root = self._body.root_pose()
         return {name: self._sighting.seen(T_world_root, T) for name, T in self.frames(part).items()}
 
@@ -149,7 +149,7 @@ class SceneObject(Module):
     def _write_state(self) -> None:
         position, quat_xyzw = self.root_position.get_value(), self.root_quat_xyzw.get_value()
         T_world_root = self._body.root_pose()
-        # a pose that is there already is left alone: written through the centre of mass it would come back rounded
+        # a pose that did not change is not written: written through the centre of mass it would come back rounded
         there = np.array_equal(position, T_world_root.p) and np.array_equal(quat_xyzw, T_world_root.quat_xyzw)
         if position is not None and quat_xyzw is not None and not there:
             self._body.set_root_pose(Pose.from_quat_xyzw(position, quat_xyzw))

@@ -23,7 +23,7 @@ _TURNING = (PartKind.hinge_vertical, PartKind.hinge_horizontal, PartKind.lid, Pa
 
 
 def validate_articulation(asset: ObjectAsset) -> list[str]:
-    """What is wrong with the annotation of an object, one line each; empty when all is well.
+    """Returns what is wrong with the annotation of an object, one line each; empty if nothing is wrong.
 
     Raises:
         AssetError: The URDF itself cannot be read.
@@ -34,7 +34,7 @@ def validate_articulation(asset: ObjectAsset) -> list[str]:
 
 
 def check_articulation(asset: ObjectAsset) -> None:
-    """Raises if the annotation does not fit the object.
+    """Raises an error if the annotation does not fit the object.
 
     Raises:
         AssetError: It does not; the message holds the first problem and the number of all.
@@ -43,7 +43,7 @@ def check_articulation(asset: ObjectAsset) -> None:
 
 
 def raise_problems(problems: list[str], *, where: str) -> None:
-    """Raises an error with the first of some problems, if there is one.
+    """Raises an error with the first problem, if there is one.
 
     Raises:
         AssetError: The list is not empty.
@@ -54,13 +54,7 @@ def raise_problems(problems: list[str], *, where: str) -> None:
 
 
 def articulation_problems(articulation: Articulation, model: UrdfModel, *, size_m: float) -> list[str]:
-    """The problems of an annotation with a URDF in memory.
-
-    Args:
-        articulation: The annotation.
-        model: The URDF that it stands beside.
-        size_m: Largest extent of the object [m].
-    """
+    """Returns the problems of an annotation with a URDF in memory."""
     problems: list[str] = []
     for part in articulation.parts.values():
         where = f"part '{part.name}'"
@@ -128,7 +122,7 @@ def _keypoint_problems(part: Part, model: UrdfModel, *, size_m: float) -> list[s
         link = part.base if wanted == "base" else part.link
         shapes = rigid_shapes(model, link)
         if not shapes and wanted == "base":
-            continue  # a part that slides on nothing that can be seen has nothing to press against
+            continue  # a part that slides on something invisible has nothing to press against
         slack = allowed
         if name == "articulated_object_head" and part.handle.type is not HandleType.none:
             # The head is the centre of what the fingers hold, so it lies half a thickness below the surface.

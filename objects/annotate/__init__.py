@@ -1,9 +1,10 @@
-"""Derives the annotation of an object from its joints, its meshes and the names in its files; no screen, no simulator.
+"""Derives the annotation of an object from its joints, its meshes and the names in its files, without screen or
+simulator.
 
-The steps, one a file: `source` reads a folder or a URDF, `geometry` its meshes, `openness` finds the closed and the
-open end of a joint, `kinds` what kind of part it is, `posing` brings the object into our frames, `handle`, `protrusion`
-and `edge` find what a hand can hold, `push` where it can push, `size` how large the object is, `part` writes one entry,
-`annotator` all of them, and `peer_info` reads what others have written by hand.
+The steps, one module each: `source` reads a folder or a URDF, `geometry` its meshes, `openness` finds the closed and
+the open end of a joint, `kinds` the kind of a part, `posing` brings the object into our frames, `grip` finds where a
+hand can hold and push, `size` how large the object is, `part` writes one entry, `annotator` all entries, and
+`peer_info` reads keypoints that other projects set by hand.
 """
 
 from unlatch.objects.annotate.annotator import AnnotateCfg, AnnotationResult, annotate_source

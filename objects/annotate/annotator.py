@@ -1,4 +1,4 @@
-"""The whole annotation of an object: every joint that a skill fits, the best one first."""
+"""Annotates an object: every joint that a skill fits, the best one first."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ from unlatch.simcore.errors import ConfigError
 from unlatch.simcore.urdf.model import UrdfModel
 
 PARTNET_LICENCE = "PartNet-Mobility (SAPIEN), non-commercial research"
-"""Terms of the data set."""
+"""Licence of the data set."""
 
 GROWTH = (1.0, 1.25, 1.5, 1.75, 2.0, 2.25)
-"""Factors by which an object is made larger until a hand fits its handle."""
+"""An object is enlarged by these factors, one after the other, until a hand fits its handle."""
 MOST_GROWN = 1.3
-"""An object is grown to this multiple of its usual size at most."""
+"""An object is enlarged to at most this multiple of its usual size."""
 _PART_NAMES = {
     PartKind.hinge_vertical: "door",
     PartKind.hinge_horizontal: "door",
@@ -43,14 +43,14 @@ _PART_NAMES = {
 
 @dataclass(frozen=True)
 class AnnotateCfg:
-    """How an object is annotated."""
+    """Options of an annotation."""
 
     scale: float | None = None
-    """Metres per unit; without it `info.json`, the URDF itself or the category decides."""
+    """Metres per unit; None: `info.json`, the URDF itself or the category decides."""
     size_m: float | None = None
     """Largest extent of the closed object [m], instead of a scale."""
     use_info: bool = True
-    """Whether keypoints that others set by hand, in `info.json`, are taken over."""
+    """Whether to use the keypoints that others set by hand, from `info.json`."""
 
     def __post_init__(self) -> None:
         if self.scale is not None and self.size_m is not None:
@@ -62,40 +62,36 @@ class AnnotateCfg:
 
 @dataclass(frozen=True)
 class PosedPart:
-    """A joint with its part posed, and where a hand takes it."""
+    """A joint with its posed part, and where a hand holds it."""
 
     choice: JointChoice
     posed: PosedObject
     view: PartView
     grip: Grip
-    """In the work frame."""
+    """Where the hand holds the part, work frame."""
 
     @property
     def root_grip(self) -> Grip:
-        """The grip in the root frame."""
+        """Where the hand holds the part, root frame."""
         return root_grip(self.grip, self.posed.R_root_work)
 
 
 @dataclass(frozen=True)
 class AnnotationResult:
-    """What came of it."""
+    """An annotation, and what it was derived from."""
 
     articulation: Articulation
-    """In the links of the source's own URDF, lengths in metres."""
+    """The annotation, in the links of the source's URDF, lengths in metres."""
     model: UrdfModel
     """The source's URDF in metres."""
     size_m: np.ndarray
     """(3,) extents of the closed object [m]."""
     refused: dict[str, str]
-    """Joints that no skill fits, with the reason."""
+    """The reason for each joint that no skill fits."""
 
 
 def annotate_source(source: SourceObject, cfg: AnnotateCfg | None = None) -> AnnotationResult:
     """Annotates an object in the frames of its own URDF.
-
-    Args:
-        source: The object.
-        cfg: How.
 
     Raises:
         AssetError: No joint can be annotated, a mesh is damaged, the size is absurd, or the result does not pass the
@@ -141,7 +137,7 @@ def sized_parts(
     largest_m: float | None = None,
     rigid_only: bool = False,
 ) -> list[PosedPart]:
-    """Every part posed at the scale of the object, the best to act on first.
+    """Poses every part at the scale of the object, and returns them with the best to act on first.
 
     Without a given scale, an object with handles is made larger, step by step, until a hand can take one of them: a
     data set of unit-size objects does not know how large they are.
@@ -188,7 +184,7 @@ def sized_parts(
 
 
 def base_scale(source: SourceObject, extent: float, cfg: AnnotateCfg) -> tuple[float, bool]:
-    """Metres per unit, and whether it is certain rather than usual for the category.
+    """Returns the metres per unit, and whether this is certain rather than usual for the category.
 
     Args:
         source: The object.
@@ -215,7 +211,7 @@ def _pose_part(
 
 
 def _make_entry(geometry: ObjectGeometry, item: PosedPart, name: str, peer: PeerInfo | None, scale: float) -> Part:
-    """The entry of a part in the frames of the source's own links."""
+    """Returns the entry of a part in the frames of the source's own links."""
     joint, model = item.choice.joint, geometry.model
     link, T_child_link = shaped_link(model, joint.child)
     base, T_parent_base = shaped_base(model, joint.parent)
@@ -233,7 +229,7 @@ def _make_entry(geometry: ObjectGeometry, item: PosedPart, name: str, peer: Peer
 
 
 def _name_entry(item: PosedPart, used: list[str]) -> str:
-    """`door`, `drawer`, ..., numbered from the second one of its kind."""
+    """Returns `door`, `drawer`, ..., numbered from the second of its kind."""
     name = _PART_NAMES[item.posed.kind]
     if item.posed.kind is PartKind.slider and abs(float(item.posed.axis[2])) > 0.7:
         name = "slider"
@@ -242,13 +238,13 @@ def _name_entry(item: PosedPart, used: list[str]) -> str:
 
 
 def _rank_part(item: PosedPart) -> tuple[bool, bool, float]:
-    """What opens comes before what is only turned, what can be grasped closed before the rest, large before small."""
+    """Returns the sort key: parts that open before parts that only turn, then graspable ones, then large ones."""
     turns = item.posed.kind in (PartKind.knob, PartKind.lever)
     return turns, not item.grip.is_graspable, -_face_area(item.view)
 
 
 def _face_area(view: PartView) -> float:
-    """Area of the part's bounding box as a hand sees it [m^2]."""
+    """Returns the area of the part's bounding box that faces the hand [m^2]."""
     low, high = view.bounds
     return float(np.prod((high - low)[1:]))
 

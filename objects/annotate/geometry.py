@@ -1,4 +1,4 @@
-"""The meshes of an object's links, read once, and what moves with what."""
+"""Reads the meshes of an object's links once, and says which links move together."""
 
 from __future__ import annotations
 
@@ -16,26 +16,26 @@ from unlatch.simcore.urdf.model import Shape
 
 @dataclass(frozen=True)
 class LinkMesh:
-    """One mesh of a link; a file that is both seen and touched is read once."""
+    """One mesh of a link; a file that is both visual and collider is read once."""
 
     shape: Shape
     mesh: TriangleMesh
-    """In the link frame, in the units of the source."""
+    """The mesh in the link frame, in the units of the source."""
     seen: bool
     touched: bool
 
 
 class ObjectGeometry:
-    """Meshes by link and the tree of joints; lengths are those of the source."""
+    """Meshes by link and the tree of joints; lengths are in the units of the source."""
 
     def __init__(self, source: SourceObject) -> None:
-        """Takes an object; its meshes are read when they are first asked for."""
+        """Takes an object; meshes are read when they are first used."""
         self.source = source
         self.model = source.model
         self._meshes: dict[str, list[LinkMesh]] = {}
 
     def meshes(self, link: str) -> list[LinkMesh]:
-        """The meshes of a link.
+        """Returns the meshes of a link.
 
         Raises:
             AssetError: A file holds no mesh.
@@ -45,13 +45,13 @@ class ObjectGeometry:
         return self._meshes[link]
 
     def vertices(self, link: str) -> np.ndarray:
-        """(N, 3) vertices of a link, in its frame."""
+        """Returns (N, 3) vertices of a link, in its frame."""
         found = [item.mesh.vertices for item in self.meshes(link)]
         return np.concatenate(found) if found else np.zeros((0, 3))
 
     @cached_property
     def fixed_links(self) -> list[str]:
-        """Links that no joint moves against the root."""
+        """Links that no joint moves relative to the root."""
         moved = [joint.child for joint in self.model.joints.values() if joint.moves]
         return [name for name in self.model.links if not any(self.model.is_below(name, top) for top in moved)]
 
@@ -62,13 +62,13 @@ class ObjectGeometry:
         for key, shape in {**touched, **seen}.items():
             mesh = shape_mesh(shape).moved(shape.T_link_shape)
             if len(mesh.faces):
-                # Some objects have no collision entries at all: what is seen is then touched.
+                # Some objects have no colliders: their visuals are used instead.
                 result.append(LinkMesh(shape, mesh, key in seen or not seen, key in touched or not touched))
         return result
 
 
 def joint_motion(kind: str, origin: np.ndarray, axis: np.ndarray, position: float) -> Pose:
-    """The motion of a part from joint position 0 to another, in the root frame.
+    """Returns the motion of a part from joint position 0 to another, in the root frame.
 
     Args:
         kind: URDF type of the joint.
@@ -84,7 +84,7 @@ def joint_motion(kind: str, origin: np.ndarray, axis: np.ndarray, position: floa
 
 
 def _shapes_by_file(shapes: tuple[Shape, ...]) -> dict[tuple[str, bytes], Shape]:
-    # primitives have no file: their kind and size tell them apart
+    # primitives have no file: their kind and size identify them
     return {
         (
             shape.mesh or f"{shape.kind.name} {shape.size}",

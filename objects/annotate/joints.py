@@ -1,4 +1,4 @@
-"""Which joints of an object a skill fits."""
+"""Finds the joints of an object that a skill fits."""
 
 from __future__ import annotations
 
@@ -14,28 +14,28 @@ from unlatch.simcore.urdf.model import Joint
 
 MIN_RANGE_RAD = 0.3
 MIN_RANGE_SHARE = 0.05
-"""Joints that move less than this, sliders as a share of the object's largest extent, are buttons and play."""
+"""Joints that move less are buttons or have play; the limit of a slider is a share of the object's largest extent."""
 SMALLEST_UNITS, LARGEST_UNITS = 1e-4, 1e6
-"""Extents that some unit of length makes sense of."""
+"""Extents that are plausible in some unit of length."""
 MIN_PART_SHARE = 0.015
-"""Parts that are smaller, as a share of the object's largest extent, are screws and feet."""
+"""Smaller parts, as a share of the object's largest extent, are screws and feet."""
 UNFIT_NAMES = ("button", "key", "wheel", "caster", "tray", "slot")
-"""Buttons and keys are pressed and spring back, wheels roll, trays lie behind a door: no skill fits them."""
+"""No skill fits these: buttons and keys are pressed and spring back, wheels roll, trays are behind a door."""
 
 
 @dataclass(frozen=True)
 class JointChoice:
-    """What is to be done with one joint."""
+    """A joint, and whether a skill fits it."""
 
     joint: Joint
     names: str
-    """What its files call the part, in lower case, words separated by blanks."""
+    """Names of the part in its files, in lower case, separated by blanks."""
     refusal: str
-    """Why no skill fits; empty where one does."""
+    """Why no skill fits; empty if one does."""
 
 
 def joint_choices(geometry: ObjectGeometry) -> list[JointChoice]:
-    """Every joint that moves, with the reason where it is left out, in the order of the file.
+    """Returns every joint that moves, in the order of the file, with the reason if no skill fits.
 
     Raises:
         AssetError: A mesh is damaged, or the object is of no size that any unit would make sense of.
@@ -58,7 +58,7 @@ def joint_choices(geometry: ObjectGeometry) -> list[JointChoice]:
 
 
 def fitting_joints(geometry: ObjectGeometry) -> list[JointChoice]:
-    """The joints that a skill fits.
+    """Returns the joints that a skill fits.
 
     Raises:
         AssetError: There is none; the message says of each why not.
@@ -79,12 +79,12 @@ def fitting_joints(geometry: ObjectGeometry) -> list[JointChoice]:
 
 
 def all_joint_ends(geometry: ObjectGeometry) -> dict[str, tuple[float, float]]:
-    """Closed and open position of every joint that moves, by its name."""
+    """Returns the closed and the open position of every joint that moves, by name."""
     return {joint.name: joint_ends(geometry, joint) for joint in geometry.model.joints.values() if joint.moves}
 
 
 def part_names(geometry: ObjectGeometry, joint: Joint) -> str:
-    """What the files call the part that a joint moves: `semantics.txt`, else its visuals, else its link."""
+    """Returns the names of the part that a joint moves: from `semantics.txt`, else of its visuals, else of its link."""
     said = geometry.source.semantics.get(joint.child)
     if said:
         return _plain_words(said)
@@ -94,7 +94,7 @@ def part_names(geometry: ObjectGeometry, joint: Joint) -> str:
 
 
 def _plain_words(name: str) -> str:
-    # `rotation_lid`, `translation_tray`: how it moves is said by the joint
+    # `rotation_lid`, `translation_tray`: the joint says how it moves
     words = (word for word in re.split(r"[^a-z]+", name.lower()) if word not in ("rotation", "translation"))
     return " ".join(word for word in words if word)
 

@@ -1,4 +1,4 @@
-"""What kind of part a joint moves, told by names where there are some, else by shape and axis."""
+"""Finds the kind of a part, by names if there are some, else by shape and axis."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from unlatch.objects.annotation import PartKind
 from unlatch.simcore.urdf.model import Joint
 
 UPRIGHT = 0.8
-"""Cosine to the vertical from which an axis counts as upright."""
+"""An axis counts as upright from this cosine to the vertical."""
 _BALANCED = 0.3
-"""A knob's middle lies on its axis: nearer than this share of its reach."""
+"""The middle of a knob is nearer to its axis than this share of its reach."""
 _FAR = 0.7
-"""Far from an axis is what lies beyond this share of the part's reach."""
+"""Points beyond this share of the part's reach are far from the axis."""
 _SLENDER = 2.2
-"""A lever reaches this much farther from its axis than it is thick."""
+"""A lever reaches this many times farther from its axis than it is thick."""
 
 KNOB_NAMES = ("knob", "dial", "wheel")
 LEVER_NAMES = ("lever", "switch", "faucet", "tap", "lock", "latch")
@@ -25,7 +25,7 @@ PANEL_NAMES = ("door", "lid", "screen", "cover", "flap", "window", "gate", "leaf
 
 @dataclass(frozen=True)
 class Spread:
-    """How a part lies about the axis of its joint; lengths in the units of the source."""
+    """The extents of a part about the axis of its joint; lengths in the units of the source."""
 
     reach: float
     """Largest distance from the axis."""
@@ -34,7 +34,7 @@ class Spread:
     along: float
     """Extent along the axis."""
     along_far: float
-    """Extent along the axis of what lies far from it."""
+    """Extent along the axis of the points far from it."""
     length: float
     """Larger extent at right angles to the axis."""
     thickness: float
@@ -69,7 +69,7 @@ def measure_spread(points: np.ndarray, origin: np.ndarray, axis: np.ndarray) -> 
 
 
 def part_kind(joint: Joint, names: str, spread: Spread, axis: np.ndarray, outward: np.ndarray) -> PartKind:
-    """The kind of a part.
+    """Returns the kind of a part.
 
     Args:
         joint: The joint that moves it.
@@ -85,12 +85,12 @@ def part_kind(joint: Joint, names: str, spread: Spread, axis: np.ndarray, outwar
         return turner
     if abs(float(axis[2])) > UPRIGHT:
         return PartKind.hinge_vertical
-    # A flap that covers from above is a lid; one that stands in the front is a door with a horizontal hinge.
+    # A flap that covers from above is a lid; a flap in the front is a door with a horizontal hinge.
     return PartKind.lid if abs(float(outward[2])) > 0.7 else PartKind.hinge_horizontal
 
 
 def _turned_kind(joint: Joint, names: str, spread: Spread) -> PartKind | None:
-    """Knob or lever, for what a hand turns instead of opening it."""
+    """Returns knob or lever for a part that a hand turns instead of opening; None for other parts."""
     if any(word in names for word in PANEL_NAMES):
         return None
     is_balanced = spread.offset < _BALANCED * spread.reach
@@ -99,10 +99,10 @@ def _turned_kind(joint: Joint, names: str, spread: Spread) -> PartKind | None:
     if any(word in names for word in LEVER_NAMES):
         return PartKind.knob if is_balanced and not _is_slender(spread) else PartKind.lever
     if names.split() and all(word == "handle" for word in names.split()):
-        return PartKind.lever  # the part is nothing but a handle: a bail, or the lever of a door
+        return PartKind.lever  # the part is only a handle: a bail, or the lever of a door
     if joint.kind == "continuous" or is_balanced:
         return PartKind.knob
-    # A stick beside its axis is a lever; a panel is thin only one way.
+    # A stick beside its axis is a lever; a panel is thin in one direction only.
     stick = max(spread.along, spread.thickness)
     return PartKind.lever if spread.reach > _SLENDER * stick else None
 

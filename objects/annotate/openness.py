@@ -1,4 +1,4 @@
-"""Where a joint is closed and where it is open."""
+"""Finds where a joint is closed and where it is open."""
 
 from __future__ import annotations
 
@@ -8,33 +8,33 @@ from unlatch.objects.annotate.geometry import ObjectGeometry, joint_motion
 from unlatch.simcore.urdf.model import Joint
 
 MAX_OPEN_RAD = 3.1416
-"""A door that turns further than half a circle meets its own cabinet: a data set may not say where."""
+"""A door that turns by more than half a circle meets its own cabinet, even if the data set has no limit."""
 _CONTINUOUS_RAD = float(np.pi / 2)
-"""What a joint without limits is taken to turn by."""
+"""Range of a joint without limits."""
 _BOTH_WAYS_RAD = 0.1
 _FLUSH = 1e-3
 _SAME_BOX = 0.02
-"""Boxes that differ by less say nothing."""
+"""Boxes whose volumes differ by less are equal."""
 
 
 def joint_limits(joint: Joint) -> tuple[float, float]:
-    """Lower and upper joint position [rad, or a length in the units of the source]."""
+    """Returns the lower and upper joint position [rad, or a length in the units of the source]."""
     if joint.kind == "continuous":
         return 0.0, _CONTINUOUS_RAD
     return joint.lower, joint.upper
 
 
 def joint_ends(geometry: ObjectGeometry, joint: Joint) -> tuple[float, float]:
-    """The closed and the open position of a joint.
+    """Returns the closed and the open position of a joint.
 
-    Closed is where the part and the body that no joint moves fill the smaller box: a lid, a door or a drawer is closed
-    where it adds least to its object. Where that says nothing, a part that slides up and down is closed below, where
-    its weight takes it, and any other is closed at its lower limit. A turning part opens by at most half a circle.
+    A joint is closed where the part and the body, which no joint moves, fill the smaller box. If the boxes are equal, a
+    part that slides up and down is closed below, where its weight takes it, and any other part at its lower limit. A
+    turning part opens by at most half a circle.
     """
     lower, upper = joint_limits(joint)
     model = geometry.model
     moving = [name for name in model.links if model.is_below(name, joint.child)]
-    # What other joints move is left out of the body: it may stand open itself.
+    # What other joints move is no part of the body here: it may be open itself.
     body = [name for name in geometry.fixed_links if len(geometry.vertices(name))]
     body = body or [name for name in model.links if name not in moving]
     fixed = _link_points(geometry, body)
@@ -47,14 +47,14 @@ def joint_ends(geometry: ObjectGeometry, joint: Joint) -> tuple[float, float]:
     if joint.kind == "prismatic" and not rises and lower < 0.0 < upper:
         positions = [0.0, lower, upper]
     if joint.kind != "prismatic" and lower < -_BOTH_WAYS_RAD and upper > _BOTH_WAYS_RAD:
-        # A door that turns both ways may be closed between, where the data set poses it.
+        # A door that turns both ways may be closed in between, where the data set poses it.
         positions = [0.0, lower, upper]
     closed = positions[0]
     if len(fixed) and len(moved) and joint.kind != "continuous":
         volumes = {s: _box_volume(fixed, joint_motion(joint.kind, T_root_joint.p, axis, s) @ moved) for s in positions}
         closed = min(volumes, key=lambda s: round(volumes[s], 6))
         if joint.kind == "prismatic" and 0.0 in volumes and volumes[0.0] <= (1.0 + _FLUSH) * volumes[closed]:
-            closed = 0.0  # flush, as it was modelled: beyond that it would only be pushed inside
+            closed = 0.0  # flush, as it is modelled: further on it would only be pushed inside
         if rises:
             least, most = sorted(volumes.values())
             if most - least < _SAME_BOX * most:
@@ -66,7 +66,7 @@ def joint_ends(geometry: ObjectGeometry, joint: Joint) -> tuple[float, float]:
 
 
 def _link_points(geometry: ObjectGeometry, links: list[str]) -> np.ndarray:
-    """(N, 3) vertices of links in the root frame, every joint at 0."""
+    """Returns (N, 3) vertices of links in the root frame, with every joint at 0."""
     found = [geometry.model.link_pose(name) @ geometry.vertices(name) for name in links if len(geometry.vertices(name))]
     return np.concatenate(found) if found else np.zeros((0, 3))
 

@@ -1,4 +1,4 @@
-"""One entry of the annotation: keypoints, axes, kind, handle and openness of a posed part."""
+"""Makes one entry of the annotation: keypoints, axes, kind, handle and openness of a posed part."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def annotated_part(
     T_root_link: Pose,
     T_root_base: Pose,
 ) -> Part:
-    """The entry of one part.
+    """Returns the entry of one part.
 
     `cross(tail - head, contact axis)` is the outward direction; head to tail lies where the fingers close: at right
     angles to the motion of what slides, and across the axis of what turns, or along it where a bar runs across.
@@ -46,7 +46,7 @@ def annotated_part(
     if posed.kind is PartKind.slider:
         moving = ("link0_move_axis", posed.axis * posed.opens)
     else:
-        # Exactly at a right angle to the axis or along it: in the data set it leans by up to some hundredths.
+        # Exactly at a right angle to the axis or along it: in the data set it is off by some hundredths.
         along = float(across @ posed.axis)
         across = posed.axis * np.sign(along) if abs(along) > 0.9 else across - posed.axis * along
         across /= np.linalg.norm(across)
@@ -82,7 +82,7 @@ def annotated_part(
 
 
 def grip_across(view: PartView, grip: Grip) -> np.ndarray:
-    """(3,) direction from head to tail in the work frame.
+    """Returns (3,) the direction from head to tail in the work frame.
 
     Of a slider it is where the fingers close: downwards at a horizontal bar; move axis x contact axis then points up.
     Of a hinged part it runs from the hinge to the free side, unless a long bar does; of a knob across its blade, of a

@@ -1,4 +1,4 @@
-"""Keypoints that others set by hand: the `info.json` of GenSim2 and of InternDataEngine."""
+"""Reads keypoints that other projects set by hand: the `info.json` of GenSim2 and of InternDataEngine."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ _LETTERS = {
     for sign in ("", "-")
     for index, letter in enumerate("xyz")
 }
-"""Axes by their inherited letters."""
+"""Axes by the letters in these files."""
 _AXES = ("object_link0_rot_axis", "object_link0_move_axis", "object_link0_contact_axis", "object_base_front_axis")
 _INDEX_KEYS = ("joint_index", "object_revolute_joint_idx")
 _RIGHT_ANGLE = 0.05
 
 
 class PeerForm(Enum):
-    """Whose file it is."""
+    """The project that wrote the file."""
 
     gensim2 = "gensim2"
     intern_data_engine = "intern_data_engine"
@@ -35,19 +35,19 @@ class PeerForm(Enum):
 
 @dataclass(frozen=True)
 class PeerInfo:
-    """What a peer's `info.json` says of one joint; positions in the units of the source."""
+    """Content of an `info.json` about one joint; positions in the units of the source."""
 
     form: PeerForm
     joint: str
-    """The joint that it is about."""
+    """Name of the joint."""
     keypoints: dict[str, np.ndarray]
-    """(3,) by name; in the frame of the joint's child link, of names with `base` in that of the base."""
+    """(3,) by name; in the frame of the joint's child link; names with `base` in that of the base."""
     axes: dict[str, np.ndarray]
     """(3,) unit vectors by name without `object_`; in the same frames."""
 
 
 def read_peer_info(source: SourceObject) -> PeerInfo | None:
-    """Reads the keypoints of an object's `info.json`, in either form; None if it has none.
+    """Reads the keypoints of an object's `info.json` in either form; returns None if it has none.
 
     Raises:
         AssetError: A value has the wrong type, or names a joint that is not there.
@@ -61,16 +61,9 @@ def read_peer_info(source: SourceObject) -> PeerInfo | None:
 
 
 def with_peer_info(part: Part, peer: PeerInfo, geometry: ObjectGeometry, scale: float) -> Part:
-    """A part with what a peer has set by hand put in place of what was derived, where it fits our conventions.
+    """Returns a part in which values set by hand replace derived ones, if they fit our conventions.
 
-    Taken over: the head; the tail and the contact axis where together they keep our conventions; the front axis; a
-    point to push, if it lies on the part.
-
-    Args:
-        part: As derived.
-        peer: As read; another joint's is left out.
-        geometry: The object.
-        scale: Metres per unit.
+    These are the head, the push point and the front axis; and the tail and the contact axis if both together fit.
     """
     if peer.joint != part.joint:
         return part
@@ -93,7 +86,7 @@ def with_peer_info(part: Part, peer: PeerInfo, geometry: ObjectGeometry, scale: 
 
 
 def _with_tail(part: Part, peer: PeerInfo, T_link_child: Pose, scale: float) -> Part:
-    """Takes over tail and contact axis where they are at right angles and point outwards as ours do."""
+    """Takes over tail and contact axis if they are at right angles and point outwards as ours do."""
     tail, contact = peer.keypoints.get("articulated_object_tail"), peer.axes.get("link0_contact_axis")
     if tail is None or contact is None:
         return part
@@ -118,7 +111,7 @@ def _with_tail(part: Part, peer: PeerInfo, T_link_child: Pose, scale: float) -> 
 
 
 def _child_in_link(part: Part, geometry: ObjectGeometry, scale: float) -> Pose:
-    """Frame of the joint's child link in the link of the part, which may be fixed to it [m]."""
+    """Returns the frame of the joint's child link in the link of the part, which may be fixed to it [m]."""
     model = geometry.model
     T_root_child, T_root_link = model.link_pose(model.joints[part.joint].child), model.link_pose(part.link)
     pose = T_root_link.inverse() @ T_root_child
@@ -136,7 +129,7 @@ def _read_gensim2(source: SourceObject, info: Mapping[str, Any]) -> PeerInfo | N
         name: point if "base" in name else T_child_shape @ point
         for name, point in _read_points(reader, info["keypoints"], "keypoints").items()
     }
-    # its `axis` is the turning axis of the task, which the joint says better
+    # its `axis` is the turning axis of the task, which the joint gives more exactly
     return PeerInfo(PeerForm.gensim2, joint.name, keypoints, {})
 
 
@@ -170,7 +163,7 @@ def _read_intern_data_engine(source: SourceObject, info: Mapping[str, Any]) -> P
 def _read_points(reader: MappingReader, raw: Any, key: str) -> dict[str, np.ndarray]:
     points = {}
     for name, value in reader.mapping(raw, key).items():
-        # homogeneous ones occur as well
+        # points may be homogeneous
         numbers = value[:3] if isinstance(value, list) and len(value) == 4 else value
         points[str(name)] = reader.vector(numbers, f"{key}.{name}")
     return points

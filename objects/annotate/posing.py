@@ -1,4 +1,4 @@
-"""Brings an object into our frames for one acted joint: closed pose, scale, front, footprint."""
+"""Brings an object into our frames for one joint: closed pose, scale, front, footprint."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from unlatch.simcore.urdf.model import Joint, Shape
 from unlatch.simcore.urdf.rigid_links import rigid_links
 
 Ends = Mapping[str, tuple[float, float]]
-"""Closed and open position by joint."""
+"""Closed and open position by joint name."""
 
 _ALIGNED = 0.05
-"""An axis that leans by less is taken for upright or level."""
+"""An axis that leans by less counts as upright or level."""
 _FACING = 0.94
-"""Cosine within which faces look the same way."""
+"""Faces within this cosine look in the same direction."""
 _PANEL = 3.0
-"""A panel is this much longer than thick; of such a part the long way is known without regard to the frame."""
+"""A panel is this many times longer than thick; its long direction is then clear."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class PosedMesh:
 
 @dataclass(frozen=True)
 class PosedObject:
-    """The object with one moving part, closed, front along +x, standing on z = 0 over its footprint's middle [m]."""
+    """The object with one moving part: closed, front along +x, standing on z = 0 over its footprint's middle [m]."""
 
     source: SourceObject
     joint: Joint
@@ -53,8 +53,8 @@ class PosedObject:
     axis: np.ndarray
     """(3,) unit axis of the joint."""
     R_root_work: np.ndarray
-    """(3, 3) the frame that handles are looked for in: x is the direction in which a hand leaves with the part (out of
-    a door, up from a lid, along a slider), z the axis of a hinge, so that y runs across the part."""
+    """(3, 3) the work frame, in which handles are searched. x is the direction in which a hand leaves with the part
+    (out of a door, up from a lid, along a slider), z is the axis of a hinge, and y runs across the part."""
     lower: float
     upper: float
     closed: float
@@ -70,11 +70,11 @@ class PosedObject:
     info_head: np.ndarray | None
     """(3,) the head of `info.json` on the closed object."""
     bounds: np.ndarray
-    """(2, 3) of the closed object, every link of it [m]."""
+    """(2, 3) of the closed object with all its links [m]."""
 
     @property
     def opens(self) -> float:
-        """+1 where the joint position grows while the part opens, else -1."""
+        """+1 if the joint position grows while the part opens, else -1."""
         return 1.0 if self.open > self.closed else -1.0
 
     @property
@@ -87,7 +87,7 @@ class PosedObject:
 def pose_object(
     geometry: ObjectGeometry, joint: Joint, *, scale: float, ends: Ends, names: str = "", rigid_only: bool = False
 ) -> PosedObject:
-    """Poses the object for one acted joint; every other joint is held at its closed end.
+    """Poses the object for one joint; every other joint is held at its closed end.
 
     Args:
         geometry: The object.
@@ -121,7 +121,7 @@ def pose_object(
             path=str(source.folder),
         )
     surface = join_meshes([TriangleMesh(pose @ item.mesh.vertices, item.mesh.faces) for pose, item in part])
-    # all over the surface: corners alone would favour curved pieces
+    # all over the surface: vertices alone would favour curved pieces
     points = sample_surface(surface, spacing_m=float(np.max(surface.extents)) / 60.0, max_points=20_000)  # (N, 3)
     opens = float(np.sign(opened - closed))
     spread = measure_spread(points, T_root_joint.p, axis)
@@ -166,7 +166,9 @@ _Item = tuple[Pose, LinkMesh]
 def _find_info_head(
     source: SourceObject, joint: Joint, T_root_link: Pose, T_new: Pose, scale: float
 ) -> np.ndarray | None:
-    """The head of `info.json`, which is given in the first collision shape's frame of the first active joint's link."""
+    """Returns the head of `info.json`, which is given in the first collision shape's frame of the first moving joint's
+    link.
+    """
     head = source.info_head
     first = next((j for j in source.model.joints.values() if j.moves), None)
     if head is None or first is None or first.name != joint.name:
@@ -185,7 +187,7 @@ def _box_middle(clouds: list[np.ndarray]) -> np.ndarray:
 def _outward_direction(
     joint: Joint, origin: np.ndarray, axis: np.ndarray, opens: float, points: np.ndarray, surface: TriangleMesh
 ) -> np.ndarray:
-    """(3,) unit direction in which the part leaves its closed pose: of a panel, its normal."""
+    """Returns (3,) the unit direction in which the part leaves its closed pose: the normal of a panel."""
     if joint.kind == "prismatic":
         return axis * opens
     arm = _box_middle([points]) - origin
@@ -198,7 +200,7 @@ def _outward_direction(
         along = np.cross(_mean_normal(surface, thin, axis), axis)
         lever = along * float(np.sign(along @ arm) or 1.0)
     else:
-        # A deep part: of its arm, the larger component along the axes of the object says which way it faces.
+        # A deep part: the larger component of its arm along the axes of the object shows which way it faces.
         lever = arm.copy()
         plane = [k for k in range(3) if abs(axis[k]) < 0.5]
         if len(plane) == 2:
@@ -210,7 +212,8 @@ def _outward_direction(
 
 
 def _mean_normal(surface: TriangleMesh, thin: np.ndarray, axis: np.ndarray) -> np.ndarray:
-    """(3,) unit normal of a panel, at right angles to its hinge: that of the faces which look about the thin way.
+    """Returns (3,) the unit normal of a panel, at right angles to its hinge, from the faces that look along its thin
+    direction.
 
     A handle tilts the spread of a panel, but not its faces.
     """
@@ -227,7 +230,7 @@ def _mean_normal(surface: TriangleMesh, thin: np.ndarray, axis: np.ndarray) -> n
 
 
 def _snap_to_axis(direction: np.ndarray, axis: np.ndarray) -> np.ndarray:
-    """A direction, or the coordinate axis within 15 degrees of it: a handle tilts a panel's spread."""
+    """Returns a direction, or the coordinate axis within 15 degrees of it: a handle tilts the spread of a panel."""
     unit = direction / max(float(np.linalg.norm(direction)), 1e-12)
     nearest = int(np.argmax(np.abs(unit)))
     if abs(unit[nearest]) > 0.966 and abs(axis[nearest]) < _ALIGNED:
@@ -236,7 +239,7 @@ def _snap_to_axis(direction: np.ndarray, axis: np.ndarray) -> np.ndarray:
 
 
 def _any_perpendicular(axis: np.ndarray) -> np.ndarray:
-    """(3,) unit vector at right angles to an axis, the same for the same axis."""
+    """Returns (3,) a unit vector at right angles to an axis, always the same one."""
     across = np.cross(axis, np.eye(3)[int(np.argmin(np.abs(axis)))])
     unit: np.ndarray = across / np.linalg.norm(across)
     return unit
@@ -251,17 +254,17 @@ def _work_frame(
     points: np.ndarray,
     body_middle: np.ndarray,
 ) -> np.ndarray:
-    """(3, 3) see `PosedObject.R_root_work`, in the root frame of the source."""
+    """Returns (3, 3) the work frame in the root frame of the source, see `PosedObject.R_root_work`."""
     up = np.array([0.0, 0.0, 1.0])
     if kind is PartKind.slider:
         x = axis * float(np.sign(outward @ axis) or 1.0)
         z = up - x * float(up @ x) if abs(float(x[2])) < 0.9 else _any_perpendicular(x)
     elif kind in (PartKind.knob, PartKind.lever):
         if kind is PartKind.lever and spread.along_far > 0.5 * spread.reach:
-            # A bail: its grip runs along the axis, and a hand comes from where the bail stands to.
+            # A bail: its grip runs along the axis, and a hand comes from the side on which the bail stands.
             x, z = spread.radial, axis
         else:
-            # Turned in its own plane: a hand comes along the axis, from the side that looks away from the body.
+            # Turned in its own plane: a hand comes along the axis, from the side away from the body.
             away = _box_middle([points]) - body_middle
             side = float(away @ axis)
             if abs(side) < 0.1 * max(spread.reach, spread.along) and abs(axis[2]) > UPRIGHT:
@@ -282,10 +285,10 @@ def _work_frame(
 def _turn_to_front(
     kind: PartKind, work: np.ndarray, origin: np.ndarray, axis: np.ndarray, points: np.ndarray, body_middle: np.ndarray
 ) -> np.ndarray:
-    """(3, 3) turn about z, by a multiple of 90 degrees, that brings the object's front to +x.
+    """Returns (3, 3) the turn about z, by a multiple of 90 degrees, that brings the object's front to +x.
 
-    The front is where the part opens to; of a lid, the side of its free edge; of what moves up and down or turns about
-    an upright axis, the side where the part stands out.
+    The front is the side to which the part opens. For a lid it is the side of the free edge; for a part that moves up
+    and down or turns about an upright axis, the side on which the part stands out.
     """
     direction = work[:, 0].copy()
     if abs(float(direction[2])) > 0.7:

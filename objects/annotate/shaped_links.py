@@ -7,7 +7,9 @@ from unlatch.simcore.urdf.model import Link, UrdfModel
 
 
 def shaped_link(model: UrdfModel, link: str) -> tuple[str, Pose]:
-    """The link itself or, if it has no shapes, the first one with shapes that is fixed to it; and its frame in it."""
+    """Returns the link or, if it has no shapes, the first link with shapes that is fixed to it; and its frame in the
+    link.
+    """
     if _has_shapes(model.links[link]):
         return link, Pose.identity()
     for joint in model.joints.values():
@@ -19,7 +21,7 @@ def shaped_link(model: UrdfModel, link: str) -> tuple[str, Pose]:
 
 
 def shaped_base(model: UrdfModel, link: str) -> tuple[str, Pose]:
-    """As `shaped_link`, for what a part moves against: links above that it is fixed to count as well."""
+    """As `shaped_link`, for the base of a part: links above that it is fixed to count as well."""
     found, pose = shaped_link(model, link)
     if _has_shapes(model.links[found]):
         return found, pose

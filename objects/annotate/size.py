@@ -1,4 +1,4 @@
-"""How large objects are, by category: a data set whose objects are of unit size does not say."""
+"""Gives the size of objects by category, for data sets of unit-size objects."""
 
 from __future__ import annotations
 
@@ -54,23 +54,23 @@ LARGEST_EXTENT_M: dict[str, float] = {
     "washingmachine": 0.60,
     "window": 0.80,
 }
-"""Largest extent of the closed object [m]: what such a thing measures, of furniture, doors and refrigerators the small
-ones, since a fixed arm reaches over less than a metre."""
+"""Largest extent of the closed object [m]. For furniture, doors and refrigerators it is a small one, because a fixed
+arm reaches less than a metre."""
 
 UNKNOWN_EXTENT_M = 0.40
-"""Of a category that is not in the table: something that stands on a table."""
+"""Largest extent for other categories: something that stands on a table [m]."""
 
 SMALLEST_M, LARGEST_M = 0.01, 10.0
-"""Objects outside this range are no things that an arm opens."""
+"""An arm does not open objects outside this range [m]."""
 
 
 def unit_scale(category: str, extent: float) -> float:
-    """Metres per unit for an object whose largest extent is `extent` units."""
+    """Returns the metres per unit for an object whose largest extent is `extent` units."""
     return LARGEST_EXTENT_M.get(category, UNKNOWN_EXTENT_M) / extent
 
 
 def check_extent(extent_m: float, *, where: str) -> None:
-    """Refuses objects of absurd size.
+    """Refuses objects of an absurd size.
 
     Raises:
         AssetError: The largest extent is out of range.

@@ -1,4 +1,4 @@
-"""Reads an object as it was downloaded or written: its URDF, and what stands beside it."""
+"""Reads an object: its URDF, and the files beside it."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ PARTNET_URDF = "mobility.urdf"
 """Name of the URDF in a folder of PartNet-Mobility."""
 
 UNKNOWN_CATEGORY = "object"
-"""What an object is of which nothing says it."""
+"""Category of an object whose files name none."""
 
 _MAX_TEXT_BYTES = 1_000_000
 _TASK_ENDINGS = ("_rotate", "_press", "_swing", "_move")
-"""GenSim2 names the folder of a category after what is done with it."""
+"""GenSim2 names the folder of a category after its task."""
 
 
 @dataclass(frozen=True)
 class SourceObject:
-    """One object, read but not converted."""
+    """One object as read, not converted."""
 
     category: str
-    """What it is, in lower case, such as `microwave`; `object` where nothing says."""
+    """What it is, in lower case, such as `microwave`; `object` if unknown."""
     instance: str
     folder: Path
     """The folder of its URDF, resolved."""
@@ -39,20 +39,20 @@ class SourceObject:
     semantics: dict[str, str]
     """Part name by link, from `semantics.txt`."""
     info: dict[str, Any] = field(default_factory=dict)
-    """`info.json`, or empty."""
+    """Content of `info.json`, or empty."""
     urdf: str = PARTNET_URDF
     """File name of its URDF."""
     is_metric: bool = False
-    """Whether its lengths are metres: true of any URDF, not of PartNet-Mobility, whose objects are of unit size."""
+    """Whether its lengths are metres: true for any URDF, not for PartNet-Mobility, whose objects have unit size."""
 
     @property
     def asset_folder(self) -> Path:
-        """The folder in which all its files lie: that of its URDF or of the packages that the URDF names."""
+        """The folder that holds all its files: that of its URDF, or that of the packages that the URDF names."""
         return folder_of(self.folder / self.urdf, self.model)
 
     @property
     def info_scale(self) -> float | None:
-        """The scale that `info.json` gives [m per unit], if it does."""
+        """The scale in `info.json` [m per unit]; None if there is none."""
         value = self.info.get("scale")
         scales = self.info.get("object_scale")
         if isinstance(scales, list) and scales:
@@ -73,7 +73,7 @@ class SourceObject:
 
 
 def find_urdf(path: Path) -> Path:
-    """The URDF that a path names: itself, `mobility.urdf` of its folder, or the only URDF there.
+    """Returns the URDF that a path names: itself, `mobility.urdf` of its folder, or the only URDF there.
 
     Raises:
         AssetError: There is none, or it is not clear which.
@@ -94,7 +94,7 @@ def find_urdf(path: Path) -> Path:
 
 
 def read_source(path: Path, *, category: str | None = None, packages: bool = False) -> SourceObject:
-    """Reads an object with everything that stands beside its URDF.
+    """Reads an object with all files beside its URDF.
 
     Args:
         path: A URDF, or a folder that holds one.
@@ -120,17 +120,13 @@ def read_source(path: Path, *, category: str | None = None, packages: bool = Fal
 
 
 def read_category(urdf: Path) -> str:
-    """What the object of a URDF is: what an annotation beside it says, else see `category_of`.
-
-    Args:
-        urdf: The URDF.
-    """
+    """Returns the category of the object of a URDF: from an annotation beside it, else see `category_of`."""
     path = urdf.resolve()
     annotated = path.parent / ANNOTATION_FILE
     if annotated.is_file():
         try:
             there = read_articulation(annotated)
-        except AssetError:  # told where the object is loaded
+        except AssetError:  # reported when the object is loaded
             return UNKNOWN_CATEGORY
         if there.is_about(path.name):
             return there.category
@@ -138,17 +134,17 @@ def read_category(urdf: Path) -> str:
 
 
 def category_of(folder: Path, *, is_partnet: bool) -> str:
-    """What an object is: `model_cat` of its `meta.json`, else, in a data set, the name of the folder above it."""
+    """Returns the category of an object: `model_cat` of `meta.json`, else, in a data set, the name of the folder above."""
     said = read_json(folder / "meta.json").get("model_cat")
     if isinstance(said, str) and said.strip():
         return plain_category(said)
-    # numbers are ids, not categories; the folder above a URDF of one's own may be called anything
+    # numbers are ids, not categories; the folder above a user's own URDF may have any name
     name = plain_category(folder.parent.name) if is_partnet else ""
     return name if name and not name.isdigit() else UNKNOWN_CATEGORY
 
 
 def plain_category(name: str) -> str:
-    """A category in the form that our tables have: `storagefurniture`, `safe` for `safe_rotate`."""
+    """Returns a category as our tables have it: `storagefurniture`, `safe` for `safe_rotate`."""
     plain = name.strip().lower()
     for ending in _TASK_ENDINGS:
         plain = plain.removesuffix(ending)
@@ -156,7 +152,7 @@ def plain_category(name: str) -> str:
 
 
 def read_semantics(folder: Path) -> dict[str, str]:
-    """Part names by link, from the `semantics.txt` of a folder; empty where there is none."""
+    """Returns part names by link from the `semantics.txt` of a folder; empty without the file."""
     semantics: dict[str, str] = {}
     for line in read_text(folder / "semantics.txt").splitlines():
         words = line.split()
@@ -166,7 +162,7 @@ def read_semantics(folder: Path) -> dict[str, str]:
 
 
 def read_text(path: Path) -> str:
-    """The text of a small file; empty if it is not there.
+    """Returns the text of a small file; empty if it is missing.
 
     Raises:
         AssetError: It is not small.
@@ -179,7 +175,7 @@ def read_text(path: Path) -> str:
 
 
 def read_json(path: Path) -> dict[str, Any]:
-    """A JSON object from a small file; empty if the file is not there or empty.
+    """Returns the JSON object of a small file; empty if the file is missing or empty.
 
     Raises:
         AssetError: It holds anything else.

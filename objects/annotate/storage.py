@@ -1,4 +1,4 @@
-"""Annotation files beside their URDF: who made them, writing them whole, reading them checked."""
+"""Reads and writes annotation files beside their URDF, and protects those made by hand."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ from unlatch.simcore.urdf.model import UrdfModel
 from unlatch.simcore.urdf.reader import inside, read_urdf
 
 TOOL = "unlatch annotate"
-"""Stands in a file that was made by the command."""
+"""Mark in a file that the command made."""
 
 
 @dataclass(frozen=True)
 class AnnotatedUrdf:
-    """An annotation with the URDF that it is about."""
+    """An annotation with its URDF."""
 
     articulation: Articulation
     model: UrdfModel
-    """In metres."""
+    """The URDF in metres."""
     path: Path
     """The annotation file."""
     size_m: float
@@ -43,13 +43,13 @@ class AnnotatedUrdf:
 
 
 def marked(articulation: Articulation) -> Articulation:
-    """The annotation with a mark that says that the command made it, and what it made."""
+    """Returns the annotation with a mark: the command made it, and the digest of its content."""
     plain = _without_mark(articulation)
     return replace(plain, extra={**plain.extra, "made_by": {"tool": TOOL, "digest": _content_digest(plain)}})
 
 
 def is_hand_made(articulation: Articulation) -> bool:
-    """Whether a person wrote the annotation, or changed one that the command had made."""
+    """Returns whether a person wrote the annotation, or changed one that the command made."""
     mark = articulation.extra.get("made_by")
     if not isinstance(mark, Mapping) or mark.get("tool") != TOOL:
         return True
@@ -57,7 +57,7 @@ def is_hand_made(articulation: Articulation) -> bool:
 
 
 def check_replaceable(path: Path, *, urdf: str, force: bool) -> None:
-    """Protects what a person has made, and what is about another URDF.
+    """Refuses to replace an annotation made by hand, or one about another URDF.
 
     Args:
         path: The annotation file that is about to be written.
@@ -74,7 +74,7 @@ def check_replaceable(path: Path, *, urdf: str, force: bool) -> None:
         there = read_articulation(path)
         hand_made = is_hand_made(there)
     except AssetError:
-        hand_made = True  # whatever it is, it is not ours
+        hand_made = True  # an unknown file, which the command did not make
     else:
         said = there.extra.get("urdf")
         about = said.get("file") if isinstance(said, Mapping) else None

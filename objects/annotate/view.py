@@ -1,4 +1,4 @@
-"""The acted part as a hand sees it that comes to open it: x towards the hand, z along the hinge."""
+"""The part in the work frame of a hand that comes to open it: x towards the hand, z along the hinge."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from unlatch.simcore.meshes.triangle_mesh import TriangleMesh, join_meshes
 
 GRIP_MIN_M = 0.003
 GRIP_MAX_M = 0.07
-"""Thicknesses that a hand of 8 cm can take."""
+"""Thicknesses that a hand of 8 cm can hold."""
 PROTRUSION_MIN_M = 0.014
-"""A handle that stands out less cannot be reached around."""
+"""Fingers cannot reach around a handle that stands out less."""
 SIDE_MIN_M = 0.005
-"""What only its shape tells to be a handle has sides of this depth."""
+"""A handle found only by its shape has sides of at least this depth."""
 SHEET_M = 0.002
-"""Thickness that the colliders of flat sheets have."""
+"""Thickness of the colliders of flat sheets."""
 FINGER_DEPTH_M = 0.012
-"""How deep the centre between the fingertips lies in what they hold."""
+"""How deep the centre between the fingertips is in what they hold."""
 
 
 @dataclass(frozen=True)
 class NamedMesh:
-    """A mesh in the work frame [m], and what its file calls it."""
+    """A mesh in the work frame [m], with its name in the file."""
 
     name: str
     mesh: TriangleMesh
@@ -34,7 +34,7 @@ class NamedMesh:
 
 @dataclass(frozen=True)
 class Grip:
-    """Where and how to hold the part, closed; in the work frame or, from `root_grip`, in the root frame."""
+    """Where and how to hold the closed part; in the work frame or, from `root_grip`, in the root frame."""
 
     type: HandleType
     centre: np.ndarray
@@ -46,7 +46,7 @@ class Grip:
     clearance_m: float = 0.0
     """Free gap behind a bar."""
     name: str = ""
-    """Name of the visual, for a named handle."""
+    """Name of the visual, of a named handle."""
 
     @property
     def is_graspable(self) -> bool:
@@ -64,17 +64,17 @@ class PartView:
     axis: np.ndarray
     """(3,) unit axis of the joint."""
     rises: bool
-    """Whether the axis of the joint is upright: a slider then goes up and down."""
+    """Whether the axis of the joint is upright: a slider then moves up and down."""
     part: list[NamedMesh]
-    """What is seen of the part; what can be touched, if nothing is."""
+    """Visuals of the part; its colliders if it has none."""
     body: list[NamedMesh]
-    """What is seen of the rest."""
+    """Visuals of the rest."""
     hint: np.ndarray | None
-    """(3,) where others hold the part, if that is known and may be used."""
+    """(3,) where others hold the part, if that is known and used."""
 
     @classmethod
     def of(cls, posed: PosedObject, *, use_info: bool) -> PartView:
-        """The view of a posed object.
+        """Makes the view of a posed object.
 
         Args:
             posed: The object.
@@ -99,12 +99,12 @@ class PartView:
 
     @cached_property
     def whole(self) -> TriangleMesh:
-        """All of the part."""
+        """The whole part."""
         return join_meshes([item.mesh for item in self.part])
 
     @cached_property
     def rest(self) -> TriangleMesh:
-        """All of the body."""
+        """The whole body."""
         return join_meshes([item.mesh for item in self.body])
 
     @cached_property
@@ -114,13 +114,13 @@ class PartView:
 
     @property
     def away(self) -> float:
-        """+1 where the free side of a hinged part lies towards +y of its axis, else -1."""
+        """+1 if the free side of a hinged part is towards +y of its axis, else -1."""
         low, high = self.bounds
         return 1.0 if high[1] - self.origin[1] > self.origin[1] - low[1] else -1.0
 
 
 def root_grip(grip: Grip, R_root_work: np.ndarray) -> Grip:
-    """A grip of the work frame in the root frame."""
+    """Returns a grip of the work frame in the root frame."""
     return Grip(
         type=grip.type,
         centre=R_root_work @ grip.centre,

@@ -1,1 +1,1 @@
-"""Importers and converters: from meshes and foreign URDFs to simulation-ready ones, cached by content."""
+"""Importers and converters: they make meshes and foreign URDFs ready for simulation, and cache them by content."""

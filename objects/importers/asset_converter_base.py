@@ -1,4 +1,4 @@
-"""What all converters share: when a conversion is due, and how its output comes to lie where it belongs."""
+"""The base of all converters: it decides whether to convert, and puts the output in place."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ from unlatch.simcore.errors import AssetError, ConfigError
 logger = logging.getLogger(__name__)
 
 MISSING = "???"
-"""Value of a required field that was not given; OmegaConf's mark."""
+"""OmegaConf's mark for a required field without a value."""
 
 MARKER_FILE = ".unlatch-asset"
-"""Stands in every output folder: a folder without it that holds other files is never replaced."""
+"""A mark in every output folder: a folder without it that holds other files is never replaced."""
 
 USD_SUFFIXES = (".usd", ".usda")
 MESHES_USD = "Props/instanceable_meshes.usd"
@@ -44,7 +44,7 @@ class MissingAssetError(AssetError, ValueError):
 
 @dataclass
 class AssetConverterBaseCfg:
-    """What every converter takes."""
+    """Options of every converter."""
 
     asset_path: str = MISSING
     """The asset file to convert."""
@@ -63,7 +63,7 @@ class AssetConverterBaseCfg:
     usd: bool = False
     """Write a USD too, without naming its folder or file."""
     force_conversion: bool = False
-    """As `force_usd_conversion`, under a name that fits both outputs."""
+    """The same as `force_usd_conversion`, under a name that fits both outputs."""
 
     def __post_init__(self) -> None:
         if self.asset_path == MISSING or not self.asset_path:
@@ -95,29 +95,26 @@ CfgT = TypeVar("CfgT", bound=AssetConverterBaseCfg)
 class AssetConverterBase(ABC, Generic[CfgT]):
     """Converts one asset file, or finds it converted; the output is there when the constructor returns.
 
-    Lazy where a folder is given: the asset is converted again only if it or any file that it references changed, the
-    configuration changed (other than its paths), the converter's version changed, or the output is missing or damaged.
-    The manifest with the hash is written last and the folder renamed into place, so an interrupted conversion never
-    counts, and of two processes that convert the same asset at once one good result stays. Files that others put into
-    the folder stay there. Without a folder, the output goes to a new temporary folder each time.
+    With a given folder, the asset is converted again only if it or any referenced file changed, the configuration
+    changed (other than its paths), the converter's version changed, or the output is missing or damaged. The manifest
+    with the hash is written last and the folder is renamed into place, so an interrupted conversion never counts. If
+    two processes convert the same asset at once, one good result stays. Files that others put into the folder stay
+    there. Without a folder, the output goes to a new temporary folder each time.
 
     A subclass writes `VERSION`, `_source_files` (called first) and `_convert_asset` (called if a conversion is due).
     """
 
     VERSION: int
-    """Raised with every change that changes the output."""
+    """Raise it with every change of the output."""
 
     def __init__(self, cfg: CfgT) -> None:
-        """Converts the asset if that is due.
-
-        Args:
-            cfg: What to convert, how, and where to.
+        """Converts the asset unless the output is up to date.
 
         Raises:
             MissingAssetError: There is no such file; a ValueError too.
             AssetError: The asset cannot be converted, or the output not written; nothing is left behind.
         """
-        # configurations are plain dataclasses: what was set after they were made is checked here
+        # configurations are plain dataclasses: values set after their creation are checked here
         self.cfg = dataclasses.replace(cfg)
         self._asset = Path(cfg.asset_path).expanduser().absolute()
         if not self._asset.is_file():
@@ -127,9 +124,9 @@ class AssetConverterBase(ABC, Generic[CfgT]):
             )
         self._asset = self._asset.resolve()
         self.notices: list[str] = []
-        """What the reader of a report should know, one line each; empty if nothing was converted."""
+        """Notices for the reader of a report, one line each; empty if nothing was converted."""
         self.was_converted = False
-        """Whether this instance has converted the asset; False if the output was up to date."""
+        """Whether this instance converted the asset; False if the output was up to date."""
         self._out, self._usd, lazy = self._choose_folders(cfg)
         self._is_temporary = not lazy
         self._key = self._make_key()
@@ -173,12 +170,12 @@ class AssetConverterBase(ABC, Generic[CfgT]):
 
     @property
     def usd_instanceable_meshes_path(self) -> str:
-        """The path of the USD file with the shared meshes, relative to `usd_dir`: the asset can be moved with it."""
+        """The path of the USD file with the shared meshes, relative to `usd_dir`, so that the folder can be moved."""
         return MESHES_USD
 
     @property
     def physics_path(self) -> str:
-        """The absolute path of the file with what a URDF cannot say: drives, self-collision, property groups."""
+        """The absolute path of the file with drives, self-collision and property groups, which a URDF cannot hold."""
         return str(self._out / PHYSICS_FILE)
 
     @property
@@ -188,11 +185,11 @@ class AssetConverterBase(ABC, Generic[CfgT]):
 
     @abstractmethod
     def _source_files(self) -> dict[str, Path]:
-        """Every file that the asset consists of, by a name that does not depend on where it lies."""
+        """Returns every file of the asset, by a name that does not depend on its folder."""
 
     @abstractmethod
     def _convert_asset(self, folder: Path) -> ConvertedAsset:
-        """Writes URDF, meshes and physics into an empty folder, and returns what was written.
+        """Writes URDF, meshes and physics into an empty folder, and returns what it wrote.
 
         Args:
             folder: The folder; it is moved afterwards, so nothing may refer to its path.
@@ -221,7 +218,7 @@ class AssetConverterBase(ABC, Generic[CfgT]):
         return out, out, False
 
     def _make_key(self) -> str:
-        """SHA-256 over what the output is made from: contents, configuration, versions; no paths."""
+        """Returns SHA-256 over contents, configuration and versions; paths do not count."""
         files = {}
         for name, path in sorted(self._source_files().items()):
             try:
@@ -279,12 +276,12 @@ class AssetConverterBase(ABC, Generic[CfgT]):
         self.was_converted = True
 
     def _is_good(self, folder: Path) -> bool:
-        """Whether what another process has put there meanwhile may stay; who forces wants its own."""
+        """Returns whether the output of another process may stay; with `force` it may not."""
         return not (self.cfg.force_usd_conversion or self.cfg.force_conversion) and self._is_intact(folder)
 
 
 def _refuse_foreign(folder: Path) -> None:
-    """Refuses a folder that is not ours: it would be replaced."""
+    """Refuses a folder with foreign files, because it would be replaced."""
     if folder.exists() and not folder.is_dir():
         raise AssetError(f"'{folder}' is a file, expected a folder for the output. Name another one.", path=str(folder))
     if folder.is_dir() and not (folder / MARKER_FILE).is_file() and any(folder.iterdir()):
@@ -296,11 +293,11 @@ def _refuse_foreign(folder: Path) -> None:
 
 
 def _carry_over(old: Path, new: Path) -> None:
-    """Copies what others have put into an output folder, an annotation for example, to its successor."""
+    """Copies files that others put into an output folder, for example an annotation, to its successor."""
     try:
         listed = set(json.loads((old / MANIFEST_FILE).read_text(encoding="utf-8"))["files"])
     except (OSError, ValueError, KeyError, TypeError):
-        listed = set()  # which files are ours cannot be told any more: better one too many than an annotation lost
+        listed = set()  # it is unknown which files are ours: better one too many than an annotation lost
     for path in sorted(old.rglob("*")):
         name = str(path.relative_to(old))
         target = new / name
@@ -310,7 +307,7 @@ def _carry_over(old: Path, new: Path) -> None:
 
 
 def _to_json(value: Any) -> Any:
-    """A value of a configuration as JSON knows it."""
+    """Returns a value of a configuration as JSON."""
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return {item.name: _to_json(getattr(value, item.name)) for item in dataclasses.fields(value)}
     if isinstance(value, Enum):

@@ -1,4 +1,4 @@
-"""What a conversion has made: the URDF's model, its meshes in memory, and what a URDF cannot say."""
+"""The result of a conversion: the URDF's model, its meshes in memory, and the physics that a URDF cannot hold."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from unlatch.simcore.meshes.triangle_mesh import TriangleMesh
 from unlatch.simcore.urdf.model import UrdfModel
 
 PHYSICS_FILE = "physics.json"
-"""Beside the converted URDF."""
+"""Name of the file with the physics, beside the converted URDF."""
 
 
 @dataclass(frozen=True)
 class VisualMesh:
-    """One surface of a link, as it is seen."""
+    """One visual surface of a link."""
 
     mesh: TriangleMesh
-    """Before scaling; the same object for copies of one mesh."""
+    """The mesh before scaling; copies of one mesh share the object."""
     scale: tuple[float, float, float]
     T_link_mesh: Pose
     rgba: tuple[float, float, float, float] | None
     texture: TexturedSurface | None = None
-    """The same triangles with texture coordinates, where they carry a picture."""
+    """The same triangles with texture coordinates, if they have a picture."""
 
 
 @dataclass(frozen=True)
@@ -36,13 +36,13 @@ class ConvertedLink:
 
     visuals: tuple[VisualMesh, ...] = ()
     parts: tuple[TriangleMesh, ...] = ()
-    """Convex colliders, those of primitives included."""
+    """Convex colliders, including those of primitives."""
     triangles: TriangleMesh | None = None
-    """A concave collider in their place."""
+    """A concave collider instead."""
     surface: tuple[TriangleMesh, ...] = ()
-    """What the colliders were made from."""
+    """The surfaces from which the colliders were made."""
     methods: dict[str, int] = field(default_factory=dict)
-    """Number of pieces by how their colliders were made."""
+    """Number of pieces by the method that made them."""
 
 
 @dataclass(frozen=True)
@@ -50,21 +50,18 @@ class ConvertedAsset:
     """One converted asset."""
 
     model: UrdfModel
-    """As it was written."""
+    """The URDF as written."""
     links: dict[str, ConvertedLink]
     physics: dict[str, Any]
     """Content of `physics.json`."""
     fix_base: bool = False
     approximation: str | None = None
-    """For a single mesh: how an engine that reads USD makes the colliders from the visual mesh."""
+    """For a single mesh: how an engine that reads USD makes colliders from the visual mesh."""
     notices: tuple[str, ...] = ()
 
 
 def read_physics(urdf_path: Path) -> dict[str, Any]:
-    """What stands in `physics.json` beside a converted URDF; empty without one.
-
-    Args:
-        urdf_path: The URDF.
+    """Returns the content of `physics.json` beside a converted URDF; empty without the file.
 
     Raises:
         AssetError: The file is damaged.

@@ -1,4 +1,4 @@
-"""A URDF of any make in the form that scenes expect: one body as root, z up, the front towards +x."""
+"""Brings any URDF into the form of our scenes: one body as root, z up, the front towards +x."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from unlatch.simcore.meshes.shape_surface import shape_cloud
 from unlatch.simcore.urdf.model import Inertial, Joint, Link, UrdfModel
 
 ROOT = "object_root"
-"""Name of the root link; with underscores behind it where the file uses it."""
+"""Name of the root link; underscores are appended if the file uses it."""
 _LEVEL = 0.1
 _QUARTER_TURNS = ((1.0, 0.0), (0.0, 1.0), (-1.0, 0.0), (0.0, -1.0))
 """Cosine and sine, exact."""
@@ -23,7 +23,7 @@ _TOKEN_KG = 1e-3
 
 
 def front_turn(model: UrdfModel, part: Part) -> int:
-    """How many quarter turns about z, 0 to 3, lie between +x of the root and the front of a part.
+    """Returns the number of quarter turns about z, 0 to 3, from +x of the root to the front of a part.
 
     Args:
         model: The URDF.
@@ -40,7 +40,7 @@ def front_turn(model: UrdfModel, part: Part) -> int:
 def facing_model(
     model: UrdfModel, articulation: Articulation, *, held: Mapping[str, float], turn: int
 ) -> tuple[UrdfModel, Articulation]:
-    """Turns the front of an object to +x, and makes one link of all that no annotated joint moves.
+    """Turns the front of an object to +x, and merges all links that no annotated joint moves.
 
     Args:
         model: The URDF in metres.
@@ -65,7 +65,7 @@ def facing_model(
     }
     standing = "stands_on_" + root
     joints[standing] = Joint(standing, "fixed", root, model.root, T_root_source)
-    # a gram: Bullet gives a link without inertial a kilogram, and says so
+    # a gram: Bullet gives a link without inertial a kilogram, and warns
     body = Link(root, inertial=Inertial(_TOKEN_KG, np.zeros(3), np.eye(3) * 1e-7))
     turned = UrdfModel(model.name, {root: body, **model.links}, joints)
     links, kept = merge_fixed(
@@ -77,18 +77,13 @@ def facing_model(
 
 
 def closed_bounds(model: UrdfModel, articulation: Articulation) -> np.ndarray:
-    """(2, 3) corners of the object with its parts closed, root frame [m].
-
-    Args:
-        model: The object.
-        articulation: Its annotation.
-    """
+    """Returns (2, 3) corners of the object with its parts closed, root frame [m]."""
     points = shape_cloud(model, articulation.closed_positions())
     return np.stack([points.min(axis=0), points.max(axis=0)])
 
 
 def _merged_owner(model: UrdfModel, link: str) -> str:
-    """The link that takes in a link when fixed joints are merged."""
+    """Returns the link that a link becomes part of when fixed joints are merged."""
     joint = model.parent_joint(link)
     while joint is not None and not joint.moves:
         link = joint.parent

@@ -1,4 +1,4 @@
-"""Links that are joined by fixed joints, made one."""
+"""Merges links that are joined by fixed joints."""
 
 from __future__ import annotations
 
@@ -15,25 +15,21 @@ from unlatch.simcore.urdf.model import Joint, Link, Shape
 
 @dataclass(frozen=True)
 class MergeLink:
-    """A link as it is written, and its geometry."""
+    """A link as written, with its geometry."""
 
     link: Link
     made: ConvertedLink
 
 
 def kept_joints(root: ET.Element) -> set[str]:
-    """Names of the joints that are marked `dont_collapse`, as an attribute or as an element.
-
-    Args:
-        root: The `<robot>` element.
-    """
+    """Returns the names of the joints of a `<robot>` element marked `dont_collapse`, as an attribute or as an element."""
     return {str(joint.get("name")) for joint in root.findall("joint") if _is_marked_to_stay(joint)}
 
 
 def merge_fixed(
     links: dict[str, MergeLink], joints: dict[str, Joint], *, kept: set[str]
 ) -> tuple[dict[str, MergeLink], dict[str, Joint]]:
-    """Merges the child of each fixed joint into its parent: shapes, mass, and the joints that hang on it.
+    """Merges the child of each fixed joint into its parent: shapes, mass, and the joints below it.
 
     Args:
         links: The links by name.

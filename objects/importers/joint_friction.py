@@ -1,4 +1,4 @@
-"""Friction and damping of an object's joints, where its file states none."""
+"""Chooses friction and damping of an object's joints if its file gives none."""
 
 from __future__ import annotations
 
@@ -10,18 +10,14 @@ from unlatch.simcore.urdf.model import UrdfModel
 
 _GRAVITY_M_S2 = 9.81
 _HOLDING = 1.3
-"""A part that gravity would move is held by this much more than its weight takes: it stays where it is let go, as on
-the hinges of a laptop or an oven, and what an episode reached can be judged after it settled."""
+"""Factor on the friction that a part needs to hold its own weight. The part then stays where it is released, as on the
+hinges of a laptop or an oven, and an episode can be judged after it has settled."""
 _TURNING, _SLIDING, _TURNED_BY_FINGERS = (0.3, 0.1), (1.5, 1.0), (0.2, 0.02)
 """Friction and damping of doors and lids [N m, N m s/rad], drawers [N, N s/m], knobs and levers."""
 
 
 def joint_friction(model: UrdfModel, part: Part) -> tuple[float, float]:
-    """Dry friction and viscous damping of the joint of a part: what the file says or, where it says nothing, by kind.
-
-    Args:
-        model: The object, root z up.
-        part: The part.
+    """Returns dry friction and viscous damping of the joint of a part: the file's values, else those of its kind.
 
     Returns:
         (friction [N m or N], damping [N m s/rad or N s/m]).
@@ -40,7 +36,7 @@ def joint_friction(model: UrdfModel, part: Part) -> tuple[float, float]:
 
 
 def _gravity_load(model: UrdfModel, part: Part) -> float:
-    """The largest force along a joint or moment about it that the weight of what it carries has [N or N m]."""
+    """Returns the largest force along a joint, or moment about it, from the weight that it carries [N or N m]."""
     joint = model.joints[part.joint]
     mass, moment = 0.0, np.zeros(3)
     for name, link in model.links.items():

@@ -1,4 +1,4 @@
-"""Mass and inertia of links: from the file, from density and volume, or neither; and what is sane."""
+"""Computes mass and inertia of links from the file or from density and volume, and checks them."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from unlatch.simcore.meshes.triangle_mesh import TriangleMesh, closed_volume
 from unlatch.simcore.urdf.model import Inertial
 
 DEFAULT_DENSITY_KG_M3 = 1000.0
-"""Density where neither file nor configuration gives one: that of `UsdPhysics`."""
+"""Density without a value in file or configuration: that of `UsdPhysics`."""
 SMALLEST_M, LARGEST_M = 1e-3, 100.0
-"""Sizes of a whole object that are taken for one [m]."""
+"""Plausible sizes of a whole object [m]."""
 
 _TINY_KG = 1e-3
 _LEAST_INERTIA = 1e-9
 
 
 def check_size(surfaces: Sequence[TriangleMesh], *, where: str) -> float:
-    """The largest extent of surfaces in one frame [m].
+    """Returns the largest extent of surfaces in one frame [m].
 
     Raises:
         AssetError: It is no size of an object: a unit is wrong.
@@ -42,7 +42,7 @@ def check_size(surfaces: Sequence[TriangleMesh], *, where: str) -> float:
 def solid_inertial(
     surface: Sequence[TriangleMesh], parts: Sequence[TriangleMesh], *, mass_kg: float | None, density: float | None
 ) -> Inertial:
-    """Mass, centre and inertia of a link from its shape; a tiny ball for a link without one.
+    """Returns mass, centre and inertia of a link from its shape; a tiny ball for a link without one.
 
     Args:
         surface: What the link's colliders were made from; used if all of it is closed.
@@ -61,12 +61,12 @@ def solid_inertial(
 
 
 def moved_inertial(inertial: Inertial, T: Pose) -> Inertial:
-    """The same body in another frame, of which `T` is the pose of its own."""
+    """Returns the inertial of a body in another frame; `T` is the pose of its own frame."""
     return Inertial(inertial.mass_kg, T @ inertial.com_link, T.R @ inertial.inertia @ T.R.T)
 
 
 def combined_inertial(first: Inertial, second: Inertial) -> Inertial:
-    """Two bodies of one frame as one."""
+    """Returns the inertial of two bodies of one frame together."""
     mass = first.mass_kg + second.mass_kg
     if mass <= 0.0:
         return first
@@ -79,10 +79,8 @@ def combined_inertial(first: Inertial, second: Inertial) -> Inertial:
 
 
 def inertia_problem(inertial: Inertial) -> str | None:
-    """What no rigid body can have: a mass that is not positive, an inertia that is not, or breaks the triangle rule.
-
-    Args:
-        inertial: Mass, centre, inertia.
+    """Returns what no rigid body can have: a mass or moment that is not positive, or moments that break the triangle
+    rule.
 
     Returns:
         One clause, or None if all is sane.

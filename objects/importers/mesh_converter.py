@@ -1,4 +1,4 @@
-"""Makes a rigid object of one mesh file."""
+"""Converts one mesh file into a rigid object."""
 
 from __future__ import annotations
 
@@ -39,20 +39,20 @@ LINK = "base_link"
 
 @dataclass
 class MeshConverterCfg(AssetConverterBaseCfg):
-    """What `MeshConverter` takes."""
+    """Options of `MeshConverter`."""
 
     mass_props: MassPropertiesCfg | None = None
     """Mass properties to add. None: none are added, and the engine decides."""
     rigid_props: RigidBodyPropertiesCfg | None = None
     """Rigid body properties to add. None: none are added."""
     collision_props: CollisionPropertiesCfg | None = None
-    """Properties of the colliders. None: none are added; the colliders are there all the same."""
+    """Properties of the colliders. None: none are added; there are colliders all the same."""
     collision_approximation: CollisionApproximation = CollisionApproximation.convexDecomposition
     """How colliders follow the mesh; `none` makes none."""
     translation: tuple[float, float, float] = (0.0, 0.0, 0.0)
-    """Where the mesh's origin comes to lie in the object's frame [m]."""
+    """Position of the mesh's origin in the object's frame [m]."""
     rotation: tuple[float, float, float, float] = (1.0, 0.0, 0.0, 0.0)
-    """How the mesh is turned in the object's frame: a quaternion (w, x, y, z)."""
+    """Rotation of the mesh in the object's frame: a quaternion (w, x, y, z)."""
     scale: tuple[float, float, float] = (1.0, 1.0, 1.0)
     """Factors along the mesh's axes, applied first; negative ones mirror."""
     convex_decomposition: ConvexDecompositionCfg = field(default_factory=ConvexDecompositionCfg)
@@ -86,8 +86,8 @@ class MeshConverterCfg(AssetConverterBaseCfg):
 class MeshConverter(AssetConverterBase[MeshConverterCfg]):
     """Converts a mesh in OBJ, STL, FBX, GLB, glTF, DAE or PLY into a URDF of one link, and a USD on request.
 
-    The frame is z up, metres: a file that says that y is up is turned; OBJ, STL and PLY say nothing and are taken as z
-    up. `translation`, `rotation` and `scale` apply to that frame.
+    The frame is z up, metres. A file that declares y up is turned; OBJ, STL and PLY declare nothing and count as z up.
+    `translation`, `rotation` and `scale` apply to that frame.
     """
 
     VERSION = 3
@@ -152,19 +152,13 @@ class MeshConverter(AssetConverterBase[MeshConverterCfg]):
 
 
 def placed_mesh(mesh: TriangleMesh, scale: tuple[float, float, float], T: Pose) -> TriangleMesh:
-    """A mesh scaled along its own axes, then moved; triangles of a mirrored one are turned to face outwards again."""
+    """Returns a mesh scaled along its own axes, then moved; triangles of a mirrored mesh face outwards again."""
     faces = mesh.faces[:, ::-1] if float(np.prod(scale)) < 0 else mesh.faces
     return TriangleMesh(T @ (mesh.vertices * np.asarray(scale)), faces)
 
 
 def collision_shapes(colliders: Colliders, store: MeshStore, name: str) -> tuple[Shape, ...]:
-    """The shapes of colliders in a URDF; their meshes are written.
-
-    Args:
-        colliders: The colliders, in the link frame.
-        store: Where meshes go.
-        name: File of the parts.
-    """
+    """Returns the shapes of colliders, in the link frame, for a URDF, and writes their meshes to the store."""
     if colliders.primitive is not None:
         return (colliders.primitive,)
     one = (1.0, 1.0, 1.0)

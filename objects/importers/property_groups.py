@@ -11,7 +11,7 @@ from unlatch.simcore.errors import ConfigError
 
 @dataclass
 class MassPropertiesCfg:
-    """Mass of a body; the mass wins where both are given."""
+    """Mass of a body; if both are given, the mass wins."""
 
     mass: float | None = None
     """Mass [kg], above 0."""
@@ -28,7 +28,7 @@ class RigidBodyPropertiesCfg:
     """How a free body moves; None leaves a value to the engine."""
 
     disable_gravity: bool | None = None
-    """Whether gravity leaves the body alone."""
+    """Whether gravity does not act on the body."""
     linear_damping: float | None = None
     """Rate at which the linear velocity decays [1/s]: after a second, exp(-damping) is left."""
     angular_damping: float | None = None
@@ -38,7 +38,7 @@ class RigidBodyPropertiesCfg:
     max_angular_velocity: float | None = None
     """[rad/s]"""
     kinematic: bool | None = None
-    """Whether it moves only where it is put: forces and contacts do not move it."""
+    """Whether it moves only by being placed: forces and contacts do not move it."""
 
     def __post_init__(self) -> None:
         for name in ("linear_damping", "angular_damping"):
@@ -54,9 +54,9 @@ class CollisionPropertiesCfg:
     collision_enabled: bool | None = None
     """False: nothing collides with it."""
     contact_offset: float | None = None
-    """Contacts are made from this distance on [m]; above `rest_offset`."""
+    """Distance at which contacts begin [m]; above `rest_offset`."""
     rest_offset: float | None = None
-    """Distance at which two colliders come to rest [m]; below 0, they sink in."""
+    """Distance at which two colliders come to rest [m]; below 0, they overlap."""
 
     def __post_init__(self) -> None:
         check_number("collision_props.contact_offset", self.contact_offset, least=0.0)
@@ -92,11 +92,7 @@ def check_number(key: str, value: float | None, *, above: float | None = None, l
 
 
 def given_values(group: Any) -> dict[str, Any]:
-    """The fields of a group that are not None, by name; nothing without a group.
-
-    Args:
-        group: One of the groups of this module, or None.
-    """
+    """Returns the fields of a group that are not None, by name; empty without a group."""
     if group is None:
         return {}
     values = {item.name: getattr(group, item.name) for item in fields(group)}

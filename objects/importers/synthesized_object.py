@@ -1,4 +1,5 @@
-"""Objects that `scene-synthesizer` generates (extra `synthesizer`): written as a URDF, then made ready as any URDF.
+"""Loads objects that `scene-synthesizer` generates (extra `synthesizer`): they are written as a URDF and converted as
+any.
 
 Note:
     It needs the package `triangle`, whose licence bars commercial use: hence an extra, imported on use alone.
@@ -24,7 +25,7 @@ from unlatch.simcore.extras import import_extra
 PACKAGE = "scene_synthesizer"
 EXTRA = "synthesizer"
 VERSION = 1
-"""Raised with every change that changes the URDF: objects are then generated anew."""
+"""Raise it with every change of the URDF: objects are then generated again."""
 
 GENERATORS: Mapping[str, str] = {
     "base_cabinet": "BaseCabinetAsset",
@@ -40,10 +41,7 @@ _URDF = "object.urdf"
 
 
 def load_synthesized_object(cfg: ObjectCfg) -> ObjectAsset:
-    """Generates an object, or finds it generated, and loads it.
-
-    Args:
-        cfg: Which object; its instance is the seed.
+    """Loads an object, and generates it first unless the cache holds it; its instance is the seed.
 
     Raises:
         ConfigError: No such category.
@@ -54,10 +52,7 @@ def load_synthesized_object(cfg: ObjectCfg) -> ObjectAsset:
 
 
 def synthesized_object_set(cfg: ObjectCfg) -> dict[str, Any]:
-    """What objects are made with: see `describe_object_set`.
-
-    Args:
-        cfg: Which object.
+    """Returns the identity of what objects are made with, see `describe_object_set`.
 
     Raises:
         ConfigError: No such category.
@@ -71,7 +66,7 @@ def synthesized_object_set(cfg: ObjectCfg) -> dict[str, Any]:
 
 
 def _as_urdf_object(cfg: ObjectCfg) -> ObjectCfg:
-    """The object as that of a URDF in the cache."""
+    """Returns the configuration of the object as a URDF in the cache."""
     generator = _find_generator(cfg)
     seed = int(cfg.instance or 0)
     key = f"{PACKAGE} {version('scene-synthesizer')} {VERSION} {cfg.category} {seed}"
@@ -100,7 +95,7 @@ def _find_generator(cfg: ObjectCfg) -> Any:
 
 def _generate_urdf(generator: Any, seed: int, folder: Path, *, category: str) -> None:
     try:
-        # it reports its progress on the console
+        # it prints its progress
         with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
             generator.random(seed=seed).scene().export(str(folder / _URDF))
     except (ValueError, TypeError, KeyError, IndexError, AttributeError, RuntimeError) as exc:

@@ -1,4 +1,4 @@
-"""Checks of a URDF's values beyond its grammar, and scaling."""
+"""Checks the values of a URDF."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _MOST_LINKS = 2000
 
 
 def check_model(path: Path, model: UrdfModel) -> None:
-    """Checks what no simulation can use: negative masses, sizes of 0, inverted limits, unknown joints.
+    """Refuses values that no simulation can use: negative masses, sizes of 0, inverted limits, unknown joints.
 
     Args:
         path: The URDF, for messages and for masses that stand without an inertia.

@@ -1,4 +1,4 @@
-"""Makes any URDF ready for simulation: convex colliders, masses, drives; and a USD on request."""
+"""Converts any URDF for simulation: convex colliders, masses, drives; and a USD on request."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from unlatch.simcore.urdf.reader import folder_of, read_urdf
 from unlatch.simcore.urdf.xml import parse_xml
 
 WORLD_LINK = "world"
-"""Link that `fix_base` puts before the root."""
+"""Link that `fix_base` adds above the root."""
 
 
 class DriveType(str, Enum):
@@ -44,7 +44,7 @@ class DriveType(str, Enum):
 
 
 class InertiaFallback(str, Enum):
-    """Where mass and inertia come from for a link without `<inertial>`, if no `link_density` is given."""
+    """Where mass and inertia come from for a link without `<inertial>`, if there is no `link_density`."""
 
     volume = "volume"
     """From its volume and the density of water, with a notice."""
@@ -54,10 +54,10 @@ class InertiaFallback(str, Enum):
 
 @dataclass
 class UrdfConverterCfg(AssetConverterBaseCfg):
-    """What `UrdfConverter` takes."""
+    """Options of `UrdfConverter`."""
 
     fix_base: bool | None = None
-    """Whether the root is joined to the world; must be given."""
+    """Whether the root is joined to the world; required."""
     link_density: float = 0.0
     """Density of links without `<inertial>` [kg/m^3]; 0: see `inertia_fallback`."""
     import_inertia_tensor: bool = True
@@ -103,14 +103,14 @@ class UrdfConverterCfg(AssetConverterBaseCfg):
 
 
 class UrdfConverter(AssetConverterBase[UrdfConverterCfg]):
-    """Converts a URDF into one whose moving links have convex colliders, masses and sane inertias.
+    """Converts a URDF into one whose moving links have convex colliders, masses and valid inertias.
 
-    Every file that the URDF refers to must lie in its folder or below, or in that of the packages that it names.
-    A link without colliders gets them from what is seen of it. What a URDF cannot say (drives, self-collision) goes
-    into `physics.json` beside it.
+    Every file that the URDF refers to must lie in its folder or below, or in that of the packages that it names. A link
+    without colliders gets them from its visuals. Drives and self-collision, which a URDF cannot hold, go into
+    `physics.json` beside it.
 
     Note:
-        `<mimic>`, `<transmission>` and `<gazebo>` are not carried over; a notice says so.
+    `<mimic>`, `<transmission>` and `<gazebo>` are not carried over; a notice says so.
     """
 
     VERSION = 4
@@ -193,7 +193,7 @@ class UrdfConverter(AssetConverterBase[UrdfConverterCfg]):
     def _make_colliders(
         self, link: Link, surfaces: LinkSurfaces, store: MeshStore, *, size_m: float
     ) -> tuple[ConvertedLink, tuple[Shape, ...]]:
-        """The colliders of a link: primitives stay what they are, meshes become convex."""
+        """Returns the colliders of a link: primitives stay primitives, meshes become convex."""
         where = f"{self._asset}: link '{link.name}'"
         shapes = link.collisions or link.visuals
         meshes = surfaces.touched or surfaces.seen
@@ -268,7 +268,7 @@ class UrdfConverter(AssetConverterBase[UrdfConverterCfg]):
         return Joint(**{**vars(joint), "axis": axis, "damping": damping})
 
     def _make_drive(self, joint: Joint) -> dict[str, float | str]:
-        """The drive of a joint; `joint.damping` is already the one that wins."""
+        """Returns the drive of a joint; `joint.damping` is already the chosen one."""
         cfg = self.cfg
         damping = joint.damping if cfg.override_joint_dynamics or joint.damping > 0.0 else cfg.default_drive_damping
         stiffness = cfg.default_drive_stiffness
@@ -296,7 +296,7 @@ class UrdfConverter(AssetConverterBase[UrdfConverterCfg]):
                 "one of these names otherwise. Rename it, or set fix_base=false.",
                 path=str(self._asset),
             )
-        # a root without mass is what Bullet holds in place
+        # Bullet holds a root without mass in place
         world = Link(WORLD_LINK, inertial=Inertial(0.0, np.zeros(3), np.zeros((3, 3))))
         fixed = Joint("fixed_base", "fixed", WORLD_LINK, root, Pose.identity())
         return (
@@ -307,12 +307,12 @@ class UrdfConverter(AssetConverterBase[UrdfConverterCfg]):
 
 
 def _with_token_mass(item: MergeLink) -> MergeLink:
-    """A link without shape and mass, with a gram: engines give such a link a kilogram, or refuse it."""
+    """Gives a link without shape and mass a gram: engines would give it a kilogram, or refuse it."""
     return replace(item, link=replace(item.link, inertial=solid_inertial((), (), mass_kg=None, density=None)))
 
 
 def _list_left_out(root: ET.Element) -> list[str]:
-    """What of a file has no counterpart in the output, a line each."""
+    """Returns what of a file has no counterpart in the output, one line each."""
     followers = [str(joint.get("name")) for joint in root.findall("joint") if joint.find("mimic") is not None]
     notices = [f"<mimic> is not carried over: {', '.join(followers)} moves by itself"] if followers else []
     return notices + [
@@ -329,5 +329,5 @@ def _mass_without_inertia(link: object) -> float | None:
 
 
 def _plain_name(name: str) -> str:
-    """A name that can be a file's, on every system."""
+    """Returns a name that can be a file name on every system."""
     return "".join(c if c.isascii() and (c.isalnum() or c in "-_") else "_" for c in name)

@@ -1,4 +1,4 @@
-"""A folder of objects: every URDF in it, or every folder with one, is an instance."""
+"""Finds the objects in a folder: every URDF in it, or every folder with one, is an instance."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from unlatch.objects.annotate.source import PARTNET_URDF
 from unlatch.simcore.errors import AssetError
 
 _DEPTH = 3
-"""Folders below the given one that are looked at: a data set's category, its object, and a folder of its URDF."""
+"""Number of levels below the folder that are searched: a data set's category, its object, and a folder of its URDF."""
 _MOST_ENTRIES = 100_000
 
 
 def is_urdf_folder(path: Path) -> bool:
-    """Whether a path is a folder of many objects, and not a URDF or the folder of one."""
+    """Returns whether a path is a folder of many objects, and not a URDF or the folder of one."""
     if not path.is_dir() or (path / PARTNET_URDF).is_file():
         return False
     beside = len(_list_urdfs(path))
@@ -23,10 +23,7 @@ def is_urdf_folder(path: Path) -> bool:
 
 
 def urdf_instances(root: Path) -> dict[str, Path]:
-    """URDFs by instance id, sorted; the id is the path from the folder, such as `oven_3` or `drawer/19179`.
-
-    Args:
-        root: A folder of many objects.
+    """Returns URDFs by instance id, sorted; the id is the path from the folder, such as `oven_3` or `drawer/19179`.
 
     Raises:
         AssetError: There is none in it, or it holds more than anybody would look through.
@@ -42,11 +39,7 @@ def urdf_instances(root: Path) -> dict[str, Path]:
 
 
 def urdf_state(urdf: Path) -> str:
-    """A hash of what can be read of an object quickly: its URDF in full, what lies beside it by name and size.
-
-    Args:
-        urdf: The URDF.
-    """
+    """Returns a hash over what is quick to read of an object: its URDF, and the names and sizes of the files beside it."""
     digest = hashlib.sha256(urdf.read_bytes())
     for path in sorted(p for p in urdf.parent.rglob("*") if p.is_file() and p.suffix != ".urdf"):
         digest.update(f"{path.relative_to(urdf.parent).as_posix()}\0{path.stat().st_size}\0".encode())
@@ -54,7 +47,7 @@ def urdf_state(urdf: Path) -> str:
 
 
 def _find_instances(folder: Path, root: Path, depth: int, seen: list[int]) -> Iterator[tuple[str, Path]]:
-    """Instances below a folder; `seen` counts what was looked at."""
+    """Yields the instances below a folder; `seen` counts the entries."""
     entries = sorted(folder.iterdir())
     seen[0] += len(entries)
     if seen[0] > _MOST_ENTRIES:

@@ -1,4 +1,4 @@
-"""Any URDF as an object of a scene: converted and annotated on first use, kept by content."""
+"""Loads any URDF as an object of a scene; it is converted and annotated on first use, and cached by content."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ from unlatch.simcore.meshes.mesh_dependencies import mesh_dependencies
 from unlatch.simcore.urdf.reader import read_urdf
 
 VERSION = 4
-"""Raised with every change that changes the output: cached objects are then made anew."""
+"""Raise it with every change of the output: cached objects are then converted again."""
 
 DENSITY_KG_M3 = 400.0
-"""Of links without an inertial: furniture and appliances are boards and hollows, not solid."""
+"""Density of links without an inertial: furniture and appliances are boards and hollows, not solid."""
 
 _FACTS_FILE = "asset.json"
 _MODEL_FOLDER = "model"
@@ -42,7 +42,7 @@ _SIDE_FILES = ("info.json", "semantics.txt", "meta.json")
 
 
 def load_urdf_object(cfg: ObjectCfg) -> ObjectAsset:
-    """Loads an object from the URDF at `cfg.root`, converting and annotating it first if the cache does not hold it.
+    """Loads the object of the URDF at `cfg.root`, and converts and annotates it first unless the cache holds it.
 
     An `articulation.yaml` beside the URDF, if it is about it, is used as it is. Joints that the annotation does not
     name are fixed where they are closed.
@@ -78,7 +78,7 @@ def load_urdf_object(cfg: ObjectCfg) -> ObjectAsset:
 
 
 def urdf_object_set(cfg: ObjectCfg, *, among: Sequence[str] = ()) -> dict[str, Any]:
-    """What the object is made from and with: see `describe_object_set`.
+    """Returns the identity of the set that the object is drawn from, see `describe_object_set`.
 
     Args:
         cfg: Which object.
@@ -117,7 +117,7 @@ def _find_source(cfg: ObjectCfg) -> SourceObject:
 
 
 def _source_in_folder(folder: Path, cfg: ObjectCfg) -> SourceObject:
-    """The instance of a folder of objects, each of which says what it is where the configuration does not."""
+    """Returns the instance of a folder of objects; each states its category unless the configuration does."""
     urdfs = urdf_instances(folder)
     if cfg.instance not in urdfs:
         raise ConfigError(
@@ -132,7 +132,7 @@ def _source_in_folder(folder: Path, cfg: ObjectCfg) -> SourceObject:
 
 
 def _read_given_annotation(source: SourceObject, cfg: ObjectCfg) -> Articulation | None:
-    """The annotation beside the URDF, checked; None if there is none, or it says that it is about another URDF."""
+    """Returns the checked annotation beside the URDF; None if there is none, or if it is about another URDF."""
     path = source.folder / ANNOTATION_FILE
     if not path.is_file():
         return None
@@ -150,13 +150,13 @@ def _read_given_annotation(source: SourceObject, cfg: ObjectCfg) -> Articulation
 
 
 def _annotation_scale(articulation: Articulation) -> float:
-    """Metres per unit of the URDF that an annotation stands beside."""
+    """Returns the metres per unit of the URDF of an annotation."""
     said = articulation.extra.get("urdf")
     return float(said.get("scale", 1.0)) if isinstance(said, Mapping) else 1.0
 
 
 def _source_hash(source: SourceObject, *, given: bool) -> str:
-    """SHA-256 over the URDF, what stands beside it and every file that it refers to, names included."""
+    """Returns SHA-256 over the URDF, the files beside it and every file that it refers to, names included."""
     names = (source.urdf, *_SIDE_FILES, *((ANNOTATION_FILE,) if given else ()))
     files = {name: source.folder / name for name in names if (source.folder / name).is_file()}
     root = source.asset_folder
@@ -182,8 +182,8 @@ def _cache_key(source: SourceObject, cfg: ObjectCfg, *, given: bool) -> str:
 
 
 def _convert(source: SourceObject, cfg: ObjectCfg, given: Articulation | None, folder: Path) -> None:
-    # annotated first: what cannot be acted on is refused before minutes of convex decomposition
-    # keypoints of others' `info.json` are left out: they lie on faces and beside handles, as their own skills want them
+    # annotated first: an object without a usable part is refused before minutes of convex decomposition
+    # keypoints of others' `info.json` are not used: they lie on faces and beside handles, as their own skills need them
     annotation = given or annotate_source(source, AnnotateCfg(scale=cfg.scale, use_info=False)).articulation
     scale = _annotation_scale(annotation)
     model = read_urdf(_convert_model(source, cfg, scale, folder / _MODEL_FOLDER))
@@ -205,12 +205,12 @@ def _convert(source: SourceObject, cfg: ObjectCfg, given: Articulation | None, f
             "damping": {joint: values[1] for joint, values in dynamics.items()},
         }
     facts = {"turns": turns, "facing": facing, "parameters": _record_parameters(annotation, given=given is not None)}
-    # parts stay in their order: the first one is acted on where none is named
+    # parts keep their order: the first one is acted on if none is named
     (folder / _FACTS_FILE).write_text(json.dumps(facts, indent=1) + "\n", encoding="utf-8")
 
 
 def _convert_model(source: SourceObject, cfg: ObjectCfg, scale: float, folder: Path) -> Path:
-    """The URDF of the converted object, copied into a folder.
+    """Returns the URDF of the converted object, copied into a folder.
 
     The converter keeps its own, by content: another annotation of the same object needs no other colliders.
     """
@@ -253,5 +253,5 @@ def _choose_part(turns: Mapping[str, int], cfg: ObjectCfg) -> str:
 
 
 def _folder_name(name: str) -> str:
-    """A name that can be a folder's, on every system."""
+    """Returns a name that can be a folder name on every system."""
     return re.sub(r"[^A-Za-z0-9_-]", "_", name)[:64]

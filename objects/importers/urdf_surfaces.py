@@ -1,4 +1,4 @@
-"""The surfaces of a URDF's links, read from their files or made from their primitives."""
+"""Reads the surfaces of a URDF's links from their files, or makes them from their primitives."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ _SEGMENTS = 24
 
 @dataclass(frozen=True)
 class LinkSurfaces:
-    """What is seen and touched of one link, in its frame, one surface a shape."""
+    """Visual and collision surfaces of one link, in its frame, one for each shape."""
 
     seen: tuple[TriangleMesh, ...]
     touched: tuple[TriangleMesh, ...]
     visuals: tuple[VisualMesh, ...]
     sources: dict[Path, SurfaceMesh]
-    """What was read, by file."""
+    """The meshes read, by file."""
 
     def colour(self, shape: Shape, folder: Path) -> tuple[float, float, float, float] | None:
-        """The colour of a visual: the URDF's, else that of its mesh file."""
+        """Returns the colour of a visual: the URDF's, else that of its mesh file."""
         return _find_colour(shape, self.sources, folder)
 
 
@@ -64,12 +64,7 @@ def read_surfaces(model: UrdfModel, folder: Path, *, where: str) -> dict[str, Li
 
 
 def primitive_mesh(kind: ShapeKind, size: tuple[float, ...]) -> TriangleMesh:
-    """The surface of a box, cylinder or ball around its origin; round ones are made of flat pieces.
-
-    Args:
-        kind: Box, cylinder or sphere.
-        size: As in `Shape`.
-    """
+    """Returns the surface of a box, cylinder or sphere around its origin; round surfaces are made of flat pieces."""
     if kind is ShapeKind.box:
         corners = np.array(np.meshgrid((-0.5, 0.5), (-0.5, 0.5), (-0.5, 0.5))).reshape(3, -1).T
         return convex_hull(corners * np.asarray(size))
@@ -129,5 +124,5 @@ def _find_colour(
 
 
 def moved_visual(visual: VisualMesh, T: Pose) -> VisualMesh:
-    """A visual in another frame, of which `T` is the pose of its own."""
+    """Returns a visual in another frame; `T` is the pose of its own frame."""
     return replace(visual, T_link_mesh=T @ visual.T_link_mesh)

@@ -1,4 +1,4 @@
-"""Cuts through meshes, and what a ray from outside sees of them."""
+"""Cuts meshes, and finds what a ray from outside hits."""
 
 from __future__ import annotations
 
@@ -8,13 +8,7 @@ from unlatch.simcore.meshes.triangle_mesh import TriangleMesh
 
 
 def cut_mesh(mesh: TriangleMesh, *, axis: int, at: float) -> np.ndarray:
-    """Line segments (N, 2, 3) where a plane across a coordinate axis cuts a mesh [m].
-
-    Args:
-        mesh: The mesh.
-        axis: 0, 1 or 2.
-        at: Position of the plane along the axis [m].
-    """
+    """Returns line segments (N, 2, 3) where a plane cuts a mesh [m]; the plane is across axis 0, 1 or 2, at `at` [m]."""
     corners = mesh.triangles
     # Vertices on the plane itself would give points instead of segments: they count as just above it.
     side = corners[:, :, axis] - at
@@ -34,7 +28,9 @@ def cut_mesh(mesh: TriangleMesh, *, axis: int, at: float) -> np.ndarray:
 
 
 def outermost_interval(segments: np.ndarray, *, axis: int, gap_m: float = 0.002) -> tuple[float, float] | None:
-    """The last connected stretch that segments (N, 2, 3) cover along a coordinate axis [m]; None without segments."""
+    """Returns the last connected interval that segments (N, 2, 3) cover along a coordinate axis [m]; None without
+    segments.
+    """
     if not len(segments):
         return None
     spans = np.sort(segments[:, :, axis], axis=1)
@@ -48,7 +44,9 @@ def outermost_interval(segments: np.ndarray, *, axis: int, gap_m: float = 0.002)
 
 
 def heights_in_front(mesh: TriangleMesh, points_yz: np.ndarray) -> np.ndarray:
-    """(N,) largest x where lines along x through points (N, 2) of the y-z plane meet a mesh; -inf where they miss."""
+    """Returns (N,) the largest x at which lines along x through points (N, 2) of the y-z plane meet a mesh; -inf for a
+    miss.
+    """
     corners = mesh.triangles
     a, b, c = corners[:, 0], corners[:, 1], corners[:, 2]
     ab, ac = (b - a)[:, 1:], (c - a)[:, 1:]

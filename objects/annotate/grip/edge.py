@@ -1,4 +1,4 @@
-"""Where to hold a part that has no handle: its free edge, its tip, or the part itself."""
+"""Finds where to hold a part without a handle: its free edge, its tip, or the part itself."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from unlatch.simcore.meshes.triangle_mesh import sample_surface
 _TIP_SHARE = 0.9
 """The tip of a lever begins at this share of its reach."""
 _STUB_M = 0.08
-"""A slider smaller than this across is held as a whole."""
+"""A slider that is narrower than this is held as a whole."""
 
 
 def door_edge_grip(view: PartView) -> Grip:
-    """The free edge of a hinged part, at the middle of the hinge or at the height that is hinted at."""
+    """Returns the grip at the free edge of a hinged part, at the middle of the hinge or at the height of the hint."""
     mesh = view.whole
     low, high = view.bounds
     away = view.away
@@ -43,7 +43,7 @@ def door_edge_grip(view: PartView) -> Grip:
 
 
 def slider_edge_grip(view: PartView) -> Grip:
-    """The upper edge of a drawer's front panel, in its middle."""
+    """Returns the grip at the upper edge of a drawer's front panel, in its middle."""
     mesh = view.whole
     low, high = view.bounds
     middle = (low[1] + high[1]) / 2
@@ -67,7 +67,7 @@ def slider_edge_grip(view: PartView) -> Grip:
 
 
 def stub_grip(view: PartView) -> Grip | None:
-    """A small slider, such as the lever of a toaster, held as a whole; None for a large one.
+    """Returns the grip of a small slider, such as the lever of a toaster, held as a whole; None for a large one.
 
     Much of such a part may run inside the body: only what stands clear of it can be held.
     """
@@ -87,7 +87,7 @@ def stub_grip(view: PartView) -> Grip | None:
     depth = min(FINGER_DEPTH_M, extents[0] / 2)
     centre = (low + high) / 2
     centre[0] = high[0] - depth
-    # of a curved piece the middle of its box may lie off it: the nearest point of its surface does not
+    # the middle of a curved piece's box may be off the piece: the nearest point of its surface is not
     nearest = points[int(np.argmin(np.linalg.norm(points - centre, axis=1)))]
     if np.linalg.norm(nearest - centre) > np.min(extents) / 2 + 0.005:
         centre = nearest
@@ -101,7 +101,7 @@ def stub_grip(view: PartView) -> Grip | None:
 
 
 def knob_grip(view: PartView) -> Grip:
-    """A knob, held across its outer end; where it is flat, across its blade."""
+    """Returns the grip of a knob, across its outer end, or across its blade."""
     points = sample_surface(view.whole, spacing_m=0.002, max_points=40_000)
     front = float(points[:, 0].max())
     depth = min(FINGER_DEPTH_M, 0.5 * float(np.ptp(points[:, 0])))
@@ -125,7 +125,7 @@ def knob_grip(view: PartView) -> Grip:
 
 
 def lever_grip(view: PartView) -> Grip:
-    """The far end of a lever, held across its motion."""
+    """Returns the grip at the far end of a lever, across its motion."""
     points = sample_surface(view.whole, spacing_m=0.003, max_points=40_000)
     relative = points - view.origin
     # x of the work frame is the lever's own direction if it is a bail, whose axis is z; else z is
@@ -146,7 +146,7 @@ def lever_grip(view: PartView) -> Grip:
 
 
 def _is_clear_of_body(view: PartView, points: np.ndarray) -> np.ndarray:
-    """(N,) whether points of the part stand clear of the body: outside its box, or seen along -x before it."""
+    """Returns (N,) whether points of the part are clear of the body: outside its box, or in front of it along x."""
     low, high = view.rest.vertices.min(axis=0), view.rest.vertices.max(axis=0)
     outside = np.any((points < low - 1e-4) | (points > high + 1e-4), axis=1)
     if outside.any():

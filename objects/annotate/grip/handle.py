@@ -22,15 +22,15 @@ from unlatch.simcore.meshes.triangle_mesh import TriangleMesh, join_meshes, samp
 
 HANDLE_NAMES = ("handle",)
 LOCK_NAMES = ("switch", "knob")
-"""Lock wheels and dials do not turn here: a door without a handle can be pulled by them."""
+"""Lock wheels and dials do not turn here: a hand can pull a door without a handle by them."""
 _ROUNDING_M = 1e-5
-"""What is exactly as wide as a hand opens may come out of a mesh file a little wider."""
+"""A mesh file may make something a little wider than it is."""
 _FLOATING_M = 0.005
-"""A handle that ends farther than this before the panel has no posts that belong to it."""
+"""A handle that ends farther than this before the panel has no posts in the model."""
 
 
 def find_grip(view: PartView) -> Grip:
-    """The best named handle of the part, or what stands out of it, or its free edge."""
+    """Returns the best grip: of a named handle, else of a protrusion, else of the free edge."""
     if view.kind is PartKind.knob:
         return knob_grip(view)
     if view.kind is PartKind.lever:
@@ -46,18 +46,18 @@ def find_grip(view: PartView) -> Grip:
 
 
 def handle_names(view: PartView) -> set[str]:
-    """Names of the meshes that a hand could hold, unless the part is nothing else."""
+    """Returns the names of the meshes that a hand could hold; empty if the part consists only of them."""
     return {item.name for item in _named_meshes(view, HANDLE_NAMES + LOCK_NAMES)}
 
 
 def handle_grip(view: PartView, handle: NamedMesh) -> Grip | None:
-    """How to hold a mesh that stands out of the part; None if a hand cannot."""
+    """Returns the grip of a mesh that stands out of the part; None if a hand cannot hold it."""
     mesh = handle.mesh
     low, high = mesh.vertices.min(axis=0), mesh.vertices.max(axis=0)
     face = _face_behind(view, handle, low, high)
     if high[0] - face < PROTRUSION_MIN_M:
         return None
-    # Feet and stray triangles lie on the panel: only what stands out says how long the handle is.
+    # Feet and stray triangles lie on the panel: only what stands out shows how long the handle is.
     points = sample_surface(mesh, spacing_m=0.003, max_points=40_000)
     points = points[points[:, 0] > face + 0.35 * (high[0] - face)]
     low, high = points.min(axis=0), points.max(axis=0)
@@ -76,7 +76,7 @@ def handle_grip(view: PartView, handle: NamedMesh) -> Grip | None:
         if not GRIP_MIN_M <= thick - thin <= GRIP_MAX_M + _ROUNDING_M:
             continue
         if not handle.name and depth[1] - depth[0] < SIDE_MIN_M:
-            continue  # a sheet before the panel: no side for a finger to press on
+            continue  # a sheet before the panel: it has no side for a finger to press on
         centre = np.zeros(3)
         centre[0] = min(max(depth[1] - min((depth[1] - depth[0]) / 2, FINGER_DEPTH_M), face + 0.012), depth[1] - 0.002)
         centre[along], centre[across] = at, (thin + thick) / 2
@@ -96,12 +96,12 @@ def _best_grip(view: PartView, grips: list[Grip]) -> Grip:
     hint = view.hint
     if hint is not None:
         return min(grips, key=lambda grip: float(np.linalg.norm(grip.centre - hint)))
-    # A bar before a knob, and the longer one first.
+    # Bars come before knobs, and longer ones first.
     return max(grips, key=lambda grip: (grip.type is HandleType.bar, float(grip.size[2])))
 
 
 def _named_meshes(view: PartView, prefixes: tuple[str, ...]) -> list[NamedMesh]:
-    """Meshes of the part by name, of those that a hand could hold; none if the part is nothing else."""
+    """Returns the meshes whose names begin with a prefix; none if the part consists only of them."""
     groups: dict[str, list[TriangleMesh]] = {}
     for item in view.part:
         if item.name.startswith(prefixes):
@@ -112,7 +112,7 @@ def _named_meshes(view: PartView, prefixes: tuple[str, ...]) -> list[NamedMesh]:
 
 
 def _far_from_hinge(view: PartView, found: list[NamedMesh]) -> list[NamedMesh]:
-    """Of a hinged part, what lies in its free half: nearer to the hinge a pull has no leverage."""
+    """Returns the meshes in the free half of a hinged part: nearer to the hinge a pull has no leverage."""
     if view.slides:
         return found
     low, high = view.bounds
@@ -122,7 +122,7 @@ def _far_from_hinge(view: PartView, found: list[NamedMesh]) -> list[NamedMesh]:
 
 
 def _face_behind(view: PartView, handle: NamedMesh, low: np.ndarray, high: np.ndarray) -> float:
-    """Where the panel lies behind a handle [m along x]; the handle's own foot if nothing is there."""
+    """Returns where the panel is behind a handle [m along x]; the handle's own foot if nothing is there."""
     others = [item.mesh for item in (*view.part, *view.body) if not handle.name or item.name != handle.name]
     panel = join_meshes(others) if handle.name else _without_piece(join_meshes(others), handle.mesh)
     middle = (low + high)[1:] / 2
@@ -130,14 +130,14 @@ def _face_behind(view: PartView, handle: NamedMesh, low: np.ndarray, high: np.nd
     points = [middle + half * np.array([u, v]) for u in (-0.8, 0.0, 0.8) for v in (-0.8, 0.0, 0.8)]
     heights = heights_in_front(panel, np.array(points))
     heights = heights[heights > low[0] - 0.05]
-    if not handle.name:  # found by its shape: its foot is the panel, unless its posts were not modelled
+    if not handle.name:  # found by its shape: its foot is the panel, unless its posts are not in the model
         behind = heights[heights < low[0] - _FLOATING_M]
         return float(np.median(behind)) if len(behind) == len(heights) > 0 else float(low[0])
     return float(np.median(heights)) if len(heights) else float(low[0])
 
 
 def _without_piece(mesh: TriangleMesh, piece: TriangleMesh) -> TriangleMesh:
-    """A mesh without the triangles of a piece of it."""
+    """Returns a mesh without the triangles of a piece of it."""
     low, high = piece.vertices.min(axis=0) - _ROUNDING_M, piece.vertices.max(axis=0) + _ROUNDING_M
     corners = mesh.triangles
     inside = np.all((corners >= low) & (corners <= high), axis=(1, 2))

@@ -1,4 +1,4 @@
-"""What stands out of a panel: handles that no name tells."""
+"""Finds handles without a name: what stands out of a panel."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from unlatch.objects.annotate.view import GRIP_MAX_M, PROTRUSION_MIN_M, NamedMes
 from unlatch.simcore.meshes.triangle_mesh import TriangleMesh
 
 CELLS = 48
-"""Of the grid over the front, along its longer side."""
+"""Cells of the grid over the front, along its longer side."""
 LARGEST_SHARE = 0.25
-"""What covers more of the front is not on it: it is a step of the panel."""
+"""A piece that covers a larger share of the front is a step of the panel."""
 
 
 def find_protrusions(view: PartView) -> list[NamedMesh]:
-    """Pieces of the part that stand out of its front by as much as fingers need, without a name; largest first.
+    """Returns the pieces of the part that stand out of its front as far as fingers need; largest first, without names.
 
-    The front is looked at along -x on a grid. Its level is the one that most of it has; connected cells that stand out
-    are a piece if they are few, and thin enough one way for a hand.
+    A grid of rays looks at the front along -x. The level of the front is the height of most cells. Connected cells that
+    stand out are a piece if they are few, and narrow enough for a hand.
     """
     mesh = view.whole
     low, high = view.bounds
@@ -49,13 +49,13 @@ def find_protrusions(view: PartView) -> list[NamedMesh]:
 
 
 def _front_level(heights: np.ndarray) -> float:
-    """The height that most cells share, to within the depth that fingers need."""
+    """Returns the height that most cells share, to within the depth that fingers need."""
     counts = [int(np.sum(np.abs(heights - h) < PROTRUSION_MIN_M / 2)) for h in heights]
     return float(heights[int(np.argmax(counts))])
 
 
 def _cut_rectangle(mesh: TriangleMesh, first: np.ndarray, last: np.ndarray, above: float) -> TriangleMesh:
-    """The triangles over a rectangle of the y-z plane whose middle stands out."""
+    """Returns the triangles over a rectangle of the y-z plane whose middle stands out."""
     corners = mesh.triangles
     middle = corners.mean(axis=1)
     inside = np.all((corners[:, :, 1:] >= first) & (corners[:, :, 1:] <= last), axis=(1, 2)) & (middle[:, 0] > above)

@@ -1,4 +1,4 @@
-"""Where a part can be pushed shut, and a point of the body to press against."""
+"""Finds where a hand can push a part shut, and a point of the body to press against."""
 
 from __future__ import annotations
 
@@ -15,17 +15,19 @@ from unlatch.simcore.meshes.triangle_mesh import TriangleMesh, join_meshes
 _SPOT_M = 0.025
 """Half the side of the clear square that a push needs."""
 _RIM_M = 0.06
-"""A push keeps so far from the rim: on the way a fingertip may slide by 5 cm, and off the rim it lets the part go."""
+"""Distance of a push from the rim: a fingertip may slide by 5 cm, and beyond the rim it loses the part."""
 _RIM_SHARE = 0.3
-"""Of a small part, this share of its size."""
+"""Distance of a push from the rim of a small part, as a share of its size."""
 _PALM_M = 0.1
-"""Half the width of a hand: what stands out so near a spot comes into the way of a leaning palm, ..."""
+"""Half the width of a hand. What stands out this near a spot would touch a leaning palm, ..."""
 _STANDING_OUT_M = 0.012
-"""... if it does by more than this."""
+"""... if it stands out by more than this."""
 
 
 def push_point(view: PartView, grip: Grip) -> np.ndarray:
-    """(3,) a clear spot on the outer face of the part, far from the hinge or central on a drawer [m], work frame."""
+    """Returns (3,) a clear spot on the outer face of the part, far from the hinge or central on a drawer [m], work
+    frame.
+    """
     if view.kind in (PartKind.knob, PartKind.lever):
         return _surface_point(view.whole, grip.centre)
     handles = handle_names(view)
@@ -70,8 +72,8 @@ def push_point(view: PartView, grip: Grip) -> np.ndarray:
 
 
 def body_point(posed: PosedObject) -> np.ndarray | None:
-    """(3,) the point of the body's surface nearest to the middle of its upper front edge [m], root frame; None without
-    a body.
+    """Returns (3,) the point of the body nearest to the middle of its upper front edge [m], root frame; None without a
+    body.
     """
     mesh = join_meshes([p.mesh for p in posed.body_collisions])
     if not len(mesh.vertices):
@@ -90,7 +92,7 @@ def _surface_point(mesh: TriangleMesh, point: np.ndarray) -> np.ndarray:
 
 
 def _leverage(view: PartView, point: np.ndarray, low: np.ndarray, high: np.ndarray) -> float:
-    """From 0 to 1: far from the hinge and at its middle; near the middle of a drawer."""
+    """Returns 0 to 1: more is farther from the hinge and nearer to its middle; on a drawer, nearer to the middle."""
     width, height = (max(float(v), 1e-6) for v in high - low)
     off_y, off_z = (abs(float(v)) for v in point - (low + high) / 2)
     if view.slides:

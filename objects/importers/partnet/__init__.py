@@ -1,1 +1,1 @@
-"""Objects of PartNet-Mobility, read from the folders that users download."""
+"""Reads objects of PartNet-Mobility from the folders that users download."""

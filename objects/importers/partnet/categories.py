@@ -1,4 +1,4 @@
-"""Categories of PartNet-Mobility: folders, sizes, masses, friction, and what a robot acts on."""
+"""Categories of PartNet-Mobility: folders, sizes, masses, friction, and the part that a robot acts on."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from unlatch.objects.annotation import PartKind
 
 @dataclass(frozen=True)
 class PartnetCategory:
-    """What the data set does not say about a category."""
+    """What we add to a category of the data set."""
 
     folders: tuple[str, ...]
-    """Folder names under the root, the first one that holds the instance counts."""
+    """Folder names under the root; the first folder that holds the instance counts."""
     part: str
     """Name of the acted part in our annotation."""
     kinds: tuple[PartKind, ...]
@@ -20,9 +20,9 @@ class PartnetCategory:
     semantics: tuple[str, ...]
     """Part names in `semantics.txt` that qualify, best first; empty accepts any moving part."""
     size_m: float
-    """Largest extent of the object where no `info.json` gives a scale [m]."""
+    """Largest extent of the object if no `info.json` gives a scale [m]."""
     largest_m: float
-    """An object whose handle is too small for a hand is made larger, up to this extent [m]."""
+    """An object whose handle is too small for a hand is enlarged up to this extent [m]."""
     body_mass_kg: float
     part_density_kg_m3: float
     """Of the solid hulls of a moving part; its mass is clipped to `part_mass_kg`."""

@@ -50,7 +50,7 @@ from unlatch.simcore.meshes.triangle_mesh import TriangleMesh
 from unlatch.simcore.urdf.model import Joint, Link, Shape, ShapeKind, UrdfModel
 
 CONVERTER_VERSION = 8
-"""Raised with every change that changes the output: cached objects are then made anew."""
+"""Raise it with every change of the output: cached objects are then converted again."""
 
 _URDF_FILE = "object.urdf"
 _FACTS_FILE = "asset.json"
@@ -58,14 +58,11 @@ _SOURCE_FOLDER = "source"
 _MOST_CANDIDATES = 8
 MIN_RANGE_RAD = 0.5
 MIN_RANGE_UNITS = 0.12
-"""Joints that move less than this are no doors and drawers."""
+"""Joints that move less are no doors and drawers."""
 
 
 def load_partnet_object(cfg: ObjectCfg) -> ObjectAsset:
-    """Loads one object, converting it first if the cache does not hold it intact.
-
-    Args:
-        cfg: Which object; its instance is named.
+    """Loads one object, and converts it first unless the cache holds it intact.
 
     Raises:
         ConfigError: Unknown category, or no folder given.
@@ -93,7 +90,7 @@ def load_partnet_object(cfg: ObjectCfg) -> ObjectAsset:
 
 
 def partnet_object_set(cfg: ObjectCfg, *, among: Sequence[str]) -> dict[str, Any]:
-    """What an object of an episode is drawn from and made with: see `describe_object_set`.
+    """Returns the identity of the set that an object is drawn from, see `describe_object_set`.
 
     Args:
         cfg: Which object.
@@ -120,7 +117,7 @@ def convert_partnet_object(
     cache_dir: str | None = None,
     decomposition: ConvexDecompositionCfg | None = None,
 ) -> tuple[Path, str]:
-    """Converts an object, or finds it converted: same files, settings and converter version, and an intact result.
+    """Converts an object, or finds it converted from the same files, settings and version.
 
     Args:
         source: The object.
@@ -220,7 +217,7 @@ def _convert(source: SourceObject, folder: Path, *, scale: float | None, setting
 
 
 def _choose_part(source: SourceObject, category: PartnetCategory, scale: float | None) -> PosedPart:
-    """The acted part at the scale of the object: one that can be grasped, at the smallest scale where it can."""
+    """Returns the part to act on: a graspable one, at the smallest scale at which it is."""
     geometry = ObjectGeometry(source)
     ends = all_joint_ends(geometry)
     choices = _find_candidates(geometry, category, ends)
@@ -230,7 +227,8 @@ def _choose_part(source: SourceObject, category: PartnetCategory, scale: float |
 
 
 def _find_candidates(geometry: ObjectGeometry, category: PartnetCategory, ends: Ends) -> list[JointChoice]:
-    """The joints that may be acted on, in the order of the file; those that fit the category's part names first.
+    """Returns the joints that may be acted on, in the order of the file; those with the category's part names if there
+    are some.
 
     Raises:
         AssetError: No joint fits.
@@ -260,14 +258,14 @@ def _find_candidates(geometry: ObjectGeometry, category: PartnetCategory, ends: 
 def _find_kind(geometry: ObjectGeometry, choice: JointChoice, ends: Ends) -> PartKind | None:
     try:
         return pose_object(geometry, choice.joint, scale=1.0, ends=ends, names=choice.names).kind
-    except AssetError:  # nothing can be seen of it
+    except AssetError:  # nothing of it is visible
         return None
 
 
 def _decompose_link(
     placed: list[PosedMesh], T_root_link: Pose, settings: ConvexDecompositionCfg, *, size_m: float, where: str
 ) -> Decomposition:
-    """The convex pieces of a link, in its frame."""
+    """Returns the convex pieces of a link, in its frame."""
     T_link_root = T_root_link.inverse()
     meshes = [TriangleMesh(T_link_root @ p.mesh.vertices, p.mesh.faces) for p in placed]
     return decompose(meshes, settings, size_m=size_m, where=where)

@@ -1,4 +1,4 @@
-"""Finds objects of PartNet-Mobility as the user downloaded them, and reads what stands beside their URDF."""
+"""Finds objects of PartNet-Mobility in the user's folder, and reads the files beside their URDF."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _MESH_SUFFIXES = (".obj", ".mtl")
 
 
 def partnet_category(name: str) -> PartnetCategory:
-    """The category of a name.
+    """Returns the category of a name.
 
     Raises:
         ConfigError: It is not one of ours.
@@ -37,7 +37,7 @@ def partnet_category(name: str) -> PartnetCategory:
 
 
 def partnet_root(root: str | None) -> Path:
-    """The folder of the data set: the argument, else the environment variable.
+    """Returns the folder of the data set: the argument, else the environment variable.
 
     Raises:
         ConfigError: Neither is set.
@@ -54,12 +54,12 @@ def partnet_root(root: str | None) -> Path:
 
 
 def partnet_instances(root: Path, category: str) -> dict[str, Path]:
-    """Folders by instance id, sorted: `<category>/<id>/` or, as downloaded, `<id>/` with a `meta.json`."""
+    """Returns folders by instance id, sorted: `<category>/<id>/` or, as downloaded, `<id>/` with a `meta.json`."""
     return {name: path for name, path in _category_folders(root, category).items() if (path / URDF_NAME).is_file()}
 
 
 def check_partnet_objects(root: Path, category: str, *, among: Sequence[str] | None = None) -> None:
-    """Looks at every object that may be drawn, without converting it: its URDF is there, its side files are readable.
+    """Checks every object that may be drawn, without converting it: it has a URDF, and its side files are readable.
 
     Args:
         root: Folder of the data set.
@@ -82,11 +82,7 @@ def check_partnet_objects(root: Path, category: str, *, among: Sequence[str] | N
 
 
 def source_state(folder: Path) -> str:
-    """A hash of what can be read of an object quickly: URDF and side files in full, meshes by name and size.
-
-    Args:
-        folder: Folder of the object.
-    """
+    """Returns a hash over what is quick to read of an object: URDF and side files, names and sizes of its meshes."""
     digest = hashlib.sha256()
     for name in (URDF_NAME, *_SIDE_FILES):
         path = folder / name
@@ -98,7 +94,7 @@ def source_state(folder: Path) -> str:
 
 
 def _category_folders(root: Path, category: str) -> dict[str, Path]:
-    """Folders of a category by id, sorted by id: those with a URDF, and those that have the name of an object."""
+    """Returns folders of a category by id, sorted by id: those with a URDF, and those with a number as their name."""
     names = partnet_category(category).folders
     found: dict[str, Path] = {}
     for name in names:
@@ -114,7 +110,7 @@ def _category_folders(root: Path, category: str) -> dict[str, Path]:
 
 
 def _has_category(folder: Path, names: Sequence[str]) -> bool:
-    """Whether the `meta.json` of a folder names one of some categories; a damaged one names none."""
+    """Returns whether the `meta.json` of a folder names one of some categories; a damaged file names none."""
     try:
         return read_json(folder / "meta.json").get("model_cat") in names
     except AssetError:
@@ -135,7 +131,7 @@ def _find_damage(folder: Path) -> str | None:
 
 
 def instance_folder(root: Path, category: str, *, instance: str | None) -> Path:
-    """The folder of an instance.
+    """Returns the folder of an instance.
 
     Args:
         root: Folder of the data set.
@@ -173,7 +169,7 @@ def read_partnet_object(folder: Path, category: str) -> SourceObject:
 
 
 def referenced_files(source: SourceObject) -> dict[str, Path]:
-    """Every file that the object consists of, by its path in the object's folder: meshes, materials, textures."""
+    """Returns every file of the object, by its path in the object's folder: meshes, materials, textures."""
     files: dict[str, Path] = {}
     for link in source.model.links.values():
         for shape in (*link.visuals, *link.collisions):
@@ -186,7 +182,7 @@ def referenced_files(source: SourceObject) -> dict[str, Path]:
 
 
 def source_hash(source: SourceObject) -> str:
-    """SHA-256 over the URDF, the side files and every referenced file, names included."""
+    """Returns SHA-256 over the URDF, the side files and every referenced file, names included."""
     files = {URDF_NAME: source.folder / URDF_NAME, **referenced_files(source)}
     for name in _SIDE_FILES:
         if (source.folder / name).is_file():

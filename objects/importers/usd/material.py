@@ -1,4 +1,4 @@
-"""Looks of a USD: a UsdPreviewSurface for each colour, with a picture where a surface carries one."""
+"""Materials of a USD: a UsdPreviewSurface for each colour, with a picture if a surface has one."""
 
 from __future__ import annotations
 
@@ -13,21 +13,17 @@ from unlatch.objects.importers.usd.openusd import import_openusd
 from unlatch.simcore.meshes.textured_surface import TexturedSurface, linear_light
 
 TEXTURE_FOLDER = "textures"
-"""Where pictures lie, beside the USD."""
+"""Folder of pictures, beside the USD."""
 _ROUGHNESS = 0.6
 
 Colour = tuple[float, float, float, float]
 
 
 class UsdMaterials:
-    """Makes the materials of an asset; colours are those of a URDF (sRGB), written in linear light, as USD wants."""
+    """Makes the materials of an asset. Colours of a URDF (sRGB) are written in linear light, as USD requires."""
 
     def __init__(self, folder: Path) -> None:
-        """Starts with nothing made.
-
-        Args:
-            folder: Folder of the USD; pictures are copied below it.
-        """
+        """Starts without materials; pictures are copied below the folder of the USD."""
         self._folder = folder
         self._pictures: dict[Path, Path] = {}
 
@@ -84,7 +80,7 @@ class UsdMaterials:
         return material
 
     def _copy_picture(self, stage: Any, picture: Path) -> str:
-        """Path of the copy of a picture, relative to the file of a stage."""
+        """Returns the path of a copied picture, relative to the file of a stage."""
         if picture not in self._pictures:
             folder = self._folder / TEXTURE_FOLDER
             folder.mkdir(parents=True, exist_ok=True)

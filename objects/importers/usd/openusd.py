@@ -1,4 +1,4 @@
-"""The one place that imports OpenUSD, which comes with the extra `usd`."""
+"""Imports OpenUSD, which comes with the extra `usd`; no other module imports it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _MODULES = ("Gf", "Sdf", "Tf", "Usd", "UsdGeom", "UsdPhysics", "UsdShade", "Vt")
 
 
 def import_openusd() -> Any:
-    """Imports OpenUSD; its modules are attributes of the result, such as `pxr.UsdGeom`.
+    """Imports OpenUSD and returns it; its modules are attributes, such as `pxr.UsdGeom`.
 
     Raises:
         AssetError: It is not installed; the message names the extra.

@@ -25,11 +25,11 @@ from unlatch.simcore.meshes.triangle_mesh import TriangleMesh
 from unlatch.simcore.urdf.model import Inertial, Joint
 
 LOOKS = "looks"
-"""Where materials lie: below the root prim, or of a shared mesh beside it."""
+"""Name of the scope of materials: below the root prim, or beside a shared mesh."""
 
 
 def write_usd(asset: ConvertedAsset, path: Path, meshes_path: Path, *, instanceable: bool) -> None:
-    """Writes an asset as one USD file and, if meshes are shared, one with the meshes.
+    """Writes an asset as one USD file and, if meshes are shared, another one with the meshes.
 
     The root prim is an Xform; a single body has its physics there and its surface under `geometry`, an articulation has
     one Xform a link and its joints under `joints`. Metres, kilograms, z up.
@@ -49,12 +49,7 @@ def write_usd(asset: ConvertedAsset, path: Path, meshes_path: Path, *, instancea
 
 
 def usd_name(name: str, taken: set[str]) -> str:
-    """A name that USD takes for a prim, not taken yet; it is noted as taken.
-
-    Args:
-        name: Any text.
-        taken: Names in use beside it.
-    """
+    """Returns a valid and unused name for a prim, and adds it to the taken names."""
     plain = re.sub(r"[^A-Za-z0-9_]", "_", name) or "_"
     plain = f"_{plain}" if plain[0].isdigit() else plain
     unique, number = plain, 1
@@ -254,10 +249,10 @@ class _UsdWriter:
         finish: Any = None,
         texture: TexturedSurface | None = None,
     ) -> None:
-        """A mesh under a prim of its own: there, or as an instance of a shared one."""
+        """Writes a mesh under a prim of its own: directly, or as an instance of a shared one."""
         pxr = import_openusd()
 
-        if texture is not None:  # the same triangles, and corners that differ in texture coordinates apart
+        if texture is not None:  # the same triangles; vertices that differ in texture coordinates are separate
             mesh = TriangleMesh(texture.vertices, texture.faces)
         if self.shared is None:
             _set_transform(pxr.UsdGeom.Xform.Define(self.stage, path), T, scale)
@@ -272,7 +267,7 @@ class _UsdWriter:
                 self.shared.stage.SetDefaultPrim(prototype)
             self.shared.by_key[key] = f"/{name}"
             prim = self._define_mesh(self.shared.stage, f"/{name}/mesh", mesh, rgba, finish)
-            if rgba is not None:  # what an instance shows lies below its prototype
+            if rgba is not None:  # what an instance shows is below its prototype
                 self.looks.bind(prim, f"/{name}/{LOOKS}", rgba, texture)
         xform = pxr.UsdGeom.Xform.Define(self.stage, path)
         _set_transform(xform, T, scale)
@@ -280,7 +275,7 @@ class _UsdWriter:
         xform.GetPrim().SetInstanceable(True)
 
     def _look_path(self, rgba: tuple[float, float, float, float], texture: TexturedSurface | None) -> str:
-        """Where the material of a colour and picture lies, one for all that share it."""
+        """Returns the path of the material of a colour and picture; all that share both share it."""
         pxr = import_openusd()
 
         key = (rgba, None if texture is None else texture.picture)
@@ -375,7 +370,7 @@ def _set_physx(prim: Any, schema: str, name: str, value: Any) -> None:
 
 
 def _turn_x_to(axis: np.ndarray) -> np.ndarray:
-    """(3, 3) rotation that turns x to an axis."""
+    """Returns (3, 3) the rotation that turns x to an axis."""
     x = axis / np.linalg.norm(axis)
     helper = np.array([0.0, 0.0, 1.0]) if abs(x[2]) < 0.9 else np.array([0.0, 1.0, 0.0])
     y = np.cross(helper, x)
