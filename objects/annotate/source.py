@@ -134,7 +134,7 @@ def read_category(urdf: Path) -> str:
 
 
 def category_of(folder: Path, *, is_partnet: bool) -> str:
-    """Returns the category of an object: `model_cat` of `meta.json`, else, in a data set, the name of the folder above."""
+    """Returns the category of an object: `model_cat` of `meta.json`, or a data set's folder name."""
     said = read_json(folder / "meta.json").get("model_cat")
     if isinstance(said, str) and said.strip():
         return plain_category(said)

@@ -22,7 +22,7 @@ class MergeLink:
 
 
 def kept_joints(root: ET.Element) -> set[str]:
-    """Returns the names of the joints of a `<robot>` element marked `dont_collapse`, as an attribute or as an element."""
+    """Returns the names of joints of a `<robot>` element marked `dont_collapse`, by attribute or by element."""
     return {str(joint.get("name")) for joint in root.findall("joint") if _is_marked_to_stay(joint)}
 
 

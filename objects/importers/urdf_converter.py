@@ -110,7 +110,7 @@ class UrdfConverter(AssetConverterBase[UrdfConverterCfg]):
     `physics.json` beside it.
 
     Note:
-    `<mimic>`, `<transmission>` and `<gazebo>` are not carried over; a notice says so.
+        `<mimic>`, `<transmission>` and `<gazebo>` are not carried over; a notice says so.
     """
 
     VERSION = 4

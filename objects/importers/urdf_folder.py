@@ -39,7 +39,7 @@ def urdf_instances(root: Path) -> dict[str, Path]:
 
 
 def urdf_state(urdf: Path) -> str:
-    """Returns a hash over what is quick to read of an object: its URDF, and the names and sizes of the files beside it."""
+    """Returns a quick hash of an object: over its URDF, and the names and sizes of the files beside it."""
     digest = hashlib.sha256(urdf.read_bytes())
     for path in sorted(p for p in urdf.parent.rglob("*") if p.is_file() and p.suffix != ".urdf"):
         digest.update(f"{path.relative_to(urdf.parent).as_posix()}\0{path.stat().st_size}\0".encode())

@@ -8,7 +8,7 @@ from unlatch.simcore.meshes.triangle_mesh import TriangleMesh
 
 
 def cut_mesh(mesh: TriangleMesh, *, axis: int, at: float) -> np.ndarray:
-    """Returns line segments (N, 2, 3) where a plane cuts a mesh [m]; the plane is across axis 0, 1 or 2, at `at` [m]."""
+    """Returns line segments (N, 2, 3) where a plane cuts a mesh [m]; it is across axis 0, 1 or 2, at `at` [m]."""
     corners = mesh.triangles
     # Vertices on the plane itself would give points instead of segments: they count as just above it.
     side = corners[:, :, axis] - at
